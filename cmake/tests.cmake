@@ -1,0 +1,12 @@
+# One test program per folder of tests that has *_test.cc, linked with the layer of that name (or all of them).
+find_package(GTest REQUIRED)
+include(GoogleTest)
+foreach(folder base config io columns formats decoders steps orders batchers engine plan)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cc)
+  if(sources)
+    add_executable(${folder}_test ${sources})
+    target_link_libraries(${folder}_test PRIVATE forebay_${folder} GTest::gtest_main GTest::gmock)
+    target_include_directories(${folder}_test PRIVATE ${CMAKE_SOURCE_DIR})
+    gtest_discover_tests(${folder}_test DISCOVERY_TIMEOUT 60)
+  endif()
+endforeach()

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <forebay/dtype.h>
+#include <forebay/json.h>
+#include <forebay/schema.h>
+
+namespace forebay {
+
+struct FieldInfo;
+struct Range;
+template <class Options> class Fields;
+
+/// How a C++ type is read from JSON, written to it, and described. `read` reports every fault with its place.
+///
+/// The type rules are those of the JSON loader: an integer is a JSON integer or a float within 1e-6 of one, never a
+/// bool; a float is any number, never a bool; a string is never made from a number (spec: D71).
+template <class T> struct Codec;
+
+// Implemented in src/config; templates below and Fields call them.
+void fault_type(const Json& found, std::string_view expected, std::vector<Error>& faults);
+void fault_value(const Json& found, std::string message, std::vector<Error>& faults);
+[[nodiscard]] std::optional<std::int64_t> read_integer(const Json& json, std::vector<Error>& faults);
+[[nodiscard]] std::optional<std::size_t> read_choice(const Json& json, std::span<const std::string_view> names, std::vector<Error>& faults);
+[[nodiscard]] bool check_keys(const Json& json, const std::vector<FieldInfo>& fields, std::vector<Error>& faults);
+[[nodiscard]] Json with_range(Json schema, const Range& range);
+[[nodiscard]] bool in_range(double value, const Range& range, std::string_view name, const Json& json, std::vector<Error>& faults);
+[[nodiscard]] Json object_schema(const std::vector<FieldInfo>& fields);
+[[nodiscard]] Json choice_schema(std::span<const std::string_view> names);
+
+
+
+template <class T>
+[[nodiscard]] bool check_range(const T& value, const Range& range, std::string_view name, const Json& json, std::vector<Error>& faults) {
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    return in_range(static_cast<double>(value), range, name, json, faults);
+  } else if constexpr (requires { value.has_value(); *value; }) {
+    return !value.has_value() || check_range(*value, range, name, json, faults);
+  } else {
+    return true;
+  }
+}
+
+/// Names of an enum's values, in order: specialise it and the enum has a codec.
+template <class E> struct EnumNames;
+
+/// Specialise with `static const Fields<T>& get()` and a struct has a codec, nested structs included.
+template <class T> struct FieldsOf;
+
+template <> struct Codec<Json> {
+  static std::optional<Json> read(const Json& json, std::vector<Error>&) { return json; }
+  static Json write(const Json& value) { return value; }
+  static Json schema() { return Json::object(); }
+  static std::string python_type() { return "object"; }
+};
+#define FOREBAY_CODEC(T)                                                    \
+  template <> struct Codec<T> {                                             \
+    static std::optional<T> read(const Json& json, std::vector<Error>& faults); \
+    static Json write(const T& value);                                      \
+    static Json schema();                                                   \
+    static std::string python_type();                                       \
+  }
+FOREBAY_CODEC(bool);
+FOREBAY_CODEC(std::int64_t);
+FOREBAY_CODEC(double);
+FOREBAY_CODEC(std::string);
+FOREBAY_CODEC(DType);
+FOREBAY_CODEC(Shape);   // a list of integers; -1 is an unknown dim
+#undef FOREBAY_CODEC
+
+template <class T> struct Codec<std::optional<T>> {   // null or absent is empty
+  static std::optional<std::optional<T>> read(const Json& json, std::vector<Error>& faults) {
+    if (json.is(Json::Kind::null)) return std::optional<T>{};
+    auto value = Codec<T>::read(json, faults);
+    if (!value) return std::nullopt;
+    return std::optional<T>{*std::move(value)};
+  }
+  static Json write(const std::optional<T>& value) { return value ? Codec<T>::write(*value) : Json{}; }
+  static Json schema() {
+    Json null = Json::object();
+    null.set("type", "null");
+    Json any = Json::object();
+    any.set("anyOf", Json::array({Codec<T>::schema(), std::move(null)}));
+    return any;
+  }
+  static std::string python_type() { return Codec<T>::python_type() + " | None"; }
+};
+
+template <class T> struct Codec<std::vector<T>> {
+  static std::optional<std::vector<T>> read(const Json& json, std::vector<Error>& faults) {
+    if (!json.is(Json::Kind::array)) return fault_type(json, "a list", faults), std::nullopt;
+    std::vector<T> out;
+    const std::size_t before = faults.size();
+    for (const Json& item : json.items()) {
+      if (auto value = Codec<T>::read(item, faults)) out.push_back(*std::move(value));
+    }
+    if (faults.size() != before) return std::nullopt;
+    return out;
+  }
+  static Json write(const std::vector<T>& value) {
+    std::vector<Json> items;
+    for (const T& item : value) items.push_back(Codec<T>::write(item));
+    return Json::array(std::move(items));
+  }
+  static Json schema() {
+    Json out = Json::object();
+    out.set("type", "array");
+    out.set("items", Codec<T>::schema());
+    return out;
+  }
+  static std::string python_type() { return "list[" + Codec<T>::python_type() + "]"; }
+};
+
+/// An object whose keys are free: name → T, in the order written.
+template <class T> struct Codec<std::vector<std::pair<std::string, T>>> {
+  using Map = std::vector<std::pair<std::string, T>>;
+  static std::optional<Map> read(const Json& json, std::vector<Error>& faults) {
+    if (!json.is(Json::Kind::object)) return fault_type(json, "an object", faults), std::nullopt;
+    Map out;
+    const std::size_t before = faults.size();
+    for (const auto& [key, item] : json.members()) {
+      if (auto value = Codec<T>::read(item, faults)) out.emplace_back(key, *std::move(value));
+    }
+    if (faults.size() != before) return std::nullopt;
+    return out;
+  }
+  static Json write(const Map& value) {
+    Json out = Json::object();
+    for (const auto& [key, item] : value) out.set(key, Codec<T>::write(item));
+    return out;
+  }
+  static Json schema() {
+    Json out = Json::object();
+    out.set("type", "object");
+    out.set("additionalProperties", Codec<T>::schema());
+    return out;
+  }
+  static std::string python_type() { return "dict[str, " + Codec<T>::python_type() + "]"; }
+};
+
+template <class E>
+  requires std::is_enum_v<E> && requires { EnumNames<E>::names; }
+struct Codec<E> {
+  static std::optional<E> read(const Json& json, std::vector<Error>& faults) {
+    if (auto index = read_choice(json, EnumNames<E>::names, faults)) return static_cast<E>(*index);
+    return std::nullopt;
+  }
+  static Json write(E value) { return Json{std::string{EnumNames<E>::names[static_cast<std::size_t>(value)]}}; }
+  static Json schema() { return choice_schema(EnumNames<E>::names); }
+  static std::string python_type() { return "str"; }
+};
+
+template <class T>
+  requires requires { FieldsOf<T>::get(); }
+struct Codec<T> {
+  static std::optional<T> read(const Json& json, std::vector<Error>& faults) { return FieldsOf<T>::get().read(json, faults); }
+  static Json write(const T& value) { return FieldsOf<T>::get().write(value); }
+  static Json schema() { return FieldsOf<T>::get().schema(); }
+  static std::string python_type() { return "dict[str, object]"; }
+};
+
+}  // namespace forebay

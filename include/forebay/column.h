@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <forebay/schema.h>
+
+namespace forebay {
+
+/// Growable bytes. Owned storage keeps its capacity when it is cleared, so a recycled column allocates nothing,
+/// and has `slack` writable bytes after its end. Bound storage writes straight into somebody's rows and never grows.
+class Storage {
+ public:
+  static constexpr std::size_t slack = 64;
+
+  Storage() = default;
+  Storage(Storage&& other) noexcept;
+  Storage& operator=(Storage&& other) noexcept;
+  ~Storage();
+
+  [[nodiscard]] std::byte* data() { return data_; }
+  [[nodiscard]] const std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool bound() const { return bound_; }
+  template <class T> [[nodiscard]] T* as() { return reinterpret_cast<T*>(data_); }
+  template <class T> [[nodiscard]] const T* as() const { return reinterpret_cast<const T*>(data_); }
+  template <class T> [[nodiscard]] std::span<const T> span() const { return {as<T>(), size_ / sizeof(T)}; }
+
+  void bind(std::byte* memory, std::size_t capacity);  ///< From now on the bytes live in `memory`; size becomes 0.
+  void clear() { size_ = 0; }
+  /// Makes the size `size`, keeping what is there; new bytes are unset. Growth doubles. Bound storage must have room.
+  std::byte* resize(std::size_t size) {
+    if (size > capacity_) grow(size);
+    size_ = size;
+    return data_;
+  }
+  /// Room for `size` more bytes at the end, which become part of the size; where they begin.
+  std::byte* extend(std::size_t size) {
+    const std::size_t old = size_;
+    return resize(old + size) + old;
+  }
+  template <class T> void push(T value) { *reinterpret_cast<T*>(extend(sizeof(T))) = value; }
+  [[nodiscard]] std::size_t capacity() const { return bound_ ? 0 : capacity_; }  ///< Owned bytes, for budgets.
+
+ private:
+  void grow(std::size_t size);
+
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+  bool bound_ = false;
+};
+
+/// N rows of one tensor. A row has the shape of the spec, with its own sizes in the unknown dims.
+///
+/// | shape   | elements                                                   | rows                                   |
+/// | ------- | ---------------------------------------------------------- | -------------------------------------- |
+/// | known   | `values` is `[rows, …]`, row-major                         | –                                      |
+/// | unknown | `values` holds the rows one after the other, each row-major | `row_splits`: int64 [rows + 1], in elements; `dims`: int64 [rows, unknown dims] |
+///
+/// Strings keep no `values`: element i is `bytes[byte_splits[i], byte_splits[i + 1])`, byte_splits int64 [elements + 1].
+struct Column {
+  DType dtype = DType::float32;
+  Shape shape;
+  std::int64_t rows = 0;
+  Storage values;
+  Storage row_splits;
+  Storage dims;
+  Storage byte_splits;
+  Storage bytes;
+  std::vector<Column> parts;   ///< Companions, see ColumnSpec::parts; one row each per row.
+
+  Column() = default;
+  explicit Column(const ColumnSpec& spec);
+
+  [[nodiscard]] bool fixed() const { return shape.known(); }
+  [[nodiscard]] std::int64_t elements() const;            ///< In all rows.
+  [[nodiscard]] std::size_t row_bytes() const;            ///< Of one row; known shapes that are not strings.
+  [[nodiscard]] Shape row_shape(std::int64_t row) const;  ///< The sizes this row really has.
+  [[nodiscard]] std::span<const std::byte> string(std::int64_t element) const;
+
+  /// Empties the column (parts too) and leaves it ready for appending; capacities stay.
+  void clear();
+  /// A fixed numeric column of `count` rows with unset values.
+  void set_rows(std::int64_t count);
+  /// Ends a row of a variable column whose elements have been appended: its sizes in the unknown dims.
+  void end_row(std::span<const std::int64_t> unknown_sizes);
+  /// Appends one string element.
+  void push_string(std::span<const std::byte> value);
+};
+
+/// Rows of all columns of a plan, by id. Columns of ids that are not needed stay empty.
+struct ColumnBlock {
+  std::vector<Column> columns;
+
+  Column& operator[](ColumnId id) { return columns[static_cast<std::size_t>(id)]; }
+  const Column& operator[](ColumnId id) const { return columns[static_cast<std::size_t>(id)]; }
+};
+
+}  // namespace forebay

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <forebay/codec.h>
+#include <forebay/json.h>
+
+namespace forebay {
+
+/// One option of a plug-in, as users see it.
+struct FieldInfo {
+  std::string name;
+  std::string doc;
+  bool required = false;
+  Json fallback = {};   ///< The value when it is left out; null when required.
+  Json schema = {};     ///< JSON Schema of its value, with the range.
+  std::string python_type = {};  ///< Type hint, "int", "list[str]", …
+};
+
+/// A worked example; every one is run by the conformance test. Tensors are JSON arrays, row first.
+struct Example {
+  std::string options;  ///< The plug-in's options, JSON.
+  std::string in;       ///< What goes in, JSON; its form depends on the kind of plug-in (docs/plugins.md).
+  std::string out;      ///< What must come out, JSON.
+};
+
+/// Everything users are told about a plug-in; the only place where its options are declared.
+struct Description {
+  std::string name;
+  std::string doc;   ///< One sentence.
+  std::vector<FieldInfo> fields;
+  std::vector<Example> examples;
+};
+
+/// Limits of a number, inclusive.
+struct Range {
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
+/// The fields of an options struct: how JSON becomes the struct, and what its documentation says.
+template <class Options>
+class Fields {
+ public:
+  /// An option that may be left out; the struct's own initialiser is the default.
+  template <class T>
+  Fields& field(std::string name, T Options::*member, std::string doc, Range range = {}) {
+    return add(std::move(name), member, std::move(doc), range, false);
+  }
+  /// An option that must be given.
+  template <class T>
+  Fields& required(std::string name, T Options::*member, std::string doc, Range range = {}) {
+    return add(std::move(name), member, std::move(doc), range, true);
+  }
+
+  [[nodiscard]] const std::vector<FieldInfo>& infos() const { return infos_; }
+
+  /// Reads an object. All faults go to `faults`, each with its place: unknown keys first (with the nearest known
+  /// name), then missing ones, then wrong types and ranges. Nothing is clipped.
+  [[nodiscard]] std::optional<Options> read(const Json& json, std::vector<Error>& faults) const {
+    const std::size_t before = faults.size();
+    if (!check_keys(json, infos_, faults)) return std::nullopt;
+    Options options{};
+    for (const Reader& reader : readers_) reader(json, options, faults);
+    if (faults.size() != before) return std::nullopt;
+    return options;
+  }
+  /// The struct as JSON, every option written out.
+  [[nodiscard]] Json write(const Options& options) const {
+    Json out = Json::object();
+    for (const auto& writer : writers_) writer(options, out);
+    return out;
+  }
+  [[nodiscard]] Json schema() const { return object_schema(infos_); }
+
+ private:
+  using Reader = std::function<void(const Json&, Options&, std::vector<Error>&)>;
+  using Writer = std::function<void(const Options&, Json&)>;
+
+  template <class T>
+  Fields& add(std::string name, T Options::*member, std::string doc, Range range, bool required) {
+    const Options defaults{};
+    FieldInfo info{.name = name, .doc = std::move(doc), .required = required};
+    if (!required) info.fallback = Codec<T>::write(defaults.*member);
+    info.schema = with_range(Codec<T>::schema(), range);
+    info.python_type = Codec<T>::python_type();
+    infos_.push_back(std::move(info));
+    readers_.push_back([name, member, range](const Json& json, Options& options, std::vector<Error>& faults) {
+      const Json* value = json.find(name);
+      if (value == nullptr) return;
+      if (auto read = Codec<T>::read(*value, faults)) {
+        if (check_range(*read, range, name, *value, faults)) options.*member = *std::move(read);
+      }
+    });
+    writers_.push_back([name, member](const Options& options, Json& out) { out.set(name, Codec<T>::write(options.*member)); });
+    return *this;
+  }
+
+  std::vector<FieldInfo> infos_;
+  std::vector<Reader> readers_;
+  std::vector<Writer> writers_;
+};
+
+/// Builds the type object of one plug-in: `Type` is StepType, OrderType, …; see any file of src/steps for its use.
+template <class Type, class Options>
+class Describer {
+ public:
+  Describer(std::string name, std::string doc, typename Type::template Bind<Options> bind)
+      : bind_{bind} { description_.name = std::move(name), description_.doc = std::move(doc); }
+
+  template <class T>
+  Describer& field(std::string name, T Options::*member, std::string doc, Range range = {}) {
+    fields_.field(std::move(name), member, std::move(doc), range);
+    return *this;
+  }
+  template <class T>
+  Describer& required(std::string name, T Options::*member, std::string doc, Range range = {}) {
+    fields_.required(std::move(name), member, std::move(doc), range);
+    return *this;
+  }
+  Describer& example(Example example) {
+    description_.examples.push_back(std::move(example));
+    return *this;
+  }
+
+  operator Type() {  // NOLINT: the last word of a description
+    description_.fields = fields_.infos();
+    Type type;
+    type.description = description_;
+    type.bind = [fields = fields_, bind = bind_](const Json& json, auto&&... context) -> decltype(bind(std::declval<Options>(), context...)) {
+      std::vector<Error> faults;
+      auto options = fields.read(json, faults);
+      if (!options) return Error::all(std::move(faults));
+      return bind(*options, context...).at(json.place());
+    };
+    return type;
+  }
+
+ private:
+  Description description_;
+  Fields<Options> fields_;
+  typename Type::template Bind<Options> bind_;
+};
+
+}  // namespace forebay

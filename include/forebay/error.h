@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace forebay {
+
+/// Who has to act: the author of the document (config), the owner of the data (data), the machine (io),
+/// the holder of a saved state (state). `cancelled` follows a close; `internal` is a bug of ours.
+enum class Code : std::uint8_t { config, data, io, state, cancelled, internal };
+
+/// The finer cause, for programs that branch on it.
+enum class Detail : std::uint8_t {
+  none,
+  invalid_argument,
+  data_loss,
+  resource_exhausted,
+  not_found,
+  permission_denied,
+  failed_precondition,
+};
+
+[[nodiscard]] std::string_view to_string(Code code);
+[[nodiscard]] std::string_view to_string(Detail detail);
+
+/// Where an error happened. Every part is optional; each layer fills in what it knows.
+struct Place {
+  std::string file;           ///< Path of a data file or of a document.
+  std::int64_t record = -1;   ///< Ordinal of the record in its file, from 0.
+  std::int64_t offset = -1;   ///< Byte offset in the (uncompressed) file.
+  std::string feature;        ///< Feature, tensor or column.
+  std::string pointer;        ///< JSON pointer into the document, "/steps/0/slice".
+  std::int32_t line = 0;      ///< Line in the document, from 1.
+  std::int32_t column = 0;    ///< Column in the document, from 1.
+  std::int64_t row = -1;      ///< Row of the span that was being decoded; the engine turns it into a record.
+};
+
+/// One failure: what was found, what is allowed, where. Cheap to copy; immutable but for the place.
+class Error {
+ public:
+  Error(Code code, Detail detail, std::string message, Place place = {});
+  Error(Code code, std::string message) : Error{code, Detail::none, std::move(message)} {}
+
+  [[nodiscard]] Code code() const { return body_->code; }
+  [[nodiscard]] Detail detail() const { return body_->detail; }
+  [[nodiscard]] const std::string& message() const { return body_->message; }
+  [[nodiscard]] const Place& place() const { return body_->place; }
+  /// Every single fault when this error stands for several (a document's), else empty.
+  [[nodiscard]] const std::vector<Error>& faults() const { return body_->faults; }
+
+  /// "file, record 3, byte 120, feature 'x': message"; with several faults one per line.
+  [[nodiscard]] std::string text() const;
+
+  /// A copy with more of the place filled in; what is already known stays.
+  [[nodiscard]] Error at(const Place& place) const;
+  /// A copy with the words "<where>: " before the message.
+  [[nodiscard]] Error at(std::string_view where) const;
+
+  /// One error that stands for all of `faults`, which must not be empty.
+  [[nodiscard]] static Error all(std::vector<Error> faults);
+
+ private:
+  struct Body {
+    Code code;
+    Detail detail;
+    std::string message;
+    Place place;
+    std::vector<Error> faults;
+  };
+  std::shared_ptr<const Body> body_;
+};
+
+/// A value or the error that prevented it.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_{std::in_place_index<0>, std::move(value)} {}  // NOLINT: a value is a result
+  Result(Error error) : state_{std::in_place_index<1>, std::move(error)} {}  // NOLINT
+  template <class U>
+    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
+             !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, T>)
+  Result(U&& value) : state_{std::in_place_index<0>, std::forward<U>(value)} {}  // NOLINT
+
+  [[nodiscard]] bool ok() const { return state_.index() == 0; }
+  T& operator*() & { return *std::get_if<0>(&state_); }
+  const T& operator*() const& { return *std::get_if<0>(&state_); }
+  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  T* operator->() { return std::get_if<0>(&state_); }
+  const T* operator->() const { return std::get_if<0>(&state_); }
+  [[nodiscard]] const Error& error() const { return *std::get_if<1>(&state_); }
+
+  /// The same result; an error gains the place.
+  template <class Where>
+  Result at(const Where& where) && {
+    if (!ok()) return error().at(where);
+    return std::move(*this);
+  }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_{std::move(error)} {}  // NOLINT
+  [[nodiscard]] bool ok() const { return !error_.has_value(); }
+  [[nodiscard]] const Error& error() const { return *error_; }
+  template <class Where>
+  Result at(const Where& where) && {
+    if (!ok()) return error().at(where);
+    return {};
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+#define FOREBAY_JOIN_2(a, b) a##b
+#define FOREBAY_JOIN(a, b) FOREBAY_JOIN_2(a, b)
+
+/// Declares `declaration` from a Result's value, or returns its error from the enclosing function.
+#define FOREBAY_TRY(declaration, ...)                                            \
+  auto FOREBAY_JOIN(forebay_result_, __LINE__) = (__VA_ARGS__);                  \
+  if (!FOREBAY_JOIN(forebay_result_, __LINE__).ok())                             \
+    return FOREBAY_JOIN(forebay_result_, __LINE__).error();                      \
+  declaration = *std::move(FOREBAY_JOIN(forebay_result_, __LINE__))
+
+/// Returns the error of a Result<void> from the enclosing function, if there is one.
+#define FOREBAY_DO(...)                                                          \
+  do {                                                                           \
+    if (auto forebay_done = (__VA_ARGS__); !forebay_done.ok()) return forebay_done.error(); \
+  } while (false)
+
+}  // namespace forebay

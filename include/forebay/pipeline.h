@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <forebay/batch.h>
+#include <forebay/plan.h>
+
+namespace forebay {
+
+/// Knobs of a run. None of them changes what is delivered, or its order.
+struct RunOptions {
+  std::int64_t threads = 0;    ///< Background workers; 0: one for every CPU this process may use. At most 1024.
+  std::int64_t memory = 0;     ///< Budget in bytes; 0: a quarter of the machine's or container's memory.
+  std::int64_t prefetch = 0;   ///< Finished batches kept ready; 0: chosen by their size.
+};
+
+/// Counters of a run; `text()` ends in one sentence that names the bottleneck.
+struct Stats {
+  std::int64_t batches = 0;          ///< Delivered.
+  std::int64_t rows = 0;             ///< Delivered.
+  std::int64_t records = 0;          ///< Scanned.
+  std::int64_t bytes_read = 0;       ///< From files.
+  double seconds = 0;                ///< Since the first `next`.
+  double scan_seconds = 0;           ///< Worker time finding records (inflating included).
+  double order_seconds = 0;          ///< Worker time deciding order.
+  double decode_seconds = 0;         ///< Worker time in tickets.
+  double idle_seconds = 0;           ///< Worker time waiting because enough was ready.
+  double consumer_wait_seconds = 0;  ///< Time the caller of `next` had to wait or help.
+  double ready_fill = 0;             ///< Mean share of the prefetch depth that was ready when `next` was called.
+  std::int64_t memory_used = 0;      ///< Bytes charged to the budget now.
+  std::int64_t memory_limit = 0;
+  std::int64_t threads = 0;
+  [[nodiscard]] std::string bottleneck() const;  ///< The sentence.
+  [[nodiscard]] std::string text() const;
+};
+
+/// A running plan. `next`, `state` and `close` are for one thread at a time; `stats` and `close` may be called from any.
+class Pipeline {
+ public:
+  /// Starts the workers; nothing is opened before the first `next`.
+  [[nodiscard]] static Result<Pipeline> start(Plan plan, RunOptions options = {});
+  Pipeline(Pipeline&&) noexcept;
+  Pipeline& operator=(Pipeline&&) noexcept;
+  ~Pipeline();   ///< Closes.
+
+  /// The next batch, or nothing at the end of the run. After an error every further call gives the same error; after
+  /// `close`, Code::cancelled.
+  [[nodiscard]] Result<std::optional<Batch>> next();
+  /// Like `next`, but gives up after `patience`: `*timed_out` is then true and nothing is lost.
+  [[nodiscard]] Result<std::optional<Batch>> next_within(std::chrono::milliseconds patience, bool& timed_out);
+  /// Stops and joins all threads, frees what is not lent. Idempotent. Batches that are out stay valid.
+  void close();
+
+  [[nodiscard]] const Plan& plan() const;
+  [[nodiscard]] Stats stats() const;
+  /// Share of the run that was delivered, by bytes of files; 1 at the end. Endless runs: of the current epoch.
+  [[nodiscard]] double complete_frac() const;
+
+ private:
+  class Running;
+  explicit Pipeline(std::unique_ptr<Running> running);
+  std::unique_ptr<Running> running_;
+};
+
+/// Plans and starts a document: the path of one, or the document itself.
+[[nodiscard]] Result<Pipeline> open(const std::string& path, RunOptions options = {});
+[[nodiscard]] Result<Pipeline> open(const Json& document, RunOptions options = {}, const std::string& folder = ".");
+
+}  // namespace forebay

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <forebay/dtype.h>
+#include <forebay/error.h>
+
+namespace forebay {
+
+inline constexpr std::int64_t unknown_dim = -1;
+
+/// The shape of one row, without the batch axis; `unknown_dim` where rows may differ.
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> dims) : dims_{dims} {}
+  explicit Shape(std::vector<std::int64_t> dims) : dims_{std::move(dims)} {}
+
+  [[nodiscard]] std::size_t rank() const { return dims_.size(); }
+  [[nodiscard]] std::int64_t operator[](std::size_t axis) const { return dims_[axis]; }
+  [[nodiscard]] const std::vector<std::int64_t>& dims() const { return dims_; }
+  [[nodiscard]] bool known() const { return unknown() == 0; }
+  [[nodiscard]] std::size_t unknown() const;      ///< How many dims are unknown.
+  /// Product of the known dims: the element count when the shape is known. Saturates at 2^62.
+  [[nodiscard]] std::int64_t count() const;
+  [[nodiscard]] std::string text() const;         ///< "[2,?,3]"
+  bool operator==(const Shape&) const = default;
+
+ private:
+  std::vector<std::int64_t> dims_;
+};
+
+/// How a column whose rows may differ in shape is handed over.
+enum class Delivery : std::uint8_t {
+  equal,   ///< One dense array; rows of unequal shape in a batch are an error.
+  padded,  ///< One dense array; each unknown dim padded at its high side to the batch's maximum, or to a fixed size.
+  ragged,  ///< Values and row splits.
+  sparse,  ///< Indices, values and dense shape.
+};
+
+using ColumnId = std::int32_t;
+
+/// What one column holds. Ids are never reused: a step that changes a tensor makes a new column of the same name.
+struct ColumnSpec {
+  std::string name;
+  DType dtype = DType::float32;
+  Shape shape;
+  Delivery delivery = Delivery::equal;
+  /// Types of the companion columns of a sparse (index lists) or partitioned ragged column, else empty.
+  std::vector<ColumnSpec> parts = {};
+};
+
+/// The columns of a pipeline at one point of it: all that were ever made, and those visible by name.
+class Schema {
+ public:
+  /// The visible column of that name; the error names the nearest one.
+  [[nodiscard]] Result<ColumnId> find(std::string_view name) const;
+  [[nodiscard]] const ColumnSpec& operator[](ColumnId id) const { return columns_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] std::span<const ColumnId> visible() const { return visible_; }  ///< In order of first definition.
+  [[nodiscard]] std::size_t size() const { return columns_.size(); }            ///< Number of ids.
+
+  ColumnId put(ColumnSpec column);   ///< Adds a column; it hides an older one of its name and takes its position.
+  void hide(ColumnId id);            ///< Takes a column out of sight; its id stays valid.
+
+ private:
+  std::vector<ColumnSpec> columns_;
+  std::vector<ColumnId> visible_;
+};
+
+}  // namespace forebay
