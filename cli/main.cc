@@ -1,1 +1,69 @@
-int main() { return 0; }
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "interrupt.h"
+#include "report.h"
+#include "verbs.h"
+
+namespace forebay::cli {
+
+namespace {
+
+void add_verbs(CLI::App& app, Command& command) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "forebay 0.1.0");
+  app.footer("Exit codes: 0 ok, 2 usage or config, 3 data, 4 I/O, 130 interrupted.");
+  add_run(app, command);
+  add_head(app, command);
+  add_check(app, command);
+  add_explain(app, command);
+  add_schema(app, command);
+  add_bench(app, command);
+}
+
+int fail(const Error& error, bool json) {
+  if (json) {
+    std::vector<Json> faults;
+    for (const Error& fault : faults_of(error)) faults.push_back(error_json(fault));
+    Json out = Json::object();
+    out.set("ok", false);
+    out.set("faults", Json::array(std::move(faults)));
+    print_line(out.pretty());
+    static_cast<void>(flush_output());
+  }
+  const char* kind = error.code() == Code::cancelled ? "" : "error: ";
+  fmt::print(stderr, "forebay: {}{}\n", kind, error.text());
+  return exit_code(error);
+}
+
+int main(int argc, char** argv) {
+  install_signals();
+  CLI::App app{"Forebay: from records in files to batches of tensors", "forebay"};
+  Command command;
+  add_verbs(app, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem) == 0 ? 0 : 2;
+  }
+  const auto done = command.run();
+  if (!done.ok()) return fail(done.error(), command.json);
+  const auto written = flush_output();
+  return written.ok() ? 0 : fail(written.error(), false);
+}
+
+}  // namespace
+
+}  // namespace forebay::cli
+
+int main(int argc, char** argv) {
+  try {
+    return forebay::cli::main(argc, argv);
+  } catch (const std::exception& problem) {  // out of memory is the one that is left
+    fmt::print(stderr, "forebay: error: {}\n", problem.what());
+    return 1;
+  }
+}

@@ -12,7 +12,8 @@ target_compile_options(forebay_options INTERFACE -Wall -Wextra -Wpedantic -Wconv
   -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
 target_link_libraries(forebay_options INTERFACE fmt::fmt Threads::Threads)
 if(FOREBAY_SANITIZE)
-  target_compile_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE}
+    -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE})
 endif()
 

@@ -5,8 +5,10 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,20 +33,31 @@ void fault_type(const Json& found, std::string_view expected, std::vector<Error>
 void fault_value(const Json& found, std::string message, std::vector<Error>& faults);
 [[nodiscard]] std::optional<std::int64_t> read_integer(const Json& json, std::vector<Error>& faults);
 [[nodiscard]] std::optional<std::size_t> read_choice(const Json& json, std::span<const std::string_view> names, std::vector<Error>& faults);
+/// Faults for unknown keys and for required ones that are missing; false when `json` is no object at all.
 [[nodiscard]] bool check_keys(const Json& json, const std::vector<FieldInfo>& fields, std::vector<Error>& faults);
 [[nodiscard]] Json with_range(Json schema, const Range& range);
+[[nodiscard]] bool in_range(std::int64_t value, const Range& range, std::string_view name, const Json& json, std::vector<Error>& faults);
 [[nodiscard]] bool in_range(double value, const Range& range, std::string_view name, const Json& json, std::vector<Error>& faults);
 [[nodiscard]] Json object_schema(const std::vector<FieldInfo>& fields);
 [[nodiscard]] Json choice_schema(std::span<const std::string_view> names);
 
+/// A list with very many faults reports this many of them.
+inline constexpr std::size_t most_item_faults = 20;
 
-
+/// Faults for a number, or a number in an optional or a list, that is outside the range.
 template <class T>
 [[nodiscard]] bool check_range(const T& value, const Range& range, std::string_view name, const Json& json, std::vector<Error>& faults) {
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
-    return in_range(static_cast<double>(value), range, name, json, faults);
+    using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+    return in_range(static_cast<Wide>(value), range, name, json, faults);
   } else if constexpr (requires { value.has_value(); *value; }) {
     return !value.has_value() || check_range(*value, range, name, json, faults);
+  } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<double>>) {
+    const std::size_t before = faults.size();
+    for (std::size_t i = 0; i < value.size() && faults.size() - before < most_item_faults; ++i) {
+      static_cast<void>(check_range(value[i], range, name, json.items()[i], faults));
+    }
+    return faults.size() == before;
   } else {
     return true;
   }
@@ -102,6 +115,7 @@ template <class T> struct Codec<std::vector<T>> {
     const std::size_t before = faults.size();
     for (const Json& item : json.items()) {
       if (auto value = Codec<T>::read(item, faults)) out.push_back(*std::move(value));
+      if (faults.size() - before >= most_item_faults) break;
     }
     if (faults.size() != before) return std::nullopt;
     return out;
@@ -129,6 +143,7 @@ template <class T> struct Codec<std::vector<std::pair<std::string, T>>> {
     const std::size_t before = faults.size();
     for (const auto& [key, item] : json.members()) {
       if (auto value = Codec<T>::read(item, faults)) out.emplace_back(key, *std::move(value));
+      if (faults.size() - before >= most_item_faults) break;
     }
     if (faults.size() != before) return std::nullopt;
     return out;

@@ -95,6 +95,7 @@ struct Column {
 
 /// Rows of all columns of a plan, by id. Columns of ids that are not needed stay empty.
 struct ColumnBlock {
+  std::int64_t rows = 0;   ///< Of every column in use.
   std::vector<Column> columns;
 
   Column& operator[](ColumnId id) { return columns[static_cast<std::size_t>(id)]; }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <forebay/codec.h>
@@ -133,7 +134,8 @@ class Describer {
     description_.fields = fields_.infos();
     Type type;
     type.description = description_;
-    type.bind = [fields = fields_, bind = bind_](const Json& json, auto&&... context) -> decltype(bind(std::declval<Options>(), context...)) {
+    type.bind = [fields = fields_, bind = bind_]<class... Context>(const Json& json, Context&&... context)
+        -> std::invoke_result_t<typename Type::template Bind<Options>, const Options&, Context&...> {
       std::vector<Error> faults;
       auto options = fields.read(json, faults);
       if (!options) return Error::all(std::move(faults));

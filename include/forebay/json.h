@@ -59,7 +59,9 @@ class Json {
 };
 
 /// Reads one JSON value with `//` comments (outside strings only). Fails with Code::config and line:column on a syntax
-/// error, a repeated key, NaN or infinity, nesting deeper than 64, or more than 64 MiB. `file` goes into every place.
+/// error, a repeated key, NaN or infinity, a number that no float holds, text that is not UTF-8, a byte order mark, nesting deeper
+/// than 64, more than 64 MiB, or more than a million values. Integers beyond 64 bits become numbers. `file` goes into
+/// every place; pointers longer than 256 bytes are cut.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view file = {});
 
 }  // namespace forebay

@@ -41,6 +41,8 @@ class Format {
                                              std::size_t limit, std::vector<Extent>& records) const = 0;
   /// Checks a record's payload, whose bytes are hot. The checksum, if there is one, stands next to it.
   [[nodiscard]] virtual Result<void> verify(Record record) const = 0;
+  /// Where the record begins whose payload begins at `payload`, in the (uncompressed) file.
+  [[nodiscard]] virtual std::int64_t record_offset(std::int64_t payload) const { return payload; }
 };
 
 /// How a file's bytes are packed.
@@ -109,7 +111,8 @@ struct StepType {
 class Handles {
  public:
   virtual ~Handles() = default;
-  /// Fills the front of `out` and says how many; 0 is the end of this pass, and only that.
+  /// Fills the front of `out` and says how many; 0 is the end of this pass, and only that. What came before an error is
+  /// handed out first; an error changes nothing, so the call can be repeated.
   [[nodiscard]] virtual Result<std::size_t> pull(std::span<Handle> out) = 0;
   /// Forgets where it was and begins pass `epoch`, upstream included. Called before the first pull, too.
   virtual void begin(std::int64_t epoch) = 0;
@@ -162,6 +165,7 @@ class Batcher {
   virtual ~Batcher() = default;
   /// Appends the records of the next batch to `rows` (at most `rows_most` of the layout) and says how many rows the
   /// batch has: more than `rows` when it is filled up with empty rows, 0 when the pass is over and nothing is left.
+  /// After an error of `in` the call can be repeated with the same `rows`, and goes on where it was.
   [[nodiscard]] virtual Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) = 0;
 };
 

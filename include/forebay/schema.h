@@ -54,6 +54,10 @@ struct ColumnSpec {
   Delivery delivery = Delivery::equal;
   /// Types of the companion columns of a sparse (index lists) or partitioned ragged column, else empty.
   std::vector<ColumnSpec> parts = {};
+  /// Sparse columns whose parts are index lists: one size per part, the dense shape without the batch axis.
+  std::vector<std::int64_t> sizes = {};
+  bool row_splits_int32 = false;   ///< Ragged: hand the row splits over as int32, not int64.
+  std::string pad = {};            ///< Padded: the bytes of one padding element; empty is 0, false or "".
 };
 
 /// The columns of a pipeline at one point of it: all that were ever made, and those visible by name.
@@ -67,6 +71,8 @@ class Schema {
 
   ColumnId put(ColumnSpec column);   ///< Adds a column; it hides an older one of its name and takes its position.
   void hide(ColumnId id);            ///< Takes a column out of sight; its id stays valid.
+  void rename(ColumnId id, std::string name);  ///< The same column under another name, which no visible one has.
+  void keep(std::vector<ColumnId> ids);        ///< Only these are visible from now on, in this order.
 
  private:
   std::vector<ColumnSpec> columns_;

@@ -60,4 +60,8 @@ ColumnId Schema::put(ColumnSpec column) {
 
 void Schema::hide(ColumnId id) { std::erase(visible_, id); }
 
+void Schema::rename(ColumnId id, std::string name) { columns_[static_cast<std::size_t>(id)].name = std::move(name); }
+
+void Schema::keep(std::vector<ColumnId> ids) { visible_ = std::move(ids); }
+
 }  // namespace forebay

@@ -1,0 +1,97 @@
+# Thin: every target does all the set-up it needs, and a second call does nothing twice.
+#   make run      build, then run the example job        make test         everything that CI checks
+#   make build    command line and Python package        make conformance  vectors of the original systems
+#   make bench    compare with other pipelines           make fuzz SECONDS=60
+SHELL := /bin/bash
+PYTHON ?= python3
+JOBS ?= $(shell nproc)
+SECONDS := 30
+RIVALS ?=
+VENV := $(CURDIR)/.venv
+CLANG_FORMAT ?= clang-format-14
+CONFIGURE = cmake --preset $(1) $(2) \
+  $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache) > build/$(1).log || { cat build/$(1).log; exit 1; }
+SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
+PHASES := format layout promises release python examples conformance instructions asan tsan fuzz
+
+.PHONY: setup setup-build build run test conformance bench format clean fuzz $(PHASES:%=test-%)
+
+build: setup-build
+	@mkdir -p build
+	@test -f build/release/build.ninja || { $(call CONFIGURE,release,-DPython_EXECUTABLE=$(VENV)/bin/python); }
+	@ninja -C build/release -j$(JOBS)
+	@$(VENV)/bin/python python/tools/link_into.py .venv build/release/python
+
+run: build
+	build/release/forebay run examples/taxi/loader.json
+
+test: setup
+	@MAKE="$(MAKE)" tools/run_phases.sh $(PHASES)
+
+conformance: build
+	$(VENV)/bin/python tests/conformance/run.py
+
+bench: build
+	$(VENV)/bin/python bench/run.py $(if $(RIVALS),--rivals $(RIVALS))
+
+fuzz: setup
+	@$(MAKE) --no-print-directory test-fuzz SECONDS=$(SECONDS)
+
+format: setup
+	$(CLANG_FORMAT) -i $(SOURCES)
+
+clean:
+	rm -rf build
+
+# ---- set-up
+setup-build: $(VENV)/installed
+	@tools/install_packages.sh build
+
+setup: setup-build
+	@tools/install_packages.sh
+
+$(VENV)/installed: python/requirements-dev.txt
+	@tools/install_packages.sh build
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements-dev.txt
+	@touch $@
+
+# ---- phases of `make test`, cheap ones first
+test-format:
+	@$(CLANG_FORMAT) --dry-run -Werror $(SOURCES)
+
+test-layout:
+	@$(PYTHON) tools/check_layout.py
+
+test-promises:
+	@$(PYTHON) tools/check_promises.py
+
+test-release: build
+	@ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error > build/ctest-release.log \
+	  || { cat build/ctest-release.log; exit 1; }
+	@tail -n 4 build/ctest-release.log
+
+test-python: build
+	@$(VENV)/bin/python -m pytest -q python/tests
+
+test-examples: build
+	@$(VENV)/bin/python tools/run_examples.py build/release
+
+test-conformance: conformance
+
+test-instructions: build
+	@$(VENV)/bin/python bench/instructions.py
+
+test-asan test-tsan: test-%:
+	@mkdir -p build
+	@test -f build/$*/build.ninja || { $(call CONFIGURE,$*,-DFOREBAY_PYTHON=OFF); }
+	@ninja -C build/$* -j$(JOBS)
+	@UBSAN_OPTIONS=print_stacktrace=1 ctest --test-dir build/$* -j$(JOBS) --output-on-failure --no-tests=error \
+	  > build/ctest-$*.log || { cat build/ctest-$*.log; exit 1; }
+	@tail -n 4 build/ctest-$*.log
+
+test-fuzz:
+	@mkdir -p build
+	@test -f build/fuzz/build.ninja || { $(call CONFIGURE,fuzz,); }
+	@ninja -C build/fuzz -j$(JOBS) fuzzers
+	@$(PYTHON) fuzz/run.py build/fuzz --seconds $(SECONDS) --jobs $(JOBS)

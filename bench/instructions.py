@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts instructions per record with cachegrind and compares with bench/results/instructions.json.
+
+    bench/instructions.py [--update] [--program build/release/forebay]
+
+One worker, instruction set capped at AVX2 (valgrind knows no AVX-512). A count is the difference between a run over the
+workload's cut and a run over an empty file, so that start-up does not count. More than 3 % above the stored number fails.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import make_data
+from contestant import FEATURES
+
+ROOT = Path(__file__).resolve().parent.parent
+STORED = ROOT / "bench/results/instructions.json"
+RECORDS = {"W1": 4096, "W2": 2048, "W3b": 1024}
+TOLERANCE = 0.03
+
+
+def document(folder: Path, workload: str, records: int) -> Path:
+    data = folder / f"{workload}-{records}.tfrecord"
+    make_data.write(data, workload, records)
+    path = folder / f"{workload}-{records}.json"
+    path.write_text(json.dumps({
+        "source": {"tfrecord": {"files": [data.name], "compression": "none"}},
+        "decode": {"example": {"features": FEATURES[workload]}},
+        "steps": [{"batch": {"size": 256, "remainder": "keep"}}], "epochs": 1, "seed": 1}))
+    return path
+
+
+def instructions(program: Path, path: Path) -> int:
+    command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", str(program), "run",
+               str(path), "--threads", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"FOREBAY_ISA": "avx2"}, timeout=300)
+    found = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
+    if done.returncode or not found:
+        raise SystemExit(f"{' '.join(command)}\nexit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+    return int(found.group(1).replace(",", ""))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true", help="store today's numbers")
+    parser.add_argument("--program", type=Path, default=ROOT / "build/release/forebay")
+    options = parser.parse_args()
+    folder = ROOT / "build/bench-cuts"
+    stored = json.loads(STORED.read_text()) if STORED.exists() else {}
+    counted, failed = {}, 0
+    for workload, records in RECORDS.items():
+        empty = instructions(options.program, document(folder, workload, 0))
+        each = (instructions(options.program, document(folder, workload, records)) - empty) / records
+        counted[workload] = round(each, 1)
+        before = stored.get(workload)
+        change = f"{each / before - 1:+7.1%}" if before else "    new"
+        worse = before is not None and each > before * (1 + TOLERANCE)
+        failed += worse
+        print(f"{workload:4} {each:10.1f} instructions a record {change}{'  MORE THAN +3 %' if worse else ''}", flush=True)
+    if options.update:
+        STORED.parent.mkdir(parents=True, exist_ok=True)
+        STORED.write_text(json.dumps(counted, indent=2) + "\n")
+        return 0
+    print(f"{len(counted) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small cuts of the benchmark workloads for counting instructions: always the same bytes, made with plain Python.
+
+W1: 64 floats and a label. W2: 13 floats, 26 integers of very different sizes and a label, in an order of its own per file.
+W3b: 512 token ids of one to three varint bytes.
+"""
+from __future__ import annotations
+
+import math
+import random
+import struct
+from pathlib import Path
+
+TABLE = []
+for _byte in range(256):
+    _crc = _byte
+    for _ in range(8):
+        _crc = (_crc >> 1) ^ (0x82F63B78 if _crc & 1 else 0)
+    TABLE.append(_crc)
+
+
+def masked_crc(data: bytes) -> bytes:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = TABLE[(crc ^ byte) & 255] ^ (crc >> 8)
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def frame(record: bytes) -> bytes:
+    length = struct.pack("<Q", len(record))
+    return length + masked_crc(length) + record + masked_crc(record)
+
+
+def varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def message(tag: int, body: bytes) -> bytes:
+    return bytes([tag]) + varint(len(body)) + body
+
+
+def feature(name: str, kind: int, body: bytes) -> bytes:
+    """One entry of the map of features; kind 2 is float, 3 is int64."""
+    value = message(kind << 3 | 2, message(0x0A, body))
+    return message(0x0A, message(0x0A, name.encode()) + message(0x12, value))
+
+
+def integers(name: str, values: list[int]) -> bytes:
+    return feature(name, 3, b"".join(map(varint, values)))
+
+
+def floats(name: str, values: list[float]) -> bytes:
+    return feature(name, 2, struct.pack(f"<{len(values)}f", *values))
+
+
+def w1(draw: random.Random) -> bytes:
+    x = floats("x", [draw.gauss(0, 1) for _ in range(64)])
+    return x + integers("label", [draw.randrange(1000)])
+
+
+def w2(draw: random.Random, order: list[int]) -> bytes:
+    entries = [floats(f"I{i}", [math.log1p(draw.expovariate(0.01))]) for i in range(1, 14)]
+    for i in range(26):
+        top = int(10 ** (0.6 + 5.9 * i / 25))
+        entries.append(integers(f"C{i + 1}", [min(int((draw.paretovariate(0.7) - 1) * 3), top)]))
+    entries.append(integers("label", [draw.randrange(2)]))
+    return b"".join(entries[i] for i in order)
+
+
+def w3b(draw: random.Random) -> bytes:
+    return integers("ids", [int(math.exp(draw.random() * math.log(128_000))) - 1 for _ in range(512)])
+
+
+def write(path: Path, workload: str, records: int) -> None:
+    """Writes the first `records` records of a workload's cut, unless the file is there."""
+    if path.exists():
+        return
+    draw = random.Random(f"forebay {workload}")
+    order = list(range(40))
+    draw.shuffle(order)
+    make = {"W1": lambda: w1(draw), "W2": lambda: w2(draw, order), "W3b": lambda: w3b(draw)}[workload]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_bytes(b"".join(frame(message(0x0A, make())) for _ in range(records)))
+    part.rename(path)

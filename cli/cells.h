@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <forebay/batch.h>
+#include <forebay/json.h>
+
+namespace forebay::cli {
+
+/// One element. Floats are the shortest decimals that read back the same; nan and infinities are strings.
+[[nodiscard]] Json element_json(const Tensor& tensor, std::int64_t element);
+
+/// Row `row` of a value as nested lists; of a sparse value {indices, values}, with the indices inside the row.
+/// Where `most` elements have been taken, "…" stands for the rest.
+[[nodiscard]] Json row_json(const Value& value, std::int64_t row, std::int64_t most);
+
+/// "float32[784]", "string ragged", …: what one row of it is.
+[[nodiscard]] std::string type_text(const Value& value);
+
+}  // namespace forebay::cli

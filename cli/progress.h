@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+#include <forebay/pipeline.h>
+
+namespace forebay::cli {
+
+/// A line on standard error that says how far a run is. Shown only where that is a terminal.
+class Progress {
+ public:
+  enum class Wanted : bool { no, yes };
+  explicit Progress(Wanted wanted);
+  void show(const Pipeline& pipeline);   ///< Ten times a second at most; cheap otherwise.
+  void clear();
+
+ private:
+  const bool on_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_;
+};
+
+}  // namespace forebay::cli

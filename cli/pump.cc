@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pump.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "interrupt.h"
+
+namespace forebay::cli {
+
+using Clock = std::chrono::steady_clock;
+
+Result<Pumped> pump(Pipeline& pipeline, const PumpLimits& limits, Progress& progress,
+                    const std::function<void(const Batch&)>& each) {
+  constexpr std::chrono::milliseconds patience{50};  // how long Ctrl-C may go unnoticed
+  Pumped out;
+  const Clock::time_point begin = Clock::now();
+  while (out.batches < limits.batches && out.seconds < limits.seconds) {
+    bool timed_out = false;
+    auto batch = pipeline.next_within(patience, timed_out);
+    out.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (interrupted()) {
+      progress.clear();
+      pipeline.close();
+      return Error{Code::cancelled, fmt::format("interrupted after {} batches, {} rows", out.batches, out.rows)};
+    }
+    if (!batch.ok()) {
+      progress.clear();
+      return batch.error();
+    }
+    progress.show(pipeline);
+    if (timed_out) continue;
+    if (!batch->has_value()) {
+      out.ended = true;
+      break;
+    }
+    ++out.batches;
+    out.rows += (*batch)->rows();
+    each(**batch);
+  }
+  progress.clear();
+  return out;
+}
+
+}  // namespace forebay::cli

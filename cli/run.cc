@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "digest.h"
+#include "pump.h"
+#include "report.h"
+#include "run_flags.h"
+#include "verbs.h"
+
+namespace forebay::cli {
+
+namespace {
+
+struct Run {
+  RunFlags flags;
+  std::int64_t batches = -1;
+  bool digest = false;
+  bool json = false;
+};
+
+Json summary_json(const Pumped& done, const Stats& stats) {
+  Json out = Json::object();
+  out.set("rows", done.rows);
+  out.set("batches", done.batches);
+  out.set("seconds", done.seconds);
+  out.set("rows_per_second", done.seconds > 0 ? static_cast<double>(done.rows) / done.seconds : 0.0);
+  out.set("bytes_read", stats.bytes_read);
+  out.set("records", stats.records);
+  out.set("threads", stats.threads);
+  out.set("ended", done.ended);
+  out.set("bottleneck", stats.bottleneck());
+  return out;
+}
+
+std::string summary(const Pumped& done, const Stats& stats) {
+  const double per_second = done.seconds > 0 ? 1 / done.seconds : 0;
+  return fmt::format("{} rows, {} batches in {:.2f} s: {:.0f} rows/s, {:.1f} MB/s read. {}", done.rows, done.batches, done.seconds,
+                     static_cast<double>(done.rows) * per_second, static_cast<double>(stats.bytes_read) * per_second * 1e-6,
+                     stats.bottleneck());
+}
+
+Result<void> run(const Run& asked) {
+  FOREBAY_TRY(Pipeline pipeline, asked.flags.start());
+  Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
+  PumpLimits limits;
+  if (asked.batches >= 0) limits.batches = asked.batches;
+  Digest digest;
+  FOREBAY_TRY(const Pumped done, pump(pipeline, limits, progress, [&](const Batch& batch) {
+    if (asked.digest) digest.add(batch);
+  }));
+  const Stats stats = pipeline.stats();
+  pipeline.close();
+  if (asked.json) {
+    print_line((asked.digest ? digest.json() : summary_json(done, stats)).pretty());
+    return {};
+  }
+  if (asked.digest) print(digest.text());
+  print_line(summary(done, stats));
+  return {};
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Command& command) {
+  const auto asked = std::make_shared<Run>();
+  CLI::App* verb = app.add_subcommand("run", "Runs a document to its end and says how fast it was");
+  asked->flags.add_to(*verb);
+  verb->add_option("--batches", asked->batches, "Stop after so many batches")->check(CLI::NonNegativeNumber);
+  verb->add_flag("--digest", asked->digest, "Print count, sum and checksums of every tensor");
+  verb->add_flag("--json", asked->json, "Print JSON");
+  verb->callback([asked, &command] { command = {.run = [asked] { return run(*asked); }, .json = asked->json}; });
+}
+
+}  // namespace forebay::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "plan/infer.h"
+#include "report.h"
+#include "verbs.h"
+
+namespace forebay::cli {
+
+namespace {
+
+struct Schema {
+  std::string file;
+  std::int64_t records = 1000;
+  bool json = false;
+};
+
+Result<void> schema(const Schema& asked) {
+  FOREBAY_TRY(const plan::Inferred found, plan::infer_manifest(asked.file, asked.records));
+  print_line(found.manifest.pretty());
+  for (const std::string& note : found.left_out) fmt::print(stderr, "forebay: note: {}\n", note);
+  return {};
+}
+
+}  // namespace
+
+void add_schema(CLI::App& app, Command& command) {
+  const auto asked = std::make_shared<Schema>();
+  CLI::App* verb = app.add_subcommand("schema", "Infers the manifest of a TFRecord file of Examples and prints it");
+  verb->add_option("FILE", asked->file, "TFRecord file")->required();
+  verb->add_option("--records", asked->records, "Records to look at")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+  verb->add_flag("--json", asked->json, "Print JSON (a manifest always is)");
+  verb->callback([asked, &command] { command = {.run = [asked] { return schema(*asked); }, .json = asked->json}; });
+}
+
+}  // namespace forebay::cli

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+#include <forebay/error.h>
+
+namespace forebay::cli {
+
+/// What the command line asked for: run by main after parsing.
+struct Command {
+  std::function<Result<void>()> run;
+  bool json = false;   ///< Errors go to standard output as JSON, too.
+};
+
+// Each adds one verb, which sets `command` when it is chosen. `command` must outlive the parsing.
+void add_run(CLI::App& app, Command& command);
+void add_head(CLI::App& app, Command& command);
+void add_check(CLI::App& app, Command& command);
+void add_explain(CLI::App& app, Command& command);
+void add_schema(CLI::App& app, Command& command);
+void add_bench(CLI::App& app, Command& command);
+
+}  // namespace forebay::cli

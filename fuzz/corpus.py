@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the seeds of the fuzz targets: small valid inputs, and the classic broken ones. Deterministic, no library needed."""
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+import zlib
+from pathlib import Path
+
+
+def crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def masked(data: bytes) -> bytes:
+    crc = crc32c(data)
+    return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def frame(record: bytes) -> bytes:
+    length = struct.pack("<Q", len(record))
+    return length + masked(length) + record + masked(record)
+
+
+def lone_header(length: int) -> bytes:
+    """A frame's header with a valid checksum and nothing behind it."""
+    text = struct.pack("<Q", length)
+    return text + masked(text)
+
+
+def varint(value: int) -> bytes:
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def field(number: int, body: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(body)) + body
+
+
+def entry(key: bytes, feature: bytes, swapped: bool = False) -> bytes:
+    parts = [field(1, key), field(2, feature)]
+    return field(1, b"".join(parts[::-1] if swapped else parts))
+
+
+def ints(*values: int) -> bytes:
+    return field(3, field(1, b"".join(varint(v) for v in values)))
+
+
+def loose_ints(*values: int) -> bytes:
+    return field(3, b"".join(varint(8) + varint(v) for v in values))
+
+
+def floats(*values: float) -> bytes:
+    return field(2, field(1, struct.pack(f"<{len(values)}f", *values)))
+
+
+def texts(*values: bytes) -> bytes:
+    return field(1, b"".join(field(1, v) for v in values))
+
+
+def example(*entries: bytes) -> bytes:
+    return field(1, b"".join(entries))
+
+
+def examples() -> dict[str, bytes]:
+    full = [entry(b"x", floats(1, 2, 3)), entry(b"label", ints(7)), entry(b"ids", ints(1, 300, -1, 1 << 40)),
+            entry(b"name", texts(b"a", b"")), entry(b"raw", texts(b"\x00\x01\xff\xfe")), entry(b"ix", ints(3, 0)),
+            entry(b"val", floats(0.5, -0.5)), entry(b"steps", floats(1, 2, 3, 4)), entry(b"half", floats(65504.0)),
+            entry(b"parts", ints(2, 1))]
+    return {
+        "full": example(*full),
+        "reversed": example(*full[::-1]),
+        "loose": example(entry(b"x", floats(1, 2, 3)), entry(b"label", loose_ints(7)), entry(b"ids", loose_ints(1, -2, 3))),
+        "swapped": example(entry(b"x", floats(1, 2, 3), swapped=True), entry(b"label", ints(7), swapped=True)),
+        "twice": example(entry(b"label", ints(1)), entry(b"label", ints(2)), entry(b"x", floats(1, 2, 3))),
+        "joined": example(entry(b"label", ints(1))) + example(entry(b"x", floats(1, 2, 3))),
+        "unknown": field(9, b"abc") + example(entry(b"x", floats(1, 2, 3)), entry(b"label", ints(1))) + b"\x58\x01",
+        "no kind": example(entry(b"x", b""), entry(b"label", ints(0))),
+        "group": b"\x4b\x0a\x01a\x4c" + example(entry(b"label", ints(5))),
+        "deep groups": b"\x4b" * 300,
+        "long varint": b"\x0a" + b"\xff" * 11,
+        "past the end": b"\x0a\x7f\x0a",
+        "odd floats": example(entry(b"x", field(2, field(1, b"\0" * 11)))),
+        "empty": b"",
+    }
+
+
+def tfrecords() -> dict[str, bytes]:
+    records = [b"", b"a", b"hello", bytes(range(200)), *list(examples().values())[:4]]
+    whole = b"".join(frame(r) for r in records)
+    out = {"whole": whole, "one": frame(b"x"), "empty": b"", "cut": whole[:-3], "trailing": whole + b"\0" * 7}
+    for length in (1 << 32, 1 << 40, 1 << 63, (1 << 64) - 16, (1 << 64) - 4, (1 << 64) - 1):
+        out[f"length {length:x}"] = frame(b"good") + lone_header(length)
+    # The first byte chooses the window that the scan sees at once.
+    return {f"{name} {window}": bytes([window]) + data for name, data in out.items() for window in (0, 9)}
+
+
+def packed() -> dict[str, bytes]:
+    text = b"forebay " * 200 + bytes(range(256))
+    member, stream = gzip.compress(text, 6, mtime=0), zlib.compress(text)
+    raw = {"gzip": member, "members": member + gzip.compress(b"", mtime=0) + member, "junk": member + b"junk", "zlib": stream,
+           "cut": member[:-9], "bad crc": member[:-8] + b"\0\0\0\0" + member[-4:], "bad size": member[:-4] + b"\1\0\0\0",
+           "stored": gzip.compress(text, 0, mtime=0), "zlib cut": stream[:-2], "bomb": zlib.compress(bytes(1 << 20), 9),
+           "named": b"\x1f\x8b\x08\x18" + b"\0" * 6 + b"name\0comment\0" + member[10:]}
+    return {name: bytes([name in ("zlib", "zlib cut", "bomb")]) + data for name, data in raw.items()}
+
+
+def manifests() -> dict[str, bytes]:
+    features = [{"name": "x", "dtype": "float32", "shape": [3], "deserialize_type": "float"},
+                {"name": "label", "dtype": "int64", "shape": [], "deserialize_type": "int"},
+                {"name": "raw", "dtype": "int16", "shape": [2], "deserialize_type": "raw",
+                 "deserialize_args": {"endian": "little", "len": 1}},
+                {"name": "name", "dtype": "string", "shape": [], "deserialize_type": "string"}]
+    good = {"compression": None, "allow_var_len": False, "features": features}
+    return {"good": json.dumps(good, indent=1).encode(), "gzip": json.dumps(good | {"compression": "GZIP"}).encode(),
+            "sequence": json.dumps(good | {"allow_var_len": True, "features": [f | {"var_len": False} for f in features]}).encode(),
+            "unknown key": json.dumps(good | {"compresion": "gzip"}).encode(), "not an object": b"[]",
+            "bad dtype": json.dumps(good).replace("float32", "flaot32").encode(), "comment": b"// hello\n" + json.dumps(good).encode()}
+
+
+def documents(root: Path) -> dict[str, bytes]:
+    loader = {"type": "independent", "args": {
+        "dataset": {"type": "list", "args": {"list_file": "a", "manifest_file": "b"}}, "target_batch_size": 4,
+        "drop_remainder": False, "epochs": 1, "num_read_buffer_bytes": 0, "num_prefetch": 1,
+        "primary_features": [{"from_name": "x", "to_name": "x"}]}}
+    steps = [{"slice": {"tensor": "x", "slice": "[0:2]"}}, {"cast": {"tensor": "x", "dtype": "float64"}},
+             {"shuffle": {"buffer": 10}}, {"take": {"count": 5}}, {"interleave": {"cycle": 2}},
+             {"batch": {"size": 4, "remainder": "pad", "pad": True}}]
+    pipeline = {"source": {"tfrecord": {"files": ["none.tfrecord"], "compression": "auto"}},
+                "decode": {"example": {"features": {"x": {"dtype": "float32", "shape": [3], "default": 1.5},
+                                                    "y": {"dtype": "string", "shape": [-1]}}}},
+                "steps": steps, "epochs": 2, "seed": 7, "epoch_boundary": "hard", "deterministic": False, "on_corrupt": "fail"}
+    return {"loader": json.dumps(loader).encode(), "pipeline": json.dumps(pipeline, indent=1).encode(), "empty": b"{}",
+            "deep": b"[" * 80, "numbers": b"[1, -0.0, 1e308, 1e999, 18446744073709551616, 0.1]",
+            "text": rb'{"a\u0000b": "\ud83d\ude00 // no comment", "a": "\ud800"} // comment',
+            "example": (root / "examples/02_pipeline_document.json").read_bytes(),
+            "taxi": (root / "examples/taxi/loader.json").read_bytes()}
+
+
+def slices() -> dict[str, bytes]:
+    texts = ["[0]", "[-1]", "[1:3]", "[:,0]", "[3,:,4:,:-2,1:4]", "[::2]", "[::-1]", "[ 1 , 2 ]", "[]", "[a]", "[...]", "[1:2:3:4]",
+             "[1,]", "[::0]", "[9223372036854775807:-9223372036854775808]", "[99999999999999999999]", "3", "["]
+    return {f"slice {i}": text.encode() for i, text in enumerate(texts)}
+
+
+def write(folder: Path, root: Path) -> None:
+    """Writes every target's seeds under `folder`, one sub-folder for each."""
+    sets = {"tfrecord": tfrecords(), "inflate": packed(), "example": examples(), "manifest": manifests(),
+            "document": documents(root), "slice": slices()}
+    for target, seeds in sets.items():
+        (folder / target).mkdir(parents=True, exist_ok=True)
+        for name, data in seeds.items():
+            (folder / target / name.replace(" ", "_")).write_bytes(data)

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inflating: no fault of the packed bytes does more than an error, and what ends cleanly is what zlib makes of it.
+#include <zlib.h>
+
+#include "fuzz/check.h"
+#include "io/inflate.h"
+
+using forebay::Compression;
+using forebay::fuzz::check;
+
+namespace {
+
+constexpr std::size_t most = 4 << 20;
+
+// All members with zlib; false when one of them is faulty or something else follows.
+bool inflate_by_zlib(std::span<const std::byte> packed, int bits, std::string& out) {
+  std::size_t at = 0;
+  while (at < packed.size()) {
+    z_stream stream{};
+    if (inflateInit2(&stream, bits) != Z_OK) return false;
+    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(packed.data() + at));
+    stream.avail_in = static_cast<uInt>(packed.size() - at);
+    int status = Z_OK;
+    char piece[4096];
+    while (status == Z_OK && out.size() <= most) {
+      stream.next_out = reinterpret_cast<Bytef*>(piece);
+      stream.avail_out = sizeof(piece);
+      status = ::inflate(&stream, Z_NO_FLUSH);
+      out.append(piece, sizeof(piece) - stream.avail_out);
+    }
+    at = packed.size() - stream.avail_in;
+    inflateEnd(&stream);
+    if (status != Z_STREAM_END) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const bool zlib = (data[0] & 1) != 0;
+  const std::size_t piece = data[0] < 64 ? std::size_t{1} << 16 : data[0];
+  const auto packed = forebay::fuzz::bytes_of(data + 1, size - 1);
+  static forebay::fuzz::ScratchFile scratch;
+  scratch.fill(packed);
+  auto file = forebay::io::File::open(scratch.path());
+  check(file.ok(), "the temporary file opens");
+  auto inflater = forebay::io::Inflater::make(zlib ? Compression::zlib : Compression::gzip);
+  check(inflater.ok(), "an inflater can be made");
+  std::string out;
+  std::vector<std::byte> window(piece);
+  bool clean = false;
+  while (out.size() <= most) {
+    auto got = inflater->read(*file, window);
+    if (!got.ok()) {
+      check(!inflater->read(*file, window).ok(), "a failure repeats");
+      break;
+    }
+    check(*got <= window.size(), "no more than the room is filled");
+    if (*got == 0) {
+      clean = true;
+      break;
+    }
+    out.append(reinterpret_cast<const char*>(window.data()), *got);
+  }
+  if (!clean || packed.empty()) return 0;
+  std::string expected;
+  check(inflate_by_zlib(packed, zlib ? 15 : 31, expected), "what ends cleanly is whole for zlib, too");
+  check(out == expected, "the bytes are those of zlib");
+  return 0;
+}

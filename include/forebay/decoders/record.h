@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace forebay {
+
+/// Delivers the bytes of each record as they are.
+struct RecordColumn {
+  std::string name = "record";   ///< Name of the tensor: string, shape [].
+};
+
+}  // namespace forebay

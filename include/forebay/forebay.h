@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Everything that a training program needs: documents in, batches out. Plug-in authors include <forebay/plugin.h>.
+#include <forebay/batch.h>
+#include <forebay/pipeline.h>
+#include <forebay/plan.h>
+#include <forebay/records.h>

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace forebay {
+
+/// Leaves out the first `count` elements of a pass; before `interleave` it counts files.
+struct Skip {
+  std::int64_t count = 0;   ///< Elements to leave out.
+};
+
+}  // namespace forebay

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace forebay {
+
+/// Gives one tensor another shape with as many elements, in the same order.
+struct Reshape {
+  std::string tensor;                ///< Tensor to reshape.
+  std::vector<std::int64_t> shape;   ///< New shape, without the batch axis; every dim is positive.
+};
+
+}  // namespace forebay

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace forebay {
+
+/// Keeps some tensors and forgets the others; what nobody needs is not decoded.
+struct Select {
+  std::vector<std::string> tensors;  ///< Tensors to keep, in the order they are to have.
+};
+
+}  // namespace forebay

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forebay: the input pipeline of a training job. Record files in, batches of tensors out.
+
+    import forebay as fb
+    with fb.load("train.json", threads=2) as loader:
+        for batch in loader:
+            step(batch["x"], batch["y"])
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from forebay._core import version as __version__
+from forebay.builder import *  # noqa: F403
+from forebay.builder import __all__ as _builder_names
+from forebay.errors import Cancelled, ConfigError, DataError, Error, IoError, StateError
+from forebay.loader import Batch, Loader, Plan, Schema, Stats, TensorSpec, load
+from forebay.records import decode_example, encode_example, read_records, write_records
+from forebay.values import Ragged, RecordKeys, Sparse
+
+__all__ = ["Batch", "Cancelled", "ConfigError", "DataError", "Error", "IoError", "Loader", "Plan", "Ragged", "RecordKeys",
+           "Schema", "Sparse", "StateError", "Stats", "TensorSpec", "decode_example", "encode_example", "explain",
+           "json_schema", "load", "read_records", "write_records", *_builder_names]
+
+_ADAPTORS = ("torch", "jax", "tf")
+
+
+def __getattr__(name: str) -> Any:
+    # What is rarely needed is imported when it is asked for; frameworks only then.
+    import importlib
+    if name in ("explain", "json_schema"):
+        return getattr(importlib.import_module("forebay.reference"), name)
+    if name == "bfloat16":
+        # NumPy's bfloat16 where the package ml_dtypes is installed; without it such tensors are their bits as uint16.
+        import numpy as np
+        from forebay.values import bfloat16_type
+        return bfloat16_type() or np.dtype(np.uint16)
+    if name in _ADAPTORS:
+        return importlib.import_module(f"forebay.{name}")
+    raise AttributeError(f"module 'forebay' has no attribute {name!r}")

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by python/tools/make_stubs.py from the compiled module; do not edit.
+"""The compiled part of forebay; use the names of the package."""
+
+from collections.abc import ItemsView, Iterator, ValuesView
+from typing import Any
+
+import forebay.values
+
+
+version: str = '0.1.0'
+
+class Batch:
+    """
+    One batch: a mapping from the names of tensors to arrays, in schema order.
+
+    Arrays share the batch's memory, may be written to, and stay valid when batch and loader are gone.
+    """
+
+    def __getitem__(self, name: str) -> Any:
+        """
+        The tensor of that name. The same object every time.
+
+        Fixed shape or padded: an ndarray [rows, …]; strings: an object ndarray of bytes; else Ragged or Sparse.
+        Raises KeyError, which names the nearest tensor there is.
+        """
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The tensor of that name, or `default`."""
+
+    def __contains__(self, name: object) -> bool: ...
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def __len__(self) -> int: ...
+
+    def items(self) -> ItemsView[str, Any]:
+        """(name, tensor) in schema order."""
+
+    def values(self) -> ValuesView[Any]:
+        """The tensors in schema order."""
+
+    @property
+    def keys(self) -> forebay.values.RecordKeys:
+        """
+        Keys of the records, "path:offset", one for each valid row; `batch.keys()` gives the names of the tensors,
+        as of any mapping.
+        """
+
+    def raw(self, name: str) -> tuple[Any, Any]:
+        """
+        (offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.
+
+        Element i, in row-major order, is bytes[offsets[i]:offsets[i + 1]]. Raises TypeError for other dtypes.
+        """
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The document's inputs by name."""
+
+    @property
+    def targets(self) -> dict[str, Any]:
+        """The document's targets by name."""
+
+    @property
+    def lengths(self) -> dict[str, Any]:
+        """
+        True sizes before padding, of the tensors that vary: int64 [rows], or [rows, unknown dims].
+        """
+
+    @property
+    def origins(self) -> list[tuple[str, int, int]]:
+        """(file, ordinal of the record, byte offset) of each valid row."""
+
+    @property
+    def rows(self) -> int:
+        """Length of the batch axis."""
+
+    @property
+    def valid_rows(self) -> int:
+        """Rows that came from records; the others fill up a last batch."""
+
+    @property
+    def epoch(self) -> int:
+        """Pass in which the batch began, from 0."""
+
+    @property
+    def number(self) -> int:
+        """Ordinal of the batch in the run, from 0."""
+
+    def __repr__(self) -> str: ...
+
+class Plan:
+    """What a document asks for, checked and resolved; printable."""
+
+    @property
+    def batches(self) -> int | None:
+        """
+        Number of batches of the whole run, or None when it is not known before reading.
+        """
+
+    @property
+    def hash(self) -> int:
+        """Of everything that decides the stream's content and order."""
+
+    @property
+    def lowered(self) -> str:
+        """The pipeline document it stands for, as JSON text, paths resolved."""
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+class Stats:
+    """
+    Counters of a run; printed, they end in a sentence that names the bottleneck.
+    """
+
+    @property
+    def batches(self) -> int:
+        """Delivered."""
+
+    @property
+    def rows(self) -> int:
+        """Delivered."""
+
+    @property
+    def records(self) -> int:
+        """Found in the files."""
+
+    @property
+    def bytes_read(self) -> int:
+        """From files."""
+
+    @property
+    def seconds(self) -> float:
+        """Since the first batch was asked for."""
+
+    @property
+    def scan_seconds(self) -> float:
+        """Worker time finding records, inflating included."""
+
+    @property
+    def order_seconds(self) -> float:
+        """Worker time deciding the order."""
+
+    @property
+    def decode_seconds(self) -> float:
+        """Worker time decoding and transforming."""
+
+    @property
+    def idle_seconds(self) -> float:
+        """Worker time with enough batches ready."""
+
+    @property
+    def consumer_wait_seconds(self) -> float:
+        """Time in which the caller waited or helped."""
+
+    @property
+    def ready_fill(self) -> float:
+        """Mean share of the prefetch depth that was ready."""
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes charged to the budget now."""
+
+    @property
+    def memory_limit(self) -> int:
+        """The budget in bytes."""
+
+    @property
+    def threads(self) -> int:
+        """Background workers."""
+
+    @property
+    def bottleneck(self) -> str:
+        """What holds the run up, in one sentence."""
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+class Run:
+    """A running plan."""
+
+    def next(self) -> Batch:
+        """The next batch; StopIteration at the end."""
+
+    def close(self) -> None: ...
+
+    @property
+    def plan(self) -> Plan: ...
+
+    @property
+    def stats(self) -> Stats: ...
+
+    @property
+    def complete_frac(self) -> float: ...
+
+def plan_path(path: str) -> Plan: ...
+
+def plan_document(document: object, folder: str) -> Plan: ...
+
+def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None) -> Run: ...
+
+def read_records(path: str, compression: str) -> list[bytes]: ...
+
+def write_records(path: str, records: list[bytes], compression: str) -> None: ...
+
+def encode_example(features: dict[str, Any]) -> bytes: ...
+
+def decode_example(message: bytes) -> dict[str, Any]: ...
+
+def plugin_reference() -> str:
+    """JSON text: every plug-in with its options."""
+
+def document_schema() -> str:
+    """JSON text: JSON Schema of the documents."""

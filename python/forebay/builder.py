@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by python/tools/make_stubs.py from the plug-ins' descriptions; do not edit.
+"""Pipelines in Python: a function for every format, a method for every decoder, step, order and batcher."""
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping, Optional, Sequence, Union
+
+from forebay.pipeline import PipelineBase, StageSource, given, paths_of
+
+__all__ = ["Pipeline", "Source", "feature", "tfrecord"]
+
+Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+Feature = Mapping[str, Any]
+
+
+class Pipeline(PipelineBase):
+    """Records, how they are decoded, and what happens to them: a pipeline document."""
+
+    __slots__ = ()
+
+    def slice(self, tensor: str, slice: str) -> Pipeline:
+        """Cuts a rectangular piece out of one tensor; the piece replaces it.
+
+        tensor    Tensor to cut.
+        slice     Python-style, without the batch axis: [3,:,4:,:-2,1:4].
+        """
+        return self._then("slice", {"tensor": tensor, "slice": slice})
+
+    def one_hot(self, tensor: str, depth: int, *, dtype: str = 'float32') -> Pipeline:
+        """Turns each index into a vector that is 1 at that place and 0 elsewhere.
+
+        tensor    Tensor of indices, int32 or int64.
+        depth     Length of the vectors: a new last axis; an index outside gives zeros.
+        dtype     Type of the result, an integer or float.
+        """
+        return self._then("one_hot", {"tensor": tensor, "depth": depth, "dtype": dtype})
+
+    def reshape(self, tensor: str, shape: Sequence[int]) -> Pipeline:
+        """Gives one tensor another shape with as many elements, in the same order.
+
+        tensor    Tensor to reshape.
+        shape     New shape, without the batch axis; every dim is positive.
+        """
+        return self._then("reshape", {"tensor": tensor, "shape": shape})
+
+    def cast(self, tensor: str, dtype: str) -> Pipeline:
+        """Changes the element type of one tensor.
+
+        tensor    Tensor to convert; not a string one.
+        dtype     Type it gets; not string.
+        """
+        return self._then("cast", {"tensor": tensor, "dtype": dtype})
+
+    def select(self, tensors: Sequence[str]) -> Pipeline:
+        """Keeps some tensors and forgets the others.
+
+        tensors    Tensors to keep, in the order they are to have.
+        """
+        return self._then("select", {"tensors": tensors})
+
+    def rename(self, from_: str, to: str) -> Pipeline:
+        """Gives one tensor another name.
+
+        from_   Tensor to rename.
+        to      Its new name, which no other tensor has.
+        """
+        return self._then("rename", {"from": from_, "to": to})
+
+    def shuffle(self, buffer: int) -> Pipeline:
+        """Draws each element from a buffer that is kept full; before `interleave` it shuffles files.
+
+        buffer    Elements in the buffer; 1 keeps the order.
+        """
+        return self._then("shuffle", {"buffer": buffer})
+
+    def interleave(self, *, cycle: int = 1, block: int = 1, sloppy: bool = False) -> Pipeline:
+        """Opens `cycle` files at a time and takes `block` records from each in turn.
+
+        cycle     Files open at a time.
+        block     Records taken from a file before the next one's turn.
+        sloppy    May pass over a file whose next record is not there yet; acts only with `deterministic:
+                  false`.
+        """
+        return self._then("interleave", {"cycle": cycle, "block": block, "sloppy": sloppy})
+
+    def repeat(self, count: Optional[int] = None) -> Pipeline:
+        """Goes through everything before it several times, newly shuffled each time.
+
+        count    Passes; null: for ever.
+        """
+        return self._then("repeat", {"count": count})
+
+    def take(self, count: int) -> Pipeline:
+        """Ends after the first `count` elements of a pass; before `interleave` it counts files.
+
+        count    Elements to keep.
+        """
+        return self._then("take", {"count": count})
+
+    def skip(self, count: int) -> Pipeline:
+        """Leaves out the first `count` elements of a pass; before `interleave` it counts files.
+
+        count    Elements to leave out.
+        """
+        return self._then("skip", {"count": count})
+
+    def batch(self, size: int, *, remainder: str = 'keep', pad: Any = False, require_equal: bool = False) -> Pipeline:
+        """Cuts the stream into batches of one size.
+
+        size             Rows of a batch.
+        remainder        What becomes of a last batch that is not full: keep it short, drop it, or pad it with
+                         empty rows.
+        pad              false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of
+                         {tensor, shape, value}.
+        require_equal    Refuse rows of unequal shape instead of delivering them ragged.
+        """
+        return self._then("batch", {"size": size, "remainder": remainder, "pad": pad, "require_equal": require_equal})
+
+
+class Source(StageSource):
+    """Records; the methods say how they become tensors."""
+
+    __slots__ = ()
+
+    def example(self, features: Mapping[str, Feature]) -> Pipeline:
+        """Decodes tf.train.Example messages, one tensor per feature; only features in use are read.
+
+        features    The tensors by name, each with kind, dtype, shape and how it is stored.
+        """
+        return Pipeline({"source": self._source, "decode": {"example": given({"features": features})}, "steps": []})
+
+    def sequence_example(self, *, context: Mapping[str, Feature] = {}, lists: Mapping[str, Feature] = {}) -> Pipeline:
+        """Decodes tf.train.SequenceExample messages: features of the sequence, and lists with one feature per
+        step.
+
+        context    Tensors of the whole sequence by name: kinds fixed_len, var_len, ragged and raw.
+        lists      Tensors with a time axis by name: kinds fixed_len_sequence, var_len, ragged and raw.
+        """
+        return Pipeline({"source": self._source, "decode": {"sequence_example": given({"context": context, "lists":
+            lists})}, "steps": []})
+
+    def record(self, name: str = 'record') -> Pipeline:
+        """Delivers the bytes of each record as they are, as one string.
+
+        name    Name of the tensor.
+        """
+        return Pipeline({"source": self._source, "decode": {"record": given({"name": name})}, "steps": []})
+
+
+def tfrecord(files: Paths, *, compression: str = 'auto', max_record_bytes: int = 1073741824) -> Source:
+    """Reads the records of TFRecord files, checksums verified.
+
+    files               Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.
+    compression         How whole files are packed; auto looks at their first bytes.
+    max_record_bytes    A longer record is an error, before memory is taken.
+    """
+    return Source({"tfrecord": given({"files": paths_of(files), "compression": compression, "max_record_bytes":
+        max_record_bytes})})
+
+
+def feature(dtype: str, shape: Sequence[int] = (), *, kind: str = 'fixed_len', key: Any = None, default: Any = None,
+            stored: Any = None, as_: Any = None, index_key: Any = None, value_key: Any = None, size: Any = None,
+            already_sorted: bool = False, partitions: Any = None, row_splits_dtype: str = 'int32', validate: bool =
+            True, endian: Any = None, len: int = 1, fixed_length: Any = None, allow_missing: bool = False) ->
+            dict[str, Any]:
+    """A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.
+
+    dtype               Type of the tensor; values stored as another type are converted.
+    shape               Shape of a record, or of one step of a sequence; the first size may be -1.
+    kind                How many values a record has, and in what shape they come out.
+    key                 Name in the message; the tensor's name when left out.
+    default             fixed_len: value when missing (without: an error); fixed_len_sequence: what pads it.
+    stored              Type in the message; left out: int for integers and bool, float for floats, else bytes.
+    as_                 How a variable kind is handed over; var_len: ragged, fixed_len_sequence: padded.
+    index_key           sparse: key of the indices, or a list with one key per axis.
+    value_key           sparse, ragged: key of the values; ragged: the tensor's name when left out.
+    size                sparse: size of the dense tensor, or a list with one size per axis.
+    already_sorted      sparse: take the indices in the order in which they come.
+    partitions          ragged: list of [kind, key] outermost first; kinds row_splits, row_lengths, row_starts,
+                        row_limits, value_rowids, or ["uniform_row_length", length].
+    row_splits_dtype    ragged: int32 or int64.
+    validate            ragged: refuse partitions that do not fit the values.
+    endian              raw: byte order of the numbers; must be given.
+    len                 raw: number of byte strings; more than 1 adds a first axis.
+    fixed_length        raw: cut or zero-fill every byte string to this length.
+    allow_missing       Lists of a sequence example: take a missing list as an empty one.
+    """
+    return given({"dtype": dtype, "shape": list(shape), "kind": kind, "key": key, "default": default, "stored":
+        stored, "as": as_, "index_key": index_key, "value_key": value_key, "size": size, "already_sorted":
+        already_sorted, "partitions": partitions, "row_splits_dtype": row_splits_dtype, "validate": validate,
+        "endian": endian, "len": len, "fixed_length": fixed_length, "allow_missing": allow_missing})

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a pipeline written in Python is made of; forebay.builder adds a method for every step, order and batcher."""
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping, Optional, Sequence, TypeVar, Union
+
+from forebay.loader import Loader, Plan, Transform, plan, start
+
+__all__ = ["PipelineBase", "StageSource"]
+
+P = TypeVar("P", bound="PipelineBase")
+
+
+class StageSource:
+    """Records that nothing decodes yet: `{format: options}` of a document."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: Mapping[str, Any]) -> None:
+        self._source = dict(source)
+
+
+class PipelineBase:
+    """A pipeline document in the making. Immutable: every method gives a new one."""
+
+    __slots__ = ("_document", "_transforms")
+
+    def __init__(self, document: Mapping[str, Any], transforms: tuple[Transform, ...] = ()) -> None:
+        self._document = dict(document)
+        self._transforms = transforms
+
+    def _with(self: P, **members: Any) -> P:
+        return type(self)({**self._document, **members}, self._transforms)
+
+    def _then(self: P, name: str, options: Mapping[str, Any]) -> P:
+        return self._with(steps=[*self._document["steps"], {name: given(options)}])
+
+    def epochs(self: P, count: Optional[int]) -> P:
+        """Passes over the data; None: for ever."""
+        return self._with(epochs=count)
+
+    def seed(self: P, seed: int) -> P:
+        """Decides every random choice."""
+        return self._with(seed=seed)
+
+    def epoch_boundary(self: P, boundary: str = "hard") -> P:
+        """"hard": no batch holds records of two epochs; "straddle", which is the default: batches may."""
+        return self._with(epoch_boundary=boundary)
+
+    def deterministic(self: P, deterministic: bool = True) -> P:
+        """False lets the order, never the content, depend on timing."""
+        return self._with(deterministic=deterministic)
+
+    def inputs(self: P, names: Sequence[str]) -> P:
+        """Tensors of Batch.inputs; left out: all that are no targets."""
+        return self._with(inputs=list(names))
+
+    def targets(self: P, names: Sequence[str]) -> P:
+        """Tensors of Batch.targets."""
+        return self._with(targets=list(names))
+
+    def map(self: P, function: Transform) -> P:
+        """Calls `function` with every batch, on the thread that asks for it; the mapping it returns is delivered.
+
+        Functions run one after the other, behind all that the document says. What one raises reaches the caller of
+        `next` with its traceback, again at every further `next`. It must not use the loader.
+        """
+        if not callable(function):
+            raise TypeError(f"map needs a function, found {type(function).__name__}")
+        return type(self)(self._document, (*self._transforms, function))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The pipeline document. Functions given to `map` are no part of it."""
+        import copy
+        return copy.deepcopy(self._document)
+
+    def to_json(self) -> str:
+        """The pipeline document as JSON text. Functions given to `map` are no part of it."""
+        import json
+        return json.dumps(self._document, indent=2, default=lambda value: value.tolist())
+
+    def plan(self) -> Plan:
+        """What a run will do; nothing is started. Raises ConfigError with every fault, IoError."""
+        return plan(self._document)
+
+    def load(self, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
+             shard: Optional[tuple[int, int]] = None) -> Loader:
+        """Starts it; see forebay.load. Paths are relative to the working directory."""
+        return start(self.plan(), threads, memory, prefetch, shard, self._transforms)
+
+    def __repr__(self) -> str:
+        return self.to_json()
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were not left out."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def paths_of(paths: Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]) -> list[str]:
+    """One path or several, as a list."""
+    if isinstance(paths, (str, os.PathLike)):
+        return [os.fspath(paths)]
+    return [os.fspath(path) for path in paths]

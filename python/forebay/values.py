@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a batch holds besides plain arrays."""
+from __future__ import annotations
+
+import collections.abc
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Union, overload
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from forebay._core import Batch
+
+__all__ = ["Ragged", "Sparse", "RecordKeys"]
+
+
+class Ragged:
+    """Rows of different lengths: row i of the outermost level is the span row_splits[i]:row_splits[i + 1].
+
+    values               ndarray [n, …]: the elements of all rows, one after the other
+    row_splits           int64 or int32 ndarray [rows + 1], of the outermost level
+    nested_row_splits    one such array per level, outermost first; the innermost splits `values`
+    """
+
+    __slots__ = ("values", "nested_row_splits")
+
+    def __init__(self, values: Any, row_splits: Any) -> None:
+        levels = row_splits if isinstance(row_splits, (list, tuple)) and np.ndim(row_splits[0]) == 1 else [row_splits]
+        self.values = np.asarray(values)
+        self.nested_row_splits = [np.asarray(level) for level in levels]
+
+    @property
+    def row_splits(self) -> Any:
+        return self.nested_row_splits[0]
+
+    @property
+    def lengths(self) -> Any:
+        """int ndarray [rows]: the length of every row of the outermost level."""
+        return np.diff(self.row_splits)
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+    def __len__(self) -> int:
+        return len(self.row_splits) - 1
+
+    def __getitem__(self, row: int) -> Any:
+        """Row `row`: a view of `values`, or a Ragged when there are more levels. Raises IndexError."""
+        count = len(self)
+        if not -count <= row < count:
+            raise IndexError(f"row {row} of {count}")
+        begin, end = self.row_splits[row % count], self.row_splits[row % count + 1]
+        if len(self.nested_row_splits) == 1:
+            return self.values[begin:end]
+        return Ragged(self.values, [self.nested_row_splits[1][begin:end + 1], *self.nested_row_splits[2:]])
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[row] for row in range(len(self)))
+
+    def to_list(self) -> list[Any]:
+        """The rows as nested lists of Python values."""
+        rows: list[Any] = self.values.tolist()
+        for splits in reversed(self.nested_row_splits):
+            rows = [rows[begin:end] for begin, end in zip(splits[:-1].tolist(), splits[1:].tolist())]
+        return rows
+
+    def to_padded(self, value: Any = None) -> Any:
+        """ndarray [rows, longest, …] with `value` (left out: 0, False or b"") behind the shorter rows."""
+        owner: Any = None
+        index: list[Any] = []
+        sizes: list[int] = []
+        for splits in reversed(self.nested_row_splits):
+            lengths = np.diff(splits)
+            rows = np.repeat(np.arange(len(lengths)), lengths)
+            position = np.arange(len(rows)) - (splits[:-1] - splits[0])[rows]
+            index.insert(0, position if owner is None else position[owner])
+            owner = rows if owner is None else rows[owner]
+            sizes.insert(0, int(lengths.max(initial=0)))
+        out = np.full((len(self), *sizes, *self.values.shape[1:]), _fill(self.values.dtype, value), self.values.dtype)
+        begin, end = self._span()
+        out[(owner, *index)] = self.values[begin:end]
+        return out
+
+    def _span(self) -> tuple[int, int]:
+        begin, end = 0, len(self)
+        for splits in self.nested_row_splits:
+            begin, end = int(splits[begin]), int(splits[end])
+        return begin, end
+
+    def __repr__(self) -> str:
+        return f"Ragged(rows={len(self)}, levels={len(self.nested_row_splits)}, values={self.values!r})"
+
+
+class Sparse:
+    """The elements of a tensor that are there, and where.
+
+    indices        int64 ndarray [n, rank], in row-major order, the batch row first
+    values         ndarray [n]
+    dense_shape    tuple of int, the batch axis first
+    """
+
+    __slots__ = ("indices", "values", "dense_shape")
+
+    def __init__(self, indices: Any, values: Any, dense_shape: Sequence[int]) -> None:
+        self.indices = np.asarray(indices)
+        self.values = np.asarray(values)
+        self.dense_shape = tuple(int(size) for size in dense_shape)
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+    def to_dense(self, default: Any = None) -> Any:
+        """ndarray of shape `dense_shape` with `default` (left out: 0, False or b"") where nothing is."""
+        out = np.full(self.dense_shape, _fill(self.values.dtype, default), self.values.dtype)
+        out[tuple(self.indices.T)] = self.values
+        return out
+
+    def __repr__(self) -> str:
+        return f"Sparse(dense_shape={self.dense_shape}, values={self.values!r})"
+
+
+class RecordKeys(Sequence[str]):
+    """The keys of a batch's records, "path:offset", as a list that is made when first looked at.
+
+    Called, it gives the names of the tensors, so a batch is a mapping like any other: `dict(batch)`, `batch.keys()`.
+    """
+
+    __slots__ = ("_batch", "_made")
+
+    def __init__(self, batch: "Batch") -> None:
+        self._batch = batch
+        self._made: Optional[list[str]] = None
+
+    def __call__(self) -> collections.abc.KeysView[str]:
+        return collections.abc.KeysView(self._batch)  # type: ignore[arg-type]
+
+    @property
+    def _keys(self) -> list[str]:
+        if self._made is None:
+            self._made = self._batch._record_keys
+        return self._made
+
+    def __len__(self) -> int:
+        return self._batch.valid_rows
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+    def __getitem__(self, row: Union[int, slice]) -> Union[str, list[str]]:
+        return self._keys[row]
+
+    def __eq__(self, other: object) -> bool:
+        return self._keys == (other._keys if isinstance(other, RecordKeys) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._keys)
+
+
+def _fill(dtype: Any, value: Any) -> Any:
+    if value is not None:
+        return value
+    return b"" if dtype == object else np.zeros((), dtype)[()]
+
+
+def unknown_name(name: object, known: list[str]) -> str:
+    """The text of a KeyError."""
+    import difflib
+    near = difflib.get_close_matches(str(name), known, 1, 0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"no tensor {name!r}{hint} There are: {', '.join(known)}" if hint else f"no tensor {name!r}; there are: {', '.join(known)}"
+
+
+def bfloat16_type() -> Any:
+    """NumPy's bfloat16, which the package ml_dtypes brings; None without it."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return np.dtype(ml_dtypes.bfloat16)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "documents.h"
+
+#include <cmath>
+#include <string>
+
+#include <nanobind/stl/string.h>
+
+namespace forebay::python {
+namespace {
+
+constexpr int most_depth = 64;
+
+[[noreturn]] void refuse(const std::string& what, const std::string& pointer) {
+  raise(Error{Code::config, Detail::invalid_argument, what, Place{.pointer = pointer}});
+}
+
+std::string python_type(nb::handle value) { return nb::cast<std::string>(nb::type_name(value.type())); }
+
+std::string escaped(const std::string& key) {
+  std::string out;
+  for (const char c : key) {
+    if (c == '~') out += "~0";
+    else if (c == '/') out += "~1";
+    else out += c;
+  }
+  return out;
+}
+
+Json convert(nb::handle value, const std::string& pointer, int depth);
+
+Json convert_dict(nb::dict value, const std::string& pointer, int depth) {
+  Json out = Json::object();
+  for (const auto& [key, item] : value) {
+    if (!PyUnicode_Check(key.ptr())) refuse("a key must be a str, found " + python_type(key), pointer);
+    std::string name = from_str(key);
+    Json converted = convert(item, pointer + "/" + escaped(name), depth + 1);
+    out.members().emplace_back(std::move(name), std::move(converted));
+  }
+  return out;
+}
+
+Json convert_list(nb::handle value, const std::string& pointer, int depth) {
+  Json out = Json::array();
+  std::size_t index = 0;
+  for (const nb::handle item : value) out.items().push_back(convert(item, pointer + "/" + std::to_string(index++), depth + 1));
+  return out;
+}
+
+Json convert_integer(nb::handle value, const std::string& pointer) {
+  const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+  if (!number.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const long long integer = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow == 0) return Json{static_cast<std::int64_t>(integer)};
+  const double wide = PyLong_AsDouble(number.ptr());
+  if (PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    refuse("an integer that no number holds", pointer);
+  }
+  return Json{wide};
+}
+
+Json convert_float(nb::handle value, const std::string& pointer) {
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (!std::isfinite(number)) refuse("a number must be finite", pointer);
+  return Json{number};
+}
+
+Json convert_plain(nb::handle value, const std::string& pointer, int depth) {
+  if (value.is_none()) return {};
+  if (PyBool_Check(value.ptr())) return Json{value.ptr() == Py_True};
+  if (PyUnicode_Check(value.ptr())) return Json{from_str(value)};
+  if (PyFloat_Check(value.ptr())) return convert_float(value, pointer);
+  if (PyDict_Check(value.ptr())) return convert_dict(nb::borrow<nb::dict>(value), pointer, depth);
+  if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) return convert_list(value, pointer, depth);
+  if (nb::hasattr(value, "tolist")) return convert(value.attr("tolist")(), pointer, depth + 1);
+  if (PyIndex_Check(value.ptr())) return convert_integer(value, pointer);
+  refuse("a document holds dict, list, str, int, float, bool and None; found " + python_type(value), pointer);
+}
+
+Json convert(nb::handle value, const std::string& pointer, int depth) {
+  if (depth > most_depth) refuse("nested deeper than 64", pointer.substr(0, 256));
+  Json out = convert_plain(value, pointer, depth);
+  out.mark(Place{.pointer = pointer});
+  return out;
+}
+
+}  // namespace
+
+Json to_json(nb::handle value) { return convert(value, "", 0); }
+
+}  // namespace forebay::python

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/nanobind.h>
+
+#include "arrays.h"
+#include "batches.h"
+#include "plan/document_schema.h"
+#include "records.h"
+#include "runs.h"
+
+NB_MODULE(_core, module) {
+  namespace nb = nanobind;
+  using namespace forebay::python;
+  // Programs may end with loaders and batches alive.
+  nb::set_leak_warnings(false);
+  import_numpy();
+  module.doc() = "The compiled part of forebay; use the names of the package.";
+  module.attr("version") = FOREBAY_VERSION;
+  bind_batches(module);
+  bind_runs(module);
+  bind_records(module);
+  module.def("plugin_reference", [] { return to_str(forebay::plan::plugin_reference().text()); }, nb::sig("def plugin_reference() -> str"),
+             "JSON text: every plug-in with its options.");
+  module.def("document_schema", [] { return to_str(forebay::plan::document_schema().text()); }, nb::sig("def document_schema() -> str"),
+             "JSON text: JSON Schema of the documents.");
+}

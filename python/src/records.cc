@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "records.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <forebay/records.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+
+namespace forebay::python {
+namespace {
+
+Compression compression_of(const std::string& name) {
+  std::size_t index = 0;
+  for (const std::string_view known : EnumNames<Compression>::names) {
+    if (known == name) return static_cast<Compression>(index);
+    ++index;
+  }
+  raise(Error{Code::config, Detail::invalid_argument, "compression must be \"none\", \"gzip\", \"zlib\" or \"auto\", found \"" + name + "\""});
+}
+
+std::string_view text_of(nb::handle bytes) {
+  if (!PyBytes_Check(bytes.ptr())) throw nb::type_error("expected bytes");
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
+std::vector<std::string> texts_of(const nb::list& list) {
+  std::vector<std::string> out;
+  out.reserve(list.size());
+  for (const nb::handle item : list) out.emplace_back(text_of(item));
+  return out;
+}
+
+nb::list to_list(const std::vector<std::string>& texts) {
+  nb::list out;
+  for (const std::string& text : texts) out.append(nb::bytes(text.data(), text.size()));
+  return out;
+}
+
+nb::list read(const std::string& path, const std::string& compression) {
+  const Compression packed = compression_of(compression);
+  auto records = [&] { const nb::gil_scoped_release reading; return read_records(path, packed); }();
+  return to_list(value_of(std::move(records)));
+}
+
+void write(const std::string& path, const nb::list& records, const std::string& compression) {
+  const Compression packed = compression_of(compression);
+  const std::vector<std::string> texts = texts_of(records);
+  value_of([&] { const nb::gil_scoped_release writing; return write_records(path, texts, packed); }());
+}
+
+FeatureValue feature_of(nb::handle value) {
+  if (value.is_none()) return std::monostate{};
+  if (PyList_Check(value.ptr())) return texts_of(nb::borrow<nb::list>(value));
+  if (auto ints = int64_values(value)) return *std::move(ints);
+  if (auto floats = float32_values(value)) return *std::move(floats);
+  throw nb::type_error("expected None, a list of bytes, or an int64 or float32 array with one axis");
+}
+
+nb::bytes encode(const nb::dict& features) {
+  ExampleMap map;
+  for (const auto& [name, value] : features) map.emplace(from_str(name), feature_of(value));
+  const std::string message = encode_example(map);
+  return nb::bytes(message.data(), message.size());
+}
+
+struct ToPython {
+  nb::object operator()(const std::vector<std::int64_t>& values) const { return copy_array(values); }
+  nb::object operator()(const std::vector<float>& values) const { return copy_array(values); }
+  nb::object operator()(const std::vector<std::string>& values) const { return to_list(values); }
+  nb::object operator()(std::monostate) const { return nb::none(); }
+};
+
+nb::dict decode(const nb::bytes& message) {
+  const ExampleMap map = value_of(decode_example({message.c_str(), message.size()}));
+  nb::dict out;
+  for (const auto& [name, value] : map) out[to_str(name)] = std::visit(ToPython{}, value);
+  return out;
+}
+
+}  // namespace
+
+void bind_records(nb::module_& module) {
+  module.def("read_records", &read, nb::arg("path"), nb::arg("compression"), nb::sig("def read_records(path: str, compression: str) -> list[bytes]"));
+  module.def("write_records", &write, nb::arg("path"), nb::arg("records"), nb::arg("compression"),
+             nb::sig("def write_records(path: str, records: list[bytes], compression: str) -> None"));
+  module.def("encode_example", &encode, nb::arg("features"), nb::sig("def encode_example(features: dict[str, typing.Any]) -> bytes"));
+  module.def("decode_example", &decode, nb::arg("message"), nb::sig("def decode_example(message: bytes) -> dict[str, typing.Any]"));
+}
+
+}  // namespace forebay::python

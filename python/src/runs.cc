@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runs.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include <forebay/pipeline.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "batches.h"
+#include "documents.h"
+#include "plan/pipeline_document.h"
+
+namespace forebay::python {
+namespace {
+
+/// How long Ctrl-C may go unnoticed while a batch is not there yet.
+constexpr std::chrono::milliseconds patience{50};
+
+/// A pipeline that Python holds.
+class Run {
+ public:
+  explicit Run(Pipeline pipeline) : pipeline_{std::move(pipeline)}, layout_{std::make_shared<Layout>(pipeline_->plan())} {}
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() {
+    const nb::gil_scoped_release joining;
+    pipeline_.reset();
+  }
+
+  PyBatch next() {
+    const Turn turn{busy_};
+    while (true) {
+      bool timed_out = false;
+      auto batch = [&] { const nb::gil_scoped_release waiting; return pipeline_->next_within(patience, timed_out); }();
+      if (timed_out) {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        continue;
+      }
+      std::optional<Batch> ready = value_of(std::move(batch));
+      if (!ready) throw nb::stop_iteration();
+      return PyBatch{*std::move(ready), layout_};
+    }
+  }
+
+  void close() {
+    const nb::gil_scoped_release joining;
+    pipeline_->close();
+  }
+
+  [[nodiscard]] const Pipeline& pipeline() const { return *pipeline_; }
+
+ private:
+  /// `busy_` is only touched with the interpreter's lock.
+  struct Turn {
+    explicit Turn(bool& flag) : busy{flag} {
+      if (busy) raise(Error{Code::state, Detail::failed_precondition, "the next batch is already being waited for in another thread"});
+      busy = true;
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() { busy = false; }
+    bool& busy;
+  };
+
+  std::optional<Pipeline> pipeline_;
+  std::shared_ptr<const Layout> layout_;
+  bool busy_ = false;
+};
+
+Plan plan_path(const std::string& path) {
+  auto plan = [&] { const nb::gil_scoped_release reading; return Plan::load(path); }();
+  return value_of(std::move(plan));
+}
+
+Plan plan_document(nb::handle document, const std::string& folder) {
+  const Json json = to_json(document);
+  auto plan = [&] { const nb::gil_scoped_release reading; return Plan::make(json, folder); }();
+  return value_of(std::move(plan));
+}
+
+std::int64_t bytes_of(nb::handle memory) {
+  if (memory.is_none()) return 0;
+  const Json json = to_json(memory).mark({});
+  std::vector<Error> faults;
+  const std::int64_t bytes = plan::read_memory(&json, faults);
+  if (!faults.empty()) raise(Error::all(std::move(faults)).at("memory"));
+  return bytes;
+}
+
+std::int64_t positive(std::optional<std::int64_t> value, const char* what) {
+  if (value && *value < 1) {
+    raise(Error{Code::config, Detail::invalid_argument, std::string{what} + " must be at least 1, found " + std::to_string(*value)});
+  }
+  return value.value_or(0);
+}
+
+std::unique_ptr<Run> start(const Plan& plan, std::optional<std::int64_t> threads, nb::handle memory, std::optional<std::int64_t> prefetch) {
+  const RunOptions options{.threads = positive(threads, "threads"), .memory = bytes_of(memory), .prefetch = positive(prefetch, "prefetch")};
+  auto pipeline = [&] { const nb::gil_scoped_release starting; return Pipeline::start(plan, options); }();
+  return std::make_unique<Run>(value_of(std::move(pipeline)));
+}
+
+nb::object dims_of(const Shape& shape) {
+  nb::list out;
+  for (const std::int64_t dim : shape.dims()) out.append(dim == unknown_dim ? nb::none() : nb::object{nb::int_(dim)});
+  return nb::tuple(out);
+}
+
+const char* delivery_name(Delivery delivery) {
+  switch (delivery) {
+    case Delivery::equal: return "equal";
+    case Delivery::padded: return "padded";
+    case Delivery::ragged: return "ragged";
+    case Delivery::sparse: return "sparse";
+  }
+  return "";
+}
+
+nb::list columns_of(const Plan& plan) {
+  nb::list out;
+  for (const ColumnSpec& column : plan.outputs()) {
+    out.append(nb::make_tuple(to_str(column.name), to_str(to_string(column.dtype)), dims_of(column.shape), delivery_name(column.delivery)));
+  }
+  return out;
+}
+
+void bind_plan(nb::module_& module) {
+  nb::class_<Plan>(module, "Plan", "What a document asks for, checked and resolved; printable.")
+      .def_prop_ro("batches", [](const Plan& plan) { return plan.batches(); },
+                   "Number of batches of the whole run, or None when it is not known before reading.")
+      .def_prop_ro("hash", [](const Plan& plan) { return plan.hash(); }, "Of everything that decides the stream's content and order.")
+      .def_prop_ro("lowered", [](const Plan& plan) { return to_str(plan.lowered().pretty()); }, nb::sig("def lowered(self) -> str"),
+                   "The pipeline document it stands for, as JSON text, paths resolved.")
+      .def_prop_ro("_columns", &columns_of, nb::sig("def _columns(self) -> list[tuple[str, str, tuple[int | None, ...], str]]"))
+      .def("__str__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __str__(self) -> str"))
+      .def("__repr__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __repr__(self) -> str"));
+}
+
+void bind_stats(nb::module_& module) {
+  nb::class_<Stats>(module, "Stats", "Counters of a run; printed, they end in a sentence that names the bottleneck.")
+      .def_ro("batches", &Stats::batches, "Delivered.")
+      .def_ro("rows", &Stats::rows, "Delivered.")
+      .def_ro("records", &Stats::records, "Found in the files.")
+      .def_ro("bytes_read", &Stats::bytes_read, "From files.")
+      .def_ro("seconds", &Stats::seconds, "Since the first batch was asked for.")
+      .def_ro("scan_seconds", &Stats::scan_seconds, "Worker time finding records, inflating included.")
+      .def_ro("order_seconds", &Stats::order_seconds, "Worker time deciding the order.")
+      .def_ro("decode_seconds", &Stats::decode_seconds, "Worker time decoding and transforming.")
+      .def_ro("idle_seconds", &Stats::idle_seconds, "Worker time with enough batches ready.")
+      .def_ro("consumer_wait_seconds", &Stats::consumer_wait_seconds, "Time in which the caller waited or helped.")
+      .def_ro("ready_fill", &Stats::ready_fill, "Mean share of the prefetch depth that was ready.")
+      .def_ro("memory_used", &Stats::memory_used, "Bytes charged to the budget now.")
+      .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
+      .def_ro("threads", &Stats::threads, "Background workers.")
+      .def_prop_ro("bottleneck", &Stats::bottleneck, "What holds the run up, in one sentence.")
+      .def("__str__", &Stats::text)
+      .def("__repr__", &Stats::text);
+}
+
+}  // namespace
+
+void bind_runs(nb::module_& module) {
+  bind_plan(module);
+  bind_stats(module);
+  nb::class_<Run>(module, "Run", "A running plan.")
+      .def("next", &Run::next, "The next batch; StopIteration at the end.")
+      .def("close", &Run::close)
+      .def_prop_ro("plan", [](const Run& run) { return run.pipeline().plan(); })
+      .def_prop_ro("stats", [](const Run& run) { return run.pipeline().stats(); })
+      .def_prop_ro("complete_frac", [](const Run& run) { return run.pipeline().complete_frac(); });
+  module.def("plan_path", &plan_path, nb::arg("path"));
+  module.def("plan_document", &plan_document, nb::arg("document"), nb::arg("folder"),
+             nb::sig("def plan_document(document: object, folder: str) -> Plan"));
+  module.def("start", &start, nb::arg("plan"), nb::arg("threads").none(), nb::arg("memory").none(), nb::arg("prefetch").none(),
+             nb::sig("def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None) -> Run"));
+}
+
+}  // namespace forebay::python

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace forebay {
+
+/// The place of a random choice. Every choice of a run is a pure function of it (docs/adr/0001).
+struct Draw {
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t index = 0;
+  std::uint64_t purpose = 0;   ///< Which of the plan's random decisions this is.
+};
+
+/// One step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+/// The part of a draw that stays the same during one pass; `draw_at` adds the index.
+[[nodiscard]] constexpr std::uint64_t draw_key(const Draw& at) {
+  return mix(mix(mix(at.seed) + at.purpose) + at.epoch);
+}
+
+[[nodiscard]] constexpr std::uint64_t draw_at(std::uint64_t key, std::uint64_t index) { return mix(key + mix(index)); }
+
+/// 64 uniform bits.
+[[nodiscard]] constexpr std::uint64_t draw(const Draw& at) { return draw_at(draw_key(at), at.index); }
+
+__extension__ using Wide = unsigned __int128;
+
+/// Maps 64 uniform bits to 0 … bound - 1 (Lemire's multiply-shift; its bias is below bound / 2^64).
+[[nodiscard]] constexpr std::uint64_t below(std::uint64_t bits, std::uint64_t bound) {
+  return static_cast<std::uint64_t>((static_cast<Wide>(bits) * bound) >> 64);
+}
+
+static_assert(draw({.seed = 7, .index = 41}) != draw({.seed = 7, .epoch = 1, .index = 41}));
+
+}  // namespace forebay

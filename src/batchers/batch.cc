@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Read this first if you write a batcher.
+#include <forebay/batchers/batch.h>
+#include <forebay/plugin.h>
+
+#include <algorithm>
+
+namespace forebay {
+
+template <> struct EnumNames<Remainder> { static constexpr std::array<std::string_view, 3> names{"keep", "drop", "pad"}; };
+
+namespace {
+
+/// One entry of `pad`.
+struct PadEntry {
+  std::string tensor;
+  std::optional<Shape> shape;
+  Json value;
+};
+
+}  // namespace
+
+template <> struct FieldsOf<PadEntry> {
+  static const Fields<PadEntry>& get() {
+    static const Fields<PadEntry> fields = Fields<PadEntry>{}
+        .required("tensor", &PadEntry::tensor, "Tensor to pad.")
+        .field("shape", &PadEntry::shape, "Sizes to pad to, without the batch axis; -1 or null: the batch's maximum.")
+        .field("value", &PadEntry::value, "What to pad with; null: 0, false or \"\".");
+    return fields;
+  }
+};
+
+namespace batchers {
+namespace {
+
+class FixedBatcher final : public Batcher {
+ public:
+  FixedBatcher(const FixedBatch& options, Reader& reader) : size_{static_cast<std::size_t>(options.size)}, remainder_{options.remainder}, reader_{reader} {}
+
+  Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
+    std::size_t count = rows.size();
+    rows.resize(size_);
+    while (count < size_) {
+      auto pulled = in.pull(std::span{rows}.subspan(count));
+      if (!pulled.ok()) return rows.resize(count), pulled.error();
+      if (*pulled == 0) break;
+      count += *pulled;
+    }
+    rows.resize(count);
+    if (count == size_ || count == 0 || remainder_ == Remainder::keep) return static_cast<std::int64_t>(count);
+    if (remainder_ == Remainder::pad) return static_cast<std::int64_t>(size_);
+    reader_.drop(rows);
+    rows.clear();
+    return 0;
+  }
+
+ private:
+  const std::size_t size_;
+  const Remainder remainder_;
+  Reader& reader_;
+};
+
+/// The tensors that `pad` names, each with its sizes and value; whether padding is on at all.
+Result<bool> read_padding(const Json& pad, const Schema& in, std::vector<std::pair<std::string, Padding>>& out) {
+  if (pad.is(Json::Kind::boolean)) return pad.boolean();
+  std::vector<Error> faults;
+  const auto entries = Codec<std::vector<PadEntry>>::read(pad, faults);
+  if (!entries) return Error::all(std::move(faults)).at(Place{.pointer = pad.place().pointer, .line = pad.place().line, .column = pad.place().column});
+  for (std::size_t i = 0; i < entries->size(); ++i) {
+    const PadEntry& entry = (*entries)[i];
+    const Json& json = pad.items()[i];
+    FOREBAY_TRY(const ColumnId column, in.find(entry.tensor).at(json.place()));
+    const std::size_t rank = in[column].shape.rank();
+    const Shape shape = entry.shape.value_or(Shape{std::vector<std::int64_t>(rank, unknown_dim)});
+    if (shape.rank() != rank) {
+      return Error{Code::config, Detail::invalid_argument,
+                   "expected " + std::to_string(rank) + " pad dimensions for tensor " + entry.tensor + ", got " +
+                       std::to_string(shape.rank()),
+                   json.place()};
+    }
+    out.emplace_back(entry.tensor, Padding{.shape = shape, .value = entry.value});
+  }
+  return !entries->empty();
+}
+
+Result<Batching> bind(const FixedBatch& options, const Schema& in) {
+  Batching batching;
+  FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching.padding));
+  if (pads && options.require_equal) return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
+  if (pads) batching.delivery = Delivery::padded;
+  if (options.require_equal) batching.delivery = Delivery::equal;
+  batching.make = [options](Reader& reader) { return std::make_unique<FixedBatcher>(options, reader); };
+  batching.most_rows = options.size;
+  batching.batches = [options](std::int64_t rows) -> std::optional<std::int64_t> {
+    return rows / options.size + (options.remainder != Remainder::drop && rows % options.size != 0 ? 1 : 0);
+  };
+  return batching;
+}
+
+}  // namespace
+
+BatcherType batch() {
+  return describe<BatcherType, FixedBatch>("batch", "Cuts the stream into batches of one size.", bind)
+      .required("size", &FixedBatch::size, "Rows of a batch.", {.least = 1, .most = 100'000'000})
+      .field("remainder", &FixedBatch::remainder,
+             "What becomes of a last batch that is not full: keep it short, drop it, or pad it with empty rows.")
+      .field("pad", &FixedBatch::pad,
+             "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, value}.")
+      .field("require_equal", &FixedBatch::require_equal, "Refuse rows of unequal shape instead of delivering them ragged.")
+      .example({.options = R"({"size": 2})", .in = R"([1, 2, 3, 4, 5])", .out = R"([[1, 2], [3, 4], [5]])"})
+      .example({.options = R"({"size": 2, "remainder": "drop"})", .in = R"([1, 2, 3])", .out = R"([[1, 2]])"});
+}
+
+}  // namespace batchers
+}  // namespace forebay

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace forebay::columns {
+
+/// Instruction sets that kernels are written for, each including the ones before it.
+enum class Isa : std::uint8_t {
+  scalar,
+  avx2,    ///< With BMI1 and BMI2.
+  avx512,  ///< With BW, VL, DQ, VBMI and VBMI2.
+};
+
+/// What this processor runs, capped by the environment variable FOREBAY_ISA (scalar, avx2 or avx512), which is read
+/// once; another value of it caps nothing.
+[[nodiscard]] Isa isa();
+
+}  // namespace forebay::columns

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "columns/crc32c.h"
+
+#include <array>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#include <isa-l/crc.h>
+
+#include "columns/cpu.h"
+
+namespace forebay::columns {
+namespace {
+
+constexpr std::uint32_t polynomial = 0x82f63b78U;  // reflected
+
+using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
+
+constexpr Tables make_tables() {
+  Tables tables{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? polynomial : 0);
+    tables[0][byte] = crc;
+  }
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    for (std::size_t i = 1; i < 8; ++i)
+      tables[i][byte] = (tables[i - 1][byte] >> 8) ^ tables[0][tables[i - 1][byte] & 0xff];
+  }
+  return tables;
+}
+
+constexpr Tables tables = make_tables();
+
+std::uint64_t load(const std::byte* at) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, at, sizeof(value));
+  return value;
+}
+
+/// Eight bytes further, from a state that is not yet inverted.
+std::uint32_t step(std::uint32_t crc, std::uint64_t word) {
+  word ^= crc;
+  std::uint32_t out = 0;
+  for (std::size_t i = 0; i < 8; ++i) out ^= tables[7 - i][(word >> (8 * i)) & 0xff];
+  return out;
+}
+
+#if defined(__x86_64__)
+// From here on the folding of ISA-L is worth its call and its tables.
+constexpr std::size_t long_bytes = 256;
+
+[[gnu::target("sse4.2")]] std::uint32_t short_sse42(const std::byte* at, std::size_t size) {
+  std::uint64_t crc = 0xffffffffU;
+  for (; size >= 8; size -= 8, at += 8) crc = _mm_crc32_u64(crc, load(at));
+  auto out = static_cast<std::uint32_t>(crc);
+  if ((size & 4) != 0) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, at, sizeof(word));
+    out = _mm_crc32_u32(out, word);
+    at += 4;
+  }
+  for (size &= 3; size != 0; --size) out = _mm_crc32_u8(out, static_cast<std::uint8_t>(*at++));
+  return ~out;
+}
+
+// ISA-L leaves the upper halves of the vector registers in use; every SSE instruction after it would then wait for
+// them, which costs ten times the checksum itself.
+[[gnu::target("avx")]] std::uint32_t long_isal(const std::byte* at, std::size_t size) {
+  constexpr std::size_t most = std::size_t{1} << 30;  // its length is an int
+  std::uint32_t crc = 0xffffffffU;
+  while (size != 0) {
+    const std::size_t part = size < most ? size : most;
+    auto* const bytes = reinterpret_cast<unsigned char*>(const_cast<std::byte*>(at));
+    crc = crc32_iscsi(bytes, static_cast<int>(part), crc);  // inverts neither before nor after
+    at += part;
+    size -= part;
+  }
+  _mm256_zeroupper();
+  return ~crc;
+}
+#endif
+
+}  // namespace
+
+std::uint32_t crc32c_scalar(std::span<const std::byte> bytes) {
+  std::uint32_t crc = 0xffffffffU;
+  const std::byte* at = bytes.data();
+  std::size_t size = bytes.size();
+  for (; size >= 8; size -= 8, at += 8) crc = step(crc, load(at));
+  for (; size != 0; --size, ++at) crc = (crc >> 8) ^ tables[0][(crc ^ static_cast<std::uint32_t>(*at)) & 0xff];
+  return ~crc;
+}
+
+std::uint32_t crc32c_scalar(std::uint64_t number) { return ~step(0xffffffffU, number); }
+
+std::uint32_t crc32c(std::span<const std::byte> bytes) {
+#if defined(__x86_64__)
+  static const bool fast = isa() != Isa::scalar;
+  if (fast)
+    return bytes.size() < long_bytes ? short_sse42(bytes.data(), bytes.size()) : long_isal(bytes.data(), bytes.size());
+#endif
+  return crc32c_scalar(bytes);
+}
+
+}  // namespace forebay::columns

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "columns/gather.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "columns/fill.h"
+
+namespace forebay::columns {
+
+namespace {
+
+constexpr std::size_t max_rank = 16;
+
+/// One row and the array it is padded to.
+struct Target {
+  std::array<std::int64_t, max_rank> row{};
+  std::array<std::int64_t, max_rank> out{};
+  std::size_t rank = 0;
+  bool full = true;      // nothing to fill
+  bool tail_only = true; // only the first axis is short: the row is one run, the filling behind it another
+};
+
+Target target_of(const Column& column, std::int64_t row, const Shape& shape) {
+  Target target;
+  target.rank = shape.rank();
+  const auto unknown = static_cast<std::int64_t>(column.shape.unknown());
+  const std::int64_t* size = column.dims.as<std::int64_t>() + row * unknown;
+  for (std::size_t axis = 0; axis < target.rank; ++axis) {
+    target.row[axis] = column.shape[axis] == unknown_dim ? *size++ : column.shape[axis];
+    target.out[axis] = shape[axis];
+    if (target.row[axis] != target.out[axis]) {
+      target.full = false;
+      if (axis > 0) target.tail_only = false;
+    }
+  }
+  return target;
+}
+
+std::int64_t product(const std::array<std::int64_t, max_rank>& dims, std::size_t first, std::size_t rank) {
+  std::int64_t count = 1;
+  for (std::size_t axis = first; axis < rank; ++axis) count *= dims[axis];
+  return count;
+}
+
+/// Calls place(source element, destination element, count) for each run of the row's innermost axis.
+template <class Place>
+void for_each_run(const Target& target, Place place) {
+  if (product(target.row, 0, target.rank) == 0) return;
+  const std::size_t last = target.rank - 1;
+  std::array<std::int64_t, max_rank> at{};
+  std::int64_t source = 0;
+  while (true) {
+    std::int64_t destination = 0;
+    for (std::size_t axis = 0; axis <= last; ++axis) destination = destination * target.out[axis] + at[axis];
+    place(source, destination, target.row[last]);
+    source += target.row[last];
+    std::size_t axis = last;
+    while (axis > 0 && ++at[axis - 1] == target.row[axis - 1]) at[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+void pad_row(const Column& column, std::int64_t row, const Target& target, std::span<const std::byte> filler, std::byte* out) {
+  const std::size_t size = filler.size();
+  const std::int64_t begin = column.fixed() ? row * column.shape.count() : column.row_splits.as<std::int64_t>()[row];
+  const std::byte* const in = column.values.data() + static_cast<std::size_t>(begin) * size;
+  const auto wanted = static_cast<std::size_t>(product(target.out, 0, target.rank));
+  if (target.full || target.tail_only) {
+    const auto have = static_cast<std::size_t>(product(target.row, 0, target.rank));
+    if (have > 0) std::memcpy(out, in, have * size);
+    fill(out + have * size, filler, wanted - have);
+    return;
+  }
+  fill(out, filler, wanted);
+  for_each_run(target, [&](std::int64_t source, std::int64_t destination, std::int64_t count) {
+    std::memcpy(out + static_cast<std::size_t>(destination) * size, in + static_cast<std::size_t>(source) * size,
+                static_cast<std::size_t>(count) * size);
+  });
+}
+
+void pad_string_row(const Column& column, std::int64_t row, const Target& target, std::span<const std::byte> filler, Column& out) {
+  const std::int64_t begin = column.fixed() ? row * column.shape.count() : column.row_splits.as<std::int64_t>()[row];
+  const std::int64_t wanted = product(target.out, 0, target.rank);
+  std::int64_t next = 0;
+  const auto fill_up_to = [&](std::int64_t end) {
+    for (; next < end; ++next) out.push_string(filler);
+  };
+  if (target.rank == 0) {
+    out.push_string(column.string(begin));
+    return;
+  }
+  for_each_run(target, [&](std::int64_t source, std::int64_t destination, std::int64_t count) {
+    fill_up_to(destination);
+    for (std::int64_t i = 0; i < count; ++i) out.push_string(column.string(begin + source + i));
+    next = destination + count;
+  });
+  fill_up_to(wanted);
+}
+
+}  // namespace
+
+Extents extents(Pieces pieces) {
+  Extents sum;
+  for (const Column* piece : pieces) {
+    sum.elements += piece->elements();
+    sum.bytes += static_cast<std::int64_t>(piece->bytes.size());
+  }
+  return sum;
+}
+
+std::vector<std::int64_t> largest_sizes(Pieces pieces) {
+  std::vector<std::int64_t> largest(pieces.empty() ? 0 : pieces.front()->shape.unknown());
+  for (const Column* piece : pieces) {
+    const auto sizes = piece->dims.span<std::int64_t>();
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      std::int64_t& most = largest[i % largest.size()];
+      most = std::max(most, sizes[i]);
+    }
+  }
+  return largest;
+}
+
+std::int64_t first_unequal(Pieces pieces) {
+  const std::int64_t* first = nullptr;
+  std::int64_t row = 0;
+  for (const Column* piece : pieces) {
+    const auto unknown = static_cast<std::int64_t>(piece->shape.unknown());
+    for (std::int64_t i = 0; i < piece->rows; ++i, ++row) {
+      const std::int64_t* const sizes = piece->dims.as<std::int64_t>() + i * unknown;
+      if (first == nullptr) first = sizes;
+      if (!std::equal(first, first + unknown, sizes)) return row;
+    }
+  }
+  return -1;
+}
+
+void copy_sizes(Pieces pieces, std::int64_t* out) {
+  for (const Column* piece : pieces) out = std::copy_n(piece->dims.as<std::int64_t>(), piece->dims.size() / sizeof(std::int64_t), out);
+}
+
+void concatenate(Pieces pieces, std::byte* out) {
+  for (const Column* piece : pieces) {
+    if (piece->values.size() > 0) std::memcpy(out, piece->values.data(), piece->values.size());
+    out += piece->values.size();
+  }
+}
+
+void concatenate_strings(Pieces pieces, std::int64_t* splits, std::byte* bytes) {
+  std::int64_t offset = 0;
+  *splits++ = 0;
+  for (const Column* piece : pieces) {
+    const auto own = piece->byte_splits.span<std::int64_t>().subspan(1);
+    splits = std::transform(own.begin(), own.end(), splits, [offset](std::int64_t split) { return split + offset; });
+    if (piece->bytes.size() > 0) std::memcpy(bytes + offset, piece->bytes.data(), piece->bytes.size());
+    offset += static_cast<std::int64_t>(piece->bytes.size());
+  }
+}
+
+void concatenate_splits(Pieces pieces, std::int64_t* out) {
+  std::int64_t offset = 0;
+  *out++ = 0;
+  for (const Column* piece : pieces) {
+    const auto own = piece->row_splits.span<std::int64_t>().subspan(1);
+    out = std::transform(own.begin(), own.end(), out, [offset](std::int64_t split) { return split + offset; });
+    offset += piece->elements();
+  }
+}
+
+void pad(Pieces pieces, const Shape& shape, std::span<const std::byte> filler, std::byte* out) {
+  const std::size_t row_bytes = static_cast<std::size_t>(shape.count()) * filler.size();
+  for (const Column* piece : pieces) {
+    for (std::int64_t row = 0; row < piece->rows; ++row, out += row_bytes) {
+      pad_row(*piece, row, target_of(*piece, row, shape), filler, out);
+    }
+  }
+}
+
+void pad_strings(Pieces pieces, const Shape& shape, std::span<const std::byte> filler, Column& out) {
+  for (const Column* piece : pieces) {
+    for (std::int64_t row = 0; row < piece->rows; ++row) {
+      pad_string_row(*piece, row, target_of(*piece, row, shape), filler, out);
+    }
+  }
+}
+
+}  // namespace forebay::columns

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/document.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr std::size_t max_bytes = std::size_t{64} << 20;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_{number} {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  const int number_;
+};
+
+Place in_file(const std::string& path) {
+  Place place;
+  place.file = path;
+  return place;
+}
+
+Error unreadable(const std::string& path, int cause) {
+  Detail detail = Detail::none;
+  if (cause == ENOENT || cause == ENOTDIR) detail = Detail::not_found;
+  if (cause == EACCES || cause == EPERM) detail = Detail::permission_denied;
+  return Error{Code::io, detail, fmt::format("cannot read the document: {}", std::generic_category().message(cause)), in_file(path)};
+}
+
+Result<std::string> read_file(const std::string& path) {
+  if (path.find('\0') != std::string::npos) return unreadable(path, ENOENT);
+  // Not blocking: opening a pipe must not wait for someone to write to it.
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.number() < 0) return unreadable(path, errno);
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) return unreadable(path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    const char* what = S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file";
+    return Error{Code::io, Detail::invalid_argument, fmt::format("cannot read the document: {}", what), in_file(path)};
+  }
+  std::string text;
+  char piece[1 << 16];
+  while (text.size() <= max_bytes) {
+    const ssize_t count = ::read(file.number(), piece, sizeof(piece));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return unreadable(path, errno);
+    if (count == 0) break;
+    text.append(piece, static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<Json> read_document(const std::string& path) {
+  FOREBAY_TRY(const std::string text, read_file(path));
+  FOREBAY_TRY(Json json, parse_json(text, path));
+  if (!json.is(Json::Kind::object)) {
+    return Error{Code::config, Detail::invalid_argument, fmt::format("a document must be an object at its top level, found {}", json.kind_name()),
+                 json.place()};
+  }
+  return json;
+}
+
+}  // namespace forebay

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <forebay/json.h>
+
+namespace forebay {
+
+/// Reads a JSON document from a regular file; its top level must be an object. Every place in it names the file.
+///
+/// Fails with Code::io when the file cannot be read (Detail::not_found, permission_denied), else as parse_json does.
+[[nodiscard]] Result<Json> read_document(const std::string& path);
+
+}  // namespace forebay

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "decoders/feature_plan.h"
+#include "decoders/message.h"
+
+namespace forebay::decoders {
+
+/// Values of the list at hand. One of the three is in use, as the list is stored.
+struct Values {
+  std::vector<std::int64_t> ints;
+  std::vector<float> floats;
+  std::vector<columns::Wire> strings;
+
+  void clear();
+  [[nodiscard]] std::int64_t size(StoredAs stored) const;
+};
+
+/// Room that is used again for every record.
+struct Scratch {
+  Values values;
+  std::vector<std::int64_t> numbers;               ///< A partition.
+  std::vector<std::int64_t> splits;                ///< Of one level of one step.
+  std::vector<std::vector<std::int64_t>> levels;   ///< Row splits, or index lists.
+  std::vector<std::uint32_t> order;
+  std::vector<std::byte> bytes;
+};
+
+/// Turns what was found under the wanted keys of one record into one row of each column: the plain way, which works
+/// for every legal message. Errors name the feature and leave the columns of this row in an unknown state.
+class FeatureWriter {
+ public:
+  FeatureWriter(const FeaturePlan& plan, const Parsed& parsed, Scratch& scratch, ColumnBlock& block)
+      : plan_{plan}, parsed_{parsed}, scratch_{scratch}, block_{block} {}
+
+  /// `row`: of the fixed numeric columns; all others are appended to. `record`: for errors.
+  Result<void> write(const Output& output, std::int64_t row, std::int64_t record);
+
+ private:
+  using Pieces = std::span<const columns::Wire>;
+
+  Error fault(Detail detail, int source, std::string message) const;
+  Error malformed(int source) const;
+  const FoundFeature& found(int source) const { return parsed_.features[static_cast<std::size_t>(source)]; }
+  const Source& source(int index) const { return plan_.sources[static_cast<std::size_t>(index)]; }
+
+  Result<void> read(int source, const FoundFeature& feature, Values& out);
+  Result<void> read_numbers(int source, const FoundFeature& feature, std::vector<std::int64_t>& out);
+  /// Values from scratch to their type; `to` has room for them.
+  void convert(const Output& output, const Values& values, std::byte* to);
+  /// Values from scratch behind the elements of a column.
+  void append(const Output& output, Column& column, const Values& values);
+
+  Result<void> fixed(const Output& output);
+  void write_default(const Output& output, Column& column);
+  Result<void> variable(const Output& output);
+  Result<void> sparse(const Output& output);
+  void sort_by_indices(StoredAs stored);
+  Result<void> ragged(const Output& output);
+  Result<void> raw(const Output& output);
+  Result<void> raw_item(const Output& output, columns::Wire bytes, std::byte* to, std::int64_t count);
+
+  Result<void> list(const Output& output);
+  Result<void> list_sequence(const Output& output, const FoundList& list);
+  Result<void> list_raw(const Output& output, const FoundList& list);
+  Result<void> list_steps(const Output& output, const FoundList& list);
+
+  /// Adds the row splits of one step to scratch levels; `rows` in: the values' rows, out: the outermost level's rows.
+  template <class Find> Result<void> add_partitions(const Output& output, std::int64_t& rows, Find find);
+  Result<void> splits_of(const Output& output, const Partition& partition, std::int64_t below);
+  Result<void> inner_rows(const Output& output, std::int64_t values, std::int64_t& rows) const;
+  void write_levels(Column& column, std::size_t first);
+
+  const FeaturePlan& plan_;
+  const Parsed& parsed_;
+  Scratch& scratch_;
+  ColumnBlock& block_;
+  const Output* output_ = nullptr;
+  std::int64_t row_ = 0;
+  std::int64_t record_ = 0;
+  std::int64_t step_ = -1;   ///< Of a list, for errors.
+};
+
+}  // namespace forebay::decoders

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ragged features and the feature lists of sequence examples: what has levels.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "columns/packed.h"
+#include "decoders/feature_writer.h"
+#include "decoders/value_list.h"
+
+namespace forebay::decoders {
+namespace {
+
+/// A row id may name any row, but not so many that a few bytes fill the memory.
+constexpr std::int64_t most_rows_from_ids = 1 << 24;
+
+std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+}  // namespace
+
+Result<void> FeatureWriter::inner_rows(const Output& output, std::int64_t values, std::int64_t& rows) const {
+  if (values % output.inner != 0) {
+    return fault(Detail::invalid_argument, output.source,
+                 fmt::format("{} values do not divide into rows of uniform length {}", values, output.inner));
+  }
+  rows = values / output.inner;
+  return {};
+}
+
+/// The row splits of one level, from the partition in scratch numbers, to scratch splits. `below`: what it splits.
+Result<void> FeatureWriter::splits_of(const Output& output, const Partition& partition, std::int64_t below) {
+  const std::vector<std::int64_t>& numbers = scratch_.numbers;
+  std::vector<std::int64_t>& splits = scratch_.splits;
+  splits.assign(1, 0);
+  switch (partition.kind) {
+    case PartitionKind::row_splits:
+      if (!numbers.empty()) splits = numbers;
+      break;
+    case PartitionKind::row_lengths:
+      for (const std::int64_t length : numbers) splits.push_back(wrapping_sum(splits.back(), length));
+      break;
+    case PartitionKind::row_starts:
+      if (!numbers.empty()) splits = numbers, splits.push_back(below);
+      break;
+    case PartitionKind::row_limits: splits.insert(splits.end(), numbers.begin(), numbers.end()); break;
+    case PartitionKind::value_rowids: {
+      const std::int64_t rows = numbers.empty() || numbers.back() < 0 ? 0 : numbers.back() + 1;
+      if (rows > most_rows_from_ids) {
+        return fault(Detail::resource_exhausted, partition.source, fmt::format("row id {} is above {}", rows - 1, most_rows_from_ids - 1));
+      }
+      splits.resize(static_cast<std::size_t>(rows) + 1, 0);
+      for (const std::int64_t id : numbers) {
+        if (id >= 0 && id < rows) ++splits[static_cast<std::size_t>(id) + 1];
+      }
+      for (std::size_t i = 1; i < splits.size(); ++i) splits[i] += splits[i - 1];
+      break;
+    }
+    case PartitionKind::uniform_row_length:
+      if (below % partition.length != 0) {
+        return fault(Detail::invalid_argument, output.source, fmt::format("{} rows do not divide by the uniform length {}", below, partition.length));
+      }
+      for (std::int64_t at = partition.length; at <= below; at += partition.length) splits.push_back(at);
+      return {};
+  }
+  if (!output.validate) return {};
+  const bool ids = partition.kind == PartitionKind::value_rowids;
+  const bool ordered = ids ? std::ranges::is_sorted(numbers) && (numbers.empty() || numbers[0] >= 0) : std::ranges::is_sorted(splits);
+  if (splits[0] != 0 || splits.back() != below || !ordered) {
+    return fault(Detail::invalid_argument, partition.source,
+                 fmt::format("the partition does not fit the {} values it splits: it must begin at 0, never decrease and end at {}; "
+                             "`validate`: false lets it through",
+                             below, below));
+  }
+  return {};
+}
+
+/// `find(source)` is the feature of this step under that key.
+template <class Find>
+Result<void> FeatureWriter::add_partitions(const Output& output, std::int64_t& rows, Find find) {
+  const std::size_t first = output.list ? 1 : 0;
+  for (std::size_t level = output.partitions.size(); level-- > 0;) {
+    const Partition& partition = output.partitions[level];
+    scratch_.numbers.clear();
+    if (partition.source != KeyTable::none) {
+      FOREBAY_DO(read_numbers(partition.source, find(partition.source), scratch_.numbers));
+    }
+    FOREBAY_DO(splits_of(output, partition, rows));
+    // Splits of this step count from what the steps before it have below this level.
+    std::vector<std::int64_t>& all = scratch_.levels[first + level];
+    std::vector<std::int64_t>& splits = scratch_.splits;
+    const std::int64_t before = all.empty() ? 0 : all.back();
+    for (std::size_t i = all.empty() ? 0 : 1; i < splits.size(); ++i) all.push_back(wrapping_sum(splits[i], before));
+    rows = static_cast<std::int64_t>(splits.size()) - 1;
+  }
+  return {};
+}
+
+Result<void> FeatureWriter::ragged(const Output& output) {
+  FOREBAY_DO(read(output.source, found(output.source), scratch_.values));
+  std::int64_t rows = 0;
+  FOREBAY_DO(inner_rows(output, scratch_.values.size(output.stored), rows));
+  if (scratch_.levels.size() < output.partitions.size()) scratch_.levels.resize(output.partitions.size());
+  for (auto& level : scratch_.levels) level.clear();
+  Column& column = block_[output.column];
+  append(output, column, scratch_.values);
+  column.end_row({&rows, 1});
+  FOREBAY_DO(add_partitions(output, rows, [this](int index) -> const FoundFeature& { return found(index); }));
+  write_levels(column, 0);
+  return {};
+}
+
+Result<void> FeatureWriter::list(const Output& output) {
+  const FoundList& list = parsed_.lists[static_cast<std::size_t>(output.source)];
+  const bool required = output.kind == FeatureKind::fixed_len_sequence || output.kind == FeatureKind::raw;
+  if (!list.present && required && !output.allow_missing) {
+    return fault(Detail::invalid_argument, output.source, "the list is required but the record does not have it; `allow_missing`: true takes it as empty");
+  }
+  if (output.kind == FeatureKind::raw) return list_raw(output, list);
+  return output.kind == FeatureKind::fixed_len_sequence ? list_sequence(output, list) : list_steps(output, list);
+}
+
+Result<void> FeatureWriter::list_sequence(const Output& output, const FoundList& list) {
+  Column& column = block_[output.column];
+  const std::size_t step_bytes = static_cast<std::size_t>(output.count) * size_of(output.dtype);
+  const bool floats = output.stored == StoredAs::floats && output.dtype == DType::float32;
+  const bool ints = output.stored == StoredAs::ints && output.dtype == DType::int64;
+  for (step_ = 0; step_ < list.count; ++step_) {
+    const FoundFeature& step = parsed_.steps[list.first + static_cast<std::size_t>(step_)];
+    columns::Wire run;
+    const bool plain = step.present && step.kind == output.stored && single_run(parsed_.of(step), run);
+    if (plain && floats && run.size() == step_bytes) {
+      if (step_bytes != 0) std::memcpy(column.values.extend(step_bytes), run.at, step_bytes);
+      continue;
+    }
+    if (plain && ints && columns::packed().decode(run.at, run.size(), reinterpret_cast<std::int64_t*>(column.values.extend(step_bytes)),
+                                                  static_cast<std::size_t>(output.count))) {
+      continue;
+    }
+    FOREBAY_DO(read(output.source, step, scratch_.values));
+    const std::int64_t count = scratch_.values.size(output.stored);
+    if (count != output.count) {
+      return fault(Detail::invalid_argument, output.source, fmt::format("expected {} values (shape {}), found {}", output.count, output.shape.text(), count));
+    }
+    append(output, column, scratch_.values);
+  }
+  const auto steps = static_cast<std::int64_t>(list.count);
+  column.end_row({&steps, 1});
+  return {};
+}
+
+Result<void> FeatureWriter::list_raw(const Output& output, const FoundList& list) {
+  Column& column = block_[output.column];
+  for (step_ = 0; step_ < list.count; ++step_) {
+    FOREBAY_DO(read(output.source, parsed_.steps[list.first + static_cast<std::size_t>(step_)], scratch_.values));
+    const auto& strings = scratch_.values.strings;
+    if (strings.size() != 1) {
+      return fault(Detail::invalid_argument, output.source, fmt::format("expected 1 byte string, found {}", strings.size()));
+    }
+    std::byte* const to = column.values.extend(static_cast<std::size_t>(output.count) * size_of(output.dtype));
+    FOREBAY_DO(raw_item(output, strings[0], to, output.count));
+  }
+  const auto steps = static_cast<std::int64_t>(list.count);
+  column.end_row({&steps, 1});
+  return {};
+}
+
+Result<void> FeatureWriter::list_steps(const Output& output, const FoundList& list) {
+  Column& column = block_[output.column];
+  if (scratch_.levels.size() < column.parts.size()) scratch_.levels.resize(column.parts.size());
+  for (auto& level : scratch_.levels) level.clear();
+  scratch_.levels[0].push_back(0);
+  for (std::size_t level = 1; level < column.parts.size() && list.count == 0; ++level) scratch_.levels[level].push_back(0);
+  for (const Partition& partition : output.partitions) {
+    if (partition.source == KeyTable::none) continue;
+    const std::uint32_t count = parsed_.lists[static_cast<std::size_t>(partition.source)].count;
+    if (count != list.count) {
+      return fault(Detail::invalid_argument, partition.source, fmt::format("the partition has {} steps, the values have {}", count, list.count));
+    }
+  }
+  std::int64_t total = 0;
+  for (step_ = 0; step_ < list.count; ++step_) {
+    FOREBAY_DO(read(output.source, parsed_.steps[list.first + static_cast<std::size_t>(step_)], scratch_.values));
+    std::int64_t rows = 0;
+    FOREBAY_DO(inner_rows(output, scratch_.values.size(output.stored), rows));
+    append(output, column, scratch_.values);
+    total += rows;
+    FOREBAY_DO(add_partitions(output, rows, [this](int index) -> const FoundFeature& {
+      const FoundList& partition = parsed_.lists[static_cast<std::size_t>(index)];
+      return parsed_.steps[partition.first + static_cast<std::size_t>(step_)];
+    }));
+    scratch_.levels[0].push_back(scratch_.levels[0].back() + rows);
+  }
+  step_ = -1;
+  column.end_row({&total, 1});
+  write_levels(column, 0);
+  return {};
+}
+
+}  // namespace forebay::decoders

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Read this first if you write a decoder; it is the smallest complete one.
+#include <forebay/decoders/record.h>
+#include <forebay/plugin.h>
+
+namespace forebay::decoders {
+namespace {
+
+class NoMemory final : public DecoderMemory {};
+
+class RecordBytes final : public Decoder {
+ public:
+  std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<NoMemory>(); }
+
+  Result<void> decode(std::span<const Record> records, std::int64_t, ColumnBlock& block, DecoderMemory&) const override {
+    Column& out = block[0];
+    for (const Record record : records) out.push_string(record);
+    out.rows += static_cast<std::int64_t>(records.size());
+    return {};
+  }
+};
+
+Result<Bound<Decoder>> bind(const RecordColumn& options, const std::vector<std::string>&) {
+  Schema out;
+  out.put({.name = options.name, .dtype = DType::string, .shape = {}});
+  return Bound<Decoder>{std::make_unique<RecordBytes>(), std::move(out)};
+}
+
+}  // namespace
+
+DecoderType record() {
+  return describe<DecoderType, RecordColumn>("record", "Delivers the bytes of each record as they are, as one string.", bind)
+      .field("name", &RecordColumn::name, "Name of the tensor.")
+      .example({.options = R"({"name": "r"})", .in = R"(["abc", ""])", .out = R"({"r": ["abc", ""]})"});
+}
+
+}  // namespace forebay::decoders

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "decoders/record_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "columns/cast.h"
+#include "columns/packed.h"
+#include "columns/varint.h"
+
+namespace forebay::decoders {
+namespace {
+
+using columns::Wire;
+
+constexpr std::size_t most_skeletons = 512;
+constexpr std::size_t look_ahead = 8;
+constexpr std::uint32_t most_patience = 1024;
+
+Wire wire_of(Record record) {
+  const auto* at = reinterpret_cast<const std::uint8_t*>(record.data());
+  return {at, at + record.size()};
+}
+
+/// A column that decoding appends rows to, other than one whose rows are there already.
+bool appended(const Output& output) { return output.variable || output.dtype == DType::string; }
+
+Action action_of(const Output& output) {
+  const bool ints = output.stored == StoredAs::ints;
+  const bool floats = output.stored == StoredAs::floats;
+  const bool as_stored = (ints && output.dtype == DType::int64) || (floats && output.dtype == DType::float32);
+  switch (output.kind) {
+    case FeatureKind::fixed_len:
+      if (output.stored == StoredAs::bytes) return output.count == 1 ? Action::one_string : Action::general;
+      if (!as_stored) return ints ? Action::cast_ints : Action::cast_floats;
+      if (floats) return Action::copy;
+      return output.count == 1 ? Action::one_int : Action::ints;
+    case FeatureKind::var_len:
+    case FeatureKind::fixed_len_sequence:
+      if (!as_stored) return Action::general;
+      return ints ? Action::append_ints : Action::append_floats;
+    case FeatureKind::raw:
+      if (output.variable || output.len != 1 || output.fixed_length != 0 || output.swaps || output.dtype == DType::boolean) return Action::general;
+      return Action::copy;
+    default: return Action::hold;
+  }
+}
+
+bool append_floats(Wire values, const Sink& sink) {
+  if (values.size() % sizeof(float) != 0) return false;
+  const auto count = static_cast<std::int64_t>(values.size() / sizeof(float));
+  const std::int64_t step = sink.output->kind == FeatureKind::var_len ? 1 : sink.output->count;
+  if (count % step != 0) return false;
+  std::byte* const to = sink.column->values.extend(values.size());
+  if (!values.empty()) std::memcpy(to, values.at, values.size());
+  const std::int64_t steps = count / step;
+  sink.column->end_row({&steps, 1});
+  return true;
+}
+
+bool append_ints(Wire values, const Sink& sink) {
+  const auto& kernels = columns::packed();
+  const std::size_t count = kernels.count(values.at, values.size());
+  const std::int64_t step = sink.output->kind == FeatureKind::var_len ? 1 : sink.output->count;
+  const auto steps = static_cast<std::int64_t>(count) / step;
+  if (steps * step != static_cast<std::int64_t>(count)) return false;
+  auto* const to = reinterpret_cast<std::int64_t*>(sink.column->values.extend(count * sizeof(std::int64_t)));
+  if (!kernels.decode(values.at, values.size(), to, count)) return false;
+  sink.column->end_row({&steps, 1});
+  return true;
+}
+
+bool cast_ints(Wire values, const Sink& sink, std::byte* to, Scratch& scratch) {
+  const auto count = static_cast<std::size_t>(sink.output->count);
+  std::vector<std::int64_t>& ints = scratch.values.ints;
+  ints.resize(count);
+  if (!columns::packed().decode(values.at, values.size(), ints.data(), count)) return false;
+  columns::cast(reinterpret_cast<const std::byte*>(ints.data()), DType::int64, to, sink.output->dtype, count);
+  return true;
+}
+
+bool cast_floats(Wire values, const Sink& sink, std::byte* to) {
+  const auto count = static_cast<std::size_t>(sink.output->count);
+  if (values.size() != count * sizeof(float)) return false;
+  columns::cast(reinterpret_cast<const std::byte*>(values.at), DType::float32, to, sink.output->dtype, count);
+  return true;
+}
+
+}  // namespace
+
+void truncate(Column& column, std::int64_t rows) {
+  const auto kept = static_cast<std::size_t>(rows);
+  std::int64_t elements = rows * column.shape.count();
+  if (!column.fixed()) {
+    elements = column.row_splits.as<std::int64_t>()[kept];
+    column.row_splits.resize((kept + 1) * sizeof(std::int64_t));
+    column.dims.resize(kept * column.shape.unknown() * sizeof(std::int64_t));
+  }
+  if (column.dtype == DType::string) {
+    column.byte_splits.resize((static_cast<std::size_t>(elements) + 1) * sizeof(std::int64_t));
+    column.bytes.resize(static_cast<std::size_t>(column.byte_splits.as<std::int64_t>()[elements]));
+  } else {
+    column.values.resize(static_cast<std::size_t>(elements) * size_of(column.dtype));
+  }
+  column.rows = rows;
+  for (Column& part : column.parts) truncate(part, rows);
+}
+
+Error malformed_record(std::string_view message, Record record, const Parsed& parsed, std::int64_t index) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(record.data());
+  const std::ptrdiff_t at = parsed.bad == nullptr ? 0 : parsed.bad - begin;
+  return {Code::data, Detail::data_loss,
+          fmt::format("not a {}: the field at byte {} of {} is cut short or malformed; are these records of another kind?", message, at, record.size()),
+          Place{.row = index}};
+}
+
+ExampleDecoder::ExampleDecoder(FeaturePlan plan, Path path) : plan_{std::move(plan)}, path_{path}, targets_(plan_.sources.size()) {
+  for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
+    const Source& source = plan_.sources[static_cast<std::size_t>(output.source)];
+    const Action action = source.uses > 1 ? Action::hold : action_of(output);
+    static constexpr std::uint8_t tags[]{0x1a, 0x12, 0x0a};
+    targets_[static_cast<std::size_t>(output.source)] = {action, tags[static_cast<std::size_t>(output.stored)]};
+    if (action == Action::hold) together_.push_back(i);
+  }
+  for (std::size_t i = 0; i < plan_.sources.size(); ++i) {
+    if (plan_.sources[i].uses > 0) ++wanted_;
+    const bool direct = std::ranges::any_of(plan_.outputs, [i](const Output& output) { return output.source == static_cast<int>(i); });
+    if (!direct) targets_[i].action = Action::hold;
+  }
+}
+
+void ExampleDecoder::prepare(ColumnBlock& block, ExampleMemory& memory) const {
+  memory.sinks.assign(plan_.sources.size(), {});
+  memory.first_rows.resize(plan_.outputs.size());
+  memory.parsed.features.assign(plan_.sources.size(), {});
+  memory.stamp = 0;
+  for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
+    Column& column = block[output.column];
+    memory.first_rows[i] = column.rows;
+    if (targets_[static_cast<std::size_t>(output.source)].action == Action::hold) continue;
+    Sink& sink = memory.sinks[static_cast<std::size_t>(output.source)];
+    sink.output = &output;
+    sink.column = &column;
+    if (!appended(output)) sink.rows = column.values.data(), sink.row_bytes = column.row_bytes();
+  }
+}
+
+Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block, DecoderMemory& kept) const {
+  auto& memory = static_cast<ExampleMemory&>(kept);
+  prepare(block, memory);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    if (path_ == Path::fast) {
+      if (memory.rest > 0) {
+        --memory.rest;
+      } else if (fast(wire_of(records[i]), first_row + index, block, memory)) {
+        memory.patience = 1;
+        continue;
+      } else {
+        for (std::size_t output = 0; output < plan_.outputs.size(); ++output) {
+          if (appended(plan_.outputs[output])) truncate(block[plan_.outputs[output].column], memory.first_rows[output] + index);
+        }
+        // Records that never fit would pay for both ways: try more and more seldom.
+        memory.patience = std::min(memory.patience * 2, most_patience);
+        memory.rest = memory.patience / 4;
+      }
+    }
+    FOREBAY_DO(plain(records[i], first_row + index, index, block, memory));
+  }
+  return {};
+}
+
+Result<void> ExampleDecoder::plain(Record record, std::int64_t row, std::int64_t index, ColumnBlock& block, ExampleMemory& memory) const {
+  memory.parsed.clear(plan_.sources.size(), 0);
+  if (!parse_example(wire_of(record), plan_.keys, memory.parsed)) return malformed_record("tf.train.Example", record, memory.parsed, index);
+  FeatureWriter writer{plan_, memory.parsed, memory.scratch, block};
+  for (const Output& output : plan_.outputs) FOREBAY_DO(writer.write(output, row, index));
+  return {};
+}
+
+bool ExampleDecoder::find(Layout& layout, const Skeleton*& next, const std::uint8_t* p, const std::uint8_t* end) const {
+  auto at = static_cast<std::size_t>(next - layout.begin());
+  const auto set = [&](std::size_t found) { return next = layout.begin() + found, true; };
+  if (at < layout.size() && layout.resize(at, p, end)) return set(at);
+  for (std::size_t ahead = at + 1; ahead < std::min(layout.size(), at + look_ahead); ++ahead) {
+    if (layout.matches(ahead, p)) return set(ahead);
+  }
+  if (layout.size() < most_skeletons) layout.insert(at);
+  else at %= most_skeletons;
+  return layout.learn(at, p, end, plan_.keys, targets_) && set(at);
+}
+
+/// Writes the values of a recognised entry; false when they are not of the usual kind, and for errors. Inlined by force:
+/// passing ten arguments costs more than the work.
+[[gnu::always_inline]] inline bool ExampleDecoder::put(const Skeleton& head, Wire values, Sink& sink, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const {
+  std::byte* const to = sink.rows + static_cast<std::size_t>(row) * sink.row_bytes;
+  std::uint64_t value;
+  switch (head.action) {
+    case Action::copy:
+      if (values.size() != sink.row_bytes) return false;
+      if (sink.row_bytes == 4) std::memcpy(to, values.at, 4);
+      else if (sink.row_bytes != 0) std::memcpy(to, values.at, sink.row_bytes);
+      return true;
+    case Action::one_int:
+      if (!columns::varint_of_size(values.at, values.size(), value)) return false;
+      std::memcpy(to, &value, sizeof(value));
+      return true;
+    case Action::ints:
+      return columns::packed().decode(values.at, values.size(), reinterpret_cast<std::int64_t*>(to), static_cast<std::size_t>(sink.output->count));
+    case Action::one_string:
+      sink.column->push_string({reinterpret_cast<const std::byte*>(values.at), values.size()});
+      ++sink.column->rows;
+      return true;
+    case Action::append_floats: return append_floats(values, sink);
+    case Action::append_ints: return append_ints(values, sink);
+    case Action::cast_ints: return cast_ints(values, sink, to, memory.scratch);
+    case Action::cast_floats: return cast_floats(values, sink, to);
+    default: return slow_values(head, values, row, block, memory);
+  }
+}
+
+bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const {
+  if (record.empty() || *record.at != 0x0a) return false;
+  ++record.at;
+  Wire entries;
+  if (!columns::read_bytes(record, entries) || !record.empty() || entries.empty()) return false;
+  memory.parsed.pieces.clear();
+  const std::uint64_t stamp = ++memory.stamp;
+  const std::uint8_t* p = entries.at;
+  const std::uint8_t* const end = entries.end;
+  Layout& layout = memory.layouts.pick(p, end);
+  Sink* const sinks = memory.sinks.data();
+  const Skeleton* next = layout.begin();   // kept in registers: the values written might be anything to the compiler
+  const Skeleton* last = layout.end();
+  std::size_t found = 0;
+  for (; p < end; ++next) {
+    if (next == last || !next->matches_words(p) || (next->words > 2 && !layout.tail_matches(next, p))) {
+      if (!find(layout, next, p, end)) return false;
+      last = layout.end();
+    }
+    const Skeleton& head = *next;
+    const std::uint32_t size = head.payload_of(p);
+    if (std::size_t{head.bytes} + size > static_cast<std::size_t>(end - p)) return false;
+    const Wire values{p + head.bytes, p + head.bytes + size};
+    p = values.end;
+    if (head.action == Action::skip) continue;
+    Sink& sink = sinks[head.target];
+    if (sink.seen == stamp) return false;  // the last entry of a key wins, but this row has been written
+    sink.seen = stamp;
+    ++found;
+    if (!put(head, values, sink, row, block, memory)) return false;
+  }
+  return (found == wanted_ && together_.empty()) || finish(row, block, memory);
+}
+
+bool ExampleDecoder::slow_values(const Skeleton& head, Wire values, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const {
+  const auto source = static_cast<std::size_t>(head.target);
+  if (!parse_feature({&values, 1}, memory.parsed, memory.parsed.features[source])) return false;
+  if (head.action == Action::hold) return true;
+  FeatureWriter writer{plan_, memory.parsed, memory.scratch, block};
+  return writer.write(*memory.sinks[source].output, row, 0).ok();
+}
+
+/// Columns made of several keys, and what the record does not have.
+bool ExampleDecoder::finish(std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const {
+  FeatureWriter writer{plan_, memory.parsed, memory.scratch, block};
+  for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
+    if (memory.sinks[source].seen == memory.stamp) continue;
+    memory.parsed.features[source] = {};
+    if (memory.sinks[source].output != nullptr && !writer.write(*memory.sinks[source].output, row, 0).ok()) return false;
+  }
+  for (const std::size_t output : together_) {
+    if (!writer.write(plan_.outputs[output], row, 0).ok()) return false;
+  }
+  return true;
+}
+
+}  // namespace forebay::decoders

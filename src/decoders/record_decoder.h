@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <forebay/plugin.h>
+
+#include "decoders/feature_plan.h"
+#include "decoders/feature_writer.h"
+#include "decoders/skeleton.h"
+
+namespace forebay::decoders {
+
+/// Where the values of one source go, for the length of one call.
+struct Sink {
+  const Output* output = nullptr;   ///< The only one that uses the source, else null.
+  Column* column = nullptr;
+  std::byte* rows = nullptr;        ///< Row 0 of a fixed numeric column.
+  std::size_t row_bytes = 0;
+  std::uint64_t seen = 0;           ///< Stamp of the last record that had the key.
+};
+
+/// What a worker keeps between records.
+class ExampleMemory final : public DecoderMemory {
+ public:
+  LayoutBook layouts;
+  Parsed parsed;
+  Scratch scratch;
+  std::vector<Sink> sinks;
+  std::vector<std::int64_t> first_rows;   ///< Of appended columns, by output.
+  std::uint64_t stamp = 0;
+  std::uint32_t rest = 0;                 ///< Records to be read the plain way because the fast one failed lately.
+  std::uint32_t patience = 1;
+};
+
+/// Which way records are read; the results are the same.
+enum class Path : std::uint8_t {
+  fast,    ///< By the layout of the records before, and the plain way where that does not fit.
+  plain,   ///< By the rules of protobuf alone.
+};
+
+/// Decodes tf.train.Example.
+class ExampleDecoder final : public Decoder {
+ public:
+  ExampleDecoder(FeaturePlan plan, Path path);
+
+  [[nodiscard]] std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<ExampleMemory>(); }
+  [[nodiscard]] Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
+                                    DecoderMemory& memory) const override;
+
+ private:
+  void prepare(ColumnBlock& block, ExampleMemory& memory) const;
+  [[nodiscard]] bool fast(columns::Wire record, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
+  [[nodiscard]] bool put(const Skeleton& head, columns::Wire values, Sink& sink, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
+  [[nodiscard]] bool find(Layout& layout, const Skeleton*& next, const std::uint8_t* p, const std::uint8_t* end) const;
+  [[nodiscard]] bool finish(std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
+  [[nodiscard]] bool slow_values(const Skeleton& head, columns::Wire values, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
+  [[nodiscard]] Result<void> plain(Record record, std::int64_t row, std::int64_t index, ColumnBlock& block, ExampleMemory& memory) const;
+
+  const FeaturePlan plan_;
+  const Path path_;
+  std::vector<Target> targets_;        ///< By source.
+  std::vector<std::size_t> together_;  ///< Outputs that are made when the record has been read.
+  std::size_t wanted_ = 0;             ///< Sources in use.
+};
+
+/// Takes back everything behind row `rows` of a column that is appended to.
+void truncate(Column& column, std::int64_t rows);
+
+/// A malformed record.
+[[nodiscard]] Error malformed_record(std::string_view message, Record record, const Parsed& parsed, std::int64_t index);
+
+}  // namespace forebay::decoders

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/decoders/sequence_example.h>
+
+#include <algorithm>
+
+#include "decoders/record_decoder.h"
+
+namespace forebay::decoders {
+namespace {
+
+class SequenceMemory final : public DecoderMemory {
+ public:
+  Parsed parsed;
+  Scratch scratch;
+};
+
+class SequenceDecoder final : public Decoder {
+ public:
+  SequenceDecoder(FeaturePlan context, FeaturePlan lists) : context_{std::move(context)}, lists_{std::move(lists)} {}
+
+  std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<SequenceMemory>(); }
+
+  Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block, DecoderMemory& kept) const override {
+    auto& memory = static_cast<SequenceMemory&>(kept);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const auto index = static_cast<std::int64_t>(i);
+      const auto* at = reinterpret_cast<const std::uint8_t*>(records[i].data());
+      memory.parsed.clear(context_.sources.size(), lists_.sources.size());
+      if (!parse_sequence_example({at, at + records[i].size()}, context_.keys, lists_.keys, memory.parsed)) {
+        return malformed_record("tf.train.SequenceExample", records[i], memory.parsed, index);
+      }
+      for (const FeaturePlan* plan : {&context_, &lists_}) {
+        FeatureWriter writer{*plan, memory.parsed, memory.scratch, block};
+        for (const Output& output : plan->outputs) FOREBAY_DO(writer.write(output, first_row + index, index));
+      }
+    }
+    return {};
+  }
+
+ private:
+  const FeaturePlan context_;
+  const FeaturePlan lists_;
+};
+
+Result<Bound<Decoder>> bind(const SequenceExampleFeatures& options, const std::vector<std::string>& wanted) {
+  std::vector<Error> faults;
+  Schema out;
+  FeaturePlan context = plan_features(options.context, Role::context, wanted, out, faults);
+  FeaturePlan lists = plan_features(options.lists, Role::lists, wanted, out, faults);
+  if (options.context.empty() && options.lists.empty()) {
+    faults.emplace_back(Code::config, Detail::invalid_argument, "`context` and `lists` must name at least one feature");
+  }
+  for (const auto& [name, feature] : options.lists) {
+    const auto same = std::find_if(options.context.begin(), options.context.end(), [&](const auto& entry) { return entry.first == name; });
+    if (same == options.context.end()) continue;
+    faults.emplace_back(Code::config, Detail::invalid_argument,
+                        "feature '" + name + "' is in `context` and in `lists`; give one of the tensors another name, with `key`", feature.place);
+  }
+  if (!faults.empty()) return Error::all(std::move(faults));
+  return Bound<Decoder>{std::make_unique<SequenceDecoder>(std::move(context), std::move(lists)), std::move(out)};
+}
+
+}  // namespace
+
+DecoderType sequence_example() {
+  using Options = SequenceExampleFeatures;
+  return describe<DecoderType, Options>(
+             "sequence_example", "Decodes tf.train.SequenceExample messages: features of the sequence, and lists with one feature per step.", bind)
+      .field("context", &Options::context, "Tensors of the whole sequence by name: kinds fixed_len, var_len, ragged and raw.")
+      .field("lists", &Options::lists, "Tensors with a time axis by name: kinds fixed_len_sequence, var_len, ragged and raw.")
+      .example({.options = R"({"context": {"id": {"dtype": "int64"}},
+                               "lists": {"x": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [2]}}})",
+                .in = R"([{"context": {"id": [7]}, "lists": {"x": [[0.5, 1.5], [2.5, 3.5]]}}, {"context": {"id": [8]}, "lists": {"x": [[4.5, 5.5]]}}])",
+                .out = R"({"id": [7, 8], "x": [[[0.5, 1.5], [2.5, 3.5]], [[4.5, 5.5], [0.0, 0.0]]]})"})
+      .example({.options = R"({"lists": {"w": {"kind": "var_len", "dtype": "int64"}}})",
+                .in = R"([{"lists": {"w": [[1, 2], [], [3]]}}, {}])",
+                .out = R"({"w": [[[1, 2], [], [3]], []]})"});
+}
+
+}  // namespace forebay::decoders

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "decoders/value_list.h"
+
+#include <cstring>
+
+#include "columns/packed.h"
+
+namespace forebay::decoders {
+namespace {
+
+using columns::Tag;
+using columns::tag_of;
+using columns::Wire;
+using columns::WireType;
+
+constexpr Tag bytes_tag = tag_of(1, WireType::bytes);
+
+bool append_run(Wire run, std::vector<std::int64_t>& out) {
+  const auto& kernels = columns::packed();
+  const std::size_t old = out.size();
+  const std::size_t count = kernels.count(run.at, run.size());
+  out.resize(old + count);
+  return kernels.decode(run.at, run.size(), out.data() + old, count);
+}
+
+bool append_run(Wire run, std::vector<float>& out) {
+  if (run.size() % sizeof(float) != 0) return false;
+  const std::size_t old = out.size();
+  out.resize(old + run.size() / sizeof(float));
+  if (!run.empty()) std::memcpy(out.data() + old, run.at, run.size());
+  return true;
+}
+
+bool append_one(Wire& list, std::vector<std::int64_t>& out) {
+  std::uint64_t value;
+  if (!columns::read_varint(list, value)) return false;
+  out.push_back(static_cast<std::int64_t>(value));
+  return true;
+}
+
+bool append_one(Wire& list, std::vector<float>& out) {
+  if (list.size() < sizeof(float)) return false;
+  float value;
+  std::memcpy(&value, list.at, sizeof(value));
+  list.at += sizeof(value);
+  out.push_back(value);
+  return true;
+}
+
+/// `single` is the tag of one unpacked value.
+template <class T>
+bool read_list(std::span<const Wire> pieces, Tag single, std::vector<T>& out) {
+  for (Wire list : pieces) {
+    while (!list.empty()) {
+      Tag tag;
+      if (!columns::read_tag(list, tag)) return false;
+      bool good;
+      Wire run;
+      if (tag == bytes_tag) good = columns::read_bytes(list, run) && append_run(run, out);
+      else if (tag == single) good = append_one(list, out);
+      else good = columns::skip_field(list, tag);
+      if (!good) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool read_ints(std::span<const Wire> list, std::vector<std::int64_t>& out) {
+  return read_list(list, tag_of(1, WireType::varint), out);
+}
+
+bool read_floats(std::span<const Wire> list, std::vector<float>& out) {
+  return read_list(list, tag_of(1, WireType::fixed32), out);
+}
+
+bool read_strings(std::span<const Wire> list, std::vector<Wire>& out) {
+  for (Wire piece : list) {
+    while (!piece.empty()) {
+      Tag tag;
+      Wire value;
+      if (!columns::read_tag(piece, tag)) return false;
+      if (tag != bytes_tag) {
+        if (!columns::skip_field(piece, tag)) return false;
+      } else {
+        if (!columns::read_bytes(piece, value)) return false;
+        out.push_back(value);
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace forebay::decoders

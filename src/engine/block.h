@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <forebay/error.h>
+#include <forebay/record.h>
+
+#include "engine/mapped_file.h"
+#include "engine/pool.h"
+
+namespace forebay::engine {
+
+/// The unit of reading: bytes of one file and the extents of the records in them. A mapped block points into its file
+/// and holds no memory; a streamed one owns a buffer of the pool.
+struct Block {
+  const std::byte* base = nullptr;
+  std::vector<Extent> records;
+  std::uint32_t file = 0;
+  std::int64_t file_offset = 0;    ///< Of `base` in the (uncompressed) file.
+  std::int64_t first_record = 0;   ///< Ordinal in the file of the first record.
+  std::shared_ptr<MappedFile> mapping;
+  std::size_t mapped_bytes = 0;
+  std::shared_ptr<std::byte> buffer;
+  std::size_t buffer_bytes = 0;
+  std::optional<Error> error;      ///< Comes behind the records.
+  bool last = false;               ///< The file ends here.
+  double fraction = 0;             ///< Of the file's bytes, up to the end of this block.
+
+  void clear() {
+    base = nullptr;
+    records.clear();
+    mapping.reset();
+    buffer.reset();
+    mapped_bytes = buffer_bytes = 0;
+    error.reset();
+    last = false;
+  }
+};
+
+}  // namespace forebay::engine

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/block_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace forebay::engine {
+
+std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<std::uint32_t>(entries_.size()));
+    entries_.emplace_back();
+  }
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  Entry& entry = entries_[slot];
+  entry.live = block->records.size() + 1;
+  entry.moved = entry.forgotten = false;
+  entry.serial = ++serial_;
+  entry.released.clear();
+  if (block->buffer) {
+    entry.released.resize(block->records.size());
+    pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
+  } else if (block->mapping) {
+    const auto offset = static_cast<std::size_t>(block->base - block->mapping->bytes().data());
+    windows_.push_back({block->mapping, offset, block->mapped_bytes, slot, entry.serial});
+    mapped_ += static_cast<std::int64_t>(block->mapped_bytes);
+  }
+  entry.block = std::move(block);
+  return slot;
+}
+
+void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
+  for (std::size_t i = 0; i < handles.size();) {
+    const std::uint32_t slot = handles[i].block;
+    Entry& entry = entries_[slot];
+    std::size_t run = 0;
+    for (; i + run < handles.size() && handles[i + run].block == slot; ++run) {
+      if (!entry.released.empty()) entry.released[handles[i + run].ordinal] = true;
+    }
+    i += run;
+    release_count(slot, run, batch);
+  }
+}
+
+void BlockTable::release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch) {
+  Entry& entry = entries_[slot];
+  const std::size_t count = entry.block->records.size() - first_record;
+  if (!entry.released.empty()) std::fill(entry.released.begin() + static_cast<std::ptrdiff_t>(first_record), entry.released.end(), true);
+  release_count(slot, count, batch);
+}
+
+void BlockTable::release_count(std::uint32_t slot, std::size_t count, std::int64_t batch) {
+  Entry& entry = entries_[slot];
+  entry.live -= count;
+  if (entry.live > 0) return;
+  if (entry.block->buffer) pinned_ -= static_cast<std::int64_t>(entry.block->buffer_bytes);
+  retired_.push_back({std::move(entry.block), batch});
+  free_slots_.push_back(slot);
+}
+
+void BlockTable::collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed) {
+  while (!retired_.empty() && retired_.front().batch < finished) {
+    std::unique_ptr<Block> block = std::move(retired_.front().block);
+    retired_.pop_front();
+    block->clear();
+    freed.push_back(std::move(block));
+  }
+}
+
+void BlockTable::compact(std::int64_t batch) {
+  for (Entry& entry : entries_) {
+    if (!entry.block || !entry.block->buffer || entry.moved) continue;
+    if (entry.live * 4 < entry.block->records.size()) move_survivors(entry, batch);
+  }
+}
+
+void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
+  Block& block = *entry.block;
+  std::size_t bytes = 0;
+  // A record's checksum stands behind it and moves along.
+  constexpr std::size_t trailer = 16;
+  for (std::size_t i = 0; i < block.records.size(); ++i) {
+    if (!entry.released[i]) bytes += block.records[i].length + trailer;
+  }
+  auto kept = pool_->lend(std::max<std::size_t>(bytes, 1));
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < block.records.size(); ++i) {
+    if (entry.released[i]) continue;
+    Extent& extent = block.records[i];
+    std::memcpy(kept.get() + size, block.base + extent.offset, extent.length + trailer);
+    extent.offset = static_cast<std::uint32_t>(size);
+    size += extent.length + trailer;
+  }
+  pinned_ += static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(block.buffer_bytes);
+  auto old = std::make_unique<Block>();   // the old bytes stay until the batches that were cut from them are finished
+  old->buffer = std::move(block.buffer);
+  retired_.push_back({std::move(old), batch});
+  block.base = kept.get();
+  block.buffer = std::move(kept);
+  block.buffer_bytes = bytes;
+  entry.moved = true;
+}
+
+void BlockTable::limit_mapped(std::int64_t limit) {
+  while (mapped_ > limit && windows_.size() > 1) {
+    const Window& oldest = windows_.front();
+    oldest.mapping->forget(oldest.offset, oldest.bytes);
+    Entry& entry = entries_[oldest.slot];
+    if (entry.serial == oldest.serial) entry.forgotten = true;
+    mapped_ -= static_cast<std::int64_t>(oldest.bytes);
+    windows_.pop_front();
+  }
+  if (mapped_again_ > limit) forget_all();
+}
+
+/// Random reads of forgotten blocks have mapped pages that no window accounts for.
+void BlockTable::forget_all() {
+  for (Entry& entry : entries_) {
+    if (!entry.block || !entry.block->mapping) continue;
+    MappedFile& mapping = *entry.block->mapping;
+    mapping.forget(0, mapping.bytes().size());
+    entry.forgotten = true;
+  }
+  windows_.clear();
+  mapped_ = mapped_again_ = 0;
+}
+
+}  // namespace forebay::engine

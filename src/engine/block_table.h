@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/block.h"
+
+namespace forebay::engine {
+
+/// Blocks whose records are still named by handles. Only the order plane uses it, so nothing is locked or counted
+/// atomically: a block is recycled when no handle names it and the last batch that was cut from it is finished.
+class BlockTable {
+ public:
+  explicit BlockTable(std::shared_ptr<Pool> pool) : pool_{std::move(pool)} {}
+
+  /// Takes over a scanned block; every record counts as one handle, and the stream that reads it as one more.
+  std::uint32_t add(std::unique_ptr<Block> block);
+  [[nodiscard]] const Block& operator[](std::uint32_t slot) const { return *entries_[slot].block; }
+
+  /// The handle's record will not be asked for again once batch `batch` is finished.
+  void release(std::span<const Handle> handles, std::int64_t batch);
+  void release_stream(std::uint32_t slot, std::int64_t batch) { release_count(slot, 1, batch); }
+  void release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch);
+
+  /// Whether compaction has moved the records: their extents, not their handles, say where they are.
+  [[nodiscard]] bool moved(std::uint32_t slot) const { return entries_[slot].moved; }
+  /// Frees blocks that only batches before `finished` used, and gives them back to be filled again.
+  void collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed);
+
+  /// Copies the records still wanted out of streamed blocks that hold mostly others.
+  void compact(std::int64_t batch);
+  [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_; }   ///< In streamed blocks.
+  /// `count` records of the block are about to be read.
+  void touch(std::uint32_t slot, std::int64_t count) {
+    if (entries_[slot].forgotten) mapped_again_ += count * bytes_mapped_by_a_fault;
+  }
+  /// Keeps the mapped pages within about `limit` bytes.
+  void limit_mapped(std::int64_t limit);
+
+ private:
+  struct Entry {
+    std::unique_ptr<Block> block;
+    std::size_t live = 0;
+    bool moved = false;
+    bool forgotten = false;       // its mapped pages were given back
+    std::uint64_t serial = 0;     // differs between the blocks that use a slot one after the other
+    std::vector<bool> released;   // streamed blocks: records that nobody wants
+  };
+  struct Retired {
+    std::unique_ptr<Block> block;
+    std::int64_t batch;
+  };
+  struct Window {
+    std::shared_ptr<MappedFile> mapping;
+    std::size_t offset, bytes;
+    std::uint32_t slot;
+    std::uint64_t serial;
+  };
+  static constexpr std::int64_t bytes_mapped_by_a_fault = std::int64_t{64} << 10;
+  void forget_all();
+  void release_count(std::uint32_t slot, std::size_t count, std::int64_t batch);
+  void move_survivors(Entry& entry, std::int64_t batch);
+
+  std::shared_ptr<Pool> pool_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> free_slots_;
+  std::deque<Retired> retired_;       // in the order of `batch`
+  std::deque<Window> windows_;        // mapped ranges in the order they were scanned
+  std::int64_t mapped_ = 0;           // bytes in windows_
+  std::int64_t mapped_again_ = 0;     // at most, by reading from forgotten blocks
+  std::uint64_t serial_ = 0;
+  std::int64_t pinned_ = 0;
+};
+
+}  // namespace forebay::engine

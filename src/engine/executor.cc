@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/executor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "engine/finish.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
+constexpr std::size_t group_bytes = std::size_t{32} << 10;   // verified, then decoded: still in the first-level cache
+constexpr std::size_t group_records = 256;
+constexpr std::size_t line = 64;
+constexpr std::size_t prefetched_lines = 8;
+
+std::size_t aligned(std::size_t size) { return (size + line - 1) & ~(line - 1); }
+
+}  // namespace
+
+Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool> pool, std::int64_t threads)
+    : program_{std::move(program)}, pool_{std::move(pool)}, threads_{threads} {
+  used_ = program_->decoded;
+  for (const PlacedStep& step : program_->late) used_.insert(used_.end(), step.makes.begin(), step.makes.end());
+  in_place_.assign(program_->schema.size(), -1);
+  for (const Output& output : program_->batched) {
+    const bool in_place = output.spec.shape.known() && output.spec.dtype != DType::string && !changes_shape(output);
+    row_bytes_.push_back(in_place ? static_cast<std::size_t>(output.spec.shape.count()) * size_of(output.spec.dtype) : 0);
+    if (in_place) in_place_[static_cast<std::size_t>(output.id)] = static_cast<ColumnId>(row_bytes_.size() - 1);
+  }
+  auto names = std::make_shared<std::vector<std::string>>();
+  for (const Output& output : program_->outputs) names->push_back(output.spec.name);
+  names_ = std::move(names);
+}
+
+void Executor::cut(Job& job) const {
+  const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
+  std::int64_t bytes = 0;
+  for (const Handle& handle : job.layout.handles) bytes += handle.length;
+  const std::int64_t most = threads_ == 1 ? 1 : std::min(rows, 4 * threads_);
+  const std::int64_t count = std::clamp<std::int64_t>(bytes / ticket_bytes, 1, std::max<std::int64_t>(1, most));
+  const std::int64_t share = bytes / count + 1;
+  job.cut = 0;
+  std::size_t run = 0;
+  std::int64_t row = 0;
+  std::int64_t row_in_run = 0;
+  while (row < rows || job.cut == 0) {
+    if (job.cut == job.tickets.size()) job.tickets.push_back(std::make_unique<Ticket>());
+    Ticket& ticket = *job.tickets[job.cut++];
+    ticket.job = &job;
+    ticket.first_row = row;
+    ticket.first_run = run;
+    ticket.row_in_run = row_in_run;
+    for (std::int64_t held = 0; row < rows && (held < share || count == 1); ++row) {
+      held += job.layout.handles[static_cast<std::size_t>(row)].length;
+      if (++row_in_run == job.layout.runs[run].rows) ++run, row_in_run = 0;
+    }
+    ticket.rows = row - ticket.first_row;
+  }
+  job.remaining = job.cut;
+
+  std::size_t size = 0;
+  const auto all_rows = static_cast<std::size_t>(job.layout.rows);
+  for (const std::size_t row_bytes : row_bytes_) size += aligned(row_bytes * all_rows);
+  job.fixed = size > 0 ? pool_->lend(size) : nullptr;
+  job.fixed_outputs.assign(row_bytes_.size(), nullptr);
+  std::byte* next = job.fixed.get();
+  for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
+    if (row_bytes_[i] == 0) continue;
+    job.fixed_outputs[i] = next;
+    if (all_rows > static_cast<std::size_t>(rows)) {  // rows that no record fills
+      std::memset(next + static_cast<std::size_t>(rows) * row_bytes_[i], 0, (all_rows - static_cast<std::size_t>(rows)) * row_bytes_[i]);
+    }
+    next += aligned(row_bytes_[i] * all_rows);
+  }
+}
+
+void Executor::bind_columns(Ticket& ticket) const {
+  if (!ticket.block) {
+    ticket.block = std::make_unique<ColumnBlock>();
+    for (std::size_t id = 0; id < program_->schema.size(); ++id) {
+      ticket.block->columns.emplace_back(program_->schema[static_cast<ColumnId>(id)]);
+    }
+  }
+  ticket.block->rows = ticket.rows;
+  for (const ColumnId id : used_) {
+    Column& column = (*ticket.block)[id];
+    const ColumnId output = in_place_[static_cast<std::size_t>(id)];
+    if (output >= 0) {
+      const std::size_t row_bytes = row_bytes_[static_cast<std::size_t>(output)];
+      column.values.bind(ticket.job->fixed_outputs[static_cast<std::size_t>(output)] + static_cast<std::size_t>(ticket.first_row) * row_bytes,
+                         static_cast<std::size_t>(ticket.rows) * row_bytes);
+    } else {
+      column.clear();
+    }
+    if (column.fixed() && column.dtype != DType::string) column.set_rows(ticket.rows);
+  }
+}
+
+std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
+  bind_columns(ticket);
+  if (auto failed = decode(ticket, worker)) return failed;
+  for (const PlacedStep& placed : program_->late) {
+    if (auto done = placed.step->apply(*ticket.block); !done.ok()) {
+      const std::int64_t row = ticket.first_row + std::max<std::int64_t>(0, done.error().place().row);
+      return RowError{place(*ticket.job, done.error().at(placed.name), row), row};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
+  const Layout& layout = ticket.job->layout;
+  const Format& format = *program_->source.format;
+  std::size_t run = ticket.first_run;
+  std::int64_t row_in_run = ticket.row_in_run;
+  const bool scattered = layout.runs.size() * 8 > layout.handles.size();
+  for (std::int64_t first = 0; first < ticket.rows;) {
+    worker.records.clear();
+    std::size_t bytes = 0;
+    std::int64_t row = first;
+    for (; row < ticket.rows && bytes < group_bytes && worker.records.size() < group_records; ++row) {
+      const Handle& handle = layout.handles[static_cast<std::size_t>(ticket.first_row + row)];
+      const Run& at = layout.runs[run];
+      const std::byte* const data = at.base + (at.moved == nullptr ? handle.offset : at.moved[handle.ordinal].offset);
+      worker.records.emplace_back(data, handle.length);
+      bytes += handle.length;
+      if (scattered) {
+        const std::size_t lines = std::min<std::size_t>(handle.length / line + 1, prefetched_lines);
+        for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(data + i * line);
+      }
+      if (++row_in_run == at.rows) ++run, row_in_run = 0;
+    }
+    for (std::size_t i = 0; i < worker.records.size(); ++i) {
+      if (auto good = format.verify(worker.records[i]); !good.ok()) {
+        const std::int64_t bad = ticket.first_row + first + static_cast<std::int64_t>(i);
+        return RowError{place(*ticket.job, good.error().at(Place{.offset = layout.payload_offset(bad)}), bad), bad};
+      }
+    }
+    if (auto done = program_->decoder->decode(worker.records, first, *ticket.block, *worker.memory); !done.ok()) {
+      const std::int64_t bad = ticket.first_row + first + std::max<std::int64_t>(0, done.error().place().row);
+      return RowError{place(*ticket.job, done.error(), bad), bad};
+    }
+    first = row;
+  }
+  return std::nullopt;
+}
+
+Error Executor::place(const Job& job, const Error& error, std::int64_t row) const {
+  const Layout& layout = job.layout;
+  if (row >= static_cast<std::int64_t>(layout.handles.size())) return error;   // a row that no record fills
+  return error.at(Place{.file = program_->source.files[layout.run_of(row).file],
+                        .record = layout.record_of(row),
+                        .offset = program_->source.format->record_offset(layout.payload_offset(row))});
+}
+
+std::optional<Error> Executor::finish(Job& job) const {
+  auto content = std::make_shared<Batch::Content>();
+  content->program = program_;
+  content->names = names_;
+  Finisher finisher{*program_, *pool_, job};
+  if (auto failed = finisher.run(*content)) {
+    return failed->row < 0 ? failed->error : place(job, failed->error, failed->row);
+  }
+  content->layout = std::move(job.layout);
+  job.content = std::move(content);
+  job.fixed.reset();
+  return std::nullopt;
+}
+
+}  // namespace forebay::engine

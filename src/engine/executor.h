@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/job.h"
+#include "engine/pool.h"
+#include "engine/program.h"
+
+namespace forebay::engine {
+
+/// What one worker keeps between tickets.
+struct Worker {
+  std::unique_ptr<DecoderMemory> memory;
+  std::vector<Record> records;
+  std::vector<const std::byte*> bases;
+};
+
+/// A failure and the row of the batch it belongs to.
+struct RowError {
+  Error error;
+  std::int64_t row;
+};
+
+/// Turns layouts into batches. Const while running: any number of workers call it at once, each with its own Worker.
+class Executor {
+ public:
+  Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool> pool, std::int64_t threads);
+
+  [[nodiscard]] Worker worker() const { return {.memory = program_->decoder->memory(), .records = {}, .bases = {}}; }
+  void cut(Job& job) const;   ///< Cuts tickets by bytes and reserves the rows that they will fill.
+  [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;   ///< Fetch, verify, decode, steps.
+  [[nodiscard]] std::optional<Error> finish(Job& job) const;   ///< When all tickets are done: makes `content`.
+
+ private:
+  std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
+  void bind_columns(Ticket& ticket) const;
+  Error place(const Job& job, const Error& error, std::int64_t row) const;
+
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<Pool> pool_;
+  const std::int64_t threads_;
+  std::vector<ColumnId> used_;              // columns that a ticket fills
+  std::vector<std::size_t> row_bytes_;      // by batched output; 0: not written in place
+  std::vector<ColumnId> in_place_;          // by column: its batched output, or -1
+  std::shared_ptr<const std::vector<std::string>> names_;
+};
+
+}  // namespace forebay::engine

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/finish.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "columns/scalar.h"
+
+namespace forebay::engine {
+
+namespace {
+
+std::int64_t* as_integers(const Tensor& tensor) { return reinterpret_cast<std::int64_t*>(tensor.data); }
+
+/// What padding fills with; the planner has checked that the value fits.
+std::vector<std::byte> filler_of(const Output& output) {
+  const bool asked = output.padding && !output.padding->value.is(Json::Kind::null);
+  if (!asked && !output.spec.pad.empty()) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(output.spec.pad.data());
+    return {bytes, bytes + output.spec.pad.size()};
+  }
+  auto element = columns::element_from(asked ? output.padding->value : Json{}, output.spec.dtype);
+  return element.ok() ? *std::move(element) : std::vector<std::byte>(size_of(output.spec.dtype));
+}
+
+/// The sizes that all rows of a padded or equal output get: unknown dims from `sizes`, then what the document asks for.
+Result<Shape> target_shape(const Output& output, const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> dims = output.spec.shape.dims();
+  std::size_t next = 0;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (dims[axis] == unknown_dim) dims[axis] = sizes[next++];
+    const std::int64_t asked = output.padding ? output.padding->shape[axis] : unknown_dim;
+    if (asked == unknown_dim) continue;
+    if (asked < dims[axis]) {
+      return Error{Code::data, Detail::invalid_argument,
+                   fmt::format("a row has size {} in axis {}, more than the {} it is to be padded to", dims[axis], axis, asked),
+                   Place{.feature = output.spec.name}};
+    }
+    dims[axis] = asked;
+  }
+  return Shape{std::move(dims)};
+}
+
+Shape with_rows(std::int64_t rows, const Shape& shape) {
+  std::vector<std::int64_t> dims{rows};
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+  return Shape{std::move(dims)};
+}
+
+}  // namespace
+
+bool changes_shape(const Output& output) {
+  if (!output.padding) return false;
+  for (std::size_t axis = 0; axis < output.spec.shape.rank(); ++axis) {
+    const std::int64_t asked = output.padding->shape[axis];
+    if (asked != unknown_dim && asked != output.spec.shape[axis]) return true;
+  }
+  return false;
+}
+
+std::optional<Finisher::Failure> Finisher::run(Batch::Content& content) {
+  std::vector<Made> made(program_.batched.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (auto failed = gather(i, made[i])) return failed;
+  }
+  if (!program_.after.empty()) return after_batch(content, made);
+  for (Made& each : made) {
+    content.values.push_back(std::move(each.value));
+    content.lengths.push_back(std::move(each.lengths));
+  }
+  return std::nullopt;
+}
+
+std::vector<const Column*> Finisher::pieces(const Output& output) {
+  std::vector<const Column*> out;
+  for (std::size_t i = 0; i < job_.cut; ++i) out.push_back(&(*job_.tickets[i]->block)[output.id]);
+  const std::int64_t missing = job_.layout.rows - static_cast<std::int64_t>(job_.layout.handles.size());
+  if (missing == 0) return out;
+  auto rows = std::make_unique<Column>(program_.schema[output.id]);
+  const std::vector<std::int64_t> sizes(rows->shape.unknown());
+  const std::int64_t elements = rows->fixed() ? missing * rows->shape.count() : 0;
+  if (rows->dtype == DType::string) {
+    for (std::int64_t i = 0; i < elements; ++i) rows->push_string({});
+  } else if (rows->fixed() && elements > 0) {
+    std::memset(rows->values.resize(static_cast<std::size_t>(elements) * size_of(rows->dtype)), 0, rows->values.size());
+  }
+  if (rows->fixed()) rows->rows = missing;
+  for (std::int64_t i = 0; i < missing && !rows->fixed(); ++i) {
+    rows->end_row(sizes);
+    for (Column& part : rows->parts) part.end_row(std::vector<std::int64_t>(part.shape.unknown()));
+  }
+  out.push_back(rows.get());
+  empty_rows_.push_back(std::move(rows));
+  return out;
+}
+
+std::optional<Finisher::Failure> Finisher::gather(std::size_t index, Made& made) {
+  const Output& output = program_.batched[index];
+  const ColumnSpec& spec = output.spec;
+  if (job_.fixed_outputs[index] != nullptr) {
+    made.value.values = Tensor{.dtype = spec.dtype, .shape = with_rows(job_.layout.rows, spec.shape), .data = job_.fixed_outputs[index],
+                               .byte_splits = nullptr, .bytes = nullptr, .owner = job_.fixed};
+    return std::nullopt;
+  }
+  const std::vector<const Column*> rows = pieces(output);
+  if (!spec.shape.known()) made.lengths = lengths_of(rows);
+  switch (spec.delivery) {
+    case Delivery::equal:
+    case Delivery::padded: return dense(output, rows, made);
+    case Delivery::ragged: ragged(output, rows, made); break;
+    case Delivery::sparse: sparse(output, rows, made); break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Finisher::Failure> Finisher::room(const Output& output, const Shape& shape) const {
+  const std::int64_t count = shape.count();
+  const auto size = static_cast<std::int64_t>(std::max<std::size_t>(size_of(output.spec.dtype), sizeof(std::int64_t)));
+  if (count < pool_.limit() / size) return std::nullopt;
+  return Failure{Error{Code::data, Detail::resource_exhausted,
+                       fmt::format("batch {} would need an array of shape {}, more than the memory budget of {} bytes; "
+                                   "raise `memory`, make batches smaller, or drop the outlier",
+                                   job_.layout.number, shape.text(), pool_.limit()),
+                       Place{.feature = output.spec.name}}};
+}
+
+std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::Pieces pieces, Made& made) {
+  const ColumnSpec& spec = output.spec;
+  if (spec.delivery == Delivery::equal && !spec.shape.known()) {
+    if (const std::int64_t row = columns::first_unequal(pieces); row >= 0) {
+      return Failure{Error{Code::data, Detail::invalid_argument,
+                           fmt::format("its shape differs from that of the batch's first row ({}); pad the batch, deliver the tensor ragged, "
+                                       "or use batches of one row", pieces.front()->row_shape(0).text()),
+                           Place{.feature = spec.name}}, row};
+    }
+  }
+  auto shape = target_shape(output, columns::largest_sizes(pieces));
+  if (!shape.ok()) return Failure{shape.error()};
+  const Shape whole = with_rows(job_.layout.rows, *shape);
+  if (auto failed = room(output, whole)) return failed;
+  const bool as_they_are = spec.delivery == Delivery::equal || (spec.shape.known() && !changes_shape(output));
+  if (as_they_are) {
+    made.value.values = flat_values(pieces, whole);
+    return std::nullopt;
+  }
+  const std::vector<std::byte> filler = filler_of(output);
+  if (spec.dtype == DType::string) {
+    auto padded = std::make_unique<Column>(ColumnSpec{.name = spec.name, .dtype = spec.dtype, .shape = *shape});
+    columns::pad_strings(pieces, *shape, filler, *padded);
+    const Column* const one = padded.get();
+    made.value.values = flat_values({&one, 1}, whole);
+    return std::nullopt;
+  }
+  auto memory = pool_.lend(static_cast<std::size_t>(whole.count()) * size_of(spec.dtype));
+  columns::pad(pieces, *shape, filler, memory.get());
+  made.value.values = Tensor{.dtype = spec.dtype, .shape = whole, .data = memory.get(), .byte_splits = nullptr, .bytes = nullptr, .owner = memory};
+  return std::nullopt;
+}
+
+Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape) {
+  const Column& first = *pieces.front();
+  const columns::Extents size = columns::extents(pieces);
+  Tensor out{.dtype = first.dtype, .shape = std::move(shape), .data = nullptr, .byte_splits = nullptr, .bytes = nullptr, .owner = nullptr};
+  if (first.dtype != DType::string) {
+    auto memory = pool_.lend(static_cast<std::size_t>(size.elements) * size_of(first.dtype));
+    columns::concatenate(pieces, memory.get());
+    out.data = memory.get();
+    out.owner = std::move(memory);
+    return out;
+  }
+  const auto splits_bytes = static_cast<std::size_t>(size.elements + 1) * sizeof(std::int64_t);
+  auto memory = pool_.lend(splits_bytes + static_cast<std::size_t>(size.bytes));
+  auto* const splits = reinterpret_cast<std::int64_t*>(memory.get());
+  columns::concatenate_strings(pieces, splits, memory.get() + splits_bytes);
+  out.byte_splits = splits;
+  out.bytes = memory.get() + splits_bytes;
+  out.owner = std::move(memory);
+  return out;
+}
+
+Tensor Finisher::integers(Shape shape) {
+  auto memory = pool_.lend(static_cast<std::size_t>(shape.count()) * sizeof(std::int64_t));
+  std::byte* const data = memory.get();
+  return {.dtype = DType::int64, .shape = std::move(shape), .data = data, .byte_splits = nullptr, .bytes = nullptr, .owner = std::move(memory)};
+}
+
+Tensor Finisher::lengths_of(columns::Pieces pieces) {
+  const auto unknown = static_cast<std::int64_t>(pieces.front()->shape.unknown());
+  Tensor out = integers(unknown == 1 ? Shape{job_.layout.rows} : Shape{job_.layout.rows, unknown});
+  columns::copy_sizes(pieces, as_integers(out));
+  return out;
+}
+
+std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content, std::vector<Made>& made) {
+  auto block = std::make_shared<ColumnBlock>();
+  block->rows = job_.layout.rows;
+  for (std::size_t id = 0; id < program_.schema.size(); ++id) block->columns.emplace_back(program_.schema[static_cast<ColumnId>(id)]);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const Value& value = made[i].value;
+    if (value.kind != Value::Kind::dense || value.values.dtype == DType::string) continue;   // the planner refused steps on these
+    Column& column = (*block)[program_.batched[i].id];
+    const auto& dims = value.values.shape.dims();
+    column.shape = Shape{std::vector<std::int64_t>(dims.begin() + 1, dims.end())};
+    const std::size_t size = static_cast<std::size_t>(value.values.count()) * size_of(value.values.dtype);
+    column.values.bind(value.values.data, size);
+    column.set_rows(job_.layout.rows);
+  }
+  for (const PlacedStep& placed : program_.after) {
+    for (const ColumnId id : placed.makes) {
+      Column& column = (*block)[id];
+      if (column.fixed() && column.dtype != DType::string) column.set_rows(job_.layout.rows);
+    }
+    if (auto done = placed.step->apply(*block); !done.ok()) return Failure{done.error().at(placed.name), done.error().place().row};
+  }
+  for (const Output& output : program_.outputs) {
+    if (!output.after_batch) {
+      const auto at = static_cast<std::size_t>(std::find_if(program_.batched.begin(), program_.batched.end(), [&](const Output& each) {
+                                                 return each.id == output.id;
+                                               }) - program_.batched.begin());
+      content.values.push_back(made[at].value);
+      content.lengths.push_back(made[at].lengths);
+      continue;
+    }
+    Column& column = (*block)[output.id];
+    Value value;
+    value.values = Tensor{.dtype = column.dtype, .shape = with_rows(job_.layout.rows, column.shape), .data = column.values.data(),
+                          .byte_splits = column.dtype == DType::string ? column.byte_splits.as<std::int64_t>() : nullptr,
+                          .bytes = column.bytes.data(), .owner = block};
+    content.values.push_back(std::move(value));
+    content.lengths.push_back(std::nullopt);
+  }
+  return std::nullopt;
+}
+
+}  // namespace forebay::engine

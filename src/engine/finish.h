@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "columns/gather.h"
+#include "engine/job.h"
+#include "engine/pool.h"
+#include "engine/program.h"
+
+namespace forebay::engine {
+
+/// Whether padding makes the rows of this output larger than its column's, although that shape is known.
+[[nodiscard]] bool changes_shape(const Output& output);
+
+/// Makes the tensors of one batch out of the rows that its tickets filled.
+class Finisher {
+ public:
+  struct Failure {
+    Error error;
+    std::int64_t row = -1;   ///< Of the batch; -1: no row in particular.
+  };
+
+  Finisher(const Program& program, Pool& pool, Job& job) : program_{program}, pool_{pool}, job_{job} {}
+  [[nodiscard]] std::optional<Failure> run(Batch::Content& content);
+
+ private:
+  struct Made {
+    Value value;
+    std::optional<Tensor> lengths;
+  };
+  std::optional<Failure> gather(std::size_t index, Made& made);
+  std::vector<const Column*> pieces(const Output& output);
+  std::optional<Failure> dense(const Output& output, columns::Pieces pieces, Made& made);
+  std::optional<Failure> room(const Output& output, const Shape& shape) const;
+  void ragged(const Output& output, columns::Pieces pieces, Made& made);
+  void sparse(const Output& output, columns::Pieces pieces, Made& made);
+  Tensor flat_values(columns::Pieces pieces, Shape shape);
+  Tensor integers(Shape shape);
+  Tensor lengths_of(columns::Pieces pieces);
+  std::optional<Failure> after_batch(Batch::Content& content, std::vector<Made>& made);
+
+  const Program& program_;
+  Pool& pool_;
+  Job& job_;
+  std::vector<std::unique_ptr<Column>> empty_rows_;   // rows that no record fills
+};
+
+}  // namespace forebay::engine

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "engine/finish.h"
+
+// The conventions of the companion columns are those of include/forebay/decoders/example.h.
+namespace forebay::engine {
+
+namespace {
+
+std::int64_t* as_integers(const Tensor& tensor) { return reinterpret_cast<std::int64_t*>(tensor.data); }
+
+std::span<const std::int64_t> row_of(const Column& column, std::int64_t row) {
+  const std::int64_t* const splits = column.row_splits.as<std::int64_t>() + row;
+  return {column.values.as<std::int64_t>() + splits[0], static_cast<std::size_t>(splits[1] - splits[0])};
+}
+
+/// Rows of a partition with that many splits.
+std::int64_t rows_of(std::size_t splits) { return splits == 0 ? 0 : static_cast<std::int64_t>(splits) - 1; }
+
+/// Size of level `level` of one record: rows of the partition, or of the values behind the last one.
+std::int64_t level_size(const Column& piece, std::int64_t row, std::size_t level) {
+  if (level < piece.parts.size()) return rows_of(row_of(piece.parts[level], row).size());
+  return piece.dims.as<std::int64_t>()[row * static_cast<std::int64_t>(piece.shape.unknown())];
+}
+
+/// The row splits of all records at one level, each record's shifted behind the ones before.
+std::vector<std::int64_t> join_level(columns::Pieces pieces, std::size_t level) {
+  std::vector<std::int64_t> splits{0};
+  std::int64_t base = 0;
+  for (const Column* piece : pieces) {
+    for (std::int64_t row = 0; row < piece->rows; ++row) {
+      const auto own = row_of(piece->parts[level], row);
+      for (std::size_t i = 1; i < own.size(); ++i) splits.push_back(base + own[i]);
+      base += level_size(*piece, row, level + 1);
+    }
+  }
+  return splits;
+}
+
+std::vector<std::int64_t> join_rows(columns::Pieces pieces) {
+  std::vector<std::int64_t> splits{0};
+  for (const Column* piece : pieces) {
+    for (std::int64_t row = 0; row < piece->rows; ++row) splits.push_back(splits.back() + level_size(*piece, row, 0));
+  }
+  return splits;
+}
+
+/// Indices of a sparse value: rows of `width` numbers, the batch row first.
+class Indices {
+ public:
+  Indices(std::int64_t* out, std::size_t rank) : next_{out}, largest_(rank) {}
+  void add(std::int64_t row, std::span<const std::int64_t> at) {
+    *next_++ = row;
+    for (std::size_t axis = 0; axis < at.size(); ++axis) {
+      largest_[axis] = std::max(largest_[axis], at[axis] + 1);
+      *next_++ = at[axis];
+    }
+  }
+  [[nodiscard]] const std::vector<std::int64_t>& largest() const { return largest_; }
+
+ private:
+  std::int64_t* next_;
+  std::vector<std::int64_t> largest_;
+};
+
+/// Every position of a row of that shape, in row-major order.
+void add_positions(std::int64_t row, const Shape& shape, Indices& out) {
+  std::vector<std::int64_t> at(shape.rank());
+  for (std::int64_t left = shape.count(); left > 0; --left) {
+    out.add(row, at);
+    for (std::size_t axis = at.size(); axis > 0 && ++at[axis - 1] == shape[axis - 1]; --axis) at[axis - 1] = 0;
+  }
+}
+
+void add_row(const Column& piece, std::int64_t row, std::int64_t batch_row, bool listed, Indices& out) {
+  if (piece.parts.empty()) return add_positions(batch_row, piece.row_shape(row), out);
+  std::vector<std::int64_t> at;
+  if (listed) {   // one list of indices an axis
+    const std::size_t count = row_of(piece.parts.front(), row).size();
+    for (std::size_t i = 0; i < count; ++i) {
+      at.clear();
+      for (const Column& part : piece.parts) at.push_back(row_of(part, row)[i]);
+      out.add(batch_row, at);
+    }
+    return;
+  }
+  const auto steps = row_of(piece.parts.front(), row);   // splits of the steps of a list
+  for (std::size_t step = 0; step + 1 < steps.size(); ++step) {
+    for (std::int64_t i = 0; i < steps[step + 1] - steps[step]; ++i) {
+      const std::array<std::int64_t, 2> position{static_cast<std::int64_t>(step), i};
+      out.add(batch_row, position);
+    }
+  }
+}
+
+}  // namespace
+
+void Finisher::ragged(const Output& output, columns::Pieces pieces, Made& made) {
+  const ColumnSpec& spec = output.spec;
+  made.value.kind = Value::Kind::ragged;
+  const std::vector<std::int64_t> rows = join_rows(pieces);
+  std::vector<std::vector<std::int64_t>> levels{rows};
+  for (std::size_t level = 0; level < spec.parts.size(); ++level) levels.push_back(join_level(pieces, level));
+  for (const auto& level : levels) {
+    Tensor splits = integers(Shape{static_cast<std::int64_t>(level.size())});
+    if (spec.row_splits_int32) {
+      splits.dtype = DType::int32;
+      std::transform(level.begin(), level.end(), reinterpret_cast<std::int32_t*>(splits.data),
+                     [](std::int64_t split) { return static_cast<std::int32_t>(split); });
+    } else {
+      std::copy(level.begin(), level.end(), as_integers(splits));
+    }
+    made.value.row_splits.push_back(std::move(splits));
+  }
+  std::int64_t total = 0;
+  for (const Column* piece : pieces) {
+    for (std::int64_t row = 0; row < piece->rows; ++row) total += level_size(*piece, row, spec.parts.size());
+  }
+  std::vector<std::int64_t> dims = spec.shape.dims();
+  dims.front() = total;
+  made.value.values = flat_values(pieces, Shape{std::move(dims)});
+}
+
+void Finisher::sparse(const Output& output, columns::Pieces pieces, Made& made) {
+  const ColumnSpec& spec = output.spec;
+  const bool listed = !spec.sizes.empty();
+  const std::size_t rank = listed ? spec.sizes.size() : spec.shape.rank() + spec.parts.size();
+  const std::int64_t count = columns::extents(pieces).elements;
+  made.value.kind = Value::Kind::sparse;
+  made.value.values = flat_values(pieces, Shape{count});
+  made.value.indices = integers(Shape{count, static_cast<std::int64_t>(rank) + 1});
+  Indices indices{as_integers(made.value.indices), rank};
+  std::vector<std::int64_t> steps(1);
+  std::int64_t batch_row = 0;
+  for (const Column* piece : pieces) {
+    for (std::int64_t row = 0; row < piece->rows; ++row, ++batch_row) {
+      add_row(*piece, row, batch_row, listed, indices);
+      if (!listed && !piece->parts.empty()) steps[0] = std::max(steps[0], level_size(*piece, row, 0));
+    }
+  }
+  std::vector<std::int64_t> dims{job_.layout.rows};
+  const auto& largest = listed ? spec.sizes : indices.largest();
+  dims.insert(dims.end(), largest.begin(), largest.end());
+  if (!listed && !spec.parts.empty()) dims[1] = std::max(dims[1], steps[0]);   // trailing empty steps count
+  made.value.dense_shape = Shape{std::move(dims)};
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/fork_guard.h"
+
+#include <atomic>
+#include <mutex>
+
+#include <pthread.h>
+
+namespace forebay::engine {
+
+namespace {
+std::atomic<std::uint64_t> generation{0};
+}  // namespace
+
+std::uint64_t fork_generation() {
+  static std::once_flag once;
+  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); }); });
+  return generation.load(std::memory_order_relaxed);
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/order_plane.h"
+
+#include <algorithm>
+
+namespace forebay::engine {
+
+const Run& Layout::run_of(std::int64_t row) const {
+  std::size_t at = 0;
+  for (std::int64_t end = runs[0].rows; row >= end && at + 1 < runs.size(); end += runs[at].rows) ++at;
+  return runs[at];
+}
+
+/// The handles of the source's files, in the order of the list.
+class OrderPlane::Files final : public Handles {
+ public:
+  explicit Files(std::size_t count) : count_{count} {}
+  void begin(std::int64_t) override { next_ = 0; }
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    const std::size_t count = std::min(out.size(), count_ - next_);
+    for (std::size_t i = 0; i < count; ++i) out[i] = {.block = static_cast<std::uint32_t>(next_ + i)};
+    next_ += count;
+    return count;
+  }
+
+ private:
+  const std::size_t count_;
+  std::size_t next_ = 0;
+};
+
+/// All passes of a run as one stream; with hard epochs each pass ends by itself.
+class OrderPlane::Passes final : public Handles {
+ public:
+  Passes(const Program& program, Streams& streams) : program_{program}, streams_{streams} {
+    chain_ = std::make_unique<Files>(program.source.files.size());
+    std::uint64_t purpose = 0;
+    const auto add = [&](const Ordering& order, Reader* reader) {
+      chain_ = order.make({.seed = program.seed,
+                           .purpose = ++purpose,
+                           .deterministic = program.deterministic,
+                           .upstream = std::move(chain_),
+                           .reader = reader});
+    };
+    for (const Ordering& order : program.file_orders) add(order, nullptr);
+    add(program.interleave, &streams);
+    for (const Ordering& order : program.record_orders) add(order, &streams);
+    begin(0);
+  }
+
+  void begin(std::int64_t epoch) override {
+    epoch_ = epoch;
+    if (over()) return;
+    streams_.begin_pass();
+    chain_->begin(epoch);
+  }
+
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    while (!over() && !pass_ended_) {
+      FOREBAY_TRY(const std::size_t count, chain_->pull(out));
+      if (count > 0) return delivered(count);
+      if (++empty_passes_ > most_empty_passes && !program_.epochs) nothing_ = true;
+      if (program_.hard_epochs) {
+        pass_ended_ = true;
+      } else {
+        begin(epoch_ + 1);
+      }
+    }
+    return std::size_t{0};
+  }
+
+  [[nodiscard]] bool over() const { return nothing_ || (program_.epochs && epoch_ >= *program_.epochs); }
+  void next_pass() {
+    if (pass_ended_) begin(epoch_ + 1);
+    pass_ended_ = false;
+  }
+  void begin_batch() { batch_epoch_.reset(); }
+  /// The pass in which the batch that was begun last has its first row.
+  [[nodiscard]] std::int64_t batch_epoch() const { return batch_epoch_.value_or(epoch_); }
+
+  [[nodiscard]] double complete_frac() const {
+    const double files = std::max<double>(1, static_cast<double>(program_.source.files.size()));
+    const double pass = std::min(1.0, streams_.files_done() / files);
+    if (!program_.epochs) return pass;
+    return (static_cast<double>(epoch_) + (over() ? 0 : pass)) / static_cast<double>(std::max<std::int64_t>(1, *program_.epochs));
+  }
+
+ private:
+  // An endless run over nothing would never deliver a batch, and never end.
+  static constexpr int most_empty_passes = 1000;
+
+  std::size_t delivered(std::size_t count) {
+    empty_passes_ = 0;
+    if (!batch_epoch_) batch_epoch_ = epoch_;
+    return count;
+  }
+
+  const Program& program_;
+  Streams& streams_;
+  std::unique_ptr<Handles> chain_;
+  std::int64_t epoch_ = 0;
+  std::optional<std::int64_t> batch_epoch_;
+  int empty_passes_ = 0;
+  bool pass_ended_ = false;   // with hard epochs: nothing more until next_pass
+  bool nothing_ = false;
+};
+
+OrderPlane::OrderPlane(const Program& program, Streams& streams)
+    : program_{program}, streams_{streams}, batcher_{program.batching.make(streams)} {}
+
+OrderPlane::~OrderPlane() = default;
+
+Result<bool> OrderPlane::next(Layout& layout) {
+  streams_.begin_batch(number_);
+  if (!passes_) passes_ = std::make_unique<Passes>(program_, streams_);
+  while (true) {
+    if (layout.handles.empty()) passes_->begin_batch();
+    FOREBAY_TRY(layout.rows, batcher_->cut(*passes_, layout.handles));
+    layout.epoch = passes_->batch_epoch();
+    if (layout.rows > 0) break;
+    if (passes_->over()) return false;
+    passes_->next_pass();
+    if (passes_->over()) return false;
+  }
+  layout.number = number_++;
+  complete_frac_ = std::max(complete_frac_, passes_->complete_frac());
+  layout.complete_frac = program_.epochs ? complete_frac_ : passes_->complete_frac();
+  find_runs(layout);
+  streams_.table().release(layout.handles, layout.number);
+  return true;
+}
+
+void OrderPlane::find_runs(Layout& layout) {
+  layout.runs.clear();
+  BlockTable& table = streams_.table();
+  const auto rows = layout.handles.size();
+  for (std::size_t row = 0; row < rows;) {
+    const std::uint32_t slot = layout.handles[row].block;
+    const std::size_t first = row;
+    while (row < rows && layout.handles[row].block == slot) ++row;
+    table.touch(slot, static_cast<std::int64_t>(row - first));
+    const Block& block = table[slot];
+    layout.runs.push_back({.base = block.base,
+                           .moved = table.moved(slot) ? block.records.data() : nullptr,
+                           .rows = static_cast<std::int64_t>(row - first),
+                           .file = block.file,
+                           .first_record = block.first_record,
+                           .file_offset = block.file_offset});
+  }
+}
+
+}  // namespace forebay::engine

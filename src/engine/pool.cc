@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/pool.h"
+
+#include <bit>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include <sys/mman.h>
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t slack = 64;
+constexpr std::size_t mapped_from = std::size_t{256} << 10;   // below, the heap; from here on freeing gives memory back
+constexpr std::size_t huge_from = std::size_t{4} << 20;       // huge pages save most page faults of a large fresh buffer
+
+std::byte* allocate(std::size_t size) {
+  void* memory = nullptr;
+  if (size < mapped_from) {
+    memory = std::aligned_alloc(alignment, (size + slack + alignment - 1) & ~(alignment - 1));
+  } else {
+    memory = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) memory = nullptr;
+    if (memory != nullptr && size >= huge_from) madvise(memory, size, MADV_HUGEPAGE);
+  }
+  if (memory == nullptr) throw std::bad_alloc{};
+  return static_cast<std::byte*>(memory);
+}
+
+void deallocate(std::byte* memory, std::size_t size) {
+  if (size < mapped_from) {
+    std::free(memory);
+  } else {
+    munmap(memory, size + slack);
+  }
+}
+
+}  // namespace
+
+// Four classes in every power of two: at most a quarter is wasted.
+Pool::Class Pool::class_of(std::size_t size) {
+  if (size <= (std::size_t{1} << smallest)) return {0, std::size_t{1} << smallest};
+  if (size > (std::size_t{1} << 47)) throw std::bad_alloc{};
+  const auto power = static_cast<std::size_t>(std::bit_width(size - 1)) - 1;
+  const std::size_t quarter = (std::size_t{1} << power) / 4;
+  const std::size_t step = (size - (std::size_t{1} << power) + quarter - 1) / quarter;
+  return {4 * (power - smallest) + step, (std::size_t{1} << power) + step * quarter};
+}
+
+std::size_t Pool::size_of_class(std::size_t index) {
+  const std::size_t power = std::size_t{1} << (smallest + index / 4);
+  return power + index % 4 * (power / 4);
+}
+
+Pool::~Pool() {
+  for (std::size_t index = 0; index < free_.size(); ++index) {
+    for (std::byte* memory : free_[index]) deallocate(memory, size_of_class(index));
+  }
+}
+
+std::byte* Pool::take(std::size_t size) {
+  const Class type = class_of(size);
+  std::vector<std::pair<std::byte*, std::size_t>> evicted;
+  {
+    const Lock lock{mutex_};
+    used_ += static_cast<std::int64_t>(type.size);
+    auto& list = free_[type.index];
+    if (!list.empty()) {
+      std::byte* const memory = list.back();
+      list.pop_back();
+      kept_ -= static_cast<std::int64_t>(type.size);
+      return memory;
+    }
+    if (used_ + kept_ > limit_) {  // what other sizes keep is worth less than staying within the budget
+      for (std::size_t index = 0; index < free_.size(); ++index) {
+        for (std::byte* memory : free_[index]) evicted.emplace_back(memory, size_of_class(index));
+        free_[index].clear();
+      }
+      kept_ = 0;
+    }
+  }
+  for (const auto& [memory, bytes] : evicted) deallocate(memory, bytes);
+  return allocate(type.size);
+}
+
+void Pool::give(std::byte* memory, std::size_t size) {
+  const Class type = class_of(size);
+  bool keep = false;
+  {
+    const Lock lock{mutex_};
+    used_ -= static_cast<std::int64_t>(type.size);
+    keep = used_ + kept_ + static_cast<std::int64_t>(type.size) <= limit_;
+    if (keep) {
+      free_[type.index].push_back(memory);
+      kept_ += static_cast<std::int64_t>(type.size);
+    }
+  }
+  if (!keep) deallocate(memory, type.size);
+}
+
+std::shared_ptr<std::byte> Pool::lend(std::size_t size) {
+  return {take(size), [pool = shared_from_this(), size](std::byte* memory) { pool->give(memory, size); }};
+}
+
+void Pool::charge(std::int64_t bytes) {
+  const Lock lock{mutex_};
+  used_ += bytes;
+}
+
+std::int64_t Pool::used() const {
+  const Lock lock{mutex_};
+  return used_;
+}
+
+}  // namespace forebay::engine

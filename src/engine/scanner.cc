@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/scanner.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "formats/detect.h"
+
+namespace forebay::engine {
+
+namespace {
+
+// Small enough for a block's bytes to be in the second-level cache when its tickets come.
+constexpr std::size_t mapped_block = std::size_t{256} << 10;
+constexpr std::size_t streamed_block = std::size_t{512} << 10;
+constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
+
+}  // namespace
+
+Scanner::Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool)
+    : source_{source}, number_{file}, pool_{std::move(pool)} {}
+
+Result<void> Scanner::open() {
+  FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
+  Compression compression = source_.compression;
+  if (compression == Compression::automatic) {
+    std::array<std::byte, 64> head;
+    FOREBAY_TRY(const std::size_t size, file_->read(head, 0));
+    compression = formats::detect(std::span{head}.first(size));
+  }
+  if (compression == Compression::none) {
+    mapping_ = MappedFile::map(*file_);
+  } else {
+    FOREBAY_TRY(inflater_, io::Inflater::make(compression));
+  }
+  opened_ = true;
+  return {};
+}
+
+void Scanner::scan(Block& block) {
+  block.file = number_;
+  block.first_record = record_;
+  auto done = opened_ ? Result<void>{} : open();
+  if (done.ok()) done = mapping_ ? scan_mapped(block) : scan_streamed(block);
+  if (done.ok() && block.last) done = file_->unchanged();
+  record_ += static_cast<std::int64_t>(block.records.size());
+  block.fraction = fraction();
+  if (!done.ok()) {
+    auto same = file_ ? file_->unchanged() : Result<void>{};   // the better reason, if there is one
+    block.error = (same.ok() ? done.error() : same.error()).at(Place{.file = source_.files[number_], .record = record_, .offset = offset_});
+  }
+}
+
+Result<void> Scanner::find_records(Block& block, std::span<const std::byte> bytes, bool last, Scanned& found) {
+  const std::size_t limit = mapping_ ? mapped_block : bytes.size();
+  FOREBAY_TRY(found, source_.format->scan(bytes, offset_, last, limit, block.records));
+  return {};
+}
+
+Result<void> Scanner::scan_mapped(Block& block) {
+  const std::span<const std::byte> bytes = mapping_->bytes().subspan(static_cast<std::size_t>(offset_));
+  if (offset_ + read_ahead / 2 >= advised_) {
+    mapping_->will_need(static_cast<std::size_t>(advised_), static_cast<std::size_t>(read_ahead));
+    advised_ += read_ahead;
+  }
+  block.base = bytes.data();
+  block.file_offset = offset_;
+  block.mapping = mapping_;
+  Scanned found;
+  FOREBAY_DO(find_records(block, bytes, true, found));
+  if (mapping_->damaged()) return Error{Code::data, Detail::failed_precondition, "the file was cut short while it was read"};
+  offset_ += static_cast<std::int64_t>(found.consumed);
+  block.mapped_bytes = found.consumed;
+  block.last = offset_ == file_->size();
+  return {};
+}
+
+/// Fills `out` as far as the stream reaches.
+Result<std::size_t> Scanner::fill(std::span<std::byte> out) {
+  std::size_t size = 0;
+  while (size < out.size() && !stream_ended_) {
+    std::size_t count = 0;
+    if (inflater_) {
+      FOREBAY_TRY(count, inflater_->read(*file_, out.subspan(size)));
+    } else {
+      FOREBAY_TRY(count, file_->read(out.subspan(size), position_));
+      position_ += static_cast<std::int64_t>(count);
+    }
+    stream_ended_ = count == 0;
+    size += count;
+  }
+  return size;
+}
+
+Result<void> Scanner::scan_streamed(Block& block) {
+  std::size_t capacity = std::max(streamed_block, carry_.size() + streamed_block / 2);
+  auto buffer = pool_->lend(capacity);
+  std::size_t size = carry_.size();
+  std::copy(carry_.begin(), carry_.end(), buffer.get());
+  block.file_offset = offset_;
+  Scanned found;
+  std::optional<Error> broken;
+  while (true) {
+    auto filled = fill({buffer.get() + size, capacity - size});
+    if (!filled.ok()) broken = filled.error();   // what came before it is still good
+    if (filled.ok()) size += *filled;
+    block.records.clear();
+    auto scanned = find_records(block, {buffer.get(), size}, stream_ended_ && !broken, found);
+    if (!scanned.ok()) {
+      broken = scanned.error();
+      break;
+    }
+    if (broken || found.consumed > 0 || stream_ended_) break;
+    // One record larger than the block: grow as its bytes really come, never to what its length claims.
+    const std::size_t larger = std::min(std::max(found.wanted, size + 1), 2 * capacity);
+    auto grown = pool_->lend(larger);
+    std::memcpy(grown.get(), buffer.get(), size);
+    buffer = std::move(grown);
+    capacity = larger;
+  }
+  block.base = buffer.get();
+  block.buffer = std::move(buffer);
+  block.buffer_bytes = capacity;
+  offset_ += static_cast<std::int64_t>(found.consumed);
+  if (broken) return *broken;
+  carry_.assign(block.base + found.consumed, block.base + size);
+  block.last = stream_ended_ && carry_.empty();
+  return {};
+}
+
+double Scanner::fraction() const {
+  if (!file_ || file_->size() == 0) return opened_ ? 1.0 : 0.0;
+  const auto size = static_cast<double>(file_->size());
+  if (inflater_) return std::min(1.0, static_cast<double>(inflater_->consumed()) / size);
+  return static_cast<double>(mapping_ ? offset_ : position_) / size;
+}
+
+}  // namespace forebay::engine

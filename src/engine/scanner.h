@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <forebay/plugin.h>
+
+#include "engine/block.h"
+#include "io/file.h"
+#include "io/inflate.h"
+
+namespace forebay::engine {
+
+/// Goes through one file from its beginning, block by block. One thread at a time. Nothing is opened before the first
+/// block is asked for.
+class Scanner {
+ public:
+  Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool);
+
+  /// Fills an empty block. Errors are in the block, behind its records; the block with `last` or an error is the last.
+  void scan(Block& block);
+
+  [[nodiscard]] bool streamed() const { return opened_ && !mapping_; }   ///< Its blocks own memory.
+
+ private:
+  [[nodiscard]] double fraction() const;   // of the file's bytes that have been read, 0 … 1
+  Result<void> open();
+  Result<void> scan_mapped(Block& block);
+  Result<void> scan_streamed(Block& block);
+  Result<std::size_t> fill(std::span<std::byte> out);
+  Result<void> find_records(Block& block, std::span<const std::byte> bytes, bool last, Scanned& found);
+
+  const Source& source_;
+  const std::uint32_t number_;
+  std::shared_ptr<Pool> pool_;
+  bool opened_ = false;
+  std::optional<io::File> file_;
+  std::shared_ptr<MappedFile> mapping_;
+  std::optional<io::Inflater> inflater_;
+  std::vector<std::byte> carry_;      // the beginning of a record that the last block broke off
+  std::int64_t offset_ = 0;           // in the uncompressed file, of what comes next (the carry included)
+  std::int64_t advised_ = 0;
+  std::int64_t position_ = 0;         // in the file, of a plain stream
+  std::int64_t record_ = 0;
+  bool stream_ended_ = false;
+};
+
+}  // namespace forebay::engine

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/scheduler.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+
+namespace forebay::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What a run that names no depth keeps ready: as many batches as stay in the second-level cache, within reason.
+constexpr std::int64_t ready_bytes = std::int64_t{2} << 20;
+constexpr std::int64_t least_depth = 2;
+constexpr std::int64_t most_depth = 16;
+// The caller of next must come back in time to notice an interrupt.
+constexpr std::chrono::milliseconds longest_help{20};
+
+/// Gives the mutex up for the length of a task.
+class Unlocked {
+ public:
+  explicit Unlocked(Mutex& mutex) FOREBAY_ANNOTATE(no_thread_safety_analysis) : mutex_{mutex} { mutex_.unlock(); }
+  ~Unlocked() FOREBAY_ANNOTATE(no_thread_safety_analysis) { mutex_.lock(); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+/// The failure of a task that threw, if it did: nothing may leave a worker.
+template <class Task>
+std::optional<Error> guarded(Task task) {
+  try {
+    task();
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    return Error{Code::data, Detail::resource_exhausted,
+                 "the machine has no memory left for this batch; lower `memory`, `prefetch` or the batch size"};
+  } catch (const std::exception& thrown) {
+    return Error{Code::internal, std::string{"unexpected: "} + thrown.what()};
+  }
+}
+
+}  // namespace
+
+Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& options)
+    : program_{std::move(program)},
+      pool_{std::make_shared<Pool>(options.memory)},
+      threads_{options.threads},
+      asked_prefetch_{options.prefetch},
+      streams_{program_->source, pool_, options.threads},
+      order_{*program_, streams_},
+      executor_{program_, pool_, options.threads},
+      consumer_{executor_.worker()},
+      depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : least_depth)} {
+  for (std::int64_t i = 0; i < threads_; ++i) {
+    try {
+      workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      break;   // the caller of next does the work that no thread could be started for
+    }
+  }
+}
+
+Scheduler::~Scheduler() { close(); }
+
+void Scheduler::close() {
+  {
+    const Lock lock{mutex_};
+    stopped_ = true;
+    work_there_.notify_all();
+    batch_done_.notify_all();
+  }
+  streams_.stop();
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+  const Lock lock{mutex_};
+  tickets_.clear();
+  jobs_.clear();
+  spare_.clear();
+}
+
+void Scheduler::spend(Work work, Clock::time_point since) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - since).count();
+  spent_.ns[static_cast<std::size_t>(work)].fetch_add(ns, std::memory_order_relaxed);
+}
+
+void Scheduler::work() {
+  Worker worker = executor_.worker();
+  const Lock lock{mutex_};
+  while (!began_ && !stopped_) work_there_.wait(mutex_);
+  while (!stopped_) {
+    if (work_once(worker, std::nullopt)) continue;
+    const auto since = Clock::now();
+    ++sleeping_;
+    work_there_.wait(mutex_);
+    --sleeping_;
+    spend(Work::idle, since);
+  }
+}
+
+bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadline) {
+  if (!tickets_.empty()) {
+    Ticket& ticket = *tickets_.front();
+    tickets_.pop_front();
+    run_ticket(ticket, worker);
+    return true;
+  }
+  if (may_decide()) {
+    decide_order(deadline);
+    return true;
+  }
+  if (const auto file = streams_.claim()) {
+    scan_ahead(file);
+    return true;
+  }
+  return false;
+}
+
+bool Scheduler::may_decide() const {
+  if (baton_taken_ || order_over_ || jobs_.size() >= depth_) return false;
+  return jobs_.empty() || !pool_->over(batch_bytes_);
+}
+
+void Scheduler::decide_order(std::optional<Clock::time_point> deadline) {
+  baton_taken_ = true;
+  std::unique_ptr<Job> job = half_decided_ ? std::move(half_decided_) : spare_job();
+  const std::int64_t finished = finished_;
+  Result<bool> more = false;
+  {
+    const Unlocked unlocked{mutex_};
+    const auto since = Clock::now();
+    auto thrown = guarded([&] {
+      streams_.collect(finished);
+      streams_.set_deadline(deadline);
+      more = order_.next(job->layout);
+      if (more.ok() && *more) executor_.cut(*job);
+      streams_.limit_memory();
+    });
+    if (thrown) more = *thrown;
+    spend(Work::order, since);
+  }
+  baton_taken_ = false;
+  if (!more.ok() && streams_.interrupted()) {
+    half_decided_ = std::move(job);
+    wake_workers(1);
+    return;
+  }
+  if (!more.ok()) order_error_ = more.error();
+  if (!more.ok() || !*more) {
+    order_over_ = true;
+    batch_done_.notify_all();
+    return;
+  }
+  job->number = job->layout.number;
+  for (std::size_t i = 0; i < job->cut; ++i) tickets_.push_back(job->tickets[i].get());
+  const std::size_t tasks = job->cut;
+  jobs_.push_back(std::move(job));
+  wake_workers(tasks);
+}
+
+void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
+  Job& job = *ticket.job;
+  std::optional<RowError> failed;
+  {
+    const Unlocked unlocked{mutex_};
+    const auto since = Clock::now();
+    if (auto thrown = guarded([&] { failed = executor_.run(ticket, worker); })) failed = RowError{*thrown, ticket.first_row};
+    spend(Work::decode, since);
+  }
+  if (failed && (!job.error || failed->row < job.error_row)) {
+    job.error = failed->error;
+    job.error_row = failed->row;
+  }
+  if (--job.remaining > 0) return;
+  if (!job.error) {
+    std::optional<Error> broken;
+    {
+      const Unlocked unlocked{mutex_};
+      const auto since = Clock::now();
+      if (auto thrown = guarded([&] { broken = executor_.finish(job); })) broken = thrown;
+      spend(Work::decode, since);
+    }
+    job.error = std::move(broken);
+  }
+  job.done = true;
+  // The finished prefix may grow by more than this batch; what was delivered is behind it already.
+  for (const auto& each : jobs_) {
+    if (each->done && each->number == finished_) ++finished_;
+  }
+  if (consumer_waits_ && jobs_.front()->done) batch_done_.notify_one();
+}
+
+void Scheduler::scan_ahead(const std::shared_ptr<Streams::Open>& file) {
+  const Unlocked unlocked{mutex_};
+  const auto since = Clock::now();
+  streams_.scan(file);
+  spend(Work::scan, since);
+}
+
+std::unique_ptr<Job> Scheduler::spare_job() {
+  if (spare_.empty()) return std::make_unique<Job>();
+  std::unique_ptr<Job> job = std::move(spare_.back());
+  spare_.pop_back();
+  return job;
+}
+
+void Scheduler::wake_workers(std::size_t tasks) {
+  for (std::size_t i = 0; i < std::min(tasks, sleeping_); ++i) work_there_.notify_one();
+}
+
+Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std::chrono::milliseconds> patience, bool& timed_out) {
+  timed_out = false;
+  const auto since = Clock::now();
+  const Lock lock{mutex_};
+  if (!began_) {
+    began_ = since;
+    work_there_.notify_all();
+  }
+  ++asked_;
+  const auto ready = static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->done; }));
+  ready_fill_sum_ += static_cast<double>(ready) / static_cast<double>(depth_);
+  while (true) {
+    if (broken_) return *broken_;
+    if (stopped_) return Error{Code::cancelled, "the pipeline was closed"};
+    if (!jobs_.empty() && jobs_.front()->done) break;
+    if (jobs_.empty() && order_over_) {
+      if (!order_error_) return std::shared_ptr<const Batch::Content>{};
+      broken_ = order_error_;
+      continue;
+    }
+    if (patience && Clock::now() >= since + *patience) {
+      timed_out = true;
+      return std::shared_ptr<const Batch::Content>{};
+    }
+    if (work_once(consumer_, Clock::now() + longest_help)) continue;
+    consumer_waits_ = true;
+    if (patience) {
+      batch_done_.wait_until(mutex_, since + *patience);
+    } else {
+      batch_done_.wait(mutex_);
+    }
+    consumer_waits_ = false;
+  }
+  stats_.consumer_wait_seconds += std::chrono::duration<double>(Clock::now() - since).count();
+  if (jobs_.front()->error) {
+    broken_ = jobs_.front()->error;
+    return *broken_;
+  }
+  return deliver();
+}
+
+std::shared_ptr<const Batch::Content> Scheduler::deliver() {
+  std::unique_ptr<Job> job = std::move(jobs_.front());
+  jobs_.pop_front();
+  std::shared_ptr<const Batch::Content> content = std::move(job->content);
+  ++stats_.batches;
+  stats_.rows += content->layout.rows;
+  complete_frac_ = content->layout.complete_frac;
+  if (asked_prefetch_ == 0) {
+    std::int64_t bytes = 1;
+    for (const Value& value : content->values) {
+      bytes += value.values.count() * static_cast<std::int64_t>(std::max<std::size_t>(1, size_of(value.values.dtype)));
+    }
+    batch_bytes_ = std::max(batch_bytes_, bytes);
+    depth_ = static_cast<std::size_t>(std::clamp(ready_bytes / bytes, std::max(least_depth, std::min(threads_ + 1, most_depth)), most_depth));
+  }
+  recycle(std::move(job));
+  // Woken by halves: a worker that is woken for one batch at a time costs more than the batch.
+  if (sleeping_ > 0 && !order_over_ && jobs_.size() <= depth_ / 2) work_there_.notify_one();
+  return content;
+}
+
+void Scheduler::recycle(std::unique_ptr<Job> job) {
+  job->content.reset();
+  job->fixed.reset();
+  job->error.reset();
+  job->done = false;
+  if (spare_.size() < depth_) spare_.push_back(std::move(job));
+}
+
+Stats Scheduler::stats() const {
+  const auto seconds = [this](Work work) { return static_cast<double>(spent_.ns[static_cast<std::size_t>(work)].load(std::memory_order_relaxed)) * 1e-9; };
+  const Lock lock{mutex_};
+  Stats out = stats_;
+  out.records = streams_.records();
+  out.bytes_read = streams_.bytes_read();
+  out.seconds = began_ ? std::chrono::duration<double>(Clock::now() - *began_).count() : 0;
+  out.scan_seconds = seconds(Work::scan);
+  out.order_seconds = seconds(Work::order);
+  out.decode_seconds = seconds(Work::decode);
+  out.idle_seconds = seconds(Work::idle);
+  out.ready_fill = asked_ > 0 ? ready_fill_sum_ / static_cast<double>(asked_) : 0;
+  out.memory_used = pool_->used();
+  out.memory_limit = pool_->limit();
+  out.threads = threads_;
+  return out;
+}
+
+double Scheduler::complete_frac() const {
+  const Lock lock{mutex_};
+  return jobs_.empty() && order_over_ && !order_error_ ? 1.0 : complete_frac_;
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/streams.h"
+
+#include <algorithm>
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::int64_t ahead_per_thread = std::int64_t{64} << 20;
+constexpr std::int64_t least_compacted = std::int64_t{16} << 20;
+constexpr std::size_t mapped_blocks_ahead = 2;   // their scan is cheap and their pages should still be cached when needed
+
+}  // namespace
+
+struct Streams::Open {
+  Open(const Source& source, std::uint32_t number, std::shared_ptr<Pool> pool) : scanner{source, number, std::move(pool)} {}
+
+  Scanner scanner;                             // of whoever has set `state` to running
+  // Guarded by the mutex of Streams.
+  Scan state = Scan::idle;
+  std::deque<std::unique_ptr<Block>> ready;
+  bool streamed = true;
+  bool closed = false;
+  // The order plane's own.
+  std::optional<std::uint32_t> block;          // the one being read
+  std::size_t next_record = 0;
+  double fraction = 0;                         // of the file, up to that block's end
+};
+
+Streams::Streams(const Source& source, std::shared_ptr<Pool> pool, std::int64_t threads)
+    : source_{source},
+      pool_{pool},
+      threads_{threads},
+      ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
+      table_{std::move(pool)},
+      compact_from_{least_compacted} {}
+
+Reader::Stream Streams::open(Handle file) {
+  if (free_numbers_.empty()) {
+    free_numbers_.push_back(static_cast<Stream>(open_.size()));
+    open_.emplace_back();
+  }
+  const Stream number = free_numbers_.back();
+  free_numbers_.pop_back();
+  auto opened = std::make_shared<Open>(source_, file.block, pool_);
+  open_[static_cast<std::size_t>(number)] = opened;
+  const Lock lock{mutex_};
+  waiting_.push_back(std::move(opened));
+  return number;
+}
+
+Result<std::size_t> Streams::read(Stream stream, std::span<Handle> out) {
+  Open& file = *open_[static_cast<std::size_t>(stream)];
+  while (true) {
+    if (file.block) {
+      const std::uint32_t slot = *file.block;
+      const Block& block = table_[slot];
+      const std::size_t count = std::min(out.size(), block.records.size() - file.next_record);
+      for (std::size_t i = 0; i < count; ++i) {
+        const Extent extent = block.records[file.next_record + i];
+        out[i] = {slot, static_cast<std::uint32_t>(file.next_record + i), extent.offset, extent.length};
+      }
+      file.next_record += count;
+      if (count > 0) return count;
+      if (block.error) return *block.error;
+    }
+    FOREBAY_TRY(const bool more, next_block(file));
+    if (!more) return std::size_t{0};
+  }
+}
+
+Result<bool> Streams::next_block(Open& file) {
+  if (deadline_ && std::chrono::steady_clock::now() > *deadline_) {
+    interrupted_ = true;
+    return Error{Code::cancelled, "interrupted"};
+  }
+  if (file.block) {
+    const bool over = table_[*file.block].last;
+    table_.release_stream(*file.block, batch_);
+    file.block.reset();
+    if (over) return false;
+  }
+  std::unique_ptr<Block> block;
+  bool scan_here = false;
+  {
+    const Lock lock{mutex_};
+    while (file.ready.empty() && file.state == Scan::running && !stopped_) block_ready_.wait(mutex_);
+    if (stopped_) return Error{Code::cancelled, "the pipeline was closed"};
+    if (!file.ready.empty()) {
+      block = std::move(file.ready.front());
+      file.ready.pop_front();
+      ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+    } else if (file.state == Scan::idle) {
+      file.state = Scan::running;
+      block = spare();
+      scan_here = true;
+    }
+  }
+  if (!block) return false;
+  if (scan_here) {
+    file.scanner.scan(*block);
+    const Lock lock{mutex_};
+    scanned(file, *block);
+  }
+  files_done_ += block->fraction - file.fraction;
+  file.fraction = block->fraction;
+  file.next_record = 0;
+  file.block = table_.add(std::move(block));
+  return true;
+}
+
+bool Streams::ready(Stream stream) {
+  const Open& file = *open_[static_cast<std::size_t>(stream)];
+  if (file.block && file.next_record < table_[*file.block].records.size()) return true;
+  const Lock lock{mutex_};
+  return !file.ready.empty();
+}
+
+void Streams::close(Stream stream) {
+  auto& slot = open_[static_cast<std::size_t>(stream)];
+  const std::shared_ptr<Open> file = std::move(slot);
+  slot.reset();
+  free_numbers_.push_back(stream);
+  files_done_ += 1 - file->fraction;
+  if (file->block) {
+    table_.release_rest(*file->block, file->next_record, batch_);
+    table_.release_stream(*file->block, batch_);
+  }
+  const Lock lock{mutex_};
+  file->closed = true;
+  for (const auto& block : file->ready) ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+  file->ready.clear();
+  std::erase(waiting_, file);
+}
+
+bool Streams::wants_more(const Open& file) const {
+  if (file.state != Scan::idle || file.closed) return false;
+  if (!file.streamed) return file.ready.size() < mapped_blocks_ahead;
+  return ahead_bytes_ < ahead_limit_ && !pool_->over(0);
+}
+
+std::shared_ptr<Streams::Open> Streams::claim() {
+  const Lock lock{mutex_};
+  for (const auto& file : waiting_) {
+    if (!wants_more(*file)) continue;
+    file->state = Scan::running;
+    return file;
+  }
+  return nullptr;
+}
+
+void Streams::scan(const std::shared_ptr<Open>& file) {
+  std::unique_ptr<Block> block;
+  {
+    const Lock lock{mutex_};
+    block = spare();
+  }
+  file->scanner.scan(*block);
+  const Lock lock{mutex_};
+  scanned(*file, *block);
+  block_ready_.notify_all();
+  if (file->closed) return;
+  ahead_bytes_ += static_cast<std::int64_t>(block->buffer_bytes);
+  file->ready.push_back(std::move(block));
+}
+
+std::unique_ptr<Block> Streams::spare() {
+  if (spare_.empty()) return std::make_unique<Block>();
+  std::unique_ptr<Block> block = std::move(spare_.back());
+  spare_.pop_back();
+  return block;
+}
+
+void Streams::scanned(Open& file, const Block& block) {
+  file.state = block.last || block.error ? Scan::over : Scan::idle;
+  file.streamed = file.scanner.streamed();
+  records_ += static_cast<std::int64_t>(block.records.size());
+  bytes_read_ += static_cast<std::int64_t>(block.buffer ? block.buffer_bytes : block.mapped_bytes);
+}
+
+void Streams::collect(std::int64_t finished) {
+  table_.collect(finished, freed_);
+  if (freed_.empty()) return;
+  const Lock lock{mutex_};
+  for (auto& block : freed_) spare_.push_back(std::move(block));
+  freed_.clear();
+}
+
+void Streams::limit_memory() {
+  table_.limit_mapped(pool_->limit() / 2);
+  if (table_.pinned_bytes() < compact_from_) return;
+  table_.compact(batch_);
+  compact_from_ = std::max(least_compacted, 2 * table_.pinned_bytes());
+}
+
+void Streams::stop() {
+  const Lock lock{mutex_};
+  stopped_ = true;
+  block_ready_.notify_all();
+}
+
+std::int64_t Streams::records() const {
+  const Lock lock{mutex_};
+  return records_;
+}
+
+std::int64_t Streams::bytes_read() const {
+  const Lock lock{mutex_};
+  return bytes_read_;
+}
+
+}  // namespace forebay::engine

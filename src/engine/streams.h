@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <forebay/plugin.h>
+
+#include "engine/block_table.h"
+#include "engine/scanner.h"
+#include "engine/sync.h"
+
+namespace forebay::engine {
+
+/// The open files of a run. The order plane (one thread at a time) announces and reads them; any worker may scan ahead
+/// in between. A block that the order plane needs and nobody scans is scanned by the order plane itself, so it never
+/// waits for work that has not begun.
+class Streams final : public Reader {
+ public:
+  Streams(const Source& source, std::shared_ptr<Pool> pool, std::int64_t threads);
+
+  // For the order plane.
+  Stream open(Handle file) override EXCLUDES(mutex_);
+  Result<std::size_t> read(Stream stream, std::span<Handle> out) override EXCLUDES(mutex_);
+  bool ready(Stream stream) override EXCLUDES(mutex_);
+  void close(Stream stream) override EXCLUDES(mutex_);
+  void drop(std::span<const Handle> records) override { table_.release(records, batch_); }
+  std::int64_t files_ahead() const override { return threads_ - 1; }
+  [[nodiscard]] BlockTable& table() { return table_; }
+  void begin_batch(std::int64_t number) { batch_ = number; }    ///< Handles released from now on belong to it.
+  /// Files read in this pass, with fractions of the open ones.
+  [[nodiscard]] double files_done() const { return files_done_; }
+  void begin_pass() { files_done_ = 0; }
+  /// From then on `read` fails rather than scan one more block; nothing is lost, and `interrupted` tells.
+  void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
+    deadline_ = deadline;
+    interrupted_ = false;
+  }
+  [[nodiscard]] bool interrupted() const { return interrupted_; }
+  void collect(std::int64_t finished) EXCLUDES(mutex_);         ///< Recycles what batches before `finished` used.
+  void limit_memory();   ///< Lets go of mapped pages over the budget, compacts streamed blocks near it.
+
+  // For workers.
+  struct Open;
+  /// A file that is worth scanning ahead, or null; it is then reserved for the caller, who must call `scan`.
+  [[nodiscard]] std::shared_ptr<Open> claim() EXCLUDES(mutex_);
+  void scan(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);
+  void stop() EXCLUDES(mutex_);   ///< Wakes who waits in `read`, which then fails with Code::cancelled.
+  [[nodiscard]] std::int64_t records() const EXCLUDES(mutex_);
+  [[nodiscard]] std::int64_t bytes_read() const EXCLUDES(mutex_);
+
+ private:
+  enum class Scan : std::uint8_t { idle, running, over };
+  [[nodiscard]] Result<bool> next_block(Open& file) EXCLUDES(mutex_);   ///< False at the end of the file.
+  [[nodiscard]] bool wants_more(const Open& file) const REQUIRES(mutex_);
+  [[nodiscard]] std::unique_ptr<Block> spare() REQUIRES(mutex_);
+  void scanned(Open& file, const Block& block) REQUIRES(mutex_);   // accounts for it
+
+  const Source& source_;
+  std::shared_ptr<Pool> pool_;
+  const std::int64_t threads_;
+  const std::int64_t ahead_limit_;     // bytes of streamed blocks scanned ahead, all files together
+  // The order plane's own.
+  BlockTable table_;
+  std::vector<std::shared_ptr<Open>> open_;   // by stream number
+  std::vector<Stream> free_numbers_;
+  std::int64_t batch_ = 0;
+  std::int64_t compact_from_;                 // pinned bytes from which it is worth to look for half-empty blocks
+  double files_done_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+  bool interrupted_ = false;
+  std::vector<std::unique_ptr<Block>> freed_;
+
+  mutable Mutex mutex_;
+  Condition block_ready_;
+  std::deque<std::shared_ptr<Open>> waiting_ GUARDED_BY(mutex_);   // in the order in which they will be needed
+  std::vector<std::unique_ptr<Block>> spare_ GUARDED_BY(mutex_);
+  std::int64_t ahead_bytes_ GUARDED_BY(mutex_) = 0;
+  std::int64_t records_ GUARDED_BY(mutex_) = 0;
+  std::int64_t bytes_read_ GUARDED_BY(mutex_) = 0;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace forebay::engine

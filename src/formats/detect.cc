@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/detect.h"
+
+#include <cstdint>
+
+#include "formats/frame.h"
+
+namespace forebay::formats {
+namespace {
+
+unsigned at(std::span<const std::byte> head, std::size_t i) { return std::to_integer<unsigned>(head[i]); }
+
+bool gzip(std::span<const std::byte> head) { return head.size() >= 2 && at(head, 0) == 0x1f && at(head, 1) == 0x8b; }
+
+bool zlib(std::span<const std::byte> head) {
+  if (head.size() < 2) return false;
+  const unsigned method = at(head, 0);
+  return (method & 0x0f) == 8 && (method >> 4) <= 7 && (method * 256 + at(head, 1)) % 31 == 0;
+}
+
+bool good_header(std::span<const std::byte> head) {
+  return head.size() >= header_bytes && length_checksum(length_at(head.data())) == checksum_at(head.data() + 8);
+}
+
+}  // namespace
+
+Compression detect(std::span<const std::byte> head) {
+  if (good_header(head)) return Compression::none;
+  if (gzip(head)) return Compression::gzip;
+  return zlib(head) ? Compression::zlib : Compression::none;
+}
+
+std::string_view magic_of(std::span<const std::byte> head) {
+  if (gzip(head)) return "gzip data (1f 8b)";
+  if (zlib(head)) return "zlib data (78)";
+  return {};
+}
+
+}  // namespace forebay::formats

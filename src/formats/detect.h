@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include <forebay/plugin.h>
+
+namespace forebay::formats {
+
+/// How a record file that begins with `head` (16 bytes are enough) is packed. A good TFRecord header is never taken
+/// for anything else; what is unknown is `none`.
+[[nodiscard]] Compression detect(std::span<const std::byte> head);
+
+/// What the first bytes look like, "gzip data (1f 8b)", or nothing when they have no magic that is known.
+[[nodiscard]] std::string_view magic_of(std::span<const std::byte> head);
+
+}  // namespace forebay::formats

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <forebay/plugin.h>
+
+namespace forebay::formats {
+
+/// Extents have 32 bits, and a record's frame has to fit.
+inline constexpr std::int64_t most_record_bytes = (std::int64_t{1} << 32) - (1 << 16);
+inline constexpr std::int64_t usual_record_bytes = 1 << 30;
+
+/// The framing of TFRecord files: what `tfrecord` reads with, and every tool for whole files.
+[[nodiscard]] std::shared_ptr<const Format> tfrecord_format(std::int64_t max_record_bytes = usual_record_bytes);
+
+}  // namespace forebay::formats

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+
+#include <forebay/records.h>
+
+#include "formats/detect.h"
+#include "formats/frame.h"
+#include "formats/framing.h"
+#include "io/atomic_file.h"
+#include "io/deflate.h"
+#include "io/file.h"
+#include "io/inflate.h"
+
+namespace forebay {
+namespace {
+
+constexpr std::size_t piece_bytes = 1 << 20;
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span{text}); }
+
+/// The uncompressed bytes of a file, one after the other.
+class Bytes {
+ public:
+  static Result<Bytes> open(const std::string& path, Compression compression) {
+    FOREBAY_TRY(io::File file, io::File::open(path));
+    if (compression == Compression::automatic) {
+      std::byte head[16];
+      FOREBAY_TRY(const std::size_t got, file.read(head, 0));
+      compression = formats::detect(std::span{head}.first(got));
+    }
+    if (compression == Compression::none) return Bytes{std::move(file), std::nullopt};
+    FOREBAY_TRY(io::Inflater inflater, io::Inflater::make(compression));
+    return Bytes{std::move(file), std::move(inflater)};
+  }
+
+  /// 0 is the end.
+  Result<std::size_t> read(std::span<std::byte> out) {
+    if (inflater_) return inflater_->read(file_, out);
+    auto got = file_.read(out, offset_);
+    if (got.ok()) offset_ += static_cast<std::int64_t>(*got);
+    return got;
+  }
+
+  [[nodiscard]] const io::File& file() const { return file_; }
+
+ private:
+  Bytes(io::File file, std::optional<io::Inflater> inflater) : file_{std::move(file)}, inflater_{std::move(inflater)} {}
+  io::File file_;
+  std::optional<io::Inflater> inflater_;
+  std::int64_t offset_ = 0;
+};
+
+Result<std::vector<std::string>> read_all(Bytes& bytes, const Format& format) {
+  std::vector<std::string> records;
+  std::vector<std::byte> window;  // bytes that have not become records yet
+  std::vector<Extent> extents;
+  std::int64_t offset = 0;  // of the window, uncompressed
+  for (bool last = false; !last;) {
+    // Grows with what is really there, never by what a header says.
+    const std::size_t before = window.size();
+    window.resize(before + std::max(piece_bytes, before));
+    FOREBAY_TRY(const std::size_t got, bytes.read(std::span{window}.subspan(before)).at(Place{.offset = offset}));
+    window.resize(before + got);
+    last = got == 0;
+    extents.clear();
+    auto scanned = format.scan(window, offset, last, window.size(), extents);
+    for (const Extent& extent : extents) {
+      const Record record = std::span<const std::byte>{window}.subspan(extent.offset, extent.length);
+      FOREBAY_DO(format.verify(record).at(
+          Place{.record = static_cast<std::int64_t>(records.size()), .offset = offset + extent.offset}));
+      records.emplace_back(reinterpret_cast<const char*>(record.data()), record.size());
+    }
+    if (!scanned.ok()) return scanned.error().at(Place{.record = static_cast<std::int64_t>(records.size())});
+    window.erase(window.begin(), window.begin() + static_cast<std::ptrdiff_t>(scanned->consumed));
+    offset += static_cast<std::int64_t>(scanned->consumed);
+  }
+  return records;
+}
+
+void append(const void* bytes, std::size_t size, std::vector<std::byte>& out) {
+  const auto* const begin = static_cast<const std::byte*>(bytes);
+  out.insert(out.end(), begin, begin + size);
+}
+
+void frame(const std::string& record, std::vector<std::byte>& out) {
+  const std::uint64_t length = record.size();
+  const std::uint32_t header = formats::length_checksum(length);
+  const std::uint32_t footer = columns::masked_crc32c(bytes_of(record));
+  append(&length, sizeof(length), out);
+  append(&header, sizeof(header), out);
+  append(record.data(), record.size(), out);
+  append(&footer, sizeof(footer), out);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> read_records(const std::string& path, Compression compression) {
+  FOREBAY_TRY(Bytes bytes, Bytes::open(path, compression));
+  auto records = read_all(bytes, *formats::tfrecord_format());
+  FOREBAY_DO(bytes.file().unchanged());  // before anything else: a fault is then no fault of the file
+  return std::move(records).at(Place{.file = path});
+}
+
+Result<void> write_records(const std::string& path, const std::vector<std::string>& records, Compression compression) {
+  if (compression == Compression::automatic) {
+    return Error{Code::config, Detail::invalid_argument, "compression: must be none, gzip or zlib when writing"};
+  }
+  std::optional<io::Deflater> deflater;
+  if (compression != Compression::none) {
+    FOREBAY_TRY(deflater, io::Deflater::make(compression));
+  }
+  FOREBAY_TRY(io::AtomicFile file, io::AtomicFile::create(path));
+  std::vector<std::byte> framed;
+  std::vector<std::byte> packed;
+  for (const std::string& record : records) {
+    framed.clear();
+    frame(record, framed);
+    if (deflater) {
+      packed.clear();
+      FOREBAY_DO(deflater->write(framed, packed));
+    }
+    FOREBAY_DO(file.write(deflater ? packed : framed));
+  }
+  if (deflater) {
+    packed.clear();
+    FOREBAY_DO(deflater->finish(packed));
+    FOREBAY_DO(file.write(packed));
+  }
+  return file.commit();
+}
+
+}  // namespace forebay

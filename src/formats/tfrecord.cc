@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/formats/tfrecord.h>
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "columns/cpu.h"
+#include "formats/detect.h"
+#include "formats/frame.h"
+#include "formats/framing.h"
+#include "io/paths.h"
+
+namespace forebay::formats {
+namespace {
+
+// An extent has 32 bits: no record begins behind this, however large the limit is.
+constexpr std::size_t reach = std::numeric_limits<std::uint32_t>::max() - header_bytes;
+// Records of a file are mostly of like length, so a header some frames ahead is where equal frames would put it.
+constexpr std::size_t frames_ahead = 16;
+
+enum class Stop : std::uint8_t { limit, header, payload, bad_length, too_long };
+
+struct Hop {
+  Stop stop;
+  std::size_t at;            ///< Where the frame begins that was not taken.
+  std::uint64_t length = 0;  ///< What its header says.
+};
+
+/// From frame to frame. What is trusted about a frame is only its length, after the length's checksum has been found
+/// right and the whole frame is there.
+template <std::uint32_t (*checksum)(std::uint64_t)>
+[[gnu::always_inline]] inline Hop hop(std::span<const std::byte> bytes, std::size_t limit, std::uint64_t most,
+                                      std::vector<Extent>& records) {
+  const std::byte* const base = bytes.data();
+  const std::size_t size = bytes.size();
+  std::size_t at = 0;
+  while (at < limit) {
+    const std::size_t left = size - at;
+    if (left < header_bytes) return {Stop::header, at};
+    const std::byte* const header = base + at;
+    const std::uint64_t length = length_at(header);
+    if (columns::mask(checksum(length)) != checksum_at(header + 8)) [[unlikely]]
+      return {Stop::bad_length, at, length};
+    if (length > most) [[unlikely]]
+      return {Stop::too_long, at, length};
+    const std::size_t frame = header_bytes + length + footer_bytes;  // most is below 2^32: no wrap
+    if (frame > left) [[unlikely]]
+      return {Stop::payload, at, length};
+    __builtin_prefetch(header + frames_ahead * frame);
+    records.push_back({static_cast<std::uint32_t>(at + header_bytes), static_cast<std::uint32_t>(length)});
+    at += frame;
+  }
+  return {Stop::limit, at};
+}
+
+#if defined(__x86_64__)
+[[gnu::target("sse4.2")]] Hop hop_sse42(std::span<const std::byte> bytes, std::size_t limit, std::uint64_t most,
+                                        std::vector<Extent>& records) {
+  return hop<columns::crc32c_sse42>(bytes, limit, most, records);
+}
+#endif
+
+Hop hop_scalar(std::span<const std::byte> bytes, std::size_t limit, std::uint64_t most, std::vector<Extent>& records) {
+  return hop<columns::crc32c_scalar>(bytes, limit, most, records);
+}
+
+Hop hop_fastest(std::span<const std::byte> bytes, std::size_t limit, std::uint64_t most, std::vector<Extent>& records) {
+#if defined(__x86_64__)
+  if (columns::isa() != columns::Isa::scalar) return hop_sse42(bytes, limit, most, records);
+#endif
+  return hop_scalar(bytes, limit, most, records);
+}
+
+class TfrecordFormat final : public Format {
+ public:
+  explicit TfrecordFormat(std::int64_t most) : most_{static_cast<std::uint64_t>(most)} {}
+
+  Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last, std::size_t limit,
+                       std::vector<Extent>& records) const override {
+    const Hop end = hop_fastest(bytes, std::min(limit, reach), most_, records);
+    const std::size_t left = bytes.size() - end.at;
+    const Place place{.offset = offset + static_cast<std::int64_t>(end.at)};
+    switch (end.stop) {
+      case Stop::limit:
+        return Scanned{.consumed = end.at};
+      case Stop::bad_length:
+        return wrong_length(bytes.subspan(end.at), place);
+      case Stop::too_long:
+        return too_long(end.length, place);
+      case Stop::header:
+        if (last && left != 0) return truncated(fmt::format("{} of the 12 bytes of its header", left), place);
+        return Scanned{.consumed = end.at, .wanted = last ? 0 : header_bytes};
+      case Stop::payload: {
+        if (!last) return Scanned{.consumed = end.at, .wanted = header_bytes + end.length + footer_bytes};
+        return truncated(fmt::format("{} of its {} bytes", left, header_bytes + end.length + footer_bytes), place);
+      }
+    }
+    return Scanned{.consumed = end.at};
+  }
+
+  std::int64_t record_offset(std::int64_t payload) const override {
+    return payload - 12;
+  }  // behind length and its checksum
+  Result<void> verify(Record record) const override {
+    const std::uint32_t found = columns::masked_crc32c(record);
+    const std::uint32_t stored = checksum_at(record.data() + record.size());
+    if (found == stored) [[likely]]
+      return {};
+    return Error{Code::data, Detail::data_loss,
+                 fmt::format("corrupted record: payload checksum is {:#010x}, the bytes give {:#010x}", stored, found)};
+  }
+
+ private:
+  [[nodiscard]] static Error truncated(const std::string& what, const Place& place) {
+    return {Code::data, Detail::data_loss, fmt::format("truncated record: the file ends after {}", what), place};
+  }
+
+  [[nodiscard]] static Error wrong_length(std::span<const std::byte> frame, const Place& place) {
+    std::string message = "corrupted record: length checksum is wrong";
+    if (const std::string_view magic = magic_of(frame); place.offset == 0 && !magic.empty()) {
+      message += fmt::format("; the file looks like {}: is its compression right?", magic);
+    } else if (place.offset == 0) {
+      message += "; is this a TFRecord file?";
+    }
+    return {Code::data, Detail::data_loss, std::move(message), place};
+  }
+
+  [[nodiscard]] Error too_long(std::uint64_t length, const Place& place) const {
+    return {Code::data, Detail::data_loss,
+            fmt::format("record too large: its length says {} bytes, max_record_bytes is {}", length, most_), place};
+  }
+
+  const std::uint64_t most_;
+};
+
+Result<Source> bind(const Tfrecord& options, const std::string& folder) {
+  if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "files: names no file"};
+  FOREBAY_TRY(std::vector<std::string> files, io::expand(options.files, folder).at("files"));
+  return Source{std::move(files), options.compression, tfrecord_format(options.max_record_bytes)};
+}
+
+}  // namespace
+
+std::shared_ptr<const Format> tfrecord_format(std::int64_t max_record_bytes) {
+  return std::make_shared<TfrecordFormat>(max_record_bytes);
+}
+
+SourceType tfrecord() {
+  return describe<SourceType, Tfrecord>("tfrecord", "Reads the records of TFRecord files, checksums verified.", bind)
+      .required("files", &Tfrecord::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.")
+      .field("compression", &Tfrecord::compression, "How whole files are packed; auto looks at their first bytes.")
+      .field("max_record_bytes", &Tfrecord::max_record_bytes, "A longer record is an error, before memory is taken.",
+             {.least = 1, .most = most_record_bytes})
+      .example({.options = R"({"files": ["in.tfrecord"]})",
+                .in = R"(["one", "", "three"])",
+                .out = R"(["one", "", "three"])"})
+      .example({.options = R"({"files": ["in.tfrecord"], "compression": "gzip"})",
+                .in = R"(["a", "b"])",
+                .out = R"(["a", "b"])"})
+      .example({.options = R"({"files": ["in.tfrecord"], "compression": "zlib"})",
+                .in = R"(["a", "b"])",
+                .out = R"(["a", "b"])"})
+      .example({.options = R"({"files": ["in.tfrecord"]})", .in = "[]", .out = "[]"});
+}
+
+}  // namespace forebay::formats

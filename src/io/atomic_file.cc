@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/atomic_file.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/file.h"
+#include "io/paths.h"
+
+namespace forebay::io {
+namespace {
+
+constexpr std::size_t pending_most = 256 * 1024;
+constexpr int most_tries = 10'000;
+
+std::string folder_of(const std::string& path) {
+  std::string folder = parent(path);
+  return folder.empty() ? std::string{"."} : folder;
+}
+
+/// A link is written through: the rename must not replace it.
+std::string follow(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
+  char* const real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;
+  std::string out{real};
+  ::free(real);  // NOLINT: realpath's memory
+  return out;
+}
+
+}  // namespace
+
+Result<AtomicFile> AtomicFile::create(const std::string& path) {
+  AtomicFile file;
+  file.path_ = follow(path);
+  struct stat old {};
+  const bool exists = ::stat(file.path_.c_str(), &old) == 0;
+  if (exists && !S_ISREG(old.st_mode)) {
+    return Error{Code::io, Detail::invalid_argument,
+                 fmt::format("cannot write '{}': it exists and is not a regular file", path), Place{.file = path}};
+  }
+  for (int attempt = 0; file.descriptor_ < 0; ++attempt) {
+    std::string name = fmt::format("{}/.forebay-{}-{}.tmp", folder_of(file.path_), ::getpid(), attempt);
+    file.descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file.descriptor_ >= 0) {
+      file.temporary_ = std::move(name);
+    } else if ((errno != EEXIST && errno != EINTR) || attempt == most_tries) {
+      return system_error("write", path, errno);
+    }
+  }
+  if (exists && ::fchmod(file.descriptor_, old.st_mode & 07777) != 0) return system_error("write", path, errno);
+  return file;
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_{std::move(other.path_)},
+      temporary_{std::exchange(other.temporary_, {})},
+      descriptor_{std::exchange(other.descriptor_, -1)},
+      pending_{std::move(other.pending_)} {}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
+  pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+  return pending_.size() < pending_most ? Result<void>{} : flush();
+}
+
+Result<void> AtomicFile::flush() {
+  std::span<const std::byte> left{pending_};
+  while (!left.empty()) {
+    const ssize_t done = ::write(descriptor_, left.data(), left.size());
+    if (done >= 0) {
+      left = left.subspan(static_cast<std::size_t>(done));
+    } else if (errno != EINTR) {
+      return system_error("write", path_, errno);
+    }
+  }
+  pending_.clear();
+  return {};
+}
+
+Result<void> AtomicFile::commit() {
+  FOREBAY_DO(flush());
+  if (::fsync(descriptor_) != 0) return system_error("write", path_, errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) return system_error("write", path_, errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error("write", path_, errno);
+  temporary_.clear();
+  // The new name itself is in the folder. A folder that cannot be synced does not make the file wrong.
+  const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    ::fsync(folder);
+    ::close(folder);
+  }
+  return {};
+}
+
+}  // namespace forebay::io

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forebay/error.h>
+
+namespace forebay::io {
+
+/// A file that appears whole or not at all: written beside its place, renamed when complete.
+/// What was there before stays until then; without a commit nothing is left behind.
+class AtomicFile {
+ public:
+  [[nodiscard]] static Result<AtomicFile> create(const std::string& path);
+
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+  [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
+  /// Brings everything to disk and into place. Nothing may be written afterwards.
+  [[nodiscard]] Result<void> commit();
+
+ private:
+  AtomicFile() = default;
+  Result<void> flush();
+  std::string path_;       ///< Where it will be, links followed.
+  std::string temporary_;  ///< Empty when there is nothing to clean up.
+  int descriptor_ = -1;
+  std::vector<std::byte> pending_;
+};
+
+}  // namespace forebay::io

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <forebay/plugin.h>
+
+namespace forebay::io {
+
+/// Packs a stream of bytes as one gzip member or zlib stream.
+class Deflater {
+ public:
+  /// `compression` must be gzip or zlib.
+  [[nodiscard]] static Result<Deflater> make(Compression compression);
+
+  Deflater(Deflater&&) noexcept;
+  Deflater& operator=(Deflater&&) noexcept;
+  ~Deflater();
+
+  /// Takes `bytes` and appends to `out` what is packed by now.
+  [[nodiscard]] Result<void> write(std::span<const std::byte> bytes, std::vector<std::byte>& out);
+  /// Appends the rest and the trailer; nothing may be written afterwards.
+  [[nodiscard]] Result<void> finish(std::vector<std::byte>& out);
+
+ private:
+  struct State;
+  explicit Deflater(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace forebay::io

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/file.h"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace forebay::io {
+namespace {
+
+std::int64_t modified_of(const struct stat& status) {
+  return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+Detail detail_of(int number) {
+  switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+      return Detail::not_found;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return Detail::permission_denied;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+      return Detail::resource_exhausted;
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EISDIR:
+      return Detail::invalid_argument;
+    default:
+      return Detail::none;
+  }
+}
+
+std::string_view kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+}  // namespace
+
+Error system_error(const std::string& doing, const std::string& path, int number) {
+  return Error{Code::io, detail_of(number),
+               fmt::format("cannot {} '{}': {}", doing, path, std::generic_category().message(number)),
+               Place{.file = path}};
+}
+
+Result<File> File::open(const std::string& path) {
+  if (path.find('\0') != std::string::npos) {
+    return Error{Code::io, Detail::invalid_argument, fmt::format("the path '{}' contains a NUL byte", path.c_str())};
+  }
+  File file;
+  file.path_ = path;
+  // O_NONBLOCK: opening a pipe must not wait for a writer; regular files do not notice it.
+  do {
+    file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  } while (file.descriptor_ < 0 && errno == EINTR);
+  if (file.descriptor_ < 0) return system_error("open", path, errno);
+  struct stat status {};
+  if (::fstat(file.descriptor_, &status) != 0) return system_error("inspect", path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    return Error{Code::io, Detail::invalid_argument,
+                 fmt::format("cannot read '{}': it is {}, not a regular file", path, kind_of(status.st_mode)),
+                 Place{.file = path}};
+  }
+  file.size_ = status.st_size;
+  file.modified_ = modified_of(status);
+  return file;
+}
+
+File::File(File&& other) noexcept
+    : path_{std::move(other.path_)},
+      descriptor_{std::exchange(other.descriptor_, -1)},
+      size_{other.size_},
+      modified_{other.modified_} {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  std::swap(modified_, other.modified_);
+  return *this;
+}
+
+File::~File() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<std::size_t> File::read(std::span<std::byte> out, std::int64_t offset) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got =
+        ::pread(descriptor_, out.data() + done, out.size() - done, offset + static_cast<std::int64_t>(done));
+    if (got == 0) break;
+    if (got > 0) {
+      done += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      return system_error("read", path_, errno).at(Place{.offset = offset + static_cast<std::int64_t>(done)});
+    }
+  }
+  return done;
+}
+
+Result<void> File::unchanged() const {
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) return system_error("inspect", path_, errno);
+  if (status.st_size == size_ && modified_of(status) == modified_) return {};
+  return Error{Code::data, Detail::failed_precondition,
+               fmt::format("'{}': file changed while it was read (it had {} bytes, now {})", path_, size_,
+                           std::int64_t{status.st_size}),
+               Place{.file = path_}};
+}
+
+}  // namespace forebay::io

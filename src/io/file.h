@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <forebay/error.h>
+
+namespace forebay::io {
+
+/// The error of a failed system call on `path`: what was tried, errno in words, and its finer cause.
+[[nodiscard]] Error system_error(const std::string& doing, const std::string& path, int number);
+
+/// A regular file, open for reading. Any number of threads may read it at once.
+class File {
+ public:
+  /// Fails with Code::io for what cannot be opened; never waits. Folders, pipes, sockets and devices are refused.
+  [[nodiscard]] static Result<File> open(const std::string& path);
+
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::int64_t size() const { return size_; }  ///< When it was opened.
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+  /// Fills `out` from `offset`; fewer bytes only where the file ends.
+  [[nodiscard]] Result<std::size_t> read(std::span<std::byte> out, std::int64_t offset) const;
+  /// Fails with Code::data when size or modification time are no longer what they were at the opening.
+  [[nodiscard]] Result<void> unchanged() const;
+
+ private:
+  File() = default;
+  std::string path_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
+  std::int64_t modified_ = 0;  ///< Nanoseconds.
+};
+
+}  // namespace forebay::io

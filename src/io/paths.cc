@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/paths.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "io/file.h"
+#include "io/folder.h"
+
+namespace forebay::io {
+namespace {
+
+constexpr std::int64_t most_list_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t most_shards = 1'000'000;
+
+bool exists(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+/// "s3://bucket/key" and its like: a scheme is a letter, then letters, digits, `+`, `.` or `-`.
+bool remote(std::string_view path) {
+  const std::size_t end = path.find("://");
+  if (end == 0 || end == std::string_view::npos) return false;
+  return std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(end), [](char letter) {
+    const auto byte = static_cast<unsigned char>(letter);
+    return byte < 0x80 && (std::isalnum(byte) != 0 || letter == '+' || letter == '.' || letter == '-');
+  });
+}
+
+Result<void> check_local(const std::string& path) {
+  if (path.empty()) return Error{Code::config, Detail::invalid_argument, "a path must not be empty"};
+  if (path.find('\0') != std::string::npos) {
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("the path '{}' contains a NUL byte", path.c_str())};
+  }
+  if (!remote(path)) return {};
+  return Error{Code::config, Detail::invalid_argument, fmt::format("'{}': only local files can be read", path)};
+}
+
+/// N of "path@N"; 0 when the path has no such end.
+std::int64_t shards_of(std::string_view path) {
+  const std::size_t at = path.rfind('@');
+  if (at == std::string_view::npos || at == 0 || at + 1 == path.size() || path.size() - at > 8) return 0;
+  std::int64_t count = 0;
+  for (const char digit : path.substr(at + 1)) {
+    if (digit < '0' || digit > '9') return 0;
+    count = count * 10 + (digit - '0');
+  }
+  return count;
+}
+
+Result<void> add_shards(const std::string& path, std::int64_t count, std::vector<std::string>& out) {
+  if (count > most_shards) {
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("'{}': at most {} shards are allowed", path, most_shards)};
+  }
+  const std::string base = path.substr(0, path.rfind('@'));
+  for (std::int64_t shard = 0; shard < count; ++shard) {
+    std::string name = fmt::format("{}-{:05}-of-{:05}", base, shard, count);
+    if (!exists(name)) {
+      return Error{Code::config, Detail::not_found, fmt::format("'{}': shard '{}' is missing", path, name),
+                   Place{.file = name}};
+    }
+    out.push_back(std::move(name));
+  }
+  return {};
+}
+
+std::string_view strip(std::string_view line) {
+  constexpr std::string_view white = " \t\r\n\v\f";
+  const std::size_t begin = line.find_first_not_of(white);
+  if (begin == std::string_view::npos) return {};
+  return line.substr(begin, line.find_last_not_of(white) - begin + 1);
+}
+
+Result<std::string> read_text(const File& file) {
+  if (file.size() > most_list_bytes) {
+    return Error{
+        Code::data, Detail::resource_exhausted,
+        fmt::format("'{}' has {} bytes; a list file may have at most {}", file.path(), file.size(), most_list_bytes),
+        Place{.file = file.path()}};
+  }
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  FOREBAY_TRY(const std::size_t got, file.read(std::as_writable_bytes(std::span{text}), 0));
+  text.resize(got);
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  return text;
+}
+
+}  // namespace
+
+std::string parent(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {};
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string resolve(const std::string& path, const std::string& folder) {
+  if (folder.empty() || path.starts_with('/')) return path;
+  return folder.ends_with('/') ? folder + path : folder + "/" + path;
+}
+
+Result<std::vector<std::string>> expand(const std::vector<std::string>& patterns, const std::string& folder) {
+  std::vector<std::string> out;
+  GlobBudget budget;
+  for (const std::string& pattern : patterns) {
+    FOREBAY_DO(check_local(pattern));
+    const std::string path = resolve(pattern, folder);
+    const bool wild = pattern.find_first_of("*?[") != std::string::npos;
+    if (!wild) {
+      const std::int64_t shards = shards_of(pattern);
+      if (shards > 0 && !exists(path)) {
+        FOREBAY_DO(add_shards(path, shards, out));
+      } else {
+        out.push_back(path);
+      }
+      continue;
+    }
+    FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
+    if (found.empty()) {
+      if (!exists(path)) {
+        return Error{Code::config, Detail::not_found, fmt::format("no file matches '{}'", path), Place{.file = path}};
+      }
+      found.push_back(path);  // a file whose name happens to have wildcards in it
+    }
+    std::move(found.begin(), found.end(), std::back_inserter(out));
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> read_list(const std::string& path) {
+  FOREBAY_TRY(const File file, File::open(path));
+  FOREBAY_TRY(const std::string text, read_text(file));
+  const std::string folder = parent(path);
+  std::vector<std::string> out;
+  std::int32_t number = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string line{strip(rest.substr(0, end))};
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++number;
+    if (line.empty()) continue;
+    FOREBAY_DO(check_local(line).at(Place{.file = path, .line = number, .column = 1}));
+    out.push_back(resolve(line, folder));
+  }
+  if (out.empty()) {
+    return Error{Code::config, Detail::invalid_argument, fmt::format("the list file '{}' names no file", path),
+                 Place{.file = path}};
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> find_files(const std::string& folder, std::string_view suffix) {
+  FOREBAY_DO(check_local(folder));
+  FOREBAY_TRY(const std::string root, real_folder(folder));
+  std::vector<std::string> out;
+  std::vector<std::string> waiting{root};
+  while (!waiting.empty()) {
+    const std::string here = std::move(waiting.back());
+    waiting.pop_back();
+    FOREBAY_TRY(const std::vector<Entry> entries, list_folder(here));
+    for (const Entry& entry : entries) {
+      std::string path = resolve(entry.name, here);
+      if (entry.kind == Entry::Kind::folder) {
+        waiting.push_back(std::move(path));
+      } else if (entry.kind != Entry::Kind::link_to_folder && ends_with_in_any_case(entry.name, suffix)) {
+        out.push_back(std::move(path));
+      }
+    }
+  }
+  if (out.empty()) {
+    return Error{Code::config, Detail::not_found,
+                 fmt::format("no file ending in '{}' in '{}' or below", suffix, folder), Place{.file = folder}};
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace forebay::io

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/orders/interleave.h>
+#include <forebay/plugin.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace forebay::orders {
+namespace {
+
+/// Turns file handles into record handles. The order is that of tf.data's interleave: slots are visited in turn, up to
+/// `block` records each; a file found exhausted on a read attempt ends the visit, and the slot takes the next file when
+/// its turn comes again.
+class Interleaver final : public Handles {
+ public:
+  Interleaver(const Interleave& options, OrderContext context)
+      : block_{static_cast<std::size_t>(options.block)},
+        sloppy_{options.sloppy && !context.deterministic},
+        cycle_{static_cast<std::size_t>(options.cycle)},
+        context_{std::move(context)} {}
+
+  void begin(std::int64_t epoch) override {
+    for (Slot& slot : slots_) close(slot);
+    slots_.clear();
+    for (const Reader::Stream stream : announced_) context_.reader->close(stream);
+    announced_.clear();
+    turn_ = taken_ = 0;
+    files_ended_ = false;
+    context_.upstream->begin(epoch);
+  }
+
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    if (cycle_ == 1) return pull_in_file_order(out);
+    std::size_t count = 0;
+    while (count < out.size()) {
+      auto visited = visit(out.subspan(count));
+      if (!visited.ok()) return count > 0 ? Result<std::size_t>{count} : visited;
+      count += *visited;
+      if (*visited == 0 && over()) break;
+    }
+    return count;
+  }
+
+ private:
+  struct Slot {
+    std::optional<Reader::Stream> stream;
+    std::array<Handle, 64> ahead;   // read from the stream, not handed on yet
+    std::size_t next = 0;
+    std::size_t filled = 0;
+  };
+
+  /// One file after the other: the block length does not matter, whole spans are passed on.
+  Result<std::size_t> pull_in_file_order(std::span<Handle> out) {
+    if (slots_.empty()) slots_.emplace_back();
+    Slot& slot = slots_.front();
+    while (true) {
+      FOREBAY_TRY(const bool open, occupied(slot));
+      if (!open) return std::size_t{0};
+      FOREBAY_TRY(const std::size_t count, context_.reader->read(*slot.stream, out));
+      if (count > 0) return count;
+      close(slot);
+    }
+  }
+
+  /// Continues the visit of the slot whose turn it is; 0 when the visit ended without a record.
+  Result<std::size_t> visit(std::span<Handle> out) {
+    if (turn_ == slots_.size()) slots_.emplace_back();  // as many as there are files for, `cycle` at most
+    Slot& slot = slots_[turn_];
+    FOREBAY_TRY(const bool open, occupied(slot));
+    if (!open) return next_turn(), std::size_t{0};
+    if (slot.next == slot.filled) {
+      if (sloppy_ && !context_.reader->ready(*slot.stream) && another_ready()) return next_turn(), std::size_t{0};
+      FOREBAY_TRY(slot.filled, context_.reader->read(*slot.stream, slot.ahead));
+      slot.next = 0;
+      if (slot.filled == 0) return close(slot), next_turn(), std::size_t{0};
+    }
+    const std::size_t count = std::min({out.size(), slot.filled - slot.next, block_ - taken_});
+    std::copy_n(slot.ahead.begin() + static_cast<std::ptrdiff_t>(slot.next), count, out.begin());
+    slot.next += count;
+    taken_ += count;
+    if (taken_ == block_) next_turn();
+    return count;
+  }
+
+  void next_turn() {
+    taken_ = 0;
+    ++turn_;
+    const bool more_slots = slots_.size() < cycle_ && slots_.back().stream.has_value();
+    if (turn_ == slots_.size() && !more_slots) turn_ = 0;
+  }
+
+  /// Makes sure that the slot has a file; false when none is left.
+  Result<bool> occupied(Slot& slot) {
+    if (slot.stream) return true;
+    const auto wanted = static_cast<std::size_t>(context_.reader->files_ahead()) + 1;
+    while (announced_.size() < wanted && !files_ended_) {
+      Handle file;
+      FOREBAY_TRY(const std::size_t count, context_.upstream->pull({&file, 1}));
+      files_ended_ = count == 0;
+      if (!files_ended_) announced_.push_back(context_.reader->open(file));
+    }
+    if (announced_.empty()) return false;
+    slot.stream = announced_.front();
+    announced_.pop_front();
+    return true;
+  }
+
+  void close(Slot& slot) {
+    if (!slot.stream) return;
+    context_.reader->drop(std::span{slot.ahead}.subspan(slot.next, slot.filled - slot.next));
+    context_.reader->close(*slot.stream);
+    slot.stream.reset();
+    slot.next = slot.filled = 0;
+  }
+
+  [[nodiscard]] bool over() const {
+    return files_ended_ && announced_.empty() &&
+           std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.stream.has_value(); });
+  }
+
+  [[nodiscard]] bool another_ready() const {
+    return std::any_of(slots_.begin(), slots_.end(), [this](const Slot& slot) {
+      return slot.stream && (slot.next < slot.filled || context_.reader->ready(*slot.stream));
+    });
+  }
+
+  const std::size_t block_;
+  const bool sloppy_;
+  const std::size_t cycle_;
+  std::vector<Slot> slots_;
+  std::deque<Reader::Stream> announced_;   // opened ahead, in file order
+  std::size_t turn_ = 0;
+  std::size_t taken_ = 0;                  // records of the present visit
+  bool files_ended_ = false;
+  OrderContext context_;
+};
+
+Result<Ordering> bind(const Interleave& options) {
+  return Ordering{.make = [options](OrderContext context) -> std::unique_ptr<Handles> {
+                    return std::make_unique<Interleaver>(options, std::move(context));
+                  },
+                  .grain = Grain::files_to_records};
+}
+
+}  // namespace
+
+OrderType interleave() {
+  return describe<OrderType, Interleave>("interleave", "Opens `cycle` files at a time and takes `block` records from each in turn.", bind)
+      .field("cycle", &Interleave::cycle, "Files open at a time.", {.least = 1, .most = 1'000'000})
+      .field("block", &Interleave::block, "Records taken from a file before the next one's turn.", {.least = 1, .most = 1'000'000'000})
+      .field("sloppy", &Interleave::sloppy, "May pass over a file whose next record is not there yet; acts only with `deterministic: false`.")
+      .example({.options = R"({"cycle": 2})", .in = R"([[1, 2], [11, 12, 13], [21], [31, 32]])", .out = R"([1, 11, 2, 12, 13, 21, 31, 32])"})
+      .example({.options = R"({"cycle": 2, "block": 2})", .in = R"([[1, 2], [11, 12, 13], [21], [31, 32]])", .out = R"([1, 2, 11, 12, 13, 21, 31, 32])"});
+}
+
+}  // namespace forebay::orders

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/orders/skip.h>
+#include <forebay/plugin.h>
+
+#include <algorithm>
+
+namespace forebay::orders {
+namespace {
+
+class Skipper final : public Handles {
+ public:
+  Skipper(const Skip& options, OrderContext context) : count_{options.count}, context_{std::move(context)} {}
+
+  void begin(std::int64_t epoch) override {
+    left_ = count_;
+    context_.upstream->begin(epoch);
+  }
+
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    while (left_ > 0) {
+      const std::size_t most = std::min(out.size(), static_cast<std::size_t>(left_));
+      FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out.first(most)));
+      if (count == 0) return std::size_t{0};
+      if (context_.reader != nullptr) context_.reader->drop(out.first(count));
+      left_ -= static_cast<std::int64_t>(count);
+    }
+    return context_.upstream->pull(out);
+  }
+
+ private:
+  const std::int64_t count_;
+  std::int64_t left_ = 0;
+  OrderContext context_;
+};
+
+Result<Ordering> bind(const Skip& options) {
+  return Ordering{.make =
+                      [options](OrderContext context) -> std::unique_ptr<Handles> {
+                        return std::make_unique<Skipper>(options, std::move(context));
+                      },
+                  .count = [options](std::int64_t n) -> std::optional<std::int64_t> {
+                    return n - std::min(n, options.count);
+                  }};
+}
+
+}  // namespace
+
+OrderType skip() {
+  return describe<OrderType, Skip>("skip", "Leaves out the first `count` elements of a pass; before `interleave` it counts files.", bind)
+      .required("count", &Skip::count, "Elements to leave out.", {.least = 0})
+      .example({.options = R"({"count": 2})", .in = R"([1, 2, 3])", .out = R"([3])"});
+}
+
+}  // namespace forebay::orders

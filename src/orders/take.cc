@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/orders/take.h>
+#include <forebay/plugin.h>
+
+#include <algorithm>
+
+namespace forebay::orders {
+namespace {
+
+class Taker final : public Handles {
+ public:
+  Taker(const Take& options, OrderContext context) : count_{options.count}, context_{std::move(context)} {}
+
+  void begin(std::int64_t epoch) override {
+    left_ = count_;
+    context_.upstream->begin(epoch);
+  }
+
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    const std::size_t most = std::min(out.size(), static_cast<std::size_t>(left_));
+    if (most == 0) return std::size_t{0};
+    FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out.first(most)));
+    left_ -= static_cast<std::int64_t>(count);
+    return count;
+  }
+
+ private:
+  const std::int64_t count_;
+  std::int64_t left_ = 0;
+  OrderContext context_;
+};
+
+Result<Ordering> bind(const Take& options) {
+  return Ordering{.make =
+                      [options](OrderContext context) -> std::unique_ptr<Handles> {
+                        return std::make_unique<Taker>(options, std::move(context));
+                      },
+                  .count = [options](std::int64_t n) -> std::optional<std::int64_t> { return std::min(n, options.count); }};
+}
+
+}  // namespace
+
+OrderType take() {
+  return describe<OrderType, Take>("take", "Ends after the first `count` elements of a pass; before `interleave` it counts files.", bind)
+      .required("count", &Take::count, "Elements to keep.", {.least = 0})
+      .example({.options = R"({"count": 2})", .in = R"([1, 2, 3])", .out = R"([1, 2])"});
+}
+
+}  // namespace forebay::orders

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/build.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "config/utf8.h"
+#include "plan/canonical.h"
+#include "plan/flow.h"
+#include "plan/lower.h"
+#include "plan/outputs.h"
+#include "plan/text.h"
+
+namespace forebay::plan {
+namespace {
+
+using engine::Program;
+
+class Building {
+ public:
+  Building(const Json& json, const std::string& folder, const Registry& registry)
+      : json_{json}, folder_{folder}, registry_{registry} {}
+
+  Result<Plan> run() {
+    document_ = read_pipeline(json_, faults_).document;
+    stages_ = read_stages(json_, registry_, faults_);
+    bind_source();
+    flow_ = bind_flow(stages_, {}, faults_);
+    if (faults_.empty() && flow_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
+    if (!faults_.empty()) return together(std::move(faults_));
+    group_outputs();
+    if (!faults_.empty()) return together(std::move(faults_));
+    project();
+    auto program = std::make_shared<const Program>(assemble());
+    auto parts = std::make_shared<const Plan::Parts>(describe_parts(*program));
+    return Plan{std::move(parts), std::move(program)};
+  }
+
+ private:
+  void bind_source() {
+    if (stages_.source == nullptr) return;
+    auto source = keep(stages_.source->bind(*stages_.source_stage->options, folder_), faults_);
+    if (source) source_ = *std::move(source);
+  }
+
+  /// Decodes only what is used. Binding again gives the same outputs, with fewer columns.
+  void project() {
+    const std::vector<std::string> used = used_columns(stages_, flow_);
+    if (used.size() < flow_.decoded.size() && !used.empty()) flow_ = bind_flow(stages_, used, faults_);
+  }
+
+  void group_outputs() {
+    std::vector<std::string> names;
+    for (const engine::Output& output : flow_.outputs) names.push_back(output.spec.name);
+    check_group("inputs", names);
+    check_group("targets", names);
+    parts_.targets = document_.targets.value_or(std::vector<std::string>{});
+    if (document_.inputs) {
+      parts_.inputs = *document_.inputs;
+      return;
+    }
+    std::copy_if(names.begin(), names.end(), std::back_inserter(parts_.inputs), [&](const std::string& name) {
+      return std::find(parts_.targets.begin(), parts_.targets.end(), name) == parts_.targets.end();
+    });
+  }
+
+  void check_group(const char* key, const std::vector<std::string>& names) {
+    const Json* list = json_.find(key);
+    if (list == nullptr) return;
+    std::vector<std::string> seen;
+    for (const Json& item : list->items()) {
+      if (std::find(names.begin(), names.end(), item.string()) == names.end()) {
+        complain(item,
+                 fmt::format("the batch has no tensor {}{}", config::quoted(item.string()),
+                             among(item.string(), names, "it has")),
+                 faults_);
+      } else if (std::find(seen.begin(), seen.end(), item.string()) != seen.end()) {
+        complain(item, fmt::format("{} is named twice in '{}'", config::quoted(item.string()), key), faults_);
+      }
+      seen.push_back(item.string());
+    }
+  }
+
+  [[nodiscard]] Schema every_column() const {
+    Schema out;
+    for (std::size_t i = 0; i < flow_.schema.size(); ++i) {
+      const auto id = static_cast<ColumnId>(i);
+      out.put(i < flow_.at_batch.size() ? flow_.at_batch[id] : flow_.schema[id]);
+    }
+    out.keep({flow_.schema.visible().begin(), flow_.schema.visible().end()});
+    return out;
+  }
+
+  static std::vector<Ordering> orderings(const std::vector<OrderStage>& stages) {
+    std::vector<Ordering> out;
+    for (const OrderStage& stage : stages) out.push_back(stage.ordering);
+    return out;
+  }
+
+  [[nodiscard]] Program assemble() const {
+    Faults none;  // read without faults before
+    return Program{.source = source_,
+                   .decoder = flow_.decoder,
+                   .file_orders = orderings(stages_.file_orders),
+                   .interleave = stages_.interleave ? stages_.interleave->ordering : in_file_order(registry_),
+                   .record_orders = orderings(stages_.record_orders),
+                   .batching = flow_.batching,
+                   .schema = every_column(),
+                   .decoded = flow_.decoded,
+                   .late = flow_.late,
+                   .batched = flow_.batched,
+                   .after = flow_.after,
+                   .outputs = flow_.outputs,
+                   .epochs = document_.epochs,
+                   .seed = static_cast<std::uint64_t>(document_.seed),
+                   .hard_epochs = document_.epoch_boundary == EpochBoundary::hard,
+                   .deterministic = document_.deterministic,
+                   .threads = document_.threads,
+                   .memory = read_memory(json_.find("memory"), none),
+                   .prefetch = document_.prefetch};
+  }
+
+  /// The document with the files that its patterns stand for.
+  [[nodiscard]] Json resolved() const {
+    Json out = json_;
+    const Json* options = stages_.source_stage->options;
+    const Json* patterns = options->find("files");
+    if (patterns == nullptr) return out;
+    std::vector<Json> files;
+    for (const std::string& path : source_.files) {
+      Json file{literal(path)};
+      file.mark(patterns->place());
+      files.push_back(std::move(file));
+    }
+    Json named = *options;
+    named.set("files", Json::array(std::move(files)).mark(patterns->place()));
+    Json source = *json_.find("source");
+    source.set(stages_.source_stage->plugin, std::move(named));
+    out.set("source", std::move(source));
+    return out;
+  }
+
+  Plan::Parts describe_parts(const Program& program) {
+    for (const engine::Output& output : program.outputs) {
+      ColumnSpec shown = output.spec;
+      shown.shape = shown_shape(output);
+      parts_.outputs.push_back(std::move(shown));
+    }
+    parts_.lowered = resolved();
+    if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
+    parts_.hash = fnv1a(canonical(parts_.lowered, registry_).text());
+    parts_.text = plan_text(program, stages_, parts_.inputs, parts_.targets);
+    return std::move(parts_);
+  }
+
+  const Json& json_;
+  const std::string& folder_;
+  const Registry& registry_;
+  Faults faults_;
+  PipelineDocument document_;
+  Stages stages_;
+  Source source_;
+  Flow flow_;
+  Plan::Parts parts_;
+};
+
+}  // namespace
+
+Result<Plan> build(const Json& document, const std::string& folder, const Registry& registry) {
+  return Building{document, folder, registry}.run();
+}
+
+}  // namespace forebay::plan

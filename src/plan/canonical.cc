@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/canonical.h"
+
+#include <cmath>
+
+#include "plan/stages.h"
+
+namespace forebay::plan {
+namespace {
+
+/// 4.0 and 4 are the same integer.
+Json plain(const Json& json) {
+  constexpr double exact = 9007199254740992.0;
+  switch (json.kind()) {
+    case Json::Kind::number: {
+      const double number = json.number();
+      if (std::trunc(number) == number && std::abs(number) < exact) return Json{static_cast<std::int64_t>(number)};
+      return Json{number};
+    }
+    case Json::Kind::array: {
+      std::vector<Json> items;
+      for (const Json& item : json.items()) items.push_back(plain(item));
+      return Json::array(std::move(items));
+    }
+    case Json::Kind::object: {
+      Json out = Json::object();
+      for (const auto& [key, value] : json.members()) out.set(key, plain(value));
+      return out;
+    }
+    default:
+      return json;
+  }
+}
+
+Json with_defaults(const Json& options, const std::vector<FieldInfo>& fields) {
+  Json out = Json::object();
+  for (const FieldInfo& field : fields) {
+    const Json* value = options.find(field.name);
+    out.set(field.name, plain(value != nullptr ? *value : field.fallback));
+  }
+  return out;
+}
+
+const Description* description_of(const Registry& registry, const std::string& name) {
+  if (const auto* type = find_type(registry.sources(), name)) return &type->description;
+  if (const auto* type = find_type(registry.decoders(), name)) return &type->description;
+  if (const auto* type = find_type(registry.steps(), name)) return &type->description;
+  if (const auto* type = find_type(registry.orders(), name)) return &type->description;
+  if (const auto* type = find_type(registry.batchers(), name)) return &type->description;
+  return nullptr;
+}
+
+Json stage(const Json& json, const Registry& registry) {
+  Json out = Json::object();
+  for (const auto& [name, options] : json.members()) {
+    const Description* description = description_of(registry, name);
+    out.set(name, description != nullptr ? with_defaults(options, description->fields) : plain(options));
+  }
+  return out;
+}
+
+}  // namespace
+
+Json canonical(const Json& document, const Registry& registry) {
+  Json out = Json::object();
+  for (const FieldInfo& field : pipeline_infos()) {
+    if (field.name == "threads" || field.name == "memory" || field.name == "prefetch") continue;
+    const Json* value = document.find(field.name);
+    if (field.name == "source" || field.name == "decode") {
+      out.set(field.name, value != nullptr ? stage(*value, registry) : Json{});
+    } else if (field.name == "steps" && value != nullptr) {
+      std::vector<Json> items;
+      for (const Json& item : value->items()) items.push_back(stage(item, registry));
+      out.set(field.name, Json::array(std::move(items)));
+    } else {
+      out.set(field.name, plain(value != nullptr ? *value : field.fallback));
+    }
+  }
+  return out;
+}
+
+}  // namespace forebay::plan

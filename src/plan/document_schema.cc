@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/document_schema.h"
+
+#include "plan/loader_document.h"
+#include "plan/manifest.h"
+#include "plan/pipeline_document.h"
+
+namespace forebay::plan {
+namespace {
+
+constexpr const char* draft = "https://json-schema.org/draft/2020-12/schema";
+
+/// {plugin: options}
+template <class Type>
+Json stage_schema(const Type& type) {
+  Json options = object_schema(type.description.fields);
+  options.set("description", type.description.doc);
+  Json properties = Json::object();
+  properties.set(type.description.name, std::move(options));
+  Json out = type_schema("object");
+  out.set("properties", std::move(properties));
+  out.set("required", Json::array({Json{type.description.name}}));
+  out.set("additionalProperties", false);
+  return out;
+}
+
+template <class Type>
+void add_stages(const std::vector<Type>& types, std::vector<Json>& out) {
+  for (const Type& type : types) out.push_back(stage_schema(type));
+}
+
+Json one_of(std::vector<Json> schemas) {
+  Json out = Json::object();
+  out.set("oneOf", Json::array(std::move(schemas)));
+  return out;
+}
+
+/// Puts a schema in the place of a property's, whose description stays.
+void refine(Json& document, const char* key, Json schema) {
+  for (auto& [name, properties] : document.members()) {
+    if (name != "properties") continue;
+    if (const Json* general = properties.find(key)) {
+      if (const Json* doc = general->find("description")) schema.set("description", *doc);
+    }
+    properties.set(key, std::move(schema));
+  }
+}
+
+Json full_pipeline_schema(const Registry& registry) {
+  std::vector<Json> sources, decoders, steps;
+  add_stages(registry.sources(), sources);
+  add_stages(registry.decoders(), decoders);
+  add_stages(registry.steps(), steps);
+  add_stages(registry.orders(), steps);
+  add_stages(registry.batchers(), steps);
+  Json out = pipeline_schema();
+  refine(out, "source", one_of(std::move(sources)));
+  refine(out, "decode", one_of(std::move(decoders)));
+  refine(out, "steps", list_schema(one_of(std::move(steps))));
+  return out;
+}
+
+Json with_draft(Json schema, const char* title) {
+  Json out = Json::object();
+  out.set("$schema", draft);
+  out.set("title", title);
+  for (auto& [key, value] : schema.members()) out.set(key, std::move(value));
+  return out;
+}
+
+Json field_reference(const FieldInfo& field) {
+  Json out = Json::object();
+  out.set("name", field.name);
+  out.set("doc", field.doc);
+  out.set("required", field.required);
+  if (!field.required) out.set("default", field.fallback);
+  out.set("type", field.python_type);
+  out.set("schema", field.schema);
+  return out;
+}
+
+/// Examples are JSON in the descriptions; one that is not is shown as it is written.
+Json example_part(const std::string& text) {
+  auto json = parse_json(text);
+  return json.ok() ? *std::move(json) : Json{text};
+}
+
+template <class Type>
+void add_reference(const char* kind, const std::vector<Type>& types, std::vector<Json>& out) {
+  for (const Type& type : types) {
+    std::vector<Json> fields, examples;
+    for (const FieldInfo& field : type.description.fields) fields.push_back(field_reference(field));
+    for (const Example& example : type.description.examples) {
+      Json json = Json::object();
+      json.set("options", example_part(example.options));
+      json.set("in", example_part(example.in));
+      json.set("out", example_part(example.out));
+      examples.push_back(std::move(json));
+    }
+    Json json = Json::object();
+    json.set("kind", kind);
+    json.set("name", type.description.name);
+    json.set("doc", type.description.doc);
+    json.set("fields", Json::array(std::move(fields)));
+    json.set("examples", Json::array(std::move(examples)));
+    out.push_back(std::move(json));
+  }
+}
+
+}  // namespace
+
+Json document_schema() {
+  return with_draft(any_of({loader_schema(), full_pipeline_schema(Registry::global())}), "Forebay document");
+}
+
+Json manifest_document_schema() { return with_draft(manifest_schema(), "Forebay manifest"); }
+
+Json plugin_reference() {
+  const Registry& registry = Registry::global();
+  std::vector<Json> out;
+  add_reference("format", registry.sources(), out);
+  add_reference("decoder", registry.decoders(), out);
+  add_reference("step", registry.steps(), out);
+  add_reference("order", registry.orders(), out);
+  add_reference("batcher", registry.batchers(), out);
+  return Json::array(std::move(out));
+}
+
+}  // namespace forebay::plan

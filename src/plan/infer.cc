@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/infer.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "columns/wire.h"
+#include "config/utf8.h"
+#include "formats/detect.h"
+#include "io/file.h"
+
+namespace forebay::plan {
+namespace {
+
+Json with(const char* key, Json value) {
+  Json out = Json::object();
+  out.set(key, std::move(value));
+  return out;
+}
+
+std::string literal_pattern(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    if (std::string_view{"*?[\\"}.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+Result<Compression> compression_of(const std::string& path) {
+  FOREBAY_TRY(const io::File file, io::File::open(path));
+  std::array<std::byte, 16> head{};
+  FOREBAY_TRY(const std::size_t size, file.read(head, 0));
+  return formats::detect(std::span{head}.first(size));
+}
+
+Json compression_name(Compression compression) {
+  if (compression == Compression::gzip) return Json{"GZIP"};
+  if (compression == Compression::zlib) return Json{"ZLIB"};
+  return Json{};
+}
+
+std::pair<std::string_view, std::size_t> kind_of(const FeatureValue& value) {
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) return {"int", list->size()};
+  if (const auto* list = std::get_if<std::vector<float>>(&value)) return {"float", list->size()};
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return {"string", list->size()};
+  return {"", 0};
+}
+
+const char* dtype_of(std::string_view kind) {
+  if (kind == "int") return "int64";
+  return kind == "float" ? "float32" : "string";
+}
+
+}  // namespace
+
+Result<Pipeline> open_records(const std::string& path, std::int64_t count) {
+  FOREBAY_TRY(const io::File file, io::File::open(path));  // a better message than that of a pattern without matches
+  Json batch = with("size", std::clamp<std::int64_t>(count, 1, 100));
+  batch.set("remainder", "keep");
+  Json document = with("source", with("tfrecord", with("files", Json::array({Json{literal_pattern(path)}}))));
+  document.set("decode", with("record", with("name", "record")));
+  document.set("steps", Json::array({with("take", with("count", count)), with("batch", std::move(batch))}));
+  document.set("epochs", 1);
+  return open(document, {.threads = 1, .prefetch = 1});
+}
+
+bool has_feature_lists(std::string_view record) {
+  // The reader may look behind the end.
+  std::string padded{record};
+  padded.append(record_slack, '\0');
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(padded.data());
+  columns::Wire wire{bytes, bytes + record.size()};
+  for (columns::Tag tag = 0; !wire.empty();) {
+    if (!columns::read_tag(wire, tag)) return false;
+    if (tag == columns::tag_of(2, columns::WireType::bytes)) return true;
+    if (!columns::skip_field(wire, tag)) return false;
+  }
+  return false;
+}
+
+void ManifestGuess::add(const ExampleMap& example) {
+  ++records_;
+  for (const auto& [name, value] : example) {
+    Seen& seen = features_[name];
+    const auto [kind, size] = kind_of(value);
+    if (kind.empty()) continue;
+    if (seen.kind.empty()) seen.kind = kind;
+    seen.mixed = seen.mixed || seen.kind != kind;
+    seen.least = seen.records == 0 ? size : std::min(seen.least, size);
+    seen.most = std::max(seen.most, size);
+    ++seen.records;
+  }
+}
+
+Inferred ManifestGuess::result(Json compression) const {
+  Inferred out{.manifest = with("compression", std::move(compression)), .left_out = {}, .records = records_};
+  std::vector<Json> features;
+  for (const auto& [name, seen] : features_) {
+    const auto leave_out = [&out, &name = name](const std::string& why) {
+      out.left_out.push_back(fmt::format("feature {} is left out: {}", config::quoted(name), why));
+    };
+    if (seen.records == 0) {
+      leave_out("it never has a value");
+    } else if (seen.mixed) {
+      leave_out("its values are of different kinds");
+    } else if (seen.records != records_) {
+      leave_out(fmt::format("only {} of {} records have it; a pipeline document can give it a default", seen.records, records_));
+    } else if (seen.least != seen.most) {
+      leave_out(fmt::format("it has from {} to {} values; a pipeline document can read it with an unknown size", seen.least, seen.most));
+    } else {
+      Json feature = with("name", name);
+      feature.set("dtype", dtype_of(seen.kind));
+      feature.set("shape", seen.most == 1 ? Json::array() : Json::array({Json{static_cast<std::int64_t>(seen.most)}}));
+      feature.set("deserialize_type", seen.kind);
+      features.push_back(std::move(feature));
+    }
+  }
+  out.manifest.set("allow_var_len", false);
+  out.manifest.set("features", Json::array(std::move(features)));
+  return out;
+}
+
+Result<Inferred> infer_manifest(const std::string& path, std::int64_t records) {
+  FOREBAY_TRY(const Compression compression, compression_of(path));
+  FOREBAY_TRY(Pipeline pipeline, open_records(path, records));
+  ManifestGuess guess;
+  while (true) {
+    FOREBAY_TRY(const std::optional<Batch> batch, pipeline.next());
+    if (!batch) break;
+    const Tensor& bytes = batch->tensor("record");
+    for (std::int64_t row = 0; row < batch->valid_rows(); ++row) {
+      const Origin origin = batch->origin(row);
+      const Place place{.file = path, .record = origin.record, .offset = origin.offset};
+      if (has_feature_lists(bytes.string(row))) {
+        return Error{Code::data, Detail::invalid_argument,
+                     "the record is a SequenceExample; only manifests of Examples can be inferred", place};
+      }
+      FOREBAY_TRY(const ExampleMap example, decode_example(bytes.string(row)).at(place));
+      guess.add(example);
+    }
+  }
+  Inferred out = guess.result(compression_name(compression));
+  if (out.records == 0) return Error{Code::data, Detail::invalid_argument, "the file has no records to infer a manifest from", Place{.file = path}};
+  return out;
+}
+
+}  // namespace forebay::plan

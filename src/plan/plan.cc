@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/plan.h>
+
+#include <fmt/format.h>
+
+#include "config/document.h"
+#include "engine/program.h"
+#include "io/paths.h"
+#include "plan/build.h"
+#include "plan/lower.h"
+
+namespace forebay {
+
+namespace {
+
+Error neither(const Json& document, const char* found) {
+  return Error{Code::config, Detail::invalid_argument,
+               fmt::format("{}; a loader document has \"type\" and \"args\" (and perhaps \"inputs\" and \"targets\"), "
+                           "a pipeline document has \"source\", \"decode\" and \"steps\"",
+                           found),
+               document.place()};
+}
+
+Result<Plan> make_loader(const Json& document, const std::string& folder) {
+  FOREBAY_TRY(const plan::Loader loader, plan::read_loader(document, folder));
+  auto made = plan::build(plan::lower(loader), folder, Registry::global());
+  if (!made.ok()) return plan::in_loader_words(made.error(), loader);
+  return made;
+}
+
+}  // namespace
+
+Result<Plan> Plan::make(const Json& document, const std::string& folder) {
+  if (!document.is(Json::Kind::object)) return neither(document, "the document is no object");
+  const auto has = [&](const char* key) { return document.find(key) != nullptr; };
+  const bool pipeline = has("source") || has("decode") || has("steps");
+  const bool loader = has("type") || has("args");
+  if (pipeline == loader)
+    return neither(document, pipeline ? "the document mixes two forms" : "the document is of no known form");
+  return loader ? make_loader(document, folder) : plan::build(document, folder, Registry::global());
+}
+
+Result<Plan> Plan::load(const std::string& path) {
+  FOREBAY_TRY(const Json document, read_document(path));
+  return make(document, io::parent(path));
+}
+
+const std::vector<ColumnSpec>& Plan::outputs() const { return parts_->outputs; }
+const std::vector<std::string>& Plan::inputs() const { return parts_->inputs; }
+const std::vector<std::string>& Plan::targets() const { return parts_->targets; }
+const Json& Plan::lowered() const { return parts_->lowered; }
+std::optional<std::int64_t> Plan::batches() const { return parts_->batches; }
+std::uint64_t Plan::hash() const { return parts_->hash; }
+std::string Plan::text() const { return parts_->text; }
+
+}  // namespace forebay

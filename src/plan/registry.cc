@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/plugin.h>
+
+#include <algorithm>
+
+// The kind of a plug-in follows from its folder.
+#define FOREBAY_TYPE_formats SourceType
+#define FOREBAY_TYPE_decoders DecoderType
+#define FOREBAY_TYPE_steps StepType
+#define FOREBAY_TYPE_orders OrderType
+#define FOREBAY_TYPE_batchers BatcherType
+
+#define PLUGIN(folder, name)    \
+  namespace forebay::folder {   \
+  FOREBAY_TYPE_##folder name(); \
+  }
+#include "plugins.def"
+#undef PLUGIN
+
+namespace forebay {
+namespace {
+
+/// A type of a name that is there already replaces it.
+template <class Type>
+void put(std::vector<Type>& types, Type type) {
+  const auto same = [&](const Type& other) { return other.description.name == type.description.name; };
+  const auto old = std::find_if(types.begin(), types.end(), same);
+  if (old != types.end()) {
+    *old = std::move(type);
+  } else {
+    types.push_back(std::move(type));
+  }
+}
+
+}  // namespace
+
+Registry::Registry() {
+#define PLUGIN(folder, name) add(folder::name());
+#include "plugins.def"
+#undef PLUGIN
+}
+
+Registry& Registry::global() {
+  static Registry registry;
+  return registry;
+}
+
+void Registry::add(SourceType type) { put(sources_, std::move(type)); }
+void Registry::add(DecoderType type) { put(decoders_, std::move(type)); }
+void Registry::add(StepType type) { put(steps_, std::move(type)); }
+void Registry::add(OrderType type) { put(orders_, std::move(type)); }
+void Registry::add(BatcherType type) { put(batchers_, std::move(type)); }
+
+}  // namespace forebay

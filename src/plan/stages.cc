@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/stages.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "config/utf8.h"
+
+namespace forebay::plan {
+namespace {
+
+using config::quoted;
+
+template <class Type>
+void add_names(const std::vector<Type>& types, std::vector<std::string>& names) {
+  for (const Type& type : types) names.push_back(type.description.name);
+}
+
+class Sorting {
+ public:
+  Sorting(const Json& document, const Registry& registry, Faults& faults)
+      : document_{document}, registry_{registry}, faults_{faults} {}
+
+  Stages run() {
+    stages_.source_stage = named("source", "format");
+    stages_.decoder_stage = named("decode", "decoder");
+    if (const auto& stage = stages_.source_stage) stages_.source = look_up(registry_.sources(), *stage, "format");
+    if (const auto& stage = stages_.decoder_stage) stages_.decoder = look_up(registry_.decoders(), *stage, "decoder");
+    const Json* steps = document_.find("steps");
+    if (steps == nullptr || !steps->is(Json::Kind::array)) return std::move(stages_);
+    for (const Json& item : steps->items()) {
+      if (const auto stage = read_stage(item, "step, order or batcher", faults_)) place(*stage);
+    }
+    if (!stages_.batch_stage && !unknown_) {
+      complain(*steps, "no step makes batches; add {\"batch\": {\"size\": …}}", faults_);
+    }
+    return std::move(stages_);
+  }
+
+ private:
+  std::optional<Stage> named(const char* key, std::string_view what) {
+    const Json* json = document_.find(key);
+    if (json == nullptr || !json->is(Json::Kind::object)) return std::nullopt;  // told by the top level
+    return read_stage(*json, what, faults_);
+  }
+
+  template <class Type>
+  const Type* look_up(const std::vector<Type>& types, const Stage& stage, std::string_view what) {
+    if (const Type* type = find_type(types, stage.plugin)) return type;
+    std::vector<std::string> names;
+    add_names(types, names);
+    refuse(stage, what, names);
+    return nullptr;
+  }
+
+  void refuse(const Stage& stage, std::string_view what, const std::vector<std::string>& names) {
+    complain(*stage.options,
+             fmt::format("there is no {} {}{}{}", what, quoted(stage.plugin), belongs(stage.plugin),
+                         among(stage.plugin, names, "known")),
+             faults_);
+    unknown_ = true;
+  }
+
+  /// Where a plug-in that stands in the wrong place should stand.
+  [[nodiscard]] std::string_view belongs(const std::string& name) const {
+    if (find_type(registry_.sources(), name) != nullptr) return " (it is a format, for `source`)";
+    if (find_type(registry_.decoders(), name) != nullptr) return " (it is a decoder, for `decode`)";
+    if (find_type(registry_.steps(), name) != nullptr || find_type(registry_.orders(), name) != nullptr ||
+        find_type(registry_.batchers(), name) != nullptr) {
+      return " (it is for `steps`)";
+    }
+    return "";
+  }
+
+  void place(const Stage& stage) {
+    if (const StepType* step = find_type(registry_.steps(), stage.plugin)) {
+      (stages_.batch_stage ? stages_.after : stages_.before).push_back({stage, step});
+    } else if (const OrderType* order = find_type(registry_.orders(), stage.plugin)) {
+      place_order(stage, *order);
+    } else if (const BatcherType* batcher = find_type(registry_.batchers(), stage.plugin)) {
+      if (stages_.batch_stage) {
+        complain(*stage.options,
+                 fmt::format("'{}' comes behind '{}', but batches are made only once", stage.plugin,
+                             stages_.batch_stage->plugin),
+                 faults_);
+        return;
+      }
+      stages_.batch_stage = stage;
+      stages_.batcher = batcher;
+    } else {
+      std::vector<std::string> names;
+      add_names(registry_.steps(), names);
+      add_names(registry_.orders(), names);
+      add_names(registry_.batchers(), names);
+      refuse(stage, "step, order or batcher", names);
+    }
+  }
+
+  void place_order(const Stage& stage, const OrderType& type) {
+    if (stages_.batch_stage) {
+      complain(*stage.options,
+               fmt::format("'{}' orders records and must come before '{}'", stage.plugin, stages_.batch_stage->plugin),
+               faults_);
+      return;
+    }
+    auto ordering = keep(type.bind(*stage.options), faults_);
+    if (!ordering) return;
+    if (ordering->grain != Grain::files_to_records) {
+      stages_.record_orders.push_back({stage, *std::move(ordering)});
+      return;
+    }
+    if (stages_.interleave) {
+      complain(*stage.options,
+               fmt::format("files are opened only once, by the first '{}'", stages_.interleave->stage.plugin), faults_);
+    } else if (!stages_.before.empty()) {
+      complain(*stage.options,
+               fmt::format("'{}' opens files and must come before '{}', which acts on records", stage.plugin,
+                           stages_.before.front().stage.plugin),
+               faults_);
+    } else {
+      stages_.file_orders = std::exchange(stages_.record_orders, {});
+      stages_.interleave = OrderStage{stage, *std::move(ordering)};
+    }
+  }
+
+  const Json& document_;
+  const Registry& registry_;
+  Faults& faults_;
+  Stages stages_;
+  bool unknown_ = false;  // a step that might have been the batcher
+};
+
+}  // namespace
+
+Stages read_stages(const Json& document, const Registry& registry, Faults& faults) {
+  return Sorting{document, registry, faults}.run();
+}
+
+Ordering in_file_order(const Registry& registry) {
+  const OrderType* type = find_type(registry.orders(), "interleave");
+  return *type->bind(Json::object());
+}
+
+}  // namespace forebay::plan

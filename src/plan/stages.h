@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <forebay/plugin.h>
+
+#include "plan/pipeline_document.h"
+
+namespace forebay::plan {
+
+/// An item of `steps` and the plug-in that it names.
+struct StepStage {
+  Stage stage;
+  const StepType* type = nullptr;
+};
+
+/// An order that is bound: orders do not depend on columns.
+struct OrderStage {
+  Stage stage;
+  Ordering ordering;
+};
+
+/// The plug-ins of a pipeline document, sorted by what they act on. Points into the document and the registry.
+struct Stages {
+  std::optional<Stage> source_stage;
+  const SourceType* source = nullptr;
+  std::optional<Stage> decoder_stage;
+  const DecoderType* decoder = nullptr;
+  std::vector<OrderStage> file_orders;
+  std::optional<OrderStage> interleave;  ///< Unset: one file after the other.
+  std::vector<OrderStage> record_orders;
+  std::vector<StepStage> before;  ///< The batch.
+  std::optional<Stage> batch_stage;
+  const BatcherType* batcher = nullptr;
+  std::vector<StepStage> after;  ///< The batch.
+};
+
+/// Looks up every plug-in and checks that their order makes sense.
+[[nodiscard]] Stages read_stages(const Json& document, const Registry& registry, Faults& faults);
+
+/// One file after the other, for documents that do not say.
+[[nodiscard]] Ordering in_file_order(const Registry& registry);
+
+/// The type of that name, or null.
+template <class Type>
+const Type* find_type(const std::vector<Type>& types, std::string_view name) {
+  for (const Type& type : types) {
+    if (type.description.name == name) return &type;
+  }
+  return nullptr;
+}
+
+}  // namespace forebay::plan

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "plan/outputs.h"
+
+namespace forebay::plan {
+namespace {
+
+std::string column_text(const ColumnSpec& spec) {
+  return fmt::format("{} {} {}", spec.name, to_string(spec.dtype), spec.shape.text());
+}
+
+std::string columns_text(const Schema& schema, const std::vector<ColumnId>& ids) {
+  std::vector<std::string> columns;
+  for (const ColumnId id : ids) columns.push_back(column_text(schema[id]));
+  return fmt::format("{}", fmt::join(columns, ", "));
+}
+
+std::string step_text(const engine::PlacedStep& step, const StepStage& stage, const Schema& schema) {
+  const std::string made = columns_text(schema, step.makes);
+  return fmt::format("{} {}{}{}", step.name, stage.stage.options->text(), made.empty() ? "" : " -> ", made);
+}
+
+std::string_view delivery_text(const engine::Output& output) {
+  if (output.spec.shape.known() && !output.padding) return "";
+  switch (output.spec.delivery) {
+    case Delivery::equal:
+      return ", rows of equal shape";
+    case Delivery::padded:
+      return ", padded";
+    case Delivery::ragged:
+      return ", ragged";
+    case Delivery::sparse:
+      return ", sparse";
+  }
+  return "";
+}
+
+std::string epochs_text(const engine::Program& program) {
+  if (!program.epochs) return "endless";
+  return fmt::format("{} {}", *program.epochs, *program.epochs == 1 ? "epoch" : "epochs");
+}
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+class Lines {
+ public:
+  void add(std::string_view where, const std::string& what) { text_ += fmt::format("{:<9} {}\n", where, what); }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void add_orders(std::string_view where, const std::vector<OrderStage>& orders, Lines& lines) {
+  for (const OrderStage& order : orders)
+    lines.add(where, fmt::format("{} {}", order.stage.plugin, order.stage.options->text()));
+}
+
+void add_steps(std::string_view where, const std::vector<engine::PlacedStep>& placed,
+               const std::vector<StepStage>& stages, const Schema& schema, Lines& lines) {
+  for (std::size_t i = 0; i < placed.size(); ++i) lines.add(where, step_text(placed[i], stages[i], schema));
+}
+
+}  // namespace
+
+std::string plan_text(const engine::Program& program, const Stages& stages, const std::vector<std::string>& inputs,
+                      const std::vector<std::string>& targets) {
+  Lines lines;
+  const std::size_t files = program.source.files.size();
+  lines.add("source",
+            fmt::format("{}: {} {}, compression {}", stages.source_stage->plugin, files, files == 1 ? "file" : "files",
+                        EnumNames<Compression>::names[static_cast<std::size_t>(program.source.compression)]));
+  add_orders("files", stages.file_orders, lines);
+  lines.add("open", stages.interleave ? fmt::format("{} {}", stages.interleave->stage.plugin,
+                                                    stages.interleave->stage.options->text())
+                                      : std::string{"one file after the other"});
+  add_orders("records", stages.record_orders, lines);
+  lines.add("batch", fmt::format("{} {}", stages.batch_stage->plugin, stages.batch_stage->options->text()));
+  lines.add("late", fmt::format("decode {} -> {}", stages.decoder_stage->plugin,
+                                columns_text(program.schema, program.decoded)));
+  add_steps("late", program.late, stages.before, program.schema, lines);
+  add_steps("finish", program.after, stages.after, program.schema, lines);
+  for (const engine::Output& output : program.outputs) {
+    ColumnSpec shown = output.spec;
+    shown.shape = shown_shape(output);
+    const bool input = holds(inputs, shown.name);
+    const std::string_view group =
+        !holds(targets, shown.name) ? (input ? "input" : "output") : (input ? "in+target" : "target");
+    lines.add(group, fmt::format("{}{}", column_text(shown), delivery_text(output)));
+  }
+  lines.add("run", fmt::format("{}, seed {}{}{}", epochs_text(program), program.seed,
+                               program.hard_epochs ? ", batches end with their epoch" : "",
+                               program.deterministic ? "" : ", order may depend on timing"));
+  return lines.take();
+}
+
+}  // namespace forebay::plan

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/program.h"
+#include "plan/stages.h"
+
+namespace forebay::plan {
+
+/// A plan for people: one line per stage, what it does and where it was placed.
+[[nodiscard]] std::string plan_text(const engine::Program& program, const Stages& stages,
+                                    const std::vector<std::string>& inputs, const std::vector<std::string>& targets);
+
+}  // namespace forebay::plan

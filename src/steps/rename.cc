@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/plugin.h>
+#include <forebay/steps/rename.h>
+
+#include <fmt/format.h>
+
+#include "steps/output.h"
+
+namespace forebay::steps {
+namespace {
+
+Result<Bound<Step>> bind(const Rename& options, const Schema& in) {
+  FOREBAY_TRY(const ColumnId id, in.find(options.from).at("from"));
+  if (options.to.empty()) return Error{Code::config, Detail::invalid_argument, "to: a tensor's name must not be empty"};
+  if (options.to != options.from && in.find(options.to).ok()) {
+    return Error{Code::config, Detail::invalid_argument, fmt::format("to: there is already a tensor '{}'", options.to)};
+  }
+  Schema out = in;
+  out.rename(id, options.to);
+  return Bound<Step>{no_work(), std::move(out)};
+}
+
+}  // namespace
+
+StepType rename() {
+  return describe<StepType, Rename>("rename", "Gives one tensor another name.", bind)
+      .required("from", &Rename::from, "Tensor to rename.")
+      .required("to", &Rename::to, "Its new name, which no other tensor has.")
+      .example({.options = R"({"from": "a", "to": "x"})", .in = R"({"a": [1, 2], "b": [3, 4]})",
+                .out = R"({"x": [1, 2], "b": [3, 4]})"});
+}
+
+}  // namespace forebay::steps

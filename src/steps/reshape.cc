@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/plugin.h>
+#include <forebay/steps/reshape.h>
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "steps/output.h"
+
+namespace forebay::steps {
+namespace {
+
+std::string mismatch(const Shape& found, std::int64_t elements, const Shape& wanted) {
+  return fmt::format("shape: {} has {} elements and cannot become {}, which has {}", found.text(), elements, wanted.text(),
+                     wanted.count());
+}
+
+class Regroup final : public Step {
+ public:
+  Regroup(std::string tensor, Shape shape, ColumnId from, ColumnId to)
+      : tensor_{std::move(tensor)}, shape_{std::move(shape)}, from_{from}, to_{to} {}
+
+  Result<void> apply(ColumnBlock& block) const override {
+    const Column& in = block[from_];
+    Column& out = block[to_];
+    FOREBAY_DO(check_rows(in));
+    FOREBAY_DO(begin_output(out, shape_, in.rows).at(Place{.feature = tensor_}));
+    if (in.dtype == DType::string) {
+      columns::Strided all;
+      all.wrap(in.rows * shape_.count(), 1);
+      columns::append_strings(in, all, out);
+    } else if (out.values.size() != 0) {
+      std::memcpy(out.values.data(), in.values.data(), out.values.size());
+    }
+    return {};
+  }
+
+ private:
+  /// Only rows whose sizes were not known to the planner can still be wrong.
+  Result<void> check_rows(const Column& in) const {
+    if (in.fixed()) {
+      if (in.rows == 0 || in.shape.count() == shape_.count()) return {};
+      return data_fault(tensor_, -1, mismatch(in.shape, in.shape.count(), shape_));
+    }
+    const std::int64_t* const splits = in.row_splits.as<std::int64_t>();
+    for (std::int64_t row = 0; row < in.rows; ++row) {
+      const std::int64_t elements = splits[row + 1] - splits[row];
+      if (elements != shape_.count()) return data_fault(tensor_, row, mismatch(in.row_shape(row), elements, shape_));
+    }
+    return {};
+  }
+
+  const std::string tensor_;
+  const Shape shape_;
+  const ColumnId from_, to_;
+};
+
+Result<Bound<Step>> bind(const Reshape& options, const Schema& in) {
+  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
+  const Shape shape{options.shape};
+  const auto refusal = [](std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; };
+  for (const std::int64_t dim : options.shape) {
+    if (dim <= 0) return refusal(fmt::format("shape: every dim must be positive; found {}", dim));
+  }
+  if (shape.rank() > columns::max_rank || shape.count() > max_elements) {
+    return refusal(fmt::format("shape: {} axes, {} elements; at most {} axes and {} elements are allowed", shape.rank(),
+                               shape.count(), columns::max_rank, max_elements));
+  }
+  const Shape& old = in[from].shape;
+  // A row of unknown sizes has a multiple of the elements that its known sizes give.
+  if (old.known() ? old.count() != shape.count() : old.count() == 0 || shape.count() % old.count() != 0) {
+    return refusal(mismatch(old, old.count(), shape));
+  }
+  ColumnSpec spec = in[from];
+  spec.shape = shape;
+  Schema out = in;
+  const ColumnId to = out.put(std::move(spec));
+  return Bound<Step>{std::make_unique<Regroup>(options.tensor, shape, from, to), std::move(out)};
+}
+
+}  // namespace
+
+StepType reshape() {
+  return describe<StepType, Reshape>("reshape", "Gives one tensor another shape with as many elements, in the same order.", bind)
+      .required("tensor", &Reshape::tensor, "Tensor to reshape.")
+      .required("shape", &Reshape::shape, "New shape, without the batch axis; every dim is positive.")
+      .example({.options = R"({"tensor": "x", "shape": [3, 2]})", .in = R"({"x": [[[1, 2, 3], [4, 5, 6]]]})",
+                .out = R"({"x": [[[1, 2], [3, 4], [5, 6]]]})"})
+      .example({.options = R"({"tensor": "x", "shape": []})", .in = R"({"x": [["a"], ["b"]]})", .out = R"({"x": ["a", "b"]})"});
+}
+
+}  // namespace forebay::steps

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/handles.h"
+
+namespace forebay::batchers {
+BatcherType batch();
+}  // namespace forebay::batchers
+
+namespace forebay {
+namespace {
+
+struct Cut {
+  std::vector<std::uint32_t> records;
+  std::int64_t rows;
+  bool operator==(const Cut&) const = default;
+};
+
+/// All batches of `n` elements.
+std::vector<Cut> cuts(Json options, std::uint32_t n, std::size_t* dropped = nullptr) {
+  testing::NumberFiles reader{{}};
+  testing::Numbers numbers{testing::first(n), 3};
+  auto batching = batchers::batch().bind(options, Schema{});
+  if (!batching.ok()) return {};
+  auto batcher = batching->make(reader);
+  std::vector<Cut> out;
+  while (true) {
+    std::vector<Handle> rows;
+    const auto count = batcher->cut(numbers, rows);
+    if (!count.ok() || *count == 0) break;
+    Cut cut{{}, *count};
+    for (const Handle& row : rows) cut.records.push_back(row.block);
+    out.push_back(std::move(cut));
+  }
+  if (dropped != nullptr) *dropped = reader.dropped;
+  return out;
+}
+
+Json options(const char* remainder) { return Json::object({{"size", 4}, {"remainder", remainder}}); }
+
+TEST(Batch, KeepDeliversTheLastBatchShort) {
+  EXPECT_EQ(cuts(options("keep"), 6), (std::vector<Cut>{{{0, 1, 2, 3}, 4}, {{4, 5}, 2}}));
+}
+
+TEST(Batch, DropLeavesTheLastBatchOutAndHandsItsRecordsBack) {
+  std::size_t dropped = 0;
+  EXPECT_EQ(cuts(options("drop"), 6, &dropped), (std::vector<Cut>{{{0, 1, 2, 3}, 4}}));
+  EXPECT_EQ(dropped, 2U);
+}
+
+TEST(Batch, PadFillsTheLastBatchUpWithRowsWithoutRecords) {
+  EXPECT_EQ(cuts(options("pad"), 6), (std::vector<Cut>{{{0, 1, 2, 3}, 4}, {{4, 5}, 4}}));
+}
+
+TEST(Batch, AMultipleOfTheSizeLeavesNoRemainder) {
+  EXPECT_EQ(cuts(options("keep"), 8), cuts(options("drop"), 8));
+}
+
+TEST(Batch, PadDimensionsMustMatchTheRankOfTheTensor) {
+  Schema schema;
+  schema.put({.name = "x", .dtype = DType::int64, .shape = {unknown_dim}});
+  Json entry = Json::object({{"tensor", "x"}, {"shape", Json::array({Json{1}, Json{2}})}});
+  const auto bound = batchers::batch().bind(Json::object({{"size", 2}, {"pad", Json::array({entry})}}), schema);
+  ASSERT_FALSE(bound.ok());
+  EXPECT_THAT(bound.error().text(), ::testing::HasSubstr("expected 1 pad dimensions for tensor x, got 2"));
+}
+
+}  // namespace
+}  // namespace forebay

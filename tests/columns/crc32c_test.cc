@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "columns/crc32c.h"
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "columns/cpu.h"
+
+namespace forebay::columns {
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
+
+std::string noise(std::size_t size) {
+  std::string out;
+  for (std::uint64_t x = 1; out.size() < size;) {
+    x = x * 6364136223846793005U + 1442695040888963407U;
+    out += static_cast<char>(x >> 56);
+  }
+  return out;
+}
+
+TEST(Crc32c, KnownValues) {
+  EXPECT_EQ(crc32c(bytes_of("")), 0U);
+  EXPECT_EQ(crc32c(bytes_of("123456789")), 0xe3069283U);
+  EXPECT_EQ(masked_crc32c(bytes_of("")), 0xa282ead8U);
+  EXPECT_EQ(masked_crc32c(bytes_of("123456789")), 0xc78ab0e5U);
+  EXPECT_EQ(crc32c(bytes_of(std::string(32, '\0'))), 0x8a9136aaU);
+}
+
+TEST(Crc32c, UnmaskUndoesMask) {
+  for (const std::uint32_t crc : {0U, 1U, 0xffffffffU, 0x12345678U, 0xa282ead8U}) EXPECT_EQ(unmask(mask(crc)), crc);
+}
+
+TEST(Crc32c, TheFastOneAgreesWithItsTwinForEverySizeAndAlignment) {
+  const std::string bytes = noise(5000);
+  for (std::size_t begin = 0; begin < 9; ++begin) {
+    for (std::size_t size = 0; size < 1500; ++size) {
+      const auto part = bytes_of(std::string_view{bytes}.substr(begin, size));
+      ASSERT_EQ(crc32c(part), crc32c_scalar(part)) << begin << " " << size;
+    }
+  }
+  for (std::size_t size = 1500; size < 5000; size += 37) {
+    const auto part = bytes_of(std::string_view{bytes}.substr(1, size - 1));
+    ASSERT_EQ(crc32c(part), crc32c_scalar(part)) << size;
+  }
+}
+
+TEST(Crc32c, OfANumberIsOfItsEightBytes) {
+  for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
+    std::byte bytes[8];
+    std::memcpy(bytes, &number, 8);
+    EXPECT_EQ(crc32c_scalar(number), crc32c(bytes));
+#if defined(__x86_64__)
+    if (isa() != Isa::scalar) {
+      EXPECT_EQ(crc32c_sse42(number), crc32c(bytes));
+    }
+#endif
+  }
+}
+
+}  // namespace
+}  // namespace forebay::columns

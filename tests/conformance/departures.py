@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where we choose to differ from what the original systems did, and what we promise instead.
+
+Each rule looks at the content of a vector, never at its id, and puts another expectation (or another way to ask) in
+its place. D-numbers are those of the decisions page of the specification; B-numbers those of the list of bad inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import example_departures as examples
+import loader_departures as loaders
+import record_departures as files
+import text_departures as texts
+
+Vector = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Departure:
+    decision: str
+    what: str
+    ops: tuple[str, ...]
+    applies: Callable[[Vector], bool]
+    change: Callable[[Vector], None]
+
+
+_LOAD = ("load",)
+_READ = ("tfrecord_read",)
+_PARSE = ("parse_example", "parse_single_example")
+
+DEPARTURES: list[Departure] = [
+    # The JSON loader.
+    Departure("D6", "`name` may be left out", _LOAD, loaders.lacks_only_a_name, loaders.works),
+    Departure("D7", "secondary features of type `const` exist",
+              _LOAD, loaders.has_const, loaders.works),
+    Departure("D7", "the documented list form of a shape works",
+              _LOAD, loaders.has_shape_list, loaders.works),
+    Departure("B55", "a repeated to_name is an error",
+              _LOAD, loaders.repeats_a_name, loaders.refused_repeat),
+    Departure("B55", "a wanted tensor that nobody makes is an error",
+              _LOAD, loaders.lacks_a_tensor, loaders.refused_lack),
+    Departure("D74", "a negative number of epochs is an error",
+              _LOAD, loaders.has_negative_epochs, loaders.refused_epochs),
+    Departure("D9", "padding counts in statistics only when asked for",
+              _LOAD, loaders.normalizes_padding, loaders.include_padding),
+    Departure("D73", "a negative axis counts from the end",
+              _LOAD, loaders.has_negative_axis, loaders.normalized),
+    Departure("D73", "integer tensors are normalised as float32",
+              _LOAD, loaders.normalizes_integers, loaders.normalized),
+    Departure("D10", "multi_load delivers short batches of raw features",
+              _LOAD, loaders.loads_short_raw_batches, loaders.works),
+    Departure("D11", "raw features of variable length keep their time axis",
+              _LOAD, loaders.has_raw_steps, loaders.works_or_differs),
+    Departure("D12", "raw features of several strings can be padded",
+              _LOAD, loaders.pads_raw_strings, loaders.works),
+    # Option types, JSON and slices.
+    Departure("D71", "an integer may be off by 1e-6 on either side",
+              ("type_rule",), texts.is_nearly_integer, texts.rounded),
+    Departure("D71", "integers have 64 bits",
+              ("type_rule",), texts.is_huge_integer, texts.not_accepted),
+    Departure("D13, B53", "comments end outside strings; no repeated keys, no NaN",
+              ("read_config",), texts.reads_otherwise, texts.strict),
+    Departure("D13", "the last line of a manifest is whole",
+              ("read_manifest",), texts.lost_last_character, texts.manifest_works),
+    Departure("B56", "slices are written in ASCII digits",
+              ("parse_slice",), texts.has_odd_digits, texts.slice_refused),
+    # Record files.
+    Departure("D69", "a file that ends inside a header is damaged",
+              _READ, files.ends_in_a_header, files.header_refused),
+    Departure("D82", "all compressed streams of a file are read",
+              _READ, files.has_unread_stream, files.all_read),
+    # Examples.
+    Departure("", "errors name file and record, not example names",
+              _PARSE, examples.names_examples, examples.name_records),
+    Departure("", "there are no example names to count",
+              _PARSE, examples.has_wrong_names, examples.plainly_parsed),
+    Departure("", "features may have any dtype: values are cast",
+              _PARSE, examples.casts, examples.plainly_parsed),
+    Departure("", "sequences need no leave to be missing",
+              _PARSE, examples.leaves_sequences_out, examples.plainly_parsed),
+    Departure("D70", "a default of no elements is a default",
+              _PARSE, examples.has_empty_default, examples.empty_default),
+    Departure("D84", "sparse indices must lie inside the size",
+              _PARSE, examples.has_index_outside, examples.refused),
+    Departure("", "no records make no batch",
+              (*_PARSE, "decode_raw"), examples.has_no_records, examples.nothing),
+    # Raw bytes.
+    Departure("", "complex numbers are not among the dtypes",
+              ("decode_raw",), examples.is_complex, examples.refused),
+    Departure("", "every numeric dtype can be read from bytes",
+              ("decode_raw",), examples.is_new_raw, examples.raw_values),
+]
+
+
+def promised(vector: Vector) -> Vector:
+    """The vector with our expectation. `alt` is the careful reading of damaged bytes: D33, D34, D69, D82, D84."""
+    vector = deepcopy(vector)
+    if "alt" in vector:
+        vector["expect"] = vector.pop("alt")
+    for departure in DEPARTURES:
+        if vector["op"] in departure.ops and departure.applies(vector):
+            departure.change(vector)
+    return vector

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Departures in parsing Examples and raw bytes."""
+
+from __future__ import annotations
+
+import base64
+import math
+from typing import Any
+
+import numpy as np
+
+import compare
+import wire
+
+Vector = dict[str, Any]
+_STORED = {"int64", "float32", "string"}
+
+
+def records(vector: Vector) -> list[bytes]:
+    given = vector["input"].get("serialized_b64", vector["input"].get("strings_b64"))
+    return [base64.b64decode(record) for record in ([given] if isinstance(given, str) else given)]
+
+
+def _features(vector: Vector) -> dict[str, dict[str, Any]]:
+    return vector["args"]["features"]
+
+
+def _results(vector: Vector) -> dict[str, Any]:
+    return vector["expect"].get("ok", {})
+
+
+def names_examples(vector: Vector) -> bool:
+    names = vector["input"].get("names") or []
+    return any(word in names for word in vector["expect"].get("mentions", []))
+
+
+def name_records(vector: Vector) -> None:
+    names, expect = vector["input"]["names"], vector["expect"]
+    expect["mentions"] = [f"record {names.index(w)}" if w in names else w for w in expect["mentions"]]
+
+
+def has_wrong_names(vector: Vector) -> bool:
+    names = vector["input"].get("names")
+    return names is not None and len(names) != len(records(vector))
+
+
+def leaves_sequences_out(vector: Vector) -> bool:
+    unasked = [s for s in _features(vector).values() if s["kind"] == "fixed_len_sequence" and not s["allow_missing"]]
+    return bool(unasked) and vector["expect"].get("stage") == "build"
+
+
+def casts(vector: Vector) -> bool:
+    dtypes = {spec.get("dtype") for spec in _features(vector).values()}
+    return bool(dtypes - _STORED) and vector["expect"].get("stage") == "build"
+
+
+def _plain(spec: dict[str, Any], rows: list[list]) -> dict[str, Any]:
+    if spec["kind"].startswith("fixed_len"):
+        sizes = spec["shape"] if spec["kind"] == "fixed_len" else [-1, *spec["shape"]]
+        return compare.spec_of(np.array(rows).astype(spec["dtype"]).reshape([len(rows), *sizes]))
+    flat = [value for row in rows for value in row]
+    return {
+        "indices": [[i, j] for i, row in enumerate(rows) for j in range(len(row))],
+        "values": {"dtype": spec["dtype"], "shape": [len(flat)], "data": flat},
+        "dense_shape": [len(rows), max(map(len, rows))],
+    }
+
+
+def _without_batch(value: dict[str, Any]) -> dict[str, Any]:
+    if "indices" not in value:
+        return {**value, "shape": value["shape"][1:]}
+    return {**value, "indices": [i[1:] for i in value["indices"]], "dense_shape": value["dense_shape"][1:]}
+
+
+def plainly_parsed(vector: Vector) -> None:
+    """Well-formed messages, read here."""
+    messages = [wire.example(record) for record in records(vector)]
+    found = {k: _plain(s, [m[k][1] for m in messages]) for k, s in _features(vector).items()}
+    single = vector["op"] == "parse_single_example"
+    vector["expect"] = {"ok": {k: _without_batch(v) if single else v for k, v in found.items()}}
+
+
+def _is_empty_default(spec: dict[str, Any]) -> bool:
+    sizes = spec.get("shape")
+    return spec["kind"] == "fixed_len" and spec["has_default"] and None not in sizes and math.prod(sizes) == 0
+
+
+def has_empty_default(vector: Vector) -> bool:
+    features = _features(vector)
+    if "ok" in vector["expect"] or not features or not all(map(_is_empty_default, features.values())):
+        return False
+    return not any(key in wire.example(record) for record in records(vector) for key in features)
+
+
+def empty_default(vector: Vector) -> None:
+    batch = [] if vector["op"] == "parse_single_example" else [len(records(vector))]
+    specs = _features(vector).items()
+    none = {key: {"dtype": spec["dtype"], "shape": [*batch, *spec["shape"]], "data": []} for key, spec in specs}
+    vector["expect"] = {"ok": none}
+
+
+def has_index_outside(vector: Vector) -> bool:
+    specs = _features(vector)
+    sparse = [value for key, value in _results(vector).items() if specs[key]["kind"] == "sparse"]
+    return any(
+        not 0 <= at < size
+        for value in sparse
+        for index in value["indices"]
+        for at, size in zip(index, value["dense_shape"], strict=True)
+    )
+
+
+def refused(vector: Vector) -> None:
+    vector["expect"] = {"error": "InvalidArgument", "mentions": [], "stage": "any"}
+
+
+def has_no_records(vector: Vector) -> bool:
+    return not records(vector) and "ok" in vector["expect"]
+
+
+def nothing(vector: Vector) -> None:
+    vector["expect"] = {"ok": None}
+
+
+def is_complex(vector: Vector) -> bool:
+    return vector["args"]["out_type"].startswith("complex")
+
+
+def is_new_raw(vector: Vector) -> bool:
+    """Refused by the original for its dtype, not for its bytes."""
+    text = vector["expect"].get("tf_message", "")
+    known = vector["args"]["out_type"] in ("uint32", "uint64", "float16")
+    return "error" in vector["expect"] and known and ("attr 'out_type'" in text or "device" in text)
+
+
+def raw_values(vector: Vector) -> None:
+    args, shape = vector["args"], vector["input"]["shape"]
+    order = "<" if args["little_endian"] else ">"
+    dtype = np.dtype(args["out_type"])
+    size = args["fixed_length"]
+    parts = [part[:size].ljust(size or 0, b"\0") for part in records(vector)]
+    values = np.frombuffer(b"".join(parts), dtype.newbyteorder(order)).astype(dtype)
+    vector["expect"] = {"ok": compare.spec_of(values.reshape([*shape, -1]))}

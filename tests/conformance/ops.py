@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which function runs which `op`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ops_example
+import ops_loader
+import ops_pieces
+import ops_probe
+import ops_records
+
+OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
+    "load": ops_loader.load,
+    "load_shuffled": ops_loader.load_shuffled,
+    "interleave": ops_pieces.interleave,
+    "onehot": ops_pieces.onehot,
+    "reshape": ops_pieces.reshape,
+    "slice": ops_pieces.slice_,
+    "parse_slice": ops_probe.parse_slice,
+    "read_config": ops_probe.read_config,
+    "read_manifest": ops_probe.read_manifest,
+    "type_rule": ops_probe.type_rule,
+    "crc32c": ops_probe.crc32c,
+    "tfrecord_read": ops_records.tfrecord_read,
+    "tfrecord_write": ops_records.tfrecord_write,
+    "decode_raw": ops_example.decode_raw,
+    "parse_example": ops_example.parse_example,
+    "parse_single_example": ops_example.parse_single_example,
+}

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of vectors whose subject is not built yet. A line of any other file must pass."""
+
+from __future__ import annotations
+
+SKIPPED: dict[str, str] = {
+    "nnetmaker/windows.jsonl": "later issue: windows over sequences",
+    "returnn/batching_dataset.jsonl": "later issue: frame batching",
+    "returnn/batching_pipe.jsonl": "later issue: frame batching",
+    "returnn/chunking_dataset.jsonl": "later issue: chunking",
+    "returnn/chunking_pipe.jsonl": "later issue: chunking",
+    "returnn/collate.jsonl": "later issue: sequence data sets",
+    "returnn/context_window.jsonl": "later issue: context windows",
+    "returnn/misc.jsonl": "later issue: sequence data sets",
+    "returnn/seq_order.jsonl": "later issue: sequence orders",
+    "state_saver/errors.jsonl": "later issue: state saver",
+    "state_saver/runs.jsonl": "later issue: state saver",
+    "state_saver/wrapper.jsonl": "later issue: state saver",
+    "tf/batch.jsonl": "later issue: queue front end",
+    "tf/bucket.jsonl": "later issue: bucketing by length",
+    "tf/decode_csv.jsonl": "later issue: CSV",
+    "tf/fixed_length.jsonl": "later issue: fixed-length records",
+    "tf/parse_sequence_example.jsonl": "later issue: sequence_example decoder of pipeline documents",
+    "tf/producers.jsonl": "later issue: queue front end",
+    "tf/queue_script.jsonl": "later issue: queue front end",
+    "tf/shuffle_join.jsonl": "later issue: queue front end",
+    "tf/slim_decoder.jsonl": "later issue: item decoders",
+    "tf/slim_provider.jsonl": "later issue: item decoders",
+    "tf/slim_sequence_decoder.jsonl": "later issue: item decoders",
+    "tf/text_lines.jsonl": "later issue: text lines",
+    "tf/whole_file_identity.jsonl": "later issue: whole files",
+}

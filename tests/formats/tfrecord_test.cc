@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/formats/tfrecord.h>
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "formats/detect.h"
+#include "formats/frame.h"
+#include "formats/framing.h"
+#include "tests/io/files.h"
+#include "tests/io/packed.h"
+
+namespace forebay::formats {
+SourceType tfrecord();
+
+namespace {
+
+using testing::HasSubstr;
+using tests::bytes_of;
+
+std::string number(std::uint64_t value, std::size_t size) {
+  std::string out(size, '\0');
+  std::memcpy(out.data(), &value, size);
+  return out;
+}
+
+std::string header(std::uint64_t length) { return number(length, 8) + number(length_checksum(length), 4); }
+
+std::string framed(const std::vector<std::string>& records) {
+  std::string out;
+  for (const std::string& record : records) {
+    out += header(record.size()) + record + number(columns::masked_crc32c(bytes_of(record)), 4);
+  }
+  return out;
+}
+
+/// What a scan found and how it ended.
+struct Found {
+  std::vector<std::string> records;
+  std::size_t consumed = 0;
+  std::size_t wanted = 0;
+  std::string fault = {};
+  std::int64_t fault_at = -1;
+  bool operator==(const Found&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Found& found) {
+  return out << testing::PrintToString(found.records) << " consumed " << found.consumed << " wanted " << found.wanted
+             << " fault '" << found.fault << "' at " << found.fault_at;
+}
+
+struct How {
+  bool last = true;
+  std::size_t limit = SIZE_MAX;
+  std::int64_t offset = 0;
+  std::int64_t most = usual_record_bytes;
+};
+
+Found scan(const std::string& bytes, How how = {}) {
+  const auto format = tfrecord_format(how.most);
+  std::vector<Extent> extents;
+  const auto scanned = format->scan(bytes_of(bytes), how.offset, how.last, how.limit, extents);
+  Found found;
+  for (const Extent& extent : extents) {
+    const Record record = bytes_of(bytes).subspan(extent.offset, extent.length);
+    const auto verified = format->verify(record);
+    if (!verified.ok()) {
+      found.fault = verified.error().message();
+      found.fault_at = how.offset + extent.offset;
+      return found;
+    }
+    found.records.push_back(bytes.substr(extent.offset, extent.length));
+  }
+  if (scanned.ok()) {
+    found.consumed = scanned->consumed;
+    found.wanted = scanned->wanted;
+  } else {
+    EXPECT_EQ(scanned.error().code(), Code::data);
+    EXPECT_EQ(scanned.error().detail(), Detail::data_loss);
+    found.fault = scanned.error().message();
+    found.fault_at = scanned.error().place().offset;
+  }
+  return found;
+}
+
+const std::vector<std::string> three = {"abc", "", std::string(300, 'x')};
+
+TEST(Tfrecord, AllRecordsOfAFileAreFound) {
+  EXPECT_EQ(scan(framed(three)), (Found{three, 19 + 16 + 316}));
+  EXPECT_EQ(scan(""), (Found{}));
+  EXPECT_EQ(scan(framed({""})), (Found{{""}, 16}));
+}
+
+TEST(Tfrecord, AMillionEmptyRecordsAreAMillionRecords) {
+  std::string bytes;
+  const std::string one = framed({""});
+  for (int i = 0; i < 1'000'000; ++i) bytes += one;
+  EXPECT_EQ(scan(bytes).records.size(), 1'000'000U);
+}
+
+TEST(Tfrecord, ScanningStopsBehindTheRecordThatReachesTheLimit) {
+  const std::string bytes = framed(three);
+  EXPECT_EQ(scan(bytes, {.limit = 1}), (Found{{"abc"}, 19}));
+  EXPECT_EQ(scan(bytes, {.limit = 19}), (Found{{"abc"}, 19}));
+  EXPECT_EQ(scan(bytes, {.limit = 20}), (Found{{"abc", ""}, 35}));
+  EXPECT_EQ(scan(bytes, {.limit = 0}), (Found{}));
+}
+
+TEST(Tfrecord, InTheMiddleOfAFileAPartOfAFrameAsksForTheRest) {
+  const std::string bytes = framed(three);
+  EXPECT_EQ(scan("", {.last = false}), (Found{{}, 0, 12}));
+  EXPECT_EQ(scan(bytes.substr(0, 5), {.last = false}), (Found{{}, 0, 12}));
+  EXPECT_EQ(scan(bytes.substr(0, 12), {.last = false}), (Found{{}, 0, 19}));
+  EXPECT_EQ(scan(bytes.substr(0, 19), {.last = false}), (Found{{"abc"}, 19, 12}));
+  EXPECT_EQ(scan(bytes.substr(0, 60), {.last = false}), (Found{{"abc", ""}, 35, 316}));
+}
+
+TEST(Tfrecord, EveryPrefixIsWholeRecordsAndThenATruncatedOne) {
+  const std::string bytes = framed(three);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const Found found = scan(bytes.substr(0, size), {.offset = 1000});
+    const std::size_t whole = size < 19 ? 0 : size < 35 ? 1 : 2;
+    const std::size_t begin = whole == 0 ? 0 : whole == 1 ? 19 : 35;
+    EXPECT_EQ(found.records, std::vector<std::string>(three.begin(), three.begin() + static_cast<int>(whole)));
+    if (size == begin) {
+      EXPECT_EQ(found.fault, "");
+    } else {
+      EXPECT_THAT(found.fault, HasSubstr("truncated record"));
+      EXPECT_EQ(found.fault_at, 1000 + static_cast<std::int64_t>(begin));
+    }
+  }
+}
+
+TEST(Tfrecord, NoFlippedBitGivesAWrongRecord) {
+  const std::vector<std::string> records = {tests::some_text(700), "", tests::some_text(900, 2),
+                                            tests::some_text(376, 3)};
+  const std::string bytes = framed(records);
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    std::string broken = bytes;
+    broken[bit / 8] = static_cast<char>(broken[bit / 8] ^ (1 << (bit % 8)));
+    const Found found = scan(broken);
+    ASSERT_NE(found.fault, "") << bit;
+    ASSERT_LT(found.records.size(), records.size());
+    for (std::size_t i = 0; i < found.records.size(); ++i) ASSERT_EQ(found.records[i], records[i]) << bit;
+  }
+}
+
+TEST(Tfrecord, AWrongLengthChecksumIsAFaultAtTheRecord) {
+  std::string bytes = framed(three);
+  bytes[19] = 1;
+  EXPECT_EQ(scan(bytes, {.offset = 100}), (Found{{"abc"}, 0, 0, "corrupted record: length checksum is wrong", 119}));
+}
+
+TEST(Tfrecord, AWrongPayloadChecksumIsAFaultAtThePayload) {
+  std::string bytes = framed({"abc", "abc"});
+  bytes[19 + 12] = 'x';
+  const Found found = scan(bytes);
+  EXPECT_EQ(found.records, (std::vector<std::string>{"abc"}));
+  EXPECT_THAT(found.fault, HasSubstr("payload checksum is 0x21f1576e"));
+  EXPECT_EQ(found.fault_at, 31);
+}
+
+TEST(Tfrecord, AtTheBeginningOfAFileAWrongHeaderAsksWhatTheFileIs) {
+  EXPECT_THAT(scan("this is a text file").fault, HasSubstr("is this a TFRecord file?"));
+  EXPECT_THAT(scan(tests::pack(framed(three), tests::gzip_window)).fault,
+              HasSubstr("looks like gzip data (1f 8b): is its compression right?"));
+  EXPECT_THAT(scan(tests::pack(framed(three), tests::zlib_window)).fault, HasSubstr("looks like zlib data"));
+}
+
+TEST(Tfrecord, LengthsThatCannotBeAreFaultsWithoutWrapping) {
+  for (const std::uint64_t length :
+       {~std::uint64_t{0}, ~std::uint64_t{0} - 3, ~std::uint64_t{0} - 15, std::uint64_t{1} << 63,
+        std::uint64_t{1} << 40, std::uint64_t{1} << 32, (std::uint64_t{1} << 30) + 1}) {
+    const std::string bytes = framed({"ok"}) + header(length) + std::string(1000, 'x');
+    for (const bool last : {false, true}) {
+      const Found found = scan(bytes, {.last = last});
+      EXPECT_EQ(found.records, (std::vector<std::string>{"ok"}));
+      EXPECT_THAT(found.fault, HasSubstr("record too large: its length says " + std::to_string(length)));
+      EXPECT_EQ(found.fault_at, 18);
+    }
+  }
+}
+
+TEST(Tfrecord, MaxRecordBytesIsTheLargestRecord) {
+  EXPECT_EQ(scan(framed({"abc"}), {.most = 3}), (Found{{"abc"}, 19}));
+  EXPECT_THAT(scan(framed({"abc"}), {.most = 2}).fault, HasSubstr("max_record_bytes is 2"));
+}
+
+TEST(Tfrecord, ALengthBeyondTheEndIsATruncatedRecord) {
+  EXPECT_THAT(scan(header(5000) + "abc").fault,
+              HasSubstr("truncated record: the file ends after 15 of its 5016 bytes"));
+}
+
+TEST(Tfrecord, AFileInsideARecordStaysInside) {
+  const std::string inner = framed(three);
+  EXPECT_EQ(scan(framed({inner, inner})).records, (std::vector<std::string>{inner, inner}));
+}
+
+TEST(Tfrecord, BytesBehindTheLastRecordAreAFault) {
+  for (std::size_t size = 1; size < 64; ++size)
+    EXPECT_NE(scan(framed(three) + std::string(size, '\0')).fault, "") << size;
+}
+
+TEST(Detect, TellsPackedFilesByTheirFirstBytes) {
+  const auto detected = [](const std::string& bytes) {
+    return detect(bytes_of(bytes).first(std::min<std::size_t>(bytes.size(), 16)));
+  };
+  EXPECT_EQ(detected(tests::pack(framed(three), tests::gzip_window)), Compression::gzip);
+  for (int level = 0; level <= 9; ++level) {
+    EXPECT_EQ(detected(tests::pack(framed(three), tests::zlib_window, level)), Compression::zlib);
+  }
+  EXPECT_EQ(detected(""), Compression::none);
+  EXPECT_EQ(detected("x"), Compression::none);
+  EXPECT_EQ(detected("text of some length"), Compression::none);
+}
+
+TEST(Detect, AGoodRecordHeaderWins) {
+  // Lengths whose first two bytes are the magic of gzip and of zlib.
+  EXPECT_EQ(detect(bytes_of(header(0x8b1f))), Compression::none);
+  EXPECT_EQ(detect(bytes_of(header(0x0178))), Compression::none);
+  EXPECT_EQ(detect(bytes_of(header(0x9c78).substr(0, 11))), Compression::zlib);
+}
+
+TEST(TfrecordSource, OptionsBecomeASource) {
+  const tests::Folder folder;
+  folder.write("b-1.tfrecord");
+  folder.write("b-0.tfrecord");
+  const Json options = *parse_json(R"({"files": ["b-*", "a"], "compression": "gzip"})");
+  const Source source = *tfrecord().bind(options, folder.path());
+  EXPECT_EQ(source.files, (std::vector<std::string>{folder / "b-0.tfrecord", folder / "b-1.tfrecord", folder / "a"}));
+  EXPECT_EQ(source.compression, Compression::gzip);
+}
+
+TEST(TfrecordSource, WrongOptionsAreRefused) {
+  const auto refused = [](const char* options) {
+    const auto result = tfrecord().bind(*parse_json(options), "/nowhere");
+    return result.ok() ? std::string{"accepted"} : result.error().text();
+  };
+  EXPECT_THAT(refused(R"({"files": []})"), HasSubstr("names no file"));
+  EXPECT_THAT(refused(R"({"files": ["*.x"]})"), HasSubstr("no file matches '/nowhere/*.x'"));
+  EXPECT_THAT(refused(R"({"files": ["x"], "max_record_bytes": 0})"), HasSubstr("max_record_bytes"));
+  EXPECT_THAT(refused(R"({"files": ["x"], "max_record_bytes": 4294967296})"), HasSubstr("max_record_bytes"));
+  EXPECT_THAT(refused(R"({"files": ["x"], "compression": "zip"})"), HasSubstr("zip"));
+}
+
+}  // namespace
+}  // namespace forebay::formats

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/inflate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/deflate.h"
+#include "tests/io/files.h"
+#include "tests/io/packed.h"
+
+namespace forebay::io {
+namespace {
+
+using testing::HasSubstr;
+using tests::gzip_window;
+using tests::pack;
+using tests::some_text;
+using tests::zlib_window;
+
+struct Outcome {
+  std::string bytes;  ///< Given out before the end or the fault.
+  std::string fault;
+  bool operator==(const Outcome&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
+  return out << outcome.bytes.size() << " bytes, fault: " << outcome.fault;
+}
+
+Outcome inflate(const std::string& packed, Compression compression, std::size_t piece = 1 << 20) {
+  const tests::Folder folder;
+  const File file = *File::open(folder.write("packed", packed));
+  Inflater inflater = *Inflater::make(compression);
+  Outcome out;
+  std::string buffer(piece, '\0');
+  for (;;) {
+    auto got = inflater.read(file, std::as_writable_bytes(std::span{buffer}));
+    if (!got.ok()) {
+      EXPECT_EQ(got.error().code(), Code::data);
+      EXPECT_EQ(got.error().detail(), Detail::data_loss);
+      EXPECT_EQ(inflater.read(file, std::as_writable_bytes(std::span{buffer})).error().text(), got.error().text());
+      out.fault = got.error().message();
+      return out;
+    }
+    if (*got == 0) return out;
+    out.bytes.append(buffer, 0, *got);
+  }
+}
+
+struct Case {
+  Compression compression;
+  int window;
+};
+class Both : public testing::TestWithParam<Case> {
+ protected:
+  [[nodiscard]] std::string packed(const std::string& text, int level = 6) const {
+    return pack(text, GetParam().window, level);
+  }
+  [[nodiscard]] Outcome inflated(const std::string& bytes, std::size_t piece = 1 << 20) const {
+    return inflate(bytes, GetParam().compression, piece);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Inflate, Both,
+                         testing::Values(Case{Compression::gzip, gzip_window}, Case{Compression::zlib, zlib_window}));
+
+TEST_P(Both, EveryLevelComesBackWhole) {
+  const std::string text = some_text(400'000);
+  for (int level = 0; level <= 9; ++level) EXPECT_EQ(inflated(packed(text, level)), (Outcome{text, ""})) << level;
+}
+
+TEST_P(Both, TheSizeOfTheOutputPiecesDoesNotMatter) {
+  const std::string text = some_text(300'000);
+  const std::string bytes = packed(text);
+  for (const std::size_t piece : {1, 7, 4096, 65'537, 300'000, 300'001}) {
+    EXPECT_EQ(inflated(bytes, piece), (Outcome{text, ""})) << piece;
+  }
+}
+
+TEST_P(Both, AnEmptyFileIsEmpty) { EXPECT_EQ(inflated(""), (Outcome{})); }
+
+TEST_P(Both, StreamsAfterEachOtherAreReadAsOne) {
+  EXPECT_EQ(inflated(packed("one, ") + packed("") + packed("two, ") + packed("") + packed("three")),
+            (Outcome{"one, two, three", ""}));
+}
+
+TEST_P(Both, StreamsMayEndAnywhereInThePiecesThatAreRead) {
+  // The input is read in pieces of 256 KiB; the first stream ends at each byte around the border of two of them.
+  const std::string filler = some_text(262'144 - 40);
+  for (std::size_t extra = 0; extra < 48; ++extra) {
+    const std::string text = filler + std::string(extra, 'x');
+    EXPECT_EQ(inflated(packed(text, 0) + packed("next")), (Outcome{text + "next", ""})) << extra;
+  }
+}
+
+TEST_P(Both, ManySmallStreamsAreReadAsOne) {
+  std::string text;
+  std::string bytes;
+  for (std::size_t i = 0; i < 20'000; ++i) {
+    text += some_text(i % 40, i);
+    bytes += packed(some_text(i % 40, i));
+  }
+  EXPECT_EQ(inflated(bytes), (Outcome{text, ""}));
+}
+
+TEST_P(Both, EveryCutIsAFaultAndWhatCameBeforeIsRight) {
+  const std::string text = some_text(3000);
+  const std::string bytes = packed(text) + packed(text);
+  const std::size_t border = bytes.size() / 2;
+  for (std::size_t size = 1; size < bytes.size(); ++size) {
+    const Outcome out = inflated(bytes.substr(0, size));
+    EXPECT_EQ(out.bytes, (text + text).substr(0, out.bytes.size()));
+    EXPECT_EQ(out.fault.empty(), size == border) << size;
+  }
+}
+
+TEST_P(Both, EveryFlippedBitOfTheTrailerIsFound) {
+  const std::string bytes = packed("turbine");
+  const std::size_t trailer = GetParam().compression == Compression::gzip ? 8 : 4;
+  for (std::size_t bit = 0; bit < trailer * 8; ++bit) {
+    std::string broken = bytes;
+    broken[bytes.size() - 1 - bit / 8] = static_cast<char>(broken[bytes.size() - 1 - bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_THAT(inflated(broken).fault, HasSubstr("wrong checksum")) << bit;
+  }
+}
+
+TEST_P(Both, NoFlippedBitGivesOtherBytesWithoutAFault) {
+  const std::string text = some_text(600);
+  const std::string bytes = packed(text);
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    std::string broken = bytes;
+    broken[bit / 8] = static_cast<char>(broken[bit / 8] ^ (1 << (bit % 8)));
+    const Outcome out = inflated(broken);
+    EXPECT_TRUE(!out.fault.empty() || out.bytes == text) << bit;
+  }
+}
+
+TEST_P(Both, TrailingBytesAreAFault) {
+  for (const std::string& tail :
+       {std::string(1, '\0'), std::string(512, '\0'), std::string{"junk"}, std::string{"\x1f"}}) {
+    const Outcome out = inflated(packed("all of it") + tail);
+    EXPECT_EQ(out.bytes, "all of it");
+    EXPECT_NE(out.fault, "");
+  }
+}
+
+TEST_P(Both, PlainBytesAreNotTakenForPackedOnes) {
+  EXPECT_THAT(inflated("plain text").fault, HasSubstr("which may be uncompressed data (compressed byte 0 of 10)"));
+}
+
+TEST(Inflate, TheOtherFormatIsNamed) {
+  EXPECT_THAT(inflate(pack("x", zlib_window), Compression::gzip).fault, HasSubstr("look like zlib"));
+  EXPECT_THAT(inflate(pack("x", gzip_window), Compression::zlib).fault, HasSubstr("look like gzip"));
+}
+
+TEST(Inflate, APresetDictionaryIsRefused) {
+  EXPECT_THAT(inflate(pack("water water", zlib_window, 6, "water "), Compression::zlib).fault,
+              HasSubstr("preset dictionary"));
+}
+
+TEST(Inflate, ReservedFlagsOfAGzipHeaderAreRefused) {
+  for (const int bit : {5, 6, 7}) {
+    std::string bytes = pack("x", gzip_window);
+    bytes[3] = static_cast<char>(1 << bit);
+    EXPECT_THAT(inflate(pack("first", gzip_window) + bytes, Compression::gzip).fault,
+                HasSubstr("unknown header flags"));
+  }
+}
+
+TEST(Inflate, OnlyOneLayerIsTakenOff) {
+  const std::string inner = pack("x", gzip_window);
+  EXPECT_EQ(inflate(pack(inner, gzip_window), Compression::gzip), (Outcome{inner, ""}));
+}
+
+TEST(Inflate, ADistanceBeforeTheBeginningIsAFault) {
+  // One fixed-Huffman block: the literal 'a', then a match of length 3 at distance 2.
+  EXPECT_THAT(inflate(std::string{"\x78\x9c\x4b\x04\x22\x00\x00\x00\x00\x00\x00", 11}, Compression::zlib).fault,
+              HasSubstr("corrupt zlib data"));
+}
+
+TEST(Inflate, AStoredBlockWhoseLengthsDisagreeIsAFault) {
+  std::string bytes = pack("stored", zlib_window, 0);
+  bytes[5] = static_cast<char>(bytes[5] ^ 1);
+  EXPECT_THAT(inflate(bytes, Compression::zlib).fault, HasSubstr("invalid deflate block"));
+}
+
+TEST(Inflate, HeadersWithNameCommentAndExtraAreRead) {
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY);
+  Bytef extra[] = {'a', 'b', 1, 0, 7};
+  Bytef name[] = "a name";
+  Bytef comment[] = "a comment";
+  gz_header header{.text = 1, .extra = extra, .extra_len = 5, .name = name, .comment = comment, .hcrc = 1};
+  deflateSetHeader(&stream, &header);
+  std::string out(200, '\0');
+  std::string text = "hello";
+  stream.next_in = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_in = 5;
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = 200;
+  ::deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  EXPECT_EQ(inflate(out, Compression::gzip), (Outcome{"hello", ""}));
+  EXPECT_EQ(inflate(out + out, Compression::gzip), (Outcome{"hellohello", ""}));
+}
+
+TEST(Inflate, WhatTheDeflaterPacksComesBack) {
+  const std::string text = some_text(700'000);
+  for (const Compression compression : {Compression::gzip, Compression::zlib}) {
+    Deflater deflater = *Deflater::make(compression);
+    std::vector<std::byte> out;
+    for (std::size_t at = 0; at < text.size(); at += 1000) {
+      ASSERT_TRUE(deflater.write(tests::bytes_of(std::string_view{text}.substr(at, 1000)), out).ok());
+    }
+    ASSERT_TRUE(deflater.finish(out).ok());
+    const std::string packed{reinterpret_cast<const char*>(out.data()), out.size()};
+    EXPECT_EQ(inflate(packed, compression), (Outcome{text, ""}));
+  }
+}
+
+TEST(Inflate, OnlyGzipAndZlibCanBeAskedFor) {
+  EXPECT_FALSE(Inflater::make(Compression::none).ok());
+  EXPECT_FALSE(Deflater::make(Compression::automatic).ok());
+}
+
+}  // namespace
+}  // namespace forebay::io

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/handles.h"
+
+namespace forebay::orders {
+OrderType shuffle();
+OrderType interleave();
+OrderType repeat();
+OrderType take();
+OrderType skip();
+}  // namespace forebay::orders
+
+namespace forebay {
+namespace {
+
+using testing::drain;
+using testing::first;
+using testing::make_order;
+using testing::NumberFiles;
+using testing::Numbers;
+using Order = std::vector<std::uint32_t>;
+
+Json options(std::vector<Json::Member> members) { return Json::object(std::move(members)); }
+
+std::unique_ptr<Handles> shuffled(std::int64_t buffer, std::uint32_t n, std::uint64_t seed = 1, std::size_t most = 1000) {
+  auto order = make_order(orders::shuffle(), options({{"buffer", buffer}}), std::make_unique<Numbers>(first(n), most), nullptr, seed);
+  order->begin(0);
+  return order;
+}
+
+TEST(Shuffle, DeliversEveryElementOnceInAnotherOrder) {
+  Order order = drain(*shuffled(100, 1000));
+  EXPECT_NE(order, first(1000));
+  std::sort(order.begin(), order.end());
+  EXPECT_EQ(order, first(1000));
+}
+
+TEST(Shuffle, OrderDoesNotDependOnHowManyArePulledAtATime) {
+  EXPECT_EQ(drain(*shuffled(50, 777, 1, 1000), 1), drain(*shuffled(50, 777, 1, 3), 64));
+}
+
+TEST(Shuffle, OrderChangesWithTheSeedAndWithTheEpoch) {
+  auto order = shuffled(50, 200);
+  const Order epoch_0 = drain(*order);
+  order->begin(1);
+  const Order epoch_1 = drain(*order);
+  order->begin(0);
+  EXPECT_EQ(drain(*order), epoch_0);
+  EXPECT_NE(epoch_1, epoch_0);
+  EXPECT_NE(drain(*shuffled(50, 200, 2)), epoch_0);
+}
+
+TEST(Shuffle, AnElementComesAtMostABufferTooEarly) {
+  const Order order = drain(*shuffled(10, 500));
+  for (std::size_t i = 0; i < order.size(); ++i) EXPECT_LT(order[i], i + 10) << i;
+}
+
+TEST(Shuffle, FirstElementIsUniformOverTheBuffer) {
+  std::vector<int> times(8);
+  for (std::uint64_t seed = 0; seed < 8000; ++seed) ++times[drain(*shuffled(8, 8, seed), 1).front()];
+  double chi_square = 0;
+  for (const int count : times) chi_square += (count - 1000.0) * (count - 1000.0) / 1000.0;
+  EXPECT_LT(chi_square, 24.3);   // 7 degrees of freedom, p = 0.001
+}
+
+TEST(Shuffle, HandsBackWhatItHoldsWhenAPassIsBrokenOff) {
+  NumberFiles files{{}};
+  auto order = make_order(orders::shuffle(), options({{"buffer", 10}}), std::make_unique<Numbers>(first(100), 20), &files);
+  order->begin(0);
+  std::vector<Handle> out(5);
+  ASSERT_TRUE(order->pull(out).ok());
+  order->begin(1);
+  EXPECT_EQ(files.dropped, 15U);   // 20 pulled from above, 5 delivered
+}
+
+Order interleaved(std::vector<std::vector<std::uint32_t>> files, std::int64_t cycle, std::int64_t block, std::size_t chunk = 7) {
+  const auto count = static_cast<std::uint32_t>(files.size());
+  NumberFiles reader{std::move(files)};
+  auto order = make_order(orders::interleave(), options({{"cycle", cycle}, {"block", block}}), std::make_unique<Numbers>(first(count)), &reader);
+  order->begin(0);
+  return drain(*order, chunk);
+}
+
+const std::vector<std::vector<std::uint32_t>> uneven{{0, 1}, {100, 101, 102}, {200}, {300, 301}};
+
+TEST(Interleave, FollowsTheRuleForEveryCycleAndBlock) {
+  EXPECT_EQ(interleaved(uneven, 1, 1), (Order{0, 1, 100, 101, 102, 200, 300, 301}));
+  EXPECT_EQ(interleaved(uneven, 2, 1), (Order{0, 100, 1, 101, 102, 200, 300, 301}));
+  EXPECT_EQ(interleaved(uneven, 2, 2), (Order{0, 1, 100, 101, 102, 200, 300, 301}));
+  EXPECT_EQ(interleaved(uneven, 3, 1), (Order{0, 100, 200, 1, 101, 102, 300, 301}));
+  EXPECT_EQ(interleaved(uneven, 8, 1), (Order{0, 100, 200, 300, 1, 101, 301, 102}));
+}
+
+TEST(Interleave, OrderDoesNotDependOnHowManyArePulledAtATime) {
+  std::vector<std::vector<std::uint32_t>> files(9);
+  for (std::uint32_t f = 0; f < 9; ++f) {
+    for (std::uint32_t i = 0; i < 37 * f % 150; ++i) files[f].push_back(1000 * f + i);
+  }
+  EXPECT_EQ(interleaved(files, 4, 3, 1), interleaved(files, 4, 3, 100));
+}
+
+TEST(Interleave, AMillionSlotsForTwoFilesCostNothing) {
+  EXPECT_EQ(interleaved({{0, 1}, {10}}, 1'000'000, 1), (Order{0, 10, 1}));
+}
+
+TEST(Interleave, ClosesAllFilesAndHandsBackWhatWasReadAheadWhenAPassIsBrokenOff) {
+  NumberFiles reader{{{0, 1, 2, 3}, {10, 11, 12, 13}}};
+  auto order = make_order(orders::interleave(), options({{"cycle", 2}}), std::make_unique<Numbers>(first(2)), &reader);
+  order->begin(0);
+  std::vector<Handle> out(3);
+  ASSERT_TRUE(order->pull(out).ok());
+  order->begin(1);
+  EXPECT_EQ(std::make_pair(reader.dropped, reader.open_files()), std::make_pair(std::size_t{5}, std::size_t{0}));
+}
+
+TEST(Repeat, GoesThroughEverythingThatOften) {
+  auto order = make_order(orders::repeat(), options({{"count", 3}}), std::make_unique<Numbers>(first(2)));
+  order->begin(0);
+  EXPECT_EQ(drain(*order), (Order{0, 1, 0, 1, 0, 1}));
+}
+
+TEST(Repeat, ShufflesAnewInEveryPass) {
+  auto inner = make_order(orders::shuffle(), options({{"buffer", 20}}), std::make_unique<Numbers>(first(20)));
+  auto order = make_order(orders::repeat(), options({{"count", 2}}), std::move(inner));
+  order->begin(0);
+  const Order both = drain(*order);
+  ASSERT_EQ(both.size(), 40U);
+  EXPECT_NE(Order(both.begin(), both.begin() + 20), Order(both.begin() + 20, both.end()));
+}
+
+TEST(Repeat, ForEverOverNothingEnds) {
+  auto order = make_order(orders::repeat(), options({}), std::make_unique<Numbers>(Order{}));
+  order->begin(0);
+  EXPECT_EQ(drain(*order), Order{});
+}
+
+TEST(Take, EndsEarlyAndStaysAtTheEnd) {
+  auto order = make_order(orders::take(), options({{"count", 3}}), std::make_unique<Numbers>(first(10)));
+  order->begin(0);
+  EXPECT_EQ(drain(*order), (Order{0, 1, 2}));
+  EXPECT_EQ(drain(*order), Order{});
+}
+
+TEST(Skip, LeavesOutTheFirstAndHandsThemBack) {
+  NumberFiles reader{{}};
+  auto order = make_order(orders::skip(), options({{"count", 3}}), std::make_unique<Numbers>(first(6), 2), &reader);
+  order->begin(0);
+  EXPECT_EQ(drain(*order), (Order{3, 4, 5}));
+  EXPECT_EQ(reader.dropped, 3U);
+}
+
+TEST(Skip, MoreThanThereAreLeavesNothing) {
+  auto order = make_order(orders::skip(), options({{"count", 30}}), std::make_unique<Numbers>(first(6)));
+  order->begin(0);
+  EXPECT_EQ(drain(*order), Order{});
+}
+
+TEST(Shuffle, ABufferOfZeroIsRefusedWithItsRange) {
+  const auto bound = orders::shuffle().bind(options({{"buffer", 0}}));
+  ASSERT_FALSE(bound.ok());
+  EXPECT_THAT(bound.error().text(), ::testing::HasSubstr("buffer"));
+}
+
+}  // namespace
+}  // namespace forebay

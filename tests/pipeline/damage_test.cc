@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/pipeline/stream_files.h"
+
+namespace forebay {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Delivered;
+using testing::Folder;
+using testing::run;
+
+std::string contents(const std::string& path) {
+  std::ifstream in{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+void write(const std::string& path, const std::string& bytes) { std::ofstream{path, std::ios::binary} << bytes; }
+
+/// Records one by one: what was delivered before the fault is a prefix of this, or something is very wrong.
+Json one_by_one(const std::string& path) {
+  return testing::parse(R"({"source": {"tfrecord": {"files": [")" + path + R"("]}}, "decode": {"record": {}}, "steps": [{"batch": {"size": 1}}]})");
+}
+
+class Damage : public ::testing::TestWithParam<Compression> {
+ protected:
+  void SetUp() override {
+    testing::write_examples(path_, 0, 5, GetParam());
+    good_ = contents(path_);
+    whole_ = run(one_by_one(path_), {.threads = 1});
+    ASSERT_EQ(whole_.error, "");
+    ASSERT_EQ(whole_.batches.size(), 5U);
+  }
+  /// What a damaged file may give: some of the first records and an error that names the file.
+  void expect_prefix_and_error(const std::string& bytes, const std::string& what) {
+    write(path_, bytes);
+    const Delivered got = run(one_by_one(path_), {.threads = 1});
+    ASSERT_LE(got.batches.size(), whole_.batches.size()) << what;
+    EXPECT_TRUE(std::equal(got.batches.begin(), got.batches.end(), whole_.batches.begin())) << what;
+    if (got.error.empty()) {
+      EXPECT_EQ(got, whole_) << what << ": a clean end, but not everything was delivered";
+    } else {
+      EXPECT_THAT(got.error, HasSubstr(path_)) << what;
+    }
+  }
+
+  const Folder folder_;
+  const std::string path_ = folder_.file("data.tfrecord");
+  std::string good_;
+  Delivered whole_;
+};
+
+TEST_P(Damage, NoBitFlipDeliversAWrongRecord) {
+  for (std::size_t bit = 0; bit < good_.size() * 8; ++bit) {
+    std::string bytes = good_;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+    expect_prefix_and_error(bytes, "bit " + std::to_string(bit));
+  }
+}
+
+TEST_P(Damage, ACutFileDeliversItsWholeRecordsAndThenAnErrorUnlessItIsCutBetweenTwo) {
+  std::vector<std::size_t> ends{0};   // sizes at which a plain file is whole, only shorter
+  for (std::int64_t id = 0; id < 5; ++id) ends.push_back(ends.back() + testing::example_of(id).size() + 16);
+  for (std::size_t size = 0; size < good_.size(); ++size) {
+    const auto end = std::find(ends.begin(), ends.end(), size);
+    const bool clean = GetParam() == Compression::none ? end != ends.end() : size == 0;
+    if (!clean) {
+      expect_prefix_and_error(good_.substr(0, size), "size " + std::to_string(size));
+      continue;
+    }
+    write(path_, good_.substr(0, size));
+    const auto records = GetParam() == Compression::none ? end - ends.begin() : 0;
+    EXPECT_EQ(run(one_by_one(path_), {.threads = 1}), (Delivered{{whole_.batches.begin(), whole_.batches.begin() + records}, ""}));
+  }
+}
+
+TEST_P(Damage, NoInsertedOrMissingByteDeliversAWrongRecord) {
+  for (std::size_t at = 0; at < good_.size(); ++at) {
+    std::string longer = good_;
+    longer.insert(at, 1, 'x');
+    expect_prefix_and_error(longer, "byte inserted at " + std::to_string(at));
+    std::string shorter = good_;
+    shorter.erase(at, 1);
+    expect_prefix_and_error(shorter, "byte missing at " + std::to_string(at));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Damage, ::testing::Values(Compression::none, Compression::gzip, Compression::zlib));
+
+TEST(Fault, ComesBehindTheBatchesBeforeItAndRepeats) {
+  for (const std::int64_t threads : {1, 3}) {
+    const Folder folder;
+    const std::string path = folder.file("data");
+    testing::write_examples(path, 0, 100);
+    std::string bytes = contents(path);
+    bytes[bytes.size() - 10] = static_cast<char>(bytes[bytes.size() - 10] ^ 1);   // in the last payload
+    write(path, bytes);
+    auto pipeline = open(testing::document(path, R"({"batch": {"size": 30}})"), {.threads = threads});
+    ASSERT_TRUE(pipeline.ok());
+    for (int i = 0; i < 3; ++i) {
+      auto batch = pipeline->next();
+      ASSERT_TRUE(batch.ok() && *batch) << i;
+    }
+    const auto first = pipeline->next();
+    const auto second = pipeline->next();
+    ASSERT_FALSE(first.ok());
+    EXPECT_EQ(first.error().text(), second.error().text());
+    EXPECT_EQ(first.error().place().file, path);
+    EXPECT_EQ(first.error().place().record, 99);
+    EXPECT_EQ(first.error().code(), Code::data);
+  }
+}
+
+TEST(Fault, AMissingFileIsNamedWhenItsTurnComes) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 10);
+  Json json = testing::document(folder.file("a"), R"({"batch": {"size": 5}})");
+  Json files = Json::array({Json{folder.file("a")}, Json{folder.file("missing")}});
+  const_cast<Json*>(json.find("source"))->members()[0].second.set("files", files);
+  const Delivered got = run(json, {.threads = 2});
+  EXPECT_EQ(got.batches.size(), 2U);
+  EXPECT_THAT(got.error, HasSubstr("missing"));
+}
+
+TEST(Fault, AWrongKindNamesFileRecordAndFeature) {
+  const Folder folder;
+  const std::string path = folder.file("a");
+  write_records(path, {testing::example_of(1), encode_example({{"id", std::vector<float>{1.0F}}, {"x", std::vector<float>(4)}, {"name", std::vector<std::string>{"n"}}})});
+  auto pipeline = open(testing::document(path, R"({"batch": {"size": 2}})"));
+  const auto batch = pipeline->next();
+  ASSERT_FALSE(batch.ok());
+  EXPECT_EQ(batch.error().place().feature, "id");
+  EXPECT_EQ(batch.error().place().record, 1);
+  EXPECT_EQ(batch.error().detail(), Detail::invalid_argument);
+}
+
+TEST(Fault, UnequalRowsWithoutPaddingAreAnErrorOnlyWhenAsked) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 4);
+  EXPECT_EQ(run(testing::document(folder.file("a"), R"({"batch": {"size": 4}})")).error, "");
+  EXPECT_THAT(run(testing::document(folder.file("a"), R"({"batch": {"size": 4, "require_equal": true}})")).error, HasSubstr("tokens"));
+}
+
+TEST(Fault, AFileReplacedByAShorterOneWhileItIsReadIsAnErrorNotADeath) {
+  const Folder folder;
+  const std::string path = folder.file("a");
+  testing::write_examples(path, 0, 40'000);
+  auto pipeline = open(testing::document(path, R"({"batch": {"size": 10}})"), {.threads = 1, .prefetch = 1});
+  ASSERT_TRUE(pipeline.ok());
+  ASSERT_TRUE(pipeline->next().ok());
+  std::filesystem::resize_file(path, 1 << 20);
+  while (true) {
+    auto batch = pipeline->next();
+    if (batch.ok() && *batch) continue;
+    ASSERT_FALSE(batch.ok()) << "a short epoch";
+    EXPECT_THAT(batch.error().text(), HasSubstr(path));
+    return;
+  }
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/pipeline/stream_files.h"
+
+namespace forebay {
+namespace {
+
+using testing::document;
+using testing::Folder;
+
+std::size_t entries(const char* folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator{folder}, std::filesystem::directory_iterator{}));
+}
+
+TEST(Stop, FromAnyStateLeavesNoThreadAndNoFile) {
+  const Folder folder;
+  for (int i = 0; i < 4; ++i) testing::write_examples(folder.file("part-" + std::to_string(i)), i * 500, 500, i % 2 ? Compression::gzip : Compression::none);
+  const Json json = document(folder.file("part-*"), R"({"interleave": {"cycle": 2}}, {"shuffle": {"buffer": 200}}, {"batch": {"size": 16}})");
+  const std::size_t threads = entries("/proc/self/task");
+  const std::size_t files = entries("/proc/self/fd");
+  for (int round = 0; round < 200; ++round) {
+    auto pipeline = open(json, {.threads = 1 + round % 4});
+    ASSERT_TRUE(pipeline.ok());
+    for (int i = 0; i < round % 7; ++i) ASSERT_TRUE(pipeline->next().ok());
+    if (round % 2 == 0) pipeline->close();
+  }
+  EXPECT_EQ(entries("/proc/self/task"), threads);
+  EXPECT_EQ(entries("/proc/self/fd"), files);
+}
+
+TEST(Stop, EveryCallAfterCloseIsCancelled) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 100);
+  auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 16}})"));
+  ASSERT_TRUE(pipeline->next().ok());
+  pipeline->close();
+  pipeline->close();
+  const auto batch = pipeline->next();
+  ASSERT_FALSE(batch.ok());
+  EXPECT_EQ(batch.error().code(), Code::cancelled);
+}
+
+TEST(Stop, ACloseFromAnotherThreadEndsAnEndlessRun) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 100);
+  auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 16}})", R"(, "epochs": null)"), {.threads = 2});
+  std::thread closer{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    pipeline->close();
+  }};
+  Result<std::optional<Batch>> batch = std::optional<Batch>{};
+  do batch = pipeline->next();
+  while (batch.ok());
+  closer.join();
+  EXPECT_EQ(batch.error().code(), Code::cancelled);
+}
+
+TEST(Stop, BatchesOutliveTheirPipeline) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 100);
+  std::optional<Batch> batch;
+  {
+    auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 16}})"));
+    batch = **pipeline->next();
+  }
+  EXPECT_EQ(batch->tensor("id").as<std::int64_t>()[15], 15);
+  EXPECT_EQ(batch->tensor("name").string(3), "record 3");
+}
+
+TEST(Fork, AChildGetsAnErrorAndTheParentGoesOn) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 1000);
+  auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 16}})"), {.threads = 2});
+  ASSERT_TRUE(pipeline->next().ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto batch = pipeline->next();
+    const bool told = !batch.ok() && batch.error().text().find("fork") != std::string::npos;
+    { const Pipeline dropped = *std::move(pipeline); }
+    _exit(told ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(pipeline->next().ok());
+}
+
+std::int64_t resident_bytes() {
+  std::ifstream statm{"/proc/self/statm"};
+  std::int64_t size = 0;
+  std::int64_t resident = 0;
+  statm >> size >> resident;
+  return resident * getpagesize();
+}
+
+TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
+  const Folder folder;
+  std::vector<std::string> records(2000, std::string(20'000, 'x'));   // 40 MB a file
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(write_records(folder.file("part-" + std::to_string(i)), records, i == 3 ? Compression::gzip : Compression::none).ok());
+  records.clear();
+  records.shrink_to_fit();
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("part-*") + R"("]}}, "decode": {"record": {}},
+    "steps": [{"shuffle": {"buffer": 500}}, {"batch": {"size": 16}}], "epochs": 5})");
+  constexpr std::int64_t budget = std::int64_t{32} << 20;
+  const std::int64_t before = resident_bytes();
+  std::int64_t most = 0;
+  auto pipeline = open(json, {.threads = 2, .memory = budget});
+  ASSERT_TRUE(pipeline.ok());
+  std::int64_t rows = 0;
+  while (true) {
+    auto batch = pipeline->next();
+    ASSERT_TRUE(batch.ok()) << batch.error().text();
+    if (!*batch) break;
+    rows += (*batch)->rows();
+    most = std::max(most, resident_bytes());
+  }
+  EXPECT_EQ(rows, 40'000);
+  EXPECT_LT(most - before, budget + (std::int64_t{64} << 20));
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include <forebay/plugin.h>
+
+/// Handles without files behind them: what orders and batchers are tested with.
+namespace forebay::testing {
+
+/// Element n as a handle; `block` is what tells them apart.
+[[nodiscard]] inline Handle handle(std::uint32_t n) { return {.block = n}; }
+
+/// The same elements in every pass, handed out at most `most` at a time.
+class Numbers final : public Handles {
+ public:
+  explicit Numbers(std::vector<std::uint32_t> numbers, std::size_t most = 1000) : numbers_{std::move(numbers)}, most_{most} {}
+  void begin(std::int64_t) override { next_ = 0; }
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    const std::size_t count = std::min({out.size(), most_, numbers_.size() - next_});
+    for (std::size_t i = 0; i < count; ++i) out[i] = handle(numbers_[next_ + i]);
+    next_ += count;
+    return count;
+  }
+
+ private:
+  const std::vector<std::uint32_t> numbers_;
+  const std::size_t most_;
+  std::size_t next_ = 0;
+};
+
+/// Files that are lists of numbers; counts what was dropped and what is open.
+class NumberFiles final : public Reader {
+ public:
+  explicit NumberFiles(std::vector<std::vector<std::uint32_t>> files) : files_{std::move(files)} {}
+  Stream open(Handle file) override {
+    open_[next_] = {file.block, 0};
+    return next_++;
+  }
+  Result<std::size_t> read(Stream stream, std::span<Handle> out) override {
+    auto& [file, at] = open_.at(stream);
+    const std::size_t count = std::min(out.size(), files_[file].size() - at);
+    for (std::size_t i = 0; i < count; ++i) out[i] = handle(files_[file][at + i]);
+    at += count;
+    return count;
+  }
+  bool ready(Stream) override { return true; }
+  void close(Stream stream) override { open_.erase(stream); }
+  void drop(std::span<const Handle> records) override { dropped += records.size(); }
+  std::int64_t files_ahead() const override { return 2; }
+  [[nodiscard]] std::size_t open_files() const { return open_.size(); }
+
+  std::size_t dropped = 0;
+
+ private:
+  const std::vector<std::vector<std::uint32_t>> files_;
+  std::map<Stream, std::pair<std::uint32_t, std::size_t>> open_;
+  Stream next_ = 0;
+};
+
+/// Everything that is left of a pass, pulled `chunk` at a time.
+[[nodiscard]] inline std::vector<std::uint32_t> drain(Handles& handles, std::size_t chunk = 7) {
+  std::vector<std::uint32_t> out;
+  std::vector<Handle> pulled(chunk);
+  while (true) {
+    const auto count = handles.pull(pulled);
+    if (!count.ok() || *count == 0) return out;
+    for (std::size_t i = 0; i < *count; ++i) out.push_back(pulled[i].block);
+  }
+}
+
+/// 0, 1, … n - 1.
+[[nodiscard]] inline std::vector<std::uint32_t> first(std::uint32_t n) {
+  std::vector<std::uint32_t> out(n);
+  for (std::uint32_t i = 0; i < n; ++i) out[i] = i;
+  return out;
+}
+
+/// An order of that type over `upstream`.
+[[nodiscard]] inline std::unique_ptr<Handles> make_order(const OrderType& type, const Json& options, std::unique_ptr<Handles> upstream,
+                                                         Reader* reader = nullptr, std::uint64_t seed = 1) {
+  auto ordering = type.bind(options);
+  return ordering.ok() ? ordering->make({.seed = seed, .purpose = 1, .upstream = std::move(upstream), .reader = reader}) : nullptr;
+}
+
+}  // namespace forebay::testing
