@@ -60,8 +60,8 @@ std::string to_text(const Measured& measured) {
   const auto& [done, stats] = measured;
   const Json json = to_json(measured);
   const double rows = static_cast<double>(std::max<std::int64_t>(done.rows, 1));
-  std::string out = fmt::format("{} rows, {} batches in {:.2f} s ({}), {} threads\n", done.rows, done.batches, done.seconds,
-                                done.ended ? "the whole run" : "stopped by --seconds", stats.threads);
+  std::string out = fmt::format("{} rows, {} batches in {:.2f} s ({}), {} threads\n", done.rows, done.batches,
+                                done.seconds, done.ended ? "the whole run" : "stopped by --seconds", stats.threads);
   out += fmt::format("{:.0f} rows/s  {:.1f} MB/s read  {:.0f} ns/row\n", json.find("rows_per_second")->number(),
                      json.find("megabytes_per_second")->number(), json.find("nanoseconds_per_row")->number());
   out += "stage           seconds    ns/row\n";
@@ -72,7 +72,8 @@ std::string to_text(const Measured& measured) {
 }
 
 Result<void> bench(const Bench& asked) {
-  FOREBAY_TRY([[maybe_unused]] const Measured warm, pass(asked));  // files come into memory, allocators and clocks wake up
+  FOREBAY_TRY([[maybe_unused]] const Measured warm,
+              pass(asked));  // files come into memory, allocators and clocks wake up
   FOREBAY_TRY(const Measured measured, pass(asked));
   if (asked.json) {
     print_line(to_json(measured).pretty());
@@ -86,9 +87,12 @@ Result<void> bench(const Bench& asked) {
 
 void add_bench(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Bench>();
-  CLI::App* verb = app.add_subcommand("bench", "Runs a document twice and says how fast the second time was, stage by stage");
+  CLI::App* verb =
+      app.add_subcommand("bench", "Runs a document twice and says how fast the second time was, stage by stage");
   asked->flags.add_to(*verb);
-  verb->add_option("--seconds", asked->seconds, "Longest time of each of the two passes")->capture_default_str()->check(CLI::PositiveNumber);
+  verb->add_option("--seconds", asked->seconds, "Longest time of each of the two passes")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   verb->add_flag("--json", asked->json, "Print JSON");
   verb->callback([asked, &command] { command = {.run = [asked] { return bench(*asked); }, .json = asked->json}; });
 }

@@ -31,7 +31,8 @@ class RowPrinter {
     std::int64_t size = 1;
     for (const std::int64_t dim : dims.subspan(1)) size *= dim;
     std::vector<Json> items;
-    for (std::int64_t i = 0; i < dims[0] && more(items); ++i) items.push_back(nested(dims.subspan(1), first + i * size));
+    for (std::int64_t i = 0; i < dims[0] && more(items); ++i)
+      items.push_back(nested(dims.subspan(1), first + i * size));
     return Json::array(std::move(items));
   }
 
@@ -46,7 +47,8 @@ class RowPrinter {
     const std::span<std::int64_t> bounds = splits[0].as<std::int64_t>();
     const auto at = static_cast<std::size_t>(row);
     std::vector<Json> items;
-    for (std::int64_t i = bounds[at]; i < bounds[at + 1] && more(items); ++i) items.push_back(ragged(splits.subspan(1), i));
+    for (std::int64_t i = bounds[at]; i < bounds[at + 1] && more(items); ++i)
+      items.push_back(ragged(splits.subspan(1), i));
     return Json::array(std::move(items));
   }
 

@@ -69,10 +69,18 @@ Elements look_at(const Tensor& tensor) {
     return out;
   }
   switch (size_of(tensor.dtype)) {
-    case 1: hash_elements<1>(tensor.data, out.hashes); break;
-    case 2: hash_elements<2>(tensor.data, out.hashes); break;
-    case 4: hash_elements<4>(tensor.data, out.hashes); break;
-    default: hash_elements<8>(tensor.data, out.hashes); break;
+    case 1:
+      hash_elements<1>(tensor.data, out.hashes);
+      break;
+    case 2:
+      hash_elements<2>(tensor.data, out.hashes);
+      break;
+    case 4:
+      hash_elements<4>(tensor.data, out.hashes);
+      break;
+    default:
+      hash_elements<8>(tensor.data, out.hashes);
+      break;
   }
   std::vector<double> values(count);
   columns::cast(tensor.data, tensor.dtype, reinterpret_cast<std::byte*>(values.data()), DType::float64, count);
@@ -147,11 +155,11 @@ Json Digest::json() const {
 std::string Digest::text() const {
   std::size_t width = 4;
   for (const auto& [name, sums] : tensors_) width = std::max(width, name.size());
-  std::string out = fmt::format("{:<{}}  {:<8}  {:>12}  {:>24}  {:<16}  {:<16}  {:<16}\n", "name", width, "dtype", "count", "sum",
-                                "hash", "order", "shapes");
+  std::string out = fmt::format("{:<{}}  {:<8}  {:>12}  {:>24}  {:<16}  {:<16}  {:<16}\n", "name", width, "dtype",
+                                "count", "sum", "hash", "order", "shapes");
   for (const auto& [name, sums] : tensors_) {
-    out += fmt::format("{:<{}}  {:<8}  {:>12}  {:>24}  {:016x}  {:016x}  {:016x}\n", name, width, sums.dtype, sums.count,
-                       Json{sums.sum}.text(), sums.hash, sums.order, sums.shapes);
+    out += fmt::format("{:<{}}  {:<8}  {:>12}  {:>24}  {:016x}  {:016x}  {:016x}\n", name, width, sums.dtype,
+                       sums.count, Json{sums.sum}.text(), sums.hash, sums.order, sums.shapes);
   }
   return out;
 }

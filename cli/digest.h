@@ -18,13 +18,13 @@ namespace forebay::cli {
 ///   shapes  sum of h(shape as int64 list) * (2 k + 1), k the batch
 /// h is 64-bit FNV-1a over the little-endian bytes of an element, or a string's bytes.
 ///
-/// A ragged tensor "x" counts as "x.values" and "x.row_splits" ("x.row_splits.1" and so on for the inner axes), a sparse
-/// one as "x.values", "x.indices" and "x.dense_shape".
+/// A ragged tensor "x" counts as "x.values" and "x.row_splits" ("x.row_splits.1" and so on for the inner axes), a
+/// sparse one as "x.values", "x.indices" and "x.dense_shape".
 class Digest {
  public:
   void add(const Batch& batch);
-  [[nodiscard]] Json json() const;          ///< {rows, batches, tensors: {name: {dtype, count, …}}}, names sorted.
-  [[nodiscard]] std::string text() const;   ///< A table.
+  [[nodiscard]] Json json() const;         ///< {rows, batches, tensors: {name: {dtype, count, …}}}, names sorted.
+  [[nodiscard]] std::string text() const;  ///< A table.
 
  private:
   struct Sums {

@@ -39,16 +39,20 @@ std::string list_text(const Json& reference) {
 }
 
 std::string plugin_text(const Json& plugin) {
-  std::string out = fmt::format("{} ({})\n  {}\n", text_at(plugin, "name"), text_at(plugin, "kind"), text_at(plugin, "doc"));
+  std::string out =
+      fmt::format("{} ({})\n  {}\n", text_at(plugin, "name"), text_at(plugin, "kind"), text_at(plugin, "doc"));
   if (!plugin.find("fields")->items().empty()) out += "\noptions\n";
   for (const Json& field : plugin.find("fields")->items()) {
     const Json* fallback = field.find("default");
     const std::string value = fallback == nullptr ? "required" : "default " + fallback->text();
-    out += fmt::format("  {}: {}, {}\n      {}\n", text_at(field, "name"), text_at(field, "type"), value, text_at(field, "doc"));
+    out += fmt::format("  {}: {}, {}\n      {}\n", text_at(field, "name"), text_at(field, "type"), value,
+                       text_at(field, "doc"));
     for (const char* limit : {"minimum", "maximum"}) {
-      if (const Json* bound = field.find("schema")->find(limit)) out += fmt::format("      {}: {}\n", limit, bound->text());
+      if (const Json* bound = field.find("schema")->find(limit))
+        out += fmt::format("      {}: {}\n", limit, bound->text());
     }
-    if (const Json* choices = field.find("schema")->find("enum")) out += fmt::format("      one of {}\n", choices->text());
+    if (const Json* choices = field.find("schema")->find("enum"))
+      out += fmt::format("      one of {}\n", choices->text());
   }
   if (!plugin.find("examples")->items().empty()) out += "\nexamples\n";
   for (const Json& example : plugin.find("examples")->items()) {

@@ -130,7 +130,8 @@ Row record_row(const Batch& batch, std::int64_t i, const Head& asked) {
   }
   const std::string suffix = plan::has_feature_lists(bytes) ? " (context)" : "";
   for (const auto& [name, value] : *example) {
-    row.columns.push_back({name, feature_type(value) + suffix, feature_json(value, static_cast<std::size_t>(asked.most_elements()))});
+    row.columns.push_back(
+        {name, feature_type(value) + suffix, feature_json(value, static_cast<std::size_t>(asked.most_elements()))});
   }
   return row;
 }
@@ -145,9 +146,10 @@ Result<void> head(const Head& asked) {
   if (!records) limits.batches = 1;
   FOREBAY_DO([&]() -> Result<void> {
     FOREBAY_TRY(const Pumped done, pump(*pipeline, limits, progress, [&](const Batch& batch) {
-      if (!records) rows = rows_of(batch, asked);
-      for (std::int64_t i = 0; records && i < batch.valid_rows(); ++i) rows.push_back(record_row(batch, i, asked));
-    }));
+                  if (!records) rows = rows_of(batch, asked);
+                  for (std::int64_t i = 0; records && i < batch.valid_rows(); ++i)
+                    rows.push_back(record_row(batch, i, asked));
+                }));
     static_cast<void>(done);
     return {};
   }());
@@ -165,10 +167,13 @@ Result<void> head(const Head& asked) {
 
 void add_head(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Head>();
-  CLI::App* verb = app.add_subcommand("head", "Shows the first rows of a document's first batch, or of a TFRecord file");
+  CLI::App* verb =
+      app.add_subcommand("head", "Shows the first rows of a document's first batch, or of a TFRecord file");
   asked->flags.add_to(*verb);
   verb->get_option("CONFIG")->description("Loader or pipeline document (JSON), or a TFRecord file");
-  verb->add_option("-n,--rows", asked->rows, "Rows to show")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  verb->add_option("-n,--rows", asked->rows, "Rows to show")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   verb->add_flag("--json", asked->json, "Print JSON, every element");
   verb->callback([asked, &command] { command = {.run = [asked] { return head(*asked); }, .json = asked->json}; });
 }

@@ -15,6 +15,9 @@ namespace {
 void add_verbs(CLI::App& app, Command& command) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "forebay 0.1.0");
+  app.failure_message([](const CLI::App*, const CLI::Error& problem) {
+    return fmt::format("forebay: error: {}\n(--help says what is possible)\n", problem.what());
+  });
   app.footer("Exit codes: 0 ok, 2 usage or config, 3 data, 4 I/O, 130 interrupted.");
   add_run(app, command);
   add_head(app, command);

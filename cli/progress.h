@@ -12,7 +12,7 @@ class Progress {
  public:
   enum class Wanted : bool { no, yes };
   explicit Progress(Wanted wanted);
-  void show(const Pipeline& pipeline);   ///< Ten times a second at most; cheap otherwise.
+  void show(const Pipeline& pipeline);  ///< Ten times a second at most; cheap otherwise.
   void clear();
 
  private:

@@ -20,7 +20,9 @@ Result<void> flush_output() {
   return Error{Code::io, "cannot write to standard output: " + std::generic_category().message(errno)};
 }
 
-std::vector<Error> faults_of(const Error& error) { return error.faults().empty() ? std::vector{error} : error.faults(); }
+std::vector<Error> faults_of(const Error& error) {
+  return error.faults().empty() ? std::vector{error} : error.faults();
+}
 
 Json error_json(const Error& error) {
   Json out = Json::object();
@@ -40,11 +42,16 @@ Json error_json(const Error& error) {
 int exit_code(const Error& error) {
   switch (error.code()) {
     case Code::config:
-    case Code::state: return 2;
-    case Code::data: return 3;
-    case Code::io: return 4;
-    case Code::cancelled: return 130;
-    case Code::internal: return 1;
+    case Code::state:
+      return 2;
+    case Code::data:
+      return 3;
+    case Code::io:
+      return 4;
+    case Code::cancelled:
+      return 130;
+    case Code::internal:
+      return 1;
   }
   return 1;
 }

@@ -36,9 +36,9 @@ Json summary_json(const Pumped& done, const Stats& stats) {
 
 std::string summary(const Pumped& done, const Stats& stats) {
   const double per_second = done.seconds > 0 ? 1 / done.seconds : 0;
-  return fmt::format("{} rows, {} batches in {:.2f} s: {:.0f} rows/s, {:.1f} MB/s read. {}", done.rows, done.batches, done.seconds,
-                     static_cast<double>(done.rows) * per_second, static_cast<double>(stats.bytes_read) * per_second * 1e-6,
-                     stats.bottleneck());
+  return fmt::format("{} rows, {} batches in {:.2f} s: {:.0f} rows/s, {:.1f} MB/s read. {}", done.rows, done.batches,
+                     done.seconds, static_cast<double>(done.rows) * per_second,
+                     static_cast<double>(stats.bytes_read) * per_second * 1e-6, stats.bottleneck());
 }
 
 Result<void> run(const Run& asked) {
@@ -48,8 +48,8 @@ Result<void> run(const Run& asked) {
   if (asked.batches >= 0) limits.batches = asked.batches;
   Digest digest;
   FOREBAY_TRY(const Pumped done, pump(pipeline, limits, progress, [&](const Batch& batch) {
-    if (asked.digest) digest.add(batch);
-  }));
+                if (asked.digest) digest.add(batch);
+              }));
   const Stats stats = pipeline.stats();
   pipeline.close();
   if (asked.json) {

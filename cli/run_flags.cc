@@ -21,7 +21,8 @@ Result<std::int64_t> read_size(const std::string& text) {
   std::vector<Error> faults;
   const Json json{text};
   const std::int64_t bytes = plan::read_memory(&json, faults);
-  if (!faults.empty()) return usage("--memory: must be a size like 512MiB, 1GiB, 2GB or plain bytes; found " + config::quoted(text));
+  if (!faults.empty())
+    return usage("--memory: must be a size like 512MiB, 1GiB, 2GB or plain bytes; found " + config::quoted(text));
   return bytes;
 }
 
@@ -48,9 +49,11 @@ Result<void> check_shard(const std::string& text) {
 void RunFlags::add_to(CLI::App& verb) {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
   verb.add_option("CONFIG", document, "Loader or pipeline document (JSON)")->required();
-  verb.add_option("--threads", threads, "Worker threads; 0: one for every CPU")->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}));
+  verb.add_option("--threads", threads, "Worker threads; 0: one for every CPU")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}));
   verb.add_option("--memory", memory, "Memory budget: 512MiB, 1GiB, 2GB or plain bytes; 0: a quarter of the machine's");
-  verb.add_option("--prefetch", prefetch, "Finished batches kept ready; 0: chosen by their size")->check(CLI::Range(std::int64_t{0}, any));
+  verb.add_option("--prefetch", prefetch, "Finished batches kept ready; 0: chosen by their size")
+      ->check(CLI::Range(std::int64_t{0}, any));
   verb.add_option("--shard", shard, "I/N: the I-th of N equal parts (not available yet)");
 }
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <forebay/pipeline.h>
+#include <CLI/CLI.hpp>
 
 namespace forebay::cli {
 

@@ -31,7 +31,9 @@ void add_schema(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Schema>();
   CLI::App* verb = app.add_subcommand("schema", "Infers the manifest of a TFRecord file of Examples and prints it");
   verb->add_option("FILE", asked->file, "TFRecord file")->required();
-  verb->add_option("--records", asked->records, "Records to look at")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+  verb->add_option("--records", asked->records, "Records to look at")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
   verb->add_flag("--json", asked->json, "Print JSON (a manifest always is)");
   verb->callback([asked, &command] { command = {.run = [asked] { return schema(*asked); }, .json = asked->json}; });
 }

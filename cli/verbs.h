@@ -3,15 +3,15 @@
 
 #include <functional>
 
-#include <CLI/CLI.hpp>
 #include <forebay/error.h>
+#include <CLI/CLI.hpp>
 
 namespace forebay::cli {
 
 /// What the command line asked for: run by main after parsing.
 struct Command {
   std::function<Result<void>()> run;
-  bool json = false;   ///< Errors go to standard output as JSON, too.
+  bool json = false;  ///< Errors go to standard output as JSON, too.
 };
 
 // Each adds one verb, which sets `command` when it is chosen. `command` must outlive the parsing.

@@ -1,6 +1,12 @@
 # One test program per folder of tests that has *_test.cc, linked with the layer of that name (or all of them).
 find_package(GTest REQUIRED)
 include(GoogleTest)
+file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.cc)
+if(support)
+  add_library(test_support STATIC ${support})
+  target_link_libraries(test_support PUBLIC forebay_config forebay_columns)
+  target_include_directories(test_support PUBLIC ${CMAKE_SOURCE_DIR})
+endif()
 foreach(folder base config io columns formats decoders steps orders batchers engine plan pipeline)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cc)
   if(sources)
@@ -9,7 +15,7 @@ foreach(folder base config io columns formats decoders steps orders batchers eng
     if(folder STREQUAL "pipeline")
       set(layer plan)  # whole runs
     endif()
-    target_link_libraries(${folder}_test PRIVATE forebay_${layer} GTest::gtest_main GTest::gmock)
+    target_link_libraries(${folder}_test PRIVATE forebay_${layer} GTest::gtest_main GTest::gmock $<TARGET_NAME_IF_EXISTS:test_support>)
     target_include_directories(${folder}_test PRIVATE ${CMAKE_SOURCE_DIR})
     gtest_discover_tests(${folder}_test DISCOVERY_TIMEOUT 60)
   endif()

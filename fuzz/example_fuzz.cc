@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Example messages: any bytes are decoded or refused; columns keep their shape; what a worker remembers changes nothing.
+// Example messages: any bytes are decoded or refused; columns keep their shape; what a worker remembers changes
+// nothing.
 #include <algorithm>
 #include <optional>
 
@@ -61,7 +62,8 @@ void check_column(const Column& column, std::int64_t rows) {
     check(std::is_sorted(splits.begin(), splits.end()), "byte splits never fall");
     check(splits.back() == static_cast<std::int64_t>(column.bytes.size()), "the last split is the number of bytes");
   } else if (!column.fixed()) {
-    check(column.values.size() == static_cast<std::size_t>(elements) * size_of(column.dtype), "values are whole elements");
+    check(column.values.size() == static_cast<std::size_t>(elements) * size_of(column.dtype),
+          "values are whole elements");
   }
   for (const Column& part : column.parts) check_column(part, rows);
 }
@@ -103,13 +105,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Record record = std::span{message}.first(size);
   const auto fresh = decoder().op->memory();
   const auto alone = decode({record}, *fresh);
-  static const auto warm = decoder().op->memory();   // remembers every input of this run
+  static const auto warm = decoder().op->memory();  // remembers every input of this run
   check(decode({record}, *warm) == alone, "what a worker remembers changes nothing");
   check(decode({record, record}, *fresh).has_value() == alone.has_value(), "a record is good or bad on its own");
   const auto map = forebay::decode_example(forebay::fuzz::text_of(data, size));
   if (map.ok()) {
     const auto again = forebay::decode_example(forebay::encode_example(*map));
-    check(again.ok() && forebay::encode_example(*again) == forebay::encode_example(*map), "what is encoded is decoded as the same");
+    check(again.ok() && forebay::encode_example(*again) == forebay::encode_example(*map),
+          "what is encoded is decoded as the same");
   }
   return 0;
 }

@@ -20,24 +20,29 @@ namespace forebay {
 
 struct FieldInfo;
 struct Range;
-template <class Options> class Fields;
+template <class Options>
+class Fields;
 
 /// How a C++ type is read from JSON, written to it, and described. `read` reports every fault with its place.
 ///
 /// The type rules are those of the JSON loader: an integer is a JSON integer or a float within 1e-6 of one, never a
 /// bool; a float is any number, never a bool; a string is never made from a number (spec: D71).
-template <class T> struct Codec;
+template <class T>
+struct Codec;
 
 // Implemented in src/config; templates below and Fields call them.
 void fault_type(const Json& found, std::string_view expected, std::vector<Error>& faults);
 void fault_value(const Json& found, std::string message, std::vector<Error>& faults);
 [[nodiscard]] std::optional<std::int64_t> read_integer(const Json& json, std::vector<Error>& faults);
-[[nodiscard]] std::optional<std::size_t> read_choice(const Json& json, std::span<const std::string_view> names, std::vector<Error>& faults);
+[[nodiscard]] std::optional<std::size_t> read_choice(const Json& json, std::span<const std::string_view> names,
+                                                     std::vector<Error>& faults);
 /// Faults for unknown keys and for required ones that are missing; false when `json` is no object at all.
 [[nodiscard]] bool check_keys(const Json& json, const std::vector<FieldInfo>& fields, std::vector<Error>& faults);
 [[nodiscard]] Json with_range(Json schema, const Range& range);
-[[nodiscard]] bool in_range(std::int64_t value, const Range& range, std::string_view name, const Json& json, std::vector<Error>& faults);
-[[nodiscard]] bool in_range(double value, const Range& range, std::string_view name, const Json& json, std::vector<Error>& faults);
+[[nodiscard]] bool in_range(std::int64_t value, const Range& range, std::string_view name, const Json& json,
+                            std::vector<Error>& faults);
+[[nodiscard]] bool in_range(double value, const Range& range, std::string_view name, const Json& json,
+                            std::vector<Error>& faults);
 [[nodiscard]] Json object_schema(const std::vector<FieldInfo>& fields);
 [[nodiscard]] Json choice_schema(std::span<const std::string_view> names);
 
@@ -46,11 +51,15 @@ inline constexpr std::size_t most_item_faults = 20;
 
 /// Faults for a number, or a number in an optional or a list, that is outside the range.
 template <class T>
-[[nodiscard]] bool check_range(const T& value, const Range& range, std::string_view name, const Json& json, std::vector<Error>& faults) {
+[[nodiscard]] bool check_range(const T& value, const Range& range, std::string_view name, const Json& json,
+                               std::vector<Error>& faults) {
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
     using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
     return in_range(static_cast<Wide>(value), range, name, json, faults);
-  } else if constexpr (requires { value.has_value(); *value; }) {
+  } else if constexpr (requires {
+                         value.has_value();
+                         *value;
+                       }) {
     return !value.has_value() || check_range(*value, range, name, json, faults);
   } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<double>>) {
     const std::size_t before = faults.size();
@@ -64,33 +73,38 @@ template <class T>
 }
 
 /// Names of an enum's values, in order: specialise it and the enum has a codec.
-template <class E> struct EnumNames;
+template <class E>
+struct EnumNames;
 
 /// Specialise with `static const Fields<T>& get()` and a struct has a codec, nested structs included.
-template <class T> struct FieldsOf;
+template <class T>
+struct FieldsOf;
 
-template <> struct Codec<Json> {
+template <>
+struct Codec<Json> {
   static std::optional<Json> read(const Json& json, std::vector<Error>&) { return json; }
   static Json write(const Json& value) { return value; }
   static Json schema() { return Json::object(); }
   static std::string python_type() { return "object"; }
 };
-#define FOREBAY_CODEC(T)                                                    \
-  template <> struct Codec<T> {                                             \
+#define FOREBAY_CODEC(T)                                                        \
+  template <>                                                                   \
+  struct Codec<T> {                                                             \
     static std::optional<T> read(const Json& json, std::vector<Error>& faults); \
-    static Json write(const T& value);                                      \
-    static Json schema();                                                   \
-    static std::string python_type();                                       \
+    static Json write(const T& value);                                          \
+    static Json schema();                                                       \
+    static std::string python_type();                                           \
   }
 FOREBAY_CODEC(bool);
 FOREBAY_CODEC(std::int64_t);
 FOREBAY_CODEC(double);
 FOREBAY_CODEC(std::string);
 FOREBAY_CODEC(DType);
-FOREBAY_CODEC(Shape);   // a list of integers; -1 is an unknown dim
+FOREBAY_CODEC(Shape);  // a list of integers; -1 is an unknown dim
 #undef FOREBAY_CODEC
 
-template <class T> struct Codec<std::optional<T>> {   // null or absent is empty
+template <class T>
+struct Codec<std::optional<T>> {  // null or absent is empty
   static std::optional<std::optional<T>> read(const Json& json, std::vector<Error>& faults) {
     if (json.is(Json::Kind::null)) return std::optional<T>{};
     auto value = Codec<T>::read(json, faults);
@@ -108,7 +122,8 @@ template <class T> struct Codec<std::optional<T>> {   // null or absent is empty
   static std::string python_type() { return Codec<T>::python_type() + " | None"; }
 };
 
-template <class T> struct Codec<std::vector<T>> {
+template <class T>
+struct Codec<std::vector<T>> {
   static std::optional<std::vector<T>> read(const Json& json, std::vector<Error>& faults) {
     if (!json.is(Json::Kind::array)) return fault_type(json, "a list", faults), std::nullopt;
     std::vector<T> out;
@@ -135,7 +150,8 @@ template <class T> struct Codec<std::vector<T>> {
 };
 
 /// An object whose keys are free: name → T, in the order written.
-template <class T> struct Codec<std::vector<std::pair<std::string, T>>> {
+template <class T>
+struct Codec<std::vector<std::pair<std::string, T>>> {
   using Map = std::vector<std::pair<std::string, T>>;
   static std::optional<Map> read(const Json& json, std::vector<Error>& faults) {
     if (!json.is(Json::Kind::object)) return fault_type(json, "an object", faults), std::nullopt;
@@ -163,7 +179,7 @@ template <class T> struct Codec<std::vector<std::pair<std::string, T>>> {
 };
 
 template <class E>
-  requires std::is_enum_v<E> && requires { EnumNames<E>::names; }
+requires std::is_enum_v<E> && requires { EnumNames<E>::names; }
 struct Codec<E> {
   static std::optional<E> read(const Json& json, std::vector<Error>& faults) {
     if (auto index = read_choice(json, EnumNames<E>::names, faults)) return static_cast<E>(*index);
@@ -175,9 +191,11 @@ struct Codec<E> {
 };
 
 template <class T>
-  requires requires { FieldsOf<T>::get(); }
+requires requires { FieldsOf<T>::get(); }
 struct Codec<T> {
-  static std::optional<T> read(const Json& json, std::vector<Error>& faults) { return FieldsOf<T>::get().read(json, faults); }
+  static std::optional<T> read(const Json& json, std::vector<Error>& faults) {
+    return FieldsOf<T>::get().read(json, faults);
+  }
   static Json write(const T& value) { return FieldsOf<T>::get().write(value); }
   static Json schema() { return FieldsOf<T>::get().schema(); }
   static std::string python_type() { return "dict[str, object]"; }

@@ -19,8 +19,8 @@ struct FieldInfo {
   std::string name;
   std::string doc;
   bool required = false;
-  Json fallback = {};   ///< The value when it is left out; null when required.
-  Json schema = {};     ///< JSON Schema of its value, with the range.
+  Json fallback = {};            ///< The value when it is left out; null when required.
+  Json schema = {};              ///< JSON Schema of its value, with the range.
   std::string python_type = {};  ///< Type hint, "int", "list[str]", …
 };
 
@@ -34,7 +34,7 @@ struct Example {
 /// Everything users are told about a plug-in; the only place where its options are declared.
 struct Description {
   std::string name;
-  std::string doc;   ///< One sentence.
+  std::string doc;  ///< One sentence.
   std::vector<FieldInfo> fields;
   std::vector<Example> examples;
 };
@@ -99,7 +99,8 @@ class Fields {
         if (check_range(*read, range, name, *value, faults)) options.*member = *std::move(read);
       }
     });
-    writers_.push_back([name, member](const Options& options, Json& out) { out.set(name, Codec<T>::write(options.*member)); });
+    writers_.push_back(
+        [name, member](const Options& options, Json& out) { out.set(name, Codec<T>::write(options.*member)); });
     return *this;
   }
 
@@ -112,8 +113,9 @@ class Fields {
 template <class Type, class Options>
 class Describer {
  public:
-  Describer(std::string name, std::string doc, typename Type::template Bind<Options> bind)
-      : bind_{bind} { description_.name = std::move(name), description_.doc = std::move(doc); }
+  Describer(std::string name, std::string doc, typename Type::template Bind<Options> bind) : bind_{bind} {
+    description_.name = std::move(name), description_.doc = std::move(doc);
+  }
 
   template <class T>
   Describer& field(std::string name, T Options::*member, std::string doc, Range range = {}) {

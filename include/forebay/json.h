@@ -17,13 +17,13 @@ class Json {
   enum class Kind : std::uint8_t { null, boolean, integer, number, string, array, object };
   using Member = std::pair<std::string, Json>;
 
-  Json() = default;                                                      ///< null
-  Json(bool value) : kind_{Kind::boolean}, integer_{value} {}            // NOLINT
-  Json(std::int64_t value) : kind_{Kind::integer}, integer_{value} {}    // NOLINT
-  Json(int value) : Json{static_cast<std::int64_t>(value)} {}            // NOLINT
-  Json(double value) : kind_{Kind::number}, number_{value} {}            // NOLINT
+  Json() = default;                                                          ///< null
+  Json(bool value) : kind_{Kind::boolean}, integer_{value} {}                // NOLINT
+  Json(std::int64_t value) : kind_{Kind::integer}, integer_{value} {}        // NOLINT
+  Json(int value) : Json{static_cast<std::int64_t>(value)} {}                // NOLINT
+  Json(double value) : kind_{Kind::number}, number_{value} {}                // NOLINT
   Json(std::string value) : kind_{Kind::string}, text_{std::move(value)} {}  // NOLINT
-  Json(const char* value) : Json{std::string{value}} {}                  // NOLINT
+  Json(const char* value) : Json{std::string{value}} {}                      // NOLINT
   [[nodiscard]] static Json array(std::vector<Json> items = {});
   [[nodiscard]] static Json object(std::vector<Member> members = {});
 
@@ -37,16 +37,19 @@ class Json {
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] std::vector<Json>& items() { return items_; }
   [[nodiscard]] std::vector<Member>& members() { return members_; }
-  [[nodiscard]] const Json* find(std::string_view key) const;   ///< Member of an object, or null pointer.
-  Json& set(std::string key, Json value);                       ///< Adds or replaces a member; the new value.
+  [[nodiscard]] const Json* find(std::string_view key) const;  ///< Member of an object, or null pointer.
+  Json& set(std::string key, Json value);                      ///< Adds or replaces a member; the new value.
 
-  [[nodiscard]] const Place& place() const { return place_; }   ///< pointer, line, column, file.
-  Json& mark(Place place) { place_ = std::move(place); return *this; }
+  [[nodiscard]] const Place& place() const { return place_; }  ///< pointer, line, column, file.
+  Json& mark(Place place) {
+    place_ = std::move(place);
+    return *this;
+  }
 
-  [[nodiscard]] std::string text() const;                  ///< Compact JSON.
-  [[nodiscard]] std::string pretty() const;                ///< Indented by two.
-  [[nodiscard]] std::string_view kind_name() const;        ///< "a string", "an integer", …: for messages.
-  bool operator==(const Json& other) const;                ///< Values only, places ignored.
+  [[nodiscard]] std::string text() const;            ///< Compact JSON.
+  [[nodiscard]] std::string pretty() const;          ///< Indented by two.
+  [[nodiscard]] std::string_view kind_name() const;  ///< "a string", "an integer", …: for messages.
+  bool operator==(const Json& other) const;          ///< Values only, places ignored.
 
  private:
   Kind kind_ = Kind::null;
@@ -59,9 +62,9 @@ class Json {
 };
 
 /// Reads one JSON value with `//` comments (outside strings only). Fails with Code::config and line:column on a syntax
-/// error, a repeated key, NaN or infinity, a number that no float holds, text that is not UTF-8, a byte order mark, nesting deeper
-/// than 64, more than 64 MiB, or more than a million values. Integers beyond 64 bits become numbers. `file` goes into
-/// every place; pointers longer than 256 bytes are cut.
+/// error, a repeated key, NaN or infinity, a number that no float holds, text that is not UTF-8, a byte order mark,
+/// nesting deeper than 64, more than 64 MiB, or more than a million values. Integers beyond 64 bits become numbers.
+/// `file` goes into every place; pointers longer than 256 bytes are cut.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view file = {});
 
 }  // namespace forebay

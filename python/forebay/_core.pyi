@@ -73,6 +73,10 @@ class Batch:
         """(file, ordinal of the record, byte offset) of each valid row."""
 
     @property
+    def record_keys(self) -> list[str]:
+        """`keys` as a plain list."""
+
+    @property
     def rows(self) -> int:
         """Length of the batch axis."""
 
@@ -106,6 +110,10 @@ class Plan:
     @property
     def lowered(self) -> str:
         """The pipeline document it stands for, as JSON text, paths resolved."""
+
+    @property
+    def columns(self) -> list[tuple[str, str, tuple[int | None, ...], str]]:
+        """(name, dtype, shape of a row, delivery) of every tensor."""
 
     def __str__(self) -> str: ...
 

@@ -27,14 +27,14 @@ class Pipeline(PipelineBase):
         """
         return self._then("slice", {"tensor": tensor, "slice": slice})
 
-    def one_hot(self, tensor: str, depth: int, *, dtype: str = 'float32') -> Pipeline:
+    def one_hot(self, tensor: str, depth: int, *, dtype: str = "float32") -> Pipeline:
         """Turns each index into a vector that is 1 at that place and 0 elsewhere.
 
         tensor    Tensor of indices, int32 or int64.
         depth     Length of the vectors: a new last axis; an index outside gives zeros.
         dtype     Type of the result, an integer or float.
         """
-        return self._then("one_hot", {"tensor": tensor, "depth": depth, "dtype": dtype})
+        return self._then("one_hot", {"tensor": tensor, "depth": depth, "dtype": dtype}, dtype="float32")
 
     def reshape(self, tensor: str, shape: Sequence[int]) -> Pipeline:
         """Gives one tensor another shape with as many elements, in the same order.
@@ -82,7 +82,8 @@ class Pipeline(PipelineBase):
         sloppy    May pass over a file whose next record is not there yet; acts only with `deterministic:
                   false`.
         """
-        return self._then("interleave", {"cycle": cycle, "block": block, "sloppy": sloppy})
+        return self._then("interleave", {"cycle": cycle, "block": block, "sloppy": sloppy}, cycle=1, block=1,
+                                        sloppy=False)
 
     def repeat(self, count: Optional[int] = None) -> Pipeline:
         """Goes through everything before it several times, newly shuffled each time.
@@ -105,7 +106,7 @@ class Pipeline(PipelineBase):
         """
         return self._then("skip", {"count": count})
 
-    def batch(self, size: int, *, remainder: str = 'keep', pad: Any = False, require_equal: bool = False) -> Pipeline:
+    def batch(self, size: int, *, remainder: str = "keep", pad: Any = False, require_equal: bool = False) -> Pipeline:
         """Cuts the stream into batches of one size.
 
         size             Rows of a batch.
@@ -115,7 +116,8 @@ class Pipeline(PipelineBase):
                          {tensor, shape, value}.
         require_equal    Refuse rows of unequal shape instead of delivering them ragged.
         """
-        return self._then("batch", {"size": size, "remainder": remainder, "pad": pad, "require_equal": require_equal})
+        return self._then("batch", {"size": size, "remainder": remainder, "pad": pad, "require_equal": require_equal},
+                                   remainder="keep", pad=False, require_equal=False)
 
 
 class Source(StageSource):
@@ -128,7 +130,8 @@ class Source(StageSource):
 
         features    The tensors by name, each with kind, dtype, shape and how it is stored.
         """
-        return Pipeline({"source": self._source, "decode": {"example": given({"features": features})}, "steps": []})
+        options = given({"features": features})
+        return Pipeline({"source": self._source, "decode": {"example": options}, "steps": []})
 
     def sequence_example(self, *, context: Mapping[str, Feature] = {}, lists: Mapping[str, Feature] = {}) -> Pipeline:
         """Decodes tf.train.SequenceExample messages: features of the sequence, and lists with one feature per
@@ -137,33 +140,35 @@ class Source(StageSource):
         context    Tensors of the whole sequence by name: kinds fixed_len, var_len, ragged and raw.
         lists      Tensors with a time axis by name: kinds fixed_len_sequence, var_len, ragged and raw.
         """
-        return Pipeline({"source": self._source, "decode": {"sequence_example": given({"context": context, "lists":
-            lists})}, "steps": []})
+        options = given({"context": context, "lists": lists}, context={}, lists={})
+        return Pipeline({"source": self._source, "decode": {"sequence_example": options}, "steps": []})
 
-    def record(self, name: str = 'record') -> Pipeline:
+    def record(self, name: str = "record") -> Pipeline:
         """Delivers the bytes of each record as they are, as one string.
 
         name    Name of the tensor.
         """
-        return Pipeline({"source": self._source, "decode": {"record": given({"name": name})}, "steps": []})
+        options = given({"name": name}, name="record")
+        return Pipeline({"source": self._source, "decode": {"record": options}, "steps": []})
 
 
-def tfrecord(files: Paths, *, compression: str = 'auto', max_record_bytes: int = 1073741824) -> Source:
+def tfrecord(files: Paths, *, compression: str = "auto", max_record_bytes: int = 1073741824) -> Source:
     """Reads the records of TFRecord files, checksums verified.
 
     files               Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.
     compression         How whole files are packed; auto looks at their first bytes.
     max_record_bytes    A longer record is an error, before memory is taken.
     """
-    return Source({"tfrecord": given({"files": paths_of(files), "compression": compression, "max_record_bytes":
-        max_record_bytes})})
+    return Source({"tfrecord": given({"files": paths_of(files), "compression": compression,
+                                     "max_record_bytes": max_record_bytes}, compression="auto",
+                                     max_record_bytes=1073741824)})
 
 
-def feature(dtype: str, shape: Sequence[int] = (), *, kind: str = 'fixed_len', key: Any = None, default: Any = None,
+def feature(dtype: str, shape: Sequence[int] = (), *, kind: str = "fixed_len", key: Any = None, default: Any = None,
             stored: Any = None, as_: Any = None, index_key: Any = None, value_key: Any = None, size: Any = None,
-            already_sorted: bool = False, partitions: Any = None, row_splits_dtype: str = 'int32', validate: bool =
-            True, endian: Any = None, len: int = 1, fixed_length: Any = None, allow_missing: bool = False) ->
-            dict[str, Any]:
+            already_sorted: bool = False, partitions: Any = None, row_splits_dtype: str = "int32",
+            validate: bool = True, endian: Any = None, len: int = 1, fixed_length: Any = None,
+            allow_missing: bool = False) -> dict[str, Any]:
     """A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.
 
     dtype               Type of the tensor; values stored as another type are converted.
@@ -186,7 +191,9 @@ def feature(dtype: str, shape: Sequence[int] = (), *, kind: str = 'fixed_len', k
     fixed_length        raw: cut or zero-fill every byte string to this length.
     allow_missing       Lists of a sequence example: take a missing list as an empty one.
     """
-    return given({"dtype": dtype, "shape": list(shape), "kind": kind, "key": key, "default": default, "stored":
-        stored, "as": as_, "index_key": index_key, "value_key": value_key, "size": size, "already_sorted":
-        already_sorted, "partitions": partitions, "row_splits_dtype": row_splits_dtype, "validate": validate,
-        "endian": endian, "len": len, "fixed_length": fixed_length, "allow_missing": allow_missing})
+    return given({"dtype": dtype, "shape": list(shape), "kind": kind, "key": key, "default": default, "stored": stored,
+                 "as": as_, "index_key": index_key, "value_key": value_key, "size": size,
+                 "already_sorted": already_sorted, "partitions": partitions, "row_splits_dtype": row_splits_dtype,
+                 "validate": validate, "endian": endian, "len": len, "fixed_length": fixed_length,
+                 "allow_missing": allow_missing}, shape=[], kind="fixed_len", already_sorted=False,
+                 row_splits_dtype="int32", validate=True, len=1, allow_missing=False)

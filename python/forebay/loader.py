@@ -76,7 +76,8 @@ class Loader:
         if self._failure is not None:
             raise self._failure
         if self._transforming:
-            raise StateError("next was called from inside a function given to map", code="state", detail="failed_precondition")
+            raise StateError("next was called from inside a function given to map", code="state",
+                             detail="failed_precondition")
         # Ctrl-C inside a function leaves the batch here, and the next call begins with it again.
         if self._waiting is None:
             self._waiting = self._next()
@@ -86,8 +87,8 @@ class Loader:
             for transform in self._transforms:
                 batch = transform(batch)
                 if not isinstance(batch, collections.abc.Mapping):
-                    raise TypeError(f"a function given to map returns a mapping of tensors; {_name(transform)} returned "
-                                    f"{type(batch).__name__}")
+                    raise TypeError(f"a function given to map returns a mapping of tensors; {_name(transform)} "
+                                    f"returned {type(batch).__name__}")
         except Exception as failure:
             self._failure = failure
             raise
@@ -109,7 +110,7 @@ class Loader:
     @property
     def schema(self) -> Schema:
         """What a batch holds, by name."""
-        return Schema((name, TensorSpec(dtype, shape, delivery)) for name, dtype, shape, delivery in self.plan._columns)
+        return Schema((name, TensorSpec(dtype, shape, delivery)) for name, dtype, shape, delivery in self.plan.columns)
 
     @property
     def plan(self) -> Plan:
@@ -148,8 +149,8 @@ class Loader:
         return f"Loader:\n{self.plan}"
 
 
-def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
-         shard: Optional[tuple[int, int]] = None) -> Loader:
+def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,
+         prefetch: Optional[int] = None, shard: Optional[tuple[int, int]] = None) -> Loader:
     """Plans and starts a document.
 
     doc         path of a loader or pipeline document, or the document itself, whose paths are then relative to the

@@ -33,8 +33,8 @@ class PipelineBase:
     def _with(self: P, **members: Any) -> P:
         return type(self)({**self._document, **members}, self._transforms)
 
-    def _then(self: P, name: str, options: Mapping[str, Any]) -> P:
-        return self._with(steps=[*self._document["steps"], {name: given(options)}])
+    def _then(self: P, stage: str, options: Mapping[str, Any], /, **defaults: Any) -> P:
+        return self._with(steps=[*self._document["steps"], {stage: given(options, **defaults)}])
 
     def epochs(self: P, count: Optional[int]) -> P:
         """Passes over the data; None: for ever."""
@@ -93,9 +93,12 @@ class PipelineBase:
         return self.to_json()
 
 
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were not left out."""
-    return {name: value for name, value in options.items() if value is not None}
+def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:
+    """The options that say something: neither None nor their default."""
+    def silent(name: str, value: Any) -> bool:
+        default = defaults.get(name)
+        return value is None or (type(value) is type(default) and bool(value == default))
+    return {name: value for name, value in options.items() if not silent(name, value)}
 
 
 def paths_of(paths: Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]) -> list[str]:

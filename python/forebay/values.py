@@ -133,12 +133,12 @@ class RecordKeys(Sequence[str]):
         self._made: Optional[list[str]] = None
 
     def __call__(self) -> collections.abc.KeysView[str]:
-        return collections.abc.KeysView(self._batch)  # type: ignore[arg-type]
+        return collections.abc.KeysView(self._batch)
 
     @property
     def _keys(self) -> list[str]:
         if self._made is None:
-            self._made = self._batch._record_keys
+            self._made = self._batch.record_keys
         return self._made
 
     def __len__(self) -> int:
@@ -170,8 +170,8 @@ def unknown_name(name: object, known: list[str]) -> str:
     """The text of a KeyError."""
     import difflib
     near = difflib.get_close_matches(str(name), known, 1, 0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"no tensor {name!r}{hint} There are: {', '.join(known)}" if hint else f"no tensor {name!r}; there are: {', '.join(known)}"
+    hint = f", did you mean {near[0]!r}?" if near else ";"
+    return f"no tensor {name!r}{hint} there are {', '.join(known)}"
 
 
 def bfloat16_type() -> Any:

@@ -15,19 +15,33 @@ static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
 
 int numpy_type(DType dtype) {
   switch (dtype) {
-    case DType::boolean: return NPY_BOOL;
-    case DType::int8: return NPY_INT8;
-    case DType::int16: return NPY_INT16;
-    case DType::int32: return NPY_INT32;
-    case DType::int64: return NPY_INT64;
-    case DType::uint8: return NPY_UINT8;
-    case DType::uint16: case DType::bfloat16: return NPY_UINT16;
-    case DType::uint32: return NPY_UINT32;
-    case DType::uint64: return NPY_UINT64;
-    case DType::float16: return NPY_FLOAT16;
-    case DType::float32: return NPY_FLOAT32;
-    case DType::float64: return NPY_FLOAT64;
-    case DType::string: return NPY_OBJECT;
+    case DType::boolean:
+      return NPY_BOOL;
+    case DType::int8:
+      return NPY_INT8;
+    case DType::int16:
+      return NPY_INT16;
+    case DType::int32:
+      return NPY_INT32;
+    case DType::int64:
+      return NPY_INT64;
+    case DType::uint8:
+      return NPY_UINT8;
+    case DType::uint16:
+    case DType::bfloat16:
+      return NPY_UINT16;
+    case DType::uint32:
+      return NPY_UINT32;
+    case DType::uint64:
+      return NPY_UINT64;
+    case DType::float16:
+      return NPY_FLOAT16;
+    case DType::float32:
+      return NPY_FLOAT32;
+    case DType::float64:
+      return NPY_FLOAT64;
+    case DType::string:
+      return NPY_OBJECT;
   }
   return NPY_OBJECT;
 }
@@ -40,14 +54,17 @@ nb::object checked(PyObject* made) {
 }
 
 /// An array over foreign memory, which `owner` keeps alive.
-nb::object view(PyArray_Descr* type, const std::vector<std::int64_t>& dims, const void* data, const std::shared_ptr<void>& owner,
-                int flags) {
+nb::object view(PyArray_Descr* type, const std::vector<std::int64_t>& dims, const void* data,
+                const std::shared_ptr<void>& owner, int flags) {
   std::vector<npy_intp> sizes(dims.begin(), dims.end());
-  nb::object array = checked(PyArray_NewFromDescr(&PyArray_Type, type, static_cast<int>(sizes.size()), sizes.data(), nullptr,
-                                                  const_cast<void*>(data), data == nullptr ? 0 : flags, nullptr));
+  nb::object array =
+      checked(PyArray_NewFromDescr(&PyArray_Type, type, static_cast<int>(sizes.size()), sizes.data(), nullptr,
+                                   const_cast<void*>(data), data == nullptr ? 0 : flags, nullptr));
   if (data == nullptr) return array;
   auto kept = std::make_unique<std::shared_ptr<void>>(owner);
-  nb::capsule base{kept.get(), [](void* pointer) noexcept { std::default_delete<std::shared_ptr<void>>{}(static_cast<std::shared_ptr<void>*>(pointer)); }};
+  nb::capsule base{kept.get(), [](void* pointer) noexcept {
+                     std::default_delete<std::shared_ptr<void>>{}(static_cast<std::shared_ptr<void>*>(pointer));
+                   }};
   static_cast<void>(kept.release());
   if (PyArray_SetBaseObject(as_array(array.ptr()), base.release().ptr()) != 0) throw nb::python_error();
   return array;
@@ -103,7 +120,9 @@ nb::object to_array(const Tensor& tensor, nb::handle bfloat16) {
 nb::object to_raw(const Tensor& tensor) {
   const std::int64_t count = tensor.count();
   const std::int64_t size = tensor.byte_splits == nullptr ? 0 : tensor.byte_splits[count];
-  if (tensor.byte_splits == nullptr) return nb::make_tuple(copy_array(std::vector<std::int64_t>{0}), view(PyArray_DescrFromType(NPY_UINT8), {0}, nullptr, {}, 0));
+  if (tensor.byte_splits == nullptr)
+    return nb::make_tuple(copy_array(std::vector<std::int64_t>{0}),
+                          view(PyArray_DescrFromType(NPY_UINT8), {0}, nullptr, {}, 0));
   return nb::make_tuple(
       view(PyArray_DescrFromType(NPY_INT64), {count + 1}, tensor.byte_splits, tensor.owner, NPY_ARRAY_CARRAY_RO),
       view(PyArray_DescrFromType(NPY_UINT8), {size}, tensor.bytes, tensor.owner, NPY_ARRAY_CARRAY_RO));
@@ -111,7 +130,9 @@ nb::object to_raw(const Tensor& tensor) {
 
 nb::object copy_array(const std::vector<std::int64_t>& values) { return copied(values, NPY_INT64); }
 nb::object copy_array(const std::vector<float>& values) { return copied(values, NPY_FLOAT32); }
-std::optional<std::vector<std::int64_t>> int64_values(nb::handle array) { return values_of<std::int64_t>(array, NPY_INT64); }
+std::optional<std::vector<std::int64_t>> int64_values(nb::handle array) {
+  return values_of<std::int64_t>(array, NPY_INT64);
+}
 std::optional<std::vector<float>> float32_values(nb::handle array) { return values_of<float>(array, NPY_FLOAT32); }
 
 }  // namespace forebay::python

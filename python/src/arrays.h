@@ -12,7 +12,7 @@
 /// Tensors as NumPy arrays. All need the interpreter's lock.
 namespace forebay::python {
 
-void import_numpy();   ///< Once, before the others.
+void import_numpy();  ///< Once, before the others.
 
 /// The array over the tensor's memory, writable, which it keeps alive; strings become an object array of bytes.
 /// `bfloat16` is the NumPy type of that name, or null for its bits as uint16.

@@ -21,7 +21,8 @@ bool has_bfloat16(const Plan& plan) {
 
 }  // namespace
 
-Layout::Layout(const Plan& plan) : inputs{names_of(plan.inputs())}, targets{names_of(plan.targets())}, bfloat16{nb::none()} {
+Layout::Layout(const Plan& plan)
+    : inputs{names_of(plan.inputs())}, targets{names_of(plan.targets())}, bfloat16{nb::none()} {
   std::size_t place = 0;
   for (const ColumnSpec& column : plan.outputs()) {
     nb::object name = to_str(column.name);
@@ -43,7 +44,8 @@ nb::handle PyBatch::place_of(nb::handle name) const {
 }
 
 void PyBatch::unknown(nb::handle name) const {
-  const nb::object message = nb::module_::import_("forebay.values").attr("unknown_name")(name, nb::list(layout_->places.keys()));
+  const nb::object message =
+      nb::module_::import_("forebay.values").attr("unknown_name")(name, nb::list(layout_->places.keys()));
   PyErr_SetObject(PyExc_KeyError, message.ptr());
   throw nb::python_error();
 }
@@ -86,7 +88,8 @@ nb::object PyBatch::raw(nb::handle name) const {
   if (!place.is_valid()) unknown(name);
   const Tensor& values = batch_.find(batch_.names()[PyLong_AsSize_t(place.ptr())])->values;
   if (values.dtype != DType::string) {
-    throw nb::type_error(("raw() is for strings; this tensor has dtype " + std::string{to_string(values.dtype)}).c_str());
+    throw nb::type_error(
+        ("raw() is for strings; this tensor has dtype " + std::string{to_string(values.dtype)}).c_str());
   }
   return to_raw(values);
 }
@@ -147,51 +150,66 @@ nb::object mapping_view(const char* name, nb::handle self) {
 
 void bind_mapping(nb::class_<PyBatch>& batch) {
   batch
-      .def("__getitem__", [](PyBatch& self, nb::handle name) { return self.item(name); }, nb::arg("name"),
-           nb::sig("def __getitem__(self, name: str) -> typing.Any"),
-           "The tensor of that name. The same object every time.\n\n"
-           "Fixed shape or padded: an ndarray [rows, …]; strings: an object ndarray of bytes; else Ragged or Sparse.\n"
-           "Raises KeyError, which names the nearest tensor there is.")
+      .def(
+          "__getitem__", [](PyBatch& self, nb::handle name) { return self.item(name); }, nb::arg("name"),
+          nb::sig("def __getitem__(self, name: str) -> typing.Any"),
+          "The tensor of that name. The same object every time.\n\n"
+          "Fixed shape or padded: an ndarray [rows, …]; strings: an object ndarray of bytes; else Ragged or Sparse.\n"
+          "Raises KeyError, which names the nearest tensor there is.")
       .def("get", &PyBatch::get, nb::arg("name"), nb::arg("default") = nb::none(),
-           nb::sig("def get(self, name: str, default: typing.Any = None) -> typing.Any"), "The tensor of that name, or `default`.")
+           nb::sig("def get(self, name: str, default: typing.Any = None) -> typing.Any"),
+           "The tensor of that name, or `default`.")
       .def("__contains__", &PyBatch::contains, nb::arg("name"), nb::sig("def __contains__(self, name: object) -> bool"))
-      .def("__iter__", [](PyBatch& self) { return nb::iter(self.layout().places); },
-           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
+      .def(
+          "__iter__", [](PyBatch& self) { return nb::iter(self.layout().places); },
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
       .def("__len__", [](const PyBatch& self) { return self.batch().names().size(); })
-      .def("items", [](nb::handle self) { return mapping_view("ItemsView", self); },
-           nb::sig("def items(self) -> collections.abc.ItemsView[str, typing.Any]"), "(name, tensor) in schema order.")
-      .def("values", [](nb::handle self) { return mapping_view("ValuesView", self); },
-           nb::sig("def values(self) -> collections.abc.ValuesView[typing.Any]"), "The tensors in schema order.")
+      .def(
+          "items", [](nb::handle self) { return mapping_view("ItemsView", self); },
+          nb::sig("def items(self) -> collections.abc.ItemsView[str, typing.Any]"), "(name, tensor) in schema order.")
+      .def(
+          "values", [](nb::handle self) { return mapping_view("ValuesView", self); },
+          nb::sig("def values(self) -> collections.abc.ValuesView[typing.Any]"), "The tensors in schema order.")
       .def_prop_ro("keys", &keys_of, nb::sig("def keys(self) -> forebay.values.RecordKeys"),
-                   "Keys of the records, \"path:offset\", one for each valid row; `batch.keys()` gives the names of the tensors,\n"
+                   "Keys of the records, \"path:offset\", one for each valid row; `batch.keys()` gives the names of "
+                   "the tensors,\n"
                    "as of any mapping.");
 }
 
 }  // namespace
 
 void bind_batches(nb::module_& module) {
-  nb::class_<PyBatch> batch{module, "Batch",
-                            "One batch: a mapping from the names of tensors to arrays, in schema order.\n\n"
-                            "Arrays share the batch's memory, may be written to, and stay valid when batch and loader are gone."};
+  nb::class_<PyBatch> batch{
+      module, "Batch",
+      "One batch: a mapping from the names of tensors to arrays, in schema order.\n\n"
+      "Arrays share the batch's memory, may be written to, and stay valid when batch and loader are gone."};
   bind_mapping(batch);
   batch
       .def("raw", &PyBatch::raw, nb::arg("name"), nb::sig("def raw(self, name: str) -> tuple[typing.Any, typing.Any]"),
            "(offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.\n\n"
            "Element i, in row-major order, is bytes[offsets[i]:offsets[i + 1]]. Raises TypeError for other dtypes.")
-      .def_prop_ro("inputs", [](PyBatch& self) { return self.group(self.layout().inputs); },
-                   nb::sig("def inputs(self) -> dict[str, typing.Any]"), "The document's inputs by name.")
-      .def_prop_ro("targets", [](PyBatch& self) { return self.group(self.layout().targets); },
-                   nb::sig("def targets(self) -> dict[str, typing.Any]"), "The document's targets by name.")
+      .def_prop_ro(
+          "inputs", [](PyBatch& self) { return self.group(self.layout().inputs); },
+          nb::sig("def inputs(self) -> dict[str, typing.Any]"), "The document's inputs by name.")
+      .def_prop_ro(
+          "targets", [](PyBatch& self) { return self.group(self.layout().targets); },
+          nb::sig("def targets(self) -> dict[str, typing.Any]"), "The document's targets by name.")
       .def_prop_ro("lengths", &PyBatch::lengths, nb::sig("def lengths(self) -> dict[str, typing.Any]"),
                    "True sizes before padding, of the tensors that vary: int64 [rows], or [rows, unknown dims].")
       .def_prop_ro("origins", &PyBatch::origins, nb::sig("def origins(self) -> list[tuple[str, int, int]]"),
                    "(file, ordinal of the record, byte offset) of each valid row.")
-      .def_prop_ro("_record_keys", &PyBatch::record_keys, nb::sig("def _record_keys(self) -> list[str]"))
-      .def_prop_ro("rows", [](const PyBatch& self) { return self.batch().rows(); }, "Length of the batch axis.")
-      .def_prop_ro("valid_rows", [](const PyBatch& self) { return self.batch().valid_rows(); },
-                   "Rows that came from records; the others fill up a last batch.")
-      .def_prop_ro("epoch", [](const PyBatch& self) { return self.batch().epoch(); }, "Pass in which the batch began, from 0.")
-      .def_prop_ro("number", [](const PyBatch& self) { return self.batch().number(); }, "Ordinal of the batch in the run, from 0.")
+      .def_prop_ro("record_keys", &PyBatch::record_keys, nb::sig("def record_keys(self) -> list[str]"),
+                   "`keys` as a plain list.")
+      .def_prop_ro(
+          "rows", [](const PyBatch& self) { return self.batch().rows(); }, "Length of the batch axis.")
+      .def_prop_ro(
+          "valid_rows", [](const PyBatch& self) { return self.batch().valid_rows(); },
+          "Rows that came from records; the others fill up a last batch.")
+      .def_prop_ro(
+          "epoch", [](const PyBatch& self) { return self.batch().epoch(); }, "Pass in which the batch began, from 0.")
+      .def_prop_ro(
+          "number", [](const PyBatch& self) { return self.batch().number(); },
+          "Ordinal of the batch in the run, from 0.")
       .def("__repr__", &PyBatch::text, nb::sig("def __repr__(self) -> str"));
 }
 

@@ -16,10 +16,10 @@ namespace forebay::python {
 struct Layout {
   explicit Layout(const Plan& plan);
 
-  nb::dict places;             ///< name → place in the schema
-  nb::list inputs, targets;    ///< names
-  nb::object bfloat16;         ///< NumPy's type, or None
-  nb::object ragged, sparse, record_keys;   ///< classes of forebay.values
+  nb::dict places;                         ///< name → place in the schema
+  nb::list inputs, targets;                ///< names
+  nb::object bfloat16;                     ///< NumPy's type, or None
+  nb::object ragged, sparse, record_keys;  ///< classes of forebay.values
 };
 
 /// A batch as Python sees it: arrays are made when first looked at, and then kept.
@@ -29,7 +29,7 @@ class PyBatch {
 
   [[nodiscard]] const Batch& batch() const { return batch_; }
   [[nodiscard]] const Layout& layout() const { return *layout_; }
-  [[nodiscard]] nb::object item(nb::handle name);                      ///< KeyError names the nearest.
+  [[nodiscard]] nb::object item(nb::handle name);  ///< KeyError names the nearest.
   [[nodiscard]] nb::object get(nb::handle name, nb::handle fallback);
   [[nodiscard]] bool contains(nb::handle name) const;
   [[nodiscard]] nb::object raw(nb::handle name) const;

@@ -20,9 +20,12 @@ std::string python_type(nb::handle value) { return nb::cast<std::string>(nb::typ
 std::string escaped(const std::string& key) {
   std::string out;
   for (const char c : key) {
-    if (c == '~') out += "~0";
-    else if (c == '/') out += "~1";
-    else out += c;
+    if (c == '~')
+      out += "~0";
+    else if (c == '/')
+      out += "~1";
+    else
+      out += c;
   }
   return out;
 }
@@ -43,7 +46,8 @@ Json convert_dict(nb::dict value, const std::string& pointer, int depth) {
 Json convert_list(nb::handle value, const std::string& pointer, int depth) {
   Json out = Json::array();
   std::size_t index = 0;
-  for (const nb::handle item : value) out.items().push_back(convert(item, pointer + "/" + std::to_string(index++), depth + 1));
+  for (const nb::handle item : value)
+    out.items().push_back(convert(item, pointer + "/" + std::to_string(index++), depth + 1));
   return out;
 }
 

@@ -15,9 +15,9 @@ nb::object exception_of(const Error& error, nb::handle make) {
   nb::list faults;
   for (const Error& fault : error.faults()) faults.append(exception_of(fault, make));
   const Place& place = error.place();
-  return make(to_str(to_string(error.code())), to_str(to_string(error.detail())), to_str(error.text()), or_none(place.file),
-              or_none(place.record, 0), or_none(place.offset, 0), or_none(place.feature), or_none(place.pointer),
-              or_none(place.line, 1), or_none(place.column, 1), faults);
+  return make(to_str(to_string(error.code())), to_str(to_string(error.detail())), to_str(error.text()),
+              or_none(place.file), or_none(place.record, 0), or_none(place.offset, 0), or_none(place.feature),
+              or_none(place.pointer), or_none(place.line, 1), or_none(place.column, 1), faults);
 }
 
 }  // namespace

@@ -18,8 +18,10 @@ NB_MODULE(_core, module) {
   bind_batches(module);
   bind_runs(module);
   bind_records(module);
-  module.def("plugin_reference", [] { return to_str(forebay::plan::plugin_reference().text()); }, nb::sig("def plugin_reference() -> str"),
-             "JSON text: every plug-in with its options.");
-  module.def("document_schema", [] { return to_str(forebay::plan::document_schema().text()); }, nb::sig("def document_schema() -> str"),
-             "JSON text: JSON Schema of the documents.");
+  module.def(
+      "plugin_reference", [] { return to_str(forebay::plan::plugin_reference().text()); },
+      nb::sig("def plugin_reference() -> str"), "JSON text: every plug-in with its options.");
+  module.def(
+      "document_schema", [] { return to_str(forebay::plan::document_schema().text()); },
+      nb::sig("def document_schema() -> str"), "JSON text: JSON Schema of the documents.");
 }

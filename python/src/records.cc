@@ -20,7 +20,8 @@ Compression compression_of(const std::string& name) {
     if (known == name) return static_cast<Compression>(index);
     ++index;
   }
-  raise(Error{Code::config, Detail::invalid_argument, "compression must be \"none\", \"gzip\", \"zlib\" or \"auto\", found \"" + name + "\""});
+  raise(Error{Code::config, Detail::invalid_argument,
+              "compression must be \"none\", \"gzip\", \"zlib\" or \"auto\", found \"" + name + "\""});
 }
 
 std::string_view text_of(nb::handle bytes) {
@@ -43,14 +44,20 @@ nb::list to_list(const std::vector<std::string>& texts) {
 
 nb::list read(const std::string& path, const std::string& compression) {
   const Compression packed = compression_of(compression);
-  auto records = [&] { const nb::gil_scoped_release reading; return read_records(path, packed); }();
+  auto records = [&] {
+    const nb::gil_scoped_release reading;
+    return read_records(path, packed);
+  }();
   return to_list(value_of(std::move(records)));
 }
 
 void write(const std::string& path, const nb::list& records, const std::string& compression) {
   const Compression packed = compression_of(compression);
   const std::vector<std::string> texts = texts_of(records);
-  value_of([&] { const nb::gil_scoped_release writing; return write_records(path, texts, packed); }());
+  value_of([&] {
+    const nb::gil_scoped_release writing;
+    return write_records(path, texts, packed);
+  }());
 }
 
 FeatureValue feature_of(nb::handle value) {
@@ -85,11 +92,14 @@ nb::dict decode(const nb::bytes& message) {
 }  // namespace
 
 void bind_records(nb::module_& module) {
-  module.def("read_records", &read, nb::arg("path"), nb::arg("compression"), nb::sig("def read_records(path: str, compression: str) -> list[bytes]"));
+  module.def("read_records", &read, nb::arg("path"), nb::arg("compression"),
+             nb::sig("def read_records(path: str, compression: str) -> list[bytes]"));
   module.def("write_records", &write, nb::arg("path"), nb::arg("records"), nb::arg("compression"),
              nb::sig("def write_records(path: str, records: list[bytes], compression: str) -> None"));
-  module.def("encode_example", &encode, nb::arg("features"), nb::sig("def encode_example(features: dict[str, typing.Any]) -> bytes"));
-  module.def("decode_example", &decode, nb::arg("message"), nb::sig("def decode_example(message: bytes) -> dict[str, typing.Any]"));
+  module.def("encode_example", &encode, nb::arg("features"),
+             nb::sig("def encode_example(features: dict[str, typing.Any]) -> bytes"));
+  module.def("decode_example", &decode, nb::arg("message"),
+             nb::sig("def decode_example(message: bytes) -> dict[str, typing.Any]"));
 }
 
 }  // namespace forebay::python

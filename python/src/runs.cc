@@ -8,6 +8,7 @@
 #include <forebay/pipeline.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include "batches.h"
 #include "documents.h"
@@ -22,7 +23,8 @@ constexpr std::chrono::milliseconds patience{50};
 /// A pipeline that Python holds.
 class Run {
  public:
-  explicit Run(Pipeline pipeline) : pipeline_{std::move(pipeline)}, layout_{std::make_shared<Layout>(pipeline_->plan())} {}
+  explicit Run(Pipeline pipeline)
+      : pipeline_{std::move(pipeline)}, layout_{std::make_shared<Layout>(pipeline_->plan())} {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
@@ -34,7 +36,10 @@ class Run {
     const Turn turn{busy_};
     while (true) {
       bool timed_out = false;
-      auto batch = [&] { const nb::gil_scoped_release waiting; return pipeline_->next_within(patience, timed_out); }();
+      auto batch = [&] {
+        const nb::gil_scoped_release waiting;
+        return pipeline_->next_within(patience, timed_out);
+      }();
       if (timed_out) {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         continue;
@@ -56,7 +61,9 @@ class Run {
   /// `busy_` is only touched with the interpreter's lock.
   struct Turn {
     explicit Turn(bool& flag) : busy{flag} {
-      if (busy) raise(Error{Code::state, Detail::failed_precondition, "the next batch is already being waited for in another thread"});
+      if (busy)
+        raise(Error{Code::state, Detail::failed_precondition,
+                    "the next batch is already being waited for in another thread"});
       busy = true;
     }
     Turn(const Turn&) = delete;
@@ -71,13 +78,19 @@ class Run {
 };
 
 Plan plan_path(const std::string& path) {
-  auto plan = [&] { const nb::gil_scoped_release reading; return Plan::load(path); }();
+  auto plan = [&] {
+    const nb::gil_scoped_release reading;
+    return Plan::load(path);
+  }();
   return value_of(std::move(plan));
 }
 
 Plan plan_document(nb::handle document, const std::string& folder) {
   const Json json = to_json(document);
-  auto plan = [&] { const nb::gil_scoped_release reading; return Plan::make(json, folder); }();
+  auto plan = [&] {
+    const nb::gil_scoped_release reading;
+    return Plan::make(json, folder);
+  }();
   return value_of(std::move(plan));
 }
 
@@ -92,14 +105,20 @@ std::int64_t bytes_of(nb::handle memory) {
 
 std::int64_t positive(std::optional<std::int64_t> value, const char* what) {
   if (value && *value < 1) {
-    raise(Error{Code::config, Detail::invalid_argument, std::string{what} + " must be at least 1, found " + std::to_string(*value)});
+    raise(Error{Code::config, Detail::invalid_argument,
+                std::string{what} + " must be at least 1, found " + std::to_string(*value)});
   }
   return value.value_or(0);
 }
 
-std::unique_ptr<Run> start(const Plan& plan, std::optional<std::int64_t> threads, nb::handle memory, std::optional<std::int64_t> prefetch) {
-  const RunOptions options{.threads = positive(threads, "threads"), .memory = bytes_of(memory), .prefetch = positive(prefetch, "prefetch")};
-  auto pipeline = [&] { const nb::gil_scoped_release starting; return Pipeline::start(plan, options); }();
+std::unique_ptr<Run> start(const Plan& plan, std::optional<std::int64_t> threads, nb::handle memory,
+                           std::optional<std::int64_t> prefetch) {
+  const RunOptions options{
+      .threads = positive(threads, "threads"), .memory = bytes_of(memory), .prefetch = positive(prefetch, "prefetch")};
+  auto pipeline = [&] {
+    const nb::gil_scoped_release starting;
+    return Pipeline::start(plan, options);
+  }();
   return std::make_unique<Run>(value_of(std::move(pipeline)));
 }
 
@@ -111,10 +130,14 @@ nb::object dims_of(const Shape& shape) {
 
 const char* delivery_name(Delivery delivery) {
   switch (delivery) {
-    case Delivery::equal: return "equal";
-    case Delivery::padded: return "padded";
-    case Delivery::ragged: return "ragged";
-    case Delivery::sparse: return "sparse";
+    case Delivery::equal:
+      return "equal";
+    case Delivery::padded:
+      return "padded";
+    case Delivery::ragged:
+      return "ragged";
+    case Delivery::sparse:
+      return "sparse";
   }
   return "";
 }
@@ -122,21 +145,30 @@ const char* delivery_name(Delivery delivery) {
 nb::list columns_of(const Plan& plan) {
   nb::list out;
   for (const ColumnSpec& column : plan.outputs()) {
-    out.append(nb::make_tuple(to_str(column.name), to_str(to_string(column.dtype)), dims_of(column.shape), delivery_name(column.delivery)));
+    out.append(nb::make_tuple(to_str(column.name), to_str(to_string(column.dtype)), dims_of(column.shape),
+                              delivery_name(column.delivery)));
   }
   return out;
 }
 
 void bind_plan(nb::module_& module) {
   nb::class_<Plan>(module, "Plan", "What a document asks for, checked and resolved; printable.")
-      .def_prop_ro("batches", [](const Plan& plan) { return plan.batches(); },
-                   "Number of batches of the whole run, or None when it is not known before reading.")
-      .def_prop_ro("hash", [](const Plan& plan) { return plan.hash(); }, "Of everything that decides the stream's content and order.")
-      .def_prop_ro("lowered", [](const Plan& plan) { return to_str(plan.lowered().pretty()); }, nb::sig("def lowered(self) -> str"),
-                   "The pipeline document it stands for, as JSON text, paths resolved.")
-      .def_prop_ro("_columns", &columns_of, nb::sig("def _columns(self) -> list[tuple[str, str, tuple[int | None, ...], str]]"))
-      .def("__str__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __str__(self) -> str"))
-      .def("__repr__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __repr__(self) -> str"));
+      .def_prop_ro(
+          "batches", [](const Plan& plan) { return plan.batches(); },
+          "Number of batches of the whole run, or None when it is not known before reading.")
+      .def_prop_ro(
+          "hash", [](const Plan& plan) { return plan.hash(); },
+          "Of everything that decides the stream's content and order.")
+      .def_prop_ro(
+          "lowered", [](const Plan& plan) { return to_str(plan.lowered().pretty()); },
+          nb::sig("def lowered(self) -> str"), "The pipeline document it stands for, as JSON text, paths resolved.")
+      .def_prop_ro("columns", &columns_of,
+                   nb::sig("def columns(self) -> list[tuple[str, str, tuple[int | None, ...], str]]"),
+                   "(name, dtype, shape of a row, delivery) of every tensor.")
+      .def(
+          "__str__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __str__(self) -> str"))
+      .def(
+          "__repr__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __repr__(self) -> str"));
 }
 
 void bind_stats(nb::module_& module) {
@@ -174,8 +206,9 @@ void bind_runs(nb::module_& module) {
   module.def("plan_path", &plan_path, nb::arg("path"));
   module.def("plan_document", &plan_document, nb::arg("document"), nb::arg("folder"),
              nb::sig("def plan_document(document: object, folder: str) -> Plan"));
-  module.def("start", &start, nb::arg("plan"), nb::arg("threads").none(), nb::arg("memory").none(), nb::arg("prefetch").none(),
-             nb::sig("def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None) -> Run"));
+  module.def(
+      "start", &start, nb::arg("plan"), nb::arg("threads").none(), nb::arg("memory").none(), nb::arg("prefetch").none(),
+      nb::sig("def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None) -> Run"));
 }
 
 }  // namespace forebay::python

@@ -5,6 +5,7 @@ make_stubs.py [FOLDER]: into that folder, or python/forebay. A test compares wha
 """
 from __future__ import annotations
 
+import importlib.util
 import json
 import keyword
 import pathlib
@@ -30,6 +31,22 @@ __all__ = [{names}]
 
 Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
 Feature = Mapping[str, Any]
+'''
+
+PIPELINE_HEAD = '''
+
+class Pipeline(PipelineBase):
+    """Records, how they are decoded, and what happens to them: a pipeline document."""
+
+    __slots__ = ()
+'''
+
+SOURCE_HEAD = '''
+
+class Source(StageSource):
+    """Records; the methods say how they become tensors."""
+
+    __slots__ = ()
 '''
 
 STUB_HEAD = '''# SPDX-License-Identifier: Apache-2.0
@@ -62,7 +79,7 @@ def parameter_name(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def parameters(fields: list[dict[str, Any]]) -> str:
+def parameters(fields: list[dict[str, Any]]) -> list[str]:
     """Required options by place or name, the others by name only."""
     out = [f"{parameter_name(field['name'])}: {python_type(field)}" for field in fields if field["required"]]
     rest = [field for field in fields if not field["required"]]
@@ -74,8 +91,8 @@ def parameters(fields: list[dict[str, Any]]) -> str:
             hint = f"Optional[{hint}]"
         if default is not None and hint.startswith("Optional["):
             raise SystemExit(f"{field['name']}: None means something and is not the default; give it a name of its own")
-        out.append(f"{parameter_name(field['name'])}: {hint} = {default!r}")
-    return ", ".join(out)
+        out.append(f"{parameter_name(field['name'])}: {hint} = {literal(default)}")
+    return out
 
 
 def doc_string(doc: str, fields: list[dict[str, Any]], indent: str) -> str:
@@ -94,45 +111,62 @@ def doc_string(doc: str, fields: list[dict[str, Any]], indent: str) -> str:
     return f'{indent}"""{text}\n{indent}"""\n'.replace("\\", "\\\\")
 
 
-def signature(name: str, arguments: str, result: str, indent: str) -> str:
+def packed(opening: str, items: list[str], closing: str, indent: str) -> str:
+    """`opening` item, item, … `closing`, in lines of at most 120 columns."""
+    lines, line = [], opening
+    for number, item in enumerate(items):
+        piece = item + (", " if number + 1 < len(items) else closing)
+        if line != opening and len(line) + len(piece.rstrip()) > 120:
+            lines.append(line.rstrip())
+            line = indent
+        line += piece
+    return "\n".join([*lines, line if items else opening + closing]) + "\n"
+
+
+def signature(name: str, arguments: list[str], result: str, indent: str) -> str:
     opening = f"{indent}def {name}("
-    return "\n".join(textwrap.wrap(f"{opening}{arguments}) -> {result}:", 118, initial_indent="", subsequent_indent=" " * len(opening),
-                                   drop_whitespace=True, break_long_words=False, break_on_hyphens=False)) + "\n"
+    return packed(opening, arguments, f") -> {result}:", " " * len(opening))
 
 
-def options(fields: list[dict[str, Any]]) -> str:
+def literal(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str, shapes: bool = False) -> str:
+    """`opening`{"option": value, …}, option=default, …`closing`: options that have their default are left out."""
     cells = []
     for field in fields:
-        name = parameter_name(field["name"])
-        value = f"paths_of({name})" if field["name"] == "files" else name
+        name = value = parameter_name(field["name"])
+        if field["name"] == "files":
+            value = f"paths_of({name})"
+        elif shapes and name == "shape":
+            value = "list(shape)"
         cells.append(f'"{field["name"]}": {value}')
-    return "{" + ", ".join(cells) + "}"
-
-
-def statement(text: str, indent: str) -> str:
-    return "\n".join(textwrap.wrap(text, 118, initial_indent=indent, subsequent_indent=indent + "    ", break_long_words=False,
-                                   break_on_hyphens=False)) + "\n"
+    cells = cells or [""]
+    cells[0] = "{" + cells[0]
+    cells[-1] += "}"
+    defaults = [f"{field['name']}={literal(field['default'])}" for field in fields
+                if not field["required"] and field["default"] is not None]
+    return packed(indent + opening, [*cells, *defaults], closing, " " * len(indent + opening))
 
 
 def method(plugin: dict[str, Any]) -> str:
     name, fields = plugin["name"], plugin["fields"]
-    arguments = "self" + (", " + parameters(fields) if fields else "")
-    return (signature(parameter_name(name), arguments, "Pipeline", "    ") + doc_string(plugin["doc"], fields, " " * 8)
-            + statement(f'return self._then("{name}", {options(fields)})', " " * 8))
+    return (signature(parameter_name(name), ["self", *parameters(fields)], "Pipeline", "    ")
+            + doc_string(plugin["doc"], fields, " " * 8) + call(f'return self._then("{name}", ', fields, ")", " " * 8))
 
 
 def decoder(plugin: dict[str, Any]) -> str:
     name, fields = plugin["name"], plugin["fields"]
-    arguments = "self" + (", " + parameters(fields) if fields else "")
-    document = f'{{"source": self._source, "decode": {{"{name}": given({options(fields)})}}, "steps": []}}'
-    return (signature(parameter_name(name), arguments, "Pipeline", "    ") + doc_string(plugin["doc"], fields, " " * 8)
-            + statement(f"return Pipeline({document})", " " * 8))
+    return (signature(parameter_name(name), ["self", *parameters(fields)], "Pipeline", "    ")
+            + doc_string(plugin["doc"], fields, " " * 8) + call("options = given(", fields, ")", " " * 8)
+            + f'        return Pipeline({{"source": self._source, "decode": {{"{name}": options}}, "steps": []}})\n')
 
 
 def source(plugin: dict[str, Any]) -> str:
     name, fields = plugin["name"], plugin["fields"]
     return (signature(parameter_name(name), parameters(fields), "Source", "") + doc_string(plugin["doc"], fields, "    ")
-            + statement(f'return Source({{"{name}": given({options(fields)})}})', "    "))
+            + call(f'return Source({{"{name}": given(', fields, ")})", "    "))
 
 
 def feature(plugins: list[dict[str, Any]]) -> str:
@@ -144,44 +178,51 @@ def feature(plugins: list[dict[str, Any]]) -> str:
     for name, value in schema["properties"].items():
         hint = type_of_schema(value)
         default = value.get("default")
+        plain = default is not None or hint == "Any" or name in required
         fields.append({"name": name, "doc": value.get("description", ""), "required": name in required,
-                       "type": hint if default is not None or hint == "Any" or name in required else f"{hint} | None",
+                       "type": hint if plain else f"{hint} | None",
                        "default": default})
     by_name = {field["name"]: field for field in fields}
-    first = [by_name.pop("dtype"), by_name.pop("shape")]
+    first = [by_name.pop("dtype"), {**by_name.pop("shape"), "default": []}]
     rest = list(by_name.values())
-    arguments = "dtype: str, shape: Sequence[int] = (), " + parameters(rest)
-    cells = options(first + rest).replace('"shape": shape', '"shape": list(shape)')
+    arguments = ["dtype: str", "shape: Sequence[int] = ()", *parameters(rest)]
     return (signature("feature", arguments, "dict[str, Any]", "")
-            + doc_string("A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.", first + rest, "    ")
-            + statement(f"return given({cells})", "    "))
+            + doc_string("A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.",
+                         first + rest, "    ")
+            + call("return given(", first + rest, ")", "    ", shapes=True))
 
 
 def builder(plugins: list[dict[str, Any]]) -> str:
-    of = {kind: [plugin for plugin in plugins if plugin["kind"] == kind] for kind in ("format", "decoder", "step", "order", "batcher")}
+    kinds = ("format", "decoder", "step", "order", "batcher")
+    of = {kind: [plugin for plugin in plugins if plugin["kind"] == kind] for kind in kinds}
     names = sorted(["Pipeline", "Source", "feature", *(plugin["name"] for plugin in of["format"])])
     out = HEAD.format(names=", ".join(f'"{name}"' for name in names))
-    out += '\n\nclass Pipeline(PipelineBase):\n    """Records, how they are decoded, and what happens to them: a pipeline document."""\n\n    __slots__ = ()\n'
+    out += PIPELINE_HEAD
     out += "".join("\n" + method(plugin) for kind in ("step", "order", "batcher") for plugin in of[kind])
-    out += '\n\nclass Source(StageSource):\n    """Records; the methods say how they become tensors."""\n\n    __slots__ = ()\n'
+    out += SOURCE_HEAD
     out += "".join("\n" + decoder(plugin) for plugin in of["decoder"])
     out += "".join("\n\n" + source(plugin) for plugin in of["format"])
     return out + "\n\n" + feature(plugins)
 
 
-def core_stub(folder: pathlib.Path) -> None:
-    path = folder / "_core.pyi"
-    subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "forebay._core", "-o", str(path.resolve())], check=True,
-                   cwd=TOOLS)
-    path.write_text(STUB_HEAD + path.read_text())
+def descriptions() -> list[dict[str, Any]]:
+    """From the compiled module without the package around it, whose builder may be the one to be replaced."""
+    spec = importlib.util.find_spec("forebay")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("forebay is not installed for this interpreter: python/tools/link_into.py")
+    folder = spec.submodule_search_locations[0]
+    code = f"import sys; sys.path.append({folder!r}); import _core; print(_core.plugin_reference())"
+    text = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, cwd=TOOLS).stdout
+    plugins: list[dict[str, Any]] = json.loads(text)
+    return plugins
 
 
 def main(folder: pathlib.Path) -> None:
-    core_stub(folder)
-    # Away from python/, whose folder forebay has no compiled module.
-    code = "import forebay._core as core; print(core.plugin_reference())"
-    text = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=TOOLS).stdout
-    (folder / "builder.py").write_text(builder(json.loads(text)))
+    (folder / "builder.py").write_text(builder(descriptions()))
+    stub = folder.resolve() / "_core.pyi"
+    command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "forebay._core", "-o", str(stub)]
+    subprocess.run(command, check=True, cwd=TOOLS)
+    stub.write_text(STUB_HEAD + stub.read_text())
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ FOREBAY_AVX2 inline std::int64_t join(std::uint64_t word, std::uint32_t size) {
 
 FOREBAY_AVX2 inline std::int64_t join_long(const std::uint8_t* at, std::uint32_t size) {
   const auto high = join(load64(at + 8), size - 8);
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(join(load64(at), 8)) | static_cast<std::uint64_t>(high) << 56);
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(join(load64(at), 8)) | static_cast<std::uint64_t>(high)
+                                                                                         << 56);
 }
 
 FOREBAY_AVX2 inline void widen(const std::uint8_t* at, std::int64_t* out) {
@@ -67,8 +68,10 @@ FOREBAY_AVX2 bool decode(const std::uint8_t* at, std::size_t size, std::int64_t*
     }
     const auto values = static_cast<std::size_t>(_mm_popcnt_u32(ends));
     if (values > count) return false;
-    if (values == 32) widen(at, out);
-    else walk(at, ends, out);
+    if (values == 32)
+      widen(at, out);
+    else
+      walk(at, ends, out);
     out += values, count -= values;
     const std::size_t used = 32 - _lzcnt_u32(ends);
     at += used, size -= used;

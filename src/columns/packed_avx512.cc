@@ -9,12 +9,15 @@
 #endif
 #include <immintrin.h>
 
-#define FOREBAY_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt")))
+#define FOREBAY_AVX512 \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt")))
 
 namespace forebay::columns {
 namespace {
 
-FOREBAY_AVX512 inline __mmask64 first_bytes(std::size_t size) { return _bzhi_u64(~std::uint64_t{0}, static_cast<unsigned>(size)); }
+FOREBAY_AVX512 inline __mmask64 first_bytes(std::size_t size) {
+  return _bzhi_u64(~std::uint64_t{0}, static_cast<unsigned>(size));
+}
 
 FOREBAY_AVX512 inline __m512i repeat(std::uint64_t word) { return _mm512_set1_epi64(static_cast<long long>(word)); }
 
@@ -24,7 +27,8 @@ FOREBAY_AVX512 std::size_t count(const std::uint8_t* at, std::size_t size) {
     ends += static_cast<std::size_t>(_mm_popcnt_u64(~_mm512_movepi8_mask(_mm512_loadu_si512(at))));
   }
   const __mmask64 rest = first_bytes(size);
-  return ends + static_cast<std::size_t>(_mm_popcnt_u64(~_mm512_movepi8_mask(_mm512_maskz_loadu_epi8(rest, at)) & rest));
+  return ends +
+         static_cast<std::size_t>(_mm_popcnt_u64(~_mm512_movepi8_mask(_mm512_maskz_loadu_epi8(rest, at)) & rest));
 }
 
 /// 64 bytes, and where the varints in them begin and end.
@@ -59,7 +63,8 @@ FOREBAY_AVX512 inline __m512i eight(const Block& block, __m512i lanes) {
   return value;
 }
 
-/// Whole groups of eight are written as long as there is `room`: how many varints are in the last one is hard to predict.
+/// Whole groups of eight are written as long as there is `room`: how many varints are in the last one is hard to
+/// predict.
 template <bool Long>
 FOREBAY_AVX512 inline void store(const Block& block, std::int64_t* out, std::size_t values, std::size_t room) {
   __m512i lanes = _mm512_set_epi64(0x0707070707070707, 0x0606060606060606, 0x0505050505050505, 0x0404040404040404,
@@ -110,10 +115,13 @@ FOREBAY_AVX512 bool decode(const std::uint8_t* at, std::size_t size, std::int64_
       continue;
     }
     Block block{bytes, {}, _mm512_maskz_compress_epi8(ends, iota)};
-    block.begins = _mm512_add_epi8(_mm512_maskz_permutexvar_epi8(~std::uint64_t{1}, before, block.ends), _mm512_set1_epi8(1));
+    block.begins =
+        _mm512_add_epi8(_mm512_maskz_permutexvar_epi8(~std::uint64_t{1}, before, block.ends), _mm512_set1_epi8(1));
     block.begins = _mm512_maskz_mov_epi8(~std::uint64_t{1}, block.begins);
-    if (run_of<8>(rest)) store<true>(block, out, values, count);
-    else store<false>(block, out, values, count);
+    if (run_of<8>(rest))
+      store<true>(block, out, values, count);
+    else
+      store<false>(block, out, values, count);
     out += values, count -= values;
     const std::size_t used = 64 - _lzcnt_u64(ends);
     at += used, size -= used;

@@ -13,14 +13,19 @@ bool skip_plain(Wire& wire, Tag tag) {
   Wire bytes;
   std::size_t fixed = 8;
   switch (static_cast<WireType>(tag & 7)) {
-    case WireType::varint: return read_varint(wire, ignored);
-    case WireType::bytes: return read_bytes(wire, bytes);
-    case WireType::fixed32: fixed = 4; [[fallthrough]];
+    case WireType::varint:
+      return read_varint(wire, ignored);
+    case WireType::bytes:
+      return read_bytes(wire, bytes);
+    case WireType::fixed32:
+      fixed = 4;
+      [[fallthrough]];
     case WireType::fixed64:
       if (wire.size() < fixed) return false;
       wire.at += fixed;
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 

@@ -11,8 +11,9 @@ namespace forebay {
 
 namespace {
 
-constexpr std::array<std::string_view, 14> dtype_names{"bool",   "int8",   "int16",   "int32",    "int64",   "uint8",   "uint16",
-                                                       "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "string"};
+constexpr std::array<std::string_view, 14> dtype_names{"bool",     "int8",    "int16",   "int32",  "int64",
+                                                       "uint8",    "uint16",  "uint32",  "uint64", "float16",
+                                                       "bfloat16", "float32", "float64", "string"};
 
 Json typed(const char* type) {
   Json out = Json::object();
@@ -34,7 +35,10 @@ std::optional<std::int64_t> read_integer(const Json& json, std::vector<Error>& f
     return std::nullopt;
   }
   if (whole < -limit || whole >= limit) {
-    fault_value(json, fmt::format("must be an integer of 64 bits, from -9223372036854775808 to 9223372036854775807, found {}", value), faults);
+    fault_value(
+        json,
+        fmt::format("must be an integer of 64 bits, from -9223372036854775808 to 9223372036854775807, found {}", value),
+        faults);
     return std::nullopt;
   }
   return static_cast<std::int64_t>(whole);
@@ -76,13 +80,16 @@ Json Codec<bool>::write(const bool& value) { return Json{value}; }
 Json Codec<bool>::schema() { return typed("boolean"); }
 std::string Codec<bool>::python_type() { return "bool"; }
 
-std::optional<std::int64_t> Codec<std::int64_t>::read(const Json& json, std::vector<Error>& faults) { return read_integer(json, faults); }
+std::optional<std::int64_t> Codec<std::int64_t>::read(const Json& json, std::vector<Error>& faults) {
+  return read_integer(json, faults);
+}
 Json Codec<std::int64_t>::write(const std::int64_t& value) { return Json{value}; }
 Json Codec<std::int64_t>::schema() { return typed("integer"); }
 std::string Codec<std::int64_t>::python_type() { return "int"; }
 
 std::optional<double> Codec<double>::read(const Json& json, std::vector<Error>& faults) {
-  if (!json.is(Json::Kind::integer) && !json.is(Json::Kind::number)) return fault_type(json, "a float", faults), std::nullopt;
+  if (!json.is(Json::Kind::integer) && !json.is(Json::Kind::number))
+    return fault_type(json, "a float", faults), std::nullopt;
   return json.number();
 }
 Json Codec<double>::write(const double& value) { return Json{value}; }
@@ -117,7 +124,8 @@ std::optional<Shape> Codec<Shape>::read(const Json& json, std::vector<Error>& fa
   for (const Json& item : json.items()) {
     const auto dim = read_integer(item, faults);
     if (!dim) continue;
-    if (*dim < unknown_dim) fault_value(item, fmt::format("must be a size from 0 up, or -1 for an unknown one, found {}", *dim), faults);
+    if (*dim < unknown_dim)
+      fault_value(item, fmt::format("must be a size from 0 up, or -1 for an unknown one, found {}", *dim), faults);
     dims.push_back(*dim);
   }
   if (faults.size() != before) return std::nullopt;

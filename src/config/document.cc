@@ -41,7 +41,8 @@ Error unreadable(const std::string& path, int cause) {
   Detail detail = Detail::none;
   if (cause == ENOENT || cause == ENOTDIR) detail = Detail::not_found;
   if (cause == EACCES || cause == EPERM) detail = Detail::permission_denied;
-  return Error{Code::io, detail, fmt::format("cannot read the document: {}", std::generic_category().message(cause)), in_file(path)};
+  return Error{Code::io, detail, fmt::format("cannot read the document: {}", std::generic_category().message(cause)),
+               in_file(path)};
 }
 
 Result<std::string> read_file(const std::string& path) {
@@ -73,7 +74,8 @@ Result<Json> read_document(const std::string& path) {
   FOREBAY_TRY(const std::string text, read_file(path));
   FOREBAY_TRY(Json json, parse_json(text, path));
   if (!json.is(Json::Kind::object)) {
-    return Error{Code::config, Detail::invalid_argument, fmt::format("a document must be an object at its top level, found {}", json.kind_name()),
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("a document must be an object at its top level, found {}", json.kind_name()),
                  json.place()};
   }
   return json;

@@ -52,19 +52,22 @@ void refuse_unknown(const Json& json, const std::vector<std::string>& known, std
     if (std::ranges::find(known, member.first) == known.end()) unknown.push_back(&member);
   }
   std::ranges::sort(unknown, {}, [](const Json::Member* member) -> const std::string& { return member->first; });
-  const std::string list = known.empty() ? "no options are known here" : fmt::format("known here: {}", fmt::join(known, ", "));
+  const std::string list =
+      known.empty() ? "no options are known here" : fmt::format("known here: {}", fmt::join(known, ", "));
   for (std::size_t i = 0; i < std::min(unknown.size(), most_named); ++i) {
     const auto& [key, value] = *unknown[i];
     std::string near = hint(key, known);
     add(value, fmt::format("unexpected option {}{} {}", config::quoted(key), near.empty() ? ";" : near, list), faults);
   }
-  if (unknown.size() > most_named) add(json, fmt::format("{} more unexpected options", unknown.size() - most_named), faults);
+  if (unknown.size() > most_named)
+    add(json, fmt::format("{} more unexpected options", unknown.size() - most_named), faults);
 }
 
 }  // namespace
 
 void fault_type(const Json& found, std::string_view expected, std::vector<Error>& faults) {
-  add(found, fmt::format("{} has the wrong type: expected {}, found {}", name_of(found), expected, found.kind_name()), faults);
+  add(found, fmt::format("{} has the wrong type: expected {}, found {}", name_of(found), expected, found.kind_name()),
+      faults);
 }
 
 void fault_value(const Json& found, std::string message, std::vector<Error>& faults) {
@@ -85,13 +88,15 @@ bool check_keys(const Json& json, const std::vector<FieldInfo>& fields, std::vec
   return true;
 }
 
-std::optional<std::size_t> read_choice(const Json& json, std::span<const std::string_view> names, std::vector<Error>& faults) {
+std::optional<std::size_t> read_choice(const Json& json, std::span<const std::string_view> names,
+                                       std::vector<Error>& faults) {
   if (!json.is(Json::Kind::string)) return fault_type(json, "a string", faults), std::nullopt;
   const auto found = std::ranges::find(names, std::string_view{json.string()});
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   const std::vector<std::string> known{names.begin(), names.end()};
-  fault_value(json, fmt::format("must be one of: {}; found {}{}", fmt::join(known, ", "), config::quoted(json.string()),
-                                hint(json.string(), known)),
+  fault_value(json,
+              fmt::format("must be one of: {}; found {}{}", fmt::join(known, ", "), config::quoted(json.string()),
+                          hint(json.string(), known)),
               faults);
   return std::nullopt;
 }

@@ -32,13 +32,20 @@ Json& Json::set(std::string key, Json value) {
 
 std::string_view Json::kind_name() const {
   switch (kind_) {
-    case Kind::null: return "null";
-    case Kind::boolean: return "a boolean";
-    case Kind::integer: return "an integer";
-    case Kind::number: return "a float";
-    case Kind::string: return "a string";
-    case Kind::array: return "a list";
-    case Kind::object: return "an object";
+    case Kind::null:
+      return "null";
+    case Kind::boolean:
+      return "a boolean";
+    case Kind::integer:
+      return "an integer";
+    case Kind::number:
+      return "a float";
+    case Kind::string:
+      return "a string";
+    case Kind::array:
+      return "a list";
+    case Kind::object:
+      return "an object";
   }
   return "null";
 }
@@ -46,13 +53,19 @@ std::string_view Json::kind_name() const {
 bool Json::operator==(const Json& other) const {
   if (kind_ != other.kind_) return false;
   switch (kind_) {
-    case Kind::null: return true;
+    case Kind::null:
+      return true;
     case Kind::boolean:
-    case Kind::integer: return integer_ == other.integer_;
-    case Kind::number: return number_ == other.number_;
-    case Kind::string: return text_ == other.text_;
-    case Kind::array: return items_ == other.items_;
-    case Kind::object: break;
+    case Kind::integer:
+      return integer_ == other.integer_;
+    case Kind::number:
+      return number_ == other.number_;
+    case Kind::string:
+      return text_ == other.text_;
+    case Kind::array:
+      return items_ == other.items_;
+    case Kind::object:
+      break;
   }
   if (members_.size() != other.members_.size()) return false;
   for (std::size_t i = 0; i < members_.size(); ++i) {

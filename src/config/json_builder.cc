@@ -52,9 +52,12 @@ std::optional<Json> read_number(std::string_view digits) {
 std::string escaped(std::string_view key) {
   std::string out;
   for (const char c : key) {
-    if (c == '~') out += "~0";
-    else if (c == '/') out += "~1";
-    else out += c;
+    if (c == '~')
+      out += "~0";
+    else if (c == '/')
+      out += "~1";
+    else
+      out += c;
   }
   return out;
 }
@@ -69,7 +72,9 @@ bool JsonBuilder::refuse(std::string message) {
 bool JsonBuilder::refuse_bad_text(std::string_view value, std::string_view what) {
   for (std::string_view rest = value; !rest.empty();) {
     const std::size_t length = utf8_length(rest);
-    if (length == 0) return refuse(fmt::format("the {} {} holds half of a surrogate pair or bytes that are not UTF-8", what, quoted(value)));
+    if (length == 0)
+      return refuse(
+          fmt::format("the {} {} holds half of a surrogate pair or bytes that are not UTF-8", what, quoted(value)));
     rest.remove_prefix(length);
   }
   return true;
@@ -86,7 +91,8 @@ void JsonBuilder::push_pointer() {
   pointer_.resize(parent.pointer_length);
   if (pointer_.size() > max_pointer) return;
   pointer_ += '/';
-  pointer_ += parent.value.is(Json::Kind::object) ? escaped(parent.key) : fmt::format("{}", parent.value.items().size());
+  pointer_ +=
+      parent.value.is(Json::Kind::object) ? escaped(parent.key) : fmt::format("{}", parent.value.items().size());
   if (pointer_.size() > max_pointer) {
     std::size_t keep = max_pointer;
     while (keep > 0 && (static_cast<unsigned char>(pointer_[keep]) & 0xc0) == 0x80) --keep;

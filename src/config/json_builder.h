@@ -34,9 +34,9 @@ class JsonBuilder {
  private:
   struct Frame {
     Json value;
-    std::string key = {};                                     // of the member that comes next
-    std::size_t pointer_length = 0;                           // of this value's own pointer
-    std::unordered_map<std::string, std::int32_t> lines = {}; // where each key was
+    std::string key = {};                                      // of the member that comes next
+    std::size_t pointer_length = 0;                            // of this value's own pointer
+    std::unordered_map<std::string, std::int32_t> lines = {};  // where each key was
   };
 
   bool refuse(std::string message);

@@ -53,13 +53,27 @@ class Printer {
 
   void print(const Json& json, std::size_t depth) {
     switch (json.kind()) {
-      case Json::Kind::null: out_ += "null"; break;
-      case Json::Kind::boolean: out_ += json.boolean() ? "true" : "false"; break;
-      case Json::Kind::integer: fmt::format_to(std::back_inserter(out_), "{}", json.integer()); break;
-      case Json::Kind::number: write_number(json.number(), out_); break;
-      case Json::Kind::string: write_string(json.string(), out_); break;
-      case Json::Kind::array: print_array(json, depth); break;
-      case Json::Kind::object: print_object(json, depth); break;
+      case Json::Kind::null:
+        out_ += "null";
+        break;
+      case Json::Kind::boolean:
+        out_ += json.boolean() ? "true" : "false";
+        break;
+      case Json::Kind::integer:
+        fmt::format_to(std::back_inserter(out_), "{}", json.integer());
+        break;
+      case Json::Kind::number:
+        write_number(json.number(), out_);
+        break;
+      case Json::Kind::string:
+        write_string(json.string(), out_);
+        break;
+      case Json::Kind::array:
+        print_array(json, depth);
+        break;
+      case Json::Kind::object:
+        print_object(json, depth);
+        break;
     }
   }
   [[nodiscard]] std::string take() { return std::move(out_); }

@@ -22,8 +22,10 @@ std::string without_comments(std::string_view text) {
   bool in_string = false;
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (in_string) {
-      if (out[i] == '\\') ++i;
-      else if (out[i] == '"') in_string = false;
+      if (out[i] == '\\')
+        ++i;
+      else if (out[i] == '"')
+        in_string = false;
     } else if (out[i] == '"') {
       in_string = true;
     } else if (out.compare(i, 2, "//") == 0) {
@@ -41,7 +43,9 @@ class Events {
   bool Null() { return builder_.scalar(Json{}, stream_.Tell()); }
   bool Bool(bool value) { return builder_.scalar(Json{value}, stream_.Tell()); }
   bool RawNumber(const char*, rapidjson::SizeType, bool) { return builder_.number(stream_.Tell()); }
-  bool String(const char* text, rapidjson::SizeType size, bool) { return builder_.string({text, size}, stream_.Tell()); }
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    return builder_.string({text, size}, stream_.Tell());
+  }
   bool Key(const char* text, rapidjson::SizeType size, bool) { return builder_.key({text, size}, stream_.Tell()); }
   bool StartObject() { return builder_.open(Json::object()); }
   bool EndObject(rapidjson::SizeType) { return builder_.close(); }
@@ -76,10 +80,12 @@ std::string explain(rapidjson::ParseErrorCode code, std::string_view text, std::
   if (code == rapidjson::kParseErrorStringEscapeInvalid) return "unknown escape in a text after a backslash";
   if (code == rapidjson::kParseErrorNumberTooBig) return "the number is too large for a 64-bit float";
   if (code == rapidjson::kParseErrorStringUnicodeSurrogateInvalid) return "half of a surrogate pair in a text";
-  if (code == rapidjson::kParseErrorStringMissQuotationMark && rest.empty()) return "a text that is never closed: missing '\"'";
+  if (code == rapidjson::kParseErrorStringMissQuotationMark && rest.empty())
+    return "a text that is never closed: missing '\"'";
   if (code == rapidjson::kParseErrorStringInvalidEncoding || code == rapidjson::kParseErrorStringMissQuotationMark) {
     const bool control = !rest.empty() && static_cast<unsigned char>(rest.front()) < 0x20;
-    return control ? "a line break or control character inside a text; write it as \\n or \\u000a" : "a text that is not valid UTF-8";
+    return control ? "a line break or control character inside a text; write it as \\n or \\u000a"
+                   : "a text that is not valid UTF-8";
   }
   if (rest.empty()) return "the document ends too early; a bracket, value or quote is missing";
   if ((rest.front() == ']' || rest.front() == '}') && follows_comma(text, offset)) {
@@ -90,7 +96,8 @@ std::string explain(rapidjson::ParseErrorCode code, std::string_view text, std::
   if (words.ends_with('.')) words.pop_back();
   if (!words.empty()) words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
   const auto found = static_cast<unsigned char>(rest.front());
-  return words + (found > 0x20 && found < 0x7f ? fmt::format("; found '{}'", rest.front()) : fmt::format("; found byte 0x{:02x}", found));
+  return words + (found > 0x20 && found < 0x7f ? fmt::format("; found '{}'", rest.front())
+                                               : fmt::format("; found byte 0x{:02x}", found));
 }
 
 Error refused(std::string message, Place place) {
@@ -111,7 +118,8 @@ Result<Json> parse_json(std::string_view text, std::string_view file) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     return refused("the document is UTF-16, by its byte order mark (BOM); save it as UTF-8", beginning(file));
   }
-  constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag;
+  constexpr unsigned flags =
+      rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag;
   const std::string plain = without_comments(text);
   rapidjson::MemoryStream stream{plain.data(), plain.size()};
   config::JsonBuilder builder{plain, file};

@@ -11,23 +11,26 @@ bool has_most(const Range& range) { return range.most != Range{}.most; }
 
 std::string allowed(const Range& range) {
   if (has_least(range) && has_most(range)) return fmt::format("must be from {} to {}", range.least, range.most);
-  return has_least(range) ? fmt::format("must be at least {}", range.least) : fmt::format("must be at most {}", range.most);
+  return has_least(range) ? fmt::format("must be at least {}", range.least)
+                          : fmt::format("must be at most {}", range.most);
 }
 
-void refuse(std::string_view name, const Range& range, const std::string& found, const Json& json, std::vector<Error>& faults) {
+void refuse(std::string_view name, const Range& range, const std::string& found, const Json& json,
+            std::vector<Error>& faults) {
   // In a list it is an item that is out of range; its pointer ends in the index.
   const std::string_view pointer = json.place().pointer;
   if (!pointer.empty() && !pointer.ends_with("/" + std::string{name})) {
     fault_value(json, fmt::format("{}, found {}", allowed(range), found), faults);
   } else {
-    faults.emplace_back(Code::config, Detail::invalid_argument, fmt::format("'{}' {}, found {}", name, allowed(range), found),
-                        json.place());
+    faults.emplace_back(Code::config, Detail::invalid_argument,
+                        fmt::format("'{}' {}, found {}", name, allowed(range), found), json.place());
   }
 }
 
 }  // namespace
 
-bool in_range(std::int64_t value, const Range& range, std::string_view name, const Json& json, std::vector<Error>& faults) {
+bool in_range(std::int64_t value, const Range& range, std::string_view name, const Json& json,
+              std::vector<Error>& faults) {
   if (value >= range.least && value <= range.most) return true;
   refuse(name, range, fmt::format("{}", value), json, faults);
   return false;

@@ -12,8 +12,8 @@ namespace forebay::config {
 namespace {
 
 struct Lead {
-  std::size_t length;         // of the whole character
-  std::uint8_t least, most;   // of the second byte: this is what keeps out overlong forms and surrogates
+  std::size_t length;        // of the whole character
+  std::uint8_t least, most;  // of the second byte: this is what keeps out overlong forms and surrogates
 };
 
 Lead lead_of(std::uint8_t byte) {

@@ -69,7 +69,9 @@ bool keys_of(columns::Wire record, std::vector<std::optional<std::string>>& keys
   return each(record, [&](columns::Wire features) {
     return each(features, [&](columns::Wire entry) {
       std::string key;
-      const auto keep = [&](columns::Wire bytes) { return key.assign(reinterpret_cast<const char*>(bytes.at), bytes.size()), true; };
+      const auto keep = [&](columns::Wire bytes) {
+        return key.assign(reinterpret_cast<const char*>(bytes.at), bytes.size()), true;
+      };
       if (!each(entry, keep)) return false;
       keys.emplace_back(std::move(key));
       return true;
@@ -77,7 +79,9 @@ bool keys_of(columns::Wire record, std::vector<std::optional<std::string>>& keys
   });
 }
 
-Error malformed() { return {Code::data, Detail::data_loss, "not a tf.train.Example: the message is cut short or malformed"}; }
+Error malformed() {
+  return {Code::data, Detail::data_loss, "not a tf.train.Example: the message is cut short or malformed"};
+}
 
 }  // namespace
 
@@ -108,7 +112,7 @@ Result<ExampleMap> decode_example(std::string_view message) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::string padded_key = *keys[i] + std::string(8, '\0');
     const auto* key = reinterpret_cast<const std::uint8_t*>(padded_key.data());
-    if (table.find({key, key + keys[i]->size()}) != static_cast<int>(i)) continue;   // the same key again
+    if (table.find({key, key + keys[i]->size()}) != static_cast<int>(i)) continue;  // the same key again
     const decoders::FoundFeature& found = parsed.features[i];
     const auto pieces = parsed.of(found);
     FeatureValue value = std::monostate{};

@@ -46,11 +46,12 @@ bool convert(const Json& json, DType to, std::byte* out) {
 
 }  // namespace
 
-bool read_default(const Json& json, const ExampleFeature& feature, std::int64_t count, Output& output, std::vector<Error>& faults) {
+bool read_default(const Json& json, const ExampleFeature& feature, std::int64_t count, Output& output,
+                  std::vector<Error>& faults) {
   Place place = json.place().pointer.empty() ? feature.place : json.place();
   place.feature = output.name;
   const auto fault = [&](std::string message) {
-    faults.emplace_back(Code::config, Detail::invalid_argument, "default " + message, place);
+    faults.emplace_back(Code::config, Detail::invalid_argument, fmt::format("default {}", message), place);
     return false;
   };
   std::vector<const Json*> items;

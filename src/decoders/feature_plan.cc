@@ -43,24 +43,39 @@ class Planner {
     check_shape(output);
     if (faults_.size() != before_) return;
     switch (output.kind) {
-      case FeatureKind::fixed_len: fixed(output); break;
-      case FeatureKind::var_len: variable(output, column); break;
-      case FeatureKind::fixed_len_sequence: sequence(output, column); break;
-      case FeatureKind::sparse: sparse(output, column); break;
-      case FeatureKind::ragged: ragged(output, column); break;
-      case FeatureKind::raw: raw(output, column); break;
+      case FeatureKind::fixed_len:
+        fixed(output);
+        break;
+      case FeatureKind::var_len:
+        variable(output, column);
+        break;
+      case FeatureKind::fixed_len_sequence:
+        sequence(output, column);
+        break;
+      case FeatureKind::sparse:
+        sparse(output, column);
+        break;
+      case FeatureKind::ragged:
+        ragged(output, column);
+        break;
+      case FeatureKind::raw:
+        raw(output, column);
+        break;
     }
     check_unused(output.kind);
     if (faults_.size() != before_) return;
     output.variable = !column.shape.known();
     output.column = schema_.put(std::move(column));
-    if (wanted) plan.outputs.push_back(std::move(output));
-    else forget();
+    if (wanted)
+      plan.outputs.push_back(std::move(output));
+    else
+      forget();
   }
 
   void finish() {
     std::vector<std::optional<std::string>> keys;
-    for (const Source& source : plan.sources) keys.push_back(source.uses > 0 ? std::optional{source.key} : std::nullopt);
+    for (const Source& source : plan.sources)
+      keys.push_back(source.uses > 0 ? std::optional{source.key} : std::nullopt);
     plan.keys = KeyTable{std::move(keys)};
   }
 
@@ -68,7 +83,7 @@ class Planner {
   void fault(std::string_view option, std::string message) {
     Place place = feature_->place;
     place.feature = *name_;
-    if (!option.empty()) place.pointer += "/" + std::string{option};
+    if (!option.empty()) place.pointer.append(1, '/').append(option);
     faults_.emplace_back(Code::config, Detail::invalid_argument, std::move(message), std::move(place));
   }
 
@@ -80,10 +95,12 @@ class Planner {
     const bool never_in_context = output.kind == FeatureKind::fixed_len_sequence || output.kind == FeatureKind::sparse;
     const bool never_in_lists = output.kind == FeatureKind::fixed_len || output.kind == FeatureKind::sparse;
     if (role_ == Role::context && never_in_context) {
-      fault("kind", fmt::format("'{}' is not possible in context; use fixed_len, var_len, ragged or raw{}", name_of(output.kind), keys_text()));
+      fault("kind", fmt::format("'{}' is not possible in context; use fixed_len, var_len, ragged or raw{}",
+                                name_of(output.kind), keys_text()));
     }
     if (role_ == Role::lists && never_in_lists) {
-      fault("kind", fmt::format("'{}' is not possible in lists; use fixed_len_sequence, var_len, ragged or raw{}", name_of(output.kind), keys_text()));
+      fault("kind", fmt::format("'{}' is not possible in lists; use fixed_len_sequence, var_len, ragged or raw{}",
+                                name_of(output.kind), keys_text()));
     }
     if (role_ != Role::lists && feature_->allow_missing && output.kind != FeatureKind::fixed_len_sequence) {
       fault("allow_missing", "is for lists of a sequence example; give a fixed_len feature a default instead");
@@ -98,31 +115,38 @@ class Planner {
 
   void check_types(Output& output) {
     const bool raw = output.kind == FeatureKind::raw;
-    if (raw && output.dtype == DType::string) return fault("dtype", "raw bytes become numbers, not strings; use fixed_len");
+    if (raw && output.dtype == DType::string)
+      return fault("dtype", "raw bytes become numbers, not strings; use fixed_len");
     StoredAs natural = is_float(output.dtype) ? StoredAs::floats : StoredAs::ints;
     if (raw || output.dtype == DType::string) natural = StoredAs::bytes;
     output.stored = feature_->stored.value_or(natural);
     if ((output.stored == StoredAs::bytes) != (natural == StoredAs::bytes)) {
-      fault("stored", fmt::format("bytes and numbers cannot become each other: dtype {} cannot come from '{}'{}", to_string(output.dtype),
-                                  EnumNames<StoredAs>::names[static_cast<std::size_t>(output.stored)],
-                                  output.stored == StoredAs::bytes ? "; for numbers in byte strings use kind raw" : ""));
+      fault("stored",
+            fmt::format("bytes and numbers cannot become each other: dtype {} cannot come from '{}'{}",
+                        to_string(output.dtype), EnumNames<StoredAs>::names[static_cast<std::size_t>(output.stored)],
+                        output.stored == StoredAs::bytes ? "; for numbers in byte strings use kind raw" : ""));
     }
   }
 
   /// Every dim and the number of elements; `raw` may leave its first dim open.
   void check_shape(Output& output) {
     const auto& dims = output.shape.dims();
-    if (dims.size() > most_rank) return fault("shape", fmt::format("has {} dims; at most {} are possible", dims.size(), most_rank));
+    if (dims.size() > most_rank)
+      return fault("shape", fmt::format("has {} dims; at most {} are possible", dims.size(), most_rank));
     const bool open = output.kind == FeatureKind::raw && !dims.empty() && dims[0] == unknown_dim;
     std::int64_t count = 1;
     bool too_large = false;
     for (std::size_t i = open ? 1 : 0; i < dims.size(); ++i) {
-      if (dims[i] < 0) return fault("shape", fmt::format("size {} of axis {} must be 0 or more{}", dims[i], i,
-                                                         dims[i] == unknown_dim ? "; only the first may be -1 (unknown)" : ""));
-      if (dims[i] != 0 && count > most_elements / dims[i]) too_large = true;
-      else count *= dims[i];
+      if (dims[i] < 0)
+        return fault("shape", fmt::format("size {} of axis {} must be 0 or more{}", dims[i], i,
+                                          dims[i] == unknown_dim ? "; only the first may be -1 (unknown)" : ""));
+      if (dims[i] != 0 && count > most_elements / dims[i])
+        too_large = true;
+      else
+        count *= dims[i];
     }
-    if (too_large || count > most_elements) return fault("shape", fmt::format("{} has more than {} elements", output.shape.text(), most_elements));
+    if (too_large || count > most_elements)
+      return fault("shape", fmt::format("{} has more than {} elements", output.shape.text(), most_elements));
     output.count = count;
   }
 
@@ -134,7 +158,8 @@ class Planner {
     };
     using K = FeatureKind;
     const bool deferred = kind == K::sparse || kind == K::ragged;
-    only(!f.fallback.is(Json::Kind::null), kind == K::fixed_len || kind == K::fixed_len_sequence, "default", "fixed_len and fixed_len_sequence");
+    only(!f.fallback.is(Json::Kind::null), kind == K::fixed_len || kind == K::fixed_len_sequence, "default",
+         "fixed_len and fixed_len_sequence");
     only(!f.index_key.is(Json::Kind::null), kind == K::sparse, "index_key", "sparse");
     only(!f.size.is(Json::Kind::null), kind == K::sparse, "size", "sparse");
     only(f.value_key.has_value(), deferred, "value_key", "sparse and ragged");
@@ -144,7 +169,8 @@ class Planner {
     only(f.endian.has_value(), kind == K::raw, "endian", "raw");
     only(f.len != 1, kind == K::raw, "len", "raw");
     only(f.fixed_length.has_value(), kind == K::raw, "fixed_length", "raw");
-    only(f.as.has_value(), kind == K::var_len || kind == K::fixed_len_sequence || kind == K::raw, "as", "variable kinds");
+    only(f.as.has_value(), kind == K::var_len || kind == K::fixed_len_sequence || kind == K::raw, "as",
+         "variable kinds");
     only(f.shape.rank() > 0, kind != K::var_len && !deferred, "shape", "kinds with a shape");
   }
 
@@ -155,8 +181,10 @@ class Planner {
       plan.sources.push_back({.key = key, .stored = stored, .feature = *name_, .kind = feature_->kind});
       found = plan.sources.end() - 1;
     } else if (found->stored != stored || reading_of(found->kind) != reading_of(feature_->kind)) {
-      fault(option, fmt::format("key '{}' is already used by feature '{}' as {} of '{}'; a key can be read in one way only", key, found->feature,
-                                name_of(found->kind), EnumNames<StoredAs>::names[static_cast<std::size_t>(found->stored)]));
+      fault(option,
+            fmt::format("key '{}' is already used by feature '{}' as {} of '{}'; a key can be read in one way only",
+                        key, found->feature, name_of(found->kind),
+                        EnumNames<StoredAs>::names[static_cast<std::size_t>(found->stored)]));
     }
     ++found->uses;
     used_.push_back(static_cast<int>(found - plan.sources.begin()));
@@ -172,7 +200,8 @@ class Planner {
 
   void fixed(Output& output) {
     own_source(output);
-    if (!feature_->fallback.is(Json::Kind::null)) read_default(feature_->fallback, *feature_, output.count, output, faults_);
+    if (!feature_->fallback.is(Json::Kind::null))
+      read_default(feature_->fallback, *feature_, output.count, output, faults_);
   }
 
   void variable(Output& output, ColumnSpec& column) {
@@ -180,7 +209,8 @@ class Planner {
     column.shape = {unknown_dim};
     column.delivery = feature_->as.value_or(Delivery::ragged);
     if (role_ != Role::lists) return;
-    column.parts.push_back({.name = "row_splits", .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
+    column.parts.push_back(
+        {.name = "row_splits", .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
     if (column.delivery != Delivery::ragged && column.delivery != Delivery::sparse) {
       fault("as", "a list whose steps differ in length can be handed over ragged or sparse");
     }
@@ -192,31 +222,40 @@ class Planner {
     dims.insert(dims.begin(), unknown_dim);
     column.shape = Shape{std::move(dims)};
     column.delivery = feature_->as.value_or(Delivery::padded);
-    if (column.delivery == Delivery::sparse) fault("as", "a sequence of fixed shapes can be handed over padded, ragged or equal");
-    if (role_ == Role::example && output.count == 0) fault("shape", "a step without elements leaves the number of steps unknown");
+    if (column.delivery == Delivery::sparse)
+      fault("as", "a sequence of fixed shapes can be handed over padded, ragged or equal");
+    if (role_ == Role::example && output.count == 0)
+      fault("shape", "a step without elements leaves the number of steps unknown");
     if (feature_->fallback.is(Json::Kind::null)) return;
-    if (role_ == Role::lists) return fault("default", "lists have no default; allow_missing makes a missing list an empty one");
+    if (role_ == Role::lists)
+      return fault("default", "lists have no default; allow_missing makes a missing list an empty one");
     if (!read_default(feature_->fallback, *feature_, 1, output, faults_)) return;
     column.pad = output.dtype == DType::string ? output.default_strings[0]
-                                               : std::string(reinterpret_cast<const char*>(output.default_bytes.data()), output.default_bytes.size());
+                                               : std::string(reinterpret_cast<const char*>(output.default_bytes.data()),
+                                                             output.default_bytes.size());
   }
 
   void sparse(Output& output, ColumnSpec& column) {
     const std::vector<Json> keys = list_of(feature_->index_key);
     const std::vector<Json> sizes = list_of(feature_->size);
     if (keys.empty()) fault("index_key", "must name the key of the indices");
-    if (sizes.size() != keys.size()) fault("size", fmt::format("has {} sizes for {} index keys", sizes.size(), keys.size()));
-    if (keys.size() >= most_rank) return fault("index_key", fmt::format("has {} keys; at most {} are possible", keys.size(), most_rank - 1));
+    if (sizes.size() != keys.size())
+      fault("size", fmt::format("has {} sizes for {} index keys", sizes.size(), keys.size()));
+    if (keys.size() >= most_rank)
+      return fault("index_key", fmt::format("has {} keys; at most {} are possible", keys.size(), most_rank - 1));
     if (!feature_->value_key) return fault("value_key", "must name the key of the values");
     output.already_sorted = feature_->already_sorted;
     output.source = source(*feature_->value_key, output.stored, "value_key");
     for (const Json& key : keys) {
-      if (!key.is(Json::Kind::string)) return fault("index_key", fmt::format("must be a string or a list of strings, found {}", key.kind_name()));
+      if (!key.is(Json::Kind::string))
+        return fault("index_key", fmt::format("must be a string or a list of strings, found {}", key.kind_name()));
       output.indices.push_back(source(key.string(), StoredAs::ints, "index_key"));
-      column.parts.push_back({.name = key.string(), .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
+      column.parts.push_back(
+          {.name = key.string(), .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
     }
     for (const Json& size : sizes) {
-      if (!size.is(Json::Kind::integer) || size.integer() < 1) return fault("size", fmt::format("must be 1 or more, found {}", size.text()));
+      if (!size.is(Json::Kind::integer) || size.integer() < 1)
+        return fault("size", fmt::format("must be 1 or more, found {}", size.text()));
       output.sizes.push_back(size.integer());
     }
     column.sizes = output.sizes;
@@ -233,14 +272,19 @@ class Planner {
     output.source = source(feature_->value_key.value_or(*name_), output.stored, "value_key");
     output.validate = feature_->validate;
     const std::vector<Json> partitions = list_of(feature_->partitions);
-    if (!feature_->partitions.is(Json::Kind::null) && !feature_->partitions.is(Json::Kind::array)) return fault("partitions", "must be a list");
-    if (partitions.size() >= most_rank) return fault("partitions", fmt::format("has {} levels; at most {} are possible", partitions.size(), most_rank - 1));
+    if (!feature_->partitions.is(Json::Kind::null) && !feature_->partitions.is(Json::Kind::array))
+      return fault("partitions", "must be a list");
+    if (partitions.size() >= most_rank)
+      return fault("partitions",
+                   fmt::format("has {} levels; at most {} are possible", partitions.size(), most_rank - 1));
     for (const Json& json : partitions) partition(json, output);
-    if (feature_->row_splits_dtype != DType::int32 && feature_->row_splits_dtype != DType::int64) fault("row_splits_dtype", "must be int32 or int64");
+    if (feature_->row_splits_dtype != DType::int32 && feature_->row_splits_dtype != DType::int64)
+      fault("row_splits_dtype", "must be int32 or int64");
     column.row_splits_int32 = feature_->row_splits_dtype == DType::int32;
     while (!output.partitions.empty() && output.partitions.back().kind == PartitionKind::uniform_row_length) {
       const std::int64_t length = output.partitions.back().length;
-      if (length > most_elements / output.inner) return fault("partitions", fmt::format("more than {} elements", most_elements));
+      if (length > most_elements / output.inner)
+        return fault("partitions", fmt::format("more than {} elements", most_elements));
       output.inner *= length;
       output.inner_lengths.insert(output.inner_lengths.begin(), length);
       output.partitions.pop_back();
@@ -250,25 +294,31 @@ class Planner {
     column.shape = Shape{std::move(dims)};
     column.delivery = Delivery::ragged;
     const std::size_t levels = output.partitions.size() + (role_ == Role::lists ? 1 : 0);
-    column.parts.assign(levels, {.name = "row_splits", .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
+    column.parts.assign(
+        levels, {.name = "row_splits", .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
   }
 
   void partition(const Json& json, Output& output) {
-    static constexpr std::array<std::string_view, 6> kinds{"row_splits", "row_lengths", "row_starts", "row_limits", "value_rowids", "uniform_row_length"};
+    static constexpr std::array<std::string_view, 6> kinds{"row_splits", "row_lengths",  "row_starts",
+                                                           "row_limits", "value_rowids", "uniform_row_length"};
     if (!json.is(Json::Kind::array) || json.items().size() != 2 || !json.items()[0].is(Json::Kind::string)) {
       return fault("partitions", fmt::format("each must be [kind, key or length], found {}", json.text()));
     }
     const auto kind = std::ranges::find(kinds, std::string_view{json.items()[0].string()});
     if (kind == kinds.end()) {
-      return fault("partitions", fmt::format("unknown kind {}; known: row_splits, row_lengths, row_starts, row_limits, value_rowids, uniform_row_length", json.items()[0].text()));
+      return fault("partitions", fmt::format("unknown kind {}; known: row_splits, row_lengths, row_starts, row_limits, "
+                                             "value_rowids, uniform_row_length",
+                                             json.items()[0].text()));
     }
     Partition made{.kind = static_cast<PartitionKind>(kind - kinds.begin())};
     const Json& what = json.items()[1];
     if (made.kind == PartitionKind::uniform_row_length) {
-      if (!what.is(Json::Kind::integer) || what.integer() < 1) return fault("partitions", fmt::format("a uniform row length must be 1 or more, found {}", what.text()));
+      if (!what.is(Json::Kind::integer) || what.integer() < 1)
+        return fault("partitions", fmt::format("a uniform row length must be 1 or more, found {}", what.text()));
       made.length = what.integer();
     } else {
-      if (!what.is(Json::Kind::string)) return fault("partitions", fmt::format("the key of a partition must be a string, found {}", what.kind_name()));
+      if (!what.is(Json::Kind::string))
+        return fault("partitions", fmt::format("the key of a partition must be a string, found {}", what.kind_name()));
       made.source = source(what.string(), StoredAs::ints, "partitions");
     }
     output.partitions.push_back(made);
@@ -284,12 +334,15 @@ class Planner {
     const std::int64_t bytes = output.count * static_cast<std::int64_t>(size_of(output.dtype));
     const std::int64_t item = open ? std::max<std::int64_t>(bytes, 1) : bytes;
     if (output.fixed_length != 0 && (open ? output.fixed_length % item != 0 : output.fixed_length != bytes)) {
-      fault("fixed_length", fmt::format("{} bytes do not fill shape {} of {}: {} {}", output.fixed_length, output.shape.text(), to_string(output.dtype),
-                                        open ? "it must be a multiple of" : "that takes", item));
+      fault("fixed_length",
+            fmt::format("{} bytes do not fill shape {} of {}: {} {}", output.fixed_length, output.shape.text(),
+                        to_string(output.dtype), open ? "it must be a multiple of" : "that takes", item));
     }
-    if (open && (output.len > 1 || role_ == Role::lists || bytes == 0)) fault("shape", "an unknown size goes with one byte string per record only");
+    if (open && (output.len > 1 || role_ == Role::lists || bytes == 0))
+      fault("shape", "an unknown size goes with one byte string per record only");
     if (open) column.delivery = feature_->as.value_or(Delivery::equal);
-    if (output.len > most_elements / std::max<std::int64_t>(output.count, 1)) fault("len", fmt::format("more than {} elements", most_elements));
+    if (output.len > most_elements / std::max<std::int64_t>(output.count, 1))
+      fault("len", fmt::format("more than {} elements", most_elements));
     if (role_ == Role::lists && output.len != 1) fault("len", "each step of a list holds one byte string");
     std::vector<std::int64_t> dims = output.shape.dims();
     if (output.len > 1) dims.insert(dims.begin(), output.len);
@@ -315,7 +368,8 @@ FeaturePlan plan_features(const FeatureMap& features, Role role, const std::vect
                           std::vector<Error>& faults) {
   Planner planner{role, schema, faults};
   if (features.size() > most_features) {
-    faults.emplace_back(Code::config, Detail::invalid_argument, fmt::format("{} features; at most {} are possible", features.size(), most_features));
+    faults.emplace_back(Code::config, Detail::invalid_argument,
+                        fmt::format("{} features; at most {} are possible", features.size(), most_features));
     return {};
   }
   for (const auto& [name, feature] : features) {

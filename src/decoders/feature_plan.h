@@ -17,17 +17,24 @@ namespace forebay::decoders {
 struct Source {
   std::string key;
   StoredAs stored = StoredAs::ints;
-  std::string feature;   ///< The first tensor that uses it, for errors.
+  std::string feature;  ///< The first tensor that uses it, for errors.
   FeatureKind kind = FeatureKind::fixed_len;
   int uses = 0;
 };
 
-enum class PartitionKind : std::uint8_t { row_splits, row_lengths, row_starts, row_limits, value_rowids, uniform_row_length };
+enum class PartitionKind : std::uint8_t {
+  row_splits,
+  row_lengths,
+  row_starts,
+  row_limits,
+  value_rowids,
+  uniform_row_length
+};
 
 struct Partition {
   PartitionKind kind = PartitionKind::row_splits;
   int source = KeyTable::none;
-  std::int64_t length = 0;   ///< Of uniform ones.
+  std::int64_t length = 0;  ///< Of uniform ones.
 };
 
 /// How one column is made from sources: the options, checked and worked out.
@@ -37,25 +44,25 @@ struct Output {
   FeatureKind kind = FeatureKind::fixed_len;
   DType dtype = DType::float32;
   StoredAs stored = StoredAs::floats;
-  int source = KeyTable::none;             ///< Of the values.
-  Shape shape;                             ///< Of a record or a step, as it was written.
-  std::int64_t count = 1;                  ///< Values of a record, or of a step.
-  bool variable = false;                   ///< The column's shape has an unknown dim.
+  int source = KeyTable::none;  ///< Of the values.
+  Shape shape;                  ///< Of a record or a step, as it was written.
+  std::int64_t count = 1;       ///< Values of a record, or of a step.
+  bool variable = false;        ///< The column's shape has an unknown dim.
   bool has_default = false;
-  std::vector<std::byte> default_bytes;    ///< All values, in the final type.
+  std::vector<std::byte> default_bytes;  ///< All values, in the final type.
   std::vector<std::string> default_strings;
-  std::vector<int> indices;                ///< sparse: sources, one per axis.
-  std::vector<std::int64_t> sizes;         ///< sparse
+  std::vector<int> indices;         ///< sparse: sources, one per axis.
+  std::vector<std::int64_t> sizes;  ///< sparse
   bool already_sorted = false;
-  std::vector<Partition> partitions;       ///< ragged, without the trailing uniform ones
-  std::int64_t inner = 1;                  ///< ragged: product of the trailing uniform lengths.
-  std::vector<std::int64_t> inner_lengths; ///< … and these, outermost first.
+  std::vector<Partition> partitions;        ///< ragged, without the trailing uniform ones
+  std::int64_t inner = 1;                   ///< ragged: product of the trailing uniform lengths.
+  std::vector<std::int64_t> inner_lengths;  ///< … and these, outermost first.
   bool validate = true;
-  bool swaps = false;                      ///< raw: the other byte order than this machine's.
+  bool swaps = false;  ///< raw: the other byte order than this machine's.
   std::int64_t len = 1;
-  std::int64_t fixed_length = 0;           ///< raw: 0 means as long as it is.
+  std::int64_t fixed_length = 0;  ///< raw: 0 means as long as it is.
   bool allow_missing = false;
-  bool list = false;                       ///< Of a sequence example's feature lists.
+  bool list = false;  ///< Of a sequence example's feature lists.
 };
 
 /// Which names of a message are read, and which columns are made of them.
@@ -73,6 +80,7 @@ FeaturePlan plan_features(const FeatureMap& features, Role role, const std::vect
                           std::vector<Error>& faults);
 
 /// The default of a feature in its final type. False: not `count` values that fit; a fault says why.
-bool read_default(const Json& json, const ExampleFeature& feature, std::int64_t count, Output& output, std::vector<Error>& faults);
+bool read_default(const Json& json, const ExampleFeature& feature, std::int64_t count, Output& output,
+                  std::vector<Error>& faults);
 
 }  // namespace forebay::decoders

@@ -14,9 +14,12 @@ namespace {
 
 constexpr std::string_view name_of(StoredAs stored) {
   switch (stored) {
-    case StoredAs::ints: return "int64";
-    case StoredAs::floats: return "float";
-    case StoredAs::bytes: return "bytes";
+    case StoredAs::ints:
+      return "int64";
+    case StoredAs::floats:
+      return "float";
+    case StoredAs::bytes:
+      return "bytes";
   }
   return "";
 }
@@ -31,9 +34,12 @@ void Values::clear() {
 
 std::int64_t Values::size(StoredAs stored) const {
   switch (stored) {
-    case StoredAs::ints: return static_cast<std::int64_t>(ints.size());
-    case StoredAs::floats: return static_cast<std::int64_t>(floats.size());
-    case StoredAs::bytes: return static_cast<std::int64_t>(strings.size());
+    case StoredAs::ints:
+      return static_cast<std::int64_t>(ints.size());
+    case StoredAs::floats:
+      return static_cast<std::int64_t>(floats.size());
+    case StoredAs::bytes:
+      return static_cast<std::int64_t>(strings.size());
   }
   return 0;
 }
@@ -42,12 +48,17 @@ Result<void> FeatureWriter::write(const Output& output, std::int64_t row, std::i
   output_ = &output, row_ = row, record_ = record, step_ = -1;
   if (output.list) return list(output);
   switch (output.kind) {
-    case FeatureKind::fixed_len: return fixed(output);
+    case FeatureKind::fixed_len:
+      return fixed(output);
     case FeatureKind::var_len:
-    case FeatureKind::fixed_len_sequence: return variable(output);
-    case FeatureKind::sparse: return sparse(output);
-    case FeatureKind::ragged: return ragged(output);
-    case FeatureKind::raw: return raw(output);
+    case FeatureKind::fixed_len_sequence:
+      return variable(output);
+    case FeatureKind::sparse:
+      return sparse(output);
+    case FeatureKind::ragged:
+      return ragged(output);
+    case FeatureKind::raw:
+      return raw(output);
   }
   return {};
 }
@@ -61,7 +72,8 @@ Error FeatureWriter::fault(Detail detail, int index, std::string message) const 
 }
 
 Error FeatureWriter::malformed(int index) const {
-  return fault(Detail::data_loss, index, fmt::format("the {} list is cut short or malformed", name_of(source(index).stored)));
+  return fault(Detail::data_loss, index,
+               fmt::format("the {} list is cut short or malformed", name_of(source(index).stored)));
 }
 
 Result<void> FeatureWriter::read(int index, const FoundFeature& feature, Values& out) {
@@ -69,16 +81,23 @@ Result<void> FeatureWriter::read(int index, const FoundFeature& feature, Values&
   if (!feature.present) return {};
   const StoredAs wanted = source(index).stored;
   if (feature.kind != wanted) {
-    return fault(Detail::invalid_argument, index,
-                 fmt::format("expected a list of {}, found a list of {}; correct `dtype` or `stored`, or the writer of the file",
-                             name_of(wanted), name_of(feature.kind)));
+    return fault(
+        Detail::invalid_argument, index,
+        fmt::format("expected a list of {}, found a list of {}; correct `dtype` or `stored`, or the writer of the file",
+                    name_of(wanted), name_of(feature.kind)));
   }
   const Pieces pieces = parsed_.of(feature);
   bool good = false;
   switch (wanted) {
-    case StoredAs::ints: good = read_ints(pieces, out.ints); break;
-    case StoredAs::floats: good = read_floats(pieces, out.floats); break;
-    case StoredAs::bytes: good = read_strings(pieces, out.strings); break;
+    case StoredAs::ints:
+      good = read_ints(pieces, out.ints);
+      break;
+    case StoredAs::floats:
+      good = read_floats(pieces, out.floats);
+      break;
+    case StoredAs::bytes:
+      good = read_strings(pieces, out.strings);
+      break;
   }
   if (!good) return malformed(index);
   return {};
@@ -94,15 +113,18 @@ Result<void> FeatureWriter::read_numbers(int index, const FoundFeature& feature,
 
 void FeatureWriter::convert(const Output& output, const Values& values, std::byte* to) {
   if (output.stored == StoredAs::ints) {
-    columns::cast(reinterpret_cast<const std::byte*>(values.ints.data()), DType::int64, to, output.dtype, values.ints.size());
+    columns::cast(reinterpret_cast<const std::byte*>(values.ints.data()), DType::int64, to, output.dtype,
+                  values.ints.size());
   } else {
-    columns::cast(reinterpret_cast<const std::byte*>(values.floats.data()), DType::float32, to, output.dtype, values.floats.size());
+    columns::cast(reinterpret_cast<const std::byte*>(values.floats.data()), DType::float32, to, output.dtype,
+                  values.floats.size());
   }
 }
 
 void FeatureWriter::append(const Output& output, Column& column, const Values& values) {
   if (output.dtype == DType::string) {
-    for (const columns::Wire& value : values.strings) column.push_string({reinterpret_cast<const std::byte*>(value.at), value.size()});
+    for (const columns::Wire& value : values.strings)
+      column.push_string({reinterpret_cast<const std::byte*>(value.at), value.size()});
   } else {
     const auto count = static_cast<std::size_t>(values.size(output.stored));
     convert(output, values, column.values.extend(count * size_of(output.dtype)));
@@ -114,9 +136,10 @@ Result<void> FeatureWriter::fixed(const Output& output) {
   const FoundFeature& feature = found(output.source);
   if (!feature.present) {
     if (!output.has_default) {
-      return fault(Detail::invalid_argument, output.source,
-                   fmt::format("is required ({} {}) but the record does not have it; give it a `default`, or make it var_len",
-                               output.shape.text(), to_string(output.dtype)));
+      return fault(
+          Detail::invalid_argument, output.source,
+          fmt::format("is required ({} {}) but the record does not have it; give it a `default`, or make it var_len",
+                      output.shape.text(), to_string(output.dtype)));
     }
     write_default(output, column);
     return {};
@@ -124,9 +147,11 @@ Result<void> FeatureWriter::fixed(const Output& output) {
   FOREBAY_DO(read(output.source, feature, scratch_.values));
   const std::int64_t count = scratch_.values.size(output.stored);
   if (count != output.count) {
-    return fault(Detail::invalid_argument, output.source,
-                 fmt::format("expected {} {} values (shape {}), found {}{}", output.count, name_of(output.stored), output.shape.text(), count,
-                             count == 0 ? "; a list without values is not a missing one" : "; correct `shape`, or use var_len"));
+    return fault(
+        Detail::invalid_argument, output.source,
+        fmt::format("expected {} {} values (shape {}), found {}{}", output.count, name_of(output.stored),
+                    output.shape.text(), count,
+                    count == 0 ? "; a list without values is not a missing one" : "; correct `shape`, or use var_len"));
   }
   if (output.dtype == DType::string) {
     append(output, column, scratch_.values);
@@ -142,8 +167,8 @@ void FeatureWriter::write_default(const Output& output, Column& column) {
     for (const std::string& text : output.default_strings) column.push_string(std::as_bytes(std::span{text}));
     ++column.rows;
   } else if (!output.default_bytes.empty()) {
-    std::memcpy(column.values.data() + static_cast<std::size_t>(row_) * output.default_bytes.size(), output.default_bytes.data(),
-                output.default_bytes.size());
+    std::memcpy(column.values.data() + static_cast<std::size_t>(row_) * output.default_bytes.size(),
+                output.default_bytes.data(), output.default_bytes.size());
   }
 }
 
@@ -153,8 +178,8 @@ Result<void> FeatureWriter::variable(const Output& output) {
   const std::int64_t step = output.kind == FeatureKind::var_len ? 1 : output.count;
   if (count % step != 0) {
     return fault(Detail::invalid_argument, output.source,
-                 fmt::format("{} {} values are not a multiple of {}, the size of one step (shape {})", count, name_of(output.stored), step,
-                             output.shape.text()));
+                 fmt::format("{} {} values are not a multiple of {}, the size of one step (shape {})", count,
+                             name_of(output.stored), step, output.shape.text()));
   }
   Column& column = block_[output.column];
   append(output, column, scratch_.values);
@@ -172,11 +197,13 @@ Result<void> FeatureWriter::sparse(const Output& output) {
     const int index = output.indices[axis];
     FOREBAY_DO(read_numbers(index, found(index), axes[axis]));
     if (static_cast<std::int64_t>(axes[axis].size()) != count) {
-      return fault(Detail::invalid_argument, index, fmt::format("{} indices for {} values; there must be as many", axes[axis].size(), count));
+      return fault(Detail::invalid_argument, index,
+                   fmt::format("{} indices for {} values; there must be as many", axes[axis].size(), count));
     }
     for (const std::int64_t at : axes[axis]) {
       if (at < 0 || at >= output.sizes[axis]) {
-        return fault(Detail::invalid_argument, index, fmt::format("index {} is outside of axis {}, whose size is {}", at, axis, output.sizes[axis]));
+        return fault(Detail::invalid_argument, index,
+                     fmt::format("index {} is outside of axis {}, whose size is {}", at, axis, output.sizes[axis]));
       }
     }
   }
@@ -211,9 +238,12 @@ void FeatureWriter::sort_by_indices(StoredAs stored) {
     for (std::size_t i = 0; i < old.size(); ++i) values[i] = old[scratch_.order[i]];
   };
   switch (stored) {
-    case StoredAs::ints: return reorder(scratch_.values.ints);
-    case StoredAs::floats: return reorder(scratch_.values.floats);
-    case StoredAs::bytes: return reorder(scratch_.values.strings);
+    case StoredAs::ints:
+      return reorder(scratch_.values.ints);
+    case StoredAs::floats:
+      return reorder(scratch_.values.floats);
+    case StoredAs::bytes:
+      return reorder(scratch_.values.strings);
   }
 }
 
@@ -231,22 +261,26 @@ void FeatureWriter::write_levels(Column& column, std::size_t first) {
 Result<void> FeatureWriter::raw(const Output& output) {
   const FoundFeature& feature = found(output.source);
   if (!feature.present) {
-    return fault(Detail::invalid_argument, output.source, fmt::format("is required (raw {}) but the record does not have it", to_string(output.dtype)));
+    return fault(Detail::invalid_argument, output.source,
+                 fmt::format("is required (raw {}) but the record does not have it", to_string(output.dtype)));
   }
   FOREBAY_DO(read(output.source, feature, scratch_.values));
   const auto& strings = scratch_.values.strings;
   if (static_cast<std::int64_t>(strings.size()) != output.len) {
     return fault(Detail::invalid_argument, output.source,
-                 fmt::format("expected {} byte string{} (`len`), found {}", output.len, output.len == 1 ? "" : "s", strings.size()));
+                 fmt::format("expected {} byte string{} (`len`), found {}", output.len, output.len == 1 ? "" : "s",
+                             strings.size()));
   }
   Column& column = block_[output.column];
   const std::size_t size = size_of(output.dtype);
   if (output.variable) {
-    const std::size_t bytes = output.fixed_length != 0 ? static_cast<std::size_t>(output.fixed_length) : strings[0].size();
+    const std::size_t bytes =
+        output.fixed_length != 0 ? static_cast<std::size_t>(output.fixed_length) : strings[0].size();
     const std::size_t item = static_cast<std::size_t>(output.count) * size;
     if (bytes % item != 0) {
       return fault(Detail::invalid_argument, output.source,
-                   fmt::format("{} bytes are not a multiple of {}, the size of one {} of shape {}", bytes, item, to_string(output.dtype), output.shape.text()));
+                   fmt::format("{} bytes are not a multiple of {}, the size of one {} of shape {}", bytes, item,
+                               to_string(output.dtype), output.shape.text()));
     }
     FOREBAY_DO(raw_item(output, strings[0], column.values.extend(bytes), static_cast<std::int64_t>(bytes / size)));
     const auto sizes = static_cast<std::int64_t>(bytes / item);
@@ -266,7 +300,8 @@ Result<void> FeatureWriter::raw_item(const Output& output, columns::Wire bytes, 
   const std::size_t size = static_cast<std::size_t>(count) * item;
   if (output.fixed_length == 0 && bytes.size() != size) {
     return fault(Detail::invalid_argument, output.source,
-                 fmt::format("expected {} bytes for {} {} (shape {}), found {}", size, count, to_string(output.dtype), output.shape.text(), bytes.size()));
+                 fmt::format("expected {} bytes for {} {} (shape {}), found {}", size, count, to_string(output.dtype),
+                             output.shape.text(), bytes.size()));
   }
   const std::size_t there = std::min(size, bytes.size());
   if (there != 0) std::memcpy(to, bytes.at, there);

@@ -23,9 +23,9 @@ struct Values {
 /// Room that is used again for every record.
 struct Scratch {
   Values values;
-  std::vector<std::int64_t> numbers;               ///< A partition.
-  std::vector<std::int64_t> splits;                ///< Of one level of one step.
-  std::vector<std::vector<std::int64_t>> levels;   ///< Row splits, or index lists.
+  std::vector<std::int64_t> numbers;              ///< A partition.
+  std::vector<std::int64_t> splits;               ///< Of one level of one step.
+  std::vector<std::vector<std::int64_t>> levels;  ///< Row splits, or index lists.
   std::vector<std::uint32_t> order;
   std::vector<std::byte> bytes;
 };
@@ -70,7 +70,8 @@ class FeatureWriter {
   Result<void> list_steps(const Output& output, const FoundList& list);
 
   /// Adds the row splits of one step to scratch levels; `rows` in: the values' rows, out: the outermost level's rows.
-  template <class Find> Result<void> add_partitions(const Output& output, std::int64_t& rows, Find find);
+  template <class Find>
+  Result<void> add_partitions(const Output& output, std::int64_t& rows, Find find);
   Result<void> splits_of(const Output& output, const Partition& partition, std::int64_t below);
   Result<void> inner_rows(const Output& output, std::int64_t values, std::int64_t& rows) const;
   void write_levels(Column& column, std::size_t first);
@@ -82,7 +83,7 @@ class FeatureWriter {
   const Output* output_ = nullptr;
   std::int64_t row_ = 0;
   std::int64_t record_ = 0;
-  std::int64_t step_ = -1;   ///< Of a list, for errors.
+  std::int64_t step_ = -1;  ///< Of a list, for errors.
 };
 
 }  // namespace forebay::decoders

@@ -22,7 +22,7 @@ class KeyTable {
 
  private:
   std::vector<std::optional<std::string>> names_;
-  std::vector<int> slots_;   ///< A power of two, at least half of it `none`.
+  std::vector<int> slots_;  ///< A power of two, at least half of it `none`.
 };
 
 }  // namespace forebay::decoders

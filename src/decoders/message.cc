@@ -110,9 +110,8 @@ bool parse_feature(std::span<const Wire> message, Parsed& out, FoundFeature& fou
 }
 
 bool parse_example(Wire record, const KeyTable& wanted, Parsed& out) {
-  return each_bytes(record, out, [&](Tag tag, Wire features) {
-    return tag != first_bytes || parse_features(features, wanted, out);
-  });
+  return each_bytes(
+      record, out, [&](Tag tag, Wire features) { return tag != first_bytes || parse_features(features, wanted, out); });
 }
 
 bool parse_sequence_example(Wire record, const KeyTable& context, const KeyTable& lists, Parsed& out) {

@@ -16,16 +16,16 @@ namespace forebay::decoders {
 
 /// A Feature: the pieces of the list of its kind, which together are one list message.
 struct FoundFeature {
-  bool present = false;                ///< Has a kind. Without one it is as if it were missing.
+  bool present = false;  ///< Has a kind. Without one it is as if it were missing.
   StoredAs kind = StoredAs::ints;
-  std::uint32_t first = 0;             ///< In Parsed::pieces.
+  std::uint32_t first = 0;  ///< In Parsed::pieces.
   std::uint32_t count = 0;
 };
 
 /// A FeatureList.
 struct FoundList {
   bool present = false;
-  std::uint32_t first = 0;             ///< In Parsed::steps.
+  std::uint32_t first = 0;  ///< In Parsed::steps.
   std::uint32_t count = 0;
 };
 
@@ -39,12 +39,15 @@ struct Parsed {
   const std::uint8_t* bad = nullptr;   ///< Where a malformed message could not be read on.
 
   void clear(std::size_t features_wanted, std::size_t lists_wanted);
-  [[nodiscard]] std::span<const columns::Wire> of(const FoundFeature& found) const { return {pieces.data() + found.first, found.count}; }
+  [[nodiscard]] std::span<const columns::Wire> of(const FoundFeature& found) const {
+    return {pieces.data() + found.first, found.count};
+  }
 };
 
 /// False: malformed, and `bad` says where (roughly).
 [[nodiscard]] bool parse_example(columns::Wire record, const KeyTable& wanted, Parsed& out);
-[[nodiscard]] bool parse_sequence_example(columns::Wire record, const KeyTable& context, const KeyTable& lists, Parsed& out);
+[[nodiscard]] bool parse_sequence_example(columns::Wire record, const KeyTable& context, const KeyTable& lists,
+                                          Parsed& out);
 /// One Feature in as many pieces as it was sent in.
 [[nodiscard]] bool parse_feature(std::span<const columns::Wire> message, Parsed& out, FoundFeature& found);
 

@@ -45,11 +45,14 @@ Result<void> FeatureWriter::splits_of(const Output& output, const Partition& par
     case PartitionKind::row_starts:
       if (!numbers.empty()) splits = numbers, splits.push_back(below);
       break;
-    case PartitionKind::row_limits: splits.insert(splits.end(), numbers.begin(), numbers.end()); break;
+    case PartitionKind::row_limits:
+      splits.insert(splits.end(), numbers.begin(), numbers.end());
+      break;
     case PartitionKind::value_rowids: {
       const std::int64_t rows = numbers.empty() || numbers.back() < 0 ? 0 : numbers.back() + 1;
       if (rows > most_rows_from_ids) {
-        return fault(Detail::resource_exhausted, partition.source, fmt::format("row id {} is above {}", rows - 1, most_rows_from_ids - 1));
+        return fault(Detail::resource_exhausted, partition.source,
+                     fmt::format("row id {} is above {}", rows - 1, most_rows_from_ids - 1));
       }
       splits.resize(static_cast<std::size_t>(rows) + 1, 0);
       for (const std::int64_t id : numbers) {
@@ -60,19 +63,23 @@ Result<void> FeatureWriter::splits_of(const Output& output, const Partition& par
     }
     case PartitionKind::uniform_row_length:
       if (below % partition.length != 0) {
-        return fault(Detail::invalid_argument, output.source, fmt::format("{} rows do not divide by the uniform length {}", below, partition.length));
+        return fault(Detail::invalid_argument, output.source,
+                     fmt::format("{} rows do not divide by the uniform length {}", below, partition.length));
       }
       for (std::int64_t at = partition.length; at <= below; at += partition.length) splits.push_back(at);
       return {};
   }
   if (!output.validate) return {};
   const bool ids = partition.kind == PartitionKind::value_rowids;
-  const bool ordered = ids ? std::ranges::is_sorted(numbers) && (numbers.empty() || numbers[0] >= 0) : std::ranges::is_sorted(splits);
+  const bool ordered =
+      ids ? std::ranges::is_sorted(numbers) && (numbers.empty() || numbers[0] >= 0) : std::ranges::is_sorted(splits);
   if (splits[0] != 0 || splits.back() != below || !ordered) {
-    return fault(Detail::invalid_argument, partition.source,
-                 fmt::format("the partition does not fit the {} values it splits: it must begin at 0, never decrease and end at {}; "
-                             "`validate`: false lets it through",
-                             below, below));
+    return fault(
+        Detail::invalid_argument, partition.source,
+        fmt::format(
+            "the partition does not fit the {} values it splits: it must begin at 0, never decrease and end at {}; "
+            "`validate`: false lets it through",
+            below, below));
   }
   return {};
 }
@@ -116,7 +123,8 @@ Result<void> FeatureWriter::list(const Output& output) {
   const FoundList& list = parsed_.lists[static_cast<std::size_t>(output.source)];
   const bool required = output.kind == FeatureKind::fixed_len_sequence || output.kind == FeatureKind::raw;
   if (!list.present && required && !output.allow_missing) {
-    return fault(Detail::invalid_argument, output.source, "the list is required but the record does not have it; `allow_missing`: true takes it as empty");
+    return fault(Detail::invalid_argument, output.source,
+                 "the list is required but the record does not have it; `allow_missing`: true takes it as empty");
   }
   if (output.kind == FeatureKind::raw) return list_raw(output, list);
   return output.kind == FeatureKind::fixed_len_sequence ? list_sequence(output, list) : list_steps(output, list);
@@ -135,14 +143,16 @@ Result<void> FeatureWriter::list_sequence(const Output& output, const FoundList&
       if (step_bytes != 0) std::memcpy(column.values.extend(step_bytes), run.at, step_bytes);
       continue;
     }
-    if (plain && ints && columns::packed().decode(run.at, run.size(), reinterpret_cast<std::int64_t*>(column.values.extend(step_bytes)),
-                                                  static_cast<std::size_t>(output.count))) {
+    if (plain && ints &&
+        columns::packed().decode(run.at, run.size(), reinterpret_cast<std::int64_t*>(column.values.extend(step_bytes)),
+                                 static_cast<std::size_t>(output.count))) {
       continue;
     }
     FOREBAY_DO(read(output.source, step, scratch_.values));
     const std::int64_t count = scratch_.values.size(output.stored);
     if (count != output.count) {
-      return fault(Detail::invalid_argument, output.source, fmt::format("expected {} values (shape {}), found {}", output.count, output.shape.text(), count));
+      return fault(Detail::invalid_argument, output.source,
+                   fmt::format("expected {} values (shape {}), found {}", output.count, output.shape.text(), count));
     }
     append(output, column, scratch_.values);
   }
@@ -157,7 +167,8 @@ Result<void> FeatureWriter::list_raw(const Output& output, const FoundList& list
     FOREBAY_DO(read(output.source, parsed_.steps[list.first + static_cast<std::size_t>(step_)], scratch_.values));
     const auto& strings = scratch_.values.strings;
     if (strings.size() != 1) {
-      return fault(Detail::invalid_argument, output.source, fmt::format("expected 1 byte string, found {}", strings.size()));
+      return fault(Detail::invalid_argument, output.source,
+                   fmt::format("expected 1 byte string, found {}", strings.size()));
     }
     std::byte* const to = column.values.extend(static_cast<std::size_t>(output.count) * size_of(output.dtype));
     FOREBAY_DO(raw_item(output, strings[0], to, output.count));
@@ -172,12 +183,14 @@ Result<void> FeatureWriter::list_steps(const Output& output, const FoundList& li
   if (scratch_.levels.size() < column.parts.size()) scratch_.levels.resize(column.parts.size());
   for (auto& level : scratch_.levels) level.clear();
   scratch_.levels[0].push_back(0);
-  for (std::size_t level = 1; level < column.parts.size() && list.count == 0; ++level) scratch_.levels[level].push_back(0);
+  for (std::size_t level = 1; level < column.parts.size() && list.count == 0; ++level)
+    scratch_.levels[level].push_back(0);
   for (const Partition& partition : output.partitions) {
     if (partition.source == KeyTable::none) continue;
     const std::uint32_t count = parsed_.lists[static_cast<std::size_t>(partition.source)].count;
     if (count != list.count) {
-      return fault(Detail::invalid_argument, partition.source, fmt::format("the partition has {} steps, the values have {}", count, list.count));
+      return fault(Detail::invalid_argument, partition.source,
+                   fmt::format("the partition has {} steps, the values have {}", count, list.count));
     }
   }
   std::int64_t total = 0;

@@ -42,9 +42,12 @@ Action action_of(const Output& output) {
       if (!as_stored) return Action::general;
       return ints ? Action::append_ints : Action::append_floats;
     case FeatureKind::raw:
-      if (output.variable || output.len != 1 || output.fixed_length != 0 || output.swaps || output.dtype == DType::boolean) return Action::general;
+      if (output.variable || output.len != 1 || output.fixed_length != 0 || output.swaps ||
+          output.dtype == DType::boolean)
+        return Action::general;
       return Action::copy;
-    default: return Action::hold;
+    default:
+      return Action::hold;
   }
 }
 
@@ -111,12 +114,15 @@ void truncate(Column& column, std::int64_t rows) {
 Error malformed_record(std::string_view message, Record record, const Parsed& parsed, std::int64_t index) {
   const auto* begin = reinterpret_cast<const std::uint8_t*>(record.data());
   const std::ptrdiff_t at = parsed.bad == nullptr ? 0 : parsed.bad - begin;
-  return {Code::data, Detail::data_loss,
-          fmt::format("not a {}: the field at byte {} of {} is cut short or malformed; are these records of another kind?", message, at, record.size()),
-          Place{.row = index}};
+  return {
+      Code::data, Detail::data_loss,
+      fmt::format("not a {}: the field at byte {} of {} is cut short or malformed; are these records of another kind?",
+                  message, at, record.size()),
+      Place{.row = index}};
 }
 
-ExampleDecoder::ExampleDecoder(FeaturePlan plan, Path path) : plan_{std::move(plan)}, path_{path}, targets_(plan_.sources.size()) {
+ExampleDecoder::ExampleDecoder(FeaturePlan plan, Path path)
+    : plan_{std::move(plan)}, path_{path}, targets_(plan_.sources.size()) {
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];
     const Source& source = plan_.sources[static_cast<std::size_t>(output.source)];
@@ -127,7 +133,8 @@ ExampleDecoder::ExampleDecoder(FeaturePlan plan, Path path) : plan_{std::move(pl
   }
   for (std::size_t i = 0; i < plan_.sources.size(); ++i) {
     if (plan_.sources[i].uses > 0) ++wanted_;
-    const bool direct = std::ranges::any_of(plan_.outputs, [i](const Output& output) { return output.source == static_cast<int>(i); });
+    const bool direct =
+        std::ranges::any_of(plan_.outputs, [i](const Output& output) { return output.source == static_cast<int>(i); });
     if (!direct) targets_[i].action = Action::hold;
   }
 }
@@ -149,7 +156,8 @@ void ExampleDecoder::prepare(ColumnBlock& block, ExampleMemory& memory) const {
   }
 }
 
-Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block, DecoderMemory& kept) const {
+Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
+                                    DecoderMemory& kept) const {
   auto& memory = static_cast<ExampleMemory&>(kept);
   prepare(block, memory);
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -162,7 +170,8 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
         continue;
       } else {
         for (std::size_t output = 0; output < plan_.outputs.size(); ++output) {
-          if (appended(plan_.outputs[output])) truncate(block[plan_.outputs[output].column], memory.first_rows[output] + index);
+          if (appended(plan_.outputs[output]))
+            truncate(block[plan_.outputs[output].column], memory.first_rows[output] + index);
         }
         // Records that never fit would pay for both ways: try more and more seldom.
         memory.patience = std::min(memory.patience * 2, most_patience);
@@ -174,9 +183,11 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
   return {};
 }
 
-Result<void> ExampleDecoder::plain(Record record, std::int64_t row, std::int64_t index, ColumnBlock& block, ExampleMemory& memory) const {
+Result<void> ExampleDecoder::plain(Record record, std::int64_t row, std::int64_t index, ColumnBlock& block,
+                                   ExampleMemory& memory) const {
   memory.parsed.clear(plan_.sources.size(), 0);
-  if (!parse_example(wire_of(record), plan_.keys, memory.parsed)) return malformed_record("tf.train.Example", record, memory.parsed, index);
+  if (!parse_example(wire_of(record), plan_.keys, memory.parsed))
+    return malformed_record("tf.train.Example", record, memory.parsed, index);
   FeatureWriter writer{plan_, memory.parsed, memory.scratch, block};
   for (const Output& output : plan_.outputs) FOREBAY_DO(writer.write(output, row, index));
   return {};
@@ -189,37 +200,48 @@ bool ExampleDecoder::find(Layout& layout, const Skeleton*& next, const std::uint
   for (std::size_t ahead = at + 1; ahead < std::min(layout.size(), at + look_ahead); ++ahead) {
     if (layout.matches(ahead, p)) return set(ahead);
   }
-  if (layout.size() < most_skeletons) layout.insert(at);
-  else at %= most_skeletons;
+  if (layout.size() < most_skeletons)
+    layout.insert(at);
+  else
+    at %= most_skeletons;
   return layout.learn(at, p, end, plan_.keys, targets_) && set(at);
 }
 
-/// Writes the values of a recognised entry; false when they are not of the usual kind, and for errors. Inlined by force:
-/// passing ten arguments costs more than the work.
-[[gnu::always_inline]] inline bool ExampleDecoder::put(const Skeleton& head, Wire values, Sink& sink, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const {
+/// Writes the values of a recognised entry; false when they are not of the usual kind, and for errors. Inlined by
+/// force: passing ten arguments costs more than the work.
+[[gnu::always_inline]] inline bool ExampleDecoder::put(const Skeleton& head, Wire values, Sink& sink, std::int64_t row,
+                                                       ColumnBlock& block, ExampleMemory& memory) const {
   std::byte* const to = sink.rows + static_cast<std::size_t>(row) * sink.row_bytes;
   std::uint64_t value;
   switch (head.action) {
     case Action::copy:
       if (values.size() != sink.row_bytes) return false;
-      if (sink.row_bytes == 4) std::memcpy(to, values.at, 4);
-      else if (sink.row_bytes != 0) std::memcpy(to, values.at, sink.row_bytes);
+      if (sink.row_bytes == 4)
+        std::memcpy(to, values.at, 4);
+      else if (sink.row_bytes != 0)
+        std::memcpy(to, values.at, sink.row_bytes);
       return true;
     case Action::one_int:
       if (!columns::varint_of_size(values.at, values.size(), value)) return false;
       std::memcpy(to, &value, sizeof(value));
       return true;
     case Action::ints:
-      return columns::packed().decode(values.at, values.size(), reinterpret_cast<std::int64_t*>(to), static_cast<std::size_t>(sink.output->count));
+      return columns::packed().decode(values.at, values.size(), reinterpret_cast<std::int64_t*>(to),
+                                      static_cast<std::size_t>(sink.output->count));
     case Action::one_string:
       sink.column->push_string({reinterpret_cast<const std::byte*>(values.at), values.size()});
       ++sink.column->rows;
       return true;
-    case Action::append_floats: return append_floats(values, sink);
-    case Action::append_ints: return append_ints(values, sink);
-    case Action::cast_ints: return cast_ints(values, sink, to, memory.scratch);
-    case Action::cast_floats: return cast_floats(values, sink, to);
-    default: return slow_values(head, values, row, block, memory);
+    case Action::append_floats:
+      return append_floats(values, sink);
+    case Action::append_ints:
+      return append_ints(values, sink);
+    case Action::cast_ints:
+      return cast_ints(values, sink, to, memory.scratch);
+    case Action::cast_floats:
+      return cast_floats(values, sink, to);
+    default:
+      return slow_values(head, values, row, block, memory);
   }
 }
 
@@ -234,7 +256,7 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
   const std::uint8_t* const end = entries.end;
   Layout& layout = memory.layouts.pick(p, end);
   Sink* const sinks = memory.sinks.data();
-  const Skeleton* next = layout.begin();   // kept in registers: the values written might be anything to the compiler
+  const Skeleton* next = layout.begin();  // kept in registers: the values written might be anything to the compiler
   const Skeleton* last = layout.end();
   std::size_t found = 0;
   for (; p < end; ++next) {
@@ -257,7 +279,8 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
   return (found == wanted_ && together_.empty()) || finish(row, block, memory);
 }
 
-bool ExampleDecoder::slow_values(const Skeleton& head, Wire values, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const {
+bool ExampleDecoder::slow_values(const Skeleton& head, Wire values, std::int64_t row, ColumnBlock& block,
+                                 ExampleMemory& memory) const {
   const auto source = static_cast<std::size_t>(head.target);
   if (!parse_feature({&values, 1}, memory.parsed, memory.parsed.features[source])) return false;
   if (head.action == Action::hold) return true;
@@ -271,7 +294,8 @@ bool ExampleDecoder::finish(std::int64_t row, ColumnBlock& block, ExampleMemory&
   for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
     if (memory.sinks[source].seen == memory.stamp) continue;
     memory.parsed.features[source] = {};
-    if (memory.sinks[source].output != nullptr && !writer.write(*memory.sinks[source].output, row, 0).ok()) return false;
+    if (memory.sinks[source].output != nullptr && !writer.write(*memory.sinks[source].output, row, 0).ok())
+      return false;
   }
   for (const std::size_t output : together_) {
     if (!writer.write(plan_.outputs[output], row, 0).ok()) return false;

@@ -15,11 +15,11 @@ namespace forebay::decoders {
 
 /// Where the values of one source go, for the length of one call.
 struct Sink {
-  const Output* output = nullptr;   ///< The only one that uses the source, else null.
+  const Output* output = nullptr;  ///< The only one that uses the source, else null.
   Column* column = nullptr;
-  std::byte* rows = nullptr;        ///< Row 0 of a fixed numeric column.
+  std::byte* rows = nullptr;  ///< Row 0 of a fixed numeric column.
   std::size_t row_bytes = 0;
-  std::uint64_t seen = 0;           ///< Stamp of the last record that had the key.
+  std::uint64_t seen = 0;  ///< Stamp of the last record that had the key.
 };
 
 /// What a worker keeps between records.
@@ -29,16 +29,16 @@ class ExampleMemory final : public DecoderMemory {
   Parsed parsed;
   Scratch scratch;
   std::vector<Sink> sinks;
-  std::vector<std::int64_t> first_rows;   ///< Of appended columns, by output.
+  std::vector<std::int64_t> first_rows;  ///< Of appended columns, by output.
   std::uint64_t stamp = 0;
-  std::uint32_t rest = 0;                 ///< Records to be read the plain way because the fast one failed lately.
+  std::uint32_t rest = 0;  ///< Records to be read the plain way because the fast one failed lately.
   std::uint32_t patience = 1;
 };
 
 /// Which way records are read; the results are the same.
 enum class Path : std::uint8_t {
-  fast,    ///< By the layout of the records before, and the plain way where that does not fit.
-  plain,   ///< By the rules of protobuf alone.
+  fast,   ///< By the layout of the records before, and the plain way where that does not fit.
+  plain,  ///< By the rules of protobuf alone.
 };
 
 /// Decodes tf.train.Example.
@@ -53,11 +53,14 @@ class ExampleDecoder final : public Decoder {
  private:
   void prepare(ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] bool fast(columns::Wire record, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
-  [[nodiscard]] bool put(const Skeleton& head, columns::Wire values, Sink& sink, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
+  [[nodiscard]] bool put(const Skeleton& head, columns::Wire values, Sink& sink, std::int64_t row, ColumnBlock& block,
+                         ExampleMemory& memory) const;
   [[nodiscard]] bool find(Layout& layout, const Skeleton*& next, const std::uint8_t* p, const std::uint8_t* end) const;
   [[nodiscard]] bool finish(std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
-  [[nodiscard]] bool slow_values(const Skeleton& head, columns::Wire values, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
-  [[nodiscard]] Result<void> plain(Record record, std::int64_t row, std::int64_t index, ColumnBlock& block, ExampleMemory& memory) const;
+  [[nodiscard]] bool slow_values(const Skeleton& head, columns::Wire values, std::int64_t row, ColumnBlock& block,
+                                 ExampleMemory& memory) const;
+  [[nodiscard]] Result<void> plain(Record record, std::int64_t row, std::int64_t index, ColumnBlock& block,
+                                   ExampleMemory& memory) const;
 
   const FeaturePlan plan_;
   const Path path_;

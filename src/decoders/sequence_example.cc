@@ -20,7 +20,8 @@ class SequenceDecoder final : public Decoder {
 
   std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<SequenceMemory>(); }
 
-  Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block, DecoderMemory& kept) const override {
+  Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
+                      DecoderMemory& kept) const override {
     auto& memory = static_cast<SequenceMemory&>(kept);
     for (std::size_t i = 0; i < records.size(); ++i) {
       const auto index = static_cast<std::int64_t>(i);
@@ -51,10 +52,13 @@ Result<Bound<Decoder>> bind(const SequenceExampleFeatures& options, const std::v
     faults.emplace_back(Code::config, Detail::invalid_argument, "`context` and `lists` must name at least one feature");
   }
   for (const auto& [name, feature] : options.lists) {
-    const auto same = std::find_if(options.context.begin(), options.context.end(), [&](const auto& entry) { return entry.first == name; });
+    const auto same = std::find_if(options.context.begin(), options.context.end(),
+                                   [&](const auto& entry) { return entry.first == name; });
     if (same == options.context.end()) continue;
-    faults.emplace_back(Code::config, Detail::invalid_argument,
-                        "feature '" + name + "' is in `context` and in `lists`; give one of the tensors another name, with `key`", feature.place);
+    faults.emplace_back(
+        Code::config, Detail::invalid_argument,
+        "feature '" + name + "' is in `context` and in `lists`; give one of the tensors another name, with `key`",
+        feature.place);
   }
   if (!faults.empty()) return Error::all(std::move(faults));
   return Bound<Decoder>{std::make_unique<SequenceDecoder>(std::move(context), std::move(lists)), std::move(out)};
@@ -64,14 +68,21 @@ Result<Bound<Decoder>> bind(const SequenceExampleFeatures& options, const std::v
 
 DecoderType sequence_example() {
   using Options = SequenceExampleFeatures;
-  return describe<DecoderType, Options>(
-             "sequence_example", "Decodes tf.train.SequenceExample messages: features of the sequence, and lists with one feature per step.", bind)
-      .field("context", &Options::context, "Tensors of the whole sequence by name: kinds fixed_len, var_len, ragged and raw.")
-      .field("lists", &Options::lists, "Tensors with a time axis by name: kinds fixed_len_sequence, var_len, ragged and raw.")
-      .example({.options = R"({"context": {"id": {"dtype": "int64"}},
+  return describe<DecoderType, Options>("sequence_example",
+                                        "Decodes tf.train.SequenceExample messages: features of the sequence, and "
+                                        "lists with one feature per step.",
+                                        bind)
+      .field("context", &Options::context,
+             "Tensors of the whole sequence by name: kinds fixed_len, var_len, ragged and raw.")
+      .field("lists", &Options::lists,
+             "Tensors with a time axis by name: kinds fixed_len_sequence, var_len, ragged and raw.")
+      .example(
+          {.options = R"({"context": {"id": {"dtype": "int64"}},
                                "lists": {"x": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [2]}}})",
-                .in = R"([{"context": {"id": [7]}, "lists": {"x": [[0.5, 1.5], [2.5, 3.5]]}}, {"context": {"id": [8]}, "lists": {"x": [[4.5, 5.5]]}}])",
-                .out = R"({"id": [7, 8], "x": [[[0.5, 1.5], [2.5, 3.5]], [[4.5, 5.5], [0.0, 0.0]]]})"})
+           .in =
+               R"([{"context": {"id": [7]}, "lists": {"x": [[0.5, 1.5], [2.5, 3.5]]}}, {"context": {"id": [8]},
+                   "lists": {"x": [[4.5, 5.5]]}}])",
+           .out = R"({"id": [7, 8], "x": [[[0.5, 1.5], [2.5, 3.5]], [[4.5, 5.5], [0.0, 0.0]]]})"})
       .example({.options = R"({"lists": {"w": {"kind": "var_len", "dtype": "int64"}}})",
                 .in = R"([{"lists": {"w": [[1, 2], [], [3]]}}, {}])",
                 .out = R"({"w": [[[1, 2], [], [3]], []]})"});

@@ -70,7 +70,9 @@ bool read_deep(const std::uint8_t* p, std::uint8_t tag, Prefix& prefix) {
 void Layout::put(std::size_t at, std::size_t byte, std::uint8_t value, bool grows) {
   const std::size_t word = byte / 8;
   const std::size_t shift = byte % 8 * 8;
-  const auto set = [shift](std::uint64_t& to, std::uint64_t what) { to = (to & ~(std::uint64_t{0xff} << shift)) | what << shift; };
+  const auto set = [shift](std::uint64_t& to, std::uint64_t what) {
+    to = (to & ~(std::uint64_t{0xff} << shift)) | what << shift;
+  };
   set(word < 2 ? heads_[at].base[word] : tails_[at].base[word - 2], value);
   set(word < 2 ? heads_[at].factor[word] : tails_[at].factor[word - 2], grows ? 1 : 0);
   set(word < 2 ? heads_[at].mask[word] : tails_[at].mask[word - 2], 0xff);
@@ -86,7 +88,8 @@ bool Layout::tail_matches(const Skeleton* head, const std::uint8_t* p) const {
   return wrong == 0;
 }
 
-bool Layout::learn(std::size_t at, const std::uint8_t* p, const std::uint8_t* end, const KeyTable& keys, const std::vector<Target>& targets) {
+bool Layout::learn(std::size_t at, const std::uint8_t* p, const std::uint8_t* end, const KeyTable& keys,
+                   const std::vector<Target>& targets) {
   if (at == heads_.size()) insert(at);
   Skeleton& head = heads_[at];
   SkeletonTail& tail = tails_[at];
@@ -105,7 +108,8 @@ bool Layout::learn(std::size_t at, const std::uint8_t* p, const std::uint8_t* en
   head.words = static_cast<std::uint8_t>(std::max<std::size_t>(2, (prefix.bytes + 7) / 8));
   head.lengths = static_cast<std::uint8_t>(prefix.count);
   const std::uint64_t entry = prefix.lengths[0].value;
-  const bool one_byte = prefix.lengths[0].width == 1 && prefix.bytes == 2 * prefix.count - 1 + prefix.lengths[1].value + 1;
+  const bool one_byte =
+      prefix.lengths[0].width == 1 && prefix.bytes == 2 * prefix.count - 1 + prefix.lengths[1].value + 1;
   head.mask[0] = head.mask[1] = 0;
   for (std::size_t i = 0; i < prefix.bytes; ++i) put(at, i, p[i], false);
   for (std::size_t i = 0; i < prefix.count; ++i) {
@@ -116,8 +120,10 @@ bool Layout::learn(std::size_t at, const std::uint8_t* p, const std::uint8_t* en
     if (one_byte && i != 1) put(at, length.at, p[length.at], true);
   }
   for (std::size_t word = 0; word < head.words; ++word) {
-    if (word < 2) head.base[word] -= head.factor[word] * entry;
-    else tail.base[word - 2] -= tail.factor[word - 2] * entry;
+    if (word < 2)
+      head.base[word] -= head.factor[word] * entry;
+    else
+      tail.base[word - 2] -= tail.factor[word - 2] * entry;
   }
   head.scale = one_byte ? 1 : 0;
   head.payload = static_cast<std::uint32_t>(prefix.payload - (one_byte ? entry : 0));
@@ -137,9 +143,12 @@ bool Layout::resize(std::size_t at, const std::uint8_t* p, const std::uint8_t* e
     std::uint64_t value;
     if (!columns::read_varint(wire, value)) return false;
     const auto behind = static_cast<std::size_t>(wire.at - p);
-    if (behind - tail.at[i] != tail.width[i] || !shortest(value, tail.width[i]) || value > within - behind) return false;
-    if (i == 0) within = behind + value;
-    else if (behind + value != within) return false;
+    if (behind - tail.at[i] != tail.width[i] || !shortest(value, tail.width[i]) || value > within - behind)
+      return false;
+    if (i == 0)
+      within = behind + value;
+    else if (behind + value != within)
+      return false;
     for (std::size_t byte = tail.at[i]; byte < behind; ++byte) put(at, byte, p[byte], false);
     head.payload = static_cast<std::uint32_t>(value);
   }

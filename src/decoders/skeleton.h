@@ -15,17 +15,17 @@ namespace forebay::decoders {
 
 /// What is done with the values of a recognised entry.
 enum class Action : std::uint8_t {
-  skip,          ///< Nobody wants the key.
-  hold,          ///< The Feature is kept for columns that are made from several keys.
-  general,       ///< The Feature is read the plain way.
-  copy,          ///< Numbers are stored as they are wanted: one copy.
-  one_int,       ///< One varint to int64.
-  ints,          ///< Packed varints to int64.
-  cast_ints,     ///< Packed varints to another type.
-  cast_floats,   ///< Packed floats to another type.
+  skip,         ///< Nobody wants the key.
+  hold,         ///< The Feature is kept for columns that are made from several keys.
+  general,      ///< The Feature is read the plain way.
+  copy,         ///< Numbers are stored as they are wanted: one copy.
+  one_int,      ///< One varint to int64.
+  ints,         ///< Packed varints to int64.
+  cast_ints,    ///< Packed varints to another type.
+  cast_floats,  ///< Packed floats to another type.
   append_floats,
   append_ints,
-  one_string,    ///< The only string of a scalar.
+  one_string,  ///< The only string of a scalar.
 };
 
 /// The bytes of one entry before its values: 0a, length, 0a, length, key, 12, length, and, unless the Feature is read
@@ -40,26 +40,29 @@ struct alignas(64) Skeleton {
 
   std::uint64_t base[2] = {};
   std::uint64_t factor[2] = {};
-  std::uint64_t mask[2] = {~std::uint64_t{0}, ~std::uint64_t{0}};   ///< Nothing matches a new one.
-  std::uint8_t bytes = 0;            ///< Of the prefix.
-  std::uint8_t words = 2;            ///< 8-byte words of it, at least 2; from the third on in `more`.
-  std::uint8_t least = 0;            ///< Entry length of an entry without values, when it is one byte.
-  std::uint8_t range = 0;            ///< Other lengths beyond `least`.
+  std::uint64_t mask[2] = {~std::uint64_t{0}, ~std::uint64_t{0}};  ///< Nothing matches a new one.
+  std::uint8_t bytes = 0;                                          ///< Of the prefix.
+  std::uint8_t words = 2;  ///< 8-byte words of it, at least 2; from the third on in `more`.
+  std::uint8_t least = 0;  ///< Entry length of an entry without values, when it is one byte.
+  std::uint8_t range = 0;  ///< Other lengths beyond `least`.
   Action action = Action::skip;
-  std::uint8_t lengths = 0;          ///< How many lengths are in the prefix.
-  std::uint8_t scale = 0;            ///< 1 when the payload grows with the entry's length, which is one byte.
-  std::int32_t target = -1;          ///< The source of the plan, or none.
-  std::uint32_t payload = 0;         ///< Bytes of values; with `scale`: less the entry's length, modulo 2^32.
+  std::uint8_t lengths = 0;   ///< How many lengths are in the prefix.
+  std::uint8_t scale = 0;     ///< 1 when the payload grows with the entry's length, which is one byte.
+  std::int32_t target = -1;   ///< The source of the plan, or none.
+  std::uint32_t payload = 0;  ///< Bytes of values; with `scale`: less the entry's length, modulo 2^32.
 
   /// Whether the first 16 bytes of the entry at `p`, as far as they are in the prefix, are as they should be.
   [[nodiscard]] bool matches_words(const std::uint8_t* p) const {
     const std::uint64_t first = columns::load64(p);
     const std::uint64_t length = first >> 8 & 0xff;
     const std::uint64_t second = columns::load64(p + 8);
-    const std::uint64_t wrong = ((first ^ (base[0] + factor[0] * length)) & mask[0]) | ((second ^ (base[1] + factor[1] * length)) & mask[1]);
+    const std::uint64_t wrong =
+        ((first ^ (base[0] + factor[0] * length)) & mask[0]) | ((second ^ (base[1] + factor[1] * length)) & mask[1]);
     return (wrong | static_cast<std::uint64_t>(static_cast<std::uint8_t>(length - least) > range)) == 0;
   }
-  [[nodiscard]] std::uint32_t payload_of(const std::uint8_t* entry) const { return payload + scale * std::uint32_t{entry[1]}; }
+  [[nodiscard]] std::uint32_t payload_of(const std::uint8_t* entry) const {
+    return payload + scale * std::uint32_t{entry[1]};
+  }
 };
 static_assert(sizeof(Skeleton) == 64);
 
@@ -68,14 +71,14 @@ struct SkeletonTail {
   std::uint64_t base[6] = {};
   std::uint64_t factor[6] = {};
   std::uint64_t mask[6] = {};
-  std::array<std::uint8_t, 5> at{};      ///< Where the lengths stand; the second one is the key's.
-  std::array<std::uint8_t, 5> width{};   ///< Their bytes.
+  std::array<std::uint8_t, 5> at{};     ///< Where the lengths stand; the second one is the key's.
+  std::array<std::uint8_t, 5> width{};  ///< Their bytes.
 };
 
 /// How the entries under one wanted key are handled, by source.
 struct Target {
-  Action action = Action::general;   ///< When the entry has its usual form.
-  std::uint8_t tag = 0;              ///< Of the list in the Feature: 0a bytes, 12 floats, 1a ints.
+  Action action = Action::general;  ///< When the entry has its usual form.
+  std::uint8_t tag = 0;             ///< Of the list in the Feature: 0a bytes, 12 floats, 1a ints.
 };
 
 /// The skeletons of one kind of record, in the order of its entries.

@@ -56,9 +56,12 @@ bool read_list(std::span<const Wire> pieces, Tag single, std::vector<T>& out) {
       if (!columns::read_tag(list, tag)) return false;
       bool good;
       Wire run;
-      if (tag == bytes_tag) good = columns::read_bytes(list, run) && append_run(run, out);
-      else if (tag == single) good = append_one(list, out);
-      else good = columns::skip_field(list, tag);
+      if (tag == bytes_tag)
+        good = columns::read_bytes(list, run) && append_run(run, out);
+      else if (tag == single)
+        good = append_one(list, out);
+      else
+        good = columns::skip_field(list, tag);
       if (!good) return false;
     }
   }

@@ -25,6 +25,11 @@ std::int64_t level_size(const Column& piece, std::int64_t row, std::size_t level
   return piece.dims.as<std::int64_t>()[row * static_cast<std::int64_t>(piece.shape.unknown())];
 }
 
+/// Splits that nobody validated may be any number.
+std::int64_t shifted(std::int64_t split, std::int64_t base) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(split) + static_cast<std::uint64_t>(base));
+}
+
 /// The row splits of all records at one level, each record's shifted behind the ones before.
 std::vector<std::int64_t> join_level(columns::Pieces pieces, std::size_t level) {
   std::vector<std::int64_t> splits{0};
@@ -32,7 +37,7 @@ std::vector<std::int64_t> join_level(columns::Pieces pieces, std::size_t level) 
   for (const Column* piece : pieces) {
     for (std::int64_t row = 0; row < piece->rows; ++row) {
       const auto own = row_of(piece->parts[level], row);
-      for (std::size_t i = 1; i < own.size(); ++i) splits.push_back(base + own[i]);
+      for (std::size_t i = 1; i < own.size(); ++i) splits.push_back(shifted(own[i], base));
       base += level_size(*piece, row, level + 1);
     }
   }

@@ -108,9 +108,11 @@ Inferred ManifestGuess::result(Json compression) const {
     } else if (seen.mixed) {
       leave_out("its values are of different kinds");
     } else if (seen.records != records_) {
-      leave_out(fmt::format("only {} of {} records have it; a pipeline document can give it a default", seen.records, records_));
+      leave_out(fmt::format("only {} of {} records have it; a pipeline document can give it a default", seen.records,
+                            records_));
     } else if (seen.least != seen.most) {
-      leave_out(fmt::format("it has from {} to {} values; a pipeline document can read it with an unknown size", seen.least, seen.most));
+      leave_out(fmt::format("it has from {} to {} values; a pipeline document can read it with an unknown size",
+                            seen.least, seen.most));
     } else {
       Json feature = with("name", name);
       feature.set("dtype", dtype_of(seen.kind));
@@ -144,7 +146,9 @@ Result<Inferred> infer_manifest(const std::string& path, std::int64_t records) {
     }
   }
   Inferred out = guess.result(compression_name(compression));
-  if (out.records == 0) return Error{Code::data, Detail::invalid_argument, "the file has no records to infer a manifest from", Place{.file = path}};
+  if (out.records == 0)
+    return Error{Code::data, Detail::invalid_argument, "the file has no records to infer a manifest from",
+                 Place{.file = path}};
   return out;
 }
 

@@ -21,9 +21,9 @@ namespace forebay::plan {
 
 /// What was found in a file.
 struct Inferred {
-  Json manifest;                    ///< A manifest document with every feature that one can describe.
+  Json manifest;                      ///< A manifest document with every feature that one can describe.
   std::vector<std::string> left_out;  ///< One sentence for each feature that it cannot, and why.
-  std::int64_t records = 0;         ///< Looked at.
+  std::int64_t records = 0;           ///< Looked at.
 };
 
 /// Collects examples and describes what they have in common.
@@ -35,9 +35,9 @@ class ManifestGuess {
 
  private:
   struct Seen {
-    std::string kind;               // int, float, string; empty: none yet
+    std::string kind;  // int, float, string; empty: none yet
     bool mixed = false;
-    std::int64_t records = 0;       // that have values of it
+    std::int64_t records = 0;         // that have values of it
     std::size_t least = 0, most = 0;  // values in a record
   };
   std::map<std::string, Seen> features_;

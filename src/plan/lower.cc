@@ -117,13 +117,20 @@ class Lowering {
     add_order(out);
     for (const auto& [feature, json] : loader_.secondaries) out.push_back(constant(feature, *json));
     for (const auto& [step, json] : loader_.steps) out.push_back(processing(step, *json));
+    // Before the batch a row has its true length, behind it the padding counts (D9).
+    add_normalization(out, false);
     out.push_back(batch());
+    add_normalization(out, true);
+    return Json::array(std::move(out));
+  }
+
+  void add_normalization(std::vector<Json>& out, bool include_padding) {
     for (const auto& [item, json] : loader_.normalization) {
+      if (item.include_padding != include_padding) continue;
       Json options = object_at(*json);
-      copy(json, {{"tensor", "tensor"}, {"axis", "axis"}, {"include_padding", "include_padding"}}, options);
+      copy(json, {{"tensor", "tensor"}, {"axis", "axis"}}, options);
       out.push_back(stage(*json, "normalize", std::move(options)));
     }
-    return Json::array(std::move(out));
   }
 
   void add_order(std::vector<Json>& out) {

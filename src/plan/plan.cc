@@ -23,7 +23,7 @@ Error neither(const Json& document, const char* found) {
 
 Result<Plan> make_loader(const Json& document, const std::string& folder) {
   FOREBAY_TRY(const plan::Loader loader, plan::read_loader(document, folder));
-  auto made = plan::build(plan::lower(loader), folder, Registry::global());
+  auto made = plan::build(plan::lower(loader), ".", Registry::global());  // its paths are resolved
   if (!made.ok()) return plan::in_loader_words(made.error(), loader);
   return made;
 }

@@ -18,7 +18,8 @@ namespace forebay::steps {
 /// The most elements that one row of a tensor may have.
 inline constexpr std::int64_t max_elements = std::int64_t{1} << 31;
 
-/// The visible tensor `name`, which must be one array: no companion columns, at most max_rank axes.
+/// The visible tensor `name`, which must be one array: no companion columns, at most max_rank axes, at most
+/// max_elements in a row.
 [[nodiscard]] Result<ColumnId> find_dense(const Schema& schema, std::string_view name);
 
 /// Readies the column a step made for `rows` rows of `shape`. Afterwards a fixed numeric one has its rows, unset;

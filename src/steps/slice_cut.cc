@@ -64,6 +64,13 @@ Result<Shape> cut_shape(const Shape& shape, std::span<const SliceItem> items) {
 
 Result<columns::Strided> cut_row(std::span<const std::int64_t> row, std::span<const SliceItem> items) {
   columns::Strided selection;
+  if (std::find(row.begin(), row.end(), 0) != row.end()) {  // the other sizes need not multiply to anything sensible
+    for (std::size_t axis = 0; axis < items.size(); ++axis) {
+      if (items[axis].index) FOREBAY_DO(position(items[axis], row[axis]));
+    }
+    selection.wrap(0, 1);
+    return selection;
+  }
   std::int64_t apart = 1;   // elements between neighbours on the axis
   for (std::size_t axis = row.size(); axis-- > 0;) {
     const std::int64_t size = row[axis];

@@ -30,17 +30,20 @@ Outcome outcome(const PackedKernels& kernels, const std::string& bytes, std::ptr
   const std::string padded = bytes + std::string(64, '\x7f');
   const auto* at = reinterpret_cast<const std::uint8_t*>(padded.data());
   Outcome out{.count = kernels.count(at, bytes.size())};
-  const auto wanted = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(out.count) + off));
+  const auto wanted =
+      static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(out.count) + off));
   std::vector<std::int64_t> values(wanted + 8, -77);
   out.good = kernels.decode(at, bytes.size(), values.data(), wanted);
-  EXPECT_EQ(std::vector<std::int64_t>(values.end() - 8, values.end()), std::vector<std::int64_t>(8, -77)) << "wrote behind the end";
+  EXPECT_EQ(std::vector<std::int64_t>(values.end() - 8, values.end()), std::vector<std::int64_t>(8, -77))
+      << "wrote behind the end";
   if (out.good) out.values.assign(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(wanted));
   return out;
 }
 
 void expect_twins_agree(const std::string& bytes) {
   for (const PackedKernels& kernels : packed_twins()) {
-    for (const std::ptrdiff_t off : {0, -1, 1}) EXPECT_EQ(outcome(kernels, bytes, off), outcome(packed_scalar, bytes, off)) << static_cast<int>(kernels.isa);
+    for (const std::ptrdiff_t off : {0, -1, 1})
+      EXPECT_EQ(outcome(kernels, bytes, off), outcome(packed_scalar, bytes, off)) << static_cast<int>(kernels.isa);
   }
 }
 
@@ -51,7 +54,11 @@ TEST(Packed, TwinsAgreeOnVarintsOfEveryWidth) {
     const auto most = random() % 200;
     const auto style = random() % 5;
     for (std::uint64_t i = 0; i < most; ++i) {
-      const std::uint64_t bits = style == 0 ? 7 : style == 1 ? 14 : style == 2 ? 1 + random() % 64 : style == 3 ? 62 : 1 + random() % 28;
+      const std::uint64_t bits = style == 0   ? 7
+                                 : style == 1 ? 14
+                                 : style == 2 ? 1 + random() % 64
+                                 : style == 3 ? 62
+                                              : 1 + random() % 28;
       bytes += varint(random() >> (64 - bits), random() % 50 == 0 ? 1 + random() % 10 : 1);
     }
     expect_twins_agree(bytes);
@@ -63,17 +70,21 @@ TEST(Packed, TwinsAgreeOnVarintsOfEveryWidth) {
 }
 
 TEST(Packed, TwinsAgreeOnTheEdges) {
-  for (const std::string& bytes : {std::string{}, std::string(64, '\x80'), std::string(200, '\xff'), std::string(64, '\x01'), std::string(63, '\xff') + '\x01',
-                                   varint(~std::uint64_t{0}), std::string(10, '\xff') + '\x01', std::string(9, '\x80') + '\x7f', std::string(65, '\x05') + '\x80'}) {
+  for (const std::string& bytes :
+       {std::string{}, std::string(64, '\x80'), std::string(200, '\xff'), std::string(64, '\x01'),
+        std::string(63, '\xff') + '\x01', varint(~std::uint64_t{0}), std::string(10, '\xff') + '\x01',
+        std::string(9, '\x80') + '\x7f', std::string(65, '\x05') + '\x80'}) {
     expect_twins_agree(bytes);
   }
 }
 
 TEST(Packed, ValuesComeOutAsTheyWentIn) {
-  const std::vector<std::int64_t> values{0, 1, 127, 128, 16383, 16384, -1, std::int64_t{1} << 62, -(std::int64_t{1} << 62)};
+  const std::vector<std::int64_t> values{
+      0, 1, 127, 128, 16383, 16384, -1, std::int64_t{1} << 62, -(std::int64_t{1} << 62)};
   std::string bytes;
   for (const std::int64_t value : values) bytes += varint(static_cast<std::uint64_t>(value));
-  for (const PackedKernels& kernels : packed_twins()) EXPECT_EQ(outcome(kernels, bytes), (Outcome{values.size(), true, values}));
+  for (const PackedKernels& kernels : packed_twins())
+    EXPECT_EQ(outcome(kernels, bytes), (Outcome{values.size(), true, values}));
 }
 
 TEST(Varint, OfASizeIsExactlyThatLong) {

@@ -9,7 +9,8 @@
 namespace forebay {
 
 enum class Food : std::uint8_t { soup, bread };
-template <> struct EnumNames<Food> {
+template <>
+struct EnumNames<Food> {
   static constexpr std::array<std::string_view, 2> names{"soup", "bread"};
 };
 
@@ -59,7 +60,8 @@ TEST(Fields, EveryOptionIsRead) {
 }
 TEST(Fields, UnknownKeysComeFirstByAlphabetThenMissingOnesThenTypes) {
   EXPECT_EQ(read(R"({"zzz": 1, "guest": 3, "price": "x"})"),
-            "unexpected option 'guest'; did you mean 'guests'? known here: name, guests, price, table, seats, food, shape, dtype\n"
+            "unexpected option 'guest'; did you mean 'guests'? known here: name, guests, price, table, seats, food, "
+            "shape, dtype\n"
             "unexpected option 'zzz'; known here: name, guests, price, table, seats, food, shape, dtype\n"
             "missing required option 'name'\n"
             "'price' has the wrong type: expected a float, found a string\n");
@@ -72,17 +74,22 @@ TEST(Fields, WhatIsOutOfRangeIsNamedWithTheRange) {
             "'seats[1]' must be at most 9, found 10\n");
 }
 TEST(Fields, ValuesOfTheWrongTypeAreNamedWithTheirIndex) {
-  EXPECT_EQ(read(R"({"name": 1, "guests": true, "table": "1", "seats": [1, 2.5], "food": "breed", "shape": [-2], "dtype": "int3"})"),
-            "'name' has the wrong type: expected a string, found an integer\n"
-            "'guests' has the wrong type: expected an integer, found a boolean\n"
-            "'table' has the wrong type: expected an integer, found a string\n"
-            "'seats[1]' has the wrong type: expected an integer (2.5 is not one), found a float\n"
-            "'food' must be one of: soup, bread; found 'breed'; did you mean 'bread'?\n"
-            "'shape[0]' must be a size from 0 up, or -1 for an unknown one, found -2\n"
-            "'dtype' must be one of: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, "
-            "float64, string; found 'int3'; did you mean 'int8'?\n");
+  EXPECT_EQ(
+      read(
+          R"({"name": 1, "guests": true, "table": "1", "seats": [1, 2.5], "food": "breed", "shape": [-2], "dtype": "int3"})"),
+      "'name' has the wrong type: expected a string, found an integer\n"
+      "'guests' has the wrong type: expected an integer, found a boolean\n"
+      "'table' has the wrong type: expected an integer, found a string\n"
+      "'seats[1]' has the wrong type: expected an integer (2.5 is not one), found a float\n"
+      "'food' must be one of: soup, bread; found 'breed'; did you mean 'bread'?\n"
+      "'shape[0]' must be a size from 0 up, or -1 for an unknown one, found -2\n"
+      "'dtype' must be one of: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, "
+      "float32, "
+      "float64, string; found 'int3'; did you mean 'int8'?\n");
 }
-TEST(Fields, SomethingOtherThanAnObjectIsOneFault) { EXPECT_EQ(read("[]"), "the value has the wrong type: expected an object, found a list\n"); }
+TEST(Fields, SomethingOtherThanAnObjectIsOneFault) {
+  EXPECT_EQ(read("[]"), "the value has the wrong type: expected an object, found a list\n");
+}
 TEST(Fields, FaultsKnowTheirPlace) {
   std::vector<Error> faults;
   EXPECT_FALSE(meal().read(*parse_json("{\"name\": \"x\",\n  \"guests\": 9}"), faults));
@@ -132,7 +139,8 @@ TEST(ReadInteger, WhatDoesNotFit64BitsIsRefused) {
   EXPECT_EQ(integer("-1e300"), std::nullopt);
 }
 TEST(ReadInteger, NothingButANumberIsAnInteger) {
-  for (const char* text : {"true", "false", "null", "\"3\"", "[3]", "{}"}) EXPECT_EQ(integer(text), std::nullopt) << text;
+  for (const char* text : {"true", "false", "null", "\"3\"", "[3]", "{}"})
+    EXPECT_EQ(integer(text), std::nullopt) << text;
 }
 TEST(InRange, LargeIntegersAreComparedExactly) {
   std::vector<Error> faults;

@@ -33,7 +33,8 @@ TEST_F(ReadDocument, PlacesNameTheFile) {
 }
 TEST_F(ReadDocument, TheTopLevelMustBeAnObject) {
   const std::string path = write("list.json", "\n[1]");
-  EXPECT_EQ(read_document(path).error().text(), path + ":2:1: a document must be an object at its top level, found a list");
+  EXPECT_EQ(read_document(path).error().text(),
+            path + ":2:1: a document must be an object at its top level, found a list");
 }
 TEST_F(ReadDocument, AMissingFileIsAnIoError) {
   const Error error = read_document((folder() / "none.json").string()).error();

@@ -21,7 +21,9 @@ TEST(ParseJson, CommentsEndWithTheLineAndDoNotStartInsideStrings) {
   EXPECT_EQ(text_of("// first\n{\"a\": \"gs://b\", // \"x\n \"c\": 1} // end"), R"({"a":"gs://b","c":1})");
 }
 TEST(ParseJson, AQuoteAfterABackslashDoesNotEndAString) { EXPECT_EQ(text_of(R"(["\"//\"", 1])"), R"(["\"//\"",1])"); }
-TEST(ParseJson, OtherCommentsAreRefused) { EXPECT_EQ(text_of("[1, /* x */ 2]"), "line 1:5: comments are written with // only"); }
+TEST(ParseJson, OtherCommentsAreRefused) {
+  EXPECT_EQ(text_of("[1, /* x */ 2]"), "line 1:5: comments are written with // only");
+}
 TEST(ParseJson, ValuesKnowPointerLineColumnAndFile) {
   const Json json = *parse_json("{\"a\": [1,\n  {\"b/~\": // why\n\t\"é\", \"c\":2}]}", "dir/run.json");
   const Json& inner = json.find("a")->items()[1];
@@ -61,7 +63,9 @@ TEST(ParseJson, TrailingCommasAreRefused) {
   EXPECT_EQ(text_of("[1,]"), "line 1:4: a trailing comma before ']' is not JSON");
   EXPECT_EQ(text_of("{\"a\": 1, }"), "line 1:10: a trailing comma before '}' is not JSON");
 }
-TEST(ParseJson, AByteOrderMarkIsNamed) { EXPECT_NE(text_of("\xef\xbb\xbf{}").find("line 1:1: the document starts with a byte order mark"), std::string::npos); }
+TEST(ParseJson, AByteOrderMarkIsNamed) {
+  EXPECT_NE(text_of("\xef\xbb\xbf{}").find("line 1:1: the document starts with a byte order mark"), std::string::npos);
+}
 TEST(ParseJson, HalfASurrogatePairIsRefused) {
   EXPECT_NE(text_of(R"(["\ud800"])").find("surrogate"), std::string::npos);
   EXPECT_NE(text_of(R"(["\udc00"])").find("surrogate"), std::string::npos);
@@ -88,8 +92,9 @@ TEST(ParseJson, ALongKeyIsNotRepeatedInEveryPointer) {
 }
 TEST(ParseJson, MoreThan64MiBIsRefused) { EXPECT_FALSE(parse_json(std::string((64U << 20) + 1, ' ')).ok()); }
 TEST(ParseJson, BrokenTextIsRefusedWithItsPlace) {
-  for (const std::string_view text : {"", " // only\n", "{", "[1", "\"abc", "{\"a\" 1}", "{a: 1}", "{'a': 1}", "[1 2]", "{} {}", "tru", "01",
-                                      "[\"a\nb\"]", "\"\\x\"", "+1", ".5", "1.", "-", "[1}", "]", "\"\\u12g4\"", "/"}) {
+  for (const std::string_view text :
+       {"",   " // only\n", "{",       "[1", "\"abc", "{\"a\" 1}", "{a: 1}", "{'a': 1}", "[1 2]", "{} {}",       "tru",
+        "01", "[\"a\nb\"]", "\"\\x\"", "+1", ".5",    "1.",        "-",      "[1}",      "]",     "\"\\u12g4\"", "/"}) {
     const auto json = parse_json(text, "f.json");
     ASSERT_FALSE(json.ok()) << text;
     EXPECT_EQ(json.error().code(), Code::config);
@@ -111,7 +116,9 @@ TEST(Json, PrettyTextIndentsByTwoAndKeepsFlatListsOnALine) {
   EXPECT_EQ(parse_json(R"({"a":[1,2],"b":[{"c":{}}]})")->pretty(),
             "{\n  \"a\": [1, 2],\n  \"b\": [\n    {\n      \"c\": {}\n    }\n  ]\n}");
 }
-TEST(Json, BytesThatAreNoTextArePrintedAsReplacementCharacters) { EXPECT_EQ(Json{"a\xff\x01"}.text(), "\"a\\ufffd\\u0001\""); }
+TEST(Json, BytesThatAreNoTextArePrintedAsReplacementCharacters) {
+  EXPECT_EQ(Json{"a\xff\x01"}.text(), "\"a\\ufffd\\u0001\"");
+}
 
 }  // namespace
 }  // namespace forebay

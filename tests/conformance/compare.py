@@ -26,7 +26,7 @@ def expected(spec: dict[str, Any]) -> np.ndarray:
         out[:] = data
         return out.reshape(shape)
     if spec["dtype"] == "bfloat16":
-        return np.array([float(cell) for cell in data], np.float32).reshape(shape)
+        return _rounded(np.array([float(cell) for cell in data], np.float32)).reshape(shape)
     if spec["dtype"].startswith(("float", "complex")):
         data = [complex(*map(float, cell)) if isinstance(cell, list) else float(cell) for cell in data]
     return np.array(data, dtype=spec["dtype"]).reshape(shape)
@@ -53,6 +53,13 @@ def array_difference(spec: dict[str, Any], got: Any, tolerance: float = 0) -> Di
     if not same(want, got, tolerance):
         return f"{short(got.tolist())}, expected {short(want.tolist())}"
     return None
+
+
+def _rounded(array: np.ndarray) -> np.ndarray:
+    """float32 rounded to the nearest bfloat16, ties to even."""
+    bits = array.view(np.uint32).astype(np.uint64)
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16
+    return np.where(np.isnan(array), array, bits.astype(np.uint32).view(np.float32))
 
 
 def bfloat16(array: np.ndarray) -> np.ndarray:

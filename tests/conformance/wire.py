@@ -14,6 +14,8 @@ Values = list[int] | list[float] | list[bytes]
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     value, shift = 0, 0
     while True:
+        if at >= len(data) or shift > 63:
+            raise ValueError("bad varint")
         byte = data[at]
         value |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7
@@ -22,20 +24,34 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int, bytes | int]]:
-    """(field number, wire type, value) of a well-formed message without groups."""
+    """(field number, wire type, value) of a message, groups left out; ValueError when it is malformed."""
     at = 0
+    groups: list[int] = []
     while at < len(message):
         tag, at = _varint(message, at)
         kind = tag & 7
+        if not 0 < tag >> 3 < 1 << 29 or kind > 5:
+            raise ValueError("bad tag")
+        if kind in (3, 4):
+            if kind == 4 and (not groups or groups.pop() != tag >> 3):
+                raise ValueError("bad group")
+            groups += [tag >> 3] if kind == 3 else []
+            continue
         if kind == 0:
             value, at = _varint(message, at)
-            yield tag >> 3, kind, value
+            if not groups:
+                yield tag >> 3, kind, value
             continue
         size = {1: 8, 5: 4}.get(kind)
         if size is None:
             size, at = _varint(message, at)
-        yield tag >> 3, kind, message[at : at + size]
+        if at + size > len(message):
+            raise ValueError("cut short")
+        if not groups:
+            yield tag >> 3, kind, message[at : at + size]
         at += size
+    if groups:
+        raise ValueError("open group")
 
 
 def _signed(value: int) -> int:
@@ -43,42 +59,55 @@ def _signed(value: int) -> int:
 
 
 def feature(message: bytes) -> tuple[str, Values] | None:
-    """(kind, values) of a Feature; nothing when no kind is set."""
+    """(kind, values) of a Feature; nothing when no kind is set. Of two kinds the last counts, of equal ones both."""
     found: tuple[str, Values] | None = None
-    for number, _, body in fields(message):
+    for number, wire, body in fields(message):
         kind = {1: "bytes", 2: "float", 3: "int64"}.get(number)
-        if kind is None:
+        if kind is None or wire != 2:
             continue
-        values: list = []
-        for _, wire, value in fields(body):
-            if kind == "bytes":
-                values.append(value)
-            elif kind == "float":
-                values += struct.unpack(f"<{len(value) // 4}f", value)
-            elif wire == 0:
-                values.append(_signed(value))
-            else:
-                at = 0
-                while at < len(value):
-                    item, at = _varint(value, at)
-                    values.append(_signed(item))
-        found = kind, values
+        before = found[1] if found and found[0] == kind else []
+        parts = (_values(kind, form, value) for number, form, value in fields(body) if number == 1)
+        found = kind, [*before, *(value for part in parts for value in part)]
     return found
 
 
-def _entries(message: bytes, number: int = 1) -> dict[bytes, bytes]:
-    return {
-        part.get(1, b""): part.get(2, b"")
-        for n, _, body in fields(message)
-        if n == number
-        for part in [{k: v for k, _, v in fields(body)}]
-    }
+def _values(kind: str, wire: int, value: bytes | int) -> Values:
+    """Of one field of a list, packed or not; a field of another wire type is an unknown one."""
+    if kind == "bytes":
+        return [value] if wire == 2 else []
+    if kind == "float":
+        if wire in (2, 5) and len(value) % 4:
+            raise ValueError("cut float")
+        return list(struct.unpack(f"<{len(value) // 4}f", value)) if wire in (2, 5) else []
+    if wire != 2:
+        return [_signed(value)] if wire == 0 else []
+    out, at = [], 0
+    while at < len(value):
+        item, at = _varint(value, at)
+        out.append(_signed(item))
+    return out
+
+
+def _entries(message: bytes) -> dict[bytes, bytes]:
+    """A map: the last of equal keys counts; in an entry the last key, and all values merged."""
+    out = {}
+    for number, wire, body in fields(message):
+        if (number, wire) != (1, 2):
+            continue
+        parts = [(n, value) for n, form, value in fields(body) if form == 2]
+        key = ([b""] + [value for n, value in parts if n == 1])[-1]
+        out[key] = b"".join(value for n, value in parts if n == 2)
+    return out
+
+
+def entries(message: bytes) -> dict[str, bytes]:
+    """Features of an Example (also the context of a SequenceExample), not looked into."""
+    block = b"".join(body for number, wire, body in fields(message) if (number, wire) == (1, 2))
+    return {key.decode("utf-8", "surrogateescape"): value for key, value in _entries(block).items()}
 
 
 def example(message: bytes) -> dict[str, tuple[str, Values] | None]:
-    """Features of an Example (also the context of a SequenceExample); the last of equal keys wins."""
-    block = b"".join(body for number, _, body in fields(message) if number == 1)
-    return {key.decode("utf-8", "replace"): feature(value) for key, value in _entries(block).items()}
+    return {key: feature(value) for key, value in entries(message).items()}
 
 
 def sequences(message: bytes) -> dict[str, list[tuple[str, Values] | None]]:
@@ -118,20 +147,24 @@ def encode(features: dict[str, tuple[str, Values]]) -> bytes:
     return _put(1, entries)
 
 
-def inflate(data: bytes, compression: str) -> bytes:
-    """As much of the plain stream as can be had from a possibly damaged file."""
+def inflate(data: bytes, compression: str) -> tuple[bytes, bool]:
+    """As much of the plain stream as can be had from a possibly damaged file, and whether that is all."""
     if not compression:
-        return data
+        return data, True
     out = b""
     while data:
         stream = zlib.decompressobj(31 if compression == "GZIP" else 15)
+        at = 0
         try:
-            for at in range(len(data)):
+            while at < len(data) and not stream.eof:
                 out += stream.decompress(data[at : at + 1])
+                at += 1
         except zlib.error:
-            return out
-        data = stream.unused_data
-    return out
+            return out, False
+        if not stream.eof:
+            return out, False
+        data = data[at:]
+    return out, True
 
 
 def decompress(data: bytes, compression: str) -> bytes:

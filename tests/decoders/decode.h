@@ -21,7 +21,8 @@ namespace forebay::testing {
 
 inline std::string bytes_of(std::string_view hex) {
   std::string out;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) out.push_back(static_cast<char>(std::stoi(std::string{hex.substr(i, 2)}, nullptr, 16)));
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    out.push_back(static_cast<char>(std::stoi(std::string{hex.substr(i, 2)}, nullptr, 16)));
   return out;
 }
 
@@ -30,7 +31,8 @@ class Records {
  public:
   explicit Records(const std::vector<std::string>& messages) {
     for (const std::string& message : messages) padded_.push_back(message + std::string(record_slack, '\xff'));
-    for (const std::string& bytes : padded_) views_.push_back(std::as_bytes(std::span{bytes.data(), bytes.size() - record_slack}));
+    for (const std::string& bytes : padded_)
+      views_.push_back(std::as_bytes(std::span{bytes.data(), bytes.size() - record_slack}));
   }
   [[nodiscard]] std::span<const Record> all() const { return views_; }
 
@@ -39,24 +41,34 @@ class Records {
   std::vector<Record> views_;
 };
 
-template <class T> Json numbers(const Storage& storage) {
+template <class T>
+Json numbers(const Storage& storage) {
   std::vector<Json> out;
   for (const T value : storage.span<T>()) {
-    if constexpr (std::is_floating_point_v<T>) out.emplace_back(static_cast<double>(value));
-    else out.emplace_back(static_cast<std::int64_t>(value));
+    if constexpr (std::is_floating_point_v<T>)
+      out.emplace_back(static_cast<double>(value));
+    else
+      out.emplace_back(static_cast<std::int64_t>(value));
   }
   return Json::array(std::move(out));
 }
 
 inline Json values_of(const Column& column) {
   switch (column.dtype) {
-    case DType::float32: return numbers<float>(column.values);
-    case DType::float64: return numbers<double>(column.values);
-    case DType::int64: return numbers<std::int64_t>(column.values);
-    case DType::int32: return numbers<std::int32_t>(column.values);
-    case DType::uint16: return numbers<std::uint16_t>(column.values);
-    case DType::string: break;
-    default: return numbers<std::uint8_t>(column.values);
+    case DType::float32:
+      return numbers<float>(column.values);
+    case DType::float64:
+      return numbers<double>(column.values);
+    case DType::int64:
+      return numbers<std::int64_t>(column.values);
+    case DType::int32:
+      return numbers<std::int32_t>(column.values);
+    case DType::uint16:
+      return numbers<std::uint16_t>(column.values);
+    case DType::string:
+      break;
+    default:
+      return numbers<std::uint8_t>(column.values);
   }
   std::vector<Json> out;
   for (std::int64_t i = 0; i < column.elements(); ++i) {

@@ -10,9 +10,12 @@ namespace {
 using ::testing::HasSubstr;
 
 // Context id = 7; list x = [1, 2], [3], a step without a kind.
-const std::string known = bytes_of("0a0d0a0b0a02696412051a030a010712210a1f0a0178121a0a0c120a0a080000803f000000400a0812060a04000040400a00");
+const std::string known =
+    bytes_of("0a0d0a0b0a02696412051a030a010712210a1f0a0178121a0a0c120a0a080000803f000000400a0812060a04000040400a00");
 
-std::string of(std::string_view options, const std::string& message = known) { return decoded(decoders::sequence_example(), options, {message}); }
+std::string of(std::string_view options, const std::string& message = known) {
+  return decoded(decoders::sequence_example(), options, {message});
+}
 
 TEST(SequenceExample, StepsOfAnyLengthKeepTheirSplits) {
   EXPECT_EQ(of(R"({"context": {"id": {"dtype": "int64"}}, "lists": {"x": {"kind": "var_len", "dtype": "float32"}}})"),
@@ -25,12 +28,15 @@ TEST(SequenceExample, EveryStepOfAFixedShapeMustHaveItsValues) {
 }
 
 TEST(SequenceExample, AMissingListIsAnErrorUnlessAllowed) {
-  EXPECT_THAT(of(R"({"lists": {"y": {"kind": "fixed_len_sequence", "dtype": "float32"}}})"), HasSubstr("feature 'y': the list is required"));
-  EXPECT_EQ(of(R"({"lists": {"y": {"kind": "fixed_len_sequence", "dtype": "float32", "allow_missing": true}}})"), R"({"y":[[],[0,0]]})");
+  EXPECT_THAT(of(R"({"lists": {"y": {"kind": "fixed_len_sequence", "dtype": "float32"}}})"),
+              HasSubstr("feature 'y': the list is required"));
+  EXPECT_EQ(of(R"({"lists": {"y": {"kind": "fixed_len_sequence", "dtype": "float32", "allow_missing": true}}})"),
+            R"({"y":[[],[0,0]]})");
 }
 
 TEST(SequenceExample, AWrongKindNamesItsStep) {
-  EXPECT_THAT(of(R"({"lists": {"x": {"kind": "var_len", "dtype": "int64"}}})"), HasSubstr("feature 'x': step 0: expected a list of int64, found a list of float"));
+  EXPECT_THAT(of(R"({"lists": {"x": {"kind": "var_len", "dtype": "int64"}}})"),
+              HasSubstr("feature 'x': step 0: expected a list of int64, found a list of float"));
 }
 
 TEST(SequenceExample, RawStepsKeepTheTimeAxis) {
@@ -40,7 +46,8 @@ TEST(SequenceExample, RawStepsKeepTheTimeAxis) {
 }
 
 TEST(SequenceExample, AContextFeatureWithoutKindTakesItsDefault) {
-  EXPECT_EQ(of(R"({"context": {"id": {"dtype": "int64", "default": 3}}})", bytes_of("0a080a060a0269641200")), R"({"id":[[3]]})");
+  EXPECT_EQ(of(R"({"context": {"id": {"dtype": "int64", "default": 3}}})", bytes_of("0a080a060a0269641200")),
+            R"({"id":[[3]]})");
 }
 
 TEST(SequenceExample, TheLastListOfAKeyWins) {
@@ -51,8 +58,10 @@ TEST(SequenceExample, TheLastListOfAKeyWins) {
 }
 
 TEST(SequenceExample, KindsOutOfPlaceAreRefused) {
-  EXPECT_THAT(of(R"({"lists": {"x": {"kind": "fixed_len", "dtype": "int64"}}})"), HasSubstr("'fixed_len' is not possible in lists"));
-  EXPECT_THAT(of(R"({"context": {"x": {"kind": "fixed_len_sequence", "dtype": "int64"}}})"), HasSubstr("is not possible in context"));
+  EXPECT_THAT(of(R"({"lists": {"x": {"kind": "fixed_len", "dtype": "int64"}}})"),
+              HasSubstr("'fixed_len' is not possible in lists"));
+  EXPECT_THAT(of(R"({"context": {"x": {"kind": "fixed_len_sequence", "dtype": "int64"}}})"),
+              HasSubstr("is not possible in context"));
   EXPECT_THAT(of("{}"), HasSubstr("must name at least one feature"));
 }
 

@@ -63,12 +63,15 @@ class Writer {
     for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
     return out + static_cast<char>(value);
   }
-  static std::string bytes(int field, const std::string& what) { return static_cast<char>(field * 8 + 2) + varint(what.size()) + what; }
+  static std::string bytes(int field, const std::string& what) {
+    return static_cast<char>(field * 8 + 2) + varint(what.size()) + what;
+  }
 
   std::string ints() {
     std::string out;
     const std::size_t bits = 1 + below(64);
-    for (std::size_t i = below(100); i > 0; --i) out += varint(std::uint64_t{random_()} << 32 >> (64 - bits) | random_() % 3);
+    for (std::size_t i = below(100); i > 0; --i)
+      out += varint(std::uint64_t{random_()} << 32 >> (64 - bits) | random_() % 3);
     return out;
   }
 
@@ -119,7 +122,8 @@ TEST(Skeleton, FastAndPlainReadingAgree) {
 TEST(Skeleton, LayoutsThatAlternateAreAllRemembered) {
   const std::string ab = bytes_of("0a180a0a0a016112051a030a01010a0a0a016212051a030a0102");
   const std::string ba = bytes_of("0a180a0a0a016212051a030a01030a0a0a016112051a030a0104");
-  EXPECT_EQ(decoded(decoders::example(), R"({"features": {"a": {"dtype": "int64"}, "b": {"dtype": "int64"}}})", {ab, ba, ab, ba}),
+  EXPECT_EQ(decoded(decoders::example(), R"({"features": {"a": {"dtype": "int64"}, "b": {"dtype": "int64"}}})",
+                    {ab, ba, ab, ba}),
             R"({"a":[[1,4,1,4]],"b":[[2,3,2,3]]})");
 }
 

@@ -37,42 +37,52 @@ enum class Endian : std::uint8_t { little, big };
 ///   `sizes` is empty and the indices follow from the splits. `ragged`: the splits of the steps come first.
 struct ExampleFeature {
   FeatureKind kind = FeatureKind::fixed_len;
-  std::optional<std::string> key;        ///< Name in the message; the tensor's name when left out.
-  DType dtype = DType::float32;          ///< Of the tensor; converted when it is stored differently.
-  Shape shape;                           ///< Of a record, or of a step.
-  Json fallback;                         ///< "default": of fixed_len when missing; what pads a fixed_len_sequence.
-  std::optional<StoredAs> stored;        ///< Left out: ints for integers and bool, floats for floats, else bytes.
-  std::optional<Delivery> as;            ///< Of variable kinds: ragged, sparse, padded or equal.
-  Json index_key;                        ///< sparse: a key, or one per axis.
-  std::optional<std::string> value_key;  ///< sparse and ragged: key of the values.
-  Json size;                             ///< sparse: an integer, or one per axis.
-  bool already_sorted = false;           ///< sparse: indices are taken as they come.
-  Json partitions;                       ///< ragged: [[kind, key or length], …], outermost first.
-  DType row_splits_dtype = DType::int32; ///< ragged: int32 or int64.
-  bool validate = true;                  ///< ragged: refuse partitions that do not fit; false lets them through.
-  std::optional<Endian> endian;          ///< raw: byte order; must be given.
-  std::int64_t len = 1;                  ///< raw: number of byte strings.
+  std::optional<std::string> key;            ///< Name in the message; the tensor's name when left out.
+  DType dtype = DType::float32;              ///< Of the tensor; converted when it is stored differently.
+  Shape shape;                               ///< Of a record, or of a step.
+  Json fallback;                             ///< "default": of fixed_len when missing; what pads a fixed_len_sequence.
+  std::optional<StoredAs> stored;            ///< Left out: ints for integers and bool, floats for floats, else bytes.
+  std::optional<Delivery> as;                ///< Of variable kinds: ragged, sparse, padded or equal.
+  Json index_key;                            ///< sparse: a key, or one per axis.
+  std::optional<std::string> value_key;      ///< sparse and ragged: key of the values.
+  Json size;                                 ///< sparse: an integer, or one per axis.
+  bool already_sorted = false;               ///< sparse: indices are taken as they come.
+  Json partitions;                           ///< ragged: [[kind, key or length], …], outermost first.
+  DType row_splits_dtype = DType::int32;     ///< ragged: int32 or int64.
+  bool validate = true;                      ///< ragged: refuse partitions that do not fit; false lets them through.
+  std::optional<Endian> endian;              ///< raw: byte order; must be given.
+  std::int64_t len = 1;                      ///< raw: number of byte strings.
   std::optional<std::int64_t> fixed_length;  ///< raw: bytes to cut or zero-fill each string to.
-  bool allow_missing = false;            ///< Lists of a sequence example: a missing list is an empty one.
-  Place place;                           ///< Where it stands in a document, for errors; no option.
+  bool allow_missing = false;                ///< Lists of a sequence example: a missing list is an empty one.
+  Place place;                               ///< Where it stands in a document, for errors; no option.
 };
 
 using FeatureMap = std::vector<std::pair<std::string, ExampleFeature>>;
 
 /// Decodes tf.train.Example messages, one tensor per feature.
 struct ExampleFeatures {
-  FeatureMap features;   ///< By name of the tensor.
+  FeatureMap features;  ///< By name of the tensor.
 };
 
-template <> struct EnumNames<FeatureKind> {
-  static constexpr std::array<std::string_view, 6> names{"fixed_len", "var_len", "fixed_len_sequence", "sparse", "ragged", "raw"};
+template <>
+struct EnumNames<FeatureKind> {
+  static constexpr std::array<std::string_view, 6> names{"fixed_len", "var_len", "fixed_len_sequence",
+                                                         "sparse",    "ragged",  "raw"};
 };
-template <> struct EnumNames<StoredAs> { static constexpr std::array<std::string_view, 3> names{"int", "float", "bytes"}; };
-template <> struct EnumNames<Endian> { static constexpr std::array<std::string_view, 2> names{"little", "big"}; };
-template <> struct EnumNames<Delivery> {
+template <>
+struct EnumNames<StoredAs> {
+  static constexpr std::array<std::string_view, 3> names{"int", "float", "bytes"};
+};
+template <>
+struct EnumNames<Endian> {
+  static constexpr std::array<std::string_view, 2> names{"little", "big"};
+};
+template <>
+struct EnumNames<Delivery> {
   static constexpr std::array<std::string_view, 4> names{"equal", "padded", "ragged", "sparse"};
 };
-template <> struct Codec<ExampleFeature> {
+template <>
+struct Codec<ExampleFeature> {
   static std::optional<ExampleFeature> read(const Json& json, std::vector<Error>& faults);
   static Json write(const ExampleFeature& value);
   static Json schema();

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+
+import forebay as fb
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SHARED = pathlib.Path(os.environ.get("FOREBAY_SHARED", ROOT.parent / "shared"))
+
+
+def write_counts(folder: pathlib.Path, rows: int, name: str = "counts.tfrecord", compression: str | None = None) -> str:
+    """Record i: x = [i, i + 0.5], y = i, s = b"s" * (i % 3), v = i % 4 times i."""
+    path = folder / name
+    fb.write_records(path, [fb.encode_example({"x": [i + 0.0, i + 0.5], "y": i, "s": b"s" * (i % 3),
+                                               "v": np.full(i % 4, i)}) for i in range(rows)], compression)
+    return str(path)
+
+
+def counts_document(path: str, size: int = 4, **members: Any) -> dict[str, Any]:
+    return {"source": {"tfrecord": {"files": [path]}},
+            "decode": {"example": {"features": {"x": {"dtype": "float32", "shape": [2]},
+                                                "y": {"dtype": "int64", "shape": []},
+                                                "s": {"dtype": "string", "shape": []},
+                                                "v": {"kind": "var_len", "dtype": "int64"}}}},
+            "steps": [{"batch": {"size": size}}], **members}
+
+
+@pytest.fixture
+def counts(tmp_path: pathlib.Path) -> Callable[..., dict[str, Any]]:
+    """counts(rows, size, …): a document over a fresh file."""
+    def make(rows: int, size: int = 4, **members: Any) -> dict[str, Any]:
+        return counts_document(write_counts(tmp_path, rows), size, **members)
+    return make
+
+
+def run_python(code: str, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=timeout)

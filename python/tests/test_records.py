@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import forebay as fb
+
+
+@pytest.mark.parametrize("compression", [None, "gzip", "zlib"])
+def test_records_come_back_from_a_file(tmp_path, compression):
+    records = [b"", b"\0" * 1000, b"abc", bytes(range(256))]
+    fb.write_records(tmp_path / "a", records, compression)
+    assert fb.read_records(tmp_path / "a") == records
+
+
+def test_a_damaged_record_is_a_data_error_with_its_place(tmp_path):
+    path = tmp_path / "a"
+    fb.write_records(path, [b"first", b"second"])
+    damaged = bytearray(path.read_bytes())
+    damaged[16 + 5 + 12] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(fb.DataError) as caught:
+        fb.read_records(path)
+    assert (caught.value.code, caught.value.detail, caught.value.file) == ("data", "data_loss", str(path))
+    assert (caught.value.record, caught.value.offset) == (1, 33)
+
+
+def test_a_missing_file_is_an_io_error_and_an_os_error(tmp_path):
+    with pytest.raises(OSError) as caught:
+        fb.read_records(tmp_path / "none")
+    assert isinstance(caught.value, fb.IoError) and caught.value.errno == 2
+
+
+def test_what_is_no_bytes_is_no_record(tmp_path):
+    with pytest.raises(TypeError):
+        fb.write_records(tmp_path / "a", [5])
+    with pytest.raises(fb.ConfigError, match="lz4"):
+        fb.write_records(tmp_path / "a", [b""], "lz4")
+    assert not (tmp_path / "a").exists()
+
+
+def plain(features):
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in features.items()}
+
+
+def test_each_python_type_has_its_kind_of_list():
+    features = {"i": 3, "b": True, "f": 0.5, "s": "é", "by": b"x", "li": [1, 2], "mix": [1, 0.5], "a": np.eye(2, dtype=np.uint8),
+                "strings": ["a", b"b"], "none": None, "empty": np.zeros(0, np.float64), "np": np.float32(2)}
+    decoded = fb.decode_example(fb.encode_example(features))
+    assert plain(decoded) == {"a": [1, 0, 0, 1], "b": [1], "by": [b"x"], "empty": [], "f": [0.5], "i": [3], "li": [1, 2], "mix": [1, 0.5],
+                              "none": None, "np": [2], "s": ["é".encode()], "strings": [b"a", b"b"]}
+    assert (decoded["i"].dtype, decoded["f"].dtype, decoded["empty"].dtype) == (np.int64, np.float32, np.float32)
+
+
+@pytest.mark.parametrize("value, error", [(2**63, OverflowError), ([1, "a"], TypeError), (object(), TypeError), (1j, TypeError)])
+def test_what_no_list_holds_is_refused_by_name(value, error):
+    with pytest.raises(error, match="'wide'"):
+        fb.encode_example({"wide": value})
+
+
+@given(st.dictionaries(st.text(max_size=5), st.one_of(
+    st.lists(st.integers(-2**63, 2**63 - 1), min_size=1), st.lists(st.floats(width=32, allow_nan=False), min_size=1),
+    st.lists(st.binary(max_size=9), min_size=1))))
+def test_an_example_comes_back_as_it_was(features):
+    assert plain(fb.decode_example(fb.encode_example(features))) == features
+
+
+@given(st.binary(max_size=60))
+def test_arbitrary_bytes_decode_or_are_a_data_error(message):
+    try:
+        fb.decode_example(message)
+    except fb.DataError as error:
+        assert error.code == "data"

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "steps/same_value.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "columns/fill.h"
+#include "steps/element.h"
+#include "steps/output.h"
+#include "steps/slice_text.h"
+
+namespace forebay::steps {
+namespace {
+
+Error refusal(std::string message, Place place = {}) {
+  return Error{Code::config, Detail::invalid_argument, std::move(message), std::move(place)};
+}
+
+class Fill final : public Step {
+ public:
+  Fill(std::string tensor, std::vector<std::byte> element, Shape shape, std::optional<ColumnId> like, ColumnId to)
+      : tensor_{std::move(tensor)}, element_{std::move(element)}, shape_{std::move(shape)}, like_{like}, to_{to} {}
+
+  Result<void> apply(ColumnBlock& block) const override {
+    const Column* const like = like_ ? &block[*like_] : nullptr;
+    Column& out = block[to_];
+    const std::int64_t rows = like != nullptr ? like->rows : block.rows;
+    FOREBAY_DO(begin_output(out, like != nullptr ? like->shape : shape_, rows).at(Place{.feature = tensor_}));
+    const bool fixed = out.fixed();
+    if (!fixed) columns::copy_rows(*like, out);
+    const auto count = static_cast<std::size_t>(out.elements());
+    if (out.dtype == DType::string) {
+      columns::fill_strings(out, element_, count);
+    } else {
+      if (!fixed) out.values.resize(count * element_.size());
+      columns::fill(out.values.data(), element_, count);
+    }
+    return {};
+  }
+
+ private:
+  const std::string tensor_;
+  const std::vector<std::byte> element_;
+  const Shape shape_;
+  const std::optional<ColumnId> like_;
+  const ColumnId to_;
+};
+
+/// "[2,3]", "(2,3)" and "2,3": what older documents write instead of a list.
+std::optional<Shape> shape_from(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  const bool square = text.starts_with('[') && text.ends_with(']');
+  const bool round = text.starts_with('(') && text.ends_with(')');
+  if (square || round) text = text.substr(1, text.size() - 2);
+  if ((square || round) && text.find_first_not_of(' ') == std::string_view::npos) return Shape{};
+  std::vector<std::int64_t> dims;
+  for (std::size_t begin = 0; begin <= text.size() && dims.size() <= columns::max_rank;) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto dim = parse_integer(text.substr(begin, end - begin));
+    if (!dim) return std::nullopt;
+    dims.push_back(*dim);
+    begin = end + 1;
+  }
+  return Shape{std::move(dims)};
+}
+
+Result<Shape> literal_shape(const Json& json, const Schema& in) {
+  if (!json.is(Json::Kind::array)) {
+    if (!json.is(Json::Kind::string)) {
+      return refusal(fmt::format("shape: expected a list of integers or the name of a tensor, found {}", json.kind_name()), json.place());
+    }
+    if (auto shape = shape_from(json.string())) return *std::move(shape);
+    return in.find(json.string()).at("shape").at(json.place()).error();
+  }
+  std::vector<Error> faults;
+  auto dims = Codec<std::vector<std::int64_t>>::read(json, faults);
+  if (!dims) return Error::all(std::move(faults)).at("shape");
+  return Shape{*std::move(dims)};
+}
+
+Result<void> check_shape(const Shape& shape, const Place& place) {
+  for (const std::int64_t dim : shape.dims()) {
+    if (dim < 0) return refusal(fmt::format("shape: a dim must not be negative; found {}", dim), place);
+  }
+  if (shape.rank() > columns::max_rank || shape.count() > max_elements) {
+    return refusal(fmt::format("shape: {} axes, {} elements; at most {} axes and {} elements are allowed", shape.rank(),
+                               shape.count(), columns::max_rank, max_elements), place);
+  }
+  return {};
+}
+
+Result<DType> dtype_named(const std::string& name, const Schema& in) {
+  if (const auto dtype = dtype_from(name)) return *dtype;
+  const auto id = in.find(name);
+  if (!id.ok()) return refusal(fmt::format("dtype: '{}' is neither a type nor a tensor: {}", name, id.error().message()));
+  return in[*id].dtype;
+}
+
+}  // namespace
+
+Result<Bound<Step>> bind_same_value(const Constant& options, const Schema& in) {
+  if (options.tensor.empty()) return refusal("tensor: a tensor's name must not be empty");
+  ColumnSpec spec{.name = options.tensor};
+  FOREBAY_TRY(spec.dtype, dtype_named(options.dtype, in));
+  std::optional<ColumnId> like;
+  if (options.shape.is(Json::Kind::string) && in.find(options.shape.string()).ok()) {
+    FOREBAY_TRY(like, find_dense(in, options.shape.string()).at("shape"));
+    spec.shape = in[*like].shape;
+    spec.delivery = in[*like].delivery;
+  } else {
+    FOREBAY_TRY(spec.shape, literal_shape(options.shape, in));
+    FOREBAY_DO(check_shape(spec.shape, options.shape.place()));
+  }
+  FOREBAY_TRY(std::vector<std::byte> element, element_from(options.value, spec.dtype).at("value"));
+  Schema out = in;
+  Shape shape = spec.shape;
+  const ColumnId to = out.put(std::move(spec));
+  return Bound<Step>{std::make_unique<Fill>(options.tensor, std::move(element), std::move(shape), like, to), std::move(out)};
+}
+
+}  // namespace forebay::steps

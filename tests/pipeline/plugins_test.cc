@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every registered plug-in must show, from its description alone: nothing here names one, but for the few whose
+// input is not rows of tensors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <forebay/plugin.h>
+
+#include "tests/pipeline/stream_files.h"
+#include "tests/pipeline/tensors_json.h"
+
+namespace forebay {
+namespace {
+
+using testing::Folder;
+using testing::parse;
+
+/// One worked example as files and a document.
+struct Case {
+  std::string kind;
+  std::string name;
+  Example example;
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& at) { return out << at.kind << " " << at.name << " " << at.example.options; }
+
+template <class Types>
+void add_cases(const std::string& kind, const Types& types, std::vector<Case>& out) {
+  for (const auto& type : types) {
+    for (const Example& example : type.description.examples) out.push_back({kind, type.description.name, example});
+  }
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> out;
+  const Registry& registry = Registry::global();
+  add_cases("source", registry.sources(), out);
+  add_cases("decoder", registry.decoders(), out);
+  add_cases("step", registry.steps(), out);
+  add_cases("order", registry.orders(), out);
+  add_cases("batcher", registry.batchers(), out);
+  return out;
+}
+
+std::string number_record(const Json& number) { return encode_example({{"n", testing::feature_of(number)}}); }
+
+/// Writes the example's input; the feature descriptions that read it back, and how many rows there are.
+struct Input {
+  Json files;
+  Json decode;
+  std::int64_t rows = 0;
+};
+
+void write_numbers(const Json& in, const Folder& folder, Input& out) {
+  const bool several = !in.items().empty() && in.items().front().is(Json::Kind::array);
+  std::vector<Json> files;
+  const std::vector<Json> lists = several ? in.items() : std::vector<Json>{in};
+  for (const Json& list : lists) {
+    std::vector<std::string> records;
+    for (const Json& number : list.items()) records.push_back(number_record(number));
+    out.rows += static_cast<std::int64_t>(records.size());
+    files.emplace_back(folder.file("numbers-" + std::to_string(files.size())));
+    EXPECT_TRUE(write_records(files.back().string(), records).ok());
+  }
+  out.files = Json::array(std::move(files));
+  out.decode = parse(R"({"example": {"features": {"n": {"dtype": "int64", "shape": []}}}})");
+}
+
+/// A row that says nothing of its kind (it is empty, or has no decimal point) is of the kind of the whole tensor.
+FeatureValue of_kind(const FeatureValue& row, const FeatureValue& whole) {
+  if (row.index() == whole.index()) return row;
+  const auto& integers = std::get<std::vector<std::int64_t>>(row);
+  if (std::holds_alternative<std::vector<std::string>>(whole)) return std::vector<std::string>{};
+  return std::vector<float>(integers.begin(), integers.end());
+}
+
+/// Rows of tensors become Example messages; unequal rows a feature of variable length.
+void write_tensors(const Json& in, const Folder& folder, Input& out) {
+  Json features = Json::object();
+  std::vector<ExampleMap> rows;
+  for (const auto& [name, tensor] : in.members()) {
+    rows.resize(tensor.items().size());
+    Json shape = Json::array();
+    bool same = true;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      rows[row][name] = testing::feature_of(tensor.items()[row]);
+      same = same && testing::dims_of(tensor.items()[row]) == testing::dims_of(tensor.items()[0]);
+    }
+    const FeatureValue whole = testing::feature_of(tensor);
+    const bool text = std::holds_alternative<std::vector<std::string>>(whole);
+    const bool real = std::holds_alternative<std::vector<float>>(whole);
+    for (ExampleMap& row : rows) row[name] = of_kind(row[name], whole);
+    for (const std::int64_t dim : testing::dims_of(tensor.items()[0])) shape.items().emplace_back(dim);
+    Json feature = Json::object({{"dtype", text ? "string" : real ? "float32" : "int64"}});
+    if (same) feature.set("shape", shape);
+    if (!same) feature.set("kind", "var_len");
+    features.set(name, feature);
+  }
+  std::vector<std::string> records;
+  for (const ExampleMap& row : rows) records.push_back(encode_example(row));
+  out.rows = static_cast<std::int64_t>(records.size());
+  out.files = Json::array({Json{folder.file("tensors")}});
+  EXPECT_TRUE(write_records(folder.file("tensors"), records).ok());
+  out.decode = Json::object({{"example", Json::object({{"features", features}})}});
+}
+
+void write_messages(const Case& at, const Json& in, const Folder& folder, Input& out) {
+  std::vector<std::string> records;
+  for (const Json& message : in.items()) {
+    records.push_back(message.is(Json::Kind::string)   ? message.string()
+                      : at.name == "sequence_example" ? testing::sequence_example_of(message)
+                                                      : encode_example(testing::features_of(message)));
+  }
+  out.rows = static_cast<std::int64_t>(records.size());
+  out.files = Json::array({Json{folder.file("messages")}});
+  EXPECT_TRUE(write_records(folder.file("messages"), records).ok());
+  out.decode = at.kind == "decoder" ? Json::object({{at.name, parse(at.example.options)}}) : parse(R"({"record": {"name": "r"}})");
+}
+
+Json document_of(const Case& at, const Folder& folder) {
+  Input input;
+  const Json in = parse(at.example.in);
+  if (at.kind == "order" || at.kind == "batcher") write_numbers(in, folder, input);
+  if (at.kind == "step") write_tensors(in, folder, input);
+  if (at.kind == "decoder" || at.kind == "source") write_messages(at, in, folder, input);
+  Json steps = Json::array();
+  const Json plugin = Json::object({{at.name, parse(at.example.options)}});
+  if (at.kind == "step" || at.kind == "order" || at.kind == "batcher") steps.items().push_back(plugin);
+  if (at.kind != "batcher") steps.items().push_back(Json::object({{"batch", Json::object({{"size", std::max<std::int64_t>(1, 2 * input.rows)}})}}));
+  Json source = Json::object({{"files", input.files}});
+  return Json::object({{"source", Json::object({{"tfrecord", source}})}, {"decode", input.decode}, {"steps", steps}});
+}
+
+/// What came out, in the form in which examples are written.
+Json outcome_of(const Case& at, const Json& document, std::int64_t threads) {
+  auto pipeline = open(document, {.threads = threads});
+  if (!pipeline.ok()) return Json{pipeline.error().text()};
+  std::vector<Json> batches;
+  while (true) {
+    auto batch = pipeline->next();
+    if (!batch.ok()) return Json{batch.error().text()};
+    if (!*batch) break;
+    Json tensors = Json::object();
+    for (const std::string& name : (*batch)->names()) tensors.set(name, testing::to_json(*(*batch)->find(name)));
+    if (at.kind == "order" || at.kind == "batcher") tensors = *tensors.find("n");
+    if (at.kind == "source") tensors = *tensors.find("r");
+    batches.push_back(std::move(tensors));
+  }
+  if (at.kind == "batcher") return Json::array(std::move(batches));
+  return batches.empty() ? Json::array() : batches.front();
+}
+
+class WorkedExample : public ::testing::TestWithParam<Case> {};
+
+TEST_P(WorkedExample, ComesOutAsWrittenForOneAndForEightThreads) {
+  const Folder folder;
+  const Json document = document_of(GetParam(), folder);
+  const Json expected = parse(GetParam().example.out);
+  for (const std::int64_t threads : {1, 8}) EXPECT_EQ(outcome_of(GetParam(), document, threads).text(), expected.text());
+}
+
+TEST_P(WorkedExample, PlannedTypesAndShapesAreWhatIsDelivered) {
+  const Folder folder;
+  auto pipeline = open(document_of(GetParam(), folder));
+  ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+  const std::vector<ColumnSpec> planned = pipeline->plan().outputs();
+  const auto batch = pipeline->next();
+  ASSERT_TRUE(batch.ok());
+  if (!*batch) return;
+  for (const ColumnSpec& column : planned) {
+    const Value& value = *(*batch)->find(column.name);
+    EXPECT_EQ(value.values.dtype, column.dtype) << column.name;
+    if (value.kind != Value::Kind::dense) continue;
+    ASSERT_EQ(value.values.shape.rank(), column.shape.rank() + 1) << column.name;
+    for (std::size_t axis = 0; axis < column.shape.rank(); ++axis) {
+      if (column.shape[axis] != unknown_dim) EXPECT_EQ(value.values.shape[axis + 1], column.shape[axis]) << column.name;
+    }
+  }
+}
+
+TEST_P(WorkedExample, CanBeDroppedMidway) {
+  const Folder folder;
+  auto pipeline = open(document_of(GetParam(), folder), {.threads = 3});
+  ASSERT_TRUE(pipeline.ok());
+  EXPECT_TRUE(pipeline->next().ok());
+}
+
+TEST_P(WorkedExample, AnUnknownOptionIsRefusedByName) {
+  const Folder folder;
+  Case at = GetParam();
+  Json options = parse(at.example.options);
+  if (at.kind == "source") return;   // its options are the test's own
+  options.set("no_such_option", 1);
+  at.example.options = options.text();
+  const auto plan = Plan::make(document_of(at, folder));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code(), Code::config);
+  EXPECT_THAT(plan.error().text(), ::testing::HasSubstr("no_such_option"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Plugins, WorkedExample, ::testing::ValuesIn(all_cases()));
+
+// ------------------------------------------------------------------------------------------------ options, one by one
+
+struct OptionCase {
+  std::string plugin;
+  FieldInfo field;
+  std::function<bool(const Json&)> accepts;   // one option, the others as in the example
+};
+
+std::ostream& operator<<(std::ostream& out, const OptionCase& at) { return out << at.plugin << "." << at.field.name; }
+
+template <class Types>
+void add_options(const Types& types, std::vector<OptionCase>& out) {
+  for (const auto& type : types) {
+    for (const FieldInfo& field : type.description.fields) {
+      const auto accepts = [type, field](const Json& value) {
+        Json options = type.description.examples.empty() ? Json::object() : testing::parse(type.description.examples.front().options);
+        options.set(field.name, value);
+        Schema schema;
+        schema.put({.name = "x", .dtype = DType::int64, .shape = {4}});
+        std::vector<std::string> none;
+        if constexpr (requires { type.bind(options, schema); }) return type.bind(options, schema).ok();
+        else if constexpr (requires { type.bind(options, none); }) return type.bind(options, none).ok();
+        else if constexpr (requires { type.bind(options); }) return type.bind(options).ok();
+        else return type.bind(options, std::string{"."}).ok();
+      };
+      out.push_back({type.description.name, field, accepts});
+    }
+  }
+}
+
+std::vector<OptionCase> all_options() {
+  std::vector<OptionCase> out;
+  const Registry& registry = Registry::global();
+  add_options(registry.sources(), out);
+  add_options(registry.decoders(), out);
+  add_options(registry.steps(), out);
+  add_options(registry.orders(), out);
+  add_options(registry.batchers(), out);
+  return out;
+}
+
+class Option : public ::testing::TestWithParam<OptionCase> {};
+
+TEST_P(Option, IsDocumented) { EXPECT_GT(GetParam().field.doc.size(), 5U); }
+
+TEST_P(Option, ValuesOfAnotherTypeAreRefused) {
+  const Json* type = GetParam().field.schema.find("type");
+  if (type == nullptr || !type->is(Json::Kind::string)) return;   // several types are allowed
+  if (type->string() != "string") EXPECT_FALSE(GetParam().accepts(Json{"text"}));
+  if (type->string() != "boolean") EXPECT_FALSE(GetParam().accepts(Json{true}));
+  if (type->string() != "object") EXPECT_FALSE(GetParam().accepts(Json::object({{"a", 1}})));
+}
+
+TEST_P(Option, ValuesJustOutsideTheRangeAreRefused) {
+  if (const Json* least = GetParam().field.schema.find("minimum")) EXPECT_FALSE(GetParam().accepts(Json{least->integer() - 1}));
+  if (const Json* most = GetParam().field.schema.find("maximum")) EXPECT_FALSE(GetParam().accepts(Json{most->integer() + 1}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Plugins, Option, ::testing::ValuesIn(all_options()));
+
+TEST(Plugins, EveryOneHasAWorkedExampleAndADescription) {
+  const auto check = [](const auto& types) {
+    for (const auto& type : types) {
+      EXPECT_FALSE(type.description.examples.empty()) << type.description.name;
+      EXPECT_THAT(type.description.doc, ::testing::EndsWith(".")) << type.description.name;
+    }
+  };
+  const Registry& registry = Registry::global();
+  check(registry.sources()), check(registry.decoders()), check(registry.steps()), check(registry.orders()), check(registry.batchers());
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/blocks.h"
+
+namespace forebay::steps {
+StepType slice();
+StepType constant();
+StepType ones();
+StepType one_hot();
+StepType reshape();
+StepType cast();
+StepType normalize();
+StepType select();
+StepType rename();
+
+namespace {
+
+using testing::HasSubstr;
+
+std::string run(const StepType& type, std::string_view options, std::string_view in) {
+  const auto out = test::run_step(type, options, in);
+  return out.ok() ? out->text() : out.error().text();
+}
+
+TEST(Steps, DoWhatTheirExamplesSay) {
+  for (const StepType& type : {slice(), constant(), ones(), one_hot(), reshape(), cast(), normalize(), select(), rename()}) {
+    EXPECT_FALSE(type.description.examples.empty()) << type.description.name;
+    for (const Example& example : type.description.examples) {
+      Schema schema;
+      const ColumnBlock wanted = test::block_from_json(*parse_json(example.out), schema);
+      EXPECT_EQ(run(type, example.options, example.in), test::block_to_json(wanted, schema).text()) << example.options;
+    }
+  }
+}
+
+TEST(Constant, ShapeMayBeTextAsInOlderDocuments) {
+  for (const char* shape : {"[1,2]", "(1,2)", "1,2", " [ 1 , 2 ] "}) {
+    EXPECT_EQ(run(ones(), R"({"tensor": "o", "dtype": "x", "shape": ")" + std::string{shape} + "\"}", R"({"x": [7]})"),
+              R"({"x":[7],"o":[[[1,1]]]})");
+  }
+  EXPECT_THAT(run(ones(), R"({"tensor": "o", "dtype": "int32", "shape": "q,w"})", R"({"x": [7]})"), HasSubstr("q,w"));
+}
+
+TEST(Constant, ValueMustFitTheType) {
+  const auto made = [](std::string dtype, std::string value) {
+    return run(constant(), R"({"tensor": "c", "shape": [], "dtype": ")" + dtype + R"(", "value": )" + value + "}", R"({"x": [7]})");
+  };
+  EXPECT_EQ(made("int8", "-128"), R"({"x":[7],"c":[-128]})");
+  EXPECT_EQ(made("bool", "true"), R"({"x":[7],"c":[true]})");
+  EXPECT_EQ(made("string", "null"), R"({"x":[7],"c":[""]})");
+  EXPECT_THAT(made("int8", "128"), HasSubstr("value: must be a int8 value; found 128"));
+  EXPECT_THAT(made("uint64", "-1"), HasSubstr("must be a uint64 value"));
+  EXPECT_THAT(made("int32", "1.5"), HasSubstr("must be a int32 value"));
+  EXPECT_THAT(made("float16", "1e6"), HasSubstr("must be a float16 value"));
+  EXPECT_THAT(made("string", "3"), HasSubstr("must be a string value"));
+  EXPECT_THAT(made("int63", "3"), HasSubstr("'int63' is neither a type nor a tensor"));
+}
+
+TEST(Constant, HugeAndNegativeShapesAreRefused) {
+  EXPECT_THAT(run(constant(), R"({"tensor": "c", "shape": [-1], "dtype": "int8"})", R"({"x": [7]})"), HasSubstr("must not be negative; found -1"));
+  EXPECT_THAT(run(constant(), R"({"tensor": "c", "shape": [4294967296, 4294967296, 2], "dtype": "int8"})", R"({"x": [7]})"),
+              HasSubstr("elements are allowed"));
+  EXPECT_THAT(run(constant(), R"({"tensor": "c", "shape": 2, "dtype": "int8"})", R"({"x": [7]})"), HasSubstr("shape: expected a list"));
+}
+
+TEST(OneHot, TakesInt32AndInt64Only) {
+  EXPECT_EQ(run(one_hot(), R"({"tensor": "x", "depth": 2})", R"({"x": {"rows": [1, 2], "dtype": "int32"}})"), R"({"x":[[0.0,1.0],[0.0,0.0]]})");
+  EXPECT_THAT(run(one_hot(), R"({"tensor": "x", "depth": 2})", R"({"x": [1.5]})"), HasSubstr("'x' is float32"));
+  EXPECT_THAT(run(one_hot(), R"({"tensor": "x", "depth": 2, "dtype": "bool"})", R"({"x": [1]})"), HasSubstr("depth 2"));
+  EXPECT_THAT(run(one_hot(), R"({"tensor": "x", "depth": -1})", R"({"x": [1]})"), HasSubstr("depth"));
+}
+
+TEST(OneHot, DepthZeroGivesNoElements) {
+  EXPECT_EQ(run(one_hot(), R"({"tensor": "x", "depth": 0})", R"({"x": [[0, 1], [2]]})"), R"({"x":[[[],[]],[[]]]})");
+}
+
+TEST(Reshape, ElementCountMustMatch) {
+  EXPECT_THAT(run(reshape(), R"({"tensor": "x", "shape": [4, 2]})", R"({"x": [[1, 2, 3, 4, 5, 6]]})"),
+              HasSubstr("shape: [6] has 6 elements and cannot become [4,2], which has 8"));
+  EXPECT_THAT(run(reshape(), R"({"tensor": "x", "shape": [0]})", R"({"x": [[1]]})"), HasSubstr("must be positive; found 0"));
+  EXPECT_THAT(run(reshape(), R"({"tensor": "x", "shape": [-1]})", R"({"x": [[1]]})"), HasSubstr("must be positive; found -1"));
+}
+
+TEST(Reshape, RowsOfUnknownSizeAreCheckedOneByOne) {
+  EXPECT_EQ(run(reshape(), R"({"tensor": "x", "shape": [2, 2]})", R"({"x": {"rows": [[1, 2, 3, 4]], "shape": [-1]}})"), R"({"x":[[[1,2],[3,4]]]})");
+  const auto out = test::run_step(reshape(), R"({"tensor": "x", "shape": [2]})", R"({"x": [[1, 2], [3]]})");
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().place().row, 1);
+  EXPECT_EQ(out.error().message(), "shape: [1] has 1 elements and cannot become [2], which has 2");
+}
+
+TEST(Cast, KeepsTheSizesOfUnequalRows) {
+  EXPECT_EQ(run(cast(), R"({"tensor": "x", "dtype": "float64"})", R"({"x": [[1], [], [2, 3]]})"), R"({"x":[[1.0],[],[2.0,3.0]]})");
+}
+
+TEST(Cast, RefusesStrings) {
+  EXPECT_THAT(run(cast(), R"({"tensor": "x", "dtype": "int32"})", R"({"x": ["a"]})"), HasSubstr("is string and cannot be cast to int32"));
+}
+
+TEST(Normalize, MatchesTheReferenceAlongEitherAxis) {
+  Schema schema;
+  ColumnBlock block = test::block_from_json(*parse_json(R"({"x": [[[1, 2, 3], [5, 6, 7]], [[0, 0, 0], [1, 1, 1]]]})"), schema);
+  const auto bound = normalize().bind(*parse_json(R"({"tensor": "x", "axis": 1})"), schema);
+  ASSERT_TRUE(bound.ok());
+  test::add_columns(block, bound->out);
+  ASSERT_TRUE(bound->op->apply(block).ok());
+  EXPECT_EQ(block[1].dtype, DType::float32);
+  EXPECT_THAT(block[1].values.span<float>(), testing::Pointwise(testing::FloatNear(1e-6F),
+              {-1.2247448F, 0.F, 1.2247448F, -1.2247448F, 0.F, 1.2247448F, 0.F, 0.F, 0.F, 0.F, 0.F, 0.F}));
+  EXPECT_EQ(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": [[[1, 2], [3, 4]]]})"), R"({"x":[[[-1.0,-1.0],[1.0,1.0]]]})");
+}
+
+TEST(Normalize, AxisOutsideTheTensorIsRefused) {
+  EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 2})", R"({"x": [[[1.5]]]})"), HasSubstr("axis: 2 is outside -2 to 1"));
+  EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": [1.5]})"), HasSubstr("has no axis but the batch's"));
+}
+
+TEST(Select, RefusesUnknownAndRepeatedNames) {
+  EXPECT_THAT(run(select(), R"({"tensors": ["imag"]})", R"({"image": [1]})"), HasSubstr("did you mean 'image'?"));
+  EXPECT_THAT(run(select(), R"({"tensors": ["a", "a"]})", R"({"a": [1]})"), HasSubstr("'a' is named twice"));
+}
+
+TEST(Rename, RefusesANameThatIsTaken) {
+  EXPECT_THAT(run(rename(), R"({"from": "a", "to": "b"})", R"({"a": [1], "b": [2]})"), HasSubstr("there is already a tensor 'b'"));
+}
+
+}  // namespace
+}  // namespace forebay::steps
