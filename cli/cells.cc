@@ -21,6 +21,12 @@ Json float_json(double value, DType dtype) {
   return Json{value};
 }
 
+/// Row splits are int32 or int64, as the document asks.
+std::int64_t split(const Tensor& splits, std::int64_t at) {
+  const auto index = static_cast<std::size_t>(at);
+  return splits.dtype == DType::int32 ? splits.as<std::int32_t>()[index] : splits.as<std::int64_t>()[index];
+}
+
 class RowPrinter {
  public:
   RowPrinter(const Tensor& values, std::int64_t most) : values_{values}, left_{most} {}
@@ -44,11 +50,11 @@ class RowPrinter {
       for (const std::int64_t dim : inner) size *= dim;
       return nested(inner, row * size);
     }
-    const std::span<std::int64_t> bounds = splits[0].as<std::int64_t>();
-    const auto at = static_cast<std::size_t>(row);
     std::vector<Json> items;
-    for (std::int64_t i = bounds[at]; i < bounds[at + 1] && more(items); ++i)
+    const std::int64_t end = split(splits[0], row + 1);
+    for (std::int64_t i = split(splits[0], row); i < end && more(items); ++i) {
       items.push_back(ragged(splits.subspan(1), i));
+    }
     return Json::array(std::move(items));
   }
 

@@ -106,7 +106,7 @@ FOREBAY_CODEC(Shape);  // a list of integers; -1 is an unknown dim
 template <class T>
 struct Codec<std::optional<T>> {  // null or absent is empty
   static std::optional<std::optional<T>> read(const Json& json, std::vector<Error>& faults) {
-    if (json.is(Json::Kind::null)) return std::optional<T>{};
+    if (json.is(Json::Kind::null)) return std::optional<std::optional<T>>{std::in_place};
     auto value = Codec<T>::read(json, faults);
     if (!value) return std::nullopt;
     return std::optional<T>{*std::move(value)};

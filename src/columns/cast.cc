@@ -74,20 +74,34 @@ void cast_all(const std::byte* in, std::byte* out, std::size_t count) {
 template <class Visit>
 void with_type(DType dtype, Visit visit) {
   switch (dtype) {
-    case DType::boolean: return visit(static_cast<Bool*>(nullptr));
-    case DType::int8: return visit(static_cast<std::int8_t*>(nullptr));
-    case DType::int16: return visit(static_cast<std::int16_t*>(nullptr));
-    case DType::int32: return visit(static_cast<std::int32_t*>(nullptr));
-    case DType::int64: return visit(static_cast<std::int64_t*>(nullptr));
-    case DType::uint8: return visit(static_cast<std::uint8_t*>(nullptr));
-    case DType::uint16: return visit(static_cast<std::uint16_t*>(nullptr));
-    case DType::uint32: return visit(static_cast<std::uint32_t*>(nullptr));
-    case DType::uint64: return visit(static_cast<std::uint64_t*>(nullptr));
-    case DType::float16: return visit(static_cast<Float16*>(nullptr));
-    case DType::bfloat16: return visit(static_cast<Bfloat16*>(nullptr));
-    case DType::float32: return visit(static_cast<float*>(nullptr));
-    case DType::float64: return visit(static_cast<double*>(nullptr));
-    case DType::string: return;
+    case DType::boolean:
+      return visit(static_cast<Bool*>(nullptr));
+    case DType::int8:
+      return visit(static_cast<std::int8_t*>(nullptr));
+    case DType::int16:
+      return visit(static_cast<std::int16_t*>(nullptr));
+    case DType::int32:
+      return visit(static_cast<std::int32_t*>(nullptr));
+    case DType::int64:
+      return visit(static_cast<std::int64_t*>(nullptr));
+    case DType::uint8:
+      return visit(static_cast<std::uint8_t*>(nullptr));
+    case DType::uint16:
+      return visit(static_cast<std::uint16_t*>(nullptr));
+    case DType::uint32:
+      return visit(static_cast<std::uint32_t*>(nullptr));
+    case DType::uint64:
+      return visit(static_cast<std::uint64_t*>(nullptr));
+    case DType::float16:
+      return visit(static_cast<Float16*>(nullptr));
+    case DType::bfloat16:
+      return visit(static_cast<Bfloat16*>(nullptr));
+    case DType::float32:
+      return visit(static_cast<float*>(nullptr));
+    case DType::float64:
+      return visit(static_cast<double*>(nullptr));
+    case DType::string:
+      return;
   }
 }
 
@@ -99,9 +113,8 @@ void cast(const std::byte* in, DType from, std::byte* out, DType to, std::size_t
     std::memmove(out, in, count * size_of(from));
     return;
   }
-  with_type(from, [&]<class From>(From*) {
-    with_type(to, [&]<class To>(To*) { cast_all<From, To>(in, out, count); });
-  });
+  with_type(from,
+            [&]<class From>(From*) { with_type(to, [&]<class To>(To*) { cast_all<From, To>(in, out, count); }); });
 }
 
 }  // namespace forebay::columns

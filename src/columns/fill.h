@@ -14,7 +14,8 @@ void fill(std::byte* out, std::span<const std::byte> element, std::size_t count)
 /// Appends the string `element` to the elements of `out`, `count` times; its rows are the caller's to end.
 void fill_strings(Column& out, std::span<const std::byte> element, std::size_t count);
 
-/// Gives the variable column `out` the rows of `in`, sizes and splits, but no elements. Both have the same unknown dims.
+/// Gives the variable column `out` the rows of `in`, sizes and splits, but no elements. Both have the same unknown
+/// dims.
 void copy_rows(const Column& in, Column& out);
 
 }  // namespace forebay::columns

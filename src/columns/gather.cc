@@ -181,6 +181,7 @@ void pad_strings(Pieces pieces, const Shape& shape, std::span<const std::byte> f
   for (const Column* piece : pieces) {
     for (std::int64_t row = 0; row < piece->rows; ++row) {
       pad_string_row(*piece, row, target_of(*piece, row, shape), filler, out);
+      ++out.rows;
     }
   }
 }

@@ -47,14 +47,22 @@ void copy_long(const std::byte* in, std::int64_t size, const Strided& selection,
 void copy_strided(const std::byte* in, std::size_t size, const Strided& selection, std::byte* out) {
   const auto element = static_cast<std::int64_t>(size);
   switch (selection.run() * element) {
-    case 1: return copy_short<1>(in, element, selection, out);
-    case 2: return copy_short<2>(in, element, selection, out);
-    case 4: return copy_short<4>(in, element, selection, out);
-    case 8: return copy_short<8>(in, element, selection, out);
-    case 12: return copy_short<12>(in, element, selection, out);
-    case 16: return copy_short<16>(in, element, selection, out);
-    case 32: return copy_short<32>(in, element, selection, out);
-    default: return copy_long(in, element, selection, out);
+    case 1:
+      return copy_short<1>(in, element, selection, out);
+    case 2:
+      return copy_short<2>(in, element, selection, out);
+    case 4:
+      return copy_short<4>(in, element, selection, out);
+    case 8:
+      return copy_short<8>(in, element, selection, out);
+    case 12:
+      return copy_short<12>(in, element, selection, out);
+    case 16:
+      return copy_short<16>(in, element, selection, out);
+    case 32:
+      return copy_short<32>(in, element, selection, out);
+    default:
+      return copy_long(in, element, selection, out);
   }
 }
 

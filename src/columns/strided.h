@@ -21,7 +21,7 @@ class Strided {
   /// Moves the whole selection by that many elements.
   void shift(std::int64_t elements) { first_ += elements; }
 
-  [[nodiscard]] std::int64_t count() const;   ///< Elements selected.
+  [[nodiscard]] std::int64_t count() const;  ///< Elements selected.
   [[nodiscard]] std::int64_t run() const { return run_; }
 
   /// Calls visit(offset, times, step) in row-major order: runs of run() elements at offset, offset + step, …
@@ -35,7 +35,7 @@ class Strided {
   std::int64_t first_ = 0;
   std::int64_t run_ = 1;
   std::size_t rank_ = 0;
-  std::array<Axis, max_rank + 1> axes_;   // innermost first
+  std::array<Axis, max_rank + 1> axes_;  // innermost first
 };
 
 /// Copies the selected elements of `size` bytes each to `out`, one after the other.

@@ -38,9 +38,10 @@ Result<Bound<Step>> bind(const Cast& options, const Schema& in) {
   ColumnSpec spec = in[from];
   if (spec.dtype == options.dtype) return Bound<Step>{no_work(), in};
   if (spec.dtype == DType::string || options.dtype == DType::string) {
-    return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("dtype: tensor '{}' is {} and cannot be cast to {}; only numbers and bools convert into each other",
-                             options.tensor, to_string(spec.dtype), to_string(options.dtype))};
+    return Error{
+        Code::config, Detail::invalid_argument,
+        fmt::format("dtype: tensor '{}' is {} and cannot be cast to {}; only numbers and bools convert into each other",
+                    options.tensor, to_string(spec.dtype), to_string(options.dtype))};
   }
   spec.dtype = options.dtype;
   Schema out = in;
@@ -54,9 +55,11 @@ StepType cast() {
   return describe<StepType, Cast>("cast", "Changes the element type of one tensor.", bind)
       .required("tensor", &Cast::tensor, "Tensor to convert; not a string one.")
       .required("dtype", &Cast::dtype, "Type it gets; not string.")
-      .example({.options = R"({"tensor": "x", "dtype": "int32"})", .in = R"({"x": [[1.5, -1.5], [0.0, 7.0]]})",
+      .example({.options = R"({"tensor": "x", "dtype": "int32"})",
+                .in = R"({"x": [[1.5, -1.5], [0.0, 7.0]]})",
                 .out = R"({"x": [[1, -1], [0, 7]]})"})
-      .example({.options = R"({"tensor": "x", "dtype": "bool"})", .in = R"({"x": [[1, 0], [-3]]})",
+      .example({.options = R"({"tensor": "x", "dtype": "bool"})",
+                .in = R"({"x": [[1, 0], [-3]]})",
                 .out = R"({"x": [[true, false], [true]]})"});
 }
 

@@ -9,7 +9,8 @@ namespace forebay::steps {
 StepType constant() {
   return describe<StepType, Constant>("constant", "Makes a tensor whose elements are all the same.", bind_same_value)
       .required("tensor", &Constant::tensor, "Name of the new tensor.")
-      .required("shape", &Constant::shape, "Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.")
+      .required("shape", &Constant::shape,
+                "Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.")
       .required("dtype", &Constant::dtype, "Element type, or the name of a tensor whose type it takes.")
       .field("value", &Constant::value, "The element; null: 0, false or \"\".")
       .example({.options = R"({"tensor": "c", "shape": [2], "dtype": "float32", "value": 0.5})",

@@ -2,7 +2,7 @@
 #include "steps/element.h"
 
 #include <cmath>
-#include <cstring>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -16,7 +16,8 @@ using Bytes = std::vector<std::byte>;
 
 Error fault(const Json& value, DType dtype) {
   return Error{Code::config, Detail::invalid_argument,
-               fmt::format("must be a {} value; found {}", to_string(dtype), value.text().substr(0, 100)), value.place()};
+               fmt::format("must be a {} value; found {}", to_string(dtype), value.text().substr(0, 100)),
+               value.place()};
 }
 
 template <class Number>

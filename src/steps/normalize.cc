@@ -15,10 +15,10 @@ namespace forebay::steps {
 namespace {
 
 constexpr double epsilon = 1e-8;
-constexpr std::int64_t block = 256;   // neighbours whose statistics are taken together
+constexpr std::int64_t block = 256;  // neighbours whose statistics are taken together
 
-/// Normalizes `width` neighbouring series: element i of one is `stride` behind element i - 1. Differences from the first
-/// element are summed, so that a constant series has exactly its value as the mean.
+/// Normalizes `width` neighbouring series: element i of one is `stride` behind element i - 1. Differences from the
+/// first element are summed, so that a constant series has exactly its value as the mean.
 template <class Float>
 void normalize_series(Float* values, std::int64_t count, std::int64_t stride, std::int64_t width) {
   std::array<double, block> first, mean{}, scale{};
@@ -27,7 +27,8 @@ void normalize_series(Float* values, std::int64_t count, std::int64_t stride, st
     const Float* const at = values + i * stride;
     for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k) mean[k] += static_cast<double>(at[k]) - first[k];
   }
-  for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k) mean[k] = first[k] + mean[k] / static_cast<double>(count);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k)
+    mean[k] = first[k] + mean[k] / static_cast<double>(count);
   for (std::int64_t i = 0; i < count; ++i) {
     const Float* const at = values + i * stride;
     for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k) {
@@ -50,7 +51,8 @@ template <class Float>
 void normalize_array(Float* values, std::int64_t outer, std::int64_t count, std::int64_t inner) {
   if (outer == 0 || count == 0 || inner == 0) return;
   for (std::int64_t i = 0; i < outer; ++i, values += count * inner) {
-    for (std::int64_t k = 0; k < inner; k += block) normalize_series(values + k, count, inner, std::min(block, inner - k));
+    for (std::int64_t k = 0; k < inner; k += block)
+      normalize_series(values + k, count, inner, std::min(block, inner - k));
   }
 }
 
@@ -115,8 +117,8 @@ Result<Bound<Step>> bind(const Normalize& options, const Schema& in) {
   if (options.axis >= rank || options.axis < -rank) {
     return Error{Code::config, Detail::invalid_argument,
                  rank == 0 ? fmt::format("axis: tensor '{}' has no axis but the batch's", options.tensor)
-                           : fmt::format("axis: {} is outside {} to {}, the axes of tensor '{}' of shape {}", options.axis,
-                                         -rank, rank - 1, options.tensor, spec.shape.text())};
+                           : fmt::format("axis: {} is outside {} to {}, the axes of tensor '{}' of shape {}",
+                                         options.axis, -rank, rank - 1, options.tensor, spec.shape.text())};
   }
   if (!is_float(spec.dtype)) spec.dtype = DType::float32;
   const auto axis = static_cast<std::size_t>(options.axis < 0 ? options.axis + rank : options.axis);
@@ -128,12 +130,16 @@ Result<Bound<Step>> bind(const Normalize& options, const Schema& in) {
 }  // namespace
 
 StepType normalize() {
-  return describe<StepType, Normalize>("normalize", "Shifts and scales one tensor along an axis to mean 0 and deviation 1.", bind)
+  return describe<StepType, Normalize>("normalize",
+                                       "Shifts and scales one tensor along an axis to mean 0 and deviation 1.", bind)
       .required("tensor", &Normalize::tensor, "Tensor to normalize; integers become float32.")
-      .required("axis", &Normalize::axis, "Axis the statistics are taken along, without the batch axis; -1 is the last.")
-      .example({.options = R"({"tensor": "x", "axis": 0})", .in = R"({"x": [[4.0, 4.0], [2.5, 2.5]]})",
+      .required("axis", &Normalize::axis,
+                "Axis the statistics are taken along, without the batch axis; -1 is the last.")
+      .example({.options = R"({"tensor": "x", "axis": 0})",
+                .in = R"({"x": [[4.0, 4.0], [2.5, 2.5]]})",
                 .out = R"({"x": [[0.0, 0.0], [0.0, 0.0]]})"})
-      .example({.options = R"({"tensor": "x", "axis": -1})", .in = R"({"x": [[100, 300], [500]]})",
+      .example({.options = R"({"tensor": "x", "axis": -1})",
+                .in = R"({"x": [[100, 300], [500]]})",
                 .out = R"({"x": [[-1.0, 1.0], [0.0]]})"});
 }
 

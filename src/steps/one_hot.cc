@@ -27,10 +27,14 @@ void scatter(const Index* indices, std::int64_t count, std::int64_t depth, DType
   std::byte one[8];
   columns::cast(reinterpret_cast<const std::byte*>(&number), DType::int8, one, dtype, 1);
   switch (size_of(dtype)) {
-    case 1: return scatter<Index, 1>(indices, count, depth, one, out);
-    case 2: return scatter<Index, 2>(indices, count, depth, one, out);
-    case 4: return scatter<Index, 4>(indices, count, depth, one, out);
-    default: return scatter<Index, 8>(indices, count, depth, one, out);
+    case 1:
+      return scatter<Index, 1>(indices, count, depth, one, out);
+    case 2:
+      return scatter<Index, 2>(indices, count, depth, one, out);
+    case 4:
+      return scatter<Index, 4>(indices, count, depth, one, out);
+    default:
+      return scatter<Index, 8>(indices, count, depth, one, out);
   }
 }
 
@@ -62,7 +66,8 @@ class Spread final : public Step {
       const auto at = static_cast<std::size_t>(row);
       std::int64_t count = 0;
       if (__builtin_mul_overflow(splits[at + 1] - splits[at], options_.depth, &count) || count > max_elements) {
-        return Error{Code::data, Detail::resource_exhausted,
+        return Error{Code::data,
+                     Detail::resource_exhausted,
                      fmt::format("{} indices times depth {} are more than {} elements", splits[at + 1] - splits[at],
                                  options_.depth, max_elements),
                      {.feature = options_.tensor, .row = row}};
@@ -107,14 +112,17 @@ Result<Bound<Step>> bind(const OneHot& options, const Schema& in) {
 }  // namespace
 
 StepType one_hot() {
-  return describe<StepType, OneHot>("one_hot", "Turns each index into a vector that is 1 at that place and 0 elsewhere.", bind)
+  return describe<StepType, OneHot>("one_hot",
+                                    "Turns each index into a vector that is 1 at that place and 0 elsewhere.", bind)
       .required("tensor", &OneHot::tensor, "Tensor of indices, int32 or int64.")
       .required("depth", &OneHot::depth, "Length of the vectors: a new last axis; an index outside gives zeros.",
                 {.least = 0, .most = max_elements})
       .field("dtype", &OneHot::dtype, "Type of the result, an integer or float.")
-      .example({.options = R"({"tensor": "x", "depth": 3})", .in = R"({"x": [0, 2, 5]})",
+      .example({.options = R"({"tensor": "x", "depth": 3})",
+                .in = R"({"x": [0, 2, 5]})",
                 .out = R"({"x": [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]})"})
-      .example({.options = R"({"tensor": "x", "depth": 2, "dtype": "int64"})", .in = R"({"x": [[0, 1], [-1]]})",
+      .example({.options = R"({"tensor": "x", "depth": 2, "dtype": "int64"})",
+                .in = R"({"x": [[0, 1], [-1]]})",
                 .out = R"({"x": [[[1, 0], [0, 1]], [[0, 0]]]})"});
 }
 

@@ -13,12 +13,14 @@ Result<ColumnId> find_dense(const Schema& schema, std::string_view name) {
                  fmt::format("tensor '{}' is sparse or a list of lists; this needs one array per row", name)};
   }
   if (spec.shape.rank() > columns::max_rank) {
-    return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("tensor '{}' has {} axes; at most {} are allowed", name, spec.shape.rank(), columns::max_rank)};
+    return Error{
+        Code::config, Detail::invalid_argument,
+        fmt::format("tensor '{}' has {} axes; at most {} are allowed", name, spec.shape.rank(), columns::max_rank)};
   }
   if (spec.shape.count() > max_elements) {
     return Error{Code::config, Detail::resource_exhausted,
-                 fmt::format("a row of tensor '{}' of shape {} has more than {} elements", name, spec.shape.text(), max_elements)};
+                 fmt::format("a row of tensor '{}' of shape {} has more than {} elements", name, spec.shape.text(),
+                             max_elements)};
   }
   return id;
 }

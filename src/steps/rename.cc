@@ -26,7 +26,8 @@ StepType rename() {
   return describe<StepType, Rename>("rename", "Gives one tensor another name.", bind)
       .required("from", &Rename::from, "Tensor to rename.")
       .required("to", &Rename::to, "Its new name, which no other tensor has.")
-      .example({.options = R"({"from": "a", "to": "x"})", .in = R"({"a": [1, 2], "b": [3, 4]})",
+      .example({.options = R"({"from": "a", "to": "x"})",
+                .in = R"({"a": [1, 2], "b": [3, 4]})",
                 .out = R"({"x": [1, 2], "b": [3, 4]})"});
 }
 

@@ -12,8 +12,8 @@ namespace forebay::steps {
 namespace {
 
 std::string mismatch(const Shape& found, std::int64_t elements, const Shape& wanted) {
-  return fmt::format("shape: {} has {} elements and cannot become {}, which has {}", found.text(), elements, wanted.text(),
-                     wanted.count());
+  return fmt::format("shape: {} has {} elements and cannot become {}, which has {}", found.text(), elements,
+                     wanted.text(), wanted.count());
 }
 
 class Regroup final : public Step {
@@ -59,7 +59,9 @@ class Regroup final : public Step {
 Result<Bound<Step>> bind(const Reshape& options, const Schema& in) {
   FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
   const Shape shape{options.shape};
-  const auto refusal = [](std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; };
+  const auto refusal = [](std::string message) {
+    return Error{Code::config, Detail::invalid_argument, std::move(message)};
+  };
   for (const std::int64_t dim : options.shape) {
     if (dim <= 0) return refusal(fmt::format("shape: every dim must be positive; found {}", dim));
   }
@@ -82,12 +84,16 @@ Result<Bound<Step>> bind(const Reshape& options, const Schema& in) {
 }  // namespace
 
 StepType reshape() {
-  return describe<StepType, Reshape>("reshape", "Gives one tensor another shape with as many elements, in the same order.", bind)
+  return describe<StepType, Reshape>("reshape",
+                                     "Gives one tensor another shape with as many elements, in the same order.", bind)
       .required("tensor", &Reshape::tensor, "Tensor to reshape.")
       .required("shape", &Reshape::shape, "New shape, without the batch axis; every dim is positive.")
-      .example({.options = R"({"tensor": "x", "shape": [3, 2]})", .in = R"({"x": [[[1, 2, 3], [4, 5, 6]]]})",
+      .example({.options = R"({"tensor": "x", "shape": [3, 2]})",
+                .in = R"({"x": [[[1, 2, 3], [4, 5, 6]]]})",
                 .out = R"({"x": [[[1, 2], [3, 4], [5, 6]]]})"})
-      .example({.options = R"({"tensor": "x", "shape": []})", .in = R"({"x": [["a"], ["b"]]})", .out = R"({"x": ["a", "b"]})"});
+      .example({.options = R"({"tensor": "x", "shape": []})",
+                .in = R"({"x": [["a"], ["b"]]})",
+                .out = R"({"x": ["a", "b"]})"});
 }
 
 }  // namespace forebay::steps

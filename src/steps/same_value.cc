@@ -70,7 +70,9 @@ std::optional<Shape> shape_from(std::string_view text) {
 Result<Shape> literal_shape(const Json& json, const Schema& in) {
   if (!json.is(Json::Kind::array)) {
     if (!json.is(Json::Kind::string)) {
-      return refusal(fmt::format("shape: expected a list of integers or the name of a tensor, found {}", json.kind_name()), json.place());
+      return refusal(
+          fmt::format("shape: expected a list of integers or the name of a tensor, found {}", json.kind_name()),
+          json.place());
     }
     if (auto shape = shape_from(json.string())) return *std::move(shape);
     return in.find(json.string()).at("shape").at(json.place()).error();
@@ -87,7 +89,8 @@ Result<void> check_shape(const Shape& shape, const Place& place) {
   }
   if (shape.rank() > columns::max_rank || shape.count() > max_elements) {
     return refusal(fmt::format("shape: {} axes, {} elements; at most {} axes and {} elements are allowed", shape.rank(),
-                               shape.count(), columns::max_rank, max_elements), place);
+                               shape.count(), columns::max_rank, max_elements),
+                   place);
   }
   return {};
 }
@@ -95,7 +98,8 @@ Result<void> check_shape(const Shape& shape, const Place& place) {
 Result<DType> dtype_named(const std::string& name, const Schema& in) {
   if (const auto dtype = dtype_from(name)) return *dtype;
   const auto id = in.find(name);
-  if (!id.ok()) return refusal(fmt::format("dtype: '{}' is neither a type nor a tensor: {}", name, id.error().message()));
+  if (!id.ok())
+    return refusal(fmt::format("dtype: '{}' is neither a type nor a tensor: {}", name, id.error().message()));
   return in[*id].dtype;
 }
 
@@ -118,7 +122,8 @@ Result<Bound<Step>> bind_same_value(const Constant& options, const Schema& in) {
   Schema out = in;
   Shape shape = spec.shape;
   const ColumnId to = out.put(std::move(spec));
-  return Bound<Step>{std::make_unique<Fill>(options.tensor, std::move(element), std::move(shape), like, to), std::move(out)};
+  return Bound<Step>{std::make_unique<Fill>(options.tensor, std::move(element), std::move(shape), like, to),
+                     std::move(out)};
 }
 
 }  // namespace forebay::steps

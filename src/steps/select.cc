@@ -31,7 +31,8 @@ Result<Bound<Step>> bind(const Select& options, const Schema& in) {
 StepType select() {
   return describe<StepType, Select>("select", "Keeps some tensors and forgets the others.", bind)
       .required("tensors", &Select::tensors, "Tensors to keep, in the order they are to have.")
-      .example({.options = R"({"tensors": ["c", "a"]})", .in = R"({"a": [1, 2], "b": [3, 4], "c": [5, 6]})",
+      .example({.options = R"({"tensors": ["c", "a"]})",
+                .in = R"({"a": [1, 2], "b": [3, 4], "c": [5, 6]})",
                 .out = R"({"c": [5, 6], "a": [1, 2]})"});
 }
 

@@ -24,7 +24,7 @@ class Cut final : public Step {
     FOREBAY_DO(begin_output(out, *std::move(shape), in.rows).at(Place{.feature = options_.tensor}));
     if (!in.fixed()) return cut_each_row(in, out);
     FOREBAY_TRY(columns::Strided all, cut_row(in.shape.dims(), items_));
-    all.wrap(in.rows, in.shape.count());   // the batch is one more axis
+    all.wrap(in.rows, in.shape.count());  // the batch is one more axis
     if (in.dtype == DType::string) {
       columns::append_strings(in, all, out);
     } else {
@@ -46,7 +46,8 @@ class Cut final : public Step {
       if (in.dtype == DType::string) {
         columns::append_strings(in, *piece, out);
       } else {
-        std::byte* const to = out.fixed() ? out.values.data() + static_cast<std::size_t>(row) * bytes : out.values.extend(bytes);
+        std::byte* const to =
+            out.fixed() ? out.values.data() + static_cast<std::size_t>(row) * bytes : out.values.extend(bytes);
         columns::copy_strided(in.values.data(), size, *piece, to);
       }
       if (!out.fixed()) out.end_row(unknown_sizes(in.shape, sizes.all(), kept));
@@ -81,7 +82,7 @@ Result<Bound<Step>> bind(const Slice& options, const Schema& in) {
   ColumnSpec piece = in[from];
   FOREBAY_TRY(piece.shape, cut_shape(in[from].shape, items).at(slice_label(options.slice)));
   Schema out = in;
-  const ColumnId to = out.put(std::move(piece));   // of the same name: later steps see the piece
+  const ColumnId to = out.put(std::move(piece));  // of the same name: later steps see the piece
   return Bound<Step>{std::make_unique<Cut>(options, std::move(items), from, to), std::move(out)};
 }
 
@@ -91,7 +92,9 @@ StepType slice() {
   return describe<StepType, Slice>("slice", "Cuts a rectangular piece out of one tensor; the piece replaces it.", bind)
       .required("tensor", &Slice::tensor, "Tensor to cut.")
       .required("slice", &Slice::slice, "Python-style, without the batch axis: [3,:,4:,:-2,1:4].")
-      .example({.options = R"({"tensor": "x", "slice": "[0]"})", .in = R"({"x": [[1, 2], [3, 4]]})", .out = R"({"x": [1, 3]})"})
+      .example({.options = R"({"tensor": "x", "slice": "[0]"})",
+                .in = R"({"x": [[1, 2], [3, 4]]})",
+                .out = R"({"x": [1, 3]})"})
       .example({.options = R"({"tensor": "x", "slice": "[::-1, 1:]"})",
                 .in = R"({"x": [[[1, 2, 3], [4, 5, 6]]]})",
                 .out = R"({"x": [[[5, 6], [2, 3]]]})"})

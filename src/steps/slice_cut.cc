@@ -44,7 +44,8 @@ std::int64_t kept_of(const SliceItem& range, std::int64_t size) { return pick(ra
 
 Result<Shape> cut_shape(const Shape& shape, std::span<const SliceItem> items) {
   if (items.size() > shape.rank()) {
-    return fault(items[shape.rank()], fmt::format("too many dimensions for slice: expected {}, got {}", shape.rank(), items.size()));
+    return fault(items[shape.rank()],
+                 fmt::format("too many dimensions for slice: expected {}, got {}", shape.rank(), items.size()));
   }
   std::vector<std::int64_t> dims;
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
@@ -71,7 +72,7 @@ Result<columns::Strided> cut_row(std::span<const std::int64_t> row, std::span<co
     selection.wrap(0, 1);
     return selection;
   }
-  std::int64_t apart = 1;   // elements between neighbours on the axis
+  std::int64_t apart = 1;  // elements between neighbours on the axis
   for (std::size_t axis = row.size(); axis-- > 0;) {
     const std::int64_t size = row[axis];
     if (axis >= items.size()) {

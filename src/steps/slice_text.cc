@@ -11,7 +11,7 @@ namespace forebay::steps {
 namespace {
 
 constexpr std::string_view blanks = " \t\n\r\f\v";
-constexpr std::size_t max_items = 4096;   // far more than a tensor has axes, few enough to hold
+constexpr std::size_t max_items = 4096;  // far more than a tensor has axes, few enough to hold
 constexpr std::size_t max_shown = 100;
 
 std::string shortened(std::string_view text) {
@@ -39,8 +39,9 @@ Result<std::int64_t> read_integer(std::string_view part, std::size_t column) {
       (digits == 0 || found[0] == '-' || found[0] == '+')) {
     return fault(column, fmt::format("{} does not fit a 64-bit integer", shortened(found)));
   }
-  return fault(column, found.empty() ? "expected an index like 3 or a range like 1:4, found nothing"
-                                     : fmt::format("expected an index like 3 or a range like 1:4, found '{}'", shortened(found)));
+  return fault(column, found.empty()
+                           ? "expected an index like 3 or a range like 1:4, found nothing"
+                           : fmt::format("expected an index like 3 or a range like 1:4, found '{}'", shortened(found)));
 }
 
 Result<SliceItem> read_item(std::string_view text, std::size_t column) {
@@ -67,7 +68,7 @@ Result<SliceItem> read_item(std::string_view text, std::size_t column) {
 Result<std::vector<SliceItem>> read_items(std::string_view text) {
   if (!text.starts_with('[')) return fault(1, "expected '[' at the beginning");
   if (text.size() < 2 || !text.ends_with(']')) return fault(text.size() + 1, "expected ']' at the end");
-  const std::string_view inside = text.substr(0, text.size() - 1);   // offsets stay those of the text
+  const std::string_view inside = text.substr(0, text.size() - 1);  // offsets stay those of the text
   std::vector<SliceItem> items;
   for (std::size_t begin = 1;;) {
     const std::size_t end = std::min(inside.find(',', begin), inside.size());

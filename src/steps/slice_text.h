@@ -23,7 +23,7 @@ struct SliceItem {
   std::optional<std::int64_t> start = {};
   std::optional<std::int64_t> stop = {};
   std::optional<std::int64_t> step = {};
-  std::int64_t column = 0;   ///< Where the item begins in the text, from 1.
+  std::int64_t column = 0;  ///< Where the item begins in the text, from 1.
 };
 
 /// Reads a slice text. Errors quote it and name the column of what is wrong. Indices and steps are not judged here.

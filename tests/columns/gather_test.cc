@@ -63,6 +63,7 @@ TEST(PadStrings, FillsWithTheGivenText) {
   const std::string joined{reinterpret_cast<const char*>(out.bytes.data()), out.bytes.size()};
   const auto splits = out.byte_splits.span<std::int64_t>();
   EXPECT_EQ(joined, "abc---");
+  EXPECT_EQ(out.elements(), 4);
   EXPECT_EQ(std::vector<std::int64_t>(splits.begin(), splits.end()), (std::vector<std::int64_t>{0, 3, 4, 5, 6}));
 }
 

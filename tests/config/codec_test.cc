@@ -55,7 +55,8 @@ TEST(Fields, OptionsLeftOutKeepTheirDefaults) {
 }
 TEST(Fields, EveryOptionIsRead) {
   const std::string text =
-      R"({"name":"x","guests":8,"price":0.25,"table":3,"seats":[1,9],"food":"bread","shape":[-1,2],"dtype":"bfloat16"})";
+      R"({"name":"x","guests":8,"price":0.25,"table":3,"seats":[1,9],"food":"bread",)"
+      R"("shape":[-1,2],"dtype":"bfloat16"})";
   EXPECT_EQ(read(text), text);
 }
 TEST(Fields, UnknownKeysComeFirstByAlphabetThenMissingOnesThenTypes) {
@@ -76,7 +77,8 @@ TEST(Fields, WhatIsOutOfRangeIsNamedWithTheRange) {
 TEST(Fields, ValuesOfTheWrongTypeAreNamedWithTheirIndex) {
   EXPECT_EQ(
       read(
-          R"({"name": 1, "guests": true, "table": "1", "seats": [1, 2.5], "food": "breed", "shape": [-2], "dtype": "int3"})"),
+          R"({"name": 1, "guests": true, "table": "1", "seats": [1, 2.5], )"
+           R"("food": "breed", "shape": [-2], "dtype": "int3"})"),
       "'name' has the wrong type: expected a string, found an integer\n"
       "'guests' has the wrong type: expected an integer, found a boolean\n"
       "'table' has the wrong type: expected an integer, found a string\n"
@@ -110,9 +112,11 @@ TEST(Fields, TheSchemaStatesTypesRangesDefaultsAndWhatIsRequired) {
     "table": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "description": "Where.", "default": null},
     "seats": {"type": "array", "items": {"type": "integer", "maximum": 9}, "description": "Which.", "default": []},
     "food": {"type": "string", "enum": ["soup", "bread"], "description": "What.", "default": "soup"},
-    "shape": {"type": "array", "items": {"type": "integer", "minimum": -1}, "description": "Of the table.", "default": []},
-    "dtype": {"type": "string", "enum": ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-      "float16", "bfloat16", "float32", "float64", "string"], "description": "Of the bill.", "default": "int32"}},
+    "shape": {"type": "array", "items": {"type": "integer", "minimum": -1},
+      "description": "Of the table.", "default": []},
+    "dtype": {"type": "string", "enum": ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+      "uint64", "float16", "bfloat16", "float32", "float64", "string"],
+      "description": "Of the bill.", "default": "int32"}},
     "required": ["name"], "additionalProperties": false})"));
 }
 

@@ -57,7 +57,7 @@ def array_difference(spec: dict[str, Any], got: Any, tolerance: float = 0) -> Di
 
 def _rounded(array: np.ndarray) -> np.ndarray:
     """float32 rounded to the nearest bfloat16, ties to even."""
-    bits = array.view(np.uint32).astype(np.uint64)
+    bits: np.ndarray = array.view(np.uint32).astype(np.uint64)
     bits = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16
     return np.where(np.isnan(array), array, bits.astype(np.uint32).view(np.float32))
 

@@ -114,8 +114,9 @@ def plainly_parsed(vector: Vector) -> None:
 
 
 def _is_empty_default(spec: dict[str, Any]) -> bool:
-    sizes = spec.get("shape")
-    return spec["kind"] == "fixed_len" and spec["has_default"] and None not in sizes and math.prod(sizes) == 0
+    if spec["kind"] != "fixed_len" or not spec["has_default"]:
+        return False
+    return None not in spec["shape"] and math.prod(spec["shape"]) == 0
 
 
 def has_empty_default(vector: Vector) -> bool:

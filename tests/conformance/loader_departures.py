@@ -28,7 +28,7 @@ def _fails_by(vector: Vector, *words: str) -> bool:
     return vector["expect"].get("mentions") == list(words)
 
 
-def _loaded(vector: Vector) -> list[tuple[str, dict[str, Any]]]:
+def _loaded(vector: Vector) -> list[tuple[Any, dict[str, Any]]]:
     """(to_name, manifest entry) of every primary feature."""
     manifest = vector["input"]["manifest"]
     entries = manifest.get("features") if isinstance(manifest, dict) else None
@@ -112,7 +112,7 @@ def has_negative_axis(vector: Vector) -> bool:
 
 def normalizes_integers(vector: Vector) -> bool:
     dtypes = {name: entry.get("dtype", "") for name, entry in _loaded(vector)}
-    names = [entry.get("tensor") for entry in _list(vector, "normalization")]
+    names = [str(entry.get("tensor")) for entry in _list(vector, "normalization")]
     return any("int" in dtypes.get(name, "") and _fails_by(vector, name) for name in names)
 
 

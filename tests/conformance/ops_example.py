@@ -72,12 +72,11 @@ def _flat_ragged(value: Value) -> tuple[list[list[int]], Value]:
 
 def _ragged_difference(want: Value, got: Any, single: bool) -> compare.Difference:
     if "row_splits" not in want:   # the one level of a single record is its batch axis
-        return compare.array_difference(want, got.values if hasattr(got, "row_splits") else got[0, ...])
-    if not hasattr(got, "row_splits"):
+        return compare.array_difference(want, got.values if hasattr(got, "nested_row_splits") else got[0, ...])
+    if not hasattr(got, "nested_row_splits"):
         return f"is a {type(got).__name__}, not ragged"
-    given = got.row_splits if isinstance(got.row_splits, list | tuple) else [got.row_splits]
     splits, inner = _flat_ragged(want)
-    levels = [np.asarray(level) for level in given][1 if single else 0 :]
+    levels = got.nested_row_splits[1 if single else 0 :]
     if [level.tolist() for level in levels] != splits:
         return f"row splits {[level.tolist() for level in levels]}, expected {splits}"
     if any(str(level.dtype) != want["row_splits_dtype"] for level in levels):

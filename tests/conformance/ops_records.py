@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import forebay as fb
 import compare
 import pipeline
 import record_departures
+import wire
 
 Vector = dict[str, Any]
 Pair = tuple[str, bytes]
@@ -79,7 +78,7 @@ def tfrecord_write(vector: Vector, folder: Path) -> list[str]:
     want = vector["expect"]["ok"]
     path = folder / "out.tfrecord"
     fb.write_records(str(path), records, compression=compression.lower() or None)
-    plain = {"": bytes, "GZIP": gzip.decompress, "ZLIB": zlib.decompress}[compression](path.read_bytes())
+    plain = wire.decompress(path.read_bytes(), compression)
     if plain != base64.b64decode(want.get("file_b64", want.get("decompressed_b64"))):
         return [f"bytes {compare.short(plain.hex())}"]
     path.write_bytes(base64.b64decode(want.get("original_file_b64", want.get("file_b64"))))

@@ -92,7 +92,8 @@ def _join(rows: list[np.ndarray], padded: bool) -> np.ndarray:
     sizes = [max(dims) for dims in zip(*(row.shape for row in rows), strict=True)]
     out = np.full([len(rows), *sizes], b"" if rows[0].dtype == object else 0, rows[0].dtype)
     for i, row in enumerate(rows):
-        out[(i, *map(slice, row.shape))] = row if row.ndim else row[()]
+        cells: Any = (i, *map(slice, row.shape))
+        out[cells] = row if row.ndim else row[()]
     return out
 
 

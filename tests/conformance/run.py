@@ -125,7 +125,7 @@ def main() -> int:
     todo = [vector for file, vector in found if file not in SKIPPED]
     failed = {i: differences for i, differences in check_all(todo, options.jobs).items() if differences}
     for i, differences in sorted(failed.items()):
-        print(f"{todo[i]['id']}: {'; '.join(differences)}")
+        print(f"{todo[i]['id']}: {' '.join('; '.join(differences).split())}")
     print(f"{len(todo) - len(failed)} passed, {len(failed)} failed, {len(found) - len(todo)} skipped")
     return 1 if failed else 0
 

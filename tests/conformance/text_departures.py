@@ -25,7 +25,7 @@ def _near(value: Any) -> bool:
 
 
 def is_nearly_integer(vector: Vector) -> bool:
-    items = _items(vector)
+    items = _items(vector) or []
     return bool(items) and all(map(_near, items)) and not vector["expect"]["ok"]["accepted"]
 
 

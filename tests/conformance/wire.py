@@ -7,8 +7,9 @@ import gzip
 import struct
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
-Values = list[int] | list[float] | list[bytes]
+Values = list[Any]
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -23,7 +24,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return value & 0xFFFFFFFFFFFFFFFF, at
 
 
-def fields(message: bytes) -> Iterator[tuple[int, int, bytes | int]]:
+def fields(message: bytes) -> Iterator[tuple[int, int, Any]]:
     """(field number, wire type, value) of a message, groups left out; ValueError when it is malformed."""
     at = 0
     groups: list[int] = []
@@ -71,7 +72,7 @@ def feature(message: bytes) -> tuple[str, Values] | None:
     return found
 
 
-def _values(kind: str, wire: int, value: bytes | int) -> Values:
+def _values(kind: str, wire: int, value: Any) -> Values:
     """Of one field of a list, packed or not; a field of another wire type is an unknown one."""
     if kind == "bytes":
         return [value] if wire == 2 else []
@@ -106,7 +107,7 @@ def entries(message: bytes) -> dict[str, bytes]:
     return {key.decode("utf-8", "surrogateescape"): value for key, value in _entries(block).items()}
 
 
-def example(message: bytes) -> dict[str, tuple[str, Values] | None]:
+def example(message: bytes) -> dict[str, Any]:
     return {key: feature(value) for key, value in entries(message).items()}
 
 
@@ -168,7 +169,9 @@ def inflate(data: bytes, compression: str) -> tuple[bytes, bool]:
 
 
 def decompress(data: bytes, compression: str) -> bytes:
-    return {"": bytes, "GZIP": gzip.decompress, "ZLIB": zlib.decompress}[compression](data)
+    if compression == "GZIP":
+        return gzip.decompress(data)
+    return zlib.decompress(data) if compression == "ZLIB" else data
 
 
 def _crc_table() -> list[int]:
@@ -193,7 +196,8 @@ def masked_crc(data: bytes) -> int:
 
 def whole_records(stream: bytes) -> tuple[list[tuple[int, bytes]], bool]:
     """(offset, payload) of the records before the first fault, and whether the stream ends without one."""
-    at, out = 0, []
+    at = 0
+    out: list[tuple[int, bytes]] = []
     while at < len(stream):
         head = stream[at : at + 12]
         if len(head) < 12 or struct.unpack("<I", head[8:])[0] != masked_crc(head[:8]):

@@ -72,8 +72,8 @@ TEST_F(LoaderDocument, IsLoweredToAPipelineDocument) {
       {"constant": {"tensor": "k", "shape": [2, 1], "dtype": "string", "value": "-"}},
       {"slice": {"tensor": "x", "slice": "[0]"}},
       {"reshape": {"tensor": "c", "shape": [6]}},
-      {"batch": {"size": 4, "remainder": "drop", "pad": [{"tensor": "x", "shape": [4], "value": -1}]}},
-      {"normalize": {"tensor": "x", "axis": -1}}],
+      {"normalize": {"tensor": "x", "axis": -1}},
+      {"batch": {"size": 4, "remainder": "drop", "pad": [{"tensor": "x", "shape": [4], "value": -1}]}}],
     "epochs": 2, "prefetch": 3, "inputs": ["x", "mask", "k"], "targets": ["c"]})");
   std::string text = expected.pretty();
   for (std::size_t at = text.find("DIR"); at != std::string::npos; at = text.find("DIR"))

@@ -13,7 +13,8 @@ namespace {
 using testing::HasSubstr;
 
 std::string sliced(const std::string& rows, const std::string& slice) {
-  const auto out = test::run_step(steps::slice(), R"({"tensor": "x", "slice": ")" + slice + "\"}", R"({"x": )" + rows + "}");
+  const auto out =
+      test::run_step(steps::slice(), R"({"tensor": "x", "slice": ")" + slice + "\"}", R"({"x": )" + rows + "}");
   return out.ok() ? out->find("x")->text() : out.error().text();
 }
 
@@ -39,14 +40,16 @@ TEST(SliceText, FaultsQuoteTheTextAndNameTheColumn) {
   EXPECT_EQ(read("[1,]"), "slice '[1,]': column 4: expected an index like 3 or a range like 1:4, found nothing");
   EXPECT_EQ(read("[1, a]"), "slice '[1, a]': column 5: expected an index like 3 or a range like 1:4, found 'a'");
   EXPECT_EQ(read("[1:2:3:4]"), "slice '[1:2:3:4]': column 7: a range has at most two colons, start:stop:step");
-  EXPECT_EQ(read("[99999999999999999999]"), "slice '[99999999999999999999]': column 2: 99999999999999999999 does not fit a 64-bit integer");
+  EXPECT_EQ(read("[99999999999999999999]"),
+            "slice '[99999999999999999999]': column 2: 99999999999999999999 does not fit a 64-bit integer");
   EXPECT_EQ(read("1]"), "slice '1]': column 1: expected '[' at the beginning");
   EXPECT_EQ(read("[1"), "slice '[1': column 3: expected ']' at the end");
 }
 
 TEST(SliceText, EverythingElseIsRefused) {
-  for (const char* text : {"", "[", "]", "[]", "[ ]", "[...]", "[:::]", "[1 2]", "[1.0]", "[0x1]", "[1_0]", "[--1]", "[+-1]", "[- 1]",
-                           "[[1]]", "[None]", "(1)", " [0]", "[0] ", "[,1]", "[٣]", "__import__('os')"}) {
+  for (const char* text : {"",      "[",     "]",     "[]",    "[ ]",   "[...]",           "[:::]", "[1 2]",
+                           "[1.0]", "[0x1]", "[1_0]", "[--1]", "[+-1]", "[- 1]",           "[[1]]", "[None]",
+                           "(1)",   " [0]",  "[0] ",  "[,1]",  "[٣]",   "__import__('os')"}) {
     EXPECT_FALSE(parse_slice(text).ok()) << text;
   }
 }

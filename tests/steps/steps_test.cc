@@ -25,7 +25,8 @@ std::string run(const StepType& type, std::string_view options, std::string_view
 }
 
 TEST(Steps, DoWhatTheirExamplesSay) {
-  for (const StepType& type : {slice(), constant(), ones(), one_hot(), reshape(), cast(), normalize(), select(), rename()}) {
+  for (const StepType& type :
+       {slice(), constant(), ones(), one_hot(), reshape(), cast(), normalize(), select(), rename()}) {
     EXPECT_FALSE(type.description.examples.empty()) << type.description.name;
     for (const Example& example : type.description.examples) {
       Schema schema;
@@ -45,7 +46,8 @@ TEST(Constant, ShapeMayBeTextAsInOlderDocuments) {
 
 TEST(Constant, ValueMustFitTheType) {
   const auto made = [](std::string dtype, std::string value) {
-    return run(constant(), R"({"tensor": "c", "shape": [], "dtype": ")" + dtype + R"(", "value": )" + value + "}", R"({"x": [7]})");
+    return run(constant(), R"({"tensor": "c", "shape": [], "dtype": ")" + dtype + R"(", "value": )" + value + "}",
+               R"({"x": [7]})");
   };
   EXPECT_EQ(made("int8", "-128"), R"({"x":[7],"c":[-128]})");
   EXPECT_EQ(made("bool", "true"), R"({"x":[7],"c":[true]})");
@@ -59,14 +61,18 @@ TEST(Constant, ValueMustFitTheType) {
 }
 
 TEST(Constant, HugeAndNegativeShapesAreRefused) {
-  EXPECT_THAT(run(constant(), R"({"tensor": "c", "shape": [-1], "dtype": "int8"})", R"({"x": [7]})"), HasSubstr("must not be negative; found -1"));
-  EXPECT_THAT(run(constant(), R"({"tensor": "c", "shape": [4294967296, 4294967296, 2], "dtype": "int8"})", R"({"x": [7]})"),
-              HasSubstr("elements are allowed"));
-  EXPECT_THAT(run(constant(), R"({"tensor": "c", "shape": 2, "dtype": "int8"})", R"({"x": [7]})"), HasSubstr("shape: expected a list"));
+  EXPECT_THAT(run(constant(), R"({"tensor": "c", "shape": [-1], "dtype": "int8"})", R"({"x": [7]})"),
+              HasSubstr("must not be negative; found -1"));
+  EXPECT_THAT(
+      run(constant(), R"({"tensor": "c", "shape": [4294967296, 4294967296, 2], "dtype": "int8"})", R"({"x": [7]})"),
+      HasSubstr("elements are allowed"));
+  EXPECT_THAT(run(constant(), R"({"tensor": "c", "shape": 2, "dtype": "int8"})", R"({"x": [7]})"),
+              HasSubstr("shape: expected a list"));
 }
 
 TEST(OneHot, TakesInt32AndInt64Only) {
-  EXPECT_EQ(run(one_hot(), R"({"tensor": "x", "depth": 2})", R"({"x": {"rows": [1, 2], "dtype": "int32"}})"), R"({"x":[[0.0,1.0],[0.0,0.0]]})");
+  EXPECT_EQ(run(one_hot(), R"({"tensor": "x", "depth": 2})", R"({"x": {"rows": [1, 2], "dtype": "int32"}})"),
+            R"({"x":[[0.0,1.0],[0.0,0.0]]})");
   EXPECT_THAT(run(one_hot(), R"({"tensor": "x", "depth": 2})", R"({"x": [1.5]})"), HasSubstr("'x' is float32"));
   EXPECT_THAT(run(one_hot(), R"({"tensor": "x", "depth": 2, "dtype": "bool"})", R"({"x": [1]})"), HasSubstr("depth 2"));
   EXPECT_THAT(run(one_hot(), R"({"tensor": "x", "depth": -1})", R"({"x": [1]})"), HasSubstr("depth"));
@@ -79,12 +85,15 @@ TEST(OneHot, DepthZeroGivesNoElements) {
 TEST(Reshape, ElementCountMustMatch) {
   EXPECT_THAT(run(reshape(), R"({"tensor": "x", "shape": [4, 2]})", R"({"x": [[1, 2, 3, 4, 5, 6]]})"),
               HasSubstr("shape: [6] has 6 elements and cannot become [4,2], which has 8"));
-  EXPECT_THAT(run(reshape(), R"({"tensor": "x", "shape": [0]})", R"({"x": [[1]]})"), HasSubstr("must be positive; found 0"));
-  EXPECT_THAT(run(reshape(), R"({"tensor": "x", "shape": [-1]})", R"({"x": [[1]]})"), HasSubstr("must be positive; found -1"));
+  EXPECT_THAT(run(reshape(), R"({"tensor": "x", "shape": [0]})", R"({"x": [[1]]})"),
+              HasSubstr("must be positive; found 0"));
+  EXPECT_THAT(run(reshape(), R"({"tensor": "x", "shape": [-1]})", R"({"x": [[1]]})"),
+              HasSubstr("must be positive; found -1"));
 }
 
 TEST(Reshape, RowsOfUnknownSizeAreCheckedOneByOne) {
-  EXPECT_EQ(run(reshape(), R"({"tensor": "x", "shape": [2, 2]})", R"({"x": {"rows": [[1, 2, 3, 4]], "shape": [-1]}})"), R"({"x":[[[1,2],[3,4]]]})");
+  EXPECT_EQ(run(reshape(), R"({"tensor": "x", "shape": [2, 2]})", R"({"x": {"rows": [[1, 2, 3, 4]], "shape": [-1]}})"),
+            R"({"x":[[[1,2],[3,4]]]})");
   const auto out = test::run_step(reshape(), R"({"tensor": "x", "shape": [2]})", R"({"x": [[1, 2], [3]]})");
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(out.error().place().row, 1);
@@ -92,29 +101,36 @@ TEST(Reshape, RowsOfUnknownSizeAreCheckedOneByOne) {
 }
 
 TEST(Cast, KeepsTheSizesOfUnequalRows) {
-  EXPECT_EQ(run(cast(), R"({"tensor": "x", "dtype": "float64"})", R"({"x": [[1], [], [2, 3]]})"), R"({"x":[[1.0],[],[2.0,3.0]]})");
+  EXPECT_EQ(run(cast(), R"({"tensor": "x", "dtype": "float64"})", R"({"x": [[1], [], [2, 3]]})"),
+            R"({"x":[[1.0],[],[2.0,3.0]]})");
 }
 
 TEST(Cast, RefusesStrings) {
-  EXPECT_THAT(run(cast(), R"({"tensor": "x", "dtype": "int32"})", R"({"x": ["a"]})"), HasSubstr("is string and cannot be cast to int32"));
+  EXPECT_THAT(run(cast(), R"({"tensor": "x", "dtype": "int32"})", R"({"x": ["a"]})"),
+              HasSubstr("is string and cannot be cast to int32"));
 }
 
 TEST(Normalize, MatchesTheReferenceAlongEitherAxis) {
   Schema schema;
-  ColumnBlock block = test::block_from_json(*parse_json(R"({"x": [[[1, 2, 3], [5, 6, 7]], [[0, 0, 0], [1, 1, 1]]]})"), schema);
+  ColumnBlock block =
+      test::block_from_json(*parse_json(R"({"x": [[[1, 2, 3], [5, 6, 7]], [[0, 0, 0], [1, 1, 1]]]})"), schema);
   const auto bound = normalize().bind(*parse_json(R"({"tensor": "x", "axis": 1})"), schema);
   ASSERT_TRUE(bound.ok());
   test::add_columns(block, bound->out);
   ASSERT_TRUE(bound->op->apply(block).ok());
   EXPECT_EQ(block[1].dtype, DType::float32);
-  EXPECT_THAT(block[1].values.span<float>(), testing::Pointwise(testing::FloatNear(1e-6F),
-              {-1.2247448F, 0.F, 1.2247448F, -1.2247448F, 0.F, 1.2247448F, 0.F, 0.F, 0.F, 0.F, 0.F, 0.F}));
-  EXPECT_EQ(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": [[[1, 2], [3, 4]]]})"), R"({"x":[[[-1.0,-1.0],[1.0,1.0]]]})");
+  EXPECT_THAT(block[1].values.span<float>(),
+              testing::Pointwise(testing::FloatNear(1e-6F), {-1.2247448F, 0.F, 1.2247448F, -1.2247448F, 0.F, 1.2247448F,
+                                                             0.F, 0.F, 0.F, 0.F, 0.F, 0.F}));
+  EXPECT_EQ(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": [[[1, 2], [3, 4]]]})"),
+            R"({"x":[[[-1.0,-1.0],[1.0,1.0]]]})");
 }
 
 TEST(Normalize, AxisOutsideTheTensorIsRefused) {
-  EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 2})", R"({"x": [[[1.5]]]})"), HasSubstr("axis: 2 is outside -2 to 1"));
-  EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": [1.5]})"), HasSubstr("has no axis but the batch's"));
+  EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 2})", R"({"x": [[[1.5]]]})"),
+              HasSubstr("axis: 2 is outside -2 to 1"));
+  EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": [1.5]})"),
+              HasSubstr("has no axis but the batch's"));
 }
 
 TEST(Select, RefusesUnknownAndRepeatedNames) {
@@ -123,7 +139,8 @@ TEST(Select, RefusesUnknownAndRepeatedNames) {
 }
 
 TEST(Rename, RefusesANameThatIsTaken) {
-  EXPECT_THAT(run(rename(), R"({"from": "a", "to": "b"})", R"({"a": [1], "b": [2]})"), HasSubstr("there is already a tensor 'b'"));
+  EXPECT_THAT(run(rename(), R"({"from": "a", "to": "b"})", R"({"a": [1], "b": [2]})"),
+              HasSubstr("there is already a tensor 'b'"));
 }
 
 }  // namespace

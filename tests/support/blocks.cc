@@ -17,7 +17,9 @@ namespace {
 
 using Kind = Json::Kind;
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span{text.data(), text.size()}); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span{text.data(), text.size()});
+}
 
 [[noreturn]] void refuse(const std::string& message) { throw std::invalid_argument{message}; }
 
@@ -108,10 +110,13 @@ Column column_from(const std::string& name, const std::vector<Json>& rows, const
     std::vector<std::int64_t> unknown;
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
       count *= sizes[axis];
-      if (spec.shape[axis] == unknown_dim) unknown.push_back(sizes[axis]);
-      else if (spec.shape[axis] != sizes[axis]) refuse(fmt::format("tensor '{}': {} is not of shape {}", name, row.text(), spec.shape.text()));
+      if (spec.shape[axis] == unknown_dim)
+        unknown.push_back(sizes[axis]);
+      else if (spec.shape[axis] != sizes[axis])
+        refuse(fmt::format("tensor '{}': {} is not of shape {}", name, row.text(), spec.shape.text()));
     }
-    if (!column.fixed() && spec.dtype != DType::string) to = column.values.extend(static_cast<std::size_t>(count) * size_of(spec.dtype));
+    if (!column.fixed() && spec.dtype != DType::string)
+      to = column.values.extend(static_cast<std::size_t>(count) * size_of(spec.dtype));
     put_elements(row, column, to);
     if (!column.fixed()) column.end_row(unknown);
   }
@@ -170,7 +175,8 @@ ColumnBlock block_from_json(const Json& tensors, Schema& schema) {
   ColumnBlock block;
   for (const auto& [name, json] : tensors.members()) {
     Column column = read_column(name, json, schema);
-    if (!block.columns.empty() && column.rows != block.rows) refuse(fmt::format("tensor '{}' has {} rows, not {}", name, column.rows, block.rows));
+    if (!block.columns.empty() && column.rows != block.rows)
+      refuse(fmt::format("tensor '{}' has {} rows, not {}", name, column.rows, block.rows));
     block.rows = column.rows;
     block.columns.push_back(std::move(column));
   }
@@ -183,7 +189,8 @@ Json block_to_json(const ColumnBlock& block, const Schema& schema) {
     const Column& column = block[id];
     std::vector<Json> rows;
     std::int64_t element = 0;
-    for (std::int64_t row = 0; row < column.rows; ++row) rows.push_back(nested(column, column.row_shape(row).dims(), element));
+    for (std::int64_t row = 0; row < column.rows; ++row)
+      rows.push_back(nested(column, column.row_shape(row).dims(), element));
     out.set(schema[id].name, Json::array(std::move(rows)));
   }
   return out;

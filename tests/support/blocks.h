@@ -21,8 +21,8 @@ namespace forebay::test {
 /// strings "nan", "inf", "-inf" when they are not finite.
 [[nodiscard]] Json block_to_json(const ColumnBlock& block, const Schema& schema);
 
-/// Gives `block` the columns that `schema` has beyond its own, as the engine does before a step: fixed numeric ones have
-/// their rows (filled with 0xCD bytes), the others are empty.
+/// Gives `block` the columns that `schema` has beyond its own, as the engine does before a step: fixed numeric ones
+/// have their rows (filled with 0xCD bytes), the others are empty.
 void add_columns(ColumnBlock& block, const Schema& schema);
 
 /// Binds a step to the tensors in `in`, applies it, and gives the tensors that there are then. Both texts are JSON.

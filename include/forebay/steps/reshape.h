@@ -9,8 +9,8 @@ namespace forebay {
 
 /// Gives one tensor another shape with as many elements, in the same order.
 struct Reshape {
-  std::string tensor;                ///< Tensor to reshape.
-  std::vector<std::int64_t> shape;   ///< New shape, without the batch axis; every dim is positive.
+  std::string tensor;               ///< Tensor to reshape.
+  std::vector<std::int64_t> shape;  ///< New shape, without the batch axis; every dim is positive.
 };
 
 }  // namespace forebay
