@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
+#include <string>
 
 #include <forebay/forebay.h>
 
 int main(int count, char** words) {
-  const char* document = count > 1 ? words[1] : "examples/taxi/loader.json";
+  const std::string document = count > 1 ? words[1] : "examples/taxi/loader.json";
   auto pipeline = forebay::open(document, {.threads = 2});
   if (!pipeline.ok()) {
     std::fprintf(stderr, "%s\n", pipeline.error().text().c_str());

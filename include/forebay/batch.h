@@ -33,7 +33,7 @@ struct Value {
   enum class Kind : std::uint8_t { dense, ragged, sparse };
   Kind kind = Kind::dense;
   Tensor values;                    ///< The array; of a ragged or sparse value the flat values.
-  std::vector<Tensor> row_splits;   ///< Ragged: int64, outermost first; each [rows + 1].
+  std::vector<Tensor> row_splits;   ///< Ragged: int64 or (as the feature asks) int32, outermost first; each [rows + 1].
   Tensor indices;                   ///< Sparse: int64 [n, rank], row-major sorted, the batch row first.
   Shape dense_shape;                ///< Sparse: with the batch axis.
 };

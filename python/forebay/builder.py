@@ -27,6 +27,33 @@ class Pipeline(PipelineBase):
         """
         return self._then("slice", {"tensor": tensor, "slice": slice})
 
+    def constant(self, tensor: str, shape: Any, dtype: str, *, value: Any = None) -> Pipeline:
+        """Makes a tensor whose elements are all the same.
+
+        tensor    Name of the new tensor.
+        shape     Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.
+        dtype     Element type, or the name of a tensor whose type it takes.
+        value     The element; null: 0, false or "".
+        """
+        return self._then("constant", {"tensor": tensor, "shape": shape, "dtype": dtype, "value": value})
+
+    def ones(self, tensor: str, shape: Any, dtype: str) -> Pipeline:
+        """Makes a tensor whose elements are all 1.
+
+        tensor    Name of the new tensor.
+        shape     Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.
+        dtype     Element type, or the name of a tensor whose type it takes; not string.
+        """
+        return self._then("ones", {"tensor": tensor, "shape": shape, "dtype": dtype})
+
+    def normalize(self, tensor: str, axis: int) -> Pipeline:
+        """Shifts and scales one tensor along an axis to mean 0 and deviation 1.
+
+        tensor    Tensor to normalize; integers become float32.
+        axis      Axis the statistics are taken along, without the batch axis; -1 is the last.
+        """
+        return self._then("normalize", {"tensor": tensor, "axis": axis})
+
     def one_hot(self, tensor: str, depth: int, *, dtype: str = "float32") -> Pipeline:
         """Turns each index into a vector that is 1 at that place and 0 elsewhere.
 

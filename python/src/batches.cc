@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batches.h"
 
+#include <nanobind/stl/vector.h>
+
 #include "arrays.h"
 
 namespace forebay::python {

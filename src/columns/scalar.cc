@@ -2,8 +2,6 @@
 #include "columns/scalar.h"
 
 #include <cmath>
-#include <cstring>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -13,55 +11,58 @@ namespace forebay::columns {
 
 namespace {
 
-template <class T>
-std::vector<std::byte> bytes_of(T value) {
-  std::vector<std::byte> out(sizeof(T));
-  std::memcpy(out.data(), &value, sizeof(T));
-  return out;
-}
+using Bytes = std::vector<std::byte>;
 
 Error refused(const Json& value, DType dtype) {
   return {Code::config, Detail::invalid_argument,
-          fmt::format("{} cannot be a value of type {}: found {}", value.text(), to_string(dtype), value.kind_name()),
-          value.place()};
+          fmt::format("must be a value of type {}; found {}", to_string(dtype), value.text().substr(0, 100)), value.place()};
 }
 
-bool integer_fits(std::int64_t value, DType dtype) {
-  const bool is_unsigned = dtype == DType::uint8 || dtype == DType::uint16 || dtype == DType::uint32 || dtype == DType::uint64;
-  const auto bits = static_cast<int>(8 * size_of(dtype));
-  if (is_unsigned) return value >= 0 && (bits >= 63 || value < (std::int64_t{1} << bits));
-  if (bits == 64) return true;
-  const std::int64_t bound = std::int64_t{1} << (bits - 1);
-  return value >= -bound && value < bound;
+template <class From>
+void convert(From value, DType from, Bytes& out, DType to) {
+  cast(reinterpret_cast<const std::byte*>(&value), from, out.data(), to, 1);
+}
+
+template <class To>
+To read_back(const Bytes& element, DType from, DType to) {
+  To out{};
+  cast(element.data(), from, reinterpret_cast<std::byte*>(&out), to, 1);
+  return out;
+}
+
+/// A number that is not finite in its type, or not the same integer there, does not fit.
+Result<Bytes> number_from(const Json& json, DType dtype) {
+  Bytes element(size_of(dtype));
+  if (is_float(dtype)) {
+    convert(json.number(), DType::float64, element, dtype);
+    if (!std::isfinite(read_back<double>(element, dtype, DType::float64))) return refused(json, dtype);
+    return element;
+  }
+  std::int64_t value = json.integer();
+  if (json.is(Json::Kind::number)) {
+    const double nearest = std::nearbyint(json.number());
+    if (std::abs(nearest - json.number()) > 1e-6 || std::abs(nearest) > 0x1p62) return refused(json, dtype);
+    value = static_cast<std::int64_t>(nearest);
+  }
+  convert(value, DType::int64, element, dtype);
+  const bool same = read_back<std::int64_t>(element, dtype, DType::int64) == value;
+  const bool same_sign = (read_back<double>(element, dtype, DType::float64) < 0) == (value < 0);
+  if (!same || !same_sign) return refused(json, dtype);
+  return element;
 }
 
 }  // namespace
 
 Result<std::vector<std::byte>> element_from(const Json& value, DType dtype) {
+  if (value.is(Json::Kind::null)) return Bytes(size_of(dtype));
   if (dtype == DType::string) {
-    if (value.is(Json::Kind::null)) return std::vector<std::byte>{};
     if (!value.is(Json::Kind::string)) return refused(value, dtype);
     const auto* const text = reinterpret_cast<const std::byte*>(value.string().data());
-    return std::vector<std::byte>(text, text + value.string().size());
+    return Bytes(text, text + value.string().size());
   }
-  if (value.is(Json::Kind::null)) return std::vector<std::byte>(size_of(dtype));
-  if (dtype == DType::boolean) {
-    if (value.is(Json::Kind::boolean)) return bytes_of(value.boolean());
-    return refused(value, dtype);
-  }
-  const bool number = value.is(Json::Kind::number);
-  if (!number && !value.is(Json::Kind::integer)) return refused(value, dtype);
-  std::vector<std::byte> out(size_of(dtype));
-  if (is_float(dtype)) {
-    cast(bytes_of(value.number()).data(), DType::float64, out.data(), dtype, 1);
-    return out;
-  }
-  const double whole = std::round(value.number());
-  if (number && (std::abs(whole - value.number()) > 1e-6 || std::abs(whole) >= 9.2e18)) return refused(value, dtype);
-  const std::int64_t integer = number ? static_cast<std::int64_t>(whole) : value.integer();
-  if (!integer_fits(integer, dtype)) return refused(value, dtype);
-  cast(bytes_of(integer).data(), DType::int64, out.data(), dtype, 1);
-  return out;
+  if (value.is(Json::Kind::boolean) && dtype == DType::boolean) return Bytes(1, static_cast<std::byte>(value.boolean()));
+  if (value.is(Json::Kind::integer) || value.is(Json::Kind::number)) return number_from(value, dtype);
+  return refused(value, dtype);
 }
 
 }  // namespace forebay::columns

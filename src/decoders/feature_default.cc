@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "columns/cast.h"
+#include "columns/scalar.h"
 #include "decoders/feature_plan.h"
 
 namespace forebay::decoders {
@@ -14,34 +13,6 @@ namespace {
 void flatten(const Json& json, std::vector<const Json*>& out) {
   if (!json.is(Json::Kind::array)) return out.push_back(&json);
   for (const Json& item : json.items()) flatten(item, out);
-}
-
-/// One number in the final type; false when it does not fit there.
-bool convert(const Json& json, DType to, std::byte* out) {
-  if (json.is(Json::Kind::boolean)) {
-    if (to != DType::boolean) return false;
-    *out = static_cast<std::byte>(json.boolean());
-    return true;
-  }
-  if (is_float(to)) {
-    if (!json.is(Json::Kind::integer) && !json.is(Json::Kind::number)) return false;
-    const double value = json.number();
-    columns::cast(reinterpret_cast<const std::byte*>(&value), DType::float64, out, to, 1);
-    return true;
-  }
-  std::int64_t value = json.integer();
-  if (json.is(Json::Kind::number)) {
-    const double nearest = std::nearbyint(json.number());
-    if (std::abs(nearest - json.number()) > 1e-6 || std::abs(nearest) > 0x1p62) return false;
-    value = static_cast<std::int64_t>(nearest);
-  } else if (!json.is(Json::Kind::integer)) {
-    return false;
-  }
-  if (to == DType::uint64 && value < 0) return false;
-  columns::cast(reinterpret_cast<const std::byte*>(&value), DType::int64, out, to, 1);
-  std::int64_t back = 0;
-  columns::cast(out, to, reinterpret_cast<std::byte*>(&back), DType::int64, 1);
-  return to == DType::boolean || back == value;
 }
 
 }  // namespace
@@ -63,12 +34,13 @@ bool read_default(const Json& json, const ExampleFeature& feature, std::int64_t 
   const std::size_t size = size_of(output.dtype);
   output.default_bytes.resize(items.size() * size);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (output.dtype == DType::string) {
-      if (!items[i]->is(Json::Kind::string)) return fault(fmt::format("must be a string, found {}", items[i]->text()));
-      output.default_strings.push_back(items[i]->string());
-    } else if (!convert(*items[i], output.dtype, output.default_bytes.data() + i * size)) {
-      return fault(fmt::format("does not fit {}: found {}", to_string(output.dtype), items[i]->text()));
+    auto element = columns::element_from(*items[i], output.dtype);
+    if (items[i]->is(Json::Kind::null) || !element.ok()) {
+      return fault(fmt::format("must have values of type {}; found {}", to_string(output.dtype), items[i]->text()));
     }
+    const auto* const text = reinterpret_cast<const char*>(element->data());
+    if (output.dtype == DType::string) output.default_strings.emplace_back(text, element->size());
+    if (output.dtype != DType::string) std::memcpy(output.default_bytes.data() + i * size, text, size);
   }
   return true;
 }

@@ -82,7 +82,10 @@ Result<std::size_t> Scanner::fill(std::span<std::byte> out) {
   while (size < out.size() && !stream_ended_) {
     std::size_t count = 0;
     if (inflater_) {
-      FOREBAY_TRY(count, inflater_->read(*file_, out.subspan(size)));
+      auto inflated = inflater_->read(*file_, out.subspan(size));
+      if (!inflated.ok() && size > 0) return size;   // what came before the fault is good; the inflater repeats it
+      if (!inflated.ok()) return inflated.error();
+      count = *inflated;
     } else {
       FOREBAY_TRY(count, file_->read(out.subspan(size), position_));
       position_ += static_cast<std::int64_t>(count);

@@ -88,7 +88,7 @@ class Interleaver final : public Handles {
   void next_turn() {
     taken_ = 0;
     ++turn_;
-    const bool more_slots = slots_.size() < cycle_ && slots_.back().stream.has_value();
+    const bool more_slots = slots_.size() < cycle_ && !(files_ended_ && announced_.empty());
     if (turn_ == slots_.size() && !more_slots) turn_ = 0;
   }
 

@@ -265,10 +265,24 @@ class Reading {
     }
   }
 
+  /// Faults inside an entry of `padding` say which tensor it is about.
+  void name_tensors(const Json* padding, std::size_t first_fault) {
+    for (const Json& entry : padding->items()) {
+      const Json* const tensor = entry.find("tensor");
+      if (tensor == nullptr || !tensor->is(Json::Kind::string)) continue;
+      for (std::size_t i = first_fault; i < faults_.size(); ++i) {
+        const bool inside = faults_[i].place().pointer.starts_with(entry.place().pointer + "/");
+        if (inside) faults_[i] = faults_[i].at(fmt::format("padding of tensor '{}'", tensor->string()));
+      }
+    }
+  }
+
   void check_padding(const Json* padding) {
     if (padding == nullptr) return;
     loader_.pads = is_true(padding) || !padding->items().empty();
+    const std::size_t before = faults_.size();
     for (const auto& [entry, json] : read_items<PaddingEntry>(padding, faults_)) check_tensor(entry.tensor, *json);
+    name_tensors(padding, before);
   }
 
   void check_multi_load(const Json& args) {

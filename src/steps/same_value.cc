@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "columns/fill.h"
-#include "steps/element.h"
+#include "columns/scalar.h"
 #include "steps/output.h"
 #include "steps/slice_text.h"
 
@@ -118,7 +118,7 @@ Result<Bound<Step>> bind_same_value(const Constant& options, const Schema& in) {
     FOREBAY_TRY(spec.shape, literal_shape(options.shape, in));
     FOREBAY_DO(check_shape(spec.shape, options.shape.place()));
   }
-  FOREBAY_TRY(std::vector<std::byte> element, element_from(options.value, spec.dtype).at("value"));
+  FOREBAY_TRY(std::vector<std::byte> element, columns::element_from(options.value, spec.dtype).at("value"));
   Schema out = in;
   Shape shape = spec.shape;
   const ColumnId to = out.put(std::move(spec));

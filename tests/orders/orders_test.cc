@@ -93,6 +93,7 @@ TEST(Interleave, FollowsTheRuleForEveryCycleAndBlock) {
   EXPECT_EQ(interleaved(uneven, 2, 1), (Order{0, 100, 1, 101, 102, 200, 300, 301}));
   EXPECT_EQ(interleaved(uneven, 2, 2), (Order{0, 1, 100, 101, 102, 200, 300, 301}));
   EXPECT_EQ(interleaved(uneven, 3, 1), (Order{0, 100, 200, 1, 101, 102, 300, 301}));
+  EXPECT_EQ(interleaved(uneven, 4, 2), (Order{0, 1, 100, 101, 200, 300, 301, 102}));
   EXPECT_EQ(interleaved(uneven, 8, 1), (Order{0, 100, 200, 300, 1, 101, 301, 102}));
 }
 

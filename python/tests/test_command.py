@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real command on real files: its answers, its exit codes, and what it does when it is interrupted."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+import forebay as fb
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMAND = pathlib.Path(os.environ.get("FOREBAY_COMMAND", ROOT / "build" / "release" / "forebay"))
+
+
+def forebay(*arguments, **options):
+    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Ten records in a file, and a document that reads them."""
+    fb.write_records(tmp_path / "data.tfrecord", [fb.encode_example({"id": [i], "x": [i / 2]}) for i in range(10)])
+    document = {
+        "source": {"tfrecord": {"files": ["data.tfrecord"]}},
+        "decode": {"example": {"features": {"id": {"dtype": "int64", "shape": []}}}},
+        "steps": [{"batch": {"size": 4}}],
+    }
+    (tmp_path / "doc.json").write_text(json.dumps(document, indent=1))
+    return tmp_path
+
+
+def edit(data, change):
+    document = json.loads((data / "doc.json").read_text())
+    change(document)
+    (data / "doc.json").write_text(json.dumps(document, indent=1))
+    return data / "doc.json"
+
+
+def test_run_counts_rows_and_batches_and_names_the_bottleneck(data):
+    done = forebay("run", data / "doc.json", "--json")
+    summary = json.loads(done.stdout)
+    assert (done.returncode, summary["rows"], summary["batches"], summary["ended"]) == (0, 10, 3, True)
+    assert "bottleneck" in summary["bottleneck"]
+
+
+def test_run_stops_after_the_asked_number_of_batches(data):
+    assert json.loads(forebay("run", data / "doc.json", "--json", "--batches", 2).stdout)["rows"] == 8
+
+
+def test_a_typo_is_refused_with_its_place_and_the_nearest_name(data):
+    path = edit(data, lambda d: d["steps"].__setitem__(0, {"batch": {"siez": 4}}))
+    done = forebay("run", path)
+    assert done.returncode == 2
+    assert "doc.json:" in done.stderr and "/steps/0/batch" in done.stderr
+    assert "siez" in done.stderr and "'size'" in done.stderr
+
+
+def test_check_lists_all_faults_at_once(data):
+    def change(document):
+        document["epoch"] = 2
+        document["decode"]["example"]["features"]["id"]["dtype"] = "int63"
+        document["steps"][0]["batch"]["size"] = 0
+
+    done = forebay("check", edit(data, change), "--json")
+    faults = json.loads(done.stdout)["faults"]
+    pointers = {fault["pointer"] for fault in faults}
+    assert done.returncode == 2
+    assert {"/epoch", "/decode/example/features/id/dtype", "/steps/0/batch/size"} <= pointers
+    assert all(fault["line"] > 0 for fault in faults)
+
+
+def test_check_accepts_a_good_document(data):
+    assert forebay("check", data / "doc.json").returncode == 0
+
+
+def test_a_damaged_file_ends_with_code_3_and_names_the_record(data):
+    path = data / "data.tfrecord"
+    damaged = bytearray(path.read_bytes())
+    damaged[-6] ^= 1
+    path.write_bytes(damaged)
+    done = forebay("run", data / "doc.json")
+    assert done.returncode == 3
+    assert "data.tfrecord" in done.stderr and "record 9" in done.stderr
+
+
+def test_a_missing_file_ends_with_code_4(data):
+    (data / "data.tfrecord").unlink()
+    done = forebay("run", data / "doc.json")
+    assert done.returncode == 4
+    assert "data.tfrecord" in done.stderr
+
+
+def test_an_interrupt_ends_with_code_130_within_half_a_second(data):
+    path = edit(data, lambda d: d.__setitem__("epochs", None))
+    process = subprocess.Popen([COMMAND, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert time.monotonic() - began < 0.5
+    assert len(errors.strip().splitlines()) == 1
+
+
+def test_head_shows_rows_of_a_document_and_of_a_file(data):
+    assert "id" in forebay("head", data / "doc.json").stdout
+    assert "x" in forebay("head", data / "data.tfrecord").stdout
+
+
+def test_explain_names_every_option_of_a_plugin(data):
+    text = forebay("explain", "shuffle").stdout
+    assert "buffer" in text and "Elements in the buffer" in text
+
+
+def test_explain_schema_is_a_json_schema_of_both_documents():
+    schema = json.loads(forebay("explain", "--schema").stdout)
+    assert "json-schema.org" in schema["$schema"]
+    assert all(key in json.dumps(schema) for key in ("secondary_features", "epoch_boundary", "interleave"))
+
+
+def test_schema_infers_a_manifest_that_loads(data):
+    manifest = json.loads(forebay("schema", data / "data.tfrecord").stdout)
+    features = {feature["name"]: (feature["dtype"], feature["shape"]) for feature in manifest["features"]}
+    assert features == {"id": ("int64", []), "x": ("float32", [])} or features == {"id": ("int64", [1]), "x": ("float32", [1])}
+
+
+def test_explain_lowered_prints_a_document_that_gives_the_same_digest(tmp_path):
+    loader = ROOT / "examples" / "taxi" / "loader.json"
+    (tmp_path / "lowered.json").write_text(forebay("explain", loader, "--lowered", cwd=tmp_path).stdout)
+    digests = [forebay("run", path, "--digest", "--json", cwd=tmp_path).stdout for path in (loader, "lowered.json")]
+    assert digests[0] == digests[1] != ""
