@@ -13,7 +13,8 @@ target_compile_options(forebay_options INTERFACE -Wall -Wextra -Wpedantic -Wconv
 target_link_libraries(forebay_options INTERFACE fmt::fmt Threads::Threads)
 if(FOREBAY_SANITIZE)
   target_compile_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE}
-    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fno-sanitize-recover=all -fno-omit-frame-pointer
+    $<$<CXX_COMPILER_ID:Clang>:-fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/fuzz/ignorelist.txt>)
   target_link_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE})
 endif()
 

@@ -76,7 +76,7 @@ def examples() -> dict[str, bytes]:
     full = [entry(b"x", floats(1, 2, 3)), entry(b"label", ints(7)), entry(b"ids", ints(1, 300, -1, 1 << 40)),
             entry(b"name", texts(b"a", b"")), entry(b"raw", texts(b"\x00\x01\xff\xfe")), entry(b"ix", ints(3, 0)),
             entry(b"val", floats(0.5, -0.5)), entry(b"steps", floats(1, 2, 3, 4)), entry(b"half", floats(65504.0)),
-            entry(b"parts", ints(2, 1))]
+            entry(b"parts", ints(2, 1)), entry(b"pieces", ints(4, 5, 6)), entry(b"names", texts(b"c", b"", b"dd"))]
     return {
         "full": example(*full),
         "reversed": example(*full[::-1]),

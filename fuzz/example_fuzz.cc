@@ -18,16 +18,16 @@ using forebay::fuzz::check;
 namespace {
 
 constexpr std::string_view options = R"({"features": {
-    "x": {"dtype": "float32", "shape": [3], "default": 0.5},
+    "x": {"dtype": "float32", "shape": [3], "default": [0.5, 1, 2]},
     "label": {"dtype": "int64", "shape": [], "default": -1},
     "half": {"dtype": "float16", "shape": [], "default": 0},
-    "name": {"dtype": "string", "shape": [2], "default": ""},
+    "name": {"dtype": "string", "shape": [2], "default": ["", "b"]},
     "ids": {"kind": "var_len", "dtype": "int64", "as": "ragged"},
-    "names": {"kind": "var_len", "key": "name", "dtype": "string", "as": "sparse"},
+    "names": {"kind": "var_len", "dtype": "string", "as": "sparse"},
     "steps": {"kind": "fixed_len_sequence", "dtype": "float64", "shape": [2], "as": "padded", "stored": "float"},
     "raw": {"kind": "raw", "dtype": "int16", "shape": [-1], "endian": "big"},
     "sparse": {"kind": "sparse", "dtype": "float32", "index_key": "ix", "value_key": "val", "size": 8},
-    "ragged": {"kind": "ragged", "dtype": "int32", "value_key": "ids", "partitions": [["row_lengths", "parts"]]}}})";
+    "ragged": {"kind": "ragged", "dtype": "int32", "value_key": "pieces", "partitions": [["row_lengths", "parts"]]}}})";
 
 // The type is named, not linked: a decoder is whatever plans get.
 const forebay::Bound<forebay::Decoder>& decoder() {

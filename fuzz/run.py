@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     corpus.write(options.build / "corpus", HERE.parent)
     programs = [p for p in sorted(options.build.glob("*_fuzz")) if not options.names or p.name.removesuffix("_fuzz") in options.names]
     if not programs:

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeindex>
 #include <vector>
 
 #include <forebay/codec.h>
@@ -37,6 +38,10 @@ struct Description {
   std::string doc;  ///< One sentence.
   std::vector<FieldInfo> fields;
   std::vector<Example> examples;
+  /// All faults of options that can be seen without knowing the tensors.
+  std::function<void(const Json& options, std::vector<Error>& faults)> check = {};
+  std::type_index options{typeid(void)};                   ///< The options struct …
+  std::function<Json(const void* options)> write = {};     ///< … and how one becomes JSON: for builders.
 };
 
 /// Limits of a number, inclusive.
@@ -134,6 +139,11 @@ class Describer {
 
   operator Type() {  // NOLINT: the last word of a description
     description_.fields = fields_.infos();
+    description_.check = [fields = fields_](const Json& json, std::vector<Error>& faults) {
+      static_cast<void>(fields.read(json, faults));
+    };
+    description_.options = typeid(Options);
+    description_.write = [fields = fields_](const void* options) { return fields.write(*static_cast<const Options*>(options)); };
     Type type;
     type.description = description_;
     type.bind = [fields = fields_, bind = bind_]<class... Context>(const Json& json, Context&&... context)

@@ -35,7 +35,7 @@ namespace {
 
 class FixedBatcher final : public Batcher {
  public:
-  FixedBatcher(const FixedBatch& options, Reader& reader) : size_{static_cast<std::size_t>(options.size)}, remainder_{options.remainder}, reader_{reader} {}
+  FixedBatcher(const Fixed& options, Reader& reader) : size_{static_cast<std::size_t>(options.size)}, remainder_{options.remainder}, reader_{reader} {}
 
   Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
     std::size_t count = rows.size();
@@ -83,7 +83,7 @@ Result<bool> read_padding(const Json& pad, const Schema& in, std::vector<std::pa
   return !entries->empty();
 }
 
-Result<Batching> bind(const FixedBatch& options, const Schema& in) {
+Result<Batching> bind(const Fixed& options, const Schema& in) {
   Batching batching;
   FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching.padding));
   if (pads && options.require_equal) return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
@@ -100,13 +100,13 @@ Result<Batching> bind(const FixedBatch& options, const Schema& in) {
 }  // namespace
 
 BatcherType batch() {
-  return describe<BatcherType, FixedBatch>("batch", "Cuts the stream into batches of one size.", bind)
-      .required("size", &FixedBatch::size, "Rows of a batch.", {.least = 1, .most = 100'000'000})
-      .field("remainder", &FixedBatch::remainder,
+  return describe<BatcherType, Fixed>("batch", "Cuts the stream into batches of one size.", bind)
+      .required("size", &Fixed::size, "Rows of a batch.", {.least = 1, .most = 100'000'000})
+      .field("remainder", &Fixed::remainder,
              "What becomes of a last batch that is not full: keep it short, drop it, or pad it with empty rows.")
-      .field("pad", &FixedBatch::pad,
+      .field("pad", &Fixed::pad,
              "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, value}.")
-      .field("require_equal", &FixedBatch::require_equal, "Refuse rows of unequal shape instead of delivering them ragged.")
+      .field("require_equal", &Fixed::require_equal, "Refuse rows of unequal shape instead of delivering them ragged.")
       .example({.options = R"({"size": 2})", .in = R"([1, 2, 3, 4, 5])", .out = R"([[1, 2], [3, 4], [5]])"})
       .example({.options = R"({"size": 2, "remainder": "drop"})", .in = R"([1, 2, 3])", .out = R"([[1, 2]])"});
 }

@@ -24,6 +24,7 @@ struct Block {
   std::int64_t first_record = 0;   ///< Ordinal in the file of the first record.
   std::shared_ptr<MappedFile> mapping;
   std::size_t mapped_bytes = 0;
+  bool kept = false;               ///< Its pages stay mapped anyway.
   std::shared_ptr<std::byte> buffer;
   std::size_t buffer_bytes = 0;
   std::optional<Error> error;      ///< Comes behind the records.

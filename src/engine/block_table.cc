@@ -21,7 +21,7 @@ std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
   if (block->buffer) {
     entry.released.resize(block->records.size());
     pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
-  } else if (block->mapping) {
+  } else if (block->mapping && !block->kept) {
     const auto offset = static_cast<std::size_t>(block->base - block->mapping->bytes().data());
     windows_.push_back({block->mapping, offset, block->mapped_bytes, slot, entry.serial});
     mapped_ += static_cast<std::int64_t>(block->mapped_bytes);
@@ -117,7 +117,7 @@ void BlockTable::limit_mapped(std::int64_t limit) {
 /// Random reads of forgotten blocks have mapped pages that no window accounts for.
 void BlockTable::forget_all() {
   for (Entry& entry : entries_) {
-    if (!entry.block || !entry.block->mapping) continue;
+    if (!entry.block || !entry.block->mapping || entry.block->kept) continue;
     MappedFile& mapping = *entry.block->mapping;
     mapping.forget(0, mapping.bytes().size());
     entry.forgotten = true;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
 constexpr std::size_t group_bytes = std::size_t{32} << 10;   // verified, then decoded: still in the first-level cache
-constexpr std::size_t group_records = 256;
+constexpr std::size_t group_records = 8;
+constexpr std::int64_t rows_ahead = 32;
 constexpr std::size_t line = 64;
 constexpr std::size_t prefetched_lines = 8;
 
@@ -113,31 +114,52 @@ std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
   return std::nullopt;
 }
 
+namespace {
+
+/// Goes through the records of consecutive rows.
+class Cursor {
+ public:
+  Cursor(const Layout& layout, std::int64_t row, std::size_t run, std::int64_t row_in_run)
+      : layout_{layout}, row_{row}, run_{run}, row_in_run_{row_in_run} {}
+  Record next() {
+    const Handle& handle = layout_.handles[static_cast<std::size_t>(row_++)];
+    const Run& run = layout_.runs[run_];
+    if (++row_in_run_ == run.rows) ++run_, row_in_run_ = 0;
+    return {run.base + (run.moved == nullptr ? handle.offset : run.moved[handle.ordinal].offset), handle.length};
+  }
+
+ private:
+  const Layout& layout_;
+  std::int64_t row_;
+  std::size_t run_;
+  std::int64_t row_in_run_;
+};
+
+/// Starts fetching a record's beginning; the hardware follows up on what is longer.
+void prefetch(Record record) {
+  const std::size_t lines = std::min<std::size_t>(record.size() / line + 1, prefetched_lines);
+  for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(record.data() + i * line);
+}
+
+}  // namespace
+
 std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
   const Layout& layout = ticket.job->layout;
   const Format& format = *program_->source.format;
-  std::size_t run = ticket.first_run;
-  std::int64_t row_in_run = ticket.row_in_run;
-  const bool scattered = layout.runs.size() * 8 > layout.handles.size();
+  Cursor records{layout, ticket.first_row, ticket.first_run, ticket.row_in_run};
+  Cursor ahead = records;
+  for (std::int64_t i = 0; i < std::min(ticket.rows, rows_ahead); ++i) prefetch(ahead.next());
   for (std::int64_t first = 0; first < ticket.rows;) {
     worker.records.clear();
     std::size_t bytes = 0;
     std::int64_t row = first;
     for (; row < ticket.rows && bytes < group_bytes && worker.records.size() < group_records; ++row) {
-      const Handle& handle = layout.handles[static_cast<std::size_t>(ticket.first_row + row)];
-      const Run& at = layout.runs[run];
-      const std::byte* const data = at.base + (at.moved == nullptr ? handle.offset : at.moved[handle.ordinal].offset);
-      worker.records.emplace_back(data, handle.length);
-      bytes += handle.length;
-      if (scattered) {
-        const std::size_t lines = std::min<std::size_t>(handle.length / line + 1, prefetched_lines);
-        for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(data + i * line);
-      }
-      if (++row_in_run == at.rows) ++run, row_in_run = 0;
-    }
-    for (std::size_t i = 0; i < worker.records.size(); ++i) {
-      if (auto good = format.verify(worker.records[i]); !good.ok()) {
-        const std::int64_t bad = ticket.first_row + first + static_cast<std::int64_t>(i);
+      if (row + rows_ahead < ticket.rows) prefetch(ahead.next());
+      const Record record = records.next();
+      worker.records.push_back(record);
+      bytes += record.size();
+      if (auto good = format.verify(record); !good.ok()) {
+        const std::int64_t bad = ticket.first_row + row;
         return RowError{place(*ticket.job, good.error().at(Place{.offset = layout.payload_offset(bad)}), bad), bad};
       }
     }

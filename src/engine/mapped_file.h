@@ -14,6 +14,13 @@ namespace forebay::engine {
 /// read.
 class MappedFile {
  public:
+  /// What a file is known by: another file under the same name, or other content, has another identity.
+  struct Identity {
+    std::uint64_t device = 0, inode = 0;
+    std::int64_t size = 0, changed_ns = 0;
+    bool operator==(const Identity&) const = default;
+  };
+
   /// Null when this file cannot be mapped; it is then read as a stream.
   [[nodiscard]] static std::unique_ptr<MappedFile> map(const io::File& file);
   ~MappedFile();
@@ -22,18 +29,23 @@ class MappedFile {
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
   [[nodiscard]] bool damaged() const;
+  [[nodiscard]] const Identity& identity() const { return identity_; }
   void will_need(std::size_t offset, std::size_t length);   ///< Starts reading a range that is not cached.
+  void populate(std::size_t offset, std::size_t length);    ///< Maps the pages of a range in one go.
   /// Gives the pages of a range back to the system; reading them again is slower but right.
   void forget(std::size_t offset, std::size_t length);
 
  private:
-  MappedFile(std::byte* data, std::size_t size, std::size_t reserved, int guard)
-      : data_{data}, size_{size}, reserved_{reserved}, guard_{guard} {}
+  MappedFile(std::byte* data, std::size_t size, std::size_t reserved, int guard, const Identity& identity)
+      : data_{data}, size_{size}, reserved_{reserved}, guard_{guard}, identity_{identity} {}
 
   std::byte* data_;
   std::size_t size_;
   std::size_t reserved_;
   int guard_;
+  Identity identity_;
 };
+
+[[nodiscard]] MappedFile::Identity identity_of(const io::File& file);
 
 }  // namespace forebay::engine

@@ -14,12 +14,13 @@ namespace {
 // Small enough for a block's bytes to be in the second-level cache when its tickets come.
 constexpr std::size_t mapped_block = std::size_t{256} << 10;
 constexpr std::size_t streamed_block = std::size_t{512} << 10;
+constexpr std::int64_t mapped_ahead = std::int64_t{1} << 20;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
 
 }  // namespace
 
-Scanner::Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool)
-    : source_{source}, number_{file}, pool_{std::move(pool)} {}
+Scanner::Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept)
+    : source_{source}, number_{file}, pool_{std::move(pool)}, kept_files_{kept} {}
 
 Result<void> Scanner::open() {
   FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
@@ -30,7 +31,10 @@ Result<void> Scanner::open() {
     compression = formats::detect(std::span{head}.first(size));
   }
   if (compression == Compression::none) {
-    mapping_ = MappedFile::map(*file_);
+    auto mapped = kept_files_.map(number_, *file_);
+    mapping_ = std::move(mapped.file);
+    kept_ = mapped.kept;
+    fresh_ = mapped.fresh;
   } else {
     FOREBAY_TRY(inflater_, io::Inflater::make(compression));
   }
@@ -60,13 +64,15 @@ Result<void> Scanner::find_records(Block& block, std::span<const std::byte> byte
 
 Result<void> Scanner::scan_mapped(Block& block) {
   const std::span<const std::byte> bytes = mapping_->bytes().subspan(static_cast<std::size_t>(offset_));
-  if (offset_ + read_ahead / 2 >= advised_) {
-    mapping_->will_need(static_cast<std::size_t>(advised_), static_cast<std::size_t>(read_ahead));
-    advised_ += read_ahead;
+  if (fresh_ && offset_ + static_cast<std::int64_t>(mapped_block) >= advised_) {
+    mapping_->will_need(static_cast<std::size_t>(advised_ + mapped_ahead), static_cast<std::size_t>(read_ahead));
+    mapping_->populate(static_cast<std::size_t>(advised_), static_cast<std::size_t>(mapped_ahead));
+    advised_ += mapped_ahead;
   }
   block.base = bytes.data();
   block.file_offset = offset_;
   block.mapping = mapping_;
+  block.kept = kept_;
   Scanned found;
   FOREBAY_DO(find_records(block, bytes, true, found));
   if (mapping_->damaged()) return Error{Code::data, Detail::failed_precondition, "the file was cut short while it was read"};

@@ -9,6 +9,7 @@
 #include <forebay/plugin.h>
 
 #include "engine/block.h"
+#include "engine/kept_files.h"
 #include "io/file.h"
 #include "io/inflate.h"
 
@@ -18,7 +19,7 @@ namespace forebay::engine {
 /// block is asked for.
 class Scanner {
  public:
-  Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool);
+  Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept);
 
   /// Fills an empty block. Errors are in the block, behind its records; the block with `last` or an error is the last.
   void scan(Block& block);
@@ -38,7 +39,10 @@ class Scanner {
   std::shared_ptr<Pool> pool_;
   bool opened_ = false;
   std::optional<io::File> file_;
+  KeptFiles& kept_files_;
   std::shared_ptr<MappedFile> mapping_;
+  bool kept_ = false;
+  bool fresh_ = true;
   std::optional<io::Inflater> inflater_;
   std::vector<std::byte> carry_;      // the beginning of a record that the last block broke off
   std::int64_t offset_ = 0;           // in the uncompressed file, of what comes next (the carry included)

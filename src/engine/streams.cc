@@ -14,7 +14,8 @@ constexpr std::size_t mapped_blocks_ahead = 2;   // their scan is cheap and thei
 }  // namespace
 
 struct Streams::Open {
-  Open(const Source& source, std::uint32_t number, std::shared_ptr<Pool> pool) : scanner{source, number, std::move(pool)} {}
+  Open(const Source& source, std::uint32_t number, std::shared_ptr<Pool> pool, KeptFiles& kept)
+      : scanner{source, number, std::move(pool), kept} {}
 
   Scanner scanner;                             // of whoever has set `state` to running
   // Guarded by the mutex of Streams.
@@ -33,6 +34,7 @@ Streams::Streams(const Source& source, std::shared_ptr<Pool> pool, std::int64_t 
       pool_{pool},
       threads_{threads},
       ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
+      kept_files_{pool->limit() / 2},
       table_{std::move(pool)},
       compact_from_{least_compacted} {}
 
@@ -43,7 +45,7 @@ Reader::Stream Streams::open(Handle file) {
   }
   const Stream number = free_numbers_.back();
   free_numbers_.pop_back();
-  auto opened = std::make_shared<Open>(source_, file.block, pool_);
+  auto opened = std::make_shared<Open>(source_, file.block, pool_, kept_files_);
   open_[static_cast<std::size_t>(number)] = opened;
   const Lock lock{mutex_};
   waiting_.push_back(std::move(opened));
@@ -188,7 +190,7 @@ void Streams::collect(std::int64_t finished) {
 }
 
 void Streams::limit_memory() {
-  table_.limit_mapped(pool_->limit() / 2);
+  table_.limit_mapped(pool_->limit() / 2 - kept_files_.bytes());
   if (table_.pinned_bytes() < compact_from_) return;
   table_.compact(batch_);
   compact_from_ = std::max(least_compacted, 2 * table_.pinned_bytes());

@@ -64,6 +64,7 @@ class Streams final : public Reader {
   std::shared_ptr<Pool> pool_;
   const std::int64_t threads_;
   const std::int64_t ahead_limit_;     // bytes of streamed blocks scanned ahead, all files together
+  KeptFiles kept_files_;
   // The order plane's own.
   BlockTable table_;
   std::vector<std::shared_ptr<Open>> open_;   // by stream number

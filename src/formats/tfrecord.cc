@@ -18,7 +18,7 @@ namespace {
 // An extent has 32 bits: no record begins behind this, however large the limit is.
 constexpr std::size_t reach = std::numeric_limits<std::uint32_t>::max() - header_bytes;
 // Records of a file are mostly of like length, so a header some frames ahead is where equal frames would put it.
-constexpr std::size_t frames_ahead = 16;
+constexpr std::size_t frames_ahead = 64;
 
 enum class Stop : std::uint8_t { limit, header, payload, bad_length, too_long };
 
@@ -135,7 +135,7 @@ class TfrecordFormat final : public Format {
   const std::uint64_t most_;
 };
 
-Result<Source> bind(const Tfrecord& options, const std::string& folder) {
+Result<Source> bind(const TfRecord& options, const std::string& folder) {
   if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "files: names no file"};
   FOREBAY_TRY(std::vector<std::string> files, io::expand(options.files, folder).at("files"));
   return Source{std::move(files), options.compression, tfrecord_format(options.max_record_bytes)};
@@ -148,10 +148,10 @@ std::shared_ptr<const Format> tfrecord_format(std::int64_t max_record_bytes) {
 }
 
 SourceType tfrecord() {
-  return describe<SourceType, Tfrecord>("tfrecord", "Reads the records of TFRecord files, checksums verified.", bind)
-      .required("files", &Tfrecord::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.")
-      .field("compression", &Tfrecord::compression, "How whole files are packed; auto looks at their first bytes.")
-      .field("max_record_bytes", &Tfrecord::max_record_bytes, "A longer record is an error, before memory is taken.",
+  return describe<SourceType, TfRecord>("tfrecord", "Reads the records of TFRecord files, checksums verified.", bind)
+      .required("files", &TfRecord::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.")
+      .field("compression", &TfRecord::compression, "How whole files are packed; auto looks at their first bytes.")
+      .field("max_record_bytes", &TfRecord::max_record_bytes, "A longer record is an error, before memory is taken.",
              {.least = 1, .most = most_record_bytes})
       .example({.options = R"({"files": ["in.tfrecord"]})",
                 .in = R"(["one", "", "three"])",

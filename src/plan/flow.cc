@@ -18,15 +18,15 @@ void collect_strings(const Json& json, std::set<std::string>& out) {
 }
 
 /// The faults of options that can be seen without knowing the columns.
-Faults key_faults(const Stage& stage, const Description& description) {
+Faults option_faults(const Stage& stage, const Description& description) {
   Faults faults;
-  static_cast<void>(check_keys(*stage.options, description.fields, faults));
+  description.check(*stage.options, faults);
   return faults;
 }
 
-void check_all_keys(const Stages& stages, Faults& faults) {
+void check_all_options(const Stages& stages, Faults& faults) {
   const auto add = [&](const Stage& stage, const Description& description) {
-    const Faults found = key_faults(stage, description);
+    const Faults found = option_faults(stage, description);
     faults.insert(faults.end(), found.begin(), found.end());
   };
   for (const StepStage& step : stages.before) add(step.stage, step.type->description);
@@ -50,7 +50,7 @@ class Binding {
         place(step.stage, *std::move(bound), placed);
         continue;
       }
-      if (doubtful(named)) found = key_faults(step.stage, step.type->description);
+      if (doubtful(named)) found = option_faults(step.stage, step.type->description);
       faults_.insert(faults_.end(), found.begin(), found.end());
       doubt_.insert(named.begin(), named.end());
     }
@@ -83,7 +83,7 @@ void bind_batch(const Stages& stages, const Binding& steps, Flow& flow, Faults& 
     flow.batching = *std::move(batching);
     flow.batched = batch_outputs(flow.schema, flow.batching, *stages.batch_stage->options, found);
   }
-  if (steps.doubtful(named)) found = key_faults(*stages.batch_stage, stages.batcher->description);
+  if (steps.doubtful(named)) found = option_faults(*stages.batch_stage, stages.batcher->description);
   faults.insert(faults.end(), found.begin(), found.end());
 }
 
@@ -150,7 +150,7 @@ Flow bind_flow(const Stages& stages, const std::vector<std::string>& wanted, Fau
   Flow flow;
   std::optional<Bound<Decoder>> decoder;
   if (stages.decoder != nullptr) decoder = keep(stages.decoder->bind(*stages.decoder_stage->options, wanted), faults);
-  if (!decoder) return check_all_keys(stages, faults), flow;
+  if (!decoder) return check_all_options(stages, faults), flow;
   flow.decoder = std::move(decoder->op);
   flow.schema = std::move(decoder->out);
   keep_wanted(wanted, flow.schema);

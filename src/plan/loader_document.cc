@@ -272,7 +272,8 @@ class Reading {
       if (tensor == nullptr || !tensor->is(Json::Kind::string)) continue;
       for (std::size_t i = first_fault; i < faults_.size(); ++i) {
         const bool inside = faults_[i].place().pointer.starts_with(entry.place().pointer + "/");
-        if (inside) faults_[i] = faults_[i].at(fmt::format("padding of tensor '{}'", tensor->string()));
+        const bool named = faults_[i].message().find('\'' + tensor->string() + '\'') != std::string::npos;
+        if (inside && !named) faults_[i] = faults_[i].at(fmt::format("padding of tensor '{}'", tensor->string()));
       }
     }
   }

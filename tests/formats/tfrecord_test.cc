@@ -87,20 +87,20 @@ Found scan(const std::string& bytes, How how = {}) {
 
 const std::vector<std::string> three = {"abc", "", std::string(300, 'x')};
 
-TEST(Tfrecord, AllRecordsOfAFileAreFound) {
+TEST(TfRecord, AllRecordsOfAFileAreFound) {
   EXPECT_EQ(scan(framed(three)), (Found{three, 19 + 16 + 316}));
   EXPECT_EQ(scan(""), (Found{}));
   EXPECT_EQ(scan(framed({""})), (Found{{""}, 16}));
 }
 
-TEST(Tfrecord, AMillionEmptyRecordsAreAMillionRecords) {
+TEST(TfRecord, AMillionEmptyRecordsAreAMillionRecords) {
   std::string bytes;
   const std::string one = framed({""});
   for (int i = 0; i < 1'000'000; ++i) bytes += one;
   EXPECT_EQ(scan(bytes).records.size(), 1'000'000U);
 }
 
-TEST(Tfrecord, ScanningStopsBehindTheRecordThatReachesTheLimit) {
+TEST(TfRecord, ScanningStopsBehindTheRecordThatReachesTheLimit) {
   const std::string bytes = framed(three);
   EXPECT_EQ(scan(bytes, {.limit = 1}), (Found{{"abc"}, 19}));
   EXPECT_EQ(scan(bytes, {.limit = 19}), (Found{{"abc"}, 19}));
@@ -108,7 +108,7 @@ TEST(Tfrecord, ScanningStopsBehindTheRecordThatReachesTheLimit) {
   EXPECT_EQ(scan(bytes, {.limit = 0}), (Found{}));
 }
 
-TEST(Tfrecord, InTheMiddleOfAFileAPartOfAFrameAsksForTheRest) {
+TEST(TfRecord, InTheMiddleOfAFileAPartOfAFrameAsksForTheRest) {
   const std::string bytes = framed(three);
   EXPECT_EQ(scan("", {.last = false}), (Found{{}, 0, 12}));
   EXPECT_EQ(scan(bytes.substr(0, 5), {.last = false}), (Found{{}, 0, 12}));
@@ -117,7 +117,7 @@ TEST(Tfrecord, InTheMiddleOfAFileAPartOfAFrameAsksForTheRest) {
   EXPECT_EQ(scan(bytes.substr(0, 60), {.last = false}), (Found{{"abc", ""}, 35, 316}));
 }
 
-TEST(Tfrecord, EveryPrefixIsWholeRecordsAndThenATruncatedOne) {
+TEST(TfRecord, EveryPrefixIsWholeRecordsAndThenATruncatedOne) {
   const std::string bytes = framed(three);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const Found found = scan(bytes.substr(0, size), {.offset = 1000});
@@ -133,7 +133,7 @@ TEST(Tfrecord, EveryPrefixIsWholeRecordsAndThenATruncatedOne) {
   }
 }
 
-TEST(Tfrecord, NoFlippedBitGivesAWrongRecord) {
+TEST(TfRecord, NoFlippedBitGivesAWrongRecord) {
   const std::vector<std::string> records = {tests::some_text(700), "", tests::some_text(900, 2),
                                             tests::some_text(376, 3)};
   const std::string bytes = framed(records);
@@ -147,13 +147,13 @@ TEST(Tfrecord, NoFlippedBitGivesAWrongRecord) {
   }
 }
 
-TEST(Tfrecord, AWrongLengthChecksumIsAFaultAtTheRecord) {
+TEST(TfRecord, AWrongLengthChecksumIsAFaultAtTheRecord) {
   std::string bytes = framed(three);
   bytes[19] = 1;
   EXPECT_EQ(scan(bytes, {.offset = 100}), (Found{{"abc"}, 0, 0, "corrupted record: length checksum is wrong", 119}));
 }
 
-TEST(Tfrecord, AWrongPayloadChecksumIsAFaultAtThePayload) {
+TEST(TfRecord, AWrongPayloadChecksumIsAFaultAtThePayload) {
   std::string bytes = framed({"abc", "abc"});
   bytes[19 + 12] = 'x';
   const Found found = scan(bytes);
@@ -162,14 +162,14 @@ TEST(Tfrecord, AWrongPayloadChecksumIsAFaultAtThePayload) {
   EXPECT_EQ(found.fault_at, 31);
 }
 
-TEST(Tfrecord, AtTheBeginningOfAFileAWrongHeaderAsksWhatTheFileIs) {
+TEST(TfRecord, AtTheBeginningOfAFileAWrongHeaderAsksWhatTheFileIs) {
   EXPECT_THAT(scan("this is a text file").fault, HasSubstr("is this a TFRecord file?"));
   EXPECT_THAT(scan(tests::pack(framed(three), tests::gzip_window)).fault,
               HasSubstr("looks like gzip data (1f 8b): is its compression right?"));
   EXPECT_THAT(scan(tests::pack(framed(three), tests::zlib_window)).fault, HasSubstr("looks like zlib data"));
 }
 
-TEST(Tfrecord, LengthsThatCannotBeAreFaultsWithoutWrapping) {
+TEST(TfRecord, LengthsThatCannotBeAreFaultsWithoutWrapping) {
   for (const std::uint64_t length :
        {~std::uint64_t{0}, ~std::uint64_t{0} - 3, ~std::uint64_t{0} - 15, std::uint64_t{1} << 63,
         std::uint64_t{1} << 40, std::uint64_t{1} << 32, (std::uint64_t{1} << 30) + 1}) {
@@ -183,22 +183,22 @@ TEST(Tfrecord, LengthsThatCannotBeAreFaultsWithoutWrapping) {
   }
 }
 
-TEST(Tfrecord, MaxRecordBytesIsTheLargestRecord) {
+TEST(TfRecord, MaxRecordBytesIsTheLargestRecord) {
   EXPECT_EQ(scan(framed({"abc"}), {.most = 3}), (Found{{"abc"}, 19}));
   EXPECT_THAT(scan(framed({"abc"}), {.most = 2}).fault, HasSubstr("max_record_bytes is 2"));
 }
 
-TEST(Tfrecord, ALengthBeyondTheEndIsATruncatedRecord) {
+TEST(TfRecord, ALengthBeyondTheEndIsATruncatedRecord) {
   EXPECT_THAT(scan(header(5000) + "abc").fault,
               HasSubstr("truncated record: the file ends after 15 of its 5016 bytes"));
 }
 
-TEST(Tfrecord, AFileInsideARecordStaysInside) {
+TEST(TfRecord, AFileInsideARecordStaysInside) {
   const std::string inner = framed(three);
   EXPECT_EQ(scan(framed({inner, inner})).records, (std::vector<std::string>{inner, inner}));
 }
 
-TEST(Tfrecord, BytesBehindTheLastRecordAreAFault) {
+TEST(TfRecord, BytesBehindTheLastRecordAreAFault) {
   for (std::size_t size = 1; size < 64; ++size)
     EXPECT_NE(scan(framed(three) + std::string(size, '\0')).fault, "") << size;
 }
