@@ -4,7 +4,9 @@
 #include <memory>
 
 #include <fmt/format.h>
+
 #include <forebay/codec.h>
+#include <forebay/codec_composed.h>
 #include <forebay/plan.h>
 
 #include "base/nearest.h"

@@ -17,14 +17,17 @@ namespace forebay {
 /// outlive the batch and the pipeline. Numeric data is row-major, 64-byte aligned and may be written to.
 struct Tensor {
   DType dtype = DType::float32;
-  Shape shape;                      ///< Batch axis first; all dims known.
-  std::byte* data = nullptr;        ///< Elements; null for strings.
+  Shape shape;                                ///< Batch axis first; all dims known.
+  std::byte* data = nullptr;                  ///< Elements; null for strings.
   const std::int64_t* byte_splits = nullptr;  ///< Strings: count() + 1 offsets into `bytes`.
   const std::byte* bytes = nullptr;
   std::shared_ptr<void> owner;
 
   [[nodiscard]] std::int64_t count() const { return shape.count(); }
-  template <class T> [[nodiscard]] std::span<T> as() const { return {reinterpret_cast<T*>(data), static_cast<std::size_t>(count())}; }
+  template <class T>
+  [[nodiscard]] std::span<T> as() const {
+    return {reinterpret_cast<T*>(data), static_cast<std::size_t>(count())};
+  }
   [[nodiscard]] std::string_view string(std::int64_t element) const;
 };
 
@@ -32,17 +35,17 @@ struct Tensor {
 struct Value {
   enum class Kind : std::uint8_t { dense, ragged, sparse };
   Kind kind = Kind::dense;
-  Tensor values;                    ///< The array; of a ragged or sparse value the flat values.
-  std::vector<Tensor> row_splits;   ///< Ragged: int64 or (as the feature asks) int32, outermost first; each [rows + 1].
-  Tensor indices;                   ///< Sparse: int64 [n, rank], row-major sorted, the batch row first.
-  Shape dense_shape;                ///< Sparse: with the batch axis.
+  Tensor values;                   ///< The array; of a ragged or sparse value the flat values.
+  std::vector<Tensor> row_splits;  ///< Ragged: int64 or (as the feature asks) int32, outermost first; each [rows + 1].
+  Tensor indices;                  ///< Sparse: int64 [n, rank], row-major sorted, the batch row first.
+  Shape dense_shape;               ///< Sparse: with the batch axis.
 };
 
 /// Where a row came from.
 struct Origin {
-  std::string_view file;      ///< Path as given; valid while the batch lives.
-  std::int64_t record = 0;    ///< Ordinal in the file.
-  std::int64_t offset = 0;    ///< Byte offset of the record in the (uncompressed) file.
+  std::string_view file;    ///< Path as given; valid while the batch lives.
+  std::int64_t record = 0;  ///< Ordinal in the file.
+  std::int64_t offset = 0;  ///< Byte offset of the record in the (uncompressed) file.
 };
 
 /// One batch. Cheap to move; shares its memory when copied.
@@ -53,17 +56,17 @@ class Batch {
   [[nodiscard]] std::int64_t epoch() const;       ///< Pass in which the batch began, from 0.
   [[nodiscard]] std::int64_t number() const;      ///< Ordinal of the batch in the run, from 0.
 
-  [[nodiscard]] const std::vector<std::string>& names() const;   ///< In schema order.
+  [[nodiscard]] const std::vector<std::string>& names() const;  ///< In schema order.
   /// The value under that name, or null. Valid while the batch lives.
   [[nodiscard]] const Value* find(std::string_view name) const;
   /// The dense array or flat values under that name; an empty tensor when there is none.
   [[nodiscard]] const Tensor& tensor(std::string_view name) const;
   /// True sizes in the unknown dims, int64 [rows] (one unknown dim) or [rows, unknown dims]; null for fixed tensors.
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
-  [[nodiscard]] Origin origin(std::int64_t row) const;           ///< row < valid_rows()
-  [[nodiscard]] std::string key(std::int64_t row) const;         ///< "path:offset"
+  [[nodiscard]] Origin origin(std::int64_t row) const;    ///< row < valid_rows()
+  [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset"
 
-  struct Content;   ///< The engine's.
+  struct Content;  ///< The engine's.
   Batch() = default;
   explicit Batch(std::shared_ptr<const Content> content) : content_{std::move(content)} {}
 

@@ -34,7 +34,7 @@ class Builder {
   Builder& then(const Options& options) {
     return append(typeid(Options), &options);
   }
-  Builder& epochs(std::optional<std::int64_t> count);   ///< Empty: for ever.
+  Builder& epochs(std::optional<std::int64_t> count);  ///< Empty: for ever.
   Builder& seed(std::int64_t seed);
 
   [[nodiscard]] const Json& document() const { return document_; }
@@ -51,7 +51,8 @@ class Builder {
   Json document_;
 };
 
-/// Begins a pipeline at a source: from(TfRecord{.files = {"data/*"}}).decode(ExampleFeatures{…}).then(Fixed{.size = 256}).
+/// Begins a pipeline at a source: from(TfRecord{.files = {"data/*"}}).decode(ExampleFeatures{…}).then(Fixed{.size =
+/// 256}).
 template <class Source>
 [[nodiscard]] Builder from(const Source& source) {
   Builder out;

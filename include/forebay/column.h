@@ -26,9 +26,18 @@ class Storage {
   [[nodiscard]] const std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool bound() const { return bound_; }
-  template <class T> [[nodiscard]] T* as() { return reinterpret_cast<T*>(data_); }
-  template <class T> [[nodiscard]] const T* as() const { return reinterpret_cast<const T*>(data_); }
-  template <class T> [[nodiscard]] std::span<const T> span() const { return {as<T>(), size_ / sizeof(T)}; }
+  template <class T>
+  [[nodiscard]] T* as() {
+    return reinterpret_cast<T*>(data_);
+  }
+  template <class T>
+  [[nodiscard]] const T* as() const {
+    return reinterpret_cast<const T*>(data_);
+  }
+  template <class T>
+  [[nodiscard]] std::span<const T> span() const {
+    return {as<T>(), size_ / sizeof(T)};
+  }
 
   void bind(std::byte* memory, std::size_t capacity);  ///< From now on the bytes live in `memory`; size becomes 0.
   void clear() { size_ = 0; }
@@ -43,7 +52,10 @@ class Storage {
     const std::size_t old = size_;
     return resize(old + size) + old;
   }
-  template <class T> void push(T value) { *reinterpret_cast<T*>(extend(sizeof(T))) = value; }
+  template <class T>
+  void push(T value) {
+    *reinterpret_cast<T*>(extend(sizeof(T))) = value;
+  }
   [[nodiscard]] std::size_t capacity() const { return bound_ ? 0 : capacity_; }  ///< Owned bytes, for budgets.
 
  private:
@@ -60,9 +72,11 @@ class Storage {
 /// | shape   | elements                                                   | rows                                   |
 /// | ------- | ---------------------------------------------------------- | -------------------------------------- |
 /// | known   | `values` is `[rows, …]`, row-major                         | –                                      |
-/// | unknown | `values` holds the rows one after the other, each row-major | `row_splits`: int64 [rows + 1], in elements; `dims`: int64 [rows, unknown dims] |
+/// | unknown | `values` holds the rows one after the other, each row-major | `row_splits`: int64 [rows + 1], in
+/// elements; `dims`: int64 [rows, unknown dims] |
 ///
-/// Strings keep no `values`: element i is `bytes[byte_splits[i], byte_splits[i + 1])`, byte_splits int64 [elements + 1].
+/// Strings keep no `values`: element i is `bytes[byte_splits[i], byte_splits[i + 1])`, byte_splits int64 [elements +
+/// 1].
 struct Column {
   DType dtype = DType::float32;
   Shape shape;
@@ -72,7 +86,7 @@ struct Column {
   Storage dims;
   Storage byte_splits;
   Storage bytes;
-  std::vector<Column> parts;   ///< Companions, see ColumnSpec::parts; one row each per row.
+  std::vector<Column> parts;  ///< Companions, see ColumnSpec::parts; one row each per row.
 
   Column() = default;
   explicit Column(const ColumnSpec& spec);
@@ -95,7 +109,7 @@ struct Column {
 
 /// Rows of all columns of a plan, by id. Columns of ids that are not needed stay empty.
 struct ColumnBlock {
-  std::int64_t rows = 0;   ///< Of every column in use.
+  std::int64_t rows = 0;  ///< Of every column in use.
   std::vector<Column> columns;
 
   Column& operator[](ColumnId id) { return columns[static_cast<std::size_t>(id)]; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <forebay/codec.h>
+#include <forebay/codec_composed.h>
 #include <forebay/json.h>
 
 namespace forebay {
@@ -40,8 +41,8 @@ struct Description {
   std::vector<Example> examples;
   /// All faults of options that can be seen without knowing the tensors.
   std::function<void(const Json& options, std::vector<Error>& faults)> check = {};
-  std::type_index options{typeid(void)};                   ///< The options struct …
-  std::function<Json(const void* options)> write = {};     ///< … and how one becomes JSON: for builders.
+  std::type_index options{typeid(void)};                ///< The options struct …
+  std::function<Json(const void* options)> write = {};  ///< … and how one becomes JSON: for builders.
 };
 
 /// Limits of a number, inclusive.
@@ -143,7 +144,9 @@ class Describer {
       static_cast<void>(fields.read(json, faults));
     };
     description_.options = typeid(Options);
-    description_.write = [fields = fields_](const void* options) { return fields.write(*static_cast<const Options*>(options)); };
+    description_.write = [fields = fields_](const void* options) {
+      return fields.write(*static_cast<const Options*>(options));
+    };
     Type type;
     type.description = description_;
     type.bind = [fields = fields_, bind = bind_]<class... Context>(const Json& json, Context&&... context)

@@ -10,7 +10,20 @@ namespace forebay {
 
 /// Element types. `string` elements are byte strings of any length and content.
 enum class DType : std::uint8_t {
-  boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, string,
+  boolean,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+  float64,
+  string,
 };
 
 /// "bool", "int32", "bfloat16", …; the names used in documents and by numpy.
@@ -22,11 +35,25 @@ enum class DType : std::uint8_t {
 /// Bytes of one element; 0 for strings, whose elements differ.
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) {
   switch (dtype) {
-    case DType::boolean: case DType::int8: case DType::uint8: return 1;
-    case DType::int16: case DType::uint16: case DType::float16: case DType::bfloat16: return 2;
-    case DType::int32: case DType::uint32: case DType::float32: return 4;
-    case DType::int64: case DType::uint64: case DType::float64: return 8;
-    case DType::string: return 0;
+    case DType::boolean:
+    case DType::int8:
+    case DType::uint8:
+      return 1;
+    case DType::int16:
+    case DType::uint16:
+    case DType::float16:
+    case DType::bfloat16:
+      return 2;
+    case DType::int32:
+    case DType::uint32:
+    case DType::float32:
+      return 4;
+    case DType::int64:
+    case DType::uint64:
+    case DType::float64:
+      return 8;
+    case DType::string:
+      return 0;
   }
   return 0;
 }

@@ -32,14 +32,14 @@ enum class Detail : std::uint8_t {
 
 /// Where an error happened. Every part is optional; each layer fills in what it knows.
 struct Place {
-  std::string file;           ///< Path of a data file or of a document.
-  std::int64_t record = -1;   ///< Ordinal of the record in its file, from 0.
-  std::int64_t offset = -1;   ///< Byte offset in the (uncompressed) file.
-  std::string feature;        ///< Feature, tensor or column.
-  std::string pointer;        ///< JSON pointer into the document, "/steps/0/slice".
-  std::int32_t line = 0;      ///< Line in the document, from 1.
-  std::int32_t column = 0;    ///< Column in the document, from 1.
-  std::int64_t row = -1;      ///< Row of the span that was being decoded; the engine turns it into a record.
+  std::string file;          ///< Path of a data file or of a document.
+  std::int64_t record = -1;  ///< Ordinal of the record in its file, from 0.
+  std::int64_t offset = -1;  ///< Byte offset in the (uncompressed) file.
+  std::string feature;       ///< Feature, tensor or column.
+  std::string pointer;       ///< JSON pointer into the document, "/steps/0/slice".
+  std::int32_t line = 0;     ///< Line in the document, from 1.
+  std::int32_t column = 0;   ///< Column in the document, from 1.
+  std::int64_t row = -1;     ///< Row of the span that was being decoded; the engine turns it into a record.
 };
 
 /// One failure: what was found, what is allowed, where. Cheap to copy; immutable but for the place.
@@ -81,12 +81,13 @@ class Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_{std::in_place_index<0>, std::move(value)} {}  // NOLINT: a value is a result
+  Result(T value) : state_{std::in_place_index<0>, std::move(value)} {}      // NOLINT: a value is a result
   Result(Error error) : state_{std::in_place_index<1>, std::move(error)} {}  // NOLINT
   template <class U>
-    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, T>)
-  Result(U&& value) : state_{std::in_place_index<0>, std::forward<U>(value)} {}  // NOLINT
+  requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, T>)
+      Result(U&& value)
+      : state_{std::in_place_index<0>, std::forward<U>(value)} {}  // NOLINT
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   T& operator*() & { return *std::get_if<0>(&state_); }
@@ -128,15 +129,14 @@ class [[nodiscard]] Result<void> {
 #define FOREBAY_JOIN(a, b) FOREBAY_JOIN_2(a, b)
 
 /// Declares `declaration` from a Result's value, or returns its error from the enclosing function.
-#define FOREBAY_TRY(declaration, ...)                                            \
-  auto FOREBAY_JOIN(forebay_result_, __LINE__) = (__VA_ARGS__);                  \
-  if (!FOREBAY_JOIN(forebay_result_, __LINE__).ok())                             \
-    return FOREBAY_JOIN(forebay_result_, __LINE__).error();                      \
+#define FOREBAY_TRY(declaration, ...)                                                                        \
+  auto FOREBAY_JOIN(forebay_result_, __LINE__) = (__VA_ARGS__);                                              \
+  if (!FOREBAY_JOIN(forebay_result_, __LINE__).ok()) return FOREBAY_JOIN(forebay_result_, __LINE__).error(); \
   declaration = *std::move(FOREBAY_JOIN(forebay_result_, __LINE__))
 
 /// Returns the error of a Result<void> from the enclosing function, if there is one.
-#define FOREBAY_DO(...)                                                          \
-  do {                                                                           \
+#define FOREBAY_DO(...)                                                                     \
+  do {                                                                                      \
     if (auto forebay_done = (__VA_ARGS__); !forebay_done.ok()) return forebay_done.error(); \
   } while (false)
 

@@ -14,9 +14,9 @@ namespace forebay {
 
 /// Knobs of a run. None of them changes what is delivered, or its order.
 struct RunOptions {
-  std::int64_t threads = 0;    ///< Background workers; 0: one for every CPU this process may use. At most 1024.
-  std::int64_t memory = 0;     ///< Budget in bytes; 0: a quarter of the machine's or container's memory.
-  std::int64_t prefetch = 0;   ///< Finished batches kept ready; 0: chosen by their size.
+  std::int64_t threads = 0;   ///< Background workers; 0: one for every CPU this process may use. At most 1024.
+  std::int64_t memory = 0;    ///< Budget in bytes; 0: a quarter of the machine's or container's memory.
+  std::int64_t prefetch = 0;  ///< Finished batches kept ready; 0: chosen by their size.
 };
 
 /// Counters of a run; `text()` ends in one sentence that names the bottleneck.
@@ -39,14 +39,15 @@ struct Stats {
   [[nodiscard]] std::string text() const;
 };
 
-/// A running plan. `next`, `state` and `close` are for one thread at a time; `stats` and `close` may be called from any.
+/// A running plan. `next`, `state` and `close` are for one thread at a time; `stats` and `close` may be called from
+/// any.
 class Pipeline {
  public:
   /// Starts the workers; nothing is opened before the first `next`.
   [[nodiscard]] static Result<Pipeline> start(Plan plan, RunOptions options = {});
   Pipeline(Pipeline&&) noexcept;
   Pipeline& operator=(Pipeline&&) noexcept;
-  ~Pipeline();   ///< Closes.
+  ~Pipeline();  ///< Closes.
 
   /// The next batch, or nothing at the end of the run. After an error every further call gives the same error; after
   /// `close`, Code::cancelled.
@@ -69,6 +70,9 @@ class Pipeline {
 
 /// Plans and starts a document: the path of one, or the document itself.
 [[nodiscard]] Result<Pipeline> open(const std::string& path, RunOptions options = {});
+[[nodiscard]] inline Result<Pipeline> open(const char* path, RunOptions options = {}) {
+  return open(std::string{path}, options);
+}
 [[nodiscard]] Result<Pipeline> open(const Json& document, RunOptions options = {}, const std::string& folder = ".");
 
 }  // namespace forebay

@@ -12,7 +12,9 @@
 
 namespace forebay {
 
-namespace engine { struct Program; }
+namespace engine {
+struct Program;
+}
 
 /// What a document asks for, checked and resolved: immutable, printable, hashable. No record has been read.
 class Plan {
@@ -23,13 +25,13 @@ class Plan {
   /// Reads the document from a file; its folder is what relative paths are relative to.
   [[nodiscard]] static Result<Plan> load(const std::string& path);
 
-  [[nodiscard]] const std::vector<ColumnSpec>& outputs() const;      ///< Tensors of a batch, rows' shapes.
+  [[nodiscard]] const std::vector<ColumnSpec>& outputs() const;  ///< Tensors of a batch, rows' shapes.
   [[nodiscard]] const std::vector<std::string>& inputs() const;
   [[nodiscard]] const std::vector<std::string>& targets() const;
-  [[nodiscard]] const Json& lowered() const;        ///< The pipeline document, paths resolved.
-  [[nodiscard]] std::optional<std::int64_t> batches() const;   ///< Of the whole run, when known before reading.
-  [[nodiscard]] std::uint64_t hash() const;         ///< Of everything that decides the stream's content and order.
-  [[nodiscard]] std::string text() const;           ///< One line per stage: what it does, where it was placed.
+  [[nodiscard]] const Json& lowered() const;                  ///< The pipeline document, paths resolved.
+  [[nodiscard]] std::optional<std::int64_t> batches() const;  ///< Of the whole run, when known before reading.
+  [[nodiscard]] std::uint64_t hash() const;  ///< Of everything that decides the stream's content and order.
+  [[nodiscard]] std::string text() const;    ///< One line per stage: what it does, where it was placed.
   [[nodiscard]] const engine::Program& program() const { return *program_; }
   [[nodiscard]] std::shared_ptr<const engine::Program> share() const { return program_; }
 

@@ -26,10 +26,10 @@ class Shape {
   [[nodiscard]] std::int64_t operator[](std::size_t axis) const { return dims_[axis]; }
   [[nodiscard]] const std::vector<std::int64_t>& dims() const { return dims_; }
   [[nodiscard]] bool known() const { return unknown() == 0; }
-  [[nodiscard]] std::size_t unknown() const;      ///< How many dims are unknown.
+  [[nodiscard]] std::size_t unknown() const;  ///< How many dims are unknown.
   /// Product of the known dims: the element count when the shape is known. Saturates at 2^62.
   [[nodiscard]] std::int64_t count() const;
-  [[nodiscard]] std::string text() const;         ///< "[2,?,3]"
+  [[nodiscard]] std::string text() const;  ///< "[2,?,3]"
   bool operator==(const Shape&) const = default;
 
  private:
@@ -56,8 +56,8 @@ struct ColumnSpec {
   std::vector<ColumnSpec> parts = {};
   /// Sparse columns whose parts are index lists: one size per part, the dense shape without the batch axis.
   std::vector<std::int64_t> sizes = {};
-  bool row_splits_int32 = false;   ///< Ragged: hand the row splits over as int32, not int64.
-  std::string pad = {};            ///< Padded: the bytes of one padding element; empty is 0, false or "".
+  bool row_splits_int32 = false;  ///< Ragged: hand the row splits over as int32, not int64.
+  std::string pad = {};           ///< Padded: the bytes of one padding element; empty is 0, false or "".
 };
 
 /// The columns of a pipeline at one point of it: all that were ever made, and those visible by name.
@@ -69,8 +69,8 @@ class Schema {
   [[nodiscard]] std::span<const ColumnId> visible() const { return visible_; }  ///< In order of first definition.
   [[nodiscard]] std::size_t size() const { return columns_.size(); }            ///< Number of ids.
 
-  ColumnId put(ColumnSpec column);   ///< Adds a column; it hides an older one of its name and takes its position.
-  void hide(ColumnId id);            ///< Takes a column out of sight; its id stays valid.
+  ColumnId put(ColumnSpec column);  ///< Adds a column; it hides an older one of its name and takes its position.
+  void hide(ColumnId id);           ///< Takes a column out of sight; its id stays valid.
   void rename(ColumnId id, std::string name);  ///< The same column under another name, which no visible one has.
   void keep(std::vector<ColumnId> ids);        ///< Only these are visible from now on, in this order.
 

@@ -10,7 +10,7 @@ struct Draw {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;
-  std::uint64_t purpose = 0;   ///< Which of the plan's random decisions this is.
+  std::uint64_t purpose = 0;  ///< Which of the plan's random decisions this is.
 };
 
 /// One step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).

@@ -6,8 +6,9 @@
 namespace forebay {
 
 namespace {
-constexpr std::array<std::string_view, 14> names{"bool",   "int8",   "int16",   "int32",    "int64",   "uint8",   "uint16",
-                                                 "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "string"};
+constexpr std::array<std::string_view, 14> names{"bool",     "int8",    "int16",   "int32",  "int64",
+                                                 "uint8",    "uint16",  "uint32",  "uint64", "float16",
+                                                 "bfloat16", "float32", "float64", "string"};
 }  // namespace
 
 std::string_view to_string(DType dtype) { return names[static_cast<std::size_t>(dtype)]; }

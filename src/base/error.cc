@@ -7,25 +7,38 @@ namespace forebay {
 
 std::string_view to_string(Code code) {
   switch (code) {
-    case Code::config: return "config";
-    case Code::data: return "data";
-    case Code::io: return "io";
-    case Code::state: return "state";
-    case Code::cancelled: return "cancelled";
-    case Code::internal: return "internal";
+    case Code::config:
+      return "config";
+    case Code::data:
+      return "data";
+    case Code::io:
+      return "io";
+    case Code::state:
+      return "state";
+    case Code::cancelled:
+      return "cancelled";
+    case Code::internal:
+      return "internal";
   }
   return "internal";
 }
 
 std::string_view to_string(Detail detail) {
   switch (detail) {
-    case Detail::none: return "none";
-    case Detail::invalid_argument: return "invalid_argument";
-    case Detail::data_loss: return "data_loss";
-    case Detail::resource_exhausted: return "resource_exhausted";
-    case Detail::not_found: return "not_found";
-    case Detail::permission_denied: return "permission_denied";
-    case Detail::failed_precondition: return "failed_precondition";
+    case Detail::none:
+      return "none";
+    case Detail::invalid_argument:
+      return "invalid_argument";
+    case Detail::data_loss:
+      return "data_loss";
+    case Detail::resource_exhausted:
+      return "resource_exhausted";
+    case Detail::not_found:
+      return "not_found";
+    case Detail::permission_denied:
+      return "permission_denied";
+    case Detail::failed_precondition:
+      return "failed_precondition";
   }
   return "none";
 }

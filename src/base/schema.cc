@@ -20,7 +20,8 @@ std::int64_t Shape::count() const {
   for (const std::int64_t dim : dims_) {
     if (dim == unknown_dim) continue;
     zero = zero || dim == 0;
-    if (__builtin_mul_overflow(product, std::max<std::int64_t>(dim, 1), &product) || product > ceiling) product = ceiling;
+    if (__builtin_mul_overflow(product, std::max<std::int64_t>(dim, 1), &product) || product > ceiling)
+      product = ceiling;
   }
   return zero ? 0 : product;
 }
@@ -40,15 +41,16 @@ Result<ColumnId> Schema::find(std::string_view name) const {
     names.push_back((*this)[id].name);
   }
   const std::string hint = nearest(name, names);
-  return Error{Code::config, Detail::invalid_argument,
-               fmt::format("there is no tensor '{}'; {}{}", name,
-                           hint.empty() ? "" : fmt::format("did you mean '{}'? ", hint),
-                           names.empty() ? "none is defined here" : fmt::format("defined here: {}", fmt::join(names, ", ")))};
+  return Error{
+      Code::config, Detail::invalid_argument,
+      fmt::format("there is no tensor '{}'; {}{}", name, hint.empty() ? "" : fmt::format("did you mean '{}'? ", hint),
+                  names.empty() ? "none is defined here" : fmt::format("defined here: {}", fmt::join(names, ", ")))};
 }
 
 ColumnId Schema::put(ColumnSpec column) {
   const auto id = static_cast<ColumnId>(columns_.size());
-  const auto old = std::find_if(visible_.begin(), visible_.end(), [&](ColumnId at) { return (*this)[at].name == column.name; });
+  const auto old =
+      std::find_if(visible_.begin(), visible_.end(), [&](ColumnId at) { return (*this)[at].name == column.name; });
   columns_.push_back(std::move(column));
   if (old == visible_.end()) {
     visible_.push_back(id);

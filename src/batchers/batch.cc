@@ -7,7 +7,10 @@
 
 namespace forebay {
 
-template <> struct EnumNames<Remainder> { static constexpr std::array<std::string_view, 3> names{"keep", "drop", "pad"}; };
+template <>
+struct EnumNames<Remainder> {
+  static constexpr std::array<std::string_view, 3> names{"keep", "drop", "pad"};
+};
 
 namespace {
 
@@ -20,12 +23,15 @@ struct PadEntry {
 
 }  // namespace
 
-template <> struct FieldsOf<PadEntry> {
+template <>
+struct FieldsOf<PadEntry> {
   static const Fields<PadEntry>& get() {
-    static const Fields<PadEntry> fields = Fields<PadEntry>{}
-        .required("tensor", &PadEntry::tensor, "Tensor to pad.")
-        .field("shape", &PadEntry::shape, "Sizes to pad to, without the batch axis; -1 or null: the batch's maximum.")
-        .field("value", &PadEntry::value, "What to pad with; null: 0, false or \"\".");
+    static const Fields<PadEntry> fields =
+        Fields<PadEntry>{}
+            .required("tensor", &PadEntry::tensor, "Tensor to pad.")
+            .field("shape", &PadEntry::shape,
+                   "Sizes to pad to, without the batch axis; -1 or null: the batch's maximum.")
+            .field("value", &PadEntry::value, "What to pad with; null: 0, false or \"\".");
     return fields;
   }
 };
@@ -35,7 +41,8 @@ namespace {
 
 class FixedBatcher final : public Batcher {
  public:
-  FixedBatcher(const Fixed& options, Reader& reader) : size_{static_cast<std::size_t>(options.size)}, remainder_{options.remainder}, reader_{reader} {}
+  FixedBatcher(const Fixed& options, Reader& reader)
+      : size_{static_cast<std::size_t>(options.size)}, remainder_{options.remainder}, reader_{reader} {}
 
   Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
     std::size_t count = rows.size();
@@ -65,7 +72,9 @@ Result<bool> read_padding(const Json& pad, const Schema& in, std::vector<std::pa
   if (pad.is(Json::Kind::boolean)) return pad.boolean();
   std::vector<Error> faults;
   const auto entries = Codec<std::vector<PadEntry>>::read(pad, faults);
-  if (!entries) return Error::all(std::move(faults)).at(Place{.pointer = pad.place().pointer, .line = pad.place().line, .column = pad.place().column});
+  if (!entries)
+    return Error::all(std::move(faults))
+        .at(Place{.pointer = pad.place().pointer, .line = pad.place().line, .column = pad.place().column});
   for (std::size_t i = 0; i < entries->size(); ++i) {
     const PadEntry& entry = (*entries)[i];
     const Json& json = pad.items()[i];
@@ -86,7 +95,8 @@ Result<bool> read_padding(const Json& pad, const Schema& in, std::vector<std::pa
 Result<Batching> bind(const Fixed& options, const Schema& in) {
   Batching batching;
   FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching.padding));
-  if (pads && options.require_equal) return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
+  if (pads && options.require_equal)
+    return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
   if (pads) batching.delivery = Delivery::padded;
   if (options.require_equal) batching.delivery = Delivery::equal;
   batching.make = [options](Reader& reader) { return std::make_unique<FixedBatcher>(options, reader); };
@@ -105,7 +115,8 @@ BatcherType batch() {
       .field("remainder", &Fixed::remainder,
              "What becomes of a last batch that is not full: keep it short, drop it, or pad it with empty rows.")
       .field("pad", &Fixed::pad,
-             "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, value}.")
+             "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
+             "value}.")
       .field("require_equal", &Fixed::require_equal, "Refuse rows of unequal shape instead of delivering them ragged.")
       .example({.options = R"({"size": 2})", .in = R"([1, 2, 3, 4, 5])", .out = R"([[1, 2], [3, 4], [5]])"})
       .example({.options = R"({"size": 2, "remainder": "drop"})", .in = R"([1, 2, 3])", .out = R"([[1, 2]])"});

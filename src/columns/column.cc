@@ -46,9 +46,7 @@ Column::Column(const ColumnSpec& spec) : dtype{spec.dtype}, shape{spec.shape} {
   clear();
 }
 
-std::int64_t Column::elements() const {
-  return fixed() ? rows * shape.count() : row_splits.as<std::int64_t>()[rows];
-}
+std::int64_t Column::elements() const { return fixed() ? rows * shape.count() : row_splits.as<std::int64_t>()[rows]; }
 
 std::size_t Column::row_bytes() const { return static_cast<std::size_t>(shape.count()) * size_of(dtype); }
 

@@ -18,8 +18,8 @@ struct Target {
   std::array<std::int64_t, max_rank> row{};
   std::array<std::int64_t, max_rank> out{};
   std::size_t rank = 0;
-  bool full = true;      // nothing to fill
-  bool tail_only = true; // only the first axis is short: the row is one run, the filling behind it another
+  bool full = true;       // nothing to fill
+  bool tail_only = true;  // only the first axis is short: the row is one run, the filling behind it another
 };
 
 Target target_of(const Column& column, std::int64_t row, const Shape& shape) {
@@ -62,7 +62,8 @@ void for_each_run(const Target& target, Place place) {
   }
 }
 
-void pad_row(const Column& column, std::int64_t row, const Target& target, std::span<const std::byte> filler, std::byte* out) {
+void pad_row(const Column& column, std::int64_t row, const Target& target, std::span<const std::byte> filler,
+             std::byte* out) {
   const std::size_t size = filler.size();
   const std::int64_t begin = column.fixed() ? row * column.shape.count() : column.row_splits.as<std::int64_t>()[row];
   const std::byte* const in = column.values.data() + static_cast<std::size_t>(begin) * size;
@@ -80,7 +81,8 @@ void pad_row(const Column& column, std::int64_t row, const Target& target, std::
   });
 }
 
-void pad_string_row(const Column& column, std::int64_t row, const Target& target, std::span<const std::byte> filler, Column& out) {
+void pad_string_row(const Column& column, std::int64_t row, const Target& target, std::span<const std::byte> filler,
+                    Column& out) {
   const std::int64_t begin = column.fixed() ? row * column.shape.count() : column.row_splits.as<std::int64_t>()[row];
   const std::int64_t wanted = product(target.out, 0, target.rank);
   std::int64_t next = 0;
@@ -137,7 +139,8 @@ std::int64_t first_unequal(Pieces pieces) {
 }
 
 void copy_sizes(Pieces pieces, std::int64_t* out) {
-  for (const Column* piece : pieces) out = std::copy_n(piece->dims.as<std::int64_t>(), piece->dims.size() / sizeof(std::int64_t), out);
+  for (const Column* piece : pieces)
+    out = std::copy_n(piece->dims.as<std::int64_t>(), piece->dims.size() / sizeof(std::int64_t), out);
 }
 
 void concatenate(Pieces pieces, std::byte* out) {

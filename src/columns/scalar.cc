@@ -15,7 +15,8 @@ using Bytes = std::vector<std::byte>;
 
 Error refused(const Json& value, DType dtype) {
   return {Code::config, Detail::invalid_argument,
-          fmt::format("must be a value of type {}; found {}", to_string(dtype), value.text().substr(0, 100)), value.place()};
+          fmt::format("must be a value of type {}; found {}", to_string(dtype), value.text().substr(0, 100)),
+          value.place()};
 }
 
 template <class From>
@@ -60,7 +61,8 @@ Result<std::vector<std::byte>> element_from(const Json& value, DType dtype) {
     const auto* const text = reinterpret_cast<const std::byte*>(value.string().data());
     return Bytes(text, text + value.string().size());
   }
-  if (value.is(Json::Kind::boolean) && dtype == DType::boolean) return Bytes(1, static_cast<std::byte>(value.boolean()));
+  if (value.is(Json::Kind::boolean) && dtype == DType::boolean)
+    return Bytes(1, static_cast<std::byte>(value.boolean()));
   if (value.is(Json::Kind::integer) || value.is(Json::Kind::number)) return number_from(value, dtype);
   return refused(value, dtype);
 }

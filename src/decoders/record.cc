@@ -12,7 +12,8 @@ class RecordBytes final : public Decoder {
  public:
   std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<NoMemory>(); }
 
-  Result<void> decode(std::span<const Record> records, std::int64_t, ColumnBlock& block, DecoderMemory&) const override {
+  Result<void> decode(std::span<const Record> records, std::int64_t, ColumnBlock& block,
+                      DecoderMemory&) const override {
     Column& out = block[0];
     for (const Record record : records) out.push_string(record);
     out.rows += static_cast<std::int64_t>(records.size());
@@ -29,7 +30,8 @@ Result<Bound<Decoder>> bind(const RecordColumn& options, const std::vector<std::
 }  // namespace
 
 DecoderType record() {
-  return describe<DecoderType, RecordColumn>("record", "Delivers the bytes of each record as they are, as one string.", bind)
+  return describe<DecoderType, RecordColumn>("record", "Delivers the bytes of each record as they are, as one string.",
+                                             bind)
       .field("name", &RecordColumn::name, "Name of the tensor.")
       .example({.options = R"({"name": "r"})", .in = R"(["abc", ""])", .out = R"({"r": ["abc", ""]})"});
 }

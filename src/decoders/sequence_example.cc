@@ -53,7 +53,7 @@ Result<Bound<Decoder>> bind(const SequenceExampleFeatures& options, const std::v
   }
   for (const auto& [name, feature] : options.lists) {
     const auto same = std::find_if(options.context.begin(), options.context.end(),
-                                   [&](const auto& entry) { return entry.first == name; });
+                                   [&, &key = name](const auto& entry) { return entry.first == key; });
     if (same == options.context.end()) continue;
     faults.emplace_back(
         Code::config, Detail::invalid_argument,
@@ -76,13 +76,12 @@ DecoderType sequence_example() {
              "Tensors of the whole sequence by name: kinds fixed_len, var_len, ragged and raw.")
       .field("lists", &Options::lists,
              "Tensors with a time axis by name: kinds fixed_len_sequence, var_len, ragged and raw.")
-      .example(
-          {.options = R"({"context": {"id": {"dtype": "int64"}},
+      .example({.options = R"({"context": {"id": {"dtype": "int64"}},
                                "lists": {"x": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [2]}}})",
-           .in =
-               R"([{"context": {"id": [7]}, "lists": {"x": [[0.5, 1.5], [2.5, 3.5]]}}, {"context": {"id": [8]},
+                .in =
+                    R"([{"context": {"id": [7]}, "lists": {"x": [[0.5, 1.5], [2.5, 3.5]]}}, {"context": {"id": [8]},
                    "lists": {"x": [[4.5, 5.5]]}}])",
-           .out = R"({"id": [7, 8], "x": [[[0.5, 1.5], [2.5, 3.5]], [[4.5, 5.5], [0.0, 0.0]]]})"})
+                .out = R"({"id": [7, 8], "x": [[[0.5, 1.5], [2.5, 3.5]], [[4.5, 5.5], [0.0, 0.0]]]})"})
       .example({.options = R"({"lists": {"w": {"kind": "var_len", "dtype": "int64"}}})",
                 .in = R"([{"lists": {"w": [[1, 2], [], [3]]}}, {}])",
                 .out = R"({"w": [[[1, 2], [], [3]], []]})"});

@@ -15,8 +15,8 @@ namespace forebay {
 struct Batch::Content {
   std::shared_ptr<const engine::Program> program;
   std::shared_ptr<const std::vector<std::string>> names;
-  std::vector<Value> values;                     ///< By name.
-  std::vector<std::optional<Tensor>> lengths;    ///< By name.
+  std::vector<Value> values;                   ///< By name.
+  std::vector<std::optional<Tensor>> lengths;  ///< By name.
   engine::Layout layout;
 };
 

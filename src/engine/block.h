@@ -20,16 +20,17 @@ struct Block {
   const std::byte* base = nullptr;
   std::vector<Extent> records;
   std::uint32_t file = 0;
-  std::int64_t file_offset = 0;    ///< Of `base` in the (uncompressed) file.
-  std::int64_t first_record = 0;   ///< Ordinal in the file of the first record.
+  std::int64_t file_offset = 0;   ///< Of `base` in the (uncompressed) file.
+  std::int64_t first_record = 0;  ///< Ordinal in the file of the first record.
   std::shared_ptr<MappedFile> mapping;
   std::size_t mapped_bytes = 0;
-  bool kept = false;               ///< Its pages stay mapped anyway.
+  bool kept = false;  ///< Its pages stay mapped anyway.
   std::shared_ptr<std::byte> buffer;
   std::size_t buffer_bytes = 0;
-  std::optional<Error> error;      ///< Comes behind the records.
-  bool last = false;               ///< The file ends here.
-  double fraction = 0;             ///< Of the file's bytes, up to the end of this block.
+  std::optional<Error> error;   ///< Comes behind the records.
+  bool last = false;            ///< The file ends here.
+  std::int64_t bytes_read = 0;  ///< From the file, compressed if it is.
+  double fraction = 0;          ///< Of the file's bytes, up to the end of this block.
 
   void clear() {
     base = nullptr;

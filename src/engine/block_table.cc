@@ -46,7 +46,8 @@ void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
 void BlockTable::release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch) {
   Entry& entry = entries_[slot];
   const std::size_t count = entry.block->records.size() - first_record;
-  if (!entry.released.empty()) std::fill(entry.released.begin() + static_cast<std::ptrdiff_t>(first_record), entry.released.end(), true);
+  if (!entry.released.empty())
+    std::fill(entry.released.begin() + static_cast<std::ptrdiff_t>(first_record), entry.released.end(), true);
   release_count(slot, count, batch);
 }
 
@@ -93,7 +94,7 @@ void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
     size += extent.length + trailer;
   }
   pinned_ += static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(block.buffer_bytes);
-  auto old = std::make_unique<Block>();   // the old bytes stay until the batches that were cut from them are finished
+  auto old = std::make_unique<Block>();  // the old bytes stay until the batches that were cut from them are finished
   old->buffer = std::move(block.buffer);
   retired_.push_back({std::move(old), batch});
   block.base = kept.get();

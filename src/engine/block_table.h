@@ -33,7 +33,7 @@ class BlockTable {
 
   /// Copies the records still wanted out of streamed blocks that hold mostly others.
   void compact(std::int64_t batch);
-  [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_; }   ///< In streamed blocks.
+  [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_; }  ///< In streamed blocks.
   /// `count` records of the block are about to be read.
   void touch(std::uint32_t slot, std::int64_t count) {
     if (entries_[slot].forgotten) mapped_again_ += count * bytes_mapped_by_a_fault;
@@ -46,9 +46,9 @@ class BlockTable {
     std::unique_ptr<Block> block;
     std::size_t live = 0;
     bool moved = false;
-    bool forgotten = false;       // its mapped pages were given back
-    std::uint64_t serial = 0;     // differs between the blocks that use a slot one after the other
-    std::vector<bool> released;   // streamed blocks: records that nobody wants
+    bool forgotten = false;      // its mapped pages were given back
+    std::uint64_t serial = 0;    // differs between the blocks that use a slot one after the other
+    std::vector<bool> released;  // streamed blocks: records that nobody wants
   };
   struct Retired {
     std::unique_ptr<Block> block;
@@ -68,10 +68,10 @@ class BlockTable {
   std::shared_ptr<Pool> pool_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_slots_;
-  std::deque<Retired> retired_;       // in the order of `batch`
-  std::deque<Window> windows_;        // mapped ranges in the order they were scanned
-  std::int64_t mapped_ = 0;           // bytes in windows_
-  std::int64_t mapped_again_ = 0;     // at most, by reading from forgotten blocks
+  std::deque<Retired> retired_;    // in the order of `batch`
+  std::deque<Window> windows_;     // mapped ranges in the order they were scanned
+  std::int64_t mapped_ = 0;        // bytes in windows_
+  std::int64_t mapped_again_ = 0;  // at most, by reading from forgotten blocks
   std::uint64_t serial_ = 0;
   std::int64_t pinned_ = 0;
 };

@@ -13,7 +13,7 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::uintptr_t nowhere = ~std::uintptr_t{0};   // no address is at or behind it
+constexpr std::uintptr_t nowhere = ~std::uintptr_t{0};  // no address is at or behind it
 
 struct Range {
   std::atomic<bool> taken{false};
@@ -28,7 +28,8 @@ struct sigaction previous;
 
 bool replace_page(std::uintptr_t address) {
   for (Range& range : ranges) {
-    if (address < range.begin.load(std::memory_order_acquire) || address >= range.end.load(std::memory_order_acquire)) continue;
+    if (address < range.begin.load(std::memory_order_acquire) || address >= range.end.load(std::memory_order_acquire))
+      continue;
     const auto page = static_cast<std::uintptr_t>(getpagesize());
     void* const start = reinterpret_cast<void*>(address & ~(page - 1));
     range.damaged.store(true, std::memory_order_release);

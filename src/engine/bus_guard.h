@@ -11,6 +11,6 @@ namespace forebay::engine {
 /// Guards [memory, memory + size); a slot number, or -1 when all slots are taken. Any thread may call.
 [[nodiscard]] int guard_range(const std::byte* memory, std::size_t size);
 void unguard_range(int slot);
-[[nodiscard]] bool range_damaged(int slot);   ///< Whether a page of the range had to be replaced.
+[[nodiscard]] bool range_damaged(int slot);  ///< Whether a page of the range had to be replaced.
 
 }  // namespace forebay::engine

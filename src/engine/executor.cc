@@ -13,7 +13,7 @@ namespace forebay::engine {
 namespace {
 
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
-constexpr std::size_t group_bytes = std::size_t{32} << 10;   // verified, then decoded: still in the first-level cache
+constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
 constexpr std::size_t group_records = 8;
 constexpr std::int64_t rows_ahead = 32;
 constexpr std::size_t line = 64;
@@ -30,7 +30,8 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool>
   in_place_.assign(program_->schema.size(), -1);
   for (const Output& output : program_->batched) {
     const bool in_place = output.spec.shape.known() && output.spec.dtype != DType::string && !changes_shape(output);
-    row_bytes_.push_back(in_place ? static_cast<std::size_t>(output.spec.shape.count()) * size_of(output.spec.dtype) : 0);
+    row_bytes_.push_back(in_place ? static_cast<std::size_t>(output.spec.shape.count()) * size_of(output.spec.dtype)
+                                  : 0);
     if (in_place) in_place_[static_cast<std::size_t>(output.id)] = static_cast<ColumnId>(row_bytes_.size() - 1);
   }
   auto names = std::make_shared<std::vector<std::string>>();
@@ -74,7 +75,8 @@ void Executor::cut(Job& job) const {
     if (row_bytes_[i] == 0) continue;
     job.fixed_outputs[i] = next;
     if (all_rows > static_cast<std::size_t>(rows)) {  // rows that no record fills
-      std::memset(next + static_cast<std::size_t>(rows) * row_bytes_[i], 0, (all_rows - static_cast<std::size_t>(rows)) * row_bytes_[i]);
+      std::memset(next + static_cast<std::size_t>(rows) * row_bytes_[i], 0,
+                  (all_rows - static_cast<std::size_t>(rows)) * row_bytes_[i]);
     }
     next += aligned(row_bytes_[i] * all_rows);
   }
@@ -93,7 +95,8 @@ void Executor::bind_columns(Ticket& ticket) const {
     const ColumnId output = in_place_[static_cast<std::size_t>(id)];
     if (output >= 0) {
       const std::size_t row_bytes = row_bytes_[static_cast<std::size_t>(output)];
-      column.values.bind(ticket.job->fixed_outputs[static_cast<std::size_t>(output)] + static_cast<std::size_t>(ticket.first_row) * row_bytes,
+      column.values.bind(ticket.job->fixed_outputs[static_cast<std::size_t>(output)] +
+                             static_cast<std::size_t>(ticket.first_row) * row_bytes,
                          static_cast<std::size_t>(ticket.rows) * row_bytes);
     } else {
       column.clear();
@@ -174,7 +177,7 @@ std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
 
 Error Executor::place(const Job& job, const Error& error, std::int64_t row) const {
   const Layout& layout = job.layout;
-  if (row >= static_cast<std::int64_t>(layout.handles.size())) return error;   // a row that no record fills
+  if (row >= static_cast<std::int64_t>(layout.handles.size())) return error;  // a row that no record fills
   return error.at(Place{.file = program_->source.files[layout.run_of(row).file],
                         .record = layout.record_of(row),
                         .offset = program_->source.format->record_offset(layout.payload_offset(row))});

@@ -31,9 +31,9 @@ class Executor {
   Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool> pool, std::int64_t threads);
 
   [[nodiscard]] Worker worker() const { return {.memory = program_->decoder->memory(), .records = {}, .bases = {}}; }
-  void cut(Job& job) const;   ///< Cuts tickets by bytes and reserves the rows that they will fill.
-  [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;   ///< Fetch, verify, decode, steps.
-  [[nodiscard]] std::optional<Error> finish(Job& job) const;   ///< When all tickets are done: makes `content`.
+  void cut(Job& job) const;  ///< Cuts tickets by bytes and reserves the rows that they will fill.
+  [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Fetch, verify, decode, steps.
+  [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< When all tickets are done: makes `content`.
 
  private:
   std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
@@ -43,9 +43,9 @@ class Executor {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<Pool> pool_;
   const std::int64_t threads_;
-  std::vector<ColumnId> used_;              // columns that a ticket fills
-  std::vector<std::size_t> row_bytes_;      // by batched output; 0: not written in place
-  std::vector<ColumnId> in_place_;          // by column: its batched output, or -1
+  std::vector<ColumnId> used_;          // columns that a ticket fills
+  std::vector<std::size_t> row_bytes_;  // by batched output; 0: not written in place
+  std::vector<ColumnId> in_place_;      // by column: its batched output, or -1
   std::shared_ptr<const std::vector<std::string>> names_;
 };
 

@@ -34,9 +34,10 @@ Result<Shape> target_shape(const Output& output, const std::vector<std::int64_t>
     const std::int64_t asked = output.padding ? output.padding->shape[axis] : unknown_dim;
     if (asked == unknown_dim) continue;
     if (asked < dims[axis]) {
-      return Error{Code::data, Detail::invalid_argument,
-                   fmt::format("a row has size {} in axis {}, more than the {} it is to be padded to", dims[axis], axis, asked),
-                   Place{.feature = output.spec.name}};
+      return Error{
+          Code::data, Detail::invalid_argument,
+          fmt::format("a row has size {} in axis {}, more than the {} it is to be padded to", dims[axis], axis, asked),
+          Place{.feature = output.spec.name}};
     }
     dims[axis] = asked;
   }
@@ -100,17 +101,26 @@ std::optional<Finisher::Failure> Finisher::gather(std::size_t index, Made& made)
   const Output& output = program_.batched[index];
   const ColumnSpec& spec = output.spec;
   if (job_.fixed_outputs[index] != nullptr) {
-    made.value.values = Tensor{.dtype = spec.dtype, .shape = with_rows(job_.layout.rows, spec.shape), .data = job_.fixed_outputs[index],
-                               .byte_splits = nullptr, .bytes = nullptr, .owner = job_.fixed};
+    made.value.values = Tensor{.dtype = spec.dtype,
+                               .shape = with_rows(job_.layout.rows, spec.shape),
+                               .data = job_.fixed_outputs[index],
+                               .byte_splits = nullptr,
+                               .bytes = nullptr,
+                               .owner = job_.fixed};
     return std::nullopt;
   }
   const std::vector<const Column*> rows = pieces(output);
   if (!spec.shape.known()) made.lengths = lengths_of(rows);
   switch (spec.delivery) {
     case Delivery::equal:
-    case Delivery::padded: return dense(output, rows, made);
-    case Delivery::ragged: ragged(output, rows, made); break;
-    case Delivery::sparse: sparse(output, rows, made); break;
+    case Delivery::padded:
+      return dense(output, rows, made);
+    case Delivery::ragged:
+      ragged(output, rows, made);
+      break;
+    case Delivery::sparse:
+      sparse(output, rows, made);
+      break;
   }
   return std::nullopt;
 }
@@ -131,9 +141,12 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
   if (spec.delivery == Delivery::equal && !spec.shape.known()) {
     if (const std::int64_t row = columns::first_unequal(pieces); row >= 0) {
       return Failure{Error{Code::data, Detail::invalid_argument,
-                           fmt::format("its shape differs from that of the batch's first row ({}); pad the batch, deliver the tensor ragged, "
-                                       "or use batches of one row", pieces.front()->row_shape(0).text()),
-                           Place{.feature = spec.name}}, row};
+                           fmt::format("its shape differs from that of the batch's first row ({}); pad the batch, "
+                                       "deliver the tensor ragged, "
+                                       "or use batches of one row",
+                                       pieces.front()->row_shape(0).text()),
+                           Place{.feature = spec.name}},
+                     row};
     }
   }
   auto shape = target_shape(output, columns::largest_sizes(pieces));
@@ -155,14 +168,24 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
   }
   auto memory = pool_.lend(static_cast<std::size_t>(whole.count()) * size_of(spec.dtype));
   columns::pad(pieces, *shape, filler, memory.get());
-  made.value.values = Tensor{.dtype = spec.dtype, .shape = whole, .data = memory.get(), .byte_splits = nullptr, .bytes = nullptr, .owner = memory};
+  made.value.values = Tensor{.dtype = spec.dtype,
+                             .shape = whole,
+                             .data = memory.get(),
+                             .byte_splits = nullptr,
+                             .bytes = nullptr,
+                             .owner = memory};
   return std::nullopt;
 }
 
 Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape) {
   const Column& first = *pieces.front();
   const columns::Extents size = columns::extents(pieces);
-  Tensor out{.dtype = first.dtype, .shape = std::move(shape), .data = nullptr, .byte_splits = nullptr, .bytes = nullptr, .owner = nullptr};
+  Tensor out{.dtype = first.dtype,
+             .shape = std::move(shape),
+             .data = nullptr,
+             .byte_splits = nullptr,
+             .bytes = nullptr,
+             .owner = nullptr};
   if (first.dtype != DType::string) {
     auto memory = pool_.lend(static_cast<std::size_t>(size.elements) * size_of(first.dtype));
     columns::concatenate(pieces, memory.get());
@@ -183,7 +206,12 @@ Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape) {
 Tensor Finisher::integers(Shape shape) {
   auto memory = pool_.lend(static_cast<std::size_t>(shape.count()) * sizeof(std::int64_t));
   std::byte* const data = memory.get();
-  return {.dtype = DType::int64, .shape = std::move(shape), .data = data, .byte_splits = nullptr, .bytes = nullptr, .owner = std::move(memory)};
+  return {.dtype = DType::int64,
+          .shape = std::move(shape),
+          .data = data,
+          .byte_splits = nullptr,
+          .bytes = nullptr,
+          .owner = std::move(memory)};
 }
 
 Tensor Finisher::lengths_of(columns::Pieces pieces) {
@@ -196,10 +224,12 @@ Tensor Finisher::lengths_of(columns::Pieces pieces) {
 std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content, std::vector<Made>& made) {
   auto block = std::make_shared<ColumnBlock>();
   block->rows = job_.layout.rows;
-  for (std::size_t id = 0; id < program_.schema.size(); ++id) block->columns.emplace_back(program_.schema[static_cast<ColumnId>(id)]);
+  for (std::size_t id = 0; id < program_.schema.size(); ++id)
+    block->columns.emplace_back(program_.schema[static_cast<ColumnId>(id)]);
   for (std::size_t i = 0; i < made.size(); ++i) {
     const Value& value = made[i].value;
-    if (value.kind != Value::Kind::dense || value.values.dtype == DType::string) continue;   // the planner refused steps on these
+    if (value.kind != Value::Kind::dense || value.values.dtype == DType::string)
+      continue;  // the planner refused steps on these
     Column& column = (*block)[program_.batched[i].id];
     const auto& dims = value.values.shape.dims();
     column.shape = Shape{std::vector<std::int64_t>(dims.begin() + 1, dims.end())};
@@ -212,22 +242,27 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content, 
       Column& column = (*block)[id];
       if (column.fixed() && column.dtype != DType::string) column.set_rows(job_.layout.rows);
     }
-    if (auto done = placed.step->apply(*block); !done.ok()) return Failure{done.error().at(placed.name), done.error().place().row};
+    if (auto done = placed.step->apply(*block); !done.ok())
+      return Failure{done.error().at(placed.name), done.error().place().row};
   }
   for (const Output& output : program_.outputs) {
     if (!output.after_batch) {
-      const auto at = static_cast<std::size_t>(std::find_if(program_.batched.begin(), program_.batched.end(), [&](const Output& each) {
-                                                 return each.id == output.id;
-                                               }) - program_.batched.begin());
+      const auto at = static_cast<std::size_t>(std::find_if(program_.batched.begin(), program_.batched.end(),
+                                                            [&](const Output& each) { return each.id == output.id; }) -
+                                               program_.batched.begin());
       content.values.push_back(made[at].value);
       content.lengths.push_back(made[at].lengths);
       continue;
     }
     Column& column = (*block)[output.id];
     Value value;
-    value.values = Tensor{.dtype = column.dtype, .shape = with_rows(job_.layout.rows, column.shape), .data = column.values.data(),
-                          .byte_splits = column.dtype == DType::string ? column.byte_splits.as<std::int64_t>() : nullptr,
-                          .bytes = column.bytes.data(), .owner = block};
+    value.values =
+        Tensor{.dtype = column.dtype,
+               .shape = with_rows(job_.layout.rows, column.shape),
+               .data = column.values.data(),
+               .byte_splits = column.dtype == DType::string ? column.byte_splits.as<std::int64_t>() : nullptr,
+               .bytes = column.bytes.data(),
+               .owner = block};
     content.values.push_back(std::move(value));
     content.lengths.push_back(std::nullopt);
   }

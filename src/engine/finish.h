@@ -20,7 +20,7 @@ class Finisher {
  public:
   struct Failure {
     Error error;
-    std::int64_t row = -1;   ///< Of the batch; -1: no row in particular.
+    std::int64_t row = -1;  ///< Of the batch; -1: no row in particular.
   };
 
   Finisher(const Program& program, Pool& pool, Job& job) : program_{program}, pool_{pool}, job_{job} {}
@@ -45,7 +45,7 @@ class Finisher {
   const Program& program_;
   Pool& pool_;
   Job& job_;
-  std::vector<std::unique_ptr<Column>> empty_rows_;   // rows that no record fills
+  std::vector<std::unique_ptr<Column>> empty_rows_;  // rows that no record fills
 };
 
 }  // namespace forebay::engine

@@ -82,7 +82,7 @@ void add_positions(std::int64_t row, const Shape& shape, Indices& out) {
 void add_row(const Column& piece, std::int64_t row, std::int64_t batch_row, bool listed, Indices& out) {
   if (piece.parts.empty()) return add_positions(batch_row, piece.row_shape(row), out);
   std::vector<std::int64_t> at;
-  if (listed) {   // one list of indices an axis
+  if (listed) {  // one list of indices an axis
     const std::size_t count = row_of(piece.parts.front(), row).size();
     for (std::size_t i = 0; i < count; ++i) {
       at.clear();
@@ -91,7 +91,7 @@ void add_row(const Column& piece, std::int64_t row, std::int64_t batch_row, bool
     }
     return;
   }
-  const auto steps = row_of(piece.parts.front(), row);   // splits of the steps of a list
+  const auto steps = row_of(piece.parts.front(), row);  // splits of the steps of a list
   for (std::size_t step = 0; step + 1 < steps.size(); ++step) {
     for (std::int64_t i = 0; i < steps[step + 1] - steps[step]; ++i) {
       const std::array<std::int64_t, 2> position{static_cast<std::int64_t>(step), i};
@@ -148,7 +148,7 @@ void Finisher::sparse(const Output& output, columns::Pieces pieces, Made& made) 
   std::vector<std::int64_t> dims{job_.layout.rows};
   const auto& largest = listed ? spec.sizes : indices.largest();
   dims.insert(dims.end(), largest.begin(), largest.end());
-  if (!listed && !spec.parts.empty()) dims[1] = std::max(dims[1], steps[0]);   // trailing empty steps count
+  if (!listed && !spec.parts.empty()) dims[1] = std::max(dims[1], steps[0]);  // trailing empty steps count
   made.value.dense_shape = Shape{std::move(dims)};
 }
 

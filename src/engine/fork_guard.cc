@@ -14,7 +14,8 @@ std::atomic<std::uint64_t> generation{0};
 
 std::uint64_t fork_generation() {
   static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); }); });
+  std::call_once(once,
+                 [] { pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); }); });
   return generation.load(std::memory_order_relaxed);
 }
 

@@ -21,23 +21,23 @@ struct Ticket {
   Job* job = nullptr;
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::size_t first_run = 0;            ///< Run in which its rows begin …
-  std::int64_t row_in_run = 0;          ///< … and how far into it.
-  std::unique_ptr<ColumnBlock> block;   ///< All columns of its rows.
+  std::size_t first_run = 0;           ///< Run in which its rows begin …
+  std::int64_t row_in_run = 0;         ///< … and how far into it.
+  std::unique_ptr<ColumnBlock> block;  ///< All columns of its rows.
 };
 
 /// A batch in the making.
 struct Job {
   Layout layout;
-  std::vector<std::unique_ptr<Ticket>> tickets;   ///< The first `cut` are in use.
+  std::vector<std::unique_ptr<Ticket>> tickets;  ///< The first `cut` are in use.
   std::size_t cut = 0;
-  std::shared_ptr<std::byte> fixed;               ///< Rows of the fixed numeric outputs; tickets write here.
-  std::vector<std::byte*> fixed_outputs;          ///< By batched output: where its rows begin, or null.
-  std::shared_ptr<Batch::Content> content;        ///< When finished.
+  std::shared_ptr<std::byte> fixed;         ///< Rows of the fixed numeric outputs; tickets write here.
+  std::vector<std::byte*> fixed_outputs;    ///< By batched output: where its rows begin, or null.
+  std::shared_ptr<Batch::Content> content;  ///< When finished.
   // Guarded by the scheduler's mutex.
   std::int64_t number = 0;
-  std::size_t remaining = 0;                      ///< Tickets not done.
-  std::optional<Error> error;                     ///< The one of the lowest row.
+  std::size_t remaining = 0;   ///< Tickets not done.
+  std::optional<Error> error;  ///< The one of the lowest row.
   std::int64_t error_row = 0;
   bool done = false;
 };

@@ -8,7 +8,8 @@ KeptFiles::Mapped KeptFiles::map(std::uint32_t number, const io::File& file) {
     const Lock lock{mutex_};
     if (number >= files_.size()) files_.resize(number + std::size_t{1});
     std::shared_ptr<MappedFile>& kept = files_[number];
-    if (kept && kept->identity() == identity_of(file) && !kept->damaged()) return {.file = kept, .kept = true, .fresh = false};
+    if (kept && kept->identity() == identity_of(file) && !kept->damaged())
+      return {.file = kept, .kept = true, .fresh = false};
     if (kept) bytes_ -= static_cast<std::int64_t>(kept->bytes().size());
     kept.reset();
   }

@@ -17,9 +17,9 @@ class KeptFiles {
   explicit KeptFiles(std::int64_t limit) : limit_{limit} {}
 
   struct Mapped {
-    std::shared_ptr<MappedFile> file;   ///< Null when the file cannot be mapped.
-    bool kept = false;                  ///< Its pages are accounted here, once.
-    bool fresh = true;                  ///< Its pages have not been touched yet.
+    std::shared_ptr<MappedFile> file;  ///< Null when the file cannot be mapped.
+    bool kept = false;                 ///< Its pages are accounted here, once.
+    bool fresh = true;                 ///< Its pages have not been touched yet.
   };
   /// The mapping of file `number`, which has been opened as `file`; a kept one only while the file is still the same.
   [[nodiscard]] Mapped map(std::uint32_t number, const io::File& file) EXCLUDES(mutex_);
@@ -28,7 +28,7 @@ class KeptFiles {
  private:
   const std::int64_t limit_;
   mutable Mutex mutex_;
-  std::vector<std::shared_ptr<MappedFile>> files_ GUARDED_BY(mutex_);   // by number
+  std::vector<std::shared_ptr<MappedFile>> files_ GUARDED_BY(mutex_);  // by number
   std::int64_t bytes_ GUARDED_BY(mutex_) = 0;
 };
 

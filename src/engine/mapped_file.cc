@@ -30,7 +30,7 @@ std::unique_ptr<MappedFile> MappedFile::map(const io::File& file) {
     munmap(base, reserved);
     return nullptr;
   }
-  return std::unique_ptr<MappedFile>{new MappedFile{data, size, reserved, guard, identity_of(file)}};  // NOLINT: private constructor
+  return std::make_unique<MappedFile>(Token{}, data, size, reserved, guard, identity_of(file));
 }
 
 MappedFile::~MappedFile() {
@@ -51,7 +51,7 @@ void MappedFile::populate(std::size_t offset, std::size_t length) {
   if (offset >= size_) return;
   const auto page = static_cast<std::size_t>(getpagesize());
   const std::size_t begin = offset / page * page;
-  constexpr int populate_read = 22;   // MADV_POPULATE_READ, Linux 5.14; older ones refuse it and fault page by page
+  constexpr int populate_read = 22;  // MADV_POPULATE_READ, Linux 5.14; older ones refuse it and fault page by page
   madvise(data_ + begin, std::min(length, size_ - begin), populate_read);
 }
 

@@ -13,6 +13,8 @@ namespace forebay::engine {
 /// A whole local file in memory, read-only and guarded against truncation (bus_guard.h). 64 bytes behind its end may be
 /// read.
 class MappedFile {
+  struct Token {};  // only `map` has one
+
  public:
   /// What a file is known by: another file under the same name, or other content, has another identity.
   struct Identity {
@@ -23,6 +25,9 @@ class MappedFile {
 
   /// Null when this file cannot be mapped; it is then read as a stream.
   [[nodiscard]] static std::unique_ptr<MappedFile> map(const io::File& file);
+  // For `map`.
+  MappedFile(Token, std::byte* data, std::size_t size, std::size_t reserved, int guard, const Identity& identity)
+      : data_{data}, size_{size}, reserved_{reserved}, guard_{guard}, identity_{identity} {}
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -30,15 +35,12 @@ class MappedFile {
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
   [[nodiscard]] bool damaged() const;
   [[nodiscard]] const Identity& identity() const { return identity_; }
-  void will_need(std::size_t offset, std::size_t length);   ///< Starts reading a range that is not cached.
-  void populate(std::size_t offset, std::size_t length);    ///< Maps the pages of a range in one go.
+  void will_need(std::size_t offset, std::size_t length);  ///< Starts reading a range that is not cached.
+  void populate(std::size_t offset, std::size_t length);   ///< Maps the pages of a range in one go.
   /// Gives the pages of a range back to the system; reading them again is slower but right.
   void forget(std::size_t offset, std::size_t length);
 
  private:
-  MappedFile(std::byte* data, std::size_t size, std::size_t reserved, int guard, const Identity& identity)
-      : data_{data}, size_{size}, reserved_{reserved}, guard_{guard}, identity_{identity} {}
-
   std::byte* data_;
   std::size_t size_;
   std::size_t reserved_;

@@ -81,7 +81,8 @@ class OrderPlane::Passes final : public Handles {
     const double files = std::max<double>(1, static_cast<double>(program_.source.files.size()));
     const double pass = std::min(1.0, streams_.files_done() / files);
     if (!program_.epochs) return pass;
-    return (static_cast<double>(epoch_) + (over() ? 0 : pass)) / static_cast<double>(std::max<std::int64_t>(1, *program_.epochs));
+    return (static_cast<double>(epoch_) + (over() ? 0 : pass)) /
+           static_cast<double>(std::max<std::int64_t>(1, *program_.epochs));
   }
 
  private:
@@ -100,7 +101,7 @@ class OrderPlane::Passes final : public Handles {
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;
   int empty_passes_ = 0;
-  bool pass_ended_ = false;   // with hard epochs: nothing more until next_pass
+  bool pass_ended_ = false;  // with hard epochs: nothing more until next_pass
   bool nothing_ = false;
 };
 

@@ -13,22 +13,22 @@ namespace forebay::engine {
 
 /// Consecutive rows of a batch that come from one block. Its memory is there as long as the batch is not finished.
 struct Run {
-  const std::byte* base = nullptr;    ///< What the offsets count from.
-  const Extent* moved = nullptr;      ///< Where the block's records are now, by ordinal; null: where the handles say.
+  const std::byte* base = nullptr;  ///< What the offsets count from.
+  const Extent* moved = nullptr;    ///< Where the block's records are now, by ordinal; null: where the handles say.
   std::int64_t rows = 0;
   std::uint32_t file = 0;
-  std::int64_t first_record = 0;      ///< Of the block.
-  std::int64_t file_offset = 0;       ///< Of the block, in the uncompressed file.
+  std::int64_t first_record = 0;  ///< Of the block.
+  std::int64_t file_offset = 0;   ///< Of the block, in the uncompressed file.
 };
 
 /// A batch as the order plane decides it: which record goes into which row.
 struct Layout {
-  std::vector<Handle> handles;        ///< One a row.
+  std::vector<Handle> handles;  ///< One a row.
   std::vector<Run> runs;
-  std::int64_t rows = 0;              ///< At least handles.size(); more are filled with nothing.
+  std::int64_t rows = 0;  ///< At least handles.size(); more are filled with nothing.
   std::int64_t epoch = 0;
   std::int64_t number = 0;
-  double complete_frac = 0;           ///< Of the run, or of the epoch when the run is endless.
+  double complete_frac = 0;  ///< Of the run, or of the epoch when the run is endless.
 
   /// The run that a row with a record belongs to.
   [[nodiscard]] const Run& run_of(std::int64_t row) const;

@@ -19,10 +19,12 @@ constexpr std::int64_t most_prefetch = 1'000'000;
 
 Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   const auto refuse = [](std::string_view name, std::int64_t found, std::int64_t most) {
-    return Error{Code::config, Detail::invalid_argument, fmt::format("{}: must be an integer from 0 to {}, found {}", name, most, found)};
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("{}: must be an integer from 0 to {}, found {}", name, most, found)};
   };
   if (options.threads < 0 || options.threads > most_threads) return refuse("threads", options.threads, most_threads);
-  if (options.prefetch < 0 || options.prefetch > most_prefetch) return refuse("prefetch", options.prefetch, most_prefetch);
+  if (options.prefetch < 0 || options.prefetch > most_prefetch)
+    return refuse("prefetch", options.prefetch, most_prefetch);
   if (options.memory < 0) return refuse("memory", options.memory, INT64_MAX);
   if (options.threads == 0) options.threads = program.threads;
   if (options.memory == 0) options.memory = program.memory;
@@ -37,7 +39,8 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
 class Pipeline::Running {
  public:
   Running(Plan plan, const RunOptions& options)
-      : plan_{std::move(plan)}, generation_{engine::fork_generation()},
+      : plan_{std::move(plan)},
+        generation_{engine::fork_generation()},
         scheduler_{std::make_unique<engine::Scheduler>(plan_.share(), options)} {}
   ~Running() {
     // In a forked child there are no threads to join, and a lock may be held by one of them: leave it all alone.
@@ -71,9 +74,10 @@ Result<std::optional<Batch>> Pipeline::next() {
 
 Result<std::optional<Batch>> Pipeline::next_within(std::chrono::milliseconds patience, bool& timed_out) {
   if (running_->forked()) {
-    return Error{Code::state, Detail::failed_precondition,
-                 "this pipeline was created before fork(): its threads are not in the child process; create it in the child, "
-                 "or start processes with spawn"};
+    return Error{
+        Code::state, Detail::failed_precondition,
+        "this pipeline was created before fork(): its threads are not in the child process; create it in the child, "
+        "or start processes with spawn"};
   }
   const bool for_ever = patience == std::chrono::milliseconds::max();
   FOREBAY_TRY(auto content, running_->scheduler().next(for_ever ? std::nullopt : std::optional{patience}, timed_out));

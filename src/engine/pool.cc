@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t slack = 64;
-constexpr std::size_t mapped_from = std::size_t{256} << 10;   // below, the heap; from here on freeing gives memory back
-constexpr std::size_t huge_from = std::size_t{4} << 20;       // huge pages save most page faults of a large fresh buffer
+constexpr std::size_t mapped_from = std::size_t{256} << 10;  // below, the heap; from here on freeing gives memory back
+constexpr std::size_t huge_from = std::size_t{4} << 20;      // huge pages save most page faults of a large fresh buffer
 
 std::byte* allocate(std::size_t size) {
   void* memory = nullptr;

@@ -23,19 +23,21 @@ class Pool : public std::enable_shared_from_this<Pool> {
   /// At least `size` bytes, 64-byte aligned, content unset, with 64 more bytes that may be read and written. Throws
   /// std::bad_alloc when the machine has none.
   [[nodiscard]] std::byte* take(std::size_t size) EXCLUDES(mutex_);
-  void give(std::byte* memory, std::size_t size) EXCLUDES(mutex_);   ///< `size` as it was taken.
+  void give(std::byte* memory, std::size_t size) EXCLUDES(mutex_);  ///< `size` as it was taken.
   /// Like `take`; the memory goes back when the last owner lets go.
   [[nodiscard]] std::shared_ptr<std::byte> lend(std::size_t size);
 
-  void charge(std::int64_t bytes) EXCLUDES(mutex_);   ///< Memory that is not the pool's own, or (negative) no longer.
-  [[nodiscard]] std::int64_t used() const EXCLUDES(mutex_);   ///< Taken, charged, not given back.
+  void charge(std::int64_t bytes) EXCLUDES(mutex_);  ///< Memory that is not the pool's own, or (negative) no longer.
+  [[nodiscard]] std::int64_t used() const EXCLUDES(mutex_);  ///< Taken, charged, not given back.
   [[nodiscard]] std::int64_t limit() const { return limit_; }
   [[nodiscard]] bool over(std::int64_t more) const EXCLUDES(mutex_) { return used() + more > limit_; }
 
  private:
-  static constexpr std::size_t smallest = 12;   // 4 KiB
+  static constexpr std::size_t smallest = 12;  // 4 KiB
   static constexpr std::size_t classes = 4 * (48 - smallest);
-  struct Class { std::size_t index, size; };
+  struct Class {
+    std::size_t index, size;
+  };
   static Class class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t index);
 
@@ -43,7 +45,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   mutable Mutex mutex_;
   std::array<std::vector<std::byte*>, classes> free_ GUARDED_BY(mutex_);
   std::int64_t used_ GUARDED_BY(mutex_) = 0;
-  std::int64_t kept_ GUARDED_BY(mutex_) = 0;   // in free_
+  std::int64_t kept_ GUARDED_BY(mutex_) = 0;  // in free_
 };
 
 }  // namespace forebay::engine

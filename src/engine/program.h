@@ -13,16 +13,16 @@ namespace forebay::engine {
 /// One tensor of the batch and how the rows of its column become it.
 struct Output {
   ColumnId id = 0;
-  ColumnSpec spec;                     ///< Delivery is final here.
-  std::optional<Padding> padding;      ///< Sizes and value when `spec.delivery` is padded.
-  bool after_batch = false;            ///< Made by a step behind the batch.
+  ColumnSpec spec;                 ///< Delivery is final here.
+  std::optional<Padding> padding;  ///< Sizes and value when `spec.delivery` is padded.
+  bool after_batch = false;        ///< Made by a step behind the batch.
 };
 
 /// A step and the columns it makes.
 struct PlacedStep {
   std::shared_ptr<const Step> step;
   std::string name;
-  std::string pointer;                 ///< Of its place in the document, for errors.
+  std::string pointer;  ///< Of its place in the document, for errors.
   std::vector<ColumnId> makes;
 };
 
@@ -34,17 +34,17 @@ struct Program {
   Ordering interleave;
   std::vector<Ordering> record_orders;
   Batching batching;
-  Schema schema;                          ///< Every column by id.
-  std::vector<ColumnId> decoded;          ///< Columns that the decoder fills.
-  std::vector<PlacedStep> late;           ///< Inside the ticket.
-  std::vector<Output> batched;            ///< Columns that rows are gathered into: outputs, and inputs of `after`.
-  std::vector<PlacedStep> after;          ///< On the finished batch.
-  std::vector<Output> outputs;            ///< What the batch shows, in order.
-  std::optional<std::int64_t> epochs = 1; ///< Empty: for ever.
+  Schema schema;                           ///< Every column by id.
+  std::vector<ColumnId> decoded;           ///< Columns that the decoder fills.
+  std::vector<PlacedStep> late;            ///< Inside the ticket.
+  std::vector<Output> batched;             ///< Columns that rows are gathered into: outputs, and inputs of `after`.
+  std::vector<PlacedStep> after;           ///< On the finished batch.
+  std::vector<Output> outputs;             ///< What the batch shows, in order.
+  std::optional<std::int64_t> epochs = 1;  ///< Empty: for ever.
   std::uint64_t seed = 0;
-  bool hard_epochs = false;               ///< Batches do not straddle epochs.
+  bool hard_epochs = false;  ///< Batches do not straddle epochs.
   bool deterministic = true;
-  std::int64_t threads = 0;               ///< Defaults of the run, from the document.
+  std::int64_t threads = 0;  ///< Defaults of the run, from the document.
   std::int64_t memory = 0;
   std::int64_t prefetch = 0;
 };

@@ -49,10 +49,13 @@ void Scanner::scan(Block& block) {
   if (done.ok()) done = mapping_ ? scan_mapped(block) : scan_streamed(block);
   if (done.ok() && block.last) done = file_->unchanged();
   record_ += static_cast<std::int64_t>(block.records.size());
+  block.bytes_read = read_so_far() - bytes_read_;
+  bytes_read_ += block.bytes_read;
   block.fraction = fraction();
   if (!done.ok()) {
-    auto same = file_ ? file_->unchanged() : Result<void>{};   // the better reason, if there is one
-    block.error = (same.ok() ? done.error() : same.error()).at(Place{.file = source_.files[number_], .record = record_, .offset = offset_});
+    auto same = file_ ? file_->unchanged() : Result<void>{};  // the better reason, if there is one
+    block.error = (same.ok() ? done.error() : same.error())
+                      .at(Place{.file = source_.files[number_], .record = record_, .offset = offset_});
   }
 }
 
@@ -75,7 +78,8 @@ Result<void> Scanner::scan_mapped(Block& block) {
   block.kept = kept_;
   Scanned found;
   FOREBAY_DO(find_records(block, bytes, true, found));
-  if (mapping_->damaged()) return Error{Code::data, Detail::failed_precondition, "the file was cut short while it was read"};
+  if (mapping_->damaged())
+    return Error{Code::data, Detail::failed_precondition, "the file was cut short while it was read"};
   offset_ += static_cast<std::int64_t>(found.consumed);
   block.mapped_bytes = found.consumed;
   block.last = offset_ == file_->size();
@@ -89,7 +93,7 @@ Result<std::size_t> Scanner::fill(std::span<std::byte> out) {
     std::size_t count = 0;
     if (inflater_) {
       auto inflated = inflater_->read(*file_, out.subspan(size));
-      if (!inflated.ok() && size > 0) return size;   // what came before the fault is good; the inflater repeats it
+      if (!inflated.ok() && size > 0) return size;  // what came before the fault is good; the inflater repeats it
       if (!inflated.ok()) return inflated.error();
       count = *inflated;
     } else {
@@ -112,7 +116,7 @@ Result<void> Scanner::scan_streamed(Block& block) {
   std::optional<Error> broken;
   while (true) {
     auto filled = fill({buffer.get() + size, capacity - size});
-    if (!filled.ok()) broken = filled.error();   // what came before it is still good
+    if (!filled.ok()) broken = filled.error();  // what came before it is still good
     if (filled.ok()) size += *filled;
     block.records.clear();
     auto scanned = find_records(block, {buffer.get(), size}, stream_ended_ && !broken, found);
@@ -138,11 +142,14 @@ Result<void> Scanner::scan_streamed(Block& block) {
   return {};
 }
 
+std::int64_t Scanner::read_so_far() const {
+  if (inflater_) return inflater_->consumed();
+  return mapping_ ? offset_ : position_;
+}
+
 double Scanner::fraction() const {
   if (!file_ || file_->size() == 0) return opened_ ? 1.0 : 0.0;
-  const auto size = static_cast<double>(file_->size());
-  if (inflater_) return std::min(1.0, static_cast<double>(inflater_->consumed()) / size);
-  return static_cast<double>(mapping_ ? offset_ : position_) / size;
+  return std::min(1.0, static_cast<double>(read_so_far()) / static_cast<double>(file_->size()));
 }
 
 }  // namespace forebay::engine

@@ -24,10 +24,11 @@ class Scanner {
   /// Fills an empty block. Errors are in the block, behind its records; the block with `last` or an error is the last.
   void scan(Block& block);
 
-  [[nodiscard]] bool streamed() const { return opened_ && !mapping_; }   ///< Its blocks own memory.
+  [[nodiscard]] bool streamed() const { return opened_ && !mapping_; }  ///< Its blocks own memory.
 
  private:
-  [[nodiscard]] double fraction() const;   // of the file's bytes that have been read, 0 … 1
+  [[nodiscard]] std::int64_t read_so_far() const;  // bytes of the file
+  [[nodiscard]] double fraction() const;           // of the file's bytes that have been read, 0 … 1
   Result<void> open();
   Result<void> scan_mapped(Block& block);
   Result<void> scan_streamed(Block& block);
@@ -44,11 +45,12 @@ class Scanner {
   bool kept_ = false;
   bool fresh_ = true;
   std::optional<io::Inflater> inflater_;
-  std::vector<std::byte> carry_;      // the beginning of a record that the last block broke off
-  std::int64_t offset_ = 0;           // in the uncompressed file, of what comes next (the carry included)
+  std::vector<std::byte> carry_;  // the beginning of a record that the last block broke off
+  std::int64_t offset_ = 0;       // in the uncompressed file, of what comes next (the carry included)
   std::int64_t advised_ = 0;
-  std::int64_t position_ = 0;         // in the file, of a plain stream
+  std::int64_t position_ = 0;  // in the file, of a plain stream
   std::int64_t record_ = 0;
+  std::int64_t bytes_read_ = 0;
   bool stream_ended_ = false;
 };
 

@@ -62,7 +62,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
     try {
       workers_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      break;   // the caller of next does the work that no thread could be started for
+      break;  // the caller of next does the work that no thread could be started for
     }
   }
 }
@@ -105,7 +105,9 @@ void Scheduler::work() {
 }
 
 bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadline) {
-  if (!tickets_.empty()) {
+  // With others to run them, new tickets come first while few are left: who sleeps for want of one is woken dearly.
+  const bool running_low = threads_ > 1 && jobs_.size() <= depth_ / 2;
+  if (!tickets_.empty() && !(running_low && may_decide())) {
     Ticket& ticket = *tickets_.front();
     tickets_.pop_front();
     run_ticket(ticket, worker);
@@ -128,6 +130,12 @@ bool Scheduler::may_decide() const {
 }
 
 void Scheduler::decide_order(std::optional<Clock::time_point> deadline) {
+  do {
+    decide_batch(deadline);
+  } while (threads_ > 1 && !stopped_ && !half_decided_ && may_decide());
+}
+
+void Scheduler::decide_batch(std::optional<Clock::time_point> deadline) {
   baton_taken_ = true;
   std::unique_ptr<Job> job = half_decided_ ? std::move(half_decided_) : spare_job();
   const std::int64_t finished = finished_;
@@ -170,7 +178,8 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   {
     const Unlocked unlocked{mutex_};
     const auto since = Clock::now();
-    if (auto thrown = guarded([&] { failed = executor_.run(ticket, worker); })) failed = RowError{*thrown, ticket.first_row};
+    if (auto thrown = guarded([&] { failed = executor_.run(ticket, worker); }))
+      failed = RowError{*thrown, ticket.first_row};
     spend(Work::decode, since);
   }
   if (failed && (!job.error || failed->row < job.error_row)) {
@@ -214,7 +223,8 @@ void Scheduler::wake_workers(std::size_t tasks) {
   for (std::size_t i = 0; i < std::min(tasks, sleeping_); ++i) work_there_.notify_one();
 }
 
-Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std::chrono::milliseconds> patience, bool& timed_out) {
+Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std::chrono::milliseconds> patience,
+                                                              bool& timed_out) {
   timed_out = false;
   const auto since = Clock::now();
   const Lock lock{mutex_};
@@ -223,7 +233,8 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std:
     work_there_.notify_all();
   }
   ++asked_;
-  const auto ready = static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->done; }));
+  const auto ready =
+      static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->done; }));
   ready_fill_sum_ += static_cast<double>(ready) / static_cast<double>(depth_);
   while (true) {
     if (broken_) return *broken_;
@@ -268,7 +279,8 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
       bytes += value.values.count() * static_cast<std::int64_t>(std::max<std::size_t>(1, size_of(value.values.dtype)));
     }
     batch_bytes_ = std::max(batch_bytes_, bytes);
-    depth_ = static_cast<std::size_t>(std::clamp(ready_bytes / bytes, std::max(least_depth, std::min(threads_ + 1, most_depth)), most_depth));
+    depth_ = static_cast<std::size_t>(
+        std::clamp(ready_bytes / bytes, std::max(least_depth, std::min(threads_ + 1, most_depth)), most_depth));
   }
   recycle(std::move(job));
   // Woken by halves: a worker that is woken for one batch at a time costs more than the batch.
@@ -285,7 +297,9 @@ void Scheduler::recycle(std::unique_ptr<Job> job) {
 }
 
 Stats Scheduler::stats() const {
-  const auto seconds = [this](Work work) { return static_cast<double>(spent_.ns[static_cast<std::size_t>(work)].load(std::memory_order_relaxed)) * 1e-9; };
+  const auto seconds = [this](Work work) {
+    return static_cast<double>(spent_.ns[static_cast<std::size_t>(work)].load(std::memory_order_relaxed)) * 1e-9;
+  };
   const Lock lock{mutex_};
   Stats out = stats_;
   out.records = streams_.records();

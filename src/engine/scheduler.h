@@ -30,22 +30,24 @@ class Scheduler {
   Scheduler(std::shared_ptr<const Program> program, const RunOptions& options);
   ~Scheduler();
 
-  /// The next finished batch; empty at the end. `patience` bounds the wait, not the work; when it is over, `*timed_out`.
+  /// The next finished batch; empty at the end. `patience` bounds the wait, not the work; when it is over,
+  /// `*timed_out`.
   Result<std::shared_ptr<const Batch::Content>> next(std::optional<std::chrono::milliseconds> patience, bool& timed_out)
       EXCLUDES(mutex_);
-  void close() EXCLUDES(mutex_);   ///< Stops and joins; idempotent.
+  void close() EXCLUDES(mutex_);  ///< Stops and joins; idempotent.
   [[nodiscard]] Stats stats() const EXCLUDES(mutex_);
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
 
  private:
-  struct Spent {   // nanoseconds, by Work
+  struct Spent {  // nanoseconds, by Work
     std::array<std::atomic<std::int64_t>, 4> ns{};
   };
-  void work() EXCLUDES(mutex_);   // a worker's life
+  void work() EXCLUDES(mutex_);  // a worker's life
   // False: there was nothing to do. A decision about order that takes longer than the deadline is left half made.
   bool work_once(Worker& worker, std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
   void run_ticket(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
   void decide_order(std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
+  void decide_batch(std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
   [[nodiscard]] bool may_decide() const REQUIRES(mutex_);
   void scan_ahead(const std::shared_ptr<Streams::Open>& file) REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Job> spare_job() REQUIRES(mutex_);
@@ -59,34 +61,34 @@ class Scheduler {
   const std::int64_t threads_;
   const std::int64_t asked_prefetch_;
   Streams streams_;
-  OrderPlane order_;          // of whoever holds the baton
+  OrderPlane order_;  // of whoever holds the baton
   const Executor executor_;
-  Worker consumer_;           // of the caller of next
+  Worker consumer_;  // of the caller of next
   Spent spent_;
 
   mutable Mutex mutex_;
-  Condition work_there_;      // workers wait for work
-  Condition batch_done_;      // the caller of next waits for its batch
-  std::deque<std::unique_ptr<Job>> jobs_ GUARDED_BY(mutex_);     // in order; the first is delivered next
+  Condition work_there_;                                      // workers wait for work
+  Condition batch_done_;                                      // the caller of next waits for its batch
+  std::deque<std::unique_ptr<Job>> jobs_ GUARDED_BY(mutex_);  // in order; the first is delivered next
   std::deque<Ticket*> tickets_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Job>> spare_ GUARDED_BY(mutex_);
   std::unique_ptr<Job> half_decided_ GUARDED_BY(mutex_);
-  std::size_t depth_ GUARDED_BY(mutex_);                         // batches in the making or ready, at most
-  std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;              // the largest so far
+  std::size_t depth_ GUARDED_BY(mutex_);             // batches in the making or ready, at most
+  std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;  // the largest so far
   std::size_t sleeping_ GUARDED_BY(mutex_) = 0;
   bool baton_taken_ GUARDED_BY(mutex_) = false;
   bool order_over_ GUARDED_BY(mutex_) = false;
   bool stopped_ GUARDED_BY(mutex_) = false;
   bool consumer_waits_ GUARDED_BY(mutex_) = false;
-  std::optional<Error> order_error_ GUARDED_BY(mutex_);          // comes behind the jobs
-  std::optional<Error> broken_ GUARDED_BY(mutex_);               // delivered: repeated for ever
-  std::int64_t finished_ GUARDED_BY(mutex_) = 0;                 // batches before this one are finished
+  std::optional<Error> order_error_ GUARDED_BY(mutex_);  // comes behind the jobs
+  std::optional<Error> broken_ GUARDED_BY(mutex_);       // delivered: repeated for ever
+  std::int64_t finished_ GUARDED_BY(mutex_) = 0;         // batches before this one are finished
   Stats stats_ GUARDED_BY(mutex_);
   double complete_frac_ GUARDED_BY(mutex_) = 0;
   double ready_fill_sum_ GUARDED_BY(mutex_) = 0;
   std::int64_t asked_ GUARDED_BY(mutex_) = 0;
   std::optional<std::chrono::steady_clock::time_point> began_ GUARDED_BY(mutex_);
-  std::vector<std::thread> workers_;                             // last: gone before what they use
+  std::vector<std::thread> workers_;  // last: gone before what they use
 };
 
 }  // namespace forebay::engine

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::int64_t ahead_per_thread = std::int64_t{64} << 20;
 constexpr std::int64_t least_compacted = std::int64_t{16} << 20;
-constexpr std::size_t mapped_blocks_ahead = 2;   // their scan is cheap and their pages should still be cached when needed
+constexpr std::size_t mapped_blocks_ahead =
+    2;  // their scan is cheap and their pages should still be cached when needed
 
 }  // namespace
 
@@ -17,16 +18,16 @@ struct Streams::Open {
   Open(const Source& source, std::uint32_t number, std::shared_ptr<Pool> pool, KeptFiles& kept)
       : scanner{source, number, std::move(pool), kept} {}
 
-  Scanner scanner;                             // of whoever has set `state` to running
+  Scanner scanner;  // of whoever has set `state` to running
   // Guarded by the mutex of Streams.
   Scan state = Scan::idle;
   std::deque<std::unique_ptr<Block>> ready;
   bool streamed = true;
   bool closed = false;
   // The order plane's own.
-  std::optional<std::uint32_t> block;          // the one being read
+  std::optional<std::uint32_t> block;  // the one being read
   std::size_t next_record = 0;
-  double fraction = 0;                         // of the file, up to that block's end
+  double fraction = 0;  // of the file, up to that block's end
 };
 
 Streams::Streams(const Source& source, std::shared_ptr<Pool> pool, std::int64_t threads)
@@ -178,7 +179,7 @@ void Streams::scanned(Open& file, const Block& block) {
   file.state = block.last || block.error ? Scan::over : Scan::idle;
   file.streamed = file.scanner.streamed();
   records_ += static_cast<std::int64_t>(block.records.size());
-  bytes_read_ += static_cast<std::int64_t>(block.buffer ? block.buffer_bytes : block.mapped_bytes);
+  bytes_read_ += block.bytes_read;
 }
 
 void Streams::collect(std::int64_t finished) {

@@ -31,7 +31,7 @@ class Streams final : public Reader {
   void drop(std::span<const Handle> records) override { table_.release(records, batch_); }
   std::int64_t files_ahead() const override { return threads_ - 1; }
   [[nodiscard]] BlockTable& table() { return table_; }
-  void begin_batch(std::int64_t number) { batch_ = number; }    ///< Handles released from now on belong to it.
+  void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to it.
   /// Files read in this pass, with fractions of the open ones.
   [[nodiscard]] double files_done() const { return files_done_; }
   void begin_pass() { files_done_ = 0; }
@@ -41,36 +41,36 @@ class Streams final : public Reader {
     interrupted_ = false;
   }
   [[nodiscard]] bool interrupted() const { return interrupted_; }
-  void collect(std::int64_t finished) EXCLUDES(mutex_);         ///< Recycles what batches before `finished` used.
-  void limit_memory();   ///< Lets go of mapped pages over the budget, compacts streamed blocks near it.
+  void collect(std::int64_t finished) EXCLUDES(mutex_);  ///< Recycles what batches before `finished` used.
+  void limit_memory();  ///< Lets go of mapped pages over the budget, compacts streamed blocks near it.
 
   // For workers.
   struct Open;
   /// A file that is worth scanning ahead, or null; it is then reserved for the caller, who must call `scan`.
   [[nodiscard]] std::shared_ptr<Open> claim() EXCLUDES(mutex_);
   void scan(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);
-  void stop() EXCLUDES(mutex_);   ///< Wakes who waits in `read`, which then fails with Code::cancelled.
+  void stop() EXCLUDES(mutex_);  ///< Wakes who waits in `read`, which then fails with Code::cancelled.
   [[nodiscard]] std::int64_t records() const EXCLUDES(mutex_);
   [[nodiscard]] std::int64_t bytes_read() const EXCLUDES(mutex_);
 
  private:
   enum class Scan : std::uint8_t { idle, running, over };
-  [[nodiscard]] Result<bool> next_block(Open& file) EXCLUDES(mutex_);   ///< False at the end of the file.
+  [[nodiscard]] Result<bool> next_block(Open& file) EXCLUDES(mutex_);  ///< False at the end of the file.
   [[nodiscard]] bool wants_more(const Open& file) const REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> spare() REQUIRES(mutex_);
-  void scanned(Open& file, const Block& block) REQUIRES(mutex_);   // accounts for it
+  void scanned(Open& file, const Block& block) REQUIRES(mutex_);  // accounts for it
 
   const Source& source_;
   std::shared_ptr<Pool> pool_;
   const std::int64_t threads_;
-  const std::int64_t ahead_limit_;     // bytes of streamed blocks scanned ahead, all files together
+  const std::int64_t ahead_limit_;  // bytes of streamed blocks scanned ahead, all files together
   KeptFiles kept_files_;
   // The order plane's own.
   BlockTable table_;
-  std::vector<std::shared_ptr<Open>> open_;   // by stream number
+  std::vector<std::shared_ptr<Open>> open_;  // by stream number
   std::vector<Stream> free_numbers_;
   std::int64_t batch_ = 0;
-  std::int64_t compact_from_;                 // pinned bytes from which it is worth to look for half-empty blocks
+  std::int64_t compact_from_;  // pinned bytes from which it is worth to look for half-empty blocks
   double files_done_ = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   bool interrupted_ = false;
@@ -78,7 +78,7 @@ class Streams final : public Reader {
 
   mutable Mutex mutex_;
   Condition block_ready_;
-  std::deque<std::shared_ptr<Open>> waiting_ GUARDED_BY(mutex_);   // in the order in which they will be needed
+  std::deque<std::shared_ptr<Open>> waiting_ GUARDED_BY(mutex_);  // in the order in which they will be needed
   std::vector<std::unique_ptr<Block>> spare_ GUARDED_BY(mutex_);
   std::int64_t ahead_bytes_ GUARDED_BY(mutex_) = 0;
   std::int64_t records_ GUARDED_BY(mutex_) = 0;

@@ -18,7 +18,7 @@ namespace {
 // An extent has 32 bits: no record begins behind this, however large the limit is.
 constexpr std::size_t reach = std::numeric_limits<std::uint32_t>::max() - header_bytes;
 // Records of a file are mostly of like length, so a header some frames ahead is where equal frames would put it.
-constexpr std::size_t frames_ahead = 64;
+constexpr std::size_t frames_ahead = 32;
 
 enum class Stop : std::uint8_t { limit, header, payload, bad_length, too_long };
 

@@ -47,7 +47,7 @@ class Interleaver final : public Handles {
  private:
   struct Slot {
     std::optional<Reader::Stream> stream;
-    std::array<Handle, 64> ahead;   // read from the stream, not handed on yet
+    std::array<Handle, 64> ahead;  // read from the stream, not handed on yet
     std::size_t next = 0;
     std::size_t filled = 0;
   };
@@ -131,9 +131,9 @@ class Interleaver final : public Handles {
   const bool sloppy_;
   const std::size_t cycle_;
   std::vector<Slot> slots_;
-  std::deque<Reader::Stream> announced_;   // opened ahead, in file order
+  std::deque<Reader::Stream> announced_;  // opened ahead, in file order
   std::size_t turn_ = 0;
-  std::size_t taken_ = 0;                  // records of the present visit
+  std::size_t taken_ = 0;  // records of the present visit
   bool files_ended_ = false;
   OrderContext context_;
 };
@@ -148,12 +148,19 @@ Result<Ordering> bind(const Interleave& options) {
 }  // namespace
 
 OrderType interleave() {
-  return describe<OrderType, Interleave>("interleave", "Opens `cycle` files at a time and takes `block` records from each in turn.", bind)
+  return describe<OrderType, Interleave>(
+             "interleave", "Opens `cycle` files at a time and takes `block` records from each in turn.", bind)
       .field("cycle", &Interleave::cycle, "Files open at a time.", {.least = 1, .most = 1'000'000})
-      .field("block", &Interleave::block, "Records taken from a file before the next one's turn.", {.least = 1, .most = 1'000'000'000})
-      .field("sloppy", &Interleave::sloppy, "May pass over a file whose next record is not there yet; acts only with `deterministic: false`.")
-      .example({.options = R"({"cycle": 2})", .in = R"([[1, 2], [11, 12, 13], [21], [31, 32]])", .out = R"([1, 11, 2, 12, 13, 21, 31, 32])"})
-      .example({.options = R"({"cycle": 2, "block": 2})", .in = R"([[1, 2], [11, 12, 13], [21], [31, 32]])", .out = R"([1, 2, 11, 12, 13, 21, 31, 32])"});
+      .field("block", &Interleave::block, "Records taken from a file before the next one's turn.",
+             {.least = 1, .most = 1'000'000'000})
+      .field("sloppy", &Interleave::sloppy,
+             "May pass over a file whose next record is not there yet; acts only with `deterministic: false`.")
+      .example({.options = R"({"cycle": 2})",
+                .in = R"([[1, 2], [11, 12, 13], [21], [31, 32]])",
+                .out = R"([1, 11, 2, 12, 13, 21, 31, 32])"})
+      .example({.options = R"({"cycle": 2, "block": 2})",
+                .in = R"([[1, 2], [11, 12, 13], [21], [31, 32]])",
+                .out = R"([1, 2, 11, 12, 13, 21, 31, 32])"});
 }
 
 }  // namespace forebay::orders

@@ -40,10 +40,9 @@ class Repeater final : public Handles {
 };
 
 Result<Ordering> bind(const Repeat& options) {
-  return Ordering{.make =
-                      [options](OrderContext context) -> std::unique_ptr<Handles> {
-                        return std::make_unique<Repeater>(options, std::move(context));
-                      },
+  return Ordering{.make = [options](OrderContext context) -> std::unique_ptr<Handles> {
+                    return std::make_unique<Repeater>(options, std::move(context));
+                  },
                   .count = [options](std::int64_t n) -> std::optional<std::int64_t> {
                     if (!options.count) return std::nullopt;
                     return n * *options.count;
@@ -53,7 +52,8 @@ Result<Ordering> bind(const Repeat& options) {
 }  // namespace
 
 OrderType repeat() {
-  return describe<OrderType, Repeat>("repeat", "Goes through everything before it several times, newly shuffled each time.", bind)
+  return describe<OrderType, Repeat>("repeat",
+                                     "Goes through everything before it several times, newly shuffled each time.", bind)
       .field("count", &Repeat::count, "Passes; null: for ever.", {.least = 0, .most = 1'000'000'000})
       .example({.options = R"({"count": 2})", .in = R"([1, 2, 3])", .out = R"([1, 2, 3, 1, 2, 3])"});
 }

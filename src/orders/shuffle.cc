@@ -59,7 +59,7 @@ class ShuffleBuffer final : public Handles {
   const std::size_t capacity_;
   OrderContext context_;
   std::vector<Handle> held_;
-  std::array<Handle, 256> ahead_;   // what was pulled and is not in the buffer yet
+  std::array<Handle, 256> ahead_;  // what was pulled and is not in the buffer yet
   std::size_t next_ = 0;
   std::size_t filled_ = 0;
   std::uint64_t key_ = 0;
@@ -76,8 +76,11 @@ Result<Ordering> bind(const Shuffle& options) {
 }  // namespace
 
 OrderType shuffle() {
-  return describe<OrderType, Shuffle>("shuffle", "Draws each element from a buffer that is kept full; before `interleave` it shuffles files.", bind)
-      .required("buffer", &Shuffle::buffer, "Elements in the buffer; 1 keeps the order.", {.least = 1, .most = 1'000'000'000})
+  return describe<OrderType, Shuffle>(
+             "shuffle", "Draws each element from a buffer that is kept full; before `interleave` it shuffles files.",
+             bind)
+      .required("buffer", &Shuffle::buffer, "Elements in the buffer; 1 keeps the order.",
+                {.least = 1, .most = 1'000'000'000})
       .example({.options = R"({"buffer": 1})", .in = R"([1, 2, 3, 4])", .out = R"([1, 2, 3, 4])"});
 }
 

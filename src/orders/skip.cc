@@ -34,19 +34,18 @@ class Skipper final : public Handles {
 };
 
 Result<Ordering> bind(const Skip& options) {
-  return Ordering{.make =
-                      [options](OrderContext context) -> std::unique_ptr<Handles> {
-                        return std::make_unique<Skipper>(options, std::move(context));
-                      },
-                  .count = [options](std::int64_t n) -> std::optional<std::int64_t> {
-                    return n - std::min(n, options.count);
-                  }};
+  return Ordering{
+      .make = [options](OrderContext context) -> std::unique_ptr<Handles> {
+        return std::make_unique<Skipper>(options, std::move(context));
+      },
+      .count = [options](std::int64_t n) -> std::optional<std::int64_t> { return n - std::min(n, options.count); }};
 }
 
 }  // namespace
 
 OrderType skip() {
-  return describe<OrderType, Skip>("skip", "Leaves out the first `count` elements of a pass; before `interleave` it counts files.", bind)
+  return describe<OrderType, Skip>(
+             "skip", "Leaves out the first `count` elements of a pass; before `interleave` it counts files.", bind)
       .required("count", &Skip::count, "Elements to leave out.", {.least = 0})
       .example({.options = R"({"count": 2})", .in = R"([1, 2, 3])", .out = R"([3])"});
 }

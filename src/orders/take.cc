@@ -31,17 +31,18 @@ class Taker final : public Handles {
 };
 
 Result<Ordering> bind(const Take& options) {
-  return Ordering{.make =
-                      [options](OrderContext context) -> std::unique_ptr<Handles> {
-                        return std::make_unique<Taker>(options, std::move(context));
-                      },
-                  .count = [options](std::int64_t n) -> std::optional<std::int64_t> { return std::min(n, options.count); }};
+  return Ordering{
+      .make = [options](OrderContext context) -> std::unique_ptr<Handles> {
+        return std::make_unique<Taker>(options, std::move(context));
+      },
+      .count = [options](std::int64_t n) -> std::optional<std::int64_t> { return std::min(n, options.count); }};
 }
 
 }  // namespace
 
 OrderType take() {
-  return describe<OrderType, Take>("take", "Ends after the first `count` elements of a pass; before `interleave` it counts files.", bind)
+  return describe<OrderType, Take>(
+             "take", "Ends after the first `count` elements of a pass; before `interleave` it counts files.", bind)
       .required("count", &Take::count, "Elements to keep.", {.least = 0})
       .example({.options = R"({"count": 2})", .in = R"([1, 2, 3])", .out = R"([1, 2])"});
 }

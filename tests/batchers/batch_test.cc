@@ -53,9 +53,7 @@ TEST(Batch, PadFillsTheLastBatchUpWithRowsWithoutRecords) {
   EXPECT_EQ(cuts(options("pad"), 6), (std::vector<Cut>{{{0, 1, 2, 3}, 4}, {{4, 5}, 4}}));
 }
 
-TEST(Batch, AMultipleOfTheSizeLeavesNoRemainder) {
-  EXPECT_EQ(cuts(options("keep"), 8), cuts(options("drop"), 8));
-}
+TEST(Batch, AMultipleOfTheSizeLeavesNoRemainder) { EXPECT_EQ(cuts(options("keep"), 8), cuts(options("drop"), 8)); }
 
 TEST(Batch, PadDimensionsMustMatchTheRankOfTheTensor) {
   Schema schema;

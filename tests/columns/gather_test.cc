@@ -8,7 +8,7 @@
 namespace forebay::columns {
 namespace {
 
-using Row = std::pair<std::vector<std::int64_t>, std::vector<std::int32_t>>;   // sizes, elements
+using Row = std::pair<std::vector<std::int64_t>, std::vector<std::int32_t>>;  // sizes, elements
 
 Column column_of(const Shape& shape, const std::vector<Row>& rows) {
   Column out{ColumnSpec{.name = "x", .dtype = DType::int32, .shape = shape}};

@@ -54,9 +54,8 @@ TEST(Fields, OptionsLeftOutKeepTheirDefaults) {
             R"({"name":"x","guests":2,"price":1.5,"table":null,"seats":[],"food":"soup","shape":[],"dtype":"int32"})");
 }
 TEST(Fields, EveryOptionIsRead) {
-  const std::string text =
-      R"({"name":"x","guests":8,"price":0.25,"table":3,"seats":[1,9],"food":"bread",)"
-      R"("shape":[-1,2],"dtype":"bfloat16"})";
+  const std::string text = R"({"name":"x","guests":8,"price":0.25,"table":3,"seats":[1,9],"food":"bread",)"
+                           R"("shape":[-1,2],"dtype":"bfloat16"})";
   EXPECT_EQ(read(text), text);
 }
 TEST(Fields, UnknownKeysComeFirstByAlphabetThenMissingOnesThenTypes) {
@@ -76,8 +75,7 @@ TEST(Fields, WhatIsOutOfRangeIsNamedWithTheRange) {
 }
 TEST(Fields, ValuesOfTheWrongTypeAreNamedWithTheirIndex) {
   EXPECT_EQ(
-      read(
-          R"({"name": 1, "guests": true, "table": "1", "seats": [1, 2.5], )"
+      read(R"({"name": 1, "guests": true, "table": "1", "seats": [1, 2.5], )"
            R"("food": "breed", "shape": [-2], "dtype": "int3"})"),
       "'name' has the wrong type: expected a string, found an integer\n"
       "'guests' has the wrong type: expected an integer, found a boolean\n"

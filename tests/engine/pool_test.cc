@@ -12,7 +12,7 @@ TEST(Pool, GivesTheSameMemoryAgain) {
   const auto pool = std::make_shared<Pool>(1 << 20);
   std::byte* const first = pool->take(5000);
   pool->give(first, 5000);
-  std::byte* const second = pool->take(5100);   // the same size class
+  std::byte* const second = pool->take(5100);  // the same size class
   EXPECT_EQ(first, second);
   pool->give(second, 5100);
 }
@@ -54,7 +54,7 @@ TEST(Pool, KeepsNothingBeyondItsLimit) {
   const auto pool = std::make_shared<Pool>(64 * static_cast<std::int64_t>(kib));
   std::byte* const large = pool->take(128 * kib);
   EXPECT_TRUE(pool->over(0));
-  pool->give(large, 128 * kib);   // freed, not kept: a sanitizer sees a leak otherwise
+  pool->give(large, 128 * kib);  // freed, not kept: a sanitizer sees a leak otherwise
   EXPECT_EQ(pool->used(), 0);
 }
 

@@ -27,8 +27,10 @@ using Order = std::vector<std::uint32_t>;
 
 Json options(std::vector<Json::Member> members) { return Json::object(std::move(members)); }
 
-std::unique_ptr<Handles> shuffled(std::int64_t buffer, std::uint32_t n, std::uint64_t seed = 1, std::size_t most = 1000) {
-  auto order = make_order(orders::shuffle(), options({{"buffer", buffer}}), std::make_unique<Numbers>(first(n), most), nullptr, seed);
+std::unique_ptr<Handles> shuffled(std::int64_t buffer, std::uint32_t n, std::uint64_t seed = 1,
+                                  std::size_t most = 1000) {
+  auto order = make_order(orders::shuffle(), options({{"buffer", buffer}}), std::make_unique<Numbers>(first(n), most),
+                          nullptr, seed);
   order->begin(0);
   return order;
 }
@@ -65,23 +67,26 @@ TEST(Shuffle, FirstElementIsUniformOverTheBuffer) {
   for (std::uint64_t seed = 0; seed < 8000; ++seed) ++times[drain(*shuffled(8, 8, seed), 1).front()];
   double chi_square = 0;
   for (const int count : times) chi_square += (count - 1000.0) * (count - 1000.0) / 1000.0;
-  EXPECT_LT(chi_square, 24.3);   // 7 degrees of freedom, p = 0.001
+  EXPECT_LT(chi_square, 24.3);  // 7 degrees of freedom, p = 0.001
 }
 
 TEST(Shuffle, HandsBackWhatItHoldsWhenAPassIsBrokenOff) {
   NumberFiles files{{}};
-  auto order = make_order(orders::shuffle(), options({{"buffer", 10}}), std::make_unique<Numbers>(first(100), 20), &files);
+  auto order =
+      make_order(orders::shuffle(), options({{"buffer", 10}}), std::make_unique<Numbers>(first(100), 20), &files);
   order->begin(0);
   std::vector<Handle> out(5);
   ASSERT_TRUE(order->pull(out).ok());
   order->begin(1);
-  EXPECT_EQ(files.dropped, 15U);   // 20 pulled from above, 5 delivered
+  EXPECT_EQ(files.dropped, 15U);  // 20 pulled from above, 5 delivered
 }
 
-Order interleaved(std::vector<std::vector<std::uint32_t>> files, std::int64_t cycle, std::int64_t block, std::size_t chunk = 7) {
+Order interleaved(std::vector<std::vector<std::uint32_t>> files, std::int64_t cycle, std::int64_t block,
+                  std::size_t chunk = 7) {
   const auto count = static_cast<std::uint32_t>(files.size());
   NumberFiles reader{std::move(files)};
-  auto order = make_order(orders::interleave(), options({{"cycle", cycle}, {"block", block}}), std::make_unique<Numbers>(first(count)), &reader);
+  auto order = make_order(orders::interleave(), options({{"cycle", cycle}, {"block", block}}),
+                          std::make_unique<Numbers>(first(count)), &reader);
   order->begin(0);
   return drain(*order, chunk);
 }

@@ -11,9 +11,9 @@
 namespace forebay {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::Delivered;
 using testing::Folder;
+using ::testing::HasSubstr;
 using testing::run;
 
 std::string contents(const std::string& path) {
@@ -25,7 +25,8 @@ void write(const std::string& path, const std::string& bytes) { std::ofstream{pa
 
 /// Records one by one: what was delivered before the fault is a prefix of this, or something is very wrong.
 Json one_by_one(const std::string& path) {
-  return testing::parse(R"({"source": {"tfrecord": {"files": [")" + path + R"("]}}, "decode": {"record": {}}, "steps": [{"batch": {"size": 1}}]})");
+  return testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +
+                        R"("]}}, "decode": {"record": {}}, "steps": [{"batch": {"size": 1}}]})");
 }
 
 class Damage : public ::testing::TestWithParam<Compression> {
@@ -65,7 +66,7 @@ TEST_P(Damage, NoBitFlipDeliversAWrongRecord) {
 }
 
 TEST_P(Damage, ACutFileDeliversItsWholeRecordsAndThenAnErrorUnlessItIsCutBetweenTwo) {
-  std::vector<std::size_t> ends{0};   // sizes at which a plain file is whole, only shorter
+  std::vector<std::size_t> ends{0};  // sizes at which a plain file is whole, only shorter
   for (std::int64_t id = 0; id < 5; ++id) ends.push_back(ends.back() + testing::example_of(id).size() + 16);
   for (std::size_t size = 0; size < good_.size(); ++size) {
     const auto end = std::find(ends.begin(), ends.end(), size);
@@ -76,7 +77,8 @@ TEST_P(Damage, ACutFileDeliversItsWholeRecordsAndThenAnErrorUnlessItIsCutBetween
     }
     write(path_, good_.substr(0, size));
     const auto records = GetParam() == Compression::none ? end - ends.begin() : 0;
-    EXPECT_EQ(run(one_by_one(path_), {.threads = 1}), (Delivered{{whole_.batches.begin(), whole_.batches.begin() + records}, ""}));
+    EXPECT_EQ(run(one_by_one(path_), {.threads = 1}),
+              (Delivered{{whole_.batches.begin(), whole_.batches.begin() + records}, ""}));
   }
 }
 
@@ -99,7 +101,7 @@ TEST(Fault, ComesBehindTheBatchesBeforeItAndRepeats) {
     const std::string path = folder.file("data");
     testing::write_examples(path, 0, 100);
     std::string bytes = contents(path);
-    bytes[bytes.size() - 10] = static_cast<char>(bytes[bytes.size() - 10] ^ 1);   // in the last payload
+    bytes[bytes.size() - 10] = static_cast<char>(bytes[bytes.size() - 10] ^ 1);  // in the last payload
     write(path, bytes);
     auto pipeline = open(testing::document(path, R"({"batch": {"size": 30}})"), {.threads = threads});
     ASSERT_TRUE(pipeline.ok());
@@ -131,7 +133,9 @@ TEST(Fault, AMissingFileIsNamedWhenItsTurnComes) {
 TEST(Fault, AWrongKindNamesFileRecordAndFeature) {
   const Folder folder;
   const std::string path = folder.file("a");
-  write_records(path, {testing::example_of(1), encode_example({{"id", std::vector<float>{1.0F}}, {"x", std::vector<float>(4)}, {"name", std::vector<std::string>{"n"}}})});
+  write_records(path, {testing::example_of(1), encode_example({{"id", std::vector<float>{1.0F}},
+                                                               {"x", std::vector<float>(4)},
+                                                               {"name", std::vector<std::string>{"n"}}})});
   auto pipeline = open(testing::document(path, R"({"batch": {"size": 2}})"));
   const auto batch = pipeline->next();
   ASSERT_FALSE(batch.ok());
@@ -144,7 +148,8 @@ TEST(Fault, UnequalRowsWithoutPaddingAreAnErrorOnlyWhenAsked) {
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 4);
   EXPECT_EQ(run(testing::document(folder.file("a"), R"({"batch": {"size": 4}})")).error, "");
-  EXPECT_THAT(run(testing::document(folder.file("a"), R"({"batch": {"size": 4, "require_equal": true}})")).error, HasSubstr("tokens"));
+  EXPECT_THAT(run(testing::document(folder.file("a"), R"({"batch": {"size": 4, "require_equal": true}})")).error,
+              HasSubstr("tokens"));
 }
 
 TEST(Fault, AFileReplacedByAShorterOneWhileItIsReadIsAnErrorNotADeath) {

@@ -22,7 +22,9 @@ struct Case {
   Example example;
 };
 
-std::ostream& operator<<(std::ostream& out, const Case& at) { return out << at.kind << " " << at.name << " " << at.example.options; }
+std::ostream& operator<<(std::ostream& out, const Case& at) {
+  return out << at.kind << " " << at.name << " " << at.example.options;
+}
 
 template <class Types>
 void add_cases(const std::string& kind, const Types& types, std::vector<Case>& out) {
@@ -107,14 +109,15 @@ void write_tensors(const Json& in, const Folder& folder, Input& out) {
 void write_messages(const Case& at, const Json& in, const Folder& folder, Input& out) {
   std::vector<std::string> records;
   for (const Json& message : in.items()) {
-    records.push_back(message.is(Json::Kind::string)   ? message.string()
+    records.push_back(message.is(Json::Kind::string)  ? message.string()
                       : at.name == "sequence_example" ? testing::sequence_example_of(message)
                                                       : encode_example(testing::features_of(message)));
   }
   out.rows = static_cast<std::int64_t>(records.size());
   out.files = Json::array({Json{folder.file("messages")}});
   EXPECT_TRUE(write_records(folder.file("messages"), records).ok());
-  out.decode = at.kind == "decoder" ? Json::object({{at.name, parse(at.example.options)}}) : parse(R"({"record": {"name": "r"}})");
+  out.decode = at.kind == "decoder" ? Json::object({{at.name, parse(at.example.options)}})
+                                    : parse(R"({"record": {"name": "r"}})");
 }
 
 Json document_of(const Case& at, const Folder& folder) {
@@ -126,7 +129,9 @@ Json document_of(const Case& at, const Folder& folder) {
   Json steps = Json::array();
   const Json plugin = Json::object({{at.name, parse(at.example.options)}});
   if (at.kind == "step" || at.kind == "order" || at.kind == "batcher") steps.items().push_back(plugin);
-  if (at.kind != "batcher") steps.items().push_back(Json::object({{"batch", Json::object({{"size", std::max<std::int64_t>(1, 2 * input.rows)}})}}));
+  if (at.kind != "batcher")
+    steps.items().push_back(
+        Json::object({{"batch", Json::object({{"size", std::max<std::int64_t>(1, 2 * input.rows)}})}}));
   Json source = Json::object({{"files", input.files}});
   return Json::object({{"source", Json::object({{"tfrecord", source}})}, {"decode", input.decode}, {"steps", steps}});
 }
@@ -156,7 +161,8 @@ TEST_P(WorkedExample, ComesOutAsWrittenForOneAndForEightThreads) {
   const Folder folder;
   const Json document = document_of(GetParam(), folder);
   const Json expected = parse(GetParam().example.out);
-  for (const std::int64_t threads : {1, 8}) EXPECT_EQ(outcome_of(GetParam(), document, threads).text(), expected.text());
+  for (const std::int64_t threads : {1, 8})
+    EXPECT_EQ(outcome_of(GetParam(), document, threads).text(), expected.text());
 }
 
 TEST_P(WorkedExample, PlannedTypesAndShapesAreWhatIsDelivered) {
@@ -189,7 +195,7 @@ TEST_P(WorkedExample, AnUnknownOptionIsRefusedByName) {
   const Folder folder;
   Case at = GetParam();
   Json options = parse(at.example.options);
-  if (at.kind == "source") return;   // its options are the test's own
+  if (at.kind == "source") return;  // its options are the test's own
   options.set("no_such_option", 1);
   at.example.options = options.text();
   const auto plan = Plan::make(document_of(at, folder));
@@ -205,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Plugins, WorkedExample, ::testing::ValuesIn(all_cases()
 struct OptionCase {
   std::string plugin;
   FieldInfo field;
-  std::function<bool(const Json&)> accepts;   // one option, the others as in the example
+  std::function<bool(const Json&)> accepts;  // one option, the others as in the example
 };
 
 std::ostream& operator<<(std::ostream& out, const OptionCase& at) { return out << at.plugin << "." << at.field.name; }
@@ -215,15 +221,20 @@ void add_options(const Types& types, std::vector<OptionCase>& out) {
   for (const auto& type : types) {
     for (const FieldInfo& field : type.description.fields) {
       const auto accepts = [type, field](const Json& value) {
-        Json options = type.description.examples.empty() ? Json::object() : testing::parse(type.description.examples.front().options);
+        Json options = type.description.examples.empty() ? Json::object()
+                                                         : testing::parse(type.description.examples.front().options);
         options.set(field.name, value);
         Schema schema;
         schema.put({.name = "x", .dtype = DType::int64, .shape = {4}});
         std::vector<std::string> none;
-        if constexpr (requires { type.bind(options, schema); }) return type.bind(options, schema).ok();
-        else if constexpr (requires { type.bind(options, none); }) return type.bind(options, none).ok();
-        else if constexpr (requires { type.bind(options); }) return type.bind(options).ok();
-        else return type.bind(options, std::string{"."}).ok();
+        if constexpr (requires { type.bind(options, schema); })
+          return type.bind(options, schema).ok();
+        else if constexpr (requires { type.bind(options, none); })
+          return type.bind(options, none).ok();
+        else if constexpr (requires { type.bind(options); })
+          return type.bind(options).ok();
+        else
+          return type.bind(options, std::string{"."}).ok();
       };
       out.push_back({type.description.name, field, accepts});
     }
@@ -247,15 +258,17 @@ TEST_P(Option, IsDocumented) { EXPECT_GT(GetParam().field.doc.size(), 5U); }
 
 TEST_P(Option, ValuesOfAnotherTypeAreRefused) {
   const Json* type = GetParam().field.schema.find("type");
-  if (type == nullptr || !type->is(Json::Kind::string)) return;   // several types are allowed
+  if (type == nullptr || !type->is(Json::Kind::string)) return;  // several types are allowed
   if (type->string() != "string") EXPECT_FALSE(GetParam().accepts(Json{"text"}));
   if (type->string() != "boolean") EXPECT_FALSE(GetParam().accepts(Json{true}));
   if (type->string() != "object") EXPECT_FALSE(GetParam().accepts(Json::object({{"a", 1}})));
 }
 
 TEST_P(Option, ValuesJustOutsideTheRangeAreRefused) {
-  if (const Json* least = GetParam().field.schema.find("minimum")) EXPECT_FALSE(GetParam().accepts(Json{least->integer() - 1}));
-  if (const Json* most = GetParam().field.schema.find("maximum")) EXPECT_FALSE(GetParam().accepts(Json{most->integer() + 1}));
+  if (const Json* least = GetParam().field.schema.find("minimum"))
+    EXPECT_FALSE(GetParam().accepts(Json{least->integer() - 1}));
+  if (const Json* most = GetParam().field.schema.find("maximum"))
+    EXPECT_FALSE(GetParam().accepts(Json{most->integer() + 1}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Plugins, Option, ::testing::ValuesIn(all_options()));
@@ -268,7 +281,8 @@ TEST(Plugins, EveryOneHasAWorkedExampleAndADescription) {
     }
   };
   const Registry& registry = Registry::global();
-  check(registry.sources()), check(registry.decoders()), check(registry.steps()), check(registry.orders()), check(registry.batchers());
+  check(registry.sources()), check(registry.decoders()), check(registry.steps()), check(registry.orders()),
+      check(registry.batchers());
 }
 
 }  // namespace

@@ -40,20 +40,22 @@ TEST_P(SameStream, ForAnyThreadCountPrefetchAndBudget) {
   EXPECT_EQ(run(json, {.threads = 2, .memory = 4 << 20, .prefetch = 50}), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Orders, SameStream,
-                         ::testing::Values(R"({"batch": {"size": 64}})",
-                                           R"({"shuffle": {"buffer": 100}}, {"batch": {"size": 64, "remainder": "drop"}})",
-                                           R"({"shuffle": {"buffer": 7}}, {"interleave": {"cycle": 3, "block": 2}}, {"shuffle": {"buffer": 333}},
+INSTANTIATE_TEST_SUITE_P(
+    Orders, SameStream,
+    ::testing::Values(
+        R"({"batch": {"size": 64}})", R"({"shuffle": {"buffer": 100}}, {"batch": {"size": 64, "remainder": "drop"}})",
+        R"({"shuffle": {"buffer": 7}}, {"interleave": {"cycle": 3, "block": 2}}, {"shuffle": {"buffer": 333}},
                                               {"batch": {"size": 61, "pad": true}})",
-                                           R"({"interleave": {"cycle": 4}}, {"skip": {"count": 11}}, {"take": {"count": 1900}}, {"batch": {"size": 100, "remainder": "pad"}})",
-                                           R"({"repeat": {"count": 2}}, {"shuffle": {"buffer": 5000}}, {"batch": {"size": 90}})"));
+        R"({"interleave": {"cycle": 4}}, {"skip": {"count": 11}}, {"take": {"count": 1900}}, {"batch": {"size": 100, "remainder": "pad"}})",
+        R"({"repeat": {"count": 2}}, {"shuffle": {"buffer": 5000}}, {"batch": {"size": 90}})"));
 
 TEST(Epochs, StraddlingBatchesMixTwoPassesAndHardOnesDoNot) {
   const Folder folder;
   write_examples(folder.file("a"), 0, 15);
   const auto rows = [&](const std::string& boundary) {
     std::vector<std::int64_t> out;
-    auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 4}})", R"(, "epochs": 2, "epoch_boundary": ")" + boundary + "\""));
+    auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 4}})",
+                                  R"(, "epochs": 2, "epoch_boundary": ")" + boundary + "\""));
     while (true) {
       auto batch = pipeline->next();
       if (!batch.ok() || !*batch) return out;

@@ -18,13 +18,17 @@ using testing::document;
 using testing::Folder;
 
 std::size_t entries(const char* folder) {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator{folder}, std::filesystem::directory_iterator{}));
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator{folder}, std::filesystem::directory_iterator{}));
 }
 
 TEST(Stop, FromAnyStateLeavesNoThreadAndNoFile) {
   const Folder folder;
-  for (int i = 0; i < 4; ++i) testing::write_examples(folder.file("part-" + std::to_string(i)), i * 500, 500, i % 2 ? Compression::gzip : Compression::none);
-  const Json json = document(folder.file("part-*"), R"({"interleave": {"cycle": 2}}, {"shuffle": {"buffer": 200}}, {"batch": {"size": 16}})");
+  for (int i = 0; i < 4; ++i)
+    testing::write_examples(folder.file("part-" + std::to_string(i)), i * 500, 500,
+                            i % 2 ? Compression::gzip : Compression::none);
+  const Json json = document(folder.file("part-*"),
+                             R"({"interleave": {"cycle": 2}}, {"shuffle": {"buffer": 200}}, {"batch": {"size": 16}})");
   const std::size_t threads = entries("/proc/self/task");
   const std::size_t files = entries("/proc/self/fd");
   for (int round = 0; round < 200; ++round) {
@@ -104,11 +108,15 @@ std::int64_t resident_bytes() {
 
 TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
   const Folder folder;
-  std::vector<std::string> records(2000, std::string(20'000, 'x'));   // 40 MB a file
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(write_records(folder.file("part-" + std::to_string(i)), records, i == 3 ? Compression::gzip : Compression::none).ok());
+  std::vector<std::string> records(2000, std::string(20'000, 'x'));  // 40 MB a file
+  for (int i = 0; i < 4; ++i)
+    ASSERT_TRUE(
+        write_records(folder.file("part-" + std::to_string(i)), records, i == 3 ? Compression::gzip : Compression::none)
+            .ok());
   records.clear();
   records.shrink_to_fit();
-  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("part-*") + R"("]}}, "decode": {"record": {}},
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("part-*") +
+                                   R"("]}}, "decode": {"record": {}},
     "steps": [{"shuffle": {"buffer": 500}}, {"batch": {"size": 16}}], "epochs": 5})");
   constexpr std::int64_t budget = std::int64_t{32} << 20;
   const std::int64_t before = resident_bytes();

@@ -15,7 +15,9 @@ namespace forebay::testing {
 /// A folder of its own that is gone afterwards.
 class Folder {
  public:
-  Folder() : path_{std::filesystem::path{::testing::TempDir()} / ("forebay_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)))} {
+  Folder()
+      : path_{std::filesystem::path{::testing::TempDir()} /
+              ("forebay_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)))} {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
@@ -41,7 +43,8 @@ class Folder {
 }
 
 /// Writes `records` examples, ids from `first`, as one file.
-inline std::string write_examples(const std::string& path, std::int64_t first, std::int64_t records, Compression compression = Compression::none) {
+inline std::string write_examples(const std::string& path, std::int64_t first, std::int64_t records,
+                                  Compression compression = Compression::none) {
   std::vector<std::string> messages;
   for (std::int64_t id = first; id < first + records; ++id) messages.push_back(example_of(id));
   const auto written = write_records(path, messages, compression);
@@ -51,7 +54,7 @@ inline std::string write_examples(const std::string& path, std::int64_t first, s
 /// Everything that a run delivered, as text: any difference in content, order or shape shows.
 struct Delivered {
   std::vector<std::string> batches;
-  std::string error;   ///< Empty: a clean end.
+  std::string error;  ///< Empty: a clean end.
   bool operator==(const Delivered&) const = default;
 };
 
@@ -61,7 +64,8 @@ struct Delivered {
   if (tensor.dtype == DType::string) {
     for (std::int64_t i = 0; i < tensor.count(); ++i) out += "|" + std::string{tensor.string(i)};
   } else {
-    out.append(reinterpret_cast<const char*>(tensor.data), static_cast<std::size_t>(tensor.count()) * size_of(tensor.dtype));
+    out.append(reinterpret_cast<const char*>(tensor.data),
+               static_cast<std::size_t>(tensor.count()) * size_of(tensor.dtype));
   }
   return out;
 }
@@ -104,7 +108,8 @@ struct Delivered {
       "x": {"dtype": "float32", "shape": [4]},
       "tokens": {"kind": "var_len", "dtype": "int32"},
       "name": {"dtype": "string", "shape": []}}}},
-    "steps": [)" + steps + "]" + more + "}");
+    "steps": [)" +
+               steps + "]" + more + "}");
 }
 
 }  // namespace forebay::testing

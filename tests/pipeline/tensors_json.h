@@ -14,19 +14,32 @@ namespace forebay::testing {
 [[nodiscard]] inline Json element_of(const Tensor& tensor, std::int64_t at) {
   const auto as = [&]<class T>(T) { return reinterpret_cast<const T*>(tensor.data)[at]; };
   switch (tensor.dtype) {
-    case DType::boolean: return Json{as(bool{})};
-    case DType::int8: return Json{std::int64_t{as(std::int8_t{})}};
-    case DType::int16: return Json{std::int64_t{as(std::int16_t{})}};
-    case DType::int32: return Json{std::int64_t{as(std::int32_t{})}};
-    case DType::int64: return Json{as(std::int64_t{})};
-    case DType::uint8: return Json{std::int64_t{as(std::uint8_t{})}};
-    case DType::uint16: return Json{std::int64_t{as(std::uint16_t{})}};
-    case DType::uint32: return Json{std::int64_t{as(std::uint32_t{})}};
-    case DType::uint64: return Json{static_cast<std::int64_t>(as(std::uint64_t{}))};
-    case DType::float32: return Json{static_cast<double>(as(float{}))};
-    case DType::float64: return Json{as(double{})};
-    case DType::string: return Json{std::string{tensor.string(at)}};
-    default: return Json{};   // float16 and bfloat16 appear in no example
+    case DType::boolean:
+      return Json{as(bool{})};
+    case DType::int8:
+      return Json{std::int64_t{as(std::int8_t{})}};
+    case DType::int16:
+      return Json{std::int64_t{as(std::int16_t{})}};
+    case DType::int32:
+      return Json{std::int64_t{as(std::int32_t{})}};
+    case DType::int64:
+      return Json{as(std::int64_t{})};
+    case DType::uint8:
+      return Json{std::int64_t{as(std::uint8_t{})}};
+    case DType::uint16:
+      return Json{std::int64_t{as(std::uint16_t{})}};
+    case DType::uint32:
+      return Json{std::int64_t{as(std::uint32_t{})}};
+    case DType::uint64:
+      return Json{static_cast<std::int64_t>(as(std::uint64_t{}))};
+    case DType::float32:
+      return Json{static_cast<double>(as(float{}))};
+    case DType::float64:
+      return Json{as(double{})};
+    case DType::string:
+      return Json{std::string{tensor.string(at)}};
+    default:
+      return Json{};  // float16 and bfloat16 appear in no example
   }
 }
 
@@ -61,7 +74,9 @@ namespace forebay::testing {
   if (value.kind == Value::Kind::ragged) return ragged_to_json(value);
   std::vector<Json> shape;
   for (const std::int64_t dim : value.dense_shape.dims()) shape.emplace_back(dim);
-  return Json::object({{"indices", to_json(value.indices)}, {"values", to_json(value.values)}, {"dense_shape", Json::array(std::move(shape))}});
+  return Json::object({{"indices", to_json(value.indices)},
+                       {"values", to_json(value.values)},
+                       {"dense_shape", Json::array(std::move(shape))}});
 }
 
 inline void flatten(const Json& json, std::vector<Json>& out) {

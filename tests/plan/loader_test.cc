@@ -92,7 +92,7 @@ TEST_F(LoaderDocument, SequencesBecomeContextAndListsAndUnequalRowsAreRefusedWit
   EXPECT_EQ(
       lowered.find("decode")->text(),
       R"({"sequence_example":{"context":{"i":{"kind":"fixed_len","key":"id","dtype":"int64",)"
-          R"("shape":[],"stored":"int"}},)"
+      R"("shape":[],"stored":"int"}},)"
       R"("lists":{"w":{"kind":"fixed_len_sequence","key":"word","dtype":"string","shape":[],"stored":"bytes"}}}})");
   EXPECT_EQ(lowered.find("steps")->text(), R"([{"constant":{"tensor":"mask","shape":"w","dtype":"float32","value":1}},)"
                                            R"({"batch":{"size":4,"remainder":"drop","require_equal":true}}])");

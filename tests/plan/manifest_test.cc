@@ -59,12 +59,11 @@ TEST(Manifest, VarLenMustBeAllowed) {
 }
 
 TEST(Manifest, OnlyRawTakesArguments) {
-  EXPECT_EQ(
-      messages_of(with_feature(
-          R"({"name": "x", "dtype": "int64", "shape": [], "deserialize_type": "int",
+  EXPECT_EQ(messages_of(with_feature(
+                R"({"name": "x", "dtype": "int64", "shape": [], "deserialize_type": "int",
               "deserialize_args": {"len": 2}})")),
-      (Messages{"/features/0/deserialize_args: feature 'x': deserialize_args must be empty for deserialize_type "
-                "'int', found option 'len'"}));
+            (Messages{"/features/0/deserialize_args: feature 'x': deserialize_args must be empty for deserialize_type "
+                      "'int', found option 'len'"}));
 }
 
 TEST(Manifest, RawNeedsItsByteOrder) {

@@ -16,7 +16,8 @@ namespace forebay::testing {
 /// The same elements in every pass, handed out at most `most` at a time.
 class Numbers final : public Handles {
  public:
-  explicit Numbers(std::vector<std::uint32_t> numbers, std::size_t most = 1000) : numbers_{std::move(numbers)}, most_{most} {}
+  explicit Numbers(std::vector<std::uint32_t> numbers, std::size_t most = 1000)
+      : numbers_{std::move(numbers)}, most_{most} {}
   void begin(std::int64_t) override { next_ = 0; }
   Result<std::size_t> pull(std::span<Handle> out) override {
     const std::size_t count = std::min({out.size(), most_, numbers_.size() - next_});
@@ -79,10 +80,12 @@ class NumberFiles final : public Reader {
 }
 
 /// An order of that type over `upstream`.
-[[nodiscard]] inline std::unique_ptr<Handles> make_order(const OrderType& type, const Json& options, std::unique_ptr<Handles> upstream,
-                                                         Reader* reader = nullptr, std::uint64_t seed = 1) {
+[[nodiscard]] inline std::unique_ptr<Handles> make_order(const OrderType& type, const Json& options,
+                                                         std::unique_ptr<Handles> upstream, Reader* reader = nullptr,
+                                                         std::uint64_t seed = 1) {
   auto ordering = type.bind(options);
-  return ordering.ok() ? ordering->make({.seed = seed, .purpose = 1, .upstream = std::move(upstream), .reader = reader}) : nullptr;
+  return ordering.ok() ? ordering->make({.seed = seed, .purpose = 1, .upstream = std::move(upstream), .reader = reader})
+                       : nullptr;
 }
 
 }  // namespace forebay::testing

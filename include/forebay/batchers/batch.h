@@ -18,11 +18,11 @@ enum class Remainder : std::uint8_t {
 
 /// Cuts the stream into batches of one size.
 struct Fixed {
-  std::int64_t size = 32;                  ///< Rows of a batch.
-  Remainder remainder = Remainder::keep;   ///< What becomes of a last batch that is not full.
+  std::int64_t size = 32;                 ///< Rows of a batch.
+  Remainder remainder = Remainder::keep;  ///< What becomes of a last batch that is not full.
   /// false; true: pad every tensor's unknown dims to the batch's maximum; or a list of {tensor, shape, value}.
   Json pad = false;
-  bool require_equal = false;              ///< Refuse rows of unequal shape instead of delivering them ragged.
+  bool require_equal = false;  ///< Refuse rows of unequal shape instead of delivering them ragged.
 };
 
 }  // namespace forebay

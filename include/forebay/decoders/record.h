@@ -7,7 +7,7 @@ namespace forebay {
 
 /// Delivers the bytes of each record as they are.
 struct RecordColumn {
-  std::string name = "record";   ///< Name of the tensor: string, shape [].
+  std::string name = "record";  ///< Name of the tensor: string, shape [].
 };
 
 }  // namespace forebay

@@ -7,7 +7,7 @@ namespace forebay {
 
 /// Leaves out the first `count` elements of a pass; before `interleave` it counts files.
 struct Skip {
-  std::int64_t count = 0;   ///< Elements to leave out.
+  std::int64_t count = 0;  ///< Elements to leave out.
 };
 
 }  // namespace forebay

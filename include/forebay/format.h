@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <forebay/describe.h>
+#include <forebay/record.h>
+
+namespace forebay {
+
+// ---------------------------------------------------------------- formats: bytes → records
+
+/// What a scan found.
+struct Scanned {
+  std::size_t consumed = 0;  ///< Bytes dealt with; the next scan starts behind them.
+  /// Bytes that must be there before anything more can be found; 0 when the scan stopped at its limit or at the end.
+  std::size_t wanted = 0;
+};
+
+class Format {
+ public:
+  virtual ~Format() = default;
+  /// Finds the records at the beginning of `bytes`, appends their extents (offsets from the beginning of `bytes`) and
+  /// stops after the record that reaches `limit` bytes. `offset` is where `bytes` begin in the (uncompressed) file;
+  /// `last` says that the file ends where they end, `available` how many bytes are there from `bytes` on (bounds
+  /// before trust). An error says where; records found before it are in `records` and are delivered first.
+  [[nodiscard]] virtual Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last,
+                                             std::size_t limit, std::vector<Extent>& records) const = 0;
+  /// Checks a record's payload, whose bytes are hot. The checksum, if there is one, stands next to it.
+  [[nodiscard]] virtual Result<void> verify(Record record) const = 0;
+  /// Where the record begins whose payload begins at `payload`, in the (uncompressed) file.
+  [[nodiscard]] virtual std::int64_t record_offset(std::int64_t payload) const { return payload; }
+};
+
+/// How a file's bytes are packed.
+enum class Compression : std::uint8_t { none, gzip, zlib, automatic };
+template <>
+struct EnumNames<Compression> {
+  static constexpr std::array<std::string_view, 4> names{"none", "gzip", "zlib", "auto"};
+};
+
+/// What a source describes: which files, in what order, how packed, and how they split into records.
+struct Source {
+  std::vector<std::string> files;  ///< Patterns expanded, relative paths resolved.
+  Compression compression = Compression::none;
+  std::shared_ptr<const Format> format;
+};
+
+struct SourceType {
+  Description description;
+  /// `folder` is what relative paths are relative to.
+  std::function<Result<Source>(const Json& options, const std::string& folder)> bind;
+  template <class Options>
+  using Bind = Result<Source> (*)(const Options&, const std::string&);
+};
+
+}  // namespace forebay

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <forebay/describe.h>
+#include <forebay/record.h>
+
+namespace forebay {
+
+// ---------------------------------------------------------------- orders: handles → handles
+
+/// A stream of handles, in passes (epochs).
+class Handles {
+ public:
+  virtual ~Handles() = default;
+  /// Fills the front of `out` and says how many; 0 is the end of this pass, and only that. What came before an error is
+  /// handed out first; an error changes nothing, so the call can be repeated.
+  [[nodiscard]] virtual Result<std::size_t> pull(std::span<Handle> out) = 0;
+  /// Forgets where it was and begins pass `epoch`, upstream included. Called before the first pull, too.
+  virtual void begin(std::int64_t epoch) = 0;
+};
+
+/// What the engine lends to orders.
+class Reader {
+ public:
+  using Stream = std::int32_t;
+  virtual ~Reader() = default;
+  /// Announces a file (named by its handle); it may be opened and scanned ahead. Records come from `read`.
+  virtual Stream open(Handle file) = 0;
+  /// The next records of that file; 0 is its end. Errors carry file and offset.
+  [[nodiscard]] virtual Result<std::size_t> read(Stream stream, std::span<Handle> out) = 0;
+  [[nodiscard]] virtual bool ready(Stream stream) = 0;  ///< Whether `read` would not wait.
+  virtual void close(Stream stream) = 0;
+  virtual void drop(std::span<const Handle> records) = 0;      ///< Nobody will ask for these.
+  [[nodiscard]] virtual std::int64_t files_ahead() const = 0;  ///< How many files it is worth to announce early.
+};
+
+/// What an order is built with, once per run.
+struct OrderContext {
+  std::uint64_t seed = 0;
+  std::uint64_t purpose = 0;  ///< Differs between the orders of a plan: part of every draw.
+  bool deterministic = true;
+  std::unique_ptr<Handles> upstream;
+  Reader* reader = nullptr;  ///< Outlives the order.
+};
+
+/// What an order acts on: files before the (explicit or implied) `interleave`, records behind it.
+enum class Grain : std::uint8_t { any, files_to_records };
+
+struct Ordering {
+  std::function<std::unique_ptr<Handles>(OrderContext)> make;
+  Grain grain = Grain::any;
+  /// How many come out of `n` that go in, if that can be said; unset: the same number.
+  std::function<std::optional<std::int64_t>(std::int64_t n)> count = {};
+};
+
+struct OrderType {
+  Description description;
+  std::function<Result<Ordering>(const Json& options)> bind;
+  template <class Options>
+  using Bind = Result<Ordering> (*)(const Options&);
+};
+
+// ---------------------------------------------------------------- batchers: handles → batches
+
+class Batcher {
+ public:
+  virtual ~Batcher() = default;
+  /// Appends the records of the next batch to `rows` (at most `rows_most` of the layout) and says how many rows the
+  /// batch has: more than `rows` when it is filled up with empty rows, 0 when the pass is over and nothing is left.
+  /// After an error of `in` the call can be repeated with the same `rows`, and goes on where it was.
+  [[nodiscard]] virtual Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) = 0;
+};
+
+/// How one tensor is padded, see the `batch` step.
+struct Padding {
+  Shape shape;  ///< Target sizes, unknown_dim = the batch's maximum.
+  Json value;   ///< Null: 0, false or "".
+};
+
+struct Batching {
+  std::function<std::unique_ptr<Batcher>(Reader&)> make;
+  std::int64_t most_rows = 0;                                        ///< Of one batch.
+  std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Of n rows in one run of them.
+  std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.
+  std::optional<Delivery> delivery;                                  ///< For all variable columns; unset: as decoded.
+};
+
+struct BatcherType {
+  Description description;
+  std::function<Result<Batching>(const Json& options, const Schema& in)> bind;
+  template <class Options>
+  using Bind = Result<Batching> (*)(const Options&, const Schema&);
+};
+
+}  // namespace forebay
