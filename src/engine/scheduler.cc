@@ -80,6 +80,7 @@ void Scheduler::close() {
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
   const Lock lock{mutex_};
+  while (consumer_inside_) consumer_left_.wait(mutex_);  // it may be helping with a ticket
   tickets_.clear();
   jobs_.clear();
   spare_.clear();
@@ -226,8 +227,17 @@ void Scheduler::wake_workers(std::size_t tasks) {
 Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std::chrono::milliseconds> patience,
                                                               bool& timed_out) {
   timed_out = false;
-  const auto since = Clock::now();
   const Lock lock{mutex_};
+  consumer_inside_ = true;
+  auto out = next_locked(patience, timed_out);
+  consumer_inside_ = false;
+  if (stopped_) consumer_left_.notify_all();
+  return out;
+}
+
+Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(std::optional<std::chrono::milliseconds> patience,
+                                                                     bool& timed_out) {
+  const auto since = Clock::now();
   if (!began_) {
     began_ = since;
     work_there_.notify_all();

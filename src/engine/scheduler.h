@@ -39,6 +39,8 @@ class Scheduler {
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
 
  private:
+  Result<std::shared_ptr<const Batch::Content>> next_locked(std::optional<std::chrono::milliseconds> patience,
+                                                            bool& timed_out) REQUIRES(mutex_);
   struct Spent {  // nanoseconds, by Work
     std::array<std::atomic<std::int64_t>, 4> ns{};
   };
@@ -79,6 +81,8 @@ class Scheduler {
   bool baton_taken_ GUARDED_BY(mutex_) = false;
   bool order_over_ GUARDED_BY(mutex_) = false;
   bool stopped_ GUARDED_BY(mutex_) = false;
+  Condition consumer_left_;  // close waits for the caller of next
+  bool consumer_inside_ GUARDED_BY(mutex_) = false;
   bool consumer_waits_ GUARDED_BY(mutex_) = false;
   std::optional<Error> order_error_ GUARDED_BY(mutex_);  // comes behind the jobs
   std::optional<Error> broken_ GUARDED_BY(mutex_);       // delivered: repeated for ever

@@ -86,21 +86,27 @@ Result<bool> Streams::next_block(Open& file) {
   }
   std::unique_ptr<Block> block;
   bool scan_here = false;
-  {
-    const Lock lock{mutex_};
-    while (file.ready.empty() && file.state == Scan::running && !stopped_) block_ready_.wait(mutex_);
-    if (stopped_) return Error{Code::cancelled, "the pipeline was closed"};
-    if (!file.ready.empty()) {
-      block = std::move(file.ready.front());
-      file.ready.pop_front();
-      ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
-    } else if (file.state == Scan::idle) {
-      file.state = Scan::running;
-      block = spare();
-      scan_here = true;
+  while (!block) {
+    std::shared_ptr<Open> other;
+    {
+      const Lock lock{mutex_};
+      if (stopped_) return Error{Code::cancelled, "the pipeline was closed"};
+      if (!file.ready.empty()) {
+        block = std::move(file.ready.front());
+        file.ready.pop_front();
+        ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+      } else if (file.state == Scan::over) {
+        return false;
+      } else if (file.state == Scan::idle) {
+        file.state = Scan::running;
+        block = spare();
+        scan_here = true;
+      } else if (other = claim_locked(); !other) {
+        block_ready_.wait(mutex_);
+      }
     }
+    if (other) scan(other);  // somebody is at this file: a later one meanwhile
   }
-  if (!block) return false;
   if (scan_here) {
     file.scanner.scan(*block);
     const Lock lock{mutex_};
@@ -145,6 +151,10 @@ bool Streams::wants_more(const Open& file) const {
 
 std::shared_ptr<Streams::Open> Streams::claim() {
   const Lock lock{mutex_};
+  return claim_locked();
+}
+
+std::shared_ptr<Streams::Open> Streams::claim_locked() {
   for (const auto& file : waiting_) {
     if (!wants_more(*file)) continue;
     file->state = Scan::running;

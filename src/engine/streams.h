@@ -57,6 +57,7 @@ class Streams final : public Reader {
   enum class Scan : std::uint8_t { idle, running, over };
   [[nodiscard]] Result<bool> next_block(Open& file) EXCLUDES(mutex_);  ///< False at the end of the file.
   [[nodiscard]] bool wants_more(const Open& file) const REQUIRES(mutex_);
+  [[nodiscard]] std::shared_ptr<Open> claim_locked() REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> spare() REQUIRES(mutex_);
   void scanned(Open& file, const Block& block) REQUIRES(mutex_);  // accounts for it
 

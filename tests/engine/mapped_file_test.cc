@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/mapped_file.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -10,7 +12,7 @@ namespace forebay::engine {
 namespace {
 
 std::string file_of(std::size_t size) {
-  const std::string path = ::testing::TempDir() + "/mapped_file_test";
+  const std::string path = ::testing::TempDir() + "/mapped_file_test_" + std::to_string(getpid());
   std::ofstream{path, std::ios::binary} << std::string(size, 'x');
   return path;
 }

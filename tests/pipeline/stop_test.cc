@@ -98,42 +98,5 @@ TEST(Fork, AChildGetsAnErrorAndTheParentGoesOn) {
   EXPECT_TRUE(pipeline->next().ok());
 }
 
-std::int64_t resident_bytes() {
-  std::ifstream statm{"/proc/self/statm"};
-  std::int64_t size = 0;
-  std::int64_t resident = 0;
-  statm >> size >> resident;
-  return resident * getpagesize();
-}
-
-TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
-  const Folder folder;
-  std::vector<std::string> records(2000, std::string(20'000, 'x'));  // 40 MB a file
-  for (int i = 0; i < 4; ++i)
-    ASSERT_TRUE(
-        write_records(folder.file("part-" + std::to_string(i)), records, i == 3 ? Compression::gzip : Compression::none)
-            .ok());
-  records.clear();
-  records.shrink_to_fit();
-  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("part-*") +
-                                   R"("]}}, "decode": {"record": {}},
-    "steps": [{"shuffle": {"buffer": 500}}, {"batch": {"size": 16}}], "epochs": 5})");
-  constexpr std::int64_t budget = std::int64_t{32} << 20;
-  const std::int64_t before = resident_bytes();
-  std::int64_t most = 0;
-  auto pipeline = open(json, {.threads = 2, .memory = budget});
-  ASSERT_TRUE(pipeline.ok());
-  std::int64_t rows = 0;
-  while (true) {
-    auto batch = pipeline->next();
-    ASSERT_TRUE(batch.ok()) << batch.error().text();
-    if (!*batch) break;
-    rows += (*batch)->rows();
-    most = std::max(most, resident_bytes());
-  }
-  EXPECT_EQ(rows, 40'000);
-  EXPECT_LT(most - before, budget + (std::int64_t{64} << 20));
-}
-
 }  // namespace
 }  // namespace forebay

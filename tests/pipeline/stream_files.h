@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -17,7 +19,7 @@ class Folder {
  public:
   Folder()
       : path_{std::filesystem::path{::testing::TempDir()} /
-              ("forebay_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)))} {
+              ("forebay_" + std::to_string(getpid()) + "_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)))} {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

@@ -52,11 +52,11 @@ TEST(Constant, ValueMustFitTheType) {
   EXPECT_EQ(made("int8", "-128"), R"({"x":[7],"c":[-128]})");
   EXPECT_EQ(made("bool", "true"), R"({"x":[7],"c":[true]})");
   EXPECT_EQ(made("string", "null"), R"({"x":[7],"c":[""]})");
-  EXPECT_THAT(made("int8", "128"), HasSubstr("value: must be a int8 value; found 128"));
-  EXPECT_THAT(made("uint64", "-1"), HasSubstr("must be a uint64 value"));
-  EXPECT_THAT(made("int32", "1.5"), HasSubstr("must be a int32 value"));
-  EXPECT_THAT(made("float16", "1e6"), HasSubstr("must be a float16 value"));
-  EXPECT_THAT(made("string", "3"), HasSubstr("must be a string value"));
+  EXPECT_THAT(made("int8", "128"), HasSubstr("value: must be a value of type int8; found 128"));
+  EXPECT_THAT(made("uint64", "-1"), HasSubstr("must be a value of type uint64"));
+  EXPECT_THAT(made("int32", "1.5"), HasSubstr("must be a value of type int32"));
+  EXPECT_THAT(made("float16", "1e6"), HasSubstr("must be a value of type float16"));
+  EXPECT_THAT(made("string", "3"), HasSubstr("must be a value of type string"));
   EXPECT_THAT(made("int63", "3"), HasSubstr("'int63' is neither a type nor a tensor"));
 }
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts every allocation of this process and looks at its memory; sanitizers change both, so it is built without them.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/pipeline/stream_files.h"
+
+namespace {
+std::atomic<long> allocations{0};
+}  // namespace
+
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+
+void* malloc(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(size);
+}
+void* realloc(void* memory, std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_realloc(memory, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_memalign(alignment, size);
+}
+}
+
+namespace forebay {
+namespace {
+
+/// Allocations per record of a run after its first quarter, when everything that is recycled exists.
+double per_record(const std::string& steps, std::int64_t threads) {
+  const testing::Folder folder;
+  constexpr std::int64_t records = 20'000;
+  for (int part = 0; part < 2; ++part)
+    testing::write_examples(folder.file("part-" + std::to_string(part)), part * records / 2, records / 2);
+  auto pipeline = open(testing::document(folder.file("part-*"), steps, R"(, "epochs": 8)"), {.threads = threads});
+  if (!pipeline.ok()) return -1;
+  std::int64_t rows = 0;
+  std::int64_t counted_rows = 0;
+  long before = 0;
+  while (true) {
+    auto batch = pipeline->next();
+    if (!batch.ok() || !*batch) break;
+    rows += (*batch)->rows();
+    if (before == 0 && rows >= 2 * records) before = allocations.load(), counted_rows = rows;
+  }
+  return static_cast<double>(allocations.load() - before) / static_cast<double>(rows - counted_rows);
+}
+
+TEST(Allocations, NoneIsMadePerRecordInSteadyState) {
+  for (const std::int64_t threads : {1, 2}) {
+    EXPECT_LT(per_record(R"({"batch": {"size": 2000}})", threads), 0.05);
+    EXPECT_LT(per_record(R"({"shuffle": {"buffer": 3000}}, {"batch": {"size": 2000, "pad": true}})", threads), 0.05);
+  }
+}
+
+TEST(Allocations, TheHookCounts) {
+  const long before = allocations.load();
+  const std::string text(1000, 'x');
+  EXPECT_GT(allocations.load() + static_cast<long>(text.size()), before + 1000);
+}
+
+std::int64_t resident_bytes() {
+  std::ifstream statm{"/proc/self/statm"};
+  std::int64_t size = 0;
+  std::int64_t resident = 0;
+  statm >> size >> resident;
+  return resident * getpagesize();
+}
+
+TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
+  const testing::Folder folder;
+  std::vector<std::string> records(2000, std::string(20'000, 'x'));  // 40 MB a file
+  for (int i = 0; i < 4; ++i)
+    ASSERT_TRUE(
+        write_records(folder.file("part-" + std::to_string(i)), records, i == 3 ? Compression::gzip : Compression::none)
+            .ok());
+  records.clear();
+  records.shrink_to_fit();
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("part-*") +
+                                   R"("]}}, "decode": {"record": {}},
+    "steps": [{"shuffle": {"buffer": 500}}, {"batch": {"size": 16}}], "epochs": 5})");
+  constexpr std::int64_t budget = std::int64_t{32} << 20;
+  const std::int64_t before = resident_bytes();
+  std::int64_t most = 0;
+  auto pipeline = open(json, {.threads = 2, .memory = budget});
+  ASSERT_TRUE(pipeline.ok());
+  std::int64_t rows = 0;
+  while (true) {
+    auto batch = pipeline->next();
+    ASSERT_TRUE(batch.ok()) << batch.error().text();
+    if (!*batch) break;
+    rows += (*batch)->rows();
+    most = std::max(most, resident_bytes());
+  }
+  EXPECT_EQ(rows, 40'000);
+  EXPECT_LT(most - before, budget + (std::int64_t{64} << 20));
+}
+
+}  // namespace
+}  // namespace forebay
