@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/document.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -18,7 +20,8 @@ class ReadDocument : public testing::Test {
     return path.string();
   }
   static std::filesystem::path folder() {
-    const std::filesystem::path path = std::filesystem::path{testing::TempDir()} / "read_document";
+    const std::filesystem::path path =
+        std::filesystem::path{testing::TempDir()} / ("read_document_" + std::to_string(getpid()));
     std::filesystem::create_directories(path);
     return path;
   }
