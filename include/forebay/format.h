@@ -29,8 +29,8 @@ class Format {
   virtual ~Format() = default;
   /// Finds the records at the beginning of `bytes`, appends their extents (offsets from the beginning of `bytes`) and
   /// stops after the record that reaches `limit` bytes. `offset` is where `bytes` begin in the (uncompressed) file;
-  /// `last` says that the file ends where they end, `available` how many bytes are there from `bytes` on (bounds
-  /// before trust). An error says where; records found before it are in `records` and are delivered first.
+  /// `last` says that the file ends where they end. An error says where; records found before it are in `records` and
+  /// are delivered first.
   [[nodiscard]] virtual Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last,
                                              std::size_t limit, std::vector<Extent>& records) const = 0;
   /// Checks a record's payload, whose bytes are hot. The checksum, if there is one, stands next to it.

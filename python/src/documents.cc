@@ -6,6 +6,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include "config/json_builder.h"
+
 namespace forebay::python {
 namespace {
 
@@ -17,19 +19,6 @@ constexpr int most_depth = 64;
 
 std::string python_type(nb::handle value) { return nb::cast<std::string>(nb::type_name(value.type())); }
 
-std::string escaped(const std::string& key) {
-  std::string out;
-  for (const char c : key) {
-    if (c == '~')
-      out += "~0";
-    else if (c == '/')
-      out += "~1";
-    else
-      out += c;
-  }
-  return out;
-}
-
 Json convert(nb::handle value, const std::string& pointer, int depth);
 
 Json convert_dict(nb::dict value, const std::string& pointer, int depth) {
@@ -37,7 +26,7 @@ Json convert_dict(nb::dict value, const std::string& pointer, int depth) {
   for (const auto& [key, item] : value) {
     if (!PyUnicode_Check(key.ptr())) refuse("a key must be a str, found " + python_type(key), pointer);
     std::string name = from_str(key);
-    Json converted = convert(item, pointer + "/" + escaped(name), depth + 1);
+    Json converted = convert(item, pointer + "/" + config::escaped(name), depth + 1);
     out.members().emplace_back(std::move(name), std::move(converted));
   }
   return out;

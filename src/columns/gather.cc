@@ -6,12 +6,11 @@
 #include <cstring>
 
 #include "columns/fill.h"
+#include "columns/strided.h"
 
 namespace forebay::columns {
 
 namespace {
-
-constexpr std::size_t max_rank = 16;
 
 /// One row and the array it is padded to.
 struct Target {

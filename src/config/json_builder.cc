@@ -49,6 +49,8 @@ std::optional<Json> read_number(std::string_view digits) {
   return Json{number};
 }
 
+}  // namespace
+
 std::string escaped(std::string_view key) {
   std::string out;
   for (const char c : key) {
@@ -61,8 +63,6 @@ std::string escaped(std::string_view key) {
   }
   return out;
 }
-
-}  // namespace
 
 bool JsonBuilder::refuse(std::string message) {
   fault_ = Error{Code::config, Detail::invalid_argument, std::move(message), cursor_.place(pointer_)};

@@ -16,7 +16,6 @@ namespace forebay::engine {
 struct Worker {
   std::unique_ptr<DecoderMemory> memory;
   std::vector<Record> records;
-  std::vector<const std::byte*> bases;
 };
 
 /// A failure and the row of the batch it belongs to.
@@ -30,7 +29,7 @@ class Executor {
  public:
   Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool> pool, std::int64_t threads);
 
-  [[nodiscard]] Worker worker() const { return {.memory = program_->decoder->memory(), .records = {}, .bases = {}}; }
+  [[nodiscard]] Worker worker() const { return {.memory = program_->decoder->memory(), .records = {}}; }
   void cut(Job& job) const;  ///< Cuts tickets by bytes and reserves the rows that they will fill.
   [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Fetch, verify, decode, steps.
   [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< When all tickets are done: makes `content`.

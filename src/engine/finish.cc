@@ -12,8 +12,6 @@ namespace forebay::engine {
 
 namespace {
 
-std::int64_t* as_integers(const Tensor& tensor) { return reinterpret_cast<std::int64_t*>(tensor.data); }
-
 /// What padding fills with; the planner has checked that the value fits.
 std::vector<std::byte> filler_of(const Output& output) {
   const bool asked = output.padding && !output.padding->value.is(Json::Kind::null);
@@ -85,7 +83,8 @@ std::vector<const Column*> Finisher::pieces(const Output& output) {
   if (rows->dtype == DType::string) {
     for (std::int64_t i = 0; i < elements; ++i) rows->push_string({});
   } else if (rows->fixed() && elements > 0) {
-    std::memset(rows->values.resize(static_cast<std::size_t>(elements) * size_of(rows->dtype)), 0, rows->values.size());
+    const std::size_t size = static_cast<std::size_t>(elements) * size_of(rows->dtype);
+    std::memset(rows->values.resize(size), 0, size);
   }
   if (rows->fixed()) rows->rows = missing;
   for (std::int64_t i = 0; i < missing && !rows->fixed(); ++i) {
@@ -217,7 +216,7 @@ Tensor Finisher::integers(Shape shape) {
 Tensor Finisher::lengths_of(columns::Pieces pieces) {
   const auto unknown = static_cast<std::int64_t>(pieces.front()->shape.unknown());
   Tensor out = integers(unknown == 1 ? Shape{job_.layout.rows} : Shape{job_.layout.rows, unknown});
-  columns::copy_sizes(pieces, as_integers(out));
+  columns::copy_sizes(pieces, out.as<std::int64_t>().data());
   return out;
 }
 

@@ -9,8 +9,6 @@ namespace forebay::engine {
 
 namespace {
 
-std::int64_t* as_integers(const Tensor& tensor) { return reinterpret_cast<std::int64_t*>(tensor.data); }
-
 std::span<const std::int64_t> row_of(const Column& column, std::int64_t row) {
   const std::int64_t* const splits = column.row_splits.as<std::int64_t>() + row;
   return {column.values.as<std::int64_t>() + splits[0], static_cast<std::size_t>(splits[1] - splits[0])};
@@ -115,7 +113,7 @@ void Finisher::ragged(const Output& output, columns::Pieces pieces, Made& made) 
       std::transform(level.begin(), level.end(), reinterpret_cast<std::int32_t*>(splits.data),
                      [](std::int64_t split) { return static_cast<std::int32_t>(split); });
     } else {
-      std::copy(level.begin(), level.end(), as_integers(splits));
+      std::copy(level.begin(), level.end(), splits.as<std::int64_t>().data());
     }
     made.value.row_splits.push_back(std::move(splits));
   }
@@ -136,7 +134,7 @@ void Finisher::sparse(const Output& output, columns::Pieces pieces, Made& made) 
   made.value.kind = Value::Kind::sparse;
   made.value.values = flat_values(pieces, Shape{count});
   made.value.indices = integers(Shape{count, static_cast<std::int64_t>(rank) + 1});
-  Indices indices{as_integers(made.value.indices), rank};
+  Indices indices{made.value.indices.as<std::int64_t>().data(), rank};
   std::vector<std::int64_t> steps(1);
   std::int64_t batch_row = 0;
   for (const Column* piece : pieces) {

@@ -105,11 +105,6 @@ std::shared_ptr<std::byte> Pool::lend(std::size_t size) {
   return {take(size), [pool = shared_from_this(), size](std::byte* memory) { pool->give(memory, size); }};
 }
 
-void Pool::charge(std::int64_t bytes) {
-  const Lock lock{mutex_};
-  used_ += bytes;
-}
-
 std::int64_t Pool::used() const {
   const Lock lock{mutex_};
   return used_;

@@ -27,8 +27,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   /// Like `take`; the memory goes back when the last owner lets go.
   [[nodiscard]] std::shared_ptr<std::byte> lend(std::size_t size);
 
-  void charge(std::int64_t bytes) EXCLUDES(mutex_);  ///< Memory that is not the pool's own, or (negative) no longer.
-  [[nodiscard]] std::int64_t used() const EXCLUDES(mutex_);  ///< Taken, charged, not given back.
+  [[nodiscard]] std::int64_t used() const EXCLUDES(mutex_);  ///< Taken, not given back.
   [[nodiscard]] std::int64_t limit() const { return limit_; }
   [[nodiscard]] bool over(std::int64_t more) const EXCLUDES(mutex_) { return used() + more > limit_; }
 

@@ -78,6 +78,20 @@ TEST(Epochs, AnEndlessRunOverEmptyFilesEnds) {
   EXPECT_EQ(run(document(folder.file("a"), R"({"batch": {"size": 4}})", R"(, "epochs": null)")), Delivered{});
 }
 
+TEST(Remainder, RowsThatNoRecordFillsAreEmptyAlsoWhereRowsArePaddedBeyondTheirShape) {
+  const Folder folder;
+  write_examples(folder.file("a"), 1, 1);
+  auto pipeline = open(document(
+      folder.file("a"), R"({"batch": {"size": 3, "remainder": "pad", "pad": [{"tensor": "x", "shape": [6]}]}})"));
+  auto batch = pipeline->next();
+  ASSERT_TRUE(batch.ok() && *batch);
+  const auto x = (*batch)->tensor("x").as<float>();
+  std::vector<float> expected(18);
+  expected[0] = 1, expected[1] = 1.25F, expected[2] = -1, expected[3] = 0.5F;
+  EXPECT_EQ(std::vector<float>(x.begin(), x.end()), expected);
+  EXPECT_EQ((*batch)->valid_rows(), 1);
+}
+
 TEST(Origins, NameFileRecordAndByteOfEveryRow) {
   const Folder folder;
   const std::string path = folder.file("a");
