@@ -24,6 +24,7 @@ void add_verbs(CLI::App& app, Command& command) {
   add_check(app, command);
   add_explain(app, command);
   add_schema(app, command);
+  add_state(app, command);
   add_bench(app, command);
 }
 

@@ -7,6 +7,7 @@
 #include "pump.h"
 #include "report.h"
 #include "run_flags.h"
+#include "state_files.h"
 #include "verbs.h"
 
 namespace forebay::cli {
@@ -18,6 +19,8 @@ struct Run {
   std::int64_t batches = -1;
   bool digest = false;
   bool json = false;
+  std::string resume;
+  std::string save_state;
 };
 
 Json summary_json(const Pumped& done, const Stats& stats) {
@@ -43,6 +46,10 @@ std::string summary(const Pumped& done, const Stats& stats) {
 
 Result<void> run(const Run& asked) {
   FOREBAY_TRY(Pipeline pipeline, asked.flags.start());
+  if (!asked.resume.empty()) {
+    FOREBAY_TRY(const Json state, read_state_file(asked.resume));
+    FOREBAY_DO(pipeline.restore(state).at(Place{.file = asked.resume}));
+  }
   Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
   PumpLimits limits;
   if (asked.batches >= 0) limits.batches = asked.batches;
@@ -51,6 +58,10 @@ Result<void> run(const Run& asked) {
                 if (asked.digest) digest.add(batch);
               }));
   const Stats stats = pipeline.stats();
+  if (!asked.save_state.empty()) {
+    FOREBAY_TRY(const Json state, pipeline.state());
+    FOREBAY_DO(write_state_file(asked.save_state, state));
+  }
   pipeline.close();
   if (asked.json) {
     print_line((asked.digest ? digest.json() : summary_json(done, stats)).pretty());
@@ -68,6 +79,8 @@ void add_run(CLI::App& app, Command& command) {
   CLI::App* verb = app.add_subcommand("run", "Runs a document to its end and says how fast it was");
   asked->flags.add_to(*verb);
   verb->add_option("--batches", asked->batches, "Stop after so many batches")->check(CLI::NonNegativeNumber);
+  verb->add_option("--resume", asked->resume, "Go on from the state in this file");
+  verb->add_option("--save-state", asked->save_state, "Write where the run stands to this file at the end");
   verb->add_flag("--digest", asked->digest, "Print count, sum and checksums of every tensor");
   verb->add_flag("--json", asked->json, "Print JSON");
   verb->callback([asked, &command] { command = {.run = [asked] { return run(*asked); }, .json = asked->json}; });

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_flags.h"
 
-#include <charconv>
 #include <limits>
-#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "config/utf8.h"
+#include "engine/program.h"
 #include "plan/pipeline_document.h"
+#include "plan/shard.h"
 
 namespace forebay::cli {
 
@@ -26,22 +27,11 @@ Result<std::int64_t> read_size(const std::string& text) {
   return bytes;
 }
 
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-Result<void> check_shard(const std::string& text) {
-  if (text.empty()) return {};
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  const auto index = whole(std::string_view{text}.substr(0, slash));
-  const auto count = whole(std::string_view{text}.substr(std::min(slash + 1, text.size())));
-  if (!index || !count || *index < 0 || *index >= *count) {
-    return usage("--shard: must be I/N with I from 0 to N - 1, as 0/4; found " + config::quoted(text));
-  }
-  return usage("--shard: sharding is not available yet");
+Result<engine::Shard> read_shard(const std::string& text) {
+  std::vector<Error> faults;
+  engine::Shard shard = plan::read_shard(Json{text}, faults);
+  if (!faults.empty()) return usage("--shard: " + faults.front().message());
+  return shard;
 }
 
 }  // namespace
@@ -54,13 +44,23 @@ void RunFlags::add_to(CLI::App& verb) {
   verb.add_option("--memory", memory, "Memory budget: 512MiB, 1GiB, 2GB or plain bytes; 0: a quarter of the machine's");
   verb.add_option("--prefetch", prefetch, "Finished batches kept ready; 0: chosen by their size")
       ->check(CLI::Range(std::int64_t{0}, any));
-  verb.add_option("--shard", shard, "I/N: the I-th of N equal parts (not available yet)");
+  verb.add_option("--shard", shard, "I/N: the I-th of N equal parts of every batch; auto: as the launcher says");
 }
 
 Result<Pipeline> RunFlags::start() const {
-  FOREBAY_DO(check_shard(shard));
   FOREBAY_TRY(const std::int64_t bytes, read_size(memory));
-  return open(document, {.threads = threads, .memory = bytes, .prefetch = prefetch});
+  FOREBAY_TRY(Plan plan, Plan::load(document));
+  engine::Shard chosen = plan.program().shard;
+  if (!shard.empty()) {
+    FOREBAY_TRY(chosen, read_shard(shard));
+  }
+  if (const std::string picked = plan::picked_text(chosen); !picked.empty())
+    fmt::print(stderr, "forebay: {}\n", picked);
+  return Pipeline::start(std::move(plan), {.threads = threads,
+                                           .memory = bytes,
+                                           .prefetch = prefetch,
+                                           .shard_index = chosen.index,
+                                           .shard_count = chosen.count});
 }
 
 }  // namespace forebay::cli

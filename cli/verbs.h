@@ -20,6 +20,7 @@ void add_head(CLI::App& app, Command& command);
 void add_check(CLI::App& app, Command& command);
 void add_explain(CLI::App& app, Command& command);
 void add_schema(CLI::App& app, Command& command);
+void add_state(CLI::App& app, Command& command);
 void add_bench(CLI::App& app, Command& command);
 
 }  // namespace forebay::cli

@@ -40,6 +40,7 @@ class Reader {
   [[nodiscard]] virtual bool ready(Stream stream) = 0;  ///< Whether `read` would not wait.
   virtual void close(Stream stream) = 0;
   virtual void drop(std::span<const Handle> records) = 0;      ///< Nobody will ask for these.
+  virtual void hold(std::span<const Handle> records) = 0;      ///< These will be asked for once more.
   [[nodiscard]] virtual std::int64_t files_ahead() const = 0;  ///< How many files it is worth to announce early.
 };
 

@@ -12,11 +12,19 @@
 
 namespace forebay {
 
+namespace engine {
+struct Position;
+}
+
 /// Knobs of a run. None of them changes what is delivered, or its order.
 struct RunOptions {
   std::int64_t threads = 0;   ///< Background workers; 0: one for every CPU this process may use. At most 1024.
   std::int64_t memory = 0;    ///< Budget in bytes; 0: a quarter of the machine's or container's memory.
   std::int64_t prefetch = 0;  ///< Finished batches kept ready; 0: chosen by their size.
+  /// Rows index · B / count … (index + 1) · B / count of every batch of B rows; B must divide by count. A short last
+  /// batch is divided as evenly as it goes, so every shard has the same number of batches. Count 0: the document's.
+  std::int64_t shard_index = 0;
+  std::int64_t shard_count = 0;
 };
 
 /// Counters of a run; `text()` ends in one sentence that names the bottleneck.
@@ -54,6 +62,15 @@ class Pipeline {
   [[nodiscard]] Result<std::optional<Batch>> next();
   /// Like `next`, but gives up after `patience`: `*timed_out` is then true and nothing is lost.
   [[nodiscard]] Result<std::optional<Batch>> next_within(std::chrono::milliseconds patience, bool& timed_out);
+  /// Where the run stands, behind the last batch that `next` gave: a small JSON object. A pipeline of the same plan
+  /// over the same files goes on from there exactly, with any threads, prefetch, memory and shard. Fails with
+  /// Code::state when the order depends on timing (`deterministic: false`), Code::io when a file cannot be inspected.
+  [[nodiscard]] Result<Json> state() const;
+  /// Goes on from a state, at any time and any number of times. Fails with Code::state, and changes nothing, when the
+  /// state is damaged (data_loss), newer than this version, or of another plan or other files (failed_precondition;
+  /// the message says what differs).
+  [[nodiscard]] Result<void> restore(const Json& state);
+
   /// Stops and joins all threads, frees what is not lent. Idempotent. Batches that are out stay valid.
   void close();
 
@@ -65,6 +82,8 @@ class Pipeline {
  private:
   class Running;
   explicit Pipeline(std::unique_ptr<Running> running);
+  [[nodiscard]] engine::Position position() const;
+  [[nodiscard]] Result<void> restart(const engine::Position& position);
   std::unique_ptr<Running> running_;
 };
 

@@ -36,6 +36,7 @@ class Plan {
   [[nodiscard]] std::shared_ptr<const engine::Program> share() const { return program_; }
 
   struct Parts;
+  [[nodiscard]] const Parts& parts() const;  ///< The planner's own.
   explicit Plan(std::shared_ptr<const Parts> parts, std::shared_ptr<const engine::Program> program)
       : parts_{std::move(parts)}, program_{std::move(program)} {}
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import atexit
 import collections.abc
+import json
 import os
 import threading
 import weakref
-from typing import Any, Callable, Mapping, NamedTuple, NoReturn, Optional, Union
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Union
 
 from forebay import _core
 from forebay._core import Batch, Plan, Stats
-from forebay.errors import ConfigError, StateError
+from forebay.errors import StateError
 
 __all__ = ["Batch", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
 Document = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Transform = Callable[[Any], Any]
+Shard = Union[tuple[int, int], str]
 
 collections.abc.Mapping.register(Batch)
 
@@ -53,7 +55,7 @@ class Loader:
     of a `with` block, and when the interpreter ends.
     """
 
-    __slots__ = ("_run", "_next", "_transforms", "_transforming", "_waiting", "_failure", "__weakref__")
+    __slots__ = ("_run", "_next", "_transforms", "_transforming", "_waiting", "_before", "_failure", "__weakref__")
 
     def __init__(self, run: _core.Run, transforms: tuple[Transform, ...] = ()) -> None:
         self._run = run
@@ -61,6 +63,7 @@ class Loader:
         self._transforms = transforms
         self._transforming = False
         self._waiting: Any = None
+        self._before = ""
         self._failure: Optional[Exception] = None
         with _live_lock:
             _live.add(self)
@@ -80,6 +83,7 @@ class Loader:
                              detail="failed_precondition")
         # Ctrl-C inside a function leaves the batch here, and the next call begins with it again.
         if self._waiting is None:
+            self._before = self._run.state()
             self._waiting = self._next()
         batch = self._waiting
         self._transforming = True
@@ -137,20 +141,38 @@ class Loader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def state_dict(self) -> NoReturn:
-        """Not available yet: raises StateError."""
-        raise StateError("state_dict is not available yet", code="state")
+    def state_dict(self) -> dict[str, Any]:
+        """Where the run stands, behind the last batch that `next` gave: a small dict that JSON, pickle and torch.save
+        take. Any time: before the first batch, at the end, after a failure. A loader of the same plan over the same
+        files goes on from there exactly, with any threads, prefetch, memory and shard. Raises StateError when the order
+        depends on timing (`deterministic: false`)."""
+        state: dict[str, Any] = json.loads(self._run.state() if self._waiting is None else self._before)
+        return state
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> NoReturn:
-        """Not available yet: raises StateError."""
-        raise StateError("load_state_dict is not available yet", code="state")
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from a state, before or after the first batch, any number of times.
+
+        Raises StateError, and changes nothing, when the state is damaged, of a newer version, or of another plan or
+        other files; the message says what differs.
+        """
+        try:
+            text = json.dumps(dict(state))
+        except (TypeError, ValueError) as problem:
+            raise StateError(f"this is no state of a Forebay loader: {problem}", code="state",
+                             detail="invalid_argument") from None
+        self._run.restore(text)
+        self._waiting = None
+        self._failure = None
+
+    get_state = state_dict
+    set_state = load_state_dict
 
     def __repr__(self) -> str:
         return f"Loader:\n{self.plan}"
 
 
 def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,
-         prefetch: Optional[int] = None, shard: Optional[tuple[int, int]] = None) -> Loader:
+         prefetch: Optional[int] = None, shard: Optional[Shard] = None) -> Loader:
     """Plans and starts a document.
 
     doc         path of a loader or pipeline document, or the document itself, whose paths are then relative to the
@@ -158,7 +180,10 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
     threads     background workers; left out: the document's, else one for every CPU
     memory      budget, as bytes or "1GiB"; left out: the document's, else a quarter of the memory
     prefetch    finished batches kept ready; left out: the document's, else chosen by their size
-    shard       not available yet
+    shard       (index, count) or "index/count": the rows of every batch that this process takes, index · B / count up to
+                (index + 1) · B / count; count must divide the batch size. "auto" asks the launcher's environment
+                variables (torchrun, Open MPI, PMI, SLURM, JAX) and says on standard error what it picked. Left out:
+                the document's, else everything
 
     None of them changes what is delivered. Raises ConfigError with every fault of the document, IoError when the
     document or a file that it names cannot be read.
@@ -174,10 +199,8 @@ def plan(doc: Document) -> Plan:
 
 
 def start(planned: Plan, threads: Optional[int], memory: Union[int, str, None], prefetch: Optional[int],
-          shard: Optional[tuple[int, int]], transforms: tuple[Transform, ...] = ()) -> Loader:
-    if shard is not None:
-        raise ConfigError("shard is not available yet", code="config", detail="invalid_argument")
-    return Loader(_core.start(planned, threads, memory, prefetch), transforms)
+          shard: Optional[Shard], transforms: tuple[Transform, ...] = ()) -> Loader:
+    return Loader(_core.start(planned, threads, memory, prefetch, shard), transforms)
 
 
 def _name(function: object) -> str:

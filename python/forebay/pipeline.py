@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Mapping, Optional, Sequence, TypeVar, Union
 
-from forebay.loader import Loader, Plan, Transform, plan, start
+from forebay.loader import Loader, Plan, Shard, Transform, plan, start
 
 __all__ = ["PipelineBase", "StageSource"]
 
@@ -85,7 +85,7 @@ class PipelineBase:
         return plan(self._document)
 
     def load(self, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
-             shard: Optional[tuple[int, int]] = None) -> Loader:
+             shard: Optional[Shard] = None) -> Loader:
         """Starts it; see forebay.load. Paths are relative to the working directory."""
         return start(self.plan(), threads, memory, prefetch, shard, self._transforms)
 

@@ -6,6 +6,9 @@ from typing import Any, Mapping, Optional
 
 import numpy as np
 
+from forebay.checkpoint import Path, atomic_file
+from forebay.loader import Loader
+
 try:
     import torch
 except ImportError as missing:
@@ -16,6 +19,21 @@ def to(batch: Mapping[str, Any], device: Optional[Any] = None) -> dict[str, Any]
     """name → torch.Tensor over the batch's own memory, or on `device`; what no tensor can hold (strings, ragged and
     sparse values) stays what it is."""
     return {name: _tensor(value, device) for name, value in batch.items()}
+
+
+def save_with_state(path: Path, checkpoint: Any, loader: Loader) -> None:
+    """Saves a model checkpoint (whatever torch.save takes) and where the loader stands in one file: old or new, never
+    mixed, so that the model and the data cannot get out of step."""
+    together = {"checkpoint": checkpoint, "forebay": loader.state_dict()}
+    with atomic_file(path) as file:
+        torch.save(together, file)
+
+
+def load_with_state(path: Path, loader: Loader, **options: Any) -> Any:
+    """The checkpoint that `save_with_state` saved; the loader goes on from there. `options` are torch.load's."""
+    together = torch.load(path, **options)
+    loader.load_state_dict(together["forebay"])
+    return together["checkpoint"]
 
 
 def _tensor(value: Any, device: Optional[Any]) -> Any:

@@ -12,7 +12,10 @@
 
 #include "batches.h"
 #include "documents.h"
+#include "engine/program.h"
 #include "plan/pipeline_document.h"
+#include "plan/shard.h"
+#include "plan/state.h"
 
 namespace forebay::python {
 namespace {
@@ -53,6 +56,23 @@ class Run {
   void close() {
     const nb::gil_scoped_release joining;
     pipeline_->close();
+  }
+
+  [[nodiscard]] std::string state() const {
+    auto state = [&] {
+      const nb::gil_scoped_release inspecting;
+      return pipeline_->state();
+    }();
+    return value_of(std::move(state)).text();
+  }
+
+  void restore(const std::string& text) {
+    const Turn turn{busy_};
+    value_of([&]() -> Result<void> {
+      const nb::gil_scoped_release restarting;
+      FOREBAY_TRY(const Json state, plan::parse_state(text));
+      return pipeline_->restore(state);
+    }());
   }
 
   [[nodiscard]] const Pipeline& pipeline() const { return *pipeline_; }
@@ -111,10 +131,23 @@ std::int64_t positive(std::optional<std::int64_t> value, const char* what) {
   return value.value_or(0);
 }
 
+engine::Shard shard_of(nb::handle shard) {
+  const Json json = to_json(shard).mark({});
+  std::vector<Error> faults;
+  engine::Shard chosen = plan::read_shard(json, faults);
+  if (!faults.empty()) raise(Error::all(std::move(faults)).at("shard"));
+  return chosen;
+}
+
 std::unique_ptr<Run> start(const Plan& plan, std::optional<std::int64_t> threads, nb::handle memory,
-                           std::optional<std::int64_t> prefetch) {
-  const RunOptions options{
+                           std::optional<std::int64_t> prefetch, nb::handle shard) {
+  RunOptions options{
       .threads = positive(threads, "threads"), .memory = bytes_of(memory), .prefetch = positive(prefetch, "prefetch")};
+  const engine::Shard chosen = shard.is_none() ? plan.program().shard : shard_of(shard);
+  options.shard_index = chosen.index;
+  options.shard_count = chosen.count;
+  if (const std::string picked = plan::picked_text(chosen); !picked.empty())
+    PySys_FormatStderr("forebay: %s\n", picked.c_str());
   auto pipeline = [&] {
     const nb::gil_scoped_release starting;
     return Pipeline::start(plan, options);
@@ -200,15 +233,18 @@ void bind_runs(nb::module_& module) {
   nb::class_<Run>(module, "Run", "A running plan.")
       .def("next", &Run::next, "The next batch; StopIteration at the end.")
       .def("close", &Run::close)
+      .def("state", &Run::state, "Where the run stands, as JSON text.")
+      .def("restore", &Run::restore, nb::arg("state"))
       .def_prop_ro("plan", [](const Run& run) { return run.pipeline().plan(); })
       .def_prop_ro("stats", [](const Run& run) { return run.pipeline().stats(); })
       .def_prop_ro("complete_frac", [](const Run& run) { return run.pipeline().complete_frac(); });
   module.def("plan_path", &plan_path, nb::arg("path"));
   module.def("plan_document", &plan_document, nb::arg("document"), nb::arg("folder"),
              nb::sig("def plan_document(document: object, folder: str) -> Plan"));
-  module.def(
-      "start", &start, nb::arg("plan"), nb::arg("threads").none(), nb::arg("memory").none(), nb::arg("prefetch").none(),
-      nb::sig("def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None) -> Run"));
+  module.def("start", &start, nb::arg("plan"), nb::arg("threads").none(), nb::arg("memory").none(),
+             nb::arg("prefetch").none(), nb::arg("shard").none(),
+             nb::sig("def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None, "
+                     "shard: tuple[int, int] | str | None) -> Run"));
 }
 
 }  // namespace forebay::python

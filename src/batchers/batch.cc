@@ -9,7 +9,7 @@ namespace forebay {
 
 template <>
 struct EnumNames<Remainder> {
-  static constexpr std::array<std::string_view, 3> names{"keep", "drop", "pad"};
+  static constexpr std::array<std::string_view, 4> names{"keep", "drop", "pad", "repeat"};
 };
 
 namespace {
@@ -56,12 +56,20 @@ class FixedBatcher final : public Batcher {
     rows.resize(count);
     if (count == size_ || count == 0 || remainder_ == Remainder::keep) return static_cast<std::int64_t>(count);
     if (remainder_ == Remainder::pad) return static_cast<std::int64_t>(size_);
+    if (remainder_ == Remainder::repeat) return repeat(rows);
     reader_.drop(rows);
     rows.clear();
     return 0;
   }
 
  private:
+  std::int64_t repeat(std::vector<Handle>& rows) {
+    const std::size_t count = rows.size();
+    for (std::size_t i = 0; rows.size() < size_; ++i) rows.push_back(rows[i]);
+    reader_.hold(std::span{rows}.subspan(count));
+    return static_cast<std::int64_t>(size_);
+  }
+
   const std::size_t size_;
   const Remainder remainder_;
   Reader& reader_;
@@ -113,13 +121,18 @@ BatcherType batch() {
   return describe<BatcherType, Fixed>("batch", "Cuts the stream into batches of one size.", bind)
       .required("size", &Fixed::size, "Rows of a batch.", {.least = 1, .most = 100'000'000})
       .field("remainder", &Fixed::remainder,
-             "What becomes of a last batch that is not full: keep it short, drop it, or pad it with empty rows.")
+             "What becomes of a last batch that is not full: keep it short, drop it, pad it with empty rows, or repeat "
+             "its "
+             "own records, from its first one on.")
       .field("pad", &Fixed::pad,
              "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
              "value}.")
       .field("require_equal", &Fixed::require_equal, "Refuse rows of unequal shape instead of delivering them ragged.")
       .example({.options = R"({"size": 2})", .in = R"([1, 2, 3, 4, 5])", .out = R"([[1, 2], [3, 4], [5]])"})
-      .example({.options = R"({"size": 2, "remainder": "drop"})", .in = R"([1, 2, 3])", .out = R"([[1, 2]])"});
+      .example({.options = R"({"size": 2, "remainder": "drop"})", .in = R"([1, 2, 3])", .out = R"([[1, 2]])"})
+      .example({.options = R"({"size": 3, "remainder": "repeat"})",
+                .in = R"([1, 2, 3, 4])",
+                .out = R"([[1, 2, 3], [4, 4, 4]])"});
 }
 
 }  // namespace batchers

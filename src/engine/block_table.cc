@@ -33,6 +33,10 @@ std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
 void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
   for (std::size_t i = 0; i < handles.size();) {
     const std::uint32_t slot = handles[i].block;
+    if (slot == nowhere) {
+      ++i;
+      continue;
+    }
     Entry& entry = entries_[slot];
     std::size_t run = 0;
     for (; i + run < handles.size() && handles[i + run].block == slot; ++run) {
@@ -40,6 +44,12 @@ void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
     }
     i += run;
     release_count(slot, run, batch);
+  }
+}
+
+void BlockTable::hold(std::span<const Handle> handles) {
+  for (const Handle& handle : handles) {
+    if (handle.block != nowhere) ++entries_[handle.block].live;
   }
 }
 

@@ -15,6 +15,8 @@ namespace forebay::engine {
 /// atomically: a block is recycled when no handle names it and the last batch that was cut from it is finished.
 class BlockTable {
  public:
+  static constexpr std::uint32_t nowhere = UINT32_MAX;  ///< A handle of no block: releasing it does nothing.
+
   explicit BlockTable(std::shared_ptr<Pool> pool) : pool_{std::move(pool)} {}
 
   /// Takes over a scanned block; every record counts as one handle, and the stream that reads it as one more.
@@ -23,6 +25,7 @@ class BlockTable {
 
   /// The handle's record will not be asked for again once batch `batch` is finished.
   void release(std::span<const Handle> handles, std::int64_t batch);
+  void hold(std::span<const Handle> handles);  ///< They are named once more.
   void release_stream(std::uint32_t slot, std::int64_t batch) { release_count(slot, 1, batch); }
   void release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch);
 

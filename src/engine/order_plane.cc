@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace forebay::engine {
 
 const Run& Layout::run_of(std::int64_t row) const {
@@ -31,7 +33,8 @@ class OrderPlane::Files final : public Handles {
 /// All passes of a run as one stream; with hard epochs each pass ends by itself.
 class OrderPlane::Passes final : public Handles {
  public:
-  Passes(const Program& program, Streams& streams) : program_{program}, streams_{streams} {
+  Passes(const Program& program, Streams& streams, const Position& start)
+      : program_{program}, streams_{streams}, phantoms_{start.pulled}, began_{start} {
     chain_ = std::make_unique<Files>(program.source.files.size());
     std::uint64_t purpose = 0;
     const auto add = [&](const Ordering& order, Reader* reader) {
@@ -44,17 +47,20 @@ class OrderPlane::Passes final : public Handles {
     for (const Ordering& order : program.file_orders) add(order, nullptr);
     add(program.interleave, &streams);
     for (const Ordering& order : program.record_orders) add(order, &streams);
-    begin(0);
+    begin(start.epoch);
+    began_ = start;
   }
 
   void begin(std::int64_t epoch) override {
     epoch_ = epoch;
+    began_ = {.epoch = epoch, .batch = batch_, .pulled = pulled_};
     if (over()) return;
     streams_.begin_pass();
     chain_->begin(epoch);
   }
 
   Result<std::size_t> pull(std::span<Handle> out) override {
+    if (phantoms_ > 0) return phantoms(out);
     while (!over() && !pass_ended_) {
       FOREBAY_TRY(const std::size_t count, chain_->pull(out));
       if (count > 0) return delivered(count);
@@ -70,10 +76,17 @@ class OrderPlane::Passes final : public Handles {
 
   [[nodiscard]] bool over() const { return nothing_ || (program_.epochs && epoch_ >= *program_.epochs); }
   void next_pass() {
+    pulled_ = 0;  // the last batch of a hard pass keeps nothing for the next one
     if (pass_ended_) begin(epoch_ + 1);
     pass_ended_ = false;
   }
-  void begin_batch() { batch_epoch_.reset(); }
+  void begin_batch(std::int64_t number) {
+    batch_ = number;
+    pulled_ = 0;
+    batch_epoch_.reset();
+  }
+  /// The beginning of the present pass.
+  [[nodiscard]] const Position& began() const { return began_; }
   /// The pass in which the batch that was begun last has its first row.
   [[nodiscard]] std::int64_t batch_epoch() const { return batch_epoch_.value_or(epoch_); }
 
@@ -89,8 +102,17 @@ class OrderPlane::Passes final : public Handles {
   // An endless run over nothing would never deliver a batch, and never end.
   static constexpr int most_empty_passes = 1000;
 
+  /// Stand-ins for the records of earlier passes in the batch in which the run's first pass began.
+  std::size_t phantoms(std::span<Handle> out) {
+    const std::size_t count = std::min(out.size(), static_cast<std::size_t>(phantoms_));
+    std::fill_n(out.begin(), count, Handle{.block = BlockTable::nowhere});
+    phantoms_ -= static_cast<std::int64_t>(count);
+    return delivered(count);
+  }
+
   std::size_t delivered(std::size_t count) {
     empty_passes_ = 0;
+    pulled_ += static_cast<std::int64_t>(count);
     if (!batch_epoch_) batch_epoch_ = epoch_;
     return count;
   }
@@ -100,34 +122,90 @@ class OrderPlane::Passes final : public Handles {
   std::unique_ptr<Handles> chain_;
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;
+  std::int64_t batch_ = 0;   // the one being cut …
+  std::int64_t pulled_ = 0;  // … and what went into it so far
+  std::int64_t phantoms_;
+  Position began_;
   int empty_passes_ = 0;
   bool pass_ended_ = false;  // with hard epochs: nothing more until next_pass
   bool nothing_ = false;
 };
 
-OrderPlane::OrderPlane(const Program& program, Streams& streams)
-    : program_{program}, streams_{streams}, batcher_{program.batching.make(streams)} {}
+OrderPlane::OrderPlane(const Program& program, Streams& streams, Position start, Shard shard)
+    : program_{program},
+      streams_{streams},
+      start_{start},
+      shard_{shard},
+      batcher_{program.batching.make(streams)},
+      number_{start.batch} {}
 
 OrderPlane::~OrderPlane() = default;
 
 Result<bool> OrderPlane::next(Layout& layout) {
+  if (!passes_) {
+    streams_.begin_batch(number_);
+    passes_ = std::make_unique<Passes>(program_, streams_, start_);
+  }
+  FOREBAY_TRY(const bool there, catch_up(layout));
+  if (!there) return false;
+  FOREBAY_TRY(const bool more, cut(layout));
+  if (!more) return false;
+  layout.number = number_++;
+  layout.after = passes_->began();
+  layout.after.next = number_;
+  complete_frac_ = std::max(complete_frac_, passes_->complete_frac());
+  layout.complete_frac = program_.epochs ? complete_frac_ : passes_->complete_frac();
+  if (shard_.count > 1) keep_shard(layout);
+  find_runs(layout);
+  streams_.table().release(layout.handles, layout.number);
+  return true;
+}
+
+/// Decides which records the next batch has.
+Result<bool> OrderPlane::cut(Layout& layout) {
   streams_.begin_batch(number_);
-  if (!passes_) passes_ = std::make_unique<Passes>(program_, streams_);
   while (true) {
-    if (layout.handles.empty()) passes_->begin_batch();
+    if (layout.handles.empty()) passes_->begin_batch(number_);
     FOREBAY_TRY(layout.rows, batcher_->cut(*passes_, layout.handles));
     layout.epoch = passes_->batch_epoch();
-    if (layout.rows > 0) break;
+    if (layout.rows > 0) return true;
     if (passes_->over()) return false;
     passes_->next_pass();
     if (passes_->over()) return false;
   }
-  layout.number = number_++;
-  complete_frac_ = std::max(complete_frac_, passes_->complete_frac());
-  layout.complete_frac = program_.epochs ? complete_frac_ : passes_->complete_frac();
-  find_runs(layout);
-  streams_.table().release(layout.handles, layout.number);
+}
+
+Result<bool> OrderPlane::catch_up(Layout& layout) {
+  while (number_ < start_.next) {
+    FOREBAY_TRY(const bool more, cut(layout));
+    if (!more) {
+      return Error{Code::state, Detail::failed_precondition,
+                   fmt::format("the state stands before batch {}, but the run ends after {} batches: the files hold "
+                               "fewer records than when it was saved",
+                               start_.next, number_)};
+    }
+    streams_.table().release(layout.handles, number_++);
+    layout.handles.clear();
+    streams_.collect(number_);
+    streams_.limit_memory();
+  }
   return true;
+}
+
+/// Keeps the rows of this process; a short batch is divided as evenly as it goes.
+void OrderPlane::keep_shard(Layout& layout) {
+  const auto records = static_cast<std::int64_t>(layout.handles.size());
+  const std::int64_t first = layout.rows * shard_.index / shard_.count;
+  const std::int64_t end = layout.rows * (shard_.index + 1) / shard_.count;
+  const auto begin = layout.handles.begin();
+  const std::span<const Handle> all{layout.handles};
+  const auto from = static_cast<std::size_t>(std::min(first, records));
+  const auto to = static_cast<std::size_t>(std::min(end, records));
+  streams_.drop(all.first(from));
+  streams_.drop(all.subspan(to));
+  layout.handles.erase(begin + static_cast<std::ptrdiff_t>(to), layout.handles.end());
+  layout.handles.erase(begin, begin + static_cast<std::ptrdiff_t>(from));
+  layout.rows = end - first;
 }
 
 void OrderPlane::find_runs(Layout& layout) {

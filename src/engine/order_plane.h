@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/position.h"
 #include "engine/program.h"
 #include "engine/streams.h"
 
@@ -29,6 +30,7 @@ struct Layout {
   std::int64_t epoch = 0;
   std::int64_t number = 0;
   double complete_frac = 0;  ///< Of the run, or of the epoch when the run is endless.
+  Position after;            ///< Where a run that goes on behind this batch stands.
 
   /// The run that a row with a record belongs to.
   [[nodiscard]] const Run& run_of(std::int64_t row) const;
@@ -41,11 +43,11 @@ struct Layout {
   }
 };
 
-/// Decides the order: pulls handles through the plan's orders, pass after pass, and cuts them into batches. One thread
-/// at a time.
+/// Decides the order: pulls handles through the plan's orders, pass after pass, cuts them into batches, and keeps the
+/// rows of its shard. One thread at a time.
 class OrderPlane {
  public:
-  OrderPlane(const Program& program, Streams& streams);
+  OrderPlane(const Program& program, Streams& streams, Position start = {}, Shard shard = {});
   ~OrderPlane();
 
   /// Decides the next batch. False at the end of the run. Give an empty layout; after an error the call may be repeated
@@ -55,13 +57,18 @@ class OrderPlane {
  private:
   class Files;
   class Passes;
+  Result<bool> cut(Layout& layout);
+  Result<bool> catch_up(Layout& layout);  // to the batch that the run starts with
+  void keep_shard(Layout& layout);
   void find_runs(Layout& layout);
 
   const Program& program_;
   Streams& streams_;
+  const Position start_;
+  const Shard shard_;
   std::unique_ptr<Passes> passes_;
   std::unique_ptr<Batcher> batcher_;
-  std::int64_t number_ = 0;
+  std::int64_t number_;
   double complete_frac_ = 0;
 };
 

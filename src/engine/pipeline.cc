@@ -9,6 +9,7 @@
 #include "engine/fork_guard.h"
 #include "engine/machine.h"
 #include "engine/scheduler.h"
+#include "engine/sync.h"
 
 namespace forebay {
 
@@ -16,6 +17,28 @@ namespace {
 
 constexpr std::int64_t most_threads = 1024;
 constexpr std::int64_t most_prefetch = 1'000'000;
+
+/// The counts up to 64 that divide a batch.
+std::string counts_that_fit(std::int64_t rows) {
+  std::string out;
+  for (std::int64_t count = 1; count <= std::min<std::int64_t>(rows, 64); ++count) {
+    if (rows % count == 0) out += (out.empty() ? "" : ", ") + std::to_string(count);
+  }
+  return out;
+}
+
+Result<void> check_shard(const engine::Program& program, const RunOptions& options) {
+  const std::int64_t rows = program.batching.most_rows;
+  if (options.shard_count < 1 || options.shard_index < 0 || options.shard_index >= options.shard_count) {
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("shard: must be (index, count) with index from 0 to count - 1, found ({}, {})",
+                             options.shard_index, options.shard_count)};
+  }
+  if (rows % options.shard_count == 0) return {};
+  return Error{Code::config, Detail::invalid_argument,
+               fmt::format("shard: a batch of {} rows cannot be divided among {} shards; counts that fit: {}", rows,
+                           options.shard_count, counts_that_fit(rows))};
+}
 
 Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   const auto refuse = [](std::string_view name, std::int64_t found, std::int64_t most) {
@@ -31,6 +54,11 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   if (options.prefetch == 0) options.prefetch = program.prefetch;
   if (options.threads == 0) options.threads = std::min(engine::usable_processors(), most_threads);
   if (options.memory == 0) options.memory = engine::usable_memory() / 4;
+  if (options.shard_count == 0) {
+    options.shard_index = program.shard.index;
+    options.shard_count = program.shard.count;
+  }
+  FOREBAY_DO(check_shard(program, options));
   return options;
 }
 
@@ -40,21 +68,44 @@ class Pipeline::Running {
  public:
   Running(Plan plan, const RunOptions& options)
       : plan_{std::move(plan)},
+        options_{options},
         generation_{engine::fork_generation()},
-        scheduler_{std::make_unique<engine::Scheduler>(plan_.share(), options)} {}
+        scheduler_{std::make_shared<engine::Scheduler>(plan_.share(), options)} {}
   ~Running() {
     // In a forked child there are no threads to join, and a lock may be held by one of them: leave it all alone.
-    if (forked()) static_cast<void>(scheduler_.release());
+    if (forked()) new std::shared_ptr<engine::Scheduler>{std::move(scheduler_)};  // NOLINT: never to be destroyed
   }
 
   [[nodiscard]] bool forked() const { return generation_ != engine::fork_generation(); }
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  [[nodiscard]] engine::Scheduler& scheduler() const { return *scheduler_; }
+  /// The present one: a restart puts another in its place, while other threads may ask for counters or close.
+  [[nodiscard]] std::shared_ptr<engine::Scheduler> scheduler() const EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    return scheduler_;
+  }
+  Result<void> restart(const engine::Position& position) EXCLUDES(mutex_) {
+    scheduler()->close();
+    const engine::Lock lock{mutex_};
+    if (closed_) return Error{Code::cancelled, "the pipeline was closed"};
+    scheduler_ = std::make_shared<engine::Scheduler>(plan_.share(), options_, position);
+    return {};
+  }
+  void close() EXCLUDES(mutex_) {
+    const auto closing = [this] {
+      const engine::Lock lock{mutex_};
+      closed_ = true;
+      return scheduler_;
+    }();
+    closing->close();
+  }
 
  private:
   Plan plan_;
+  RunOptions options_;
   std::uint64_t generation_;
-  std::unique_ptr<engine::Scheduler> scheduler_;
+  mutable engine::Mutex mutex_;
+  std::shared_ptr<engine::Scheduler> scheduler_ GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 Pipeline::Pipeline(std::unique_ptr<Running> running) : running_{std::move(running)} {}
@@ -72,25 +123,38 @@ Result<std::optional<Batch>> Pipeline::next() {
   return next_within(std::chrono::milliseconds::max(), timed_out);
 }
 
+namespace {
+
+Error forked_error() {
+  return Error{
+      Code::state, Detail::failed_precondition,
+      "this pipeline was created before fork(): its threads are not in the child process; create it in the child, "
+      "or start processes with spawn"};
+}
+
+}  // namespace
+
 Result<std::optional<Batch>> Pipeline::next_within(std::chrono::milliseconds patience, bool& timed_out) {
-  if (running_->forked()) {
-    return Error{
-        Code::state, Detail::failed_precondition,
-        "this pipeline was created before fork(): its threads are not in the child process; create it in the child, "
-        "or start processes with spawn"};
-  }
+  if (running_->forked()) return forked_error();
   const bool for_ever = patience == std::chrono::milliseconds::max();
-  FOREBAY_TRY(auto content, running_->scheduler().next(for_ever ? std::nullopt : std::optional{patience}, timed_out));
+  FOREBAY_TRY(auto content, running_->scheduler()->next(for_ever ? std::nullopt : std::optional{patience}, timed_out));
   if (!content) return std::optional<Batch>{};
   return std::optional<Batch>{Batch{std::move(content)}};
 }
 
 void Pipeline::close() {
-  if (running_ && !running_->forked()) running_->scheduler().close();
+  if (running_ && !running_->forked()) running_->close();
+}
+
+engine::Position Pipeline::position() const { return running_->scheduler()->position(); }
+
+Result<void> Pipeline::restart(const engine::Position& position) {
+  if (running_->forked()) return forked_error();
+  return running_->restart(position);
 }
 
 const Plan& Pipeline::plan() const { return running_->plan(); }
-Stats Pipeline::stats() const { return running_->forked() ? Stats{} : running_->scheduler().stats(); }
-double Pipeline::complete_frac() const { return running_->forked() ? 0 : running_->scheduler().complete_frac(); }
+Stats Pipeline::stats() const { return running_->forked() ? Stats{} : running_->scheduler()->stats(); }
+double Pipeline::complete_frac() const { return running_->forked() ? 0 : running_->scheduler()->complete_frac(); }
 
 }  // namespace forebay

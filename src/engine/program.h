@@ -8,6 +8,9 @@
 
 #include <forebay/plugin.h>
 
+#include "engine/on_corrupt.h"
+#include "engine/position.h"
+
 namespace forebay::engine {
 
 /// One tensor of the batch and how the rows of its column become it.
@@ -44,9 +47,11 @@ struct Program {
   std::uint64_t seed = 0;
   bool hard_epochs = false;  ///< Batches do not straddle epochs.
   bool deterministic = true;
+  OnCorrupt on_corrupt;
   std::int64_t threads = 0;  ///< Defaults of the run, from the document.
   std::int64_t memory = 0;
   std::int64_t prefetch = 0;
+  Shard shard;
 };
 
 }  // namespace forebay::engine

@@ -48,16 +48,18 @@ std::optional<Error> guarded(Task task) {
 
 }  // namespace
 
-Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& options)
+Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start)
     : program_{std::move(program)},
       pool_{std::make_shared<Pool>(options.memory)},
       threads_{options.threads},
       asked_prefetch_{options.prefetch},
       streams_{program_->source, pool_, options.threads},
-      order_{*program_, streams_},
+      order_{*program_, streams_, start, {.index = options.shard_index, .count = options.shard_count}},
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker()},
-      depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : least_depth)} {
+      depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : least_depth)},
+      finished_{start.next},
+      position_{start} {
   for (std::int64_t i = 0; i < threads_; ++i) {
     try {
       workers_.emplace_back([this] { work(); });
@@ -283,6 +285,7 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
   ++stats_.batches;
   stats_.rows += content->layout.rows;
   complete_frac_ = content->layout.complete_frac;
+  position_ = content->layout.after;
   if (asked_prefetch_ == 0) {
     std::int64_t bytes = 1;
     for (const Value& value : content->values) {
@@ -324,6 +327,11 @@ Stats Scheduler::stats() const {
   out.memory_limit = pool_->limit();
   out.threads = threads_;
   return out;
+}
+
+Position Scheduler::position() const {
+  const Lock lock{mutex_};
+  return position_;
 }
 
 double Scheduler::complete_frac() const {

@@ -27,7 +27,7 @@ enum class Work : std::uint8_t { scan, order, decode, idle };
 /// `next` helps instead of waiting, so one worker on one processor costs no switch between threads.
 class Scheduler {
  public:
-  Scheduler(std::shared_ptr<const Program> program, const RunOptions& options);
+  Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start = {});
   ~Scheduler();
 
   /// The next finished batch; empty at the end. `patience` bounds the wait, not the work; when it is over,
@@ -37,6 +37,7 @@ class Scheduler {
   void close() EXCLUDES(mutex_);  ///< Stops and joins; idempotent.
   [[nodiscard]] Stats stats() const EXCLUDES(mutex_);
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
+  [[nodiscard]] Position position() const EXCLUDES(mutex_);  ///< Behind the batch that was delivered last.
 
  private:
   Result<std::shared_ptr<const Batch::Content>> next_locked(std::optional<std::chrono::milliseconds> patience,
@@ -86,7 +87,8 @@ class Scheduler {
   bool consumer_waits_ GUARDED_BY(mutex_) = false;
   std::optional<Error> order_error_ GUARDED_BY(mutex_);  // comes behind the jobs
   std::optional<Error> broken_ GUARDED_BY(mutex_);       // delivered: repeated for ever
-  std::int64_t finished_ GUARDED_BY(mutex_) = 0;         // batches before this one are finished
+  std::int64_t finished_ GUARDED_BY(mutex_);             // batches before this one are finished
+  Position position_ GUARDED_BY(mutex_);                 // behind what was delivered
   Stats stats_ GUARDED_BY(mutex_);
   double complete_frac_ GUARDED_BY(mutex_) = 0;
   double ready_fill_sum_ GUARDED_BY(mutex_) = 0;

@@ -29,6 +29,7 @@ class Streams final : public Reader {
   bool ready(Stream stream) override EXCLUDES(mutex_);
   void close(Stream stream) override EXCLUDES(mutex_);
   void drop(std::span<const Handle> records) override { table_.release(records, batch_); }
+  void hold(std::span<const Handle> records) override { table_.hold(records); }
   std::int64_t files_ahead() const override { return threads_ - 1; }
   [[nodiscard]] BlockTable& table() { return table_; }
   void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to it.

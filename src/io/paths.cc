@@ -99,6 +99,8 @@ std::string parent(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 std::string resolve(const std::string& path, const std::string& folder) {
   if (folder.empty() || path.starts_with('/')) return path;
   return folder.ends_with('/') ? folder + path : folder + "/" + path;

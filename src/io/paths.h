@@ -10,7 +10,8 @@
 /// Names of files. Paths are bytes: nothing is normalised, `~` and `$VAR` mean themselves.
 namespace forebay::io {
 
-[[nodiscard]] std::string parent(const std::string& path);  ///< "a/b" → "a", "/b" → "/", "b" → "".
+[[nodiscard]] std::string parent(const std::string& path);     ///< "a/b" → "a", "/b" → "/", "b" → "".
+[[nodiscard]] std::string base_name(const std::string& path);  ///< "a/b" → "b".
 /// `path` when it is absolute, else `folder/path`; an empty folder is the current one.
 [[nodiscard]] std::string resolve(const std::string& path, const std::string& folder);
 

@@ -10,6 +10,7 @@
 #include "plan/flow.h"
 #include "plan/lower.h"
 #include "plan/outputs.h"
+#include "plan/shard.h"
 #include "plan/text.h"
 
 namespace forebay::plan {
@@ -116,9 +117,11 @@ class Building {
                    .seed = static_cast<std::uint64_t>(document_.seed),
                    .hard_epochs = document_.epoch_boundary == EpochBoundary::hard,
                    .deterministic = document_.deterministic,
+                   .on_corrupt = read_on_corrupt(document_.on_corrupt.json, none),
                    .threads = document_.threads,
                    .memory = read_memory(json_.find("memory"), none),
-                   .prefetch = document_.prefetch};
+                   .prefetch = document_.prefetch,
+                   .shard = read_shard(document_.shard, none)};
   }
 
   /// The document with the files that its patterns stand for.
@@ -149,7 +152,9 @@ class Building {
     }
     parts_.lowered = resolved();
     if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
-    parts_.hash = fnv1a(canonical(parts_.lowered, registry_).text());
+    const Json whole = canonical(parts_.lowered, registry_);
+    parts_.hash = fnv1a(whole.text());
+    parts_.sections = sections(whole);
     parts_.text = plan_text(program, stages_, parts_.inputs, parts_.targets);
     return std::move(parts_);
   }

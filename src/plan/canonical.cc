@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "io/paths.h"
 #include "plan/stages.h"
 
 namespace forebay::plan {
@@ -64,7 +65,8 @@ Json stage(const Json& json, const Registry& registry) {
 Json canonical(const Json& document, const Registry& registry) {
   Json out = Json::object();
   for (const FieldInfo& field : pipeline_infos()) {
-    if (field.name == "threads" || field.name == "memory" || field.name == "prefetch") continue;
+    if (field.name == "threads" || field.name == "memory" || field.name == "prefetch" || field.name == "shard")
+      continue;
     const Json* value = document.find(field.name);
     if (field.name == "source" || field.name == "decode") {
       out.set(field.name, value != nullptr ? stage(*value, registry) : Json{});
@@ -74,6 +76,41 @@ Json canonical(const Json& document, const Registry& registry) {
       out.set(field.name, Json::array(std::move(items)));
     } else {
       out.set(field.name, plain(value != nullptr ? *value : field.fallback));
+    }
+  }
+  return out;
+}
+
+namespace {
+
+/// The source with its files' names only.
+Json without_folders(const Json& source) {
+  Json out = source;
+  for (auto& [format, options] : out.members()) {
+    if (!options.is(Json::Kind::object) || options.find("files") == nullptr) continue;
+    std::vector<Json> names;
+    for (const Json& file : options.find("files")->items()) names.emplace_back(io::base_name(file.string()));
+    options.set("files", Json::array(std::move(names)));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical) {
+  std::vector<std::pair<std::string, std::uint64_t>> out;
+  for (const auto& [key, value] : canonical.members()) {
+    if (key == "inputs" || key == "targets") continue;  // they only group what is delivered
+    if (key == "source") {
+      out.emplace_back(key, fnv1a(without_folders(value).text()));
+    } else if (key == "steps") {
+      for (std::size_t i = 0; i < value.items().size(); ++i) {
+        const Json& step = value.items()[i];
+        const std::string name = step.members().empty() ? "" : step.members().front().first;
+        out.emplace_back("steps/" + std::to_string(i) + " (" + name + ")", fnv1a(step.text()));
+      }
+    } else {
+      out.emplace_back(key, fnv1a(value.text()));
     }
   }
   return out;

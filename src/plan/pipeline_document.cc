@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "config/utf8.h"
+#include "plan/shard.h"
 
 namespace forebay {
 
@@ -33,7 +34,10 @@ struct FieldsOf<plan::PipelineDocument> {
                    "straddle: a batch may hold the end of one epoch and the beginning of the next; hard: never.")
             .field("deterministic", &Document::deterministic,
                    "false lets the order, never the content, depend on timing.")
-            .field("on_corrupt", &Document::on_corrupt, "What a damaged record does: fail.")
+            .field("on_corrupt", &Document::on_corrupt,
+                   "What a damaged record does: \"fail\", \"skip_record\", \"skip_file\", or {policy, max_count, "
+                   "max_fraction, "
+                   "max_consecutive}.")
             .field("threads", &Document::threads, "Default of the run; 0: one for every CPU.",
                    {.least = 0, .most = 1024})
             .field("memory", &Document::memory,
@@ -41,7 +45,10 @@ struct FieldsOf<plan::PipelineDocument> {
             .field("prefetch", &Document::prefetch,
                    "Default of the run: finished batches kept ready; 0: chosen by their size.",
                    {.least = 0, .most = 1'000'000'000})
-            .field("shard", &Document::shard, "Part of every batch that this process takes; null: all.")
+            .field("shard", &Document::shard,
+                   "Default of the run: the part of every batch that this process takes, as [index, count], "
+                   "\"index/count\" or "
+                   "\"auto\" (by the launcher's environment variables); null: all.")
             .field("inputs", &Document::inputs, "Tensors in Batch.inputs; null: every tensor that is no target.")
             .field("targets", &Document::targets, "Tensors in Batch.targets; null: none.");
     return fields;
@@ -80,20 +87,6 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
   return static_cast<std::int64_t>(bytes);
 }
 
-void refuse_unavailable(const Json& json, Faults& faults) {
-  if (const Json* policy = json.find("on_corrupt"); policy != nullptr && !(*policy == Json{"fail"})) {
-    const bool planned =
-        policy->is(Json::Kind::object) || *policy == Json{"skip_record"} || *policy == Json{"skip_file"};
-    fault_value(
-        *policy,
-        fmt::format("must be \"fail\"{}, found {}", planned ? "; others are not available yet" : "", policy->text()),
-        faults);
-  }
-  if (const Json* shard = json.find("shard"); shard != nullptr && !shard->is(Json::Kind::null)) {
-    fault_value(*shard, "must be null: sharding is not available yet", faults);
-  }
-}
-
 }  // namespace
 
 std::optional<Stage> read_stage(const Json& json, std::string_view what, Faults& faults) {
@@ -126,8 +119,8 @@ ReadPipeline read_pipeline(const Json& json, Faults& faults) {
   const std::size_t before = faults.size();
   ReadPipeline out;
   if (auto document = Codec<PipelineDocument>::read(json, faults)) out.document = *std::move(document);
-  refuse_unavailable(json, faults);
   static_cast<void>(read_memory(json.find("memory"), faults));
+  if (const Json* shard = json.find("shard")) static_cast<void>(read_shard(*shard, faults));
   out.complete = faults.size() == before;
   return out;
 }

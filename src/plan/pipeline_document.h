@@ -8,6 +8,7 @@
 #include <forebay/describe.h>
 
 #include "plan/faults.h"
+#include "plan/on_corrupt.h"
 #include "plan/wrappers.h"
 
 namespace forebay::plan {
@@ -30,7 +31,7 @@ struct PipelineDocument {
   std::int64_t seed = 0;
   EpochBoundary epoch_boundary = EpochBoundary::straddle;
   bool deterministic = true;
-  Json on_corrupt = "fail";
+  PolicyOrBudgets on_corrupt;
   std::int64_t threads = 0;
   Json memory = 0;
   std::int64_t prefetch = 0;

@@ -51,6 +51,7 @@ const std::vector<std::string>& Plan::targets() const { return parts_->targets; 
 const Json& Plan::lowered() const { return parts_->lowered; }
 std::optional<std::int64_t> Plan::batches() const { return parts_->batches; }
 std::uint64_t Plan::hash() const { return parts_->hash; }
+const Plan::Parts& Plan::parts() const { return *parts_; }
 std::string Plan::text() const { return parts_->text; }
 
 }  // namespace forebay

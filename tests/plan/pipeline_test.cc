@@ -91,11 +91,12 @@ TEST(PipelineDocument, EveryFaultIsToldAndNoneThatOnlyFollowsFromAnother) {
 {"reshape": {"tensor": "x", "shape": [77]}},
 {"slice": {"tensor": "m", "slice": "[0]"}},
 {"batch": {"size": 0}})",
-                      R"(, "memory": "1 GX", "shard": [0, 4], "sead": 3)")),
+                      R"(, "memory": "1 GX", "shard": [4, 4], "sead": 3)")),
       (Faults{
           "7:69 /sead: unexpected option 'sead'; did you mean 'seed'? known here: source, decode, steps, epochs, seed, "
           "epoch_boundary, deterministic, on_corrupt, threads, memory, prefetch, shard, inputs, targets",
-          "7:53 /shard: 'shard' must be null: sharding is not available yet",
+          "7:53 /shard: 'shard' must be [index, count] or \"index/count\" with index from 0 to count - 1, or \"auto\"; "
+          "found [4,4]",
           "7:36 /memory: 'memory' must be a number of bytes, as 1073741824 or \"1GiB\"; found '1 GX'",
           "4:21 /steps/0/slice: slice '[9]': column 2: index 9 is outside an axis of 4 elements",
           "6:11 /steps/2/slice: tensor: there is no tensor 'm'; did you mean 'x'? defined here: x, n",

@@ -50,10 +50,12 @@ class NumberFiles final : public Reader {
   bool ready(Stream) override { return true; }
   void close(Stream stream) override { open_.erase(stream); }
   void drop(std::span<const Handle> records) override { dropped += records.size(); }
+  void hold(std::span<const Handle> records) override { held += records.size(); }
   std::int64_t files_ahead() const override { return 2; }
   [[nodiscard]] std::size_t open_files() const { return open_.size(); }
 
   std::size_t dropped = 0;
+  std::size_t held = 0;
 
  private:
   const std::vector<std::vector<std::uint32_t>> files_;

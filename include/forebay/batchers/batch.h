@@ -11,9 +11,10 @@ namespace forebay {
 
 /// What becomes of a last batch that is not full.
 enum class Remainder : std::uint8_t {
-  keep,  ///< It is delivered short.
-  drop,  ///< It is left out.
-  pad,   ///< It is filled up with empty rows; Batch::valid_rows says how many are real.
+  keep,    ///< It is delivered short.
+  drop,    ///< It is left out.
+  pad,     ///< It is filled up with empty rows; Batch::valid_rows says how many are real.
+  repeat,  ///< It is filled up with its own records, from its first one on.
 };
 
 /// Cuts the stream into batches of one size.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "plan/state.h"
+#include "report.h"
+#include "state_files.h"
+#include "verbs.h"
+
+namespace forebay::cli {
+
+namespace {
+
+struct Show {
+  std::string file;
+  bool json = false;
+};
+
+Result<void> show(const Show& asked) {
+  FOREBAY_TRY(const Json state, read_state_file(asked.file));
+  FOREBAY_TRY(const std::string text, plan::state_text(state).at(Place{.file = asked.file}));
+  print_line(asked.json ? state.pretty() : text);
+  return {};
+}
+
+}  // namespace
+
+void add_state(CLI::App& app, Command& command) {
+  const auto asked = std::make_shared<Show>();
+  CLI::App* verb = app.add_subcommand("state", "Checks and prints the saved state of a run");
+  verb->add_option("FILE", asked->file, "State as JSON, as `run --save-state` and state_dict() write it")->required();
+  verb->add_flag("--json", asked->json, "Print JSON");
+  verb->callback([asked, &command] { command = {.run = [asked] { return show(*asked); }, .json = asked->json}; });
+}
+
+}  // namespace forebay::cli

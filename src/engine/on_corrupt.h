@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace forebay::engine {
+
+/// What a damaged record does.
+enum class Corrupt : std::uint8_t { fail, skip_record, skip_file };
+
+/// The policy and its budgets; past a budget the run fails. All are judged per pass, so that a restart judges alike.
+struct OnCorrupt {
+  Corrupt policy = Corrupt::fail;
+  std::optional<std::int64_t> max_count = {};  ///< Skipped records and unreadable ranges of a pass.
+  std::optional<double> max_fraction = {};  ///< Of the records of a pass so far, once it has had 1,000, and at its end.
+  std::int64_t max_consecutive = 100;       ///< Without a good record in between.
+};
+
+}  // namespace forebay::engine

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/state.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <span>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <forebay/pipeline.h>
+
+#include "columns/crc32c.h"
+#include "engine/program.h"
+#include "io/file.h"
+#include "plan/canonical.h"
+#include "plan/parts.h"
+
+namespace forebay {
+namespace plan {
+namespace {
+
+using engine::Position;
+
+struct Member {
+  const char* name;
+  std::int64_t Position::*value;
+};
+constexpr std::array<Member, 4> members{{{"epoch", &Position::epoch},
+                                         {"batch", &Position::batch},
+                                         {"pulled", &Position::pulled},
+                                         {"next", &Position::next}}};
+
+/// The files of a run, as far as a restart depends on them.
+struct Data {
+  std::int64_t files = 0;
+  std::int64_t bytes = 0;
+  std::string digest;  ///< Of the sizes in order.
+  bool operator==(const Data&) const = default;
+};
+
+/// What a state says.
+struct State {
+  Position position;
+  Data data;
+  std::vector<std::pair<std::string, std::string>> plan;
+};
+
+std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
+
+Error refuse(Detail detail, std::string message) { return Error{Code::state, detail, std::move(message)}; }
+
+Result<Data> inspect(const Plan& plan) {
+  Data out;
+  std::string sizes;
+  for (const std::string& path : plan.program().source.files) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) return io::system_error("inspect", path, errno);
+    ++out.files;
+    out.bytes += status.st_size;
+    sizes += fmt::format("{} ", std::int64_t{status.st_size});
+  }
+  out.digest = hex(fnv1a(sizes));
+  return out;
+}
+
+/// Of everything else in the state, however its JSON is laid out.
+std::string checksum(const State& state) {
+  std::string text = fmt::format("forebay state {}\n", state_version);
+  for (const Member& member : members) text += fmt::format("{} {}\n", member.name, state.position.*member.value);
+  text += fmt::format("{} {} {}\n", state.data.files, state.data.bytes, state.data.digest);
+  for (const auto& [name, hash] : state.plan) text += fmt::format("{} {}\n", name, hash);
+  return fmt::format("{:08x}", columns::crc32c(std::as_bytes(std::span{text})));
+}
+
+Result<const Json*> member(const Json& object, const char* name, Json::Kind kind, const char* wanted) {
+  const Json* found = object.find(name);
+  if (found != nullptr && found->is(kind)) return found;
+  return refuse(Detail::data_loss, fmt::format("damaged state: '{}' must be {}, found {}", name, wanted,
+                                               found == nullptr ? "nothing" : std::string{found->kind_name()}));
+}
+
+Result<std::int64_t> count(const Json& object, const char* name) {
+  FOREBAY_TRY(const Json* const found, member(object, name, Json::Kind::integer, "an integer"));
+  if (found->integer() >= 0) return found->integer();
+  return refuse(Detail::data_loss,
+                fmt::format("damaged state: '{}' must not be negative, found {}", name, found->integer()));
+}
+
+Result<Position> read_position(const Json& state) {
+  FOREBAY_TRY(const Json* const json, member(state, "position", Json::Kind::object, "an object"));
+  Position out;
+  for (const Member& each : members) {
+    FOREBAY_TRY(out.*each.value, count(*json, each.name));
+  }
+  return out;
+}
+
+Result<Data> read_data(const Json& state) {
+  FOREBAY_TRY(const Json* const json, member(state, "data", Json::Kind::object, "an object"));
+  Data out;
+  FOREBAY_TRY(out.files, count(*json, "files"));
+  FOREBAY_TRY(out.bytes, count(*json, "bytes"));
+  FOREBAY_TRY(const Json* const digest, member(*json, "digest", Json::Kind::string, "a string"));
+  out.digest = digest->string();
+  return out;
+}
+
+Result<void> check_version(const Json& state) {
+  if (!state.is(Json::Kind::object) || state.find("forebay_state") == nullptr) {
+    return refuse(Detail::invalid_argument, "this is no state of a Forebay pipeline: it has no member 'forebay_state'");
+  }
+  FOREBAY_TRY(const std::int64_t version, count(state, "forebay_state"));
+  if (version == state_version) return {};
+  return refuse(Detail::failed_precondition,
+                fmt::format("the state has version {}, this Forebay knows version {}; {}", version, state_version,
+                            version > state_version ? "use the Forebay that wrote it, or a newer one"
+                                                    : "it cannot be used any more"));
+}
+
+Result<State> read(const Json& json) {
+  FOREBAY_DO(check_version(json));
+  State out;
+  FOREBAY_TRY(out.position, read_position(json));
+  FOREBAY_TRY(out.data, read_data(json));
+  FOREBAY_TRY(const Json* const sections, member(json, "plan", Json::Kind::object, "an object"));
+  for (const auto& [name, hash] : sections->members()) out.plan.emplace_back(name, hash.string());
+  std::sort(out.plan.begin(), out.plan.end());
+  FOREBAY_TRY(const Json* const check, member(json, "check", Json::Kind::string, "a string"));
+  if (check->string() != checksum(out)) {
+    return refuse(Detail::data_loss, "damaged state: its checksum is wrong; it was edited or not written whole");
+  }
+  const Position& at = out.position;
+  if (at.next < at.batch || at.epoch > std::numeric_limits<std::int32_t>::max()) {
+    return refuse(Detail::data_loss, "damaged state: its position contradicts itself");
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> sections_of(const Plan& plan) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [name, hash] : plan.parts().sections) out.emplace_back(name, hex(hash));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// The parts that one has and the other has not, or has otherwise.
+std::string differing(const State& state, const Plan& plan) {
+  const auto now = sections_of(plan);
+  std::vector<std::string> names;
+  const auto add = [&](const auto& ours, const auto& theirs) {
+    for (const auto& section : ours) {
+      const bool same = std::find(theirs.begin(), theirs.end(), section) != theirs.end();
+      if (!same && std::find(names.begin(), names.end(), section.first) == names.end()) names.push_back(section.first);
+    }
+  };
+  add(state.plan, now);
+  add(now, state.plan);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Result<void> check_data(const Data& then, const Plan& plan) {
+  FOREBAY_TRY(const Data now, inspect(plan));
+  if (then == now) return {};
+  return refuse(Detail::failed_precondition,
+                fmt::format("the files have changed since the state was saved: then {} files with {} bytes, now {} "
+                            "files with {} bytes{}; a restart would give other records",
+                            then.files, then.bytes, now.files, now.bytes,
+                            then.bytes == now.bytes ? ", differently divided" : ""));
+}
+
+}  // namespace
+
+Result<Json> write_state(const Plan& plan, const Position& position) {
+  if (!plan.program().deterministic) {
+    return refuse(Detail::failed_precondition,
+                  "the document says `deterministic: false`: its order depends on timing, so no state can name a place "
+                  "in it; set `deterministic` to true");
+  }
+  FOREBAY_TRY(Data files, inspect(plan));
+  const State state{.position = position, .data = std::move(files), .plan = sections_of(plan)};
+  Json out = Json::object();
+  out.set("forebay_state", state_version);
+  Json& at = out.set("position", Json::object());
+  for (const Member& each : members) at.set(each.name, position.*each.value);
+  Json& data = out.set("data", Json::object());
+  data.set("files", state.data.files);
+  data.set("bytes", state.data.bytes);
+  data.set("digest", state.data.digest);
+  Json& sections = out.set("plan", Json::object());
+  for (const auto& [name, hash] : state.plan) sections.set(name, hash);
+  out.set("check", checksum(state));
+  return out;
+}
+
+Result<Position> read_state(const Plan& plan, const Json& json) {
+  FOREBAY_TRY(const State state, read(json));
+  if (const std::string changed = differing(state, plan); !changed.empty()) {
+    return refuse(Detail::failed_precondition,
+                  fmt::format("the state belongs to another plan; what differs: {}", changed));
+  }
+  FOREBAY_DO(check_data(state.data, plan));
+  return state.position;
+}
+
+Result<Json> parse_state(std::string_view text) {
+  if (static_cast<std::int64_t>(text.size()) > most_state_bytes)
+    return refuse(Detail::data_loss, fmt::format("this is no state: it has {} bytes, a state has at most {}",
+                                                 text.size(), most_state_bytes));
+  auto json = parse_json(text);
+  if (json.ok()) return json;
+  return refuse(Detail::data_loss, "damaged state: " + json.error().text());
+}
+
+Result<std::string> state_text(const Json& json) {
+  FOREBAY_TRY(const State state, read(json));
+  const Position& at = state.position;
+  std::string out =
+      fmt::format("next batch: {}\nepoch to replay: {}, from batch {}\nfiles: {} with {} bytes\nplan:", at.next,
+                  at.epoch, at.batch, state.data.files, state.data.bytes);
+  for (const auto& [name, hash] : state.plan) out += fmt::format("\n  {} {}", hash, name);
+  return out;
+}
+
+}  // namespace plan
+
+Result<Json> Pipeline::state() const { return plan::write_state(plan(), position()); }
+
+Result<void> Pipeline::restore(const Json& state) {
+  FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), state));
+  return restart(position);
+}
+
+}  // namespace forebay

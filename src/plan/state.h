@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <forebay/json.h>
+#include <forebay/plan.h>
+
+#include "engine/position.h"
+
+/// A position as JSON that can be kept: docs/formats/state.md.
+namespace forebay::plan {
+
+/// The newest form that this version writes and reads.
+inline constexpr std::int64_t state_version = 1;
+
+/// A larger file is no state.
+inline constexpr std::int64_t most_state_bytes = std::int64_t{16} << 20;
+
+/// Fails with Code::state when the plan's order depends on timing, Code::io when a file cannot be inspected.
+[[nodiscard]] Result<Json> write_state(const Plan& plan, const engine::Position& position);
+
+/// Fails with Code::state when it is no state (invalid_argument), damaged or edited (data_loss), newer than this
+/// version, or of another plan or other files (failed_precondition).
+[[nodiscard]] Result<engine::Position> read_state(const Plan& plan, const Json& state);
+
+/// The state in a file or a message. Fails with Code::state, data_loss, for what is no JSON or more than 16 MiB.
+[[nodiscard]] Result<Json> parse_state(std::string_view text);
+
+/// A state in words, without its plan. Fails like `read_state`, but for what needs the plan.
+[[nodiscard]] Result<std::string> state_text(const Json& state);
+
+}  // namespace forebay::plan

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/pipeline/stream_files.h"
+
+namespace forebay {
+namespace {
+
+using testing::document;
+using testing::Folder;
+using testing::parse;
+using testing::text_of;
+using testing::write_examples;
+
+/// Five files of different lengths, one of them empty, two compressed.
+void write_files(const Folder& folder) {
+  const std::vector<std::int64_t> sizes{60, 0, 151, 7, 88};
+  std::int64_t id = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Compression compression = i == 2 ? Compression::gzip : i == 4 ? Compression::zlib : Compression::none;
+    const std::string path = folder.file("part-" + std::to_string(i) + ".tfrecord");
+    ASSERT_EQ(write_examples(path, id, sizes[i], compression), path);
+    id += sizes[i];
+  }
+}
+
+const std::vector<std::string>& orders() {
+  static const std::vector<std::string> all{
+      R"({"batch": {"size": 12}})", R"({"shuffle": {"buffer": 40}}, {"batch": {"size": 12, "remainder": "drop"}})",
+      R"({"shuffle": {"buffer": 3}}, {"interleave": {"cycle": 3, "block": 2}}, {"shuffle": {"buffer": 1000}},
+                                              {"batch": {"size": 12, "pad": true}})",
+      R"({"interleave": {"cycle": 4}}, {"skip": {"count": 5}}, {"take": {"count": 250}},
+                                              {"batch": {"size": 12, "remainder": "pad"}})",
+      R"({"repeat": {"count": 2}}, {"shuffle": {"buffer": 64}}, {"batch": {"size": 12, "remainder": "repeat"}})"};
+  return all;
+}
+
+const std::vector<std::string>& boundaries() {
+  static const std::vector<std::string> all{R"(, "epochs": 3, "seed": 5)",
+                                            R"(, "epochs": 3, "seed": 5, "epoch_boundary": "hard")"};
+  return all;
+}
+
+/// What is left of a run, batch by batch; an error is its last line.
+std::vector<std::string> rest(Pipeline& pipeline, std::int64_t batches = -1) {
+  std::vector<std::string> out;
+  while (batches-- != 0) {
+    auto batch = pipeline.next();
+    if (!batch.ok()) return out.push_back("error: " + batch.error().text()), out;
+    if (!*batch) return out;
+    out.push_back(text_of(**batch));
+  }
+  return out;
+}
+
+/// As a trainer would keep it: text in a file.
+Json kept(const Pipeline& pipeline) {
+  auto state = pipeline.state();
+  EXPECT_TRUE(state.ok()) << (state.ok() ? "" : state.error().text());
+  return parse(state->text());
+}
+
+Result<Pipeline> resumed(const Json& json, const Json& state, RunOptions options = {}) {
+  FOREBAY_TRY(Pipeline pipeline, open(json, options));
+  FOREBAY_DO(pipeline.restore(state));
+  return pipeline;
+}
+
+class Restart : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {};
+
+TEST_P(Restart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
+  const Folder folder;
+  write_files(folder);
+  const Json json = document(folder.file("part-*"), std::get<0>(GetParam()), std::get<1>(GetParam()));
+  std::vector<Json> states;
+  std::vector<std::string> unbroken;
+  auto pipeline = open(json, {.threads = 2});
+  ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+  while (true) {
+    states.push_back(kept(*pipeline));
+    const auto batch = rest(*pipeline, 1);
+    if (batch.empty()) break;
+    unbroken.push_back(batch.front());
+  }
+  ASSERT_GT(unbroken.size(), 10U);
+  EXPECT_EQ(kept(*pipeline), states.back()) << "the end is a place, too";
+  for (std::size_t at = 0; at < states.size(); ++at) {
+    SCOPED_TRACE(at);
+    auto again = resumed(json, states[at], {.threads = static_cast<std::int64_t>(1 + at % 3)});
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_EQ(kept(*again), states[at]) << "a restart that nothing was taken from stands where it stood";
+    const std::size_t some = std::min<std::size_t>(at % 4, unbroken.size() - at);
+    const auto from = unbroken.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto middle = from + static_cast<std::ptrdiff_t>(some);
+    ASSERT_EQ(rest(*again, static_cast<std::int64_t>(some)), std::vector<std::string>(from, middle));
+    EXPECT_EQ(kept(*again), states[at + some]);
+    auto second = resumed(json, kept(*again));
+    ASSERT_TRUE(second.ok()) << second.error().text();
+    ASSERT_EQ(rest(*second), std::vector<std::string>(middle, unbroken.end()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, Restart,
+                         ::testing::Combine(::testing::ValuesIn(orders()), ::testing::ValuesIn(boundaries())));
+
+/// The rows of a batch, each as text, so that the shards of a batch can be put together again.
+std::vector<std::string> rows_of(const Batch& batch) {
+  std::vector<std::string> out;
+  for (std::int64_t row = 0; row < batch.rows(); ++row) {
+    std::string text = row < batch.valid_rows() ? batch.key(row) : "empty";
+    text += " " + std::to_string(batch.tensor("id").as<std::int64_t>()[static_cast<std::size_t>(row)]);
+    text += " " + std::string{batch.tensor("name").string(row)};
+    for (std::size_t i = 0; i < 4; ++i)
+      text += " " + std::to_string(batch.tensor("x").as<float>()[static_cast<std::size_t>(row) * 4 + i]);
+    const Value& tokens = *batch.find("tokens");
+    if (tokens.kind == Value::Kind::ragged) {
+      const auto splits = tokens.row_splits.front().as<std::int64_t>();
+      for (auto i = splits[static_cast<std::size_t>(row)]; i < splits[static_cast<std::size_t>(row) + 1]; ++i)
+        text += " t" + std::to_string(tokens.values.as<std::int32_t>()[static_cast<std::size_t>(i)]);
+    }
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
+/// Takes `batches` batches from all shards of a job that was resumed from `state`, and says where it then stands.
+struct Leg {
+  std::vector<std::vector<std::string>> batches;
+  Json state;
+};
+
+Leg run_leg(const Json& json, const std::optional<Json>& state, std::int64_t shards, RunOptions options,
+            std::int64_t batches) {
+  Leg out;
+  for (std::int64_t shard = 0; shard < shards; ++shard) {
+    options.shard_index = shard;
+    options.shard_count = shards;
+    auto pipeline = open(json, options);
+    EXPECT_TRUE(pipeline.ok()) << pipeline.error().text();
+    if (state) {
+      const auto restored = pipeline->restore(*state);
+      EXPECT_TRUE(restored.ok()) << restored.error().text();
+    }
+    std::size_t number = 0;
+    for (; number < static_cast<std::size_t>(batches); ++number) {
+      auto batch = pipeline->next();
+      EXPECT_TRUE(batch.ok()) << batch.error().text();
+      if (!batch.ok() || !*batch) break;
+      if (shard == 0) out.batches.emplace_back();
+      if (number >= out.batches.size()) break;
+      for (std::string& row : rows_of(**batch)) out.batches[number].push_back(std::move(row));
+    }
+    EXPECT_EQ(number, out.batches.size()) << "every shard has the same number of batches";
+    const Json now = kept(*pipeline);
+    if (shard == 0) out.state = now;
+    EXPECT_EQ(now, out.state) << "every shard stands at the same place";
+  }
+  return out;
+}
+
+TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
+  const Folder folder;
+  write_files(folder);
+  std::mt19937 random{20261121};
+  const auto pick = [&](auto... values) {
+    const std::vector<std::int64_t> all{values...};
+    return all[random() % all.size()];
+  };
+  for (int chain = 0; chain < 200; ++chain) {
+    SCOPED_TRACE(chain);
+    const Json json = document(folder.file("part-*"), orders()[random() % orders().size()],
+                               boundaries()[random() % boundaries().size()]);
+    const Leg unbroken = run_leg(json, std::nullopt, 1, {.threads = 2}, 1'000'000);
+    ASSERT_GT(unbroken.batches.size(), 10U);
+    std::vector<std::vector<std::string>> seen;
+    std::optional<Json> state;
+    for (int leg = 0; leg < 9; ++leg) {
+      const std::int64_t batches = leg == 8 ? 1'000'000 : static_cast<std::int64_t>(random() % 12);
+      const RunOptions options{.threads = pick(1, 2, 3, 8), .prefetch = pick(0, 1, 5)};
+      Leg next = run_leg(json, state, pick(1, 2, 3, 4), options, batches);
+      seen.insert(seen.end(), next.batches.begin(), next.batches.end());
+      state = next.state;
+    }
+    ASSERT_TRUE(seen == unbroken.batches) << json.text();
+  }
+}
+
+// ---------------------------------------------------------------- states that do not fit
+
+struct Saved {
+  Folder folder;
+  Json json;
+  Json state;
+};
+
+void save(Saved& out) {
+  write_files(out.folder);
+  out.json = document(out.folder.file("part-*"), orders()[1], boundaries()[0]);
+  auto pipeline = open(out.json);
+  static_cast<void>(rest(*pipeline, 5));
+  out.state = kept(*pipeline);
+}
+
+std::string refusal(const Json& json, const Json& state) {
+  auto pipeline = open(json);
+  const auto done = pipeline->restore(state);
+  if (done.ok()) return "";
+  return std::string{to_string(done.error().code())} + " " + std::string{to_string(done.error().detail())} + ": " +
+         done.error().message();
+}
+
+TEST(State, IsSmallAndSurvivesAnyJsonLibrary) {
+  Saved saved;
+  save(saved);
+  EXPECT_LE(saved.state.text().size(), 4096U);
+  std::vector<Json::Member> members = saved.state.members();
+  std::reverse(members.begin(), members.end());
+  EXPECT_EQ(refusal(saved.json, Json::object(members)), "");
+}
+
+TEST(State, OfAnotherPlanIsRefusedWithWhatDiffers) {
+  Saved saved;
+  save(saved);
+  const auto with = [&](const std::string& steps, const std::string& more) {
+    return refusal(document(saved.folder.file("part-*"), steps, more), saved.state);
+  };
+  const std::string start = "state failed_precondition: the state belongs to another plan; what differs: ";
+  EXPECT_EQ(with(orders()[1], R"(, "epochs": 3, "seed": 6)"), start + "seed");
+  EXPECT_EQ(with(orders()[1], R"(, "epochs": 4, "seed": 5)"), start + "epochs");
+  EXPECT_EQ(with(R"({"shuffle": {"buffer": 40}}, {"batch": {"size": 12}})", boundaries()[0]),
+            start + "steps/1 (batch)");
+  EXPECT_EQ(with(R"({"batch": {"size": 12, "remainder": "drop"}})", boundaries()[0]),
+            start + "steps/0 (shuffle), steps/1 (batch), steps/0 (batch)");
+  EXPECT_EQ(with(orders()[1], boundaries()[0] + R"(, "threads": 3, "prefetch": 2, "memory": "64MiB")"), "");
+}
+
+TEST(State, OfOtherFilesIsRefused) {
+  Saved saved;
+  save(saved);
+  write_examples(saved.folder.file("part-0.tfrecord"), 0, 61);
+  EXPECT_EQ(refusal(saved.json, saved.state).substr(0, 86),
+            "state failed_precondition: the files have changed since the state was saved: then 5 fi");
+}
+
+TEST(State, ThatIsNoneIsRefused) {
+  Saved saved;
+  save(saved);
+  EXPECT_EQ(refusal(saved.json, Json::object()),
+            "state invalid_argument: this is no state of a Forebay pipeline: it has no member 'forebay_state'");
+  Json newer = saved.state;
+  newer.set("forebay_state", 2);
+  EXPECT_EQ(refusal(saved.json, newer),
+            "state failed_precondition: the state has version 2, this Forebay knows version 1; use the Forebay that "
+            "wrote it, or a newer one");
+}
+
+TEST(State, ThatWasEditedAnywhereIsRefused) {
+  Saved saved;
+  save(saved);
+  const std::string text = saved.state.text();
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = text;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      const auto json = parse_json(damaged);
+      if (!json.ok() || *json == saved.state) continue;
+      EXPECT_NE(refusal(saved.json, *json), "") << damaged;
+    }
+  }
+}
+
+TEST(State, IsNotThereWhenTheOrderDependsOnTiming) {
+  Saved saved;
+  save(saved);
+  auto pipeline = open(document(saved.folder.file("part-*"), orders()[1], R"(, "deterministic": false)"));
+  const auto state = pipeline->state();
+  ASSERT_FALSE(state.ok());
+  EXPECT_EQ(state.error().code(), Code::state);
+}
+
+TEST(State, CanBeLoadedIntoARunningPipelineAgainAndAgain) {
+  Saved saved;
+  save(saved);
+  auto pipeline = open(saved.json, {.threads = 3});
+  const auto all = rest(*pipeline);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(pipeline->restore(saved.state).ok());
+    EXPECT_EQ(rest(*pipeline, i), std::vector<std::string>(all.begin() + 5, all.begin() + 5 + i));
+  }
+  pipeline->close();
+  EXPECT_EQ(pipeline->restore(saved.state).error().code(), Code::cancelled);
+}
+
+// ---------------------------------------------------------------- shards
+
+TEST(Shards, ShareOutEveryBatchAndTheShortOneAsEvenlyAsItGoes) {
+  const Folder folder;
+  write_examples(folder.file("a"), 0, 17);
+  const Json json = document(folder.file("a"), R"({"batch": {"size": 12}})");
+  std::vector<std::vector<std::int64_t>> rows;
+  for (std::int64_t shard = 0; shard < 4; ++shard) {
+    auto pipeline = open(json, {.shard_index = shard, .shard_count = 4});
+    ASSERT_TRUE(pipeline.ok());
+    rows.emplace_back();
+    while (true) {
+      auto batch = pipeline->next();
+      ASSERT_TRUE(batch.ok()) << batch.error().text();
+      if (!*batch) break;
+      rows.back().push_back((*batch)->rows());
+    }
+  }
+  EXPECT_EQ(rows, (std::vector<std::vector<std::int64_t>>{{3, 1}, {3, 1}, {3, 1}, {3, 2}}));
+}
+
+TEST(Shards, OfAVeryShortBatchMayBeEmptyButAreThere) {
+  const Folder folder;
+  write_examples(folder.file("a"), 0, 13);
+  const Json json = document(folder.file("a"), R"({"batch": {"size": 12}})");
+  const Leg whole = run_leg(json, std::nullopt, 1, {}, 100);
+  EXPECT_EQ(run_leg(json, std::nullopt, 6, {}, 100).batches, whole.batches);
+}
+
+TEST(Shards, ThatDoNotDivideABatchAreRefusedWithThoseThatDo) {
+  const Folder folder;
+  write_examples(folder.file("a"), 0, 13);
+  const auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 12}})"), {.shard_count = 5});
+  ASSERT_FALSE(pipeline.ok());
+  EXPECT_EQ(pipeline.error().text(),
+            "shard: a batch of 12 rows cannot be divided among 5 shards; counts that fit: 1, 2, 3, 4, 6, 12");
+}
+
+}  // namespace
+}  // namespace forebay
