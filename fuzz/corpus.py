@@ -105,6 +105,19 @@ def tfrecords() -> dict[str, bytes]:
     return {f"{name} {window}": bytes([window]) + data for name, data in out.items() for window in (0, 9)}
 
 
+def damaged() -> dict[str, bytes]:
+    """Plans for fuzz/resync_fuzz.cc: two bytes for windows and blocks, then a kind, a number and perhaps a payload."""
+    def piece(kind: int, number: int, payload: bytes = b"") -> bytes:
+        return struct.pack("<BH", kind, number) + payload
+
+    good, bad = piece(0, 5, b"hello"), piece(4, 5, b"hello")
+    plans = {"good": good * 3, "bad": good + bad + good, "lone header": good + piece(5, 40) + good * 2, "junk": piece(6, 9, b"x" * 9) + good,
+             "lost byte": bad + piece(7, 1) + good * 2, "cut": good * 2 + piece(7, 3), "candidates": piece(5, 200) * 9 + good * 9}
+    out = {f"{name} {window}": bytes([window, 30]) + plan for name, plan in plans.items() for window in (0, 16, 254)}
+    whole = frame(b"outer" + frame(b"in") * 2) + frame(b"next")
+    return out | {f"raw {i}": bytes([15, 0]) + whole[:i] + b"?" + whole[i + 1:] for i in range(0, len(whole), 7)}
+
+
 def packed() -> dict[str, bytes]:
     text = b"forebay " * 200 + bytes(range(256))
     member, stream = gzip.compress(text, 6, mtime=0), zlib.compress(text)
@@ -155,7 +168,7 @@ def slices() -> dict[str, bytes]:
 
 def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
-    sets = {"tfrecord": tfrecords(), "inflate": packed(), "example": examples(), "manifest": manifests(),
+    sets = {"tfrecord": tfrecords(), "resync": damaged(), "inflate": packed(), "example": examples(), "manifest": manifests(),
             "document": documents(root), "slice": slices()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)

@@ -24,6 +24,13 @@ struct Scanned {
   std::size_t wanted = 0;
 };
 
+/// What looking for the next intact record came to.
+struct Resync {
+  std::size_t at = 0;      ///< No intact record begins before this.
+  bool found = false;      ///< One begins here.
+  std::size_t wanted = 0;  ///< Not found: bytes that must be there to say whether one begins here; 0 at the end.
+};
+
 class Format {
  public:
   virtual ~Format() = default;
@@ -35,6 +42,14 @@ class Format {
                                              std::size_t limit, std::vector<Extent>& records) const = 0;
   /// Checks a record's payload, whose bytes are hot. The checksum, if there is one, stands next to it.
   [[nodiscard]] virtual Result<void> verify(Record record) const = 0;
+  /// Where after damage, from `from` on, the next record begins whose checksums all hold; a record of more than the
+  /// longest length that is allowed is none. `offset` and `last` as in `scan`. `kept` is the format's own, of one file:
+  /// empty at first, and what it finds there later lets the calls for a file together stay linear in its bytes.
+  [[nodiscard]] virtual Resync resync(std::span<const std::byte> bytes, [[maybe_unused]] std::int64_t offset,
+                                      [[maybe_unused]] std::size_t from, [[maybe_unused]] bool last,
+                                      [[maybe_unused]] std::shared_ptr<void>& kept) const {
+    return {.at = bytes.size()};  // nobody can say: all the rest is unreadable
+  }
   /// Where the record begins whose payload begins at `payload`, in the (uncompressed) file.
   [[nodiscard]] virtual std::int64_t record_offset(std::int64_t payload) const { return payload; }
 };
@@ -51,6 +66,7 @@ struct Source {
   std::vector<std::string> files;  ///< Patterns expanded, relative paths resolved.
   Compression compression = Compression::none;
   std::shared_ptr<const Format> format;
+  bool zeros_behind = false;  ///< Zero bytes behind packed data are padding.
 };
 
 struct SourceType {

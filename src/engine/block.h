@@ -14,11 +14,25 @@
 
 namespace forebay::engine {
 
+/// Something in a file that is no intact record.
+struct Skip {
+  enum class What : std::uint8_t {
+    record,  ///< A record whose checksum is wrong or whose message is malformed: `records[index]`.
+    range,   ///< Bytes that belong to no record, before `records[index]` or behind the last one.
+  };
+  What what = What::range;
+  std::size_t index = 0;
+  std::int64_t offset = 0;  ///< Where it begins in the (uncompressed) file.
+  std::int64_t bytes = 0;   ///< All of its frame. Behind a fault of packed data only what was inflated: perhaps 0.
+  Error error;  ///< What is wrong, with file, ordinal of the record (a range's: of the next one) and offset.
+};
+
 /// The unit of reading: bytes of one file and the extents of the records in them. A mapped block points into its file
 /// and holds no memory; a streamed one owns a buffer of the pool.
 struct Block {
   const std::byte* base = nullptr;
   std::vector<Extent> records;
+  std::vector<Skip> skips;  ///< In the order of the file; with Damage::find only.
   std::uint32_t file = 0;
   std::int64_t file_offset = 0;   ///< Of `base` in the (uncompressed) file.
   std::int64_t first_record = 0;  ///< Ordinal in the file of the first record.
@@ -35,6 +49,7 @@ struct Block {
   void clear() {
     base = nullptr;
     records.clear();
+    skips.clear();
     mapping.reset();
     buffer.reset();
     mapped_bytes = buffer_bytes = 0;

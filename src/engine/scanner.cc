@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "formats/detect.h"
 
@@ -16,29 +17,52 @@ constexpr std::size_t mapped_block = std::size_t{256} << 10;
 constexpr std::size_t streamed_block = std::size_t{512} << 10;
 constexpr std::int64_t mapped_ahead = std::int64_t{1} << 20;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
+constexpr std::size_t plain_head = std::size_t{16} << 20;
 
 }  // namespace
 
-Scanner::Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept)
-    : source_{source}, number_{file}, pool_{std::move(pool)}, kept_files_{kept} {}
+Scanner::Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept, Damage damage,
+                 RecordCheck check)
+    : source_{source}, number_{file}, pool_{std::move(pool)}, kept_files_{kept} {
+  if (damage == Damage::find) finder_.emplace(source.format, std::move(check));
+}
 
 Result<void> Scanner::open() {
   FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
-  Compression compression = source_.compression;
-  if (compression == Compression::automatic) {
+  compression_ = source_.compression;
+  if (compression_ == Compression::automatic) {
     std::array<std::byte, 64> head;
     FOREBAY_TRY(const std::size_t size, file_->read(head, 0));
-    compression = formats::detect(std::span{head}.first(size));
+    compression_ = formats::detect(std::span{head}.first(size));
   }
-  if (compression == Compression::none) {
+  if (compression_ != Compression::none) FOREBAY_DO(open_packed());
+  if (compression_ == Compression::none) {
     auto mapped = kept_files_.map(number_, *file_);
     mapping_ = std::move(mapped.file);
     kept_ = mapped.kept;
     fresh_ = mapped.fresh;
-  } else {
-    FOREBAY_TRY(inflater_, io::Inflater::make(compression));
   }
   opened_ = true;
+  return {};
+}
+
+Result<void> Scanner::open_packed() {
+  using io::Inflater;
+  const auto behind = source_.zeros_behind ? Inflater::Behind::zeros : Inflater::Behind::nothing;
+  FOREBAY_TRY(inflater_, Inflater::make(compression_, behind));
+  if (!finder_ || source_.compression != Compression::automatic) return {};
+  // The first bytes of a plain file may be damaged so that they look like those of a packed one.
+  carry_.resize(1);
+  auto inflated = inflater_->read(*file_, carry_);
+  carry_.resize(inflated.ok() ? *inflated : 0);
+  if (inflated.ok()) return {};
+  if (inflated.error().code() != Code::data) return inflated.error();
+  std::vector<std::byte> head(plain_head);
+  FOREBAY_TRY(const std::size_t size, file_->read(head, 0));
+  std::shared_ptr<void> unused;
+  if (!source_.format->resync(std::span{head}.first(size), 0, 1, true, unused).found) return {};
+  inflater_.reset();
+  compression_ = Compression::none;
   return {};
 }
 
@@ -48,6 +72,10 @@ void Scanner::scan(Block& block) {
   auto done = opened_ ? Result<void>{} : open();
   if (done.ok()) done = mapping_ ? scan_mapped(block) : scan_streamed(block);
   if (done.ok() && block.last) done = file_->unchanged();
+  for (Skip& skip : block.skips) {
+    skip.error =
+        skip.error.at(Place{.file = source_.files[number_], .record = record_ + static_cast<std::int64_t>(skip.index)});
+  }
   record_ += static_cast<std::int64_t>(block.records.size());
   block.bytes_read = read_so_far() - bytes_read_;
   bytes_read_ += block.bytes_read;
@@ -65,8 +93,24 @@ Result<void> Scanner::find_records(Block& block, std::span<const std::byte> byte
   return {};
 }
 
+/// A fault of the packed data is damage and the end of the file; other faults stay in `broken`.
+void Scanner::find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken,
+                            Scanned& found) {
+  const bool damaged = broken && broken->code() == Code::data;
+  if (damaged) stream_ended_ = true;
+  const DamageFinder::Window window{.bytes = bytes,
+                                    .offset = offset_,
+                                    .limit = std::numeric_limits<std::size_t>::max(),
+                                    .last = stream_ended_,
+                                    .broken = damaged ? &*broken : nullptr};
+  block.skips.clear();
+  found = finder_->find(window, block.records, block.skips);
+  if (damaged) broken.reset();
+}
+
 Result<void> Scanner::scan_mapped(Block& block) {
   const std::span<const std::byte> bytes = mapping_->bytes().subspan(static_cast<std::size_t>(offset_));
+  advised_ = std::max(advised_, offset_);
   if (fresh_ && offset_ + static_cast<std::int64_t>(mapped_block) >= advised_) {
     mapping_->will_need(static_cast<std::size_t>(advised_ + mapped_ahead), static_cast<std::size_t>(read_ahead));
     mapping_->populate(static_cast<std::size_t>(advised_), static_cast<std::size_t>(mapped_ahead));
@@ -77,7 +121,12 @@ Result<void> Scanner::scan_mapped(Block& block) {
   block.mapping = mapping_;
   block.kept = kept_;
   Scanned found;
-  FOREBAY_DO(find_records(block, bytes, true, found));
+  if (finder_) {
+    found = finder_->find({.bytes = bytes, .offset = offset_, .limit = mapped_block, .last = true}, block.records,
+                          block.skips);
+  } else {
+    FOREBAY_DO(find_records(block, bytes, true, found));
+  }
   if (mapping_->damaged())
     return Error{Code::data, Detail::failed_precondition, "the file was cut short while it was read"};
   offset_ += static_cast<std::int64_t>(found.consumed);
@@ -107,7 +156,8 @@ Result<std::size_t> Scanner::fill(std::span<std::byte> out) {
 }
 
 Result<void> Scanner::scan_streamed(Block& block) {
-  std::size_t capacity = std::max(streamed_block, carry_.size() + streamed_block / 2);
+  // What is carried over from block to block is copied each time, so a block brings in proportion to it.
+  std::size_t capacity = std::max(streamed_block, carry_.size() + carry_.size() / 4 + streamed_block / 2);
   auto buffer = pool_->lend(capacity);
   std::size_t size = carry_.size();
   std::copy(carry_.begin(), carry_.end(), buffer.get());
@@ -119,14 +169,16 @@ Result<void> Scanner::scan_streamed(Block& block) {
     if (!filled.ok()) broken = filled.error();  // what came before it is still good
     if (filled.ok()) size += *filled;
     block.records.clear();
-    auto scanned = find_records(block, {buffer.get(), size}, stream_ended_ && !broken, found);
-    if (!scanned.ok()) {
+    if (finder_) {
+      find_streamed(block, {buffer.get(), size}, broken, found);
+    } else if (auto scanned = find_records(block, {buffer.get(), size}, stream_ended_ && !broken, found);
+               !scanned.ok()) {
       broken = scanned.error();
       break;
     }
     if (broken || found.consumed > 0 || stream_ended_) break;
     // One record larger than the block: grow as its bytes really come, never to what its length claims.
-    const std::size_t larger = std::min(std::max(found.wanted, size + 1), 2 * capacity);
+    const std::size_t larger = std::min(std::max(found.wanted, size + size / 4 + 1), 2 * capacity);
     auto grown = pool_->lend(larger);
     std::memcpy(grown.get(), buffer.get(), size);
     buffer = std::move(grown);

@@ -9,6 +9,7 @@
 #include <forebay/plugin.h>
 
 #include "engine/block.h"
+#include "engine/damage.h"
 #include "engine/kept_files.h"
 #include "io/file.h"
 #include "io/inflate.h"
@@ -19,17 +20,27 @@ namespace forebay::engine {
 /// block is asked for.
 class Scanner {
  public:
-  Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept);
+  /// `check` is for Damage::find only.
+  Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept,
+          Damage damage = Damage::fail, RecordCheck check = {});
 
   /// Fills an empty block. Errors are in the block, behind its records; the block with `last` or an error is the last.
+  /// With Damage::find, damaged bytes are no error but stand in the block's skips; errors are then what the machine or
+  /// somebody else does: a file that cannot be opened or read, or that changes meanwhile. Intact records, skipped ones
+  /// and ranges are together the whole file, or all of a packed one that can be inflated.
+  /// What a damaged packing makes of a record before is intact, too: there a record may come twice.
   void scan(Block& block);
 
   [[nodiscard]] bool streamed() const { return opened_ && !mapping_; }  ///< Its blocks own memory.
+  /// How the file is packed, once a block was scanned.
+  [[nodiscard]] Compression compression() const { return compression_; }
 
  private:
   [[nodiscard]] std::int64_t read_so_far() const;  // bytes of the file
   [[nodiscard]] double fraction() const;           // of the file's bytes that have been read, 0 … 1
   Result<void> open();
+  Result<void> open_packed();
+  void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
   Result<void> scan_streamed(Block& block);
   Result<std::size_t> fill(std::span<std::byte> out);
@@ -44,6 +55,7 @@ class Scanner {
   std::shared_ptr<MappedFile> mapping_;
   bool kept_ = false;
   bool fresh_ = true;
+  Compression compression_ = Compression::automatic;
   std::optional<io::Inflater> inflater_;
   std::vector<std::byte> carry_;  // the beginning of a record that the last block broke off
   std::int64_t offset_ = 0;       // in the uncompressed file, of what comes next (the carry included)
@@ -52,6 +64,7 @@ class Scanner {
   std::int64_t record_ = 0;
   std::int64_t bytes_read_ = 0;
   bool stream_ended_ = false;
+  std::optional<DamageFinder> finder_;
 };
 
 }  // namespace forebay::engine

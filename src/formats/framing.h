@@ -12,7 +12,14 @@ namespace forebay::formats {
 inline constexpr std::int64_t most_record_bytes = (std::int64_t{1} << 32) - (1 << 16);
 inline constexpr std::int64_t usual_record_bytes = 1 << 30;
 
+/// What is accepted besides records from end to end; the fields are those of TfRecord.
+struct Framing {
+  std::int64_t max_record_bytes = usual_record_bytes;
+  bool tolerate_partial_header = false;
+  bool allow_trailing_zeros = false;
+};
+
 /// The framing of TFRecord files: what `tfrecord` reads with, and every tool for whole files.
-[[nodiscard]] std::shared_ptr<const Format> tfrecord_format(std::int64_t max_record_bytes = usual_record_bytes);
+[[nodiscard]] std::shared_ptr<const Format> tfrecord_format(Framing framing = {});
 
 }  // namespace forebay::formats

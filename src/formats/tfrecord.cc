@@ -10,6 +10,7 @@
 #include "formats/detect.h"
 #include "formats/frame.h"
 #include "formats/framing.h"
+#include "formats/resync.h"
 #include "io/paths.h"
 
 namespace forebay::formats {
@@ -75,7 +76,8 @@ Hop hop_fastest(std::span<const std::byte> bytes, std::size_t limit, std::uint64
 
 class TfrecordFormat final : public Format {
  public:
-  explicit TfrecordFormat(std::int64_t most) : most_{static_cast<std::uint64_t>(most)} {}
+  explicit TfrecordFormat(const Framing& framing)
+      : framing_{framing}, most_{static_cast<std::uint64_t>(framing.max_record_bytes)} {}
 
   Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last, std::size_t limit,
                        std::vector<Extent>& records) const override {
@@ -86,10 +88,17 @@ class TfrecordFormat final : public Format {
       case Stop::limit:
         return Scanned{.consumed = end.at};
       case Stop::bad_length:
+        // So many zeros that no record could be as long are none: that bounds what is held of a stream.
+        if (padding(bytes.subspan(end.at)) && (last || left <= most_)) {
+          return last ? Scanned{.consumed = bytes.size()} : Scanned{.consumed = end.at, .wanted = left + 1};
+        }
         return wrong_length(bytes.subspan(end.at), place);
       case Stop::too_long:
         return too_long(end.length, place);
       case Stop::header:
+        if (last && (framing_.tolerate_partial_header || padding(bytes.subspan(end.at)))) {
+          return Scanned{.consumed = bytes.size()};
+        }
         if (last && left != 0) return truncated(fmt::format("{} of the 12 bytes of its header", left), place);
         return Scanned{.consumed = end.at, .wanted = last ? 0 : header_bytes};
       case Stop::payload: {
@@ -98,6 +107,12 @@ class TfrecordFormat final : public Format {
       }
     }
     return Scanned{.consumed = end.at};
+  }
+
+  Resync resync(std::span<const std::byte> bytes, std::int64_t offset, std::size_t from, bool last,
+                std::shared_ptr<void>& kept) const override {
+    if (!kept) kept = std::make_shared<columns::RangeChecksums>();
+    return next_frame(bytes, offset, from, last, most_, *static_cast<columns::RangeChecksums*>(kept.get()));
   }
 
   std::int64_t record_offset(std::int64_t payload) const override {
@@ -113,6 +128,12 @@ class TfrecordFormat final : public Format {
   }
 
  private:
+  /// Whether zeros may stand at the end, and these are some.
+  [[nodiscard]] bool padding(std::span<const std::byte> rest) const {
+    return framing_.allow_trailing_zeros &&
+           std::all_of(rest.begin(), rest.end(), [](std::byte byte) { return byte == std::byte{0}; });
+  }
+
   [[nodiscard]] static Error truncated(const std::string& what, const Place& place) {
     return {Code::data, Detail::data_loss, fmt::format("truncated record: the file ends after {}", what), place};
   }
@@ -132,20 +153,22 @@ class TfrecordFormat final : public Format {
             fmt::format("record too large: its length says {} bytes, max_record_bytes is {}", length, most_), place};
   }
 
+  const Framing framing_;
   const std::uint64_t most_;
 };
 
 Result<Source> bind(const TfRecord& options, const std::string& folder) {
   if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "files: names no file"};
   FOREBAY_TRY(std::vector<std::string> files, io::expand(options.files, folder).at("files"));
-  return Source{std::move(files), options.compression, tfrecord_format(options.max_record_bytes)};
+  auto format = tfrecord_format({.max_record_bytes = options.max_record_bytes,
+                                 .tolerate_partial_header = options.tolerate_partial_header,
+                                 .allow_trailing_zeros = options.allow_trailing_zeros});
+  return Source{std::move(files), options.compression, std::move(format), options.allow_trailing_zeros};
 }
 
 }  // namespace
 
-std::shared_ptr<const Format> tfrecord_format(std::int64_t max_record_bytes) {
-  return std::make_shared<TfrecordFormat>(max_record_bytes);
-}
+std::shared_ptr<const Format> tfrecord_format(Framing framing) { return std::make_shared<TfrecordFormat>(framing); }
 
 SourceType tfrecord() {
   return describe<SourceType, TfRecord>("tfrecord", "Reads the records of TFRecord files, checksums verified.", bind)
@@ -153,6 +176,10 @@ SourceType tfrecord() {
       .field("compression", &TfRecord::compression, "How whole files are packed; auto looks at their first bytes.")
       .field("max_record_bytes", &TfRecord::max_record_bytes, "A longer record is an error, before memory is taken.",
              {.least = 1, .most = most_record_bytes})
+      .field("tolerate_partial_header", &TfRecord::tolerate_partial_header,
+             "A file that ends inside the header of a record ends before it: for files still being written.")
+      .field("allow_trailing_zeros", &TfRecord::allow_trailing_zeros,
+             "Zero bytes behind the last record, or behind the end of packed data, are padding and no error.")
       .example({.options = R"({"files": ["in.tfrecord"]})",
                 .in = R"(["one", "", "three"])",
                 .out = R"(["one", "", "three"])"})

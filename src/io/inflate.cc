@@ -70,6 +70,8 @@ struct Inflater::State {
   Compression compression = Compression::gzip;
   bool between = true;  ///< At the beginning of a stream (or of the file), nothing of it used yet.
   bool first = true;    ///< No stream has begun yet.
+  bool zeros = false;   ///< May stand behind the last stream.
+  bool padded = false;  ///< Some did: nothing else may follow.
   bool at_end = false;  ///< All of the file is in `buffer`.
   int stalled = 0;
   std::int64_t offset = 0;  ///< Of the next byte to read from the file.
@@ -79,6 +81,7 @@ struct Inflater::State {
   [[nodiscard]] std::int64_t consumed() const { return offset - std::int64_t{stream.avail_in}; }
   [[nodiscard]] Error fault(const File& file, std::string what) const;
   Result<void> refill(const File& file);
+  Result<void> skip_zeros(const File& file);
   Result<void> begin(const File& file);
   Result<bool> step(const File& file, std::span<std::byte> out, std::size_t& made);
 };
@@ -100,11 +103,19 @@ Result<void> Inflater::State::refill(const File& file) {
   return {};
 }
 
+Result<void> Inflater::State::skip_zeros(const File& file) {
+  while (true) {
+    for (; stream.avail_in != 0 && *stream.next_in == 0; ++stream.next_in, --stream.avail_in) padded = true;
+    if (stream.avail_in != 0 || at_end) return {};
+    FOREBAY_DO(refill(file));
+  }
+}
+
 /// Checks the header of the stream that begins here, so that what is wrong can be said in the user's words.
 Result<void> Inflater::State::begin(const File& file) {
   const std::span<const std::uint8_t> head{stream.next_in, std::min(stream.avail_in, head_bytes)};
   const bool gzip = compression == Compression::gzip;
-  if (gzip ? !gzip_magic(head) : !zlib_magic(head)) {
+  if (padded || (gzip ? !gzip_magic(head) : !zlib_magic(head))) {
     if (!first) return fault(file, fmt::format("trailing bytes behind the end of the {} data", name_of(compression)));
     const bool other = head.size() > 1 && (gzip ? zlib_magic(head) : gzip_magic(head));
     return fault(file, fmt::format("not {} data: the file begins with bytes {:#04x} {:#04x}, {}", name_of(compression),
@@ -129,6 +140,7 @@ Result<void> Inflater::State::begin(const File& file) {
 Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, std::size_t& made) {
   if (!at_end && stream.avail_in < (between ? head_bytes : 1U)) FOREBAY_DO(refill(file));
   if (between) {
+    if (zeros && !first) FOREBAY_DO(skip_zeros(file));
     if (stream.avail_in == 0) return false;
     FOREBAY_DO(begin(file));
   }
@@ -161,12 +173,13 @@ Inflater::Inflater(Inflater&&) noexcept = default;
 Inflater& Inflater::operator=(Inflater&&) noexcept = default;
 Inflater::~Inflater() = default;
 
-Result<Inflater> Inflater::make(Compression compression) {
+Result<Inflater> Inflater::make(Compression compression, Behind behind) {
   if (compression != Compression::gzip && compression != Compression::zlib) {
     return Error{Code::internal, "only gzip and zlib can be inflated"};
   }
   auto state = std::make_unique_for_overwrite<State>();  // zeroing its buffers would cost more than a small file
   state->compression = compression;
+  state->zeros = behind == Behind::zeros;
   isal_inflate_init(&state->stream);
   state->stream.next_in = nullptr;
   state->stream.avail_in = 0;

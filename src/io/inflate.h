@@ -15,8 +15,10 @@ namespace forebay::io {
 /// Inflates a gzip or zlib file from its beginning. All members (streams) are read as one; every trailer is verified.
 class Inflater {
  public:
+  /// What may stand behind the last member.
+  enum class Behind : std::uint8_t { nothing, zeros };
   /// `compression` must be gzip or zlib.
-  [[nodiscard]] static Result<Inflater> make(Compression compression);
+  [[nodiscard]] static Result<Inflater> make(Compression compression, Behind behind = Behind::nothing);
 
   Inflater(Inflater&&) noexcept;
   Inflater& operator=(Inflater&&) noexcept;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/formats/tfrecord.h>
 
-#include <cstring>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "formats/detect.h"
 #include "formats/frame.h"
 #include "formats/framing.h"
+#include "tests/formats/frames.h"
 #include "tests/io/files.h"
 #include "tests/io/packed.h"
 
@@ -19,22 +18,8 @@ namespace {
 
 using testing::HasSubstr;
 using tests::bytes_of;
-
-std::string number(std::uint64_t value, std::size_t size) {
-  std::string out(size, '\0');
-  std::memcpy(out.data(), &value, size);
-  return out;
-}
-
-std::string header(std::uint64_t length) { return number(length, 8) + number(length_checksum(length), 4); }
-
-std::string framed(const std::vector<std::string>& records) {
-  std::string out;
-  for (const std::string& record : records) {
-    out += header(record.size()) + record + number(columns::masked_crc32c(bytes_of(record)), 4);
-  }
-  return out;
-}
+using tests::framed;
+using tests::header;
 
 /// What a scan found and how it ended.
 struct Found {
@@ -52,6 +37,8 @@ std::ostream& operator<<(std::ostream& out, const Found& found) {
 }
 
 struct How {
+  bool partial = false;
+  bool zeros = false;
   bool last = true;
   std::size_t limit = SIZE_MAX;
   std::int64_t offset = 0;
@@ -59,7 +46,8 @@ struct How {
 };
 
 Found scan(const std::string& bytes, How how = {}) {
-  const auto format = tfrecord_format(how.most);
+  const auto format = tfrecord_format(
+      {.max_record_bytes = how.most, .tolerate_partial_header = how.partial, .allow_trailing_zeros = how.zeros});
   std::vector<Extent> extents;
   const auto scanned = format->scan(bytes_of(bytes), how.offset, how.last, how.limit, extents);
   Found found;
@@ -90,12 +78,12 @@ const std::vector<std::string> three = {"abc", "", std::string(300, 'x')};
 TEST(TfRecord, AllRecordsOfAFileAreFound) {
   EXPECT_EQ(scan(framed(three)), (Found{three, 19 + 16 + 316}));
   EXPECT_EQ(scan(""), (Found{}));
-  EXPECT_EQ(scan(framed({""})), (Found{{""}, 16}));
+  EXPECT_EQ(scan(framed("")), (Found{{""}, 16}));
 }
 
 TEST(TfRecord, AMillionEmptyRecordsAreAMillionRecords) {
   std::string bytes;
-  const std::string one = framed({""});
+  const std::string one = framed("");
   for (int i = 0; i < 1'000'000; ++i) bytes += one;
   EXPECT_EQ(scan(bytes).records.size(), 1'000'000U);
 }
@@ -173,7 +161,7 @@ TEST(TfRecord, LengthsThatCannotBeAreFaultsWithoutWrapping) {
   for (const std::uint64_t length :
        {~std::uint64_t{0}, ~std::uint64_t{0} - 3, ~std::uint64_t{0} - 15, std::uint64_t{1} << 63,
         std::uint64_t{1} << 40, std::uint64_t{1} << 32, (std::uint64_t{1} << 30) + 1}) {
-    const std::string bytes = framed({"ok"}) + header(length) + std::string(1000, 'x');
+    const std::string bytes = framed("ok") + header(length) + std::string(1000, 'x');
     for (const bool last : {false, true}) {
       const Found found = scan(bytes, {.last = last});
       EXPECT_EQ(found.records, (std::vector<std::string>{"ok"}));
@@ -184,8 +172,8 @@ TEST(TfRecord, LengthsThatCannotBeAreFaultsWithoutWrapping) {
 }
 
 TEST(TfRecord, MaxRecordBytesIsTheLargestRecord) {
-  EXPECT_EQ(scan(framed({"abc"}), {.most = 3}), (Found{{"abc"}, 19}));
-  EXPECT_THAT(scan(framed({"abc"}), {.most = 2}).fault, HasSubstr("max_record_bytes is 2"));
+  EXPECT_EQ(scan(framed("abc"), {.most = 3}), (Found{{"abc"}, 19}));
+  EXPECT_THAT(scan(framed("abc"), {.most = 2}).fault, HasSubstr("max_record_bytes is 2"));
 }
 
 TEST(TfRecord, ALengthBeyondTheEndIsATruncatedRecord) {
@@ -201,6 +189,32 @@ TEST(TfRecord, AFileInsideARecordStaysInside) {
 TEST(TfRecord, BytesBehindTheLastRecordAreAFault) {
   for (std::size_t size = 1; size < 64; ++size)
     EXPECT_NE(scan(framed(three) + std::string(size, '\0')).fault, "") << size;
+}
+
+TEST(TfRecord, APartOfAHeaderAtTheEndIsTheEndOnlyWhereItIsTolerated) {
+  for (std::size_t size = 1; size < 12; ++size) {
+    const std::string bytes = framed("abc") + header(5).substr(0, size);
+    EXPECT_NE(scan(bytes).fault, "") << size;
+    EXPECT_EQ(scan(bytes, {.partial = true}), (Found{{"abc"}, bytes.size()})) << size;
+    EXPECT_EQ(scan(bytes, {.partial = true, .last = false}), (Found{{"abc"}, 19, 12})) << size;
+  }
+  EXPECT_THAT(scan(framed("abc") + header(5), {.partial = true}).fault, HasSubstr("truncated record"));
+}
+
+TEST(TfRecord, ZerosAtTheEndAreTheEndOnlyWhereTheyAreAllowed) {
+  for (const std::size_t size : {1, 11, 12, 15, 16, 63, 4096}) {
+    const std::string bytes = framed("abc") + std::string(size, '\0');
+    EXPECT_NE(scan(bytes).fault, "") << size;
+    EXPECT_EQ(scan(bytes, {.zeros = true}), (Found{{"abc"}, bytes.size()})) << size;
+    EXPECT_EQ(scan(bytes, {.zeros = true, .last = false}), (Found{{"abc"}, 19, size < 12 ? 12 : size + 1})) << size;
+    EXPECT_NE(scan(bytes + "x", {.zeros = true}).fault, "") << size;
+    EXPECT_NE(scan(bytes + framed("abc"), {.zeros = true}).fault, "") << size;
+  }
+}
+
+TEST(TfRecord, MoreZerosThanARecordMayHaveAreNotWaitedThrough) {
+  EXPECT_NE(scan(std::string(200, '\0'), {.zeros = true, .last = false, .most = 100}).fault, "");
+  EXPECT_EQ(scan(std::string(200, '\0'), {.zeros = true, .most = 100}), (Found{{}, 200}));
 }
 
 TEST(Detect, TellsPackedFilesByTheirFirstBytes) {

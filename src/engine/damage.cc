@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/damage.h"
+
+#include <algorithm>
+
+namespace forebay::engine {
+
+namespace {
+
+// An extent has 32 bits; whatever begins before this fits.
+constexpr std::size_t most_reach = std::size_t{0xffff0000U};
+
+}  // namespace
+
+/// One call of `find`.
+struct DamageFinder::Pass {
+  DamageFinder& finder;
+  const Format& format;
+  const Window& window;
+  std::vector<Extent>& records;
+  std::vector<Skip>& skips;
+  std::size_t at = 0;                // dealt with up to here
+  std::optional<Scanned> done = {};  // set: nothing more to do
+
+  [[nodiscard]] std::int64_t place(std::size_t offset) const {
+    return window.offset + static_cast<std::int64_t>(offset);
+  }
+  [[nodiscard]] std::size_t begin_of(const Extent& extent) const {
+    return static_cast<std::size_t>(format.record_offset(place(extent.offset)) - window.offset);
+  }
+  [[nodiscard]] Resync resync(std::size_t from) const {
+    return format.resync(window.bytes, window.offset, from, window.last, finder.kept_);
+  }
+  /// What stands at one place. Never told that the file ends there: then only a damaged length is an error.
+  [[nodiscard]] Result<Scanned> probe(std::size_t place_in) const {
+    finder.probed_.clear();
+    return format.scan(window.bytes.subspan(place_in), place(place_in), false, 1, finder.probed_);
+  }
+
+  void run();
+  void step();
+  void find_end_of_lost();
+  [[nodiscard]] bool verify(std::size_t first, std::size_t stop);
+  void stopped(std::size_t stop, const Scanned& found, bool unsure);
+  void damaged(std::size_t stop, const Error& error, bool unsure, bool cut);
+  [[nodiscard]] bool overlapped(std::size_t stop);
+  void add_range(std::size_t begin, std::size_t end, const Error& error);
+  std::size_t take_back();
+  void check_messages();
+};
+
+void DamageFinder::Pass::add_range(std::size_t begin, std::size_t end, const Error& error) {
+  skips.push_back({Skip::What::range, records.size(), place(begin), static_cast<std::int64_t>(end - begin),
+                   error.at(Place{.offset = place(begin)})});
+}
+
+/// Removes the last record, which is bad, and says where it began.
+std::size_t DamageFinder::Pass::take_back() {
+  const std::size_t begin = begin_of(records.back());
+  records.pop_back();
+  skips.pop_back();
+  return begin;
+}
+
+void DamageFinder::Pass::find_end_of_lost() {
+  const Resync next = resync(at);
+  if (!next.found && !window.last) {
+    done = Scanned{.consumed = next.at, .wanted = next.wanted - next.at};
+    return;
+  }
+  at = next.at;
+  const Lost& lost = *finder.lost_;
+  skips.push_back({Skip::What::range, records.size(), lost.offset, place(at) - lost.offset, lost.error});
+  finder.lost_.reset();
+  if (!next.found) done = Scanned{.consumed = at};
+}
+
+/// Verifies the records from `first` on, of which the last ends at `stop`; says whether that one is bad.
+bool DamageFinder::Pass::verify(std::size_t first, std::size_t stop) {
+  bool last_is_bad = false;
+  for (std::size_t i = first; i < records.size(); ++i) {
+    const auto good = format.verify(window.bytes.subspan(records[i].offset, records[i].length));
+    last_is_bad = !good.ok();
+    if (good.ok()) continue;
+    const std::size_t begin = begin_of(records[i]);
+    const std::size_t end = i + 1 < records.size() ? begin_of(records[i + 1]) : stop;
+    skips.push_back({Skip::What::record, i, place(begin), static_cast<std::int64_t>(end - begin),
+                     good.error().at(Place{.offset = place(records[i].offset)})});
+  }
+  return last_is_bad;
+}
+
+void DamageFinder::Pass::step() {
+  const std::size_t first = records.size();
+  const std::size_t limit = std::min(window.limit, most_reach);
+  if (at > 0 && at >= limit) {
+    done = Scanned{.consumed = at};
+    return;
+  }
+  // Not told that the file ends with the window, as in `probe`.
+  auto scanned = format.scan(window.bytes.subspan(at), place(at), false, limit > at ? limit - at : 1, records);
+  for (std::size_t i = first; i < records.size(); ++i) records[i].offset += static_cast<std::uint32_t>(at);
+  const std::size_t stop =
+      scanned.ok() ? at + scanned->consumed : static_cast<std::size_t>(scanned.error().place().offset - window.offset);
+  const bool unsure = verify(first, stop);
+  if (scanned.ok() && unsure && scanned->wanted == 0) {  // stopped by the limit: look at what follows, too
+    scanned = probe(stop);
+    if (scanned.ok()) scanned->consumed = 0;
+  }
+  if (!scanned.ok()) {
+    damaged(stop, scanned.error(), unsure, false);
+  } else {
+    stopped(stop, *scanned, unsure);
+  }
+}
+
+/// No damaged length at `stop`.
+void DamageFinder::Pass::stopped(std::size_t stop, const Scanned& found, bool unsure) {
+  if (found.wanted == 0) {
+    done = Scanned{.consumed = stop};
+  } else if (!window.last) {
+    // What follows decides about a bad record's length, so it waits for that.
+    const std::size_t begin = unsure ? take_back() : stop;
+    done = Scanned{.consumed = begin, .wanted = stop - begin + found.wanted};
+  } else if (window.broken != nullptr) {
+    damaged(stop, *window.broken, unsure && stop < window.bytes.size(), true);
+  } else {
+    finder.probed_.clear();
+    const auto end = format.scan(window.bytes.subspan(stop), place(stop), true, most_reach, finder.probed_);
+    if (end.ok()) {
+      done = Scanned{.consumed = window.bytes.size()};
+    } else {
+      damaged(stop, end.error(), unsure, true);
+    }
+  }
+}
+
+/// What begins at `stop` is no record; `cut` says that only its end is missing.
+void DamageFinder::Pass::damaged(std::size_t stop, const Error& error, bool unsure, bool cut) {
+  if (unsure && overlapped(stop)) return;
+  if (cut) {
+    add_range(stop, window.bytes.size(), error);
+    done = Scanned{.consumed = window.bytes.size()};
+  } else {
+    finder.lost_ = Lost{place(stop), error};
+    at = stop + 1;
+  }
+}
+
+/// The last record is bad and ends at `stop`, where none begins. Whether a good one begins in it and ends behind it; or
+/// whether that has to wait for more bytes.
+bool DamageFinder::Pass::overlapped(std::size_t stop) {
+  for (std::size_t from = begin_of(records.back()) + 1; from < stop;) {
+    const Resync next = resync(from);
+    if (next.at >= stop) break;
+    if (!next.found) {
+      if (window.last) break;
+      const std::size_t begin = take_back();
+      done = Scanned{.consumed = begin, .wanted = next.wanted - begin};
+      return true;
+    }
+    const auto found = probe(next.at);
+    const std::size_t end = next.at + (found.ok() ? found->consumed : 1);
+    if (end > stop) {
+      const Error error = skips.back().error;
+      add_range(take_back(), next.at, error);
+      at = next.at;
+      return true;
+    }
+    from = end;
+  }
+  return false;
+}
+
+Scanned DamageFinder::find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips) {
+  Pass pass{*this, *format_, window, records, skips};
+  pass.run();
+  if (check_ && !records.empty()) pass.check_messages();
+  return *pass.done;
+}
+
+void DamageFinder::Pass::run() {
+  while (!done) {
+    if (finder.lost_) {
+      find_end_of_lost();
+    } else {
+      step();
+    }
+  }
+}
+
+void DamageFinder::Pass::check_messages() {
+  std::vector<Record>& intact = finder.intact_;
+  std::vector<std::size_t>& indices = finder.indices_;
+  std::vector<Malformed>& malformed = finder.malformed_;
+  intact.clear();
+  indices.clear();
+  malformed.clear();
+  std::size_t next = 0;  // of the skips
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    while (next < skips.size() && (skips[next].what == Skip::What::range || skips[next].index < i)) ++next;
+    if (next < skips.size() && skips[next].index == i) continue;
+    intact.push_back(window.bytes.subspan(records[i].offset, records[i].length));
+    indices.push_back(i);
+  }
+  finder.check_(intact, malformed);
+  for (const Malformed& bad : malformed) {
+    const std::size_t index = indices[bad.record];
+    const std::size_t begin = begin_of(records[index]);
+    const auto frame = probe(begin);
+    skips.push_back({Skip::What::record, index, place(begin),
+                     static_cast<std::int64_t>(frame.ok() ? frame->consumed : records[index].length),
+                     bad.error.at(Place{.offset = place(begin)})});
+  }
+  std::stable_sort(skips.begin(), skips.end(),
+                   [](const Skip& left, const Skip& right) { return left.offset < right.offset; });
+}
+
+}  // namespace forebay::engine
