@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <forebay/batch.h>
 #include <forebay/plan.h>
@@ -33,6 +34,11 @@ struct Stats {
   std::int64_t rows = 0;             ///< Delivered.
   std::int64_t records = 0;          ///< Scanned.
   std::int64_t bytes_read = 0;       ///< From files.
+  std::int64_t skipped_records = 0;  ///< Damaged or malformed records that `on_corrupt` let pass.
+  std::int64_t skipped_ranges = 0;   ///< Stretches of bytes in which no record could be found.
+  std::int64_t skipped_files = 0;    ///< Files given up at their first damage.
+  std::int64_t skipped_bytes = 0;    ///< Of all three.
+  std::vector<Error> skipped;        ///< Where and why: the first 16.
   double seconds = 0;                ///< Since the first `next`.
   double scan_seconds = 0;           ///< Worker time finding records (inflating included).
   double order_seconds = 0;          ///< Worker time deciding order.

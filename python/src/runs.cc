@@ -204,12 +204,24 @@ void bind_plan(nb::module_& module) {
           "__repr__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __repr__(self) -> str"));
 }
 
+nb::list skipped_of(const Stats& stats) {
+  nb::list out;
+  for (const Error& error : stats.skipped) out.append(to_str(error.text()));
+  return out;
+}
+
 void bind_stats(nb::module_& module) {
   nb::class_<Stats>(module, "Stats", "Counters of a run; printed, they end in a sentence that names the bottleneck.")
       .def_ro("batches", &Stats::batches, "Delivered.")
       .def_ro("rows", &Stats::rows, "Delivered.")
       .def_ro("records", &Stats::records, "Found in the files.")
       .def_ro("bytes_read", &Stats::bytes_read, "From files.")
+      .def_ro("skipped_records", &Stats::skipped_records, "Damaged or malformed records that on_corrupt let pass.")
+      .def_ro("skipped_ranges", &Stats::skipped_ranges, "Stretches of bytes in which no record could be found.")
+      .def_ro("skipped_files", &Stats::skipped_files, "Files given up at their first damage.")
+      .def_ro("skipped_bytes", &Stats::skipped_bytes, "Of all three.")
+      .def_prop_ro("skipped", &skipped_of, nb::sig("def skipped(self) -> list[str]"),
+                   "Where and why, the first 16 of them.")
       .def_ro("seconds", &Stats::seconds, "Since the first batch was asked for.")
       .def_ro("scan_seconds", &Stats::scan_seconds, "Worker time finding records, inflating included.")
       .def_ro("order_seconds", &Stats::order_seconds, "Worker time deciding the order.")

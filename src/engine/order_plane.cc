@@ -64,6 +64,7 @@ class OrderPlane::Passes final : public Handles {
     while (!over() && !pass_ended_) {
       FOREBAY_TRY(const std::size_t count, chain_->pull(out));
       if (count > 0) return delivered(count);
+      FOREBAY_DO(streams_.end_pass());
       if (++empty_passes_ > most_empty_passes && !program_.epochs) nothing_ = true;
       if (program_.hard_epochs) {
         pass_ended_ = true;

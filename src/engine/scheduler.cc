@@ -53,7 +53,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       pool_{std::make_shared<Pool>(options.memory)},
       threads_{options.threads},
       asked_prefetch_{options.prefetch},
-      streams_{program_->source, pool_, options.threads},
+      streams_{*program_, pool_, options.threads},
       order_{*program_, streams_, start, {.index = options.shard_index, .count = options.shard_count}},
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker()},
@@ -317,6 +317,12 @@ Stats Scheduler::stats() const {
   Stats out = stats_;
   out.records = streams_.records();
   out.bytes_read = streams_.bytes_read();
+  const SkipTally::Counts skipped = streams_.skipped();
+  out.skipped_records = skipped.records;
+  out.skipped_ranges = skipped.ranges;
+  out.skipped_files = skipped.files;
+  out.skipped_bytes = skipped.bytes;
+  out.skipped = skipped.first;
   out.seconds = began_ ? std::chrono::duration<double>(Clock::now() - *began_).count() : 0;
   out.scan_seconds = seconds(Work::scan);
   out.order_seconds = seconds(Work::order);

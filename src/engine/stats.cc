@@ -46,6 +46,10 @@ std::string Stats::text() const {
                      100 * share(decode_seconds, workers), 100 * share(idle_seconds, workers));
   out += fmt::format("memory {:.1f} of {:.0f} MiB\n", static_cast<double>(memory_used) / 1048576,
                      static_cast<double>(memory_limit) / 1048576);
+  if (skipped_records + skipped_ranges + skipped_files > 0) {
+    out += fmt::format("skipped: {} records, {} unreadable ranges, {} files ({} bytes); the first: {}\n",
+                       skipped_records, skipped_ranges, skipped_files, skipped_bytes, skipped.front().text());
+  }
   return out + bottleneck();
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/trial_decode.h"
+
 namespace forebay::engine {
 
 namespace {
@@ -15,8 +17,20 @@ constexpr std::size_t mapped_blocks_ahead =
 }  // namespace
 
 struct Streams::Open {
-  Open(const Source& source, std::uint32_t number, std::shared_ptr<Pool> pool, KeptFiles& kept)
-      : scanner{source, number, std::move(pool), kept} {}
+  Open(const Program& program, std::uint32_t number, std::shared_ptr<Pool> pool, KeptFiles& kept)
+      : number{number},
+        scanner{program.source, number, std::move(pool), kept, damage_of(program), check_of(program)} {}
+
+  static Damage damage_of(const Program& program) {
+    return program.on_corrupt.policy == Corrupt::fail ? Damage::fail : Damage::find;
+  }
+  static RecordCheck check_of(const Program& program) {
+    if (damage_of(program) == Damage::fail) return {};
+    return [trial = std::make_shared<TrialDecode>(program)](std::span<const Record> records,
+                                                            std::vector<Malformed>& bad) { trial->run(records, bad); };
+  }
+
+  const std::uint32_t number;  // of the file
 
   Scanner scanner;  // of whoever has set `state` to running
   // Guarded by the mutex of Streams.
@@ -27,17 +41,20 @@ struct Streams::Open {
   // The order plane's own.
   std::optional<std::uint32_t> block;  // the one being read
   std::size_t next_record = 0;
+  std::size_t next_skip = 0;
+  bool left = false;  // nothing more is wanted of it
   double fraction = 0;  // of the file, up to that block's end
 };
 
-Streams::Streams(const Source& source, std::shared_ptr<Pool> pool, std::int64_t threads)
-    : source_{source},
+Streams::Streams(const Program& program, std::shared_ptr<Pool> pool, std::int64_t threads)
+    : program_{program},
       pool_{pool},
       threads_{threads},
       ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
       kept_files_{pool->limit() / 2},
       table_{std::move(pool)},
-      compact_from_{least_compacted} {}
+      compact_from_{least_compacted},
+      skips_{program.on_corrupt} {}
 
 Reader::Stream Streams::open(Handle file) {
   if (free_numbers_.empty()) {
@@ -46,7 +63,7 @@ Reader::Stream Streams::open(Handle file) {
   }
   const Stream number = free_numbers_.back();
   free_numbers_.pop_back();
-  auto opened = std::make_shared<Open>(source_, file.block, pool_, kept_files_);
+  auto opened = std::make_shared<Open>(program_, file.block, pool_, kept_files_);
   open_[static_cast<std::size_t>(number)] = opened;
   const Lock lock{mutex_};
   waiting_.push_back(std::move(opened));
@@ -55,22 +72,75 @@ Reader::Stream Streams::open(Handle file) {
 
 Result<std::size_t> Streams::read(Stream stream, std::span<Handle> out) {
   Open& file = *open_[static_cast<std::size_t>(stream)];
-  while (true) {
+  while (!file.left) {
     if (file.block) {
       const std::uint32_t slot = *file.block;
       const Block& block = table_[slot];
-      const std::size_t count = std::min(out.size(), block.records.size() - file.next_record);
+      std::size_t end = block.records.size();
+      if (file.next_skip < block.skips.size()) {
+        const Skip& skip = block.skips[file.next_skip];
+        if (skip.index == file.next_record) {  // the budgets are judged when what is behind it is asked for
+          FOREBAY_DO(pass_over(file, skip));
+          continue;
+        }
+        end = skip.index;
+      }
+      const std::size_t count = std::min(out.size(), end - file.next_record);
       for (std::size_t i = 0; i < count; ++i) {
         const Extent extent = block.records[file.next_record + i];
         out[i] = {slot, static_cast<std::uint32_t>(file.next_record + i), extent.offset, extent.length};
       }
       file.next_record += count;
-      if (count > 0) return count;
-      if (block.error) return *block.error;
+      if (count > 0) {
+        skips_.good(static_cast<std::int64_t>(count));
+        return count;
+      }
+      if (block.error) {
+        FOREBAY_DO(fail(file, *block.error));
+        continue;
+      }
     }
     FOREBAY_TRY(const bool more, next_block(file));
     if (!more) return std::size_t{0};
   }
+  return std::size_t{0};
+}
+
+/// Goes past what is damaged, or gives the file up.
+Result<void> Streams::pass_over(Open& file, const Skip& skip) {
+  FOREBAY_DO(skips_.add(skip));
+  {
+    const Lock lock{mutex_};
+    skipped_ = skips_.counts();
+  }
+  if (program_.on_corrupt.policy == Corrupt::skip_file) return leave(file), Result<void>{};
+  ++file.next_skip;
+  if (skip.what != Skip::What::record) return {};
+  const Handle record{.block = *file.block, .ordinal = static_cast<std::uint32_t>(skip.index)};
+  table_.release({&record, 1}, batch_);
+  ++file.next_record;
+  return {};
+}
+
+/// A file that is not there counts as damaged when files may be skipped; what the machine does wrong never does.
+Result<void> Streams::fail(Open& file, const Error& error) {
+  const bool unreadable = error.detail() == Detail::not_found || error.detail() == Detail::permission_denied;
+  if (program_.on_corrupt.policy != Corrupt::skip_file || error.code() != Code::io || !unreadable) return error;
+  return pass_over(file, {.what = Skip::What::range, .index = 0, .offset = 0, .bytes = 0, .error = error});
+}
+
+void Streams::leave(Open& file) {
+  file.left = true;
+  if (file.block) {
+    table_.release_rest(*file.block, file.next_record, batch_);
+    table_.release_stream(*file.block, batch_);
+    file.block.reset();
+  }
+  const Lock lock{mutex_};
+  file.closed = true;
+  for (const auto& block : file.ready) ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+  file.ready.clear();
+  std::erase_if(waiting_, [&](const auto& waiting) { return waiting.get() == &file; });
 }
 
 Result<bool> Streams::next_block(Open& file) {
@@ -115,6 +185,7 @@ Result<bool> Streams::next_block(Open& file) {
   files_done_ += block->fraction - file.fraction;
   file.fraction = block->fraction;
   file.next_record = 0;
+  file.next_skip = 0;
   file.block = table_.add(std::move(block));
   return true;
 }
@@ -132,15 +203,7 @@ void Streams::close(Stream stream) {
   slot.reset();
   free_numbers_.push_back(stream);
   files_done_ += 1 - file->fraction;
-  if (file->block) {
-    table_.release_rest(*file->block, file->next_record, batch_);
-    table_.release_stream(*file->block, batch_);
-  }
-  const Lock lock{mutex_};
-  file->closed = true;
-  for (const auto& block : file->ready) ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
-  file->ready.clear();
-  std::erase(waiting_, file);
+  leave(*file);
 }
 
 bool Streams::wants_more(const Open& file) const {
@@ -216,6 +279,11 @@ void Streams::stop() {
 std::int64_t Streams::records() const {
   const Lock lock{mutex_};
   return records_;
+}
+
+SkipTally::Counts Streams::skipped() const {
+  const Lock lock{mutex_};
+  return skipped_;
 }
 
 std::int64_t Streams::bytes_read() const {

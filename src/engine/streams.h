@@ -11,7 +11,9 @@
 #include <forebay/plugin.h>
 
 #include "engine/block_table.h"
+#include "engine/program.h"
 #include "engine/scanner.h"
+#include "engine/skip_tally.h"
 #include "engine/sync.h"
 
 namespace forebay::engine {
@@ -21,7 +23,7 @@ namespace forebay::engine {
 /// waits for work that has not begun.
 class Streams final : public Reader {
  public:
-  Streams(const Source& source, std::shared_ptr<Pool> pool, std::int64_t threads);
+  Streams(const Program& program, std::shared_ptr<Pool> pool, std::int64_t threads);
 
   // For the order plane.
   Stream open(Handle file) override EXCLUDES(mutex_);
@@ -35,7 +37,11 @@ class Streams final : public Reader {
   void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to it.
   /// Files read in this pass, with fractions of the open ones.
   [[nodiscard]] double files_done() const { return files_done_; }
-  void begin_pass() { files_done_ = 0; }
+  void begin_pass() {
+    files_done_ = 0;
+    skips_.begin_pass();
+  }
+  [[nodiscard]] Result<void> end_pass() const { return skips_.end_pass(); }  ///< Fails when too much was skipped in it.
   /// From then on `read` fails rather than scan one more block; nothing is lost, and `interrupted` tells.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
     deadline_ = deadline;
@@ -53,16 +59,20 @@ class Streams final : public Reader {
   void stop() EXCLUDES(mutex_);  ///< Wakes who waits in `read`, which then fails with Code::cancelled.
   [[nodiscard]] std::int64_t records() const EXCLUDES(mutex_);
   [[nodiscard]] std::int64_t bytes_read() const EXCLUDES(mutex_);
+  [[nodiscard]] SkipTally::Counts skipped() const EXCLUDES(mutex_);
 
  private:
   enum class Scan : std::uint8_t { idle, running, over };
   [[nodiscard]] Result<bool> next_block(Open& file) EXCLUDES(mutex_);  ///< False at the end of the file.
+  [[nodiscard]] Result<void> pass_over(Open& file, const Skip& skip) EXCLUDES(mutex_);
+  [[nodiscard]] Result<void> fail(Open& file, const Error& error) EXCLUDES(mutex_);
+  void leave(Open& file) EXCLUDES(mutex_);  // what is left of it is not wanted
   [[nodiscard]] bool wants_more(const Open& file) const REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<Open> claim_locked() REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> spare() REQUIRES(mutex_);
   void scanned(Open& file, const Block& block) REQUIRES(mutex_);  // accounts for it
 
-  const Source& source_;
+  const Program& program_;
   std::shared_ptr<Pool> pool_;
   const std::int64_t threads_;
   const std::int64_t ahead_limit_;  // bytes of streamed blocks scanned ahead, all files together
@@ -74,6 +84,7 @@ class Streams final : public Reader {
   std::int64_t batch_ = 0;
   std::int64_t compact_from_;  // pinned bytes from which it is worth to look for half-empty blocks
   double files_done_ = 0;
+  SkipTally skips_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   bool interrupted_ = false;
   std::vector<std::unique_ptr<Block>> freed_;
@@ -85,6 +96,7 @@ class Streams final : public Reader {
   std::int64_t ahead_bytes_ GUARDED_BY(mutex_) = 0;
   std::int64_t records_ GUARDED_BY(mutex_) = 0;
   std::int64_t bytes_read_ GUARDED_BY(mutex_) = 0;
+  SkipTally::Counts skipped_ GUARDED_BY(mutex_);  // a copy of skips_', for others
   bool stopped_ GUARDED_BY(mutex_) = false;
 };
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/trial_decode.h"
+
+#include <algorithm>
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::size_t group_records = 64;  // their columns stay in the second-level cache
+
+}  // namespace
+
+TrialDecode::TrialDecode(const Program& program) : program_{program}, memory_{program.decoder->memory()} {
+  for (std::size_t id = 0; id < program.schema.size(); ++id)
+    block_.columns.emplace_back(program.schema[static_cast<ColumnId>(id)]);
+}
+
+Result<void> TrialDecode::decode(std::span<const Record> records) {
+  const auto rows = static_cast<std::int64_t>(records.size());
+  block_.rows = rows;
+  for (const ColumnId id : program_.decoded) {
+    Column& column = block_[id];
+    column.clear();
+    if (column.fixed() && column.dtype != DType::string) column.set_rows(rows);
+  }
+  return program_.decoder->decode(records, 0, block_, *memory_);
+}
+
+void TrialDecode::run(std::span<const Record> records, std::vector<Malformed>& bad) {
+  for (std::size_t first = 0; first < records.size();) {
+    std::size_t count = std::min(group_records, records.size() - first);
+    auto done = decode(records.subspan(first, count));
+    if (!done.ok()) {
+      const std::size_t row = static_cast<std::size_t>(std::max<std::int64_t>(0, done.error().place().row));
+      bad.push_back({.record = first + row, .error = done.error()});
+      count = row + 1;  // those before it were good
+    }
+    first += count;
+  }
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/damage.h"
+#include "engine/program.h"
+
+namespace forebay::engine {
+
+/// Decodes records only to see whether that is possible: a record that may be skipped is judged before it gets a row.
+/// One thread at a time.
+class TrialDecode {
+ public:
+  explicit TrialDecode(const Program& program);
+  /// As a RecordCheck.
+  void run(std::span<const Record> records, std::vector<Malformed>& bad);
+
+ private:
+  Result<void> decode(std::span<const Record> records);
+
+  const Program& program_;
+  std::unique_ptr<DecoderMemory> memory_;
+  ColumnBlock block_;
+};
+
+}  // namespace forebay::engine

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orders/global_shuffle.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/draw.h"
+#include "base/permutation.h"
+
+namespace forebay::orders {
+namespace {
+
+/// Finds the file of a record by the record's number among all records of all files.
+class Census {
+ public:
+  Census() = default;
+  explicit Census(const std::vector<std::int64_t>& counts) {
+    for (const std::int64_t count : counts) ends_.push_back((ends_.empty() ? 0 : ends_.back()) + count);
+    while ((records() >> shift_) > most_cells) ++shift_;
+    std::uint32_t file = 0;
+    for (std::int64_t cell = 0; cell <= records() >> shift_; ++cell) {
+      while (file + 1 < ends_.size() && ends_[file] <= cell << shift_) ++file;
+      first_file_.push_back(file);
+    }
+  }
+
+  [[nodiscard]] std::int64_t records() const { return ends_.empty() ? 0 : ends_.back(); }
+  [[nodiscard]] RecordName name(std::int64_t record) const {
+    std::uint32_t file = first_file_[static_cast<std::size_t>(record >> shift_)];
+    while (ends_[file] <= record) ++file;
+    return {.file = file, .record = record - (file == 0 ? 0 : ends_[file - 1])};
+  }
+
+ private:
+  static constexpr std::int64_t most_cells = 1 << 14;  // in the first-level cache
+  std::vector<std::int64_t> ends_;                     // records up to the end of each file
+  std::vector<std::uint32_t> first_file_;              // of each cell of 2^shift records
+  int shift_ = 0;
+};
+
+/// Walks through a keyed permutation of the records' numbers: nothing is held but a window of what comes next.
+class GlobalShuffle final : public Handles {
+ public:
+  explicit GlobalShuffle(OrderContext context) : context_{std::move(context)} {}
+
+  void begin(std::int64_t epoch) override {
+    context_.reader->drop(std::span{window_}.subspan(next_));
+    window_.clear();
+    next_ = 0;
+    done_ = 0;
+    files_.clear();
+    listed_ = false;
+    key_ = draw_key({.seed = context_.seed, .epoch = static_cast<std::uint64_t>(epoch), .purpose = context_.purpose});
+    context_.upstream->begin(epoch);
+  }
+
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    if (!listed_) FOREBAY_DO(list());
+    if (next_ == window_.size()) FOREBAY_DO(refill());
+    const std::size_t count = std::min(out.size(), window_.size() - next_);
+    std::copy_n(window_.begin() + static_cast<std::ptrdiff_t>(next_), count, out.begin());
+    next_ += count;
+    return count;
+  }
+
+ private:
+  /// All files of the pass and how many records they have.
+  Result<void> list() {
+    while (true) {
+      Handle file;
+      FOREBAY_TRY(const std::size_t count, context_.upstream->pull({&file, 1}));
+      if (count == 0) break;
+      files_.push_back(file);
+    }
+    FOREBAY_TRY(const auto counts, context_.reader->index(files_));
+    census_ = Census{counts};
+    permutation_.emplace(static_cast<std::uint64_t>(census_.records()), key_);
+    listed_ = true;
+    return {};
+  }
+
+  Result<void> refill() {
+    const std::int64_t left = census_.records() - done_;
+    const auto count = static_cast<std::size_t>(std::min(left, context_.reader->window()));
+    numbers_.resize(count);
+    names_.resize(count);
+    permutation_->map(static_cast<std::uint64_t>(done_), numbers_);
+    for (std::size_t i = 0; i < count; ++i) names_[i] = census_.name(static_cast<std::int64_t>(numbers_[i]));
+    located_.resize(count);
+    FOREBAY_DO(context_.reader->locate(names_, located_));
+    window_.swap(located_);
+    next_ = 0;
+    done_ += static_cast<std::int64_t>(count);
+    return {};
+  }
+
+  OrderContext context_;
+  std::vector<Handle> files_;
+  bool listed_ = false;
+  Census census_;
+  std::uint64_t key_ = 0;
+  std::optional<Permutation> permutation_;
+  std::int64_t done_ = 0;  // records that were put into a window
+  std::vector<Handle> window_;
+  std::vector<Handle> located_;
+  std::size_t next_ = 0;  // of the window
+  std::vector<std::uint64_t> numbers_;
+  std::vector<RecordName> names_;
+};
+
+}  // namespace
+
+std::unique_ptr<Handles> global_shuffle(OrderContext context) {
+  return std::make_unique<GlobalShuffle>(std::move(context));
+}
+
+}  // namespace forebay::orders
