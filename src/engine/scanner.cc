@@ -2,7 +2,6 @@
 #include "engine/scanner.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "formats/detect.h"
@@ -24,12 +23,7 @@ Scanner::Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool>
 
 Result<void> Scanner::open() {
   FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
-  Compression compression = source_.compression;
-  if (compression == Compression::automatic) {
-    std::array<std::byte, 64> head;
-    FOREBAY_TRY(const std::size_t size, file_->read(head, 0));
-    compression = formats::detect(std::span{head}.first(size));
-  }
+  FOREBAY_TRY(const Compression compression, formats::compression_of(*file_, source_.compression));
   if (compression == Compression::none) {
     auto mapped = kept_files_.map(number_, *file_);
     mapping_ = std::move(mapped.file);
@@ -37,6 +31,7 @@ Result<void> Scanner::open() {
     fresh_ = mapped.fresh;
   } else {
     FOREBAY_TRY(inflater_, io::Inflater::make(compression));
+    if (point_interval_ > 0) inflater_->collect(point_interval_);
   }
   opened_ = true;
   return {};
@@ -140,6 +135,10 @@ Result<void> Scanner::scan_streamed(Block& block) {
   carry_.assign(block.base + found.consumed, block.base + size);
   block.last = stream_ended_ && carry_.empty();
   return {};
+}
+
+std::vector<io::RestartPoint> Scanner::take_restart_points() {
+  return inflater_ ? inflater_->take_points() : std::vector<io::RestartPoint>{};
 }
 
 std::int64_t Scanner::read_so_far() const {

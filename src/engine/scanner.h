@@ -24,6 +24,11 @@ class Scanner {
   /// Fills an empty block. Errors are in the block, behind its records; the block with `last` or an error is the last.
   void scan(Block& block);
 
+  /// Before the first block: restart points of a compressed file are collected on the way.
+  void collect_restart_points(std::int64_t interval) { point_interval_ = interval; }
+  [[nodiscard]] std::vector<io::RestartPoint> take_restart_points();  ///< Those found since the last call.
+  [[nodiscard]] std::int64_t offset() const { return offset_; }       ///< Of what comes next, in the uncompressed file.
+
   [[nodiscard]] bool streamed() const { return opened_ && !mapping_; }  ///< Its blocks own memory.
 
  private:
@@ -52,6 +57,7 @@ class Scanner {
   std::int64_t record_ = 0;
   std::int64_t bytes_read_ = 0;
   bool stream_ended_ = false;
+  std::int64_t point_interval_ = 0;
 };
 
 }  // namespace forebay::engine

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <forebay/plugin.h>
 
@@ -14,5 +15,8 @@ inline constexpr std::int64_t usual_record_bytes = 1 << 30;
 
 /// The framing of TFRecord files: what `tfrecord` reads with, and every tool for whole files.
 [[nodiscard]] std::shared_ptr<const Format> tfrecord_format(std::int64_t max_record_bytes = usual_record_bytes);
+
+/// What an index says of the framing that its records were found with: the format and the options that matter.
+[[nodiscard]] std::string tfrecord_signature(std::int64_t max_record_bytes = usual_record_bytes);
 
 }  // namespace forebay::formats

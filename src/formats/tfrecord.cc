@@ -143,6 +143,10 @@ Result<Source> bind(const TfRecord& options, const std::string& folder) {
 
 }  // namespace
 
+std::string tfrecord_signature(std::int64_t max_record_bytes) {
+  return fmt::format("tfrecord max_record_bytes={}", max_record_bytes);
+}
+
 std::shared_ptr<const Format> tfrecord_format(std::int64_t max_record_bytes) {
   return std::make_shared<TfrecordFormat>(max_record_bytes);
 }

@@ -37,11 +37,11 @@ std::string follow(const std::string& path) {
 
 }  // namespace
 
-Result<AtomicFile> AtomicFile::create(const std::string& path) {
+Result<AtomicFile> AtomicFile::create(const std::string& path, Links links) {
   AtomicFile file;
-  file.path_ = follow(path);
+  file.path_ = links == Links::follow ? follow(path) : path;
   struct stat old {};
-  const bool exists = ::stat(file.path_.c_str(), &old) == 0;
+  const bool exists = ::lstat(file.path_.c_str(), &old) == 0 && !S_ISLNK(old.st_mode);
   if (exists && !S_ISREG(old.st_mode)) {
     return Error{Code::io, Detail::invalid_argument,
                  fmt::format("cannot write '{}': it exists and is not a regular file", path), Place{.file = path}};

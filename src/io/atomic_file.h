@@ -8,13 +8,16 @@
 
 #include <forebay/error.h>
 
+#include "io/file.h"
+
 namespace forebay::io {
 
 /// A file that appears whole or not at all: written beside its place, renamed when complete.
 /// What was there before stays until then; without a commit nothing is left behind.
 class AtomicFile {
  public:
-  [[nodiscard]] static Result<AtomicFile> create(const std::string& path);
+  /// A symbolic link at `path` is written through, or replaced when links are refused.
+  [[nodiscard]] static Result<AtomicFile> create(const std::string& path, Links links = Links::follow);
 
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
