@@ -15,12 +15,12 @@ from forebay.builder import *  # noqa: F403
 from forebay.builder import __all__ as _builder_names
 from forebay.errors import Cancelled, ConfigError, DataError, Error, IoError, StateError
 from forebay.loader import Batch, Loader, Plan, Schema, Stats, TensorSpec, load
-from forebay.records import decode_example, encode_example, read_records, write_records
+from forebay.records import IndexReport, decode_example, encode_example, index_files, read_records, write_records
 from forebay.values import Ragged, RecordKeys, Sparse
 
-__all__ = ["Batch", "Cancelled", "ConfigError", "DataError", "Error", "IoError", "Loader", "Plan", "Ragged",
+__all__ = ["Batch", "Cancelled", "ConfigError", "DataError", "Error", "IndexReport", "IoError", "Loader", "Plan", "Ragged",
            "RecordKeys", "Schema", "Sparse", "StateError", "Stats", "TensorSpec", "decode_example", "encode_example",
-           "explain", "json_schema", "load", "read_records", "write_records", *_builder_names]
+           "explain", "index_files", "json_schema", "load", "read_records", "write_records", *_builder_names]
 
 _ADAPTORS = ("torch", "jax", "tf")
 

@@ -29,8 +29,9 @@ std::string cache_folder() {
   return {};
 }
 
-Result<std::string> write(const IndexPlace& place, std::span<const std::byte> image) {
+Result<std::string> write(const IndexPlace& place, const std::string& file, std::span<const std::byte> image) {
   FOREBAY_TRY(io::AtomicFile out, io::AtomicFile::create(place.path, place.links));
+  FOREBAY_DO(out.permit_no_more_than(file));  // the windows are content of the file
   for (std::size_t at = 0; at < image.size(); at += piece_bytes) {
     FOREBAY_DO(out.write(image.subspan(at, std::min(piece_bytes, image.size() - at))));
   }
@@ -51,12 +52,12 @@ IndexPlace in_cache(const std::string& file) {
 }
 
 Result<std::string> store_index(const std::string& file, std::span<const std::byte> image) {
-  auto stored = write(beside(file), image);
+  auto stored = write(beside(file), file, image);
   if (stored.ok() || stored.error().detail() != Detail::permission_denied) return stored;
   const IndexPlace place = in_cache(file);
   if (place.path.empty()) return stored.error().at("no cache folder either ($FOREBAY_CACHE, $HOME)");
   FOREBAY_DO(io::make_private_folder(io::parent(place.path)));
-  return write(place, image);
+  return write(place, file, image);
 }
 
 }  // namespace forebay::engine

@@ -22,7 +22,7 @@ struct IndexPlace {
 [[nodiscard]] IndexPlace in_cache(const std::string& file);
 
 /// Stores an index beside its file, or in the cache folder (which is made) when there no file can be made. The index
-/// appears whole or not at all. Gives back where it is.
+/// appears whole or not at all, and nobody may read it who may not read the file. Gives back where it is.
 [[nodiscard]] Result<std::string> store_index(const std::string& file, std::span<const std::byte> image);
 
 }  // namespace forebay::engine

@@ -70,6 +70,16 @@ AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
+Result<void> AtomicFile::permit_no_more_than(const std::string& like) {
+  struct stat own {};
+  struct stat other {};
+  if (::stat(like.c_str(), &other) != 0) return system_error("inspect", like, errno);
+  if (::fstat(descriptor_, &own) != 0) return system_error("inspect", path_, errno);
+  if (::fchmod(descriptor_, own.st_mode & (other.st_mode | 0700) & 0777) != 0)
+    return system_error("write", path_, errno);
+  return {};
+}
+
 Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   pending_.insert(pending_.end(), bytes.begin(), bytes.end());
   return pending_.size() < pending_most ? Result<void>{} : flush();

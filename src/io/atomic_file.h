@@ -23,6 +23,8 @@ class AtomicFile {
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
 
+  /// Takes away what the file `like` does not permit to its group and to others.
+  [[nodiscard]] Result<void> permit_no_more_than(const std::string& like);
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
   /// Brings everything to disk and into place. Nothing may be written afterwards.
   [[nodiscard]] Result<void> commit();

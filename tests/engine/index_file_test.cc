@@ -247,6 +247,15 @@ TEST_F(IndexFile, AFullDiskLeavesNothingOrTheOldIndex) {
   EXPECT_EQ(tests::read_text(path + ".fbindex"), "old");
 }
 
+TEST_F(IndexFile, NobodyReadsItWhoMayNotReadTheFile) {
+  const std::string path = write("data", {"secret"});
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  opened(path);
+  struct stat status {};
+  ASSERT_EQ(::stat((path + ".fbindex").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
 TEST_F(IndexFile, WritersAtOnceLeaveAGoodIndex) {
   const Records records = some_records(2000);
   const std::string path = write("data", records);
