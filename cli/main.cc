@@ -26,6 +26,7 @@ void add_verbs(CLI::App& app, Command& command) {
   add_schema(app, command);
   add_state(app, command);
   add_bench(app, command);
+  add_index(app, command);
 }
 
 int fail(const Error& error, bool json) {

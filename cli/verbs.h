@@ -22,5 +22,6 @@ void add_explain(CLI::App& app, Command& command);
 void add_schema(CLI::App& app, Command& command);
 void add_state(CLI::App& app, Command& command);
 void add_bench(CLI::App& app, Command& command);
+void add_index(CLI::App& app, Command& command);
 
 }  // namespace forebay::cli

@@ -166,10 +166,31 @@ def slices() -> dict[str, bytes]:
     return {f"slice {i}": text.encode() for i, text in enumerate(texts)}
 
 
+def stored_index(records: list[tuple[int, int]], size: int, content: int, points: list[tuple[int, int, int, int, int]] = (), packed: int = 0,
+                 signature: bytes = b"tfrecord max_record_bytes=1073741824") -> bytes:
+    """An index as docs/formats/index.md has it; points are (compressed, uncompressed, window size, at, bit)."""
+    windows = [p[2] for p in points]
+    body = signature + bytes(-len(signature) % 8) + b"".join(struct.pack("<Q", o) for o, _ in records)
+    body += b"".join(struct.pack("<I", n) for _, n in records)
+    body += b"".join(struct.pack("<QQQIBBxx", c, u, sum(windows[:i]), w, at, bit) for i, (c, u, w, at, bit) in enumerate(points))
+    body += b"w" * sum(windows)
+    head = struct.pack("<8sIIQQqQQQQQQBB6x", b"\x89FBINDX\n", 1, 0xFFFFFFFE, 100 + len(body), size, 5, 6, 7, content, len(records),
+                       len(points), sum(windows), packed, len(signature))
+    return head + body + struct.pack("<I", crc32c(head + body))
+
+
+def indexes() -> dict[str, bytes]:
+    records = [(12, 3), (31, 0), (47, 9)]
+    points = [(0, 0, 0, 0, 0), (20, 30, 30, 1, 3), (40, 50, 0, 0, 0)]
+    good = {"plain": stored_index(records, 60, 60), "gzip": stored_index(records, 45, 60, points, 1), "zlib": stored_index(records, 45, 60, points, 2),
+            "empty": stored_index([], 0, 0), "overlap": stored_index([(12, 30), (31, 0)], 60, 60), "late": stored_index(records, 45, 60, points[1:], 1)}
+    return {f"{name} {fixed}": bytes([fixed]) + data for name, data in good.items() for fixed in (0, 1)}
+
+
 def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
     sets = {"tfrecord": tfrecords(), "resync": damaged(), "inflate": packed(), "example": examples(), "manifest": manifests(),
-            "document": documents(root), "slice": slices()}
+            "document": documents(root), "slice": slices(), "index": indexes()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():

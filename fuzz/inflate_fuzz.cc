@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inflating: no fault of the packed bytes does more than an error, and what ends cleanly is what zlib makes of it.
+#include <cstring>
+
 #include <zlib.h>
 
 #include "fuzz/check.h"
@@ -35,6 +37,22 @@ bool inflate_by_zlib(std::span<const std::byte> packed, int bits, std::string& o
   return true;
 }
 
+// From every restart point on, the bytes are those of the straight read.
+void check_restarts(const forebay::io::File& file, Compression compression, const std::string& expected) {
+  auto collecting = forebay::io::Inflater::make(compression);
+  collecting->collect(1000);
+  std::vector<std::byte> window(most);
+  check(*collecting->read(file, window) == expected.size(), "collecting changes nothing");
+  for (const auto& point : collecting->take_points()) {
+    auto inflater = forebay::io::Inflater::resume(compression, point);
+    check(inflater.ok(), "inflating can begin at a point");
+    auto got = inflater->read(file, window);
+    const auto begin = static_cast<std::size_t>(point.uncompressed);
+    check(got.ok() && begin + *got == expected.size(), "all of the rest comes");
+    check(std::memcmp(window.data(), expected.data() + begin, *got) == 0, "and it is right");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -68,5 +86,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string expected;
   check(inflate_by_zlib(packed, zlib ? 15 : 31, expected), "what ends cleanly is whole for zlib, too");
   check(out == expected, "the bytes are those of zlib");
+  if (out.size() < most) check_restarts(*file, zlib ? Compression::zlib : Compression::gzip, expected);
   return 0;
 }

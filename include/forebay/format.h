@@ -67,6 +67,7 @@ struct Source {
   Compression compression = Compression::none;
   std::shared_ptr<const Format> format;
   bool zeros_behind = false;  ///< Zero bytes behind packed data are padding.
+  std::string signature = {};  ///< The format and the options that decide what is a record: an index names it.
 };
 
 struct SourceType {

@@ -28,6 +28,12 @@ class Handles {
   virtual void begin(std::int64_t epoch) = 0;
 };
 
+/// A record by its place: of a file in the list that was given to Reader::index, the how-manieth.
+struct RecordName {
+  std::uint32_t file = 0;
+  std::int64_t record = 0;
+};
+
 /// What the engine lends to orders.
 class Reader {
  public:
@@ -42,6 +48,14 @@ class Reader {
   virtual void drop(std::span<const Handle> records) = 0;      ///< Nobody will ask for these.
   virtual void hold(std::span<const Handle> records) = 0;      ///< These will be asked for once more.
   [[nodiscard]] virtual std::int64_t files_ahead() const = 0;  ///< How many files it is worth to announce early.
+
+  // Any record of any file, for orders that do not read files from their beginning.
+  /// How many records each of these files has, by its index, which is read or made now.
+  [[nodiscard]] virtual Result<std::vector<std::int64_t>> index(std::span<const Handle> files) = 0;
+  /// The handles of records of the files that `index` was given last. To be asked for about `window` at once: bytes that
+  /// have to be read or inflated are then read in the order of the files.
+  [[nodiscard]] virtual Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) = 0;
+  [[nodiscard]] virtual std::int64_t window() const = 0;
 };
 
 /// What an order is built with, once per run.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable, Mapping, Optional, Union
+from typing import Any, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
 from forebay import _core
 
-__all__ = ["read_records", "write_records", "encode_example", "decode_example"]
+__all__ = ["read_records", "write_records", "index_files", "IndexReport", "encode_example", "decode_example"]
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -30,6 +30,30 @@ def write_records(path: Path, records: Iterable[bytes], compression: Optional[st
     """
     whole = [record if type(record) is bytes else bytes(memoryview(record)) for record in records]
     _core.write_records(os.fspath(path), whole, compression or "none")
+
+
+class IndexReport(NamedTuple):
+    """The index of one file."""
+    file: str
+    path: str         #: Where the index is.
+    built: bool       #: It was made now; the one that was there, if any, was not good.
+    records: int
+    bytes: int        #: Of the uncompressed file.
+    index_bytes: int  #: On disk and in memory.
+
+
+def index_files(paths: Union[Path, Sequence[Path]], compression: Optional[str] = "auto",
+                force: bool = False) -> list[IndexReport]:
+    """Stores where the records of TFRecord files are, so that any is reached at once; several files at a time.
+
+    paths: files and patterns (*, ?, [a-z], path@N). compression: "auto", "none" or None, "gzip", "zlib".
+    An index that is good is kept unless `force` says otherwise. It is `<file>.fbindex`, or in the folder that
+    FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written.
+    When files are damaged or cannot be indexed, raises the first one's DataError or IoError after the others are done.
+    """
+    single = isinstance(paths, (str, os.PathLike))
+    patterns = [os.fspath(path) for path in ([paths] if single else paths)]  # type: ignore[list-item,union-attr]
+    return [IndexReport(*report) for report in _core.index_files(patterns, compression or "none", force)]
 
 
 def encode_example(features: Mapping[str, Any]) -> bytes:

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <forebay/index.h>
 #include <forebay/records.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -60,6 +61,30 @@ void write(const std::string& path, const nb::list& records, const std::string& 
   }());
 }
 
+/// Ctrl-C is looked for while the interpreter waits.
+bool no_signal(const IndexProgress&) {
+  const nb::gil_scoped_acquire asking;
+  return PyErr_CheckSignals() == 0;
+}
+
+nb::list index(const std::vector<std::string>& patterns, const std::string& compression, bool force) {
+  const IndexOptions options{.compression = compression_of(compression),
+                             .existing = force ? IndexOptions::Existing::replace : IndexOptions::Existing::keep,
+                             .progress = no_signal};
+  auto done = [&] {
+    const nb::gil_scoped_release indexing;
+    return index_files(patterns, options);
+  }();
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  nb::list out;
+  for (const IndexReport& report : value_of(std::move(done))) {
+    if (report.error) raise(*report.error);
+    out.append(nb::make_tuple(to_str(report.file), to_str(report.path), report.built, report.records, report.bytes,
+                              report.index_bytes));
+  }
+  return out;
+}
+
 FeatureValue feature_of(nb::handle value) {
   if (value.is_none()) return std::monostate{};
   if (PyList_Check(value.ptr())) return texts_of(nb::borrow<nb::list>(value));
@@ -96,6 +121,9 @@ void bind_records(nb::module_& module) {
              nb::sig("def read_records(path: str, compression: str) -> list[bytes]"));
   module.def("write_records", &write, nb::arg("path"), nb::arg("records"), nb::arg("compression"),
              nb::sig("def write_records(path: str, records: list[bytes], compression: str) -> None"));
+  module.def("index_files", &index, nb::arg("patterns"), nb::arg("compression"), nb::arg("force"),
+             nb::sig("def index_files(patterns: list[str], compression: str, force: bool) "
+                     "-> list[tuple[str, str, bool, int, int, int]]"));
   module.def("encode_example", &encode, nb::arg("features"),
              nb::sig("def encode_example(features: dict[str, typing.Any]) -> bytes"));
   module.def("decode_example", &decode, nb::arg("message"),

@@ -5,7 +5,7 @@
 
 namespace forebay::python {
 
-/// read_records, write_records, encode_example, decode_example: what forebay.records wraps.
+/// read_records, write_records, index_files, encode_example, decode_example: what forebay.records wraps.
 void bind_records(nb::module_& module);
 
 }  // namespace forebay::python

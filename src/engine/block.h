@@ -32,6 +32,7 @@ struct Skip {
 struct Block {
   const std::byte* base = nullptr;
   std::vector<Extent> records;
+  std::vector<std::uint32_t> ordinals;  ///< Of a parcel: which records of the file `records` are, ascending.
   std::vector<Skip> skips;  ///< In the order of the file; with Damage::find only.
   std::uint32_t file = 0;
   std::int64_t file_offset = 0;   ///< Of `base` in the (uncompressed) file.
@@ -49,6 +50,7 @@ struct Block {
   void clear() {
     base = nullptr;
     records.clear();
+    ordinals.clear();
     skips.clear();
     mapping.reset();
     buffer.reset();

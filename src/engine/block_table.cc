@@ -6,7 +6,7 @@
 
 namespace forebay::engine {
 
-std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
+std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) {
   if (free_slots_.empty()) {
     free_slots_.push_back(static_cast<std::uint32_t>(entries_.size()));
     entries_.emplace_back();
@@ -14,20 +14,41 @@ std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
   const std::uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
   Entry& entry = entries_[slot];
-  entry.live = block->records.size() + 1;
-  entry.moved = entry.forgotten = false;
+  entry.live = live;
+  entry.moved = entry.forgotten = entry.lasting = false;
   entry.serial = ++serial_;
   entry.released.clear();
-  if (block->buffer) {
-    entry.released.resize(block->records.size());
-    pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
-  } else if (block->mapping && !block->kept) {
-    const auto offset = static_cast<std::size_t>(block->base - block->mapping->bytes().data());
-    windows_.push_back({block->mapping, offset, block->mapped_bytes, slot, entry.serial});
-    mapped_ += static_cast<std::int64_t>(block->mapped_bytes);
-  }
+  if (block->buffer) pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
   entry.block = std::move(block);
   return slot;
+}
+
+std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
+  const std::size_t records = block->records.size();
+  const std::uint32_t slot = enter(std::move(block), records + 1);
+  Entry& entry = entries_[slot];
+  const Block& added = *entry.block;
+  if (added.buffer) {
+    entry.released.resize(records);
+  } else if (added.mapping && !added.kept) {
+    const auto offset = static_cast<std::size_t>(added.base - added.mapping->bytes().data());
+    windows_.push_back({added.mapping, offset, added.mapped_bytes, slot, entry.serial});
+    mapped_ += static_cast<std::int64_t>(added.mapped_bytes);
+  }
+  return slot;
+}
+
+std::uint32_t BlockTable::add_lasting(std::unique_ptr<Block> block) {
+  constexpr std::size_t for_ever = SIZE_MAX / 2;
+  const std::uint32_t slot = enter(std::move(block), for_ever);
+  Entry& entry = entries_[slot];
+  entry.lasting = true;
+  entry.forgotten = entry.block->mapping && !entry.block->kept;  // no window accounts for its pages
+  return slot;
+}
+
+std::uint32_t BlockTable::add_parcel(std::unique_ptr<Block> block, std::size_t handles) {
+  return enter(std::move(block), handles);
 }
 
 void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
@@ -81,7 +102,7 @@ void BlockTable::collect(std::int64_t finished, std::vector<std::unique_ptr<Bloc
 
 void BlockTable::compact(std::int64_t batch) {
   for (Entry& entry : entries_) {
-    if (!entry.block || !entry.block->buffer || entry.moved) continue;
+    if (!entry.block || entry.released.empty() || entry.moved) continue;
     if (entry.live * 4 < entry.block->records.size()) move_survivors(entry, batch);
   }
 }

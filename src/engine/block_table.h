@@ -21,6 +21,12 @@ class BlockTable {
 
   /// Takes over a scanned block; every record counts as one handle, and the stream that reads it as one more.
   std::uint32_t add(std::unique_ptr<Block> block);
+  /// A part of a file whose records are reached by index. It stays as long as the table.
+  std::uint32_t add_lasting(std::unique_ptr<Block> block);
+  /// Copies of single records of a file, which `handles` handles name.
+  std::uint32_t add_parcel(std::unique_ptr<Block> block, std::size_t handles);
+  /// Whether the bytes of these records are nowhere in memory yet.
+  [[nodiscard]] bool absent(std::uint32_t slot) const { return entries_[slot].lasting && !entries_[slot].block->base; }
   [[nodiscard]] const Block& operator[](std::uint32_t slot) const { return *entries_[slot].block; }
 
   /// The handle's record will not be asked for again once batch `batch` is finished.
@@ -49,6 +55,7 @@ class BlockTable {
     std::unique_ptr<Block> block;
     std::size_t live = 0;
     bool moved = false;
+    bool lasting = false;
     bool forgotten = false;      // its mapped pages were given back
     std::uint64_t serial = 0;    // differs between the blocks that use a slot one after the other
     std::vector<bool> released;  // streamed blocks: records that nobody wants
@@ -65,6 +72,7 @@ class BlockTable {
   };
   static constexpr std::int64_t bytes_mapped_by_a_fault = std::int64_t{64} << 10;
   void forget_all();
+  std::uint32_t enter(std::unique_ptr<Block> block, std::size_t live);
   void release_count(std::uint32_t slot, std::size_t count, std::int64_t batch);
   void move_survivors(Entry& entry, std::int64_t batch);
 

@@ -128,7 +128,7 @@ class Cursor {
     const Handle& handle = layout_.handles[static_cast<std::size_t>(row_++)];
     const Run& run = layout_.runs[run_];
     if (++row_in_run_ == run.rows) ++run_, row_in_run_ = 0;
-    return {run.base + (run.moved == nullptr ? handle.offset : run.moved[handle.ordinal].offset), handle.length};
+    return {run.base + (run.moved == nullptr ? handle.offset & run.mask : run.moved[handle.ordinal].offset), handle.length};
   }
 
  private:

@@ -157,6 +157,7 @@ Result<bool> OrderPlane::next(Layout& layout) {
   complete_frac_ = std::max(complete_frac_, passes_->complete_frac());
   layout.complete_frac = program_.epochs ? complete_frac_ : passes_->complete_frac();
   if (shard_.count > 1) keep_shard(layout);
+  FOREBAY_DO(streams_.fetch(layout.handles));
   find_runs(layout);
   streams_.table().release(layout.handles, layout.number);
   return true;
@@ -177,6 +178,7 @@ Result<bool> OrderPlane::cut(Layout& layout) {
 }
 
 Result<bool> OrderPlane::catch_up(Layout& layout) {
+  if (number_ < start_.next) streams_.catch_up(true);
   while (number_ < start_.next) {
     FOREBAY_TRY(const bool more, cut(layout));
     if (!more) {
@@ -189,6 +191,7 @@ Result<bool> OrderPlane::catch_up(Layout& layout) {
     layout.handles.clear();
     streams_.collect(number_);
     streams_.limit_memory();
+    if (number_ == start_.next) streams_.catch_up(false);
   }
   return true;
 }
@@ -209,16 +212,36 @@ void OrderPlane::keep_shard(Layout& layout) {
   layout.rows = end - first;
 }
 
+namespace {
+
+/// Copies of single records lie anywhere in their block.
+Run run_in_parcel(const Block& block, const Handle& handle) {
+  const auto found = std::lower_bound(block.ordinals.begin(), block.ordinals.end(), handle.ordinal);
+  const Extent extent = block.records[static_cast<std::size_t>(found - block.ordinals.begin())];
+  return {.base = block.base + extent.offset,
+          .mask = 0,
+          .rows = 1,
+          .file = block.file,
+          .first_record = block.first_record,
+          .file_offset = block.file_offset};
+}
+
+}  // namespace
+
 void OrderPlane::find_runs(Layout& layout) {
   layout.runs.clear();
   BlockTable& table = streams_.table();
   const auto rows = layout.handles.size();
   for (std::size_t row = 0; row < rows;) {
     const std::uint32_t slot = layout.handles[row].block;
+    const Block& block = table[slot];
+    if (!block.ordinals.empty()) {
+      layout.runs.push_back(run_in_parcel(block, layout.handles[row++]));
+      continue;
+    }
     const std::size_t first = row;
     while (row < rows && layout.handles[row].block == slot) ++row;
     table.touch(slot, static_cast<std::int64_t>(row - first));
-    const Block& block = table[slot];
     layout.runs.push_back({.base = block.base,
                            .moved = table.moved(slot) ? block.records.data() : nullptr,
                            .rows = static_cast<std::int64_t>(row - first),

@@ -16,6 +16,7 @@ namespace forebay::engine {
 struct Run {
   const std::byte* base = nullptr;  ///< What the offsets count from.
   const Extent* moved = nullptr;    ///< Where the block's records are now, by ordinal; null: where the handles say.
+  std::uint32_t mask = UINT32_MAX;  ///< For the handles' offsets; 0: `base` is where the only record lies.
   std::int64_t rows = 0;
   std::uint32_t file = 0;
   std::int64_t first_record = 0;  ///< Of the block.

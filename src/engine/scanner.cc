@@ -2,7 +2,6 @@
 #include "engine/scanner.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 
@@ -16,6 +15,7 @@ namespace {
 constexpr std::size_t mapped_block = std::size_t{256} << 10;
 constexpr std::size_t streamed_block = std::size_t{512} << 10;
 constexpr std::int64_t mapped_ahead = std::int64_t{1} << 20;
+constexpr std::int64_t passed_at_once = std::int64_t{256} << 10;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
 constexpr std::size_t plain_head = std::size_t{16} << 20;
 
@@ -29,12 +29,7 @@ Scanner::Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool>
 
 Result<void> Scanner::open() {
   FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
-  compression_ = source_.compression;
-  if (compression_ == Compression::automatic) {
-    std::array<std::byte, 64> head;
-    FOREBAY_TRY(const std::size_t size, file_->read(head, 0));
-    compression_ = formats::detect(std::span{head}.first(size));
-  }
+  FOREBAY_TRY(compression_, formats::compression_of(*file_, source_.compression));
   if (compression_ != Compression::none) FOREBAY_DO(open_packed());
   if (compression_ == Compression::none) {
     auto mapped = kept_files_.map(number_, *file_);
@@ -46,10 +41,13 @@ Result<void> Scanner::open() {
   return {};
 }
 
+io::Inflater::Behind Scanner::behind() const {
+  return source_.zeros_behind ? io::Inflater::Behind::zeros : io::Inflater::Behind::nothing;
+}
+
 Result<void> Scanner::open_packed() {
-  using io::Inflater;
-  const auto behind = source_.zeros_behind ? Inflater::Behind::zeros : Inflater::Behind::nothing;
-  FOREBAY_TRY(inflater_, Inflater::make(compression_, behind));
+  FOREBAY_TRY(inflater_, io::Inflater::make(compression_, behind()));
+  if (point_interval_ > 0) inflater_->collect(point_interval_);
   if (!finder_ || source_.compression != Compression::automatic) return {};
   // The first bytes of a plain file may be damaged so that they look like those of a packed one.
   carry_.resize(1);
@@ -192,6 +190,28 @@ Result<void> Scanner::scan_streamed(Block& block) {
   carry_.assign(block.base + found.consumed, block.base + size);
   block.last = stream_ended_ && carry_.empty();
   return {};
+}
+
+Result<void> Scanner::skip_to(const RecordIndex& index, std::int64_t record) {
+  FOREBAY_DO(open().at(Place{.file = source_.files[number_]}));
+  offset_ = source_.format->record_offset(index.offset(record));
+  record_ = record;
+  advised_ = position_ = offset_;
+  if (!inflater_) return {};
+  const io::RestartPoint point = index.point_before(offset_);
+  FOREBAY_TRY(inflater_, io::Inflater::resume(compression_, point, behind()));
+  std::vector<std::byte> passed(static_cast<std::size_t>(std::min(offset_ - point.uncompressed, passed_at_once)));
+  for (std::int64_t at = point.uncompressed; at < offset_;) {
+    const auto wanted = static_cast<std::size_t>(std::min(offset_ - at, passed_at_once));
+    FOREBAY_TRY(const std::size_t got, inflater_->read(*file_, std::span{passed}.first(wanted)));
+    if (got == 0) return Error{Code::data, Detail::failed_precondition, "the file ends before a record of its index"};
+    at += static_cast<std::int64_t>(got);
+  }
+  return {};
+}
+
+std::vector<io::RestartPoint> Scanner::take_restart_points() {
+  return inflater_ ? inflater_->take_points() : std::vector<io::RestartPoint>{};
 }
 
 std::int64_t Scanner::read_so_far() const {

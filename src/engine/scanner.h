@@ -11,6 +11,7 @@
 #include "engine/block.h"
 #include "engine/damage.h"
 #include "engine/kept_files.h"
+#include "engine/record_index.h"
 #include "io/file.h"
 #include "io/inflate.h"
 
@@ -31,6 +32,13 @@ class Scanner {
   /// What a damaged packing makes of a record before is intact, too: there a record may come twice.
   void scan(Block& block);
 
+  /// Instead of from its beginning, goes on from a record of the file's index. Before the first block.
+  [[nodiscard]] Result<void> skip_to(const RecordIndex& index, std::int64_t record);
+  /// Before the first block: restart points of a compressed file are collected on the way.
+  void collect_restart_points(std::int64_t interval) { point_interval_ = interval; }
+  [[nodiscard]] std::vector<io::RestartPoint> take_restart_points();  ///< Those found since the last call.
+  [[nodiscard]] std::int64_t offset() const { return offset_; }       ///< Of what comes next, in the uncompressed file.
+
   [[nodiscard]] bool streamed() const { return opened_ && !mapping_; }  ///< Its blocks own memory.
   /// How the file is packed, once a block was scanned.
   [[nodiscard]] Compression compression() const { return compression_; }
@@ -40,6 +48,7 @@ class Scanner {
   [[nodiscard]] double fraction() const;           // of the file's bytes that have been read, 0 … 1
   Result<void> open();
   Result<void> open_packed();
+  [[nodiscard]] io::Inflater::Behind behind() const;
   void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
   Result<void> scan_streamed(Block& block);
@@ -65,6 +74,7 @@ class Scanner {
   std::int64_t bytes_read_ = 0;
   bool stream_ended_ = false;
   std::optional<DamageFinder> finder_;
+  std::int64_t point_interval_ = 0;
 };
 
 }  // namespace forebay::engine

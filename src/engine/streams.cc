@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t ahead_per_thread = std::int64_t{64} << 20;
 constexpr std::int64_t least_compacted = std::int64_t{16} << 20;
+constexpr std::int64_t indexed_at_once = 1024;
 constexpr std::size_t mapped_blocks_ahead =
     2;  // their scan is cheap and their pages should still be cached when needed
 
@@ -43,6 +44,8 @@ struct Streams::Open {
   std::size_t next_record = 0;
   std::size_t next_skip = 0;
   bool left = false;  // nothing more is wanted of it
+  std::shared_ptr<const RecordIndex> index;  // names its records while a restart catches up …
+  std::int64_t indexed = 0;                  // … up to this one
   double fraction = 0;  // of the file, up to that block's end
 };
 
@@ -52,7 +55,8 @@ Streams::Streams(const Program& program, std::shared_ptr<Pool> pool, std::int64_
       threads_{threads},
       ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
       kept_files_{pool->limit() / 2},
-      table_{std::move(pool)},
+      table_{pool},
+      access_{program, std::move(pool), kept_files_, table_},
       compact_from_{least_compacted},
       skips_{program.on_corrupt} {}
 
@@ -65,6 +69,8 @@ Reader::Stream Streams::open(Handle file) {
   free_numbers_.pop_back();
   auto opened = std::make_shared<Open>(program_, file.block, pool_, kept_files_);
   open_[static_cast<std::size_t>(number)] = opened;
+  if (catching_up_ && program_.on_corrupt.policy == Corrupt::fail) opened->index = access_.stored(file.block);
+  if (opened->index) return number;
   const Lock lock{mutex_};
   waiting_.push_back(std::move(opened));
   return number;
@@ -72,6 +78,8 @@ Reader::Stream Streams::open(Handle file) {
 
 Result<std::size_t> Streams::read(Stream stream, std::span<Handle> out) {
   Open& file = *open_[static_cast<std::size_t>(stream)];
+  if (file.index && !catching_up_) FOREBAY_DO(scan_from_here(open_[static_cast<std::size_t>(stream)]));
+  if (file.index) return read_indexed(file, out);
   while (!file.left) {
     if (file.block) {
       const std::uint32_t slot = *file.block;
@@ -104,6 +112,66 @@ Result<std::size_t> Streams::read(Stream stream, std::span<Handle> out) {
     if (!more) return std::size_t{0};
   }
   return std::size_t{0};
+}
+
+Result<std::size_t> Streams::read_indexed(Open& file, std::span<Handle> out) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  const std::int64_t records = file.index->records();
+  const auto count = static_cast<std::size_t>(
+      std::min({static_cast<std::int64_t>(out.size()), records - file.indexed, indexed_at_once}));
+  if (count == 0) return count;
+  names_.clear();
+  for (std::size_t i = 0; i < count; ++i)
+    names_.push_back({.file = file.number, .record = file.indexed + static_cast<std::int64_t>(i)});
+  FOREBAY_DO(access_.locate(names_, out.first(count)));
+  file.indexed += static_cast<std::int64_t>(count);
+  skips_.good(static_cast<std::int64_t>(count));
+  const double fraction = static_cast<double>(file.indexed) / static_cast<double>(records);
+  files_done_ += fraction - file.fraction;
+  file.fraction = fraction;
+  return count;
+}
+
+/// The restart has caught up within this file: from here on it is read as any other.
+Result<void> Streams::scan_from_here(const std::shared_ptr<Open>& file) {
+  if (file->indexed == file->index->records()) return {};
+  FOREBAY_DO(file->scanner.skip_to(*file->index, file->indexed));
+  file->index.reset();
+  const Lock lock{mutex_};
+  file->streamed = file->scanner.streamed();
+  waiting_.push_back(file);
+  return {};
+}
+
+Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) {
+  indexed_files_.clear();
+  for (const Handle& file : files) indexed_files_.push_back(file.block);
+  FOREBAY_DO(access_.index(indexed_files_, [this] { return !interrupt(); }));
+  std::vector<std::int64_t> counts;
+  for (const std::uint32_t file : indexed_files_) {
+    counts.push_back(access_.records(file));
+    for (const Skip& skip : access_.skips(file)) {
+      skips_.good(0);  // nobody comes by in the order of the file: what is consecutive cannot be said
+      FOREBAY_DO(skips_.add(skip));
+    }
+    skips_.good(counts.back());
+  }
+  const Lock lock{mutex_};
+  skipped_ = skips_.counts();
+  return counts;
+}
+
+Result<void> Streams::locate(std::span<const RecordName> names, std::span<Handle> out) {
+  names_.assign(names.begin(), names.end());
+  for (RecordName& name : names_) name.file = indexed_files_[name.file];
+  FOREBAY_DO(access_.locate(names_, out));
+  return catching_up_ ? Result<void>{} : access_.fetch(out);
+}
+
+bool Streams::interrupt() {
+  if (deadline_ && std::chrono::steady_clock::now() > *deadline_) return interrupted_ = true;
+  const Lock lock{mutex_};
+  return stopped_;
 }
 
 /// Goes past what is damaged, or gives the file up.
@@ -144,10 +212,7 @@ void Streams::leave(Open& file) {
 }
 
 Result<bool> Streams::next_block(Open& file) {
-  if (deadline_ && std::chrono::steady_clock::now() > *deadline_) {
-    interrupted_ = true;
-    return Error{Code::cancelled, "interrupted"};
-  }
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
   if (file.block) {
     const bool over = table_[*file.block].last;
     table_.release_stream(*file.block, batch_);
@@ -192,6 +257,7 @@ Result<bool> Streams::next_block(Open& file) {
 
 bool Streams::ready(Stream stream) {
   const Open& file = *open_[static_cast<std::size_t>(stream)];
+  if (file.index) return true;
   if (file.block && file.next_record < table_[*file.block].records.size()) return true;
   const Lock lock{mutex_};
   return !file.ready.empty();

@@ -12,6 +12,7 @@
 
 #include "engine/block_table.h"
 #include "engine/program.h"
+#include "engine/record_access.h"
 #include "engine/scanner.h"
 #include "engine/skip_tally.h"
 #include "engine/sync.h"
@@ -33,6 +34,13 @@ class Streams final : public Reader {
   void drop(std::span<const Handle> records) override { table_.release(records, batch_); }
   void hold(std::span<const Handle> records) override { table_.hold(records); }
   std::int64_t files_ahead() const override { return threads_ - 1; }
+  Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override EXCLUDES(mutex_);
+  Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
+  std::int64_t window() const override { return access_.window(); }
+  /// Brings what is not in memory yet.
+  [[nodiscard]] Result<void> fetch(std::span<Handle> handles) { return access_.fetch(handles); }
+  /// While the order is only gone through again, records are named by stored indexes, where there are some.
+  void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }
   void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to it.
   /// Files read in this pass, with fractions of the open ones.
@@ -64,6 +72,9 @@ class Streams final : public Reader {
  private:
   enum class Scan : std::uint8_t { idle, running, over };
   [[nodiscard]] Result<bool> next_block(Open& file) EXCLUDES(mutex_);  ///< False at the end of the file.
+  [[nodiscard]] Result<std::size_t> read_indexed(Open& file, std::span<Handle> out) EXCLUDES(mutex_);
+  [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);
+  [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // whether to come back before more is read
   [[nodiscard]] Result<void> pass_over(Open& file, const Skip& skip) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> fail(Open& file, const Error& error) EXCLUDES(mutex_);
   void leave(Open& file) EXCLUDES(mutex_);  // what is left of it is not wanted
@@ -79,6 +90,10 @@ class Streams final : public Reader {
   KeptFiles kept_files_;
   // The order plane's own.
   BlockTable table_;
+  RecordAccess access_;
+  std::vector<std::uint32_t> indexed_files_;  // by place in the list that `index` was given
+  bool catching_up_ = false;
+  std::vector<RecordName> names_;  // scratch
   std::vector<std::shared_ptr<Open>> open_;  // by stream number
   std::vector<Stream> free_numbers_;
   std::int64_t batch_ = 0;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/detect.h"
 
+#include <array>
 #include <cstdint>
 
 #include "formats/frame.h"
 
 namespace forebay::formats {
 namespace {
+
+constexpr std::size_t head_bytes = 64;
 
 unsigned at(std::span<const std::byte> head, std::size_t i) { return std::to_integer<unsigned>(head[i]); }
 
@@ -28,6 +31,13 @@ Compression detect(std::span<const std::byte> head) {
   if (good_header(head)) return Compression::none;
   if (gzip(head)) return Compression::gzip;
   return zlib(head) ? Compression::zlib : Compression::none;
+}
+
+Result<Compression> compression_of(const io::File& file, Compression asked) {
+  if (asked != Compression::automatic) return asked;
+  std::array<std::byte, head_bytes> head;
+  FOREBAY_TRY(const std::size_t size, file.read(head, 0));
+  return detect(std::span{head}.first(size));
 }
 
 std::string_view magic_of(std::span<const std::byte> head) {

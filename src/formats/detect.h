@@ -7,11 +7,16 @@
 
 #include <forebay/plugin.h>
 
+#include "io/file.h"
+
 namespace forebay::formats {
 
 /// How a record file that begins with `head` (16 bytes are enough) is packed. A good TFRecord header is never taken
 /// for anything else; what is unknown is `none`.
 [[nodiscard]] Compression detect(std::span<const std::byte> head);
+
+/// `asked`, or what the file's first bytes say when that is automatic.
+[[nodiscard]] Result<Compression> compression_of(const io::File& file, Compression asked);
 
 /// What the first bytes look like, "gzip data (1f 8b)", or nothing when they have no magic that is known.
 [[nodiscard]] std::string_view magic_of(std::span<const std::byte> head);

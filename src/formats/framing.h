@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <forebay/plugin.h>
 
@@ -21,5 +22,8 @@ struct Framing {
 
 /// The framing of TFRecord files: what `tfrecord` reads with, and every tool for whole files.
 [[nodiscard]] std::shared_ptr<const Format> tfrecord_format(Framing framing = {});
+
+/// What an index says of the framing that its records were found with: the format and the options that matter.
+[[nodiscard]] std::string tfrecord_signature(Framing framing = {});
 
 }  // namespace forebay::formats

@@ -160,13 +160,23 @@ class TfrecordFormat final : public Format {
 Result<Source> bind(const TfRecord& options, const std::string& folder) {
   if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "files: names no file"};
   FOREBAY_TRY(std::vector<std::string> files, io::expand(options.files, folder).at("files"));
-  auto format = tfrecord_format({.max_record_bytes = options.max_record_bytes,
-                                 .tolerate_partial_header = options.tolerate_partial_header,
-                                 .allow_trailing_zeros = options.allow_trailing_zeros});
-  return Source{std::move(files), options.compression, std::move(format), options.allow_trailing_zeros};
+  const Framing framing{.max_record_bytes = options.max_record_bytes,
+                        .tolerate_partial_header = options.tolerate_partial_header,
+                        .allow_trailing_zeros = options.allow_trailing_zeros};
+  return Source{.files = std::move(files),
+                .compression = options.compression,
+                .format = tfrecord_format(framing),
+                .zeros_behind = options.allow_trailing_zeros,
+                .signature = tfrecord_signature(framing)};
 }
 
 }  // namespace
+
+std::string tfrecord_signature(Framing framing) {
+  return fmt::format("tfrecord max_record_bytes={}{}{}", framing.max_record_bytes,
+                     framing.tolerate_partial_header ? " tolerate_partial_header" : "",
+                     framing.allow_trailing_zeros ? " allow_trailing_zeros" : "");
+}
 
 std::shared_ptr<const Format> tfrecord_format(Framing framing) { return std::make_shared<TfrecordFormat>(framing); }
 

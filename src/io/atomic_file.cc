@@ -37,11 +37,11 @@ std::string follow(const std::string& path) {
 
 }  // namespace
 
-Result<AtomicFile> AtomicFile::create(const std::string& path) {
+Result<AtomicFile> AtomicFile::create(const std::string& path, Links links) {
   AtomicFile file;
-  file.path_ = follow(path);
+  file.path_ = links == Links::follow ? follow(path) : path;
   struct stat old {};
-  const bool exists = ::stat(file.path_.c_str(), &old) == 0;
+  const bool exists = ::lstat(file.path_.c_str(), &old) == 0 && !S_ISLNK(old.st_mode);
   if (exists && !S_ISREG(old.st_mode)) {
     return Error{Code::io, Detail::invalid_argument,
                  fmt::format("cannot write '{}': it exists and is not a regular file", path), Place{.file = path}};
@@ -68,6 +68,16 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<void> AtomicFile::permit_no_more_than(const std::string& like) {
+  struct stat own {};
+  struct stat other {};
+  if (::stat(like.c_str(), &other) != 0) return system_error("inspect", like, errno);
+  if (::fstat(descriptor_, &own) != 0) return system_error("inspect", path_, errno);
+  if (::fchmod(descriptor_, own.st_mode & (other.st_mode | 0700) & 0777) != 0)
+    return system_error("write", path_, errno);
+  return {};
 }
 
 Result<void> AtomicFile::write(std::span<const std::byte> bytes) {

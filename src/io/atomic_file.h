@@ -8,18 +8,23 @@
 
 #include <forebay/error.h>
 
+#include "io/file.h"
+
 namespace forebay::io {
 
 /// A file that appears whole or not at all: written beside its place, renamed when complete.
 /// What was there before stays until then; without a commit nothing is left behind.
 class AtomicFile {
  public:
-  [[nodiscard]] static Result<AtomicFile> create(const std::string& path);
+  /// A symbolic link at `path` is written through, or replaced when links are refused.
+  [[nodiscard]] static Result<AtomicFile> create(const std::string& path, Links links = Links::follow);
 
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
 
+  /// Takes away what the file `like` does not permit to its group and to others.
+  [[nodiscard]] Result<void> permit_no_more_than(const std::string& like);
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
   /// Brings everything to disk and into place. Nothing may be written afterwards.
   [[nodiscard]] Result<void> commit();

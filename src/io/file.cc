@@ -56,15 +56,16 @@ Error system_error(const std::string& doing, const std::string& path, int number
                Place{.file = path}};
 }
 
-Result<File> File::open(const std::string& path) {
+Result<File> File::open(const std::string& path, Links links) {
   if (path.find('\0') != std::string::npos) {
     return Error{Code::io, Detail::invalid_argument, fmt::format("the path '{}' contains a NUL byte", path.c_str())};
   }
   File file;
   file.path_ = path;
   // O_NONBLOCK: opening a pipe must not wait for a writer; regular files do not notice it.
+  const int no_links = links == Links::refuse ? O_NOFOLLOW : 0;
   do {
-    file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | no_links);
   } while (file.descriptor_ < 0 && errno == EINTR);
   if (file.descriptor_ < 0) return system_error("open", path, errno);
   struct stat status {};

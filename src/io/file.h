@@ -13,11 +13,14 @@ namespace forebay::io {
 /// The error of a failed system call on `path`: what was tried, errno in words, and its finer cause.
 [[nodiscard]] Error system_error(const std::string& doing, const std::string& path, int number);
 
+/// What becomes of a symbolic link in the place of a file. Only the last part of a path is looked at.
+enum class Links : std::uint8_t { follow, refuse };
+
 /// A regular file, open for reading. Any number of threads may read it at once.
 class File {
  public:
   /// Fails with Code::io for what cannot be opened; never waits. Folders, pipes, sockets and devices are refused.
-  [[nodiscard]] static Result<File> open(const std::string& path);
+  [[nodiscard]] static Result<File> open(const std::string& path, Links links = Links::follow);
 
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
@@ -26,7 +29,8 @@ class File {
   ~File();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::int64_t size() const { return size_; }  ///< When it was opened.
+  [[nodiscard]] std::int64_t size() const { return size_; }             ///< When it was opened.
+  [[nodiscard]] std::int64_t modified_ns() const { return modified_; }  ///< When it was opened.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
   /// Fills `out` from `offset`; fewer bytes only where the file ends.

@@ -52,6 +52,14 @@ Result<std::vector<Entry>> list_folder(const std::string& path) {
   return out;
 }
 
+Result<std::string> real_path(const std::string& path) {
+  char* const real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return system_error("open", path, errno);
+  std::string out{real};
+  ::free(real);  // NOLINT: realpath's memory
+  return out;
+}
+
 Result<std::string> real_folder(const std::string& path) {
   char* const real = ::realpath(path.c_str(), nullptr);
   if (real == nullptr) return system_error("open the folder", path, errno);
@@ -61,6 +69,18 @@ Result<std::string> real_folder(const std::string& path) {
   if (::stat(out.c_str(), &status) != 0) return system_error("open the folder", path, errno);
   if (!S_ISDIR(status.st_mode)) return system_error("open the folder", path, ENOTDIR);
   return out;
+}
+
+Result<void> make_private_folder(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST && end == std::string::npos) {
+      return system_error("make the folder", part, errno);
+    }
+    if (end == std::string::npos) break;
+  }
+  FOREBAY_DO(real_folder(path));
+  return {};
 }
 
 bool ends_with_in_any_case(std::string_view name, std::string_view suffix) {

@@ -21,6 +21,9 @@ struct Entry {
 [[nodiscard]] Result<std::vector<Entry>> list_folder(const std::string& path);
 /// The folder's absolute path without links; fails for what is missing or not a folder.
 [[nodiscard]] Result<std::string> real_folder(const std::string& path);
+[[nodiscard]] Result<std::string> real_path(const std::string& path);  ///< Absolute, without links; it must exist.
+/// Makes the folder and what is missing above it, for this user alone; one that is there stays as it is.
+[[nodiscard]] Result<void> make_private_folder(const std::string& path);
 [[nodiscard]] bool ends_with_in_any_case(std::string_view name, std::string_view suffix);
 
 /// How much work patterns may be, in names looked at, so that none (such as */../*/../*) runs for ever.

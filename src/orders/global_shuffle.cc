@@ -2,6 +2,7 @@
 #include "orders/global_shuffle.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/draw.h"

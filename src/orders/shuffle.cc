@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/draw.h"
+#include "orders/global_shuffle.h"
 
 namespace forebay::orders {
 namespace {
@@ -14,8 +15,8 @@ namespace {
 /// Each output is drawn uniformly from the buffer and replaced by the next input. Only handles move: 16 bytes a record.
 class ShuffleBuffer final : public Handles {
  public:
-  ShuffleBuffer(const Shuffle& options, OrderContext context)
-      : capacity_{static_cast<std::size_t>(options.buffer)}, context_{std::move(context)} {}
+  ShuffleBuffer(std::int64_t capacity, OrderContext context)
+      : capacity_{static_cast<std::size_t>(capacity)}, context_{std::move(context)} {}
 
   void begin(std::int64_t epoch) override {
     if (context_.reader != nullptr) {
@@ -68,19 +69,26 @@ class ShuffleBuffer final : public Handles {
 };
 
 Result<Ordering> bind(const Shuffle& options) {
+  if (options.global == options.buffer.has_value())
+    return Error{Code::config, Detail::invalid_argument, "give one of `buffer` (elements) and `global` (true)"};
+  if (options.global) return Ordering{.make = global_shuffle, .grain = Grain::files_to_records};
   return Ordering{.make = [options](OrderContext context) -> std::unique_ptr<Handles> {
-    return std::make_unique<ShuffleBuffer>(options, std::move(context));
+    return std::make_unique<ShuffleBuffer>(*options.buffer, std::move(context));
   }};
 }
 
 }  // namespace
 
 OrderType shuffle() {
-  return describe<OrderType, Shuffle>(
-             "shuffle", "Draws each element from a buffer that is kept full; before `interleave` it shuffles files.",
-             bind)
-      .required("buffer", &Shuffle::buffer, "Elements in the buffer; 1 keeps the order.",
-                {.least = 1, .most = 1'000'000'000})
+  return describe<OrderType, Shuffle>("shuffle",
+                                      "Puts the elements of a pass into a random order; before `interleave`, the files.",
+                                      bind)
+      .field("buffer", &Shuffle::buffer,
+             "Each element is drawn from a buffer of so many that is kept full; 1 keeps the order.",
+             {.least = 1, .most = 1'000'000'000})
+      .field("global", &Shuffle::global,
+             "An exact permutation of all records of all files, in constant memory, by their indexes; instead of "
+             "`interleave`.")
       .example({.options = R"({"buffer": 1})", .in = R"([1, 2, 3, 4])", .out = R"([1, 2, 3, 4])"});
 }
 

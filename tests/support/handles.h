@@ -52,6 +52,18 @@ class NumberFiles final : public Reader {
   void drop(std::span<const Handle> records) override { dropped += records.size(); }
   void hold(std::span<const Handle> records) override { held += records.size(); }
   std::int64_t files_ahead() const override { return 2; }
+  Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override {
+    std::vector<std::int64_t> counts;
+    indexed_.assign(files.begin(), files.end());
+    for (const Handle& file : files) counts.push_back(static_cast<std::int64_t>(files_[file.block].size()));
+    return counts;
+  }
+  Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      out[i] = handle(files_[indexed_[names[i].file].block][static_cast<std::size_t>(names[i].record)]);
+    return {};
+  }
+  std::int64_t window() const override { return 5; }
   [[nodiscard]] std::size_t open_files() const { return open_.size(); }
 
   std::size_t dropped = 0;
@@ -60,6 +72,7 @@ class NumberFiles final : public Reader {
  private:
   const std::vector<std::vector<std::uint32_t>> files_;
   std::map<Stream, std::pair<std::uint32_t, std::size_t>> open_;
+  std::vector<Handle> indexed_;
   Stream next_ = 0;
 };
 

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <forebay/index.h>
+
+#include "interrupt.h"
+#include "report.h"
+#include "verbs.h"
+
+namespace forebay::cli {
+
+namespace {
+
+struct Index {
+  std::vector<std::string> files;
+  std::string compression = "auto";
+  bool force = false;
+  bool check = false;
+  bool json = false;
+};
+
+template <class E>
+std::string_view name_of(E value) {
+  return EnumNames<E>::names[static_cast<std::size_t>(value)];
+}
+
+Compression compression_of(const std::string& name) {
+  const auto& names = EnumNames<Compression>::names;
+  return static_cast<Compression>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+/// A bar on standard error, where that is a terminal. Says whether to go on.
+bool show(const IndexProgress& now) {
+  static const bool on = ::isatty(STDERR_FILENO) == 1;
+  if (on) {
+    constexpr std::size_t width = 30;
+    const double done = now.bytes == 0 ? 1 : static_cast<double>(now.bytes_done) / static_cast<double>(now.bytes);
+    const auto filled = static_cast<std::size_t>(std::clamp(done, 0.0, 1.0) * static_cast<double>(width));
+    fmt::print(stderr, "\r\033[K[{}{}] {} of {} files", std::string(filled, '='), std::string(width - filled, ' '),
+               now.files_done, now.files);
+    if (now.files_done == now.files) std::fputs("\r\033[K", stderr);
+    std::fflush(stderr);
+  }
+  if (on && interrupted()) std::fputs("\r\033[K", stderr);
+  return !interrupted();
+}
+
+std::string line_of(const IndexReport& report, const Index& asked) {
+  if (asked.check && report.found != IndexState::good) {
+    return fmt::format("{}: {}{}{}", report.file,
+                       report.found == IndexState::absent ? "no index" : name_of(report.found),
+                       report.reason.empty() ? "" : ": ", report.reason);
+  }
+  return fmt::format("{}: {} records, {} bytes, index of {} bytes {} {}", report.file, report.records, report.bytes,
+                     report.index_bytes, report.built ? "written to" : "is good:", report.path);
+}
+
+Json json_of(const IndexReport& report) {
+  Json out = Json::object();
+  out.set("file", report.file);
+  out.set("found", std::string{name_of(report.found)});
+  if (!report.reason.empty()) out.set("reason", report.reason);
+  out.set("built", report.built);
+  if (!report.path.empty()) out.set("index", report.path);
+  out.set("records", report.records);
+  out.set("bytes", report.bytes);
+  out.set("index_bytes", report.index_bytes);
+  return out;
+}
+
+void print_json(const std::vector<IndexReport>& reports, const std::vector<Error>& faults) {
+  std::vector<Json> files;
+  for (const IndexReport& report : reports) files.push_back(json_of(report));
+  std::vector<Json> wrong;
+  for (const Error& fault : faults) wrong.push_back(error_json(fault));
+  Json out = Json::object();
+  out.set("ok", faults.empty());
+  out.set("files", Json::array(std::move(files)));
+  out.set("faults", Json::array(std::move(wrong)));
+  print_line(out.pretty());
+}
+
+Result<void> index(const Index& asked) {
+  using Existing = IndexOptions::Existing;
+  const IndexOptions options{.compression = compression_of(asked.compression),
+                             .existing = asked.check   ? Existing::only_check
+                                         : asked.force ? Existing::replace
+                                                       : Existing::keep,
+                             .progress = show};
+  const auto reports = index_files(asked.files, options);
+  if (!reports.ok()) {
+    if (asked.json) print_json({}, faults_of(reports.error()));
+    return reports.error();
+  }
+  std::vector<Error> faults;
+  for (const IndexReport& report : *reports) {
+    if (report.error) faults.push_back(*report.error);
+    if (asked.check && !report.error && report.found != IndexState::good) {
+      faults.push_back({Code::data, Detail::failed_precondition,
+                        report.found == IndexState::absent ? "there is no index" : report.reason,
+                        Place{.file = report.file}});
+    }
+    if (!asked.json && !report.error) print_line(line_of(report, asked));
+  }
+  if (asked.json) print_json(*reports, faults);
+  return faults.empty() ? Result<void>{} : Error::all(std::move(faults));
+}
+
+}  // namespace
+
+void add_index(CLI::App& app, Command& command) {
+  const auto asked = std::make_shared<Index>();
+  CLI::App* verb =
+      app.add_subcommand("index", "Stores where the records of TFRecord files are, so that any is reached at once");
+  verb->add_option("FILE", asked->files, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
+  verb->add_option("--compression", asked->compression, "Of the files")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "none", "gzip", "zlib"}));
+  CLI::Option* force = verb->add_flag("--force", asked->force, "Replace indexes that are good, too");
+  verb->add_flag("--check", asked->check, "Only say whether each file has a good index; code 3 when one has not")
+      ->excludes(force);
+  verb->add_flag("--json", asked->json, "Print JSON");
+  // The JSON has the faults already.
+  verb->callback([asked, &command] { command = {.run = [asked] { return index(*asked); }, .json = false}; });
+}
+
+}  // namespace forebay::cli

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Record indexes, from Python and from the command line."""
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+import forebay as fb
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMAND = pathlib.Path(os.environ.get("FOREBAY_COMMAND", ROOT / "build" / "release" / "forebay"))
+RECORDS = [bytes([i % 256]) * (i % 300) for i in range(1000)]
+CONTENT = sum(len(record) + 16 for record in RECORDS)
+
+
+def index(*arguments):
+    return subprocess.run([COMMAND, "index", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOREBAY_CACHE", str(tmp_path / "cache"))
+    for name, compression in (("a", None), ("b.gz", "gzip"), ("c.zlib", "zlib")):
+        fb.write_records(tmp_path / name, RECORDS, compression)
+    return tmp_path
+
+
+def test_indexes_are_made_once(data):
+    paths = [data / "a", data / "b.gz", data / "c.zlib"]
+    first = fb.index_files(paths)
+    assert [(r.file, r.path, r.built, r.records, r.bytes) for r in first] == \
+        [(str(p), f"{p}.fbindex", True, len(RECORDS), CONTENT) for p in paths]
+    assert all(os.path.getsize(r.path) == r.index_bytes for r in first)
+    assert [r.built for r in fb.index_files(paths)] == [False] * 3
+    assert [r.built for r in fb.index_files(paths, force=True)] == [True] * 3
+
+
+def test_a_single_path_or_pattern_may_be_given(data):
+    assert fb.index_files(str(data / "*.gz"))[0].records == len(RECORDS)
+    assert fb.index_files(data / "a", "none")[0].records == len(RECORDS)
+
+
+def test_a_damaged_file_is_a_data_error_after_the_others_are_done(data):
+    (data / "b.gz").write_bytes((data / "b.gz").read_bytes()[:-9])
+    with pytest.raises(fb.DataError) as caught:
+        fb.index_files([data / "b.gz", data / "a"])
+    assert caught.value.file == str(data / "b.gz")
+    assert sorted(p.name for p in data.glob("*.fbindex")) == ["a.fbindex"]
+
+
+def test_faults_of_the_arguments_have_their_own_errors(data):
+    with pytest.raises(fb.ConfigError, match="no file matches"):
+        fb.index_files(data / "none*")
+    with pytest.raises(fb.ConfigError, match="lz4"):
+        fb.index_files(data / "a", "lz4")
+    with pytest.raises(fb.IoError):
+        fb.index_files(data / "none")
+
+
+def test_the_command_says_of_every_file_what_it_wrote(data):
+    done = index(data / "a", data / "b.gz")
+    sizes = [os.path.getsize(f"{data / name}.fbindex") for name in ("a", "b.gz")]
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        f"{data / name}: {len(RECORDS)} records, {CONTENT} bytes, index of {size} bytes written to {data / name}.fbindex"
+        for name, size in zip(("a", "b.gz"), sizes)]
+    assert "is good: " in index(data / "a").stdout
+    assert json.loads(index(data / "a", "--json", "--force").stdout)["files"][0]["built"] is True
+
+
+def test_check_only_looks(data):
+    done = index("--check", data / "a")
+    assert (done.returncode, done.stdout) == (3, f"{data / 'a'}: no index\n")
+    assert not list(data.glob("*.fbindex"))
+    index(data / "a")
+    assert index("--check", data / "a").returncode == 0
+    with open(data / "a", "ab") as file:
+        file.write(b"more")
+    done = index("--check", "--json", data / "a")
+    assert (done.returncode, json.loads(done.stdout)["files"][0]["found"]) == (3, "stale")
+
+
+@pytest.mark.parametrize("arguments, code", [(["none"], 4), (["none*"], 2), ([], 2), (["a", "--compression", "lz4"], 2),
+                                             (["a", "--check", "--force"], 2), (["a", "--compression", "gzip"], 3)])
+def test_exit_codes_say_who_has_to_act(data, arguments, code):
+    assert index(*[data / a if i == 0 else a for i, a in enumerate(arguments)]).returncode == code
+
+
+def test_an_interrupt_ends_with_code_130_and_leaves_nothing(data):
+    fb.write_records(data / "one", [bytes(10_000)])
+    member = gzip.compress((data / "one").read_bytes() * 1000, 1)
+    (data / "large.gz").write_bytes(member * 500)  # 5 GB of content
+    before = sorted(path.name for path in data.iterdir())
+    process = subprocess.Popen([COMMAND, "index", data / "large.gz"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert sorted(path.name for path in data.iterdir()) == before

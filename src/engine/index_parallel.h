@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/block.h"
+#include "engine/index_file.h"
+#include "engine/program.h"
+
+namespace forebay::engine {
+
+/// Which index a run wants of a file of its source.
+[[nodiscard]] IndexRequest request_for(const Source& source, std::uint32_t file);
+
+struct MadeIndex {
+  std::shared_ptr<const RecordIndex> index;  ///< Null when it was not made.
+  std::vector<Skip> skips;                   ///< When damaged records may be skipped: what the index leaves out.
+};
+
+/// Reads or makes the indexes of `files` of the program's source, several at once; `made` has as many places. `go_on` is
+/// asked by the calling thread now and then; false ends the work with Code::cancelled. Fails with the error of the first
+/// file, in their order, that has one.
+[[nodiscard]] Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files,
+                                             const std::function<bool()>& go_on, std::span<MadeIndex> made);
+
+}  // namespace forebay::engine

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/record_access.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "engine/index_file.h"
+#include "engine/index_parallel.h"
+#include "io/inflate.h"
+
+namespace forebay::engine {
+
+namespace {
+
+// Handles have 32 bits for a place, so a file is divided into segments.
+constexpr int segment_bits = 31;
+constexpr std::size_t trailer = 16;  // a record's checksum stands behind it and comes along
+constexpr std::int64_t mapped_window = 1024;
+constexpr std::int64_t most_window = 1 << 18;
+constexpr std::size_t skipped_at_once = std::size_t{256} << 10;
+
+/// Reads forward through a packed file, from restart point to restart point.
+class PackedReader {
+ public:
+  PackedReader(const RecordIndex& index, const io::File& file) : index_{index}, file_{file} {}
+
+  Result<void> read(std::int64_t offset, std::span<std::byte> out) {
+    if (!inflater_ || offset < position_ || index_.restart_before(offset) > position_) {
+      const io::RestartPoint point = index_.point_before(offset);
+      FOREBAY_TRY(inflater_, io::Inflater::resume(index_.compression(), point));
+      position_ = point.uncompressed;
+    }
+    while (position_ < offset) {
+      const auto left = static_cast<std::size_t>(offset - position_);
+      passed_.resize(std::min(left, skipped_at_once));
+      FOREBAY_DO(fill(passed_));
+    }
+    return fill(out);
+  }
+
+ private:
+  Result<void> fill(std::span<std::byte> out) {
+    for (std::size_t done = 0; done < out.size();) {
+      FOREBAY_TRY(const std::size_t got, inflater_->read(file_, out.subspan(done)));
+      if (got == 0) {
+        return Error{Code::data, Detail::failed_precondition, "the file ends before a record that its index names",
+                     Place{.offset = position_}};
+      }
+      done += got;
+      position_ += static_cast<std::int64_t>(got);
+    }
+    return {};
+  }
+
+  const RecordIndex& index_;
+  const io::File& file_;
+  std::optional<io::Inflater> inflater_;
+  std::int64_t position_ = 0;
+  std::vector<std::byte> passed_;
+};
+
+}  // namespace
+
+RecordAccess::File& RecordAccess::at(std::uint32_t file) {
+  if (files_.size() < program_.source.files.size()) files_.resize(program_.source.files.size());
+  return files_[file];
+}
+
+std::shared_ptr<const RecordIndex> RecordAccess::stored(std::uint32_t number) {
+  File& file = at(number);
+  if (!file.looked && !file.index) {
+    file.looked = true;
+    auto found = load_index(request_for(program_.source, number));
+    if (found.ok()) file.index = std::move(found->index);
+  }
+  return file.index;
+}
+
+Result<void> RecordAccess::index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on) {
+  std::vector<std::uint32_t> missing;
+  for (const std::uint32_t number : files) {
+    if (!at(number).index && std::find(missing.begin(), missing.end(), number) == missing.end())
+      missing.push_back(number);
+  }
+  if (missing.empty()) return {};
+  std::vector<MadeIndex> made(missing.size());
+  const auto done = index_in_parallel(program_, missing, go_on, made);
+  for (std::size_t i = 0; i < missing.size(); ++i) {  // what was complete stays, whatever happened to the others
+    files_[missing[i]].index = std::move(made[i].index);
+    files_[missing[i]].skips = std::move(made[i].skips);
+  }
+  return done;
+}
+
+/// Enters the file's segments into the table, where they stay.
+Result<void> RecordAccess::open(std::uint32_t number) {
+  File& file = files_[number];
+  const RecordIndex& index = *file.index;
+  if (index.records() > std::int64_t{UINT32_MAX}) {
+    return Error{Code::data, Detail::resource_exhausted,
+                 fmt::format("the file has {} records, at most {} can be reached by an index", index.records(),
+                             UINT32_MAX),
+                 Place{.file = program_.source.files[number]}};
+  }
+  KeptFiles::Mapped mapped;
+  if (index.compression() == Compression::none && index.bytes() > 0) {
+    FOREBAY_TRY(const io::File opened, io::File::open(program_.source.files[number]));
+    mapped = kept_files_.map(number, opened);
+    if (!mapped.file || static_cast<std::int64_t>(mapped.file->bytes().size()) != index.bytes()) {
+      return Error{Code::data, Detail::failed_precondition, "the file changed after its index was read",
+                   Place{.file = program_.source.files[number]}};
+    }
+  }
+  packed_ = packed_ || index.compression() != Compression::none;
+  for (std::int64_t base = 0; base <= index.bytes(); base += std::int64_t{1} << segment_bits) {
+    auto block = std::make_unique<Block>();
+    block->file = number;
+    block->file_offset = base;
+    block->first_record = 0;
+    if (mapped.file) block->base = mapped.file->bytes().data() + base;
+    block->mapping = mapped.file;
+    block->kept = mapped.kept;
+    file.slots.push_back(table_.add_lasting(std::move(block)));
+  }
+  return {};
+}
+
+Result<void> RecordAccess::locate(std::span<const RecordName> names, std::span<Handle> out) {
+  for (const RecordName& name : names) {
+    const File& file = files_[name.file];
+    if (file.slots.empty()) FOREBAY_DO(open(name.file));
+    file.index->prefetch(name.record);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const File& file = files_[names[i].file];
+    const std::int64_t offset = file.index->offset(names[i].record);
+    const std::int64_t segment = offset >> segment_bits;
+    out[i] = {.block = file.slots[static_cast<std::size_t>(segment)],
+              .ordinal = static_cast<std::uint32_t>(names[i].record),
+              .offset = static_cast<std::uint32_t>(offset - (segment << segment_bits)),
+              .length = file.index->length(names[i].record)};
+  }
+  return {};
+}
+
+std::int64_t RecordAccess::window() const {
+  if (!packed_) return mapped_window;
+  std::int64_t bytes = 0;
+  std::int64_t records = 1;
+  for (const File& file : files_) {
+    if (!file.index) continue;
+    bytes += file.index->bytes();
+    records += file.index->records();
+  }
+  return std::clamp<std::int64_t>(pool_->limit() / 8 / (bytes / records + 1), mapped_window, most_window);
+}
+
+Result<void> RecordAccess::fetch(std::span<Handle> handles) {
+  if (!packed_) return {};
+  std::vector<Handle*> absent;
+  for (Handle& handle : handles) {
+    if (handle.block != BlockTable::nowhere && table_.absent(handle.block)) absent.push_back(&handle);
+  }
+  const auto place = [&](const Handle* handle) {
+    const Block& block = table_[handle->block];
+    return std::pair{block.file, block.file_offset + handle->offset};
+  };
+  std::sort(absent.begin(), absent.end(), [&](const Handle* a, const Handle* b) { return place(a) < place(b); });
+  for (std::size_t first = 0; first < absent.size();) {
+    // One file and segment at a time: what is fetched is a block with that segment's origin.
+    std::size_t end = first + 1;
+    while (end < absent.size() && absent[end]->block == absent[first]->block) ++end;
+    FOREBAY_DO(fetch_file(std::span{absent}.subspan(first, end - first)));
+    first = end;
+  }
+  return {};
+}
+
+/// Copies records of one segment, in the order of the file, into a block of their own.
+Result<void> RecordAccess::fetch_file(std::span<Handle* const> handles) {
+  const Block& segment = table_[handles.front()->block];
+  const std::string& path = program_.source.files[segment.file];
+  std::size_t bytes = 0;
+  for (const Handle* handle : handles) bytes += handle->length + trailer;
+  auto block = std::make_unique<Block>();
+  block->file = segment.file;
+  block->file_offset = segment.file_offset;
+  block->buffer = pool_->lend(bytes);
+  block->buffer_bytes = bytes;
+  block->base = block->buffer.get();
+  FOREBAY_TRY(const io::File file, io::File::open(path));
+  const RecordIndex& index = *files_[segment.file].index;
+  PackedReader reader{index, file};
+  std::size_t at = 0;
+  for (const Handle* handle : handles) {
+    const std::int64_t offset = segment.file_offset + handle->offset;
+    const bool again = !block->ordinals.empty() && block->ordinals.back() == handle->ordinal;
+    if (again) continue;  // the same record twice, from a batch that repeats
+    // A checksum that would stand behind the end of the content is missing there; the record is then found damaged.
+    const std::size_t behind = static_cast<std::size_t>(std::min<std::int64_t>(
+        4, std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length})));
+    FOREBAY_DO(reader.read(offset, {block->buffer.get() + at, handle->length + behind}).at(Place{.file = path}));
+    block->records.push_back({static_cast<std::uint32_t>(at), handle->length});
+    block->ordinals.push_back(handle->ordinal);
+    at += handle->length + trailer;
+  }
+  FOREBAY_DO(file.unchanged());
+  const std::uint32_t slot = table_.add_parcel(std::move(block), handles.size());
+  for (Handle* handle : handles) handle->block = slot;
+  return {};
+}
+
+}  // namespace forebay::engine

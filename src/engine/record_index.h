@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <forebay/format.h>
+
+#include "io/identity.h"
+#include "io/inflate.h"
+
+namespace forebay::engine {
+
+/// Where every record of one file lies, and where inflating may begin: 12 bytes a record, and a window of 32 KiB for
+/// each restart point. Held in memory as it is stored (docs/formats/index.md). Immutable; any thread may read it.
+class RecordIndex {
+  struct Token {};  // only `parse` has one
+
+ public:
+  /// Takes the bytes of an index. Nothing in them is trusted: whatever is accepted has offsets that increase strictly,
+  /// records that lie one behind the other inside the content, and restart points in order. Fails with Code::data,
+  /// data_loss for a damaged index and failed_precondition for one of a newer version.
+  [[nodiscard]] static Result<std::shared_ptr<const RecordIndex>> parse(std::vector<std::byte> image);
+  RecordIndex(Token, std::vector<std::byte> image);  // for `parse`
+  RecordIndex(const RecordIndex&) = delete;
+  RecordIndex& operator=(const RecordIndex&) = delete;
+
+  [[nodiscard]] std::int64_t records() const { return records_; }
+  /// Of the record's first payload byte in the uncompressed file. `record` must be from 0 to records() - 1.
+  [[nodiscard]] std::int64_t offset(std::int64_t record) const { return number<std::int64_t>(offsets_ + 8 * record); }
+  [[nodiscard]] std::uint32_t length(std::int64_t record) const { return number<std::uint32_t>(lengths_ + 4 * record); }
+  void prefetch(std::int64_t record) const {
+    __builtin_prefetch(offsets_ + 8 * record);
+    __builtin_prefetch(lengths_ + 4 * record);
+  }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }  ///< Of the uncompressed file.
+  [[nodiscard]] Compression compression() const { return compression_; }
+  [[nodiscard]] const io::FileIdentity& identity() const { return identity_; }  ///< Of the file when it was scanned.
+  /// What split the file into records: the format's name and the options that matter.
+  [[nodiscard]] std::string_view signature() const { return signature_; }
+
+  [[nodiscard]] std::int64_t points() const { return points_; }
+  [[nodiscard]] io::RestartPoint point(std::int64_t number) const;
+  /// The last point at or before a place in the uncompressed file; the file's beginning when there is none.
+  [[nodiscard]] io::RestartPoint point_before(std::int64_t offset) const;
+  /// Where that point begins in the uncompressed file.
+  [[nodiscard]] std::int64_t restart_before(std::int64_t offset) const;
+
+  [[nodiscard]] std::span<const std::byte> image() const { return image_; }  ///< To be stored.
+
+ private:
+  [[nodiscard]] std::int64_t points_up_to(std::int64_t offset) const;
+  template <class T>
+  [[nodiscard]] T number(const std::byte* at) const {
+    T value;
+    std::memcpy(&value, at, sizeof(value));
+    return value;
+  }
+  [[nodiscard]] Result<void> check() const;
+  [[nodiscard]] Result<void> check_records() const;
+  [[nodiscard]] Result<void> check_points() const;
+
+  std::vector<std::byte> image_;
+  const std::byte* offsets_ = nullptr;
+  const std::byte* lengths_ = nullptr;
+  const std::byte* point_table_ = nullptr;
+  const std::byte* windows_ = nullptr;
+  std::int64_t records_ = 0, points_ = 0, bytes_ = 0, window_total_ = 0;
+  Compression compression_ = Compression::none;
+  io::FileIdentity identity_;
+  std::string signature_;
+};
+
+/// What an index says besides its records.
+struct IndexHead {
+  io::FileIdentity identity;
+  Compression compression = Compression::none;
+  std::int64_t bytes = 0;
+};
+
+/// Collects records into the form that is stored.
+class RecordIndexBuilder {
+ public:
+  explicit RecordIndexBuilder(std::string signature);  ///< Of at most 255 bytes.
+  /// Records in their order; extents count from `base` in the uncompressed file.
+  void add(std::span<const Extent> records, std::int64_t base);
+  [[nodiscard]] std::int64_t records() const { return static_cast<std::int64_t>(lengths_.size()); }
+  /// Nothing may be added afterwards.
+  [[nodiscard]] Result<std::shared_ptr<const RecordIndex>> finish(const IndexHead& head,
+                                                                  std::span<const io::RestartPoint> points);
+
+ private:
+  const std::string signature_;
+  std::vector<std::byte> image_;  // room for the head, then the offsets
+  std::vector<std::uint32_t> lengths_;
+};
+
+}  // namespace forebay::engine

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/identity.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace forebay::io {
+namespace {
+
+constexpr std::size_t end_bytes = 4096;
+
+Result<std::uint64_t> hash_at(const File& file, std::int64_t offset) {
+  std::array<std::byte, end_bytes> bytes;
+  FOREBAY_TRY(const std::size_t got, file.read(bytes, offset));
+  return fnv1a(std::span{bytes}.first(got));
+}
+
+}  // namespace
+
+std::uint64_t fnv1a(std::span<const std::byte> bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3U;
+  return hash;
+}
+
+Result<FileIdentity> identify(const File& file) {
+  FOREBAY_TRY(const std::uint64_t head, hash_at(file, 0));
+  const std::int64_t last = std::max<std::int64_t>(0, file.size() - static_cast<std::int64_t>(end_bytes));
+  FOREBAY_TRY(const std::uint64_t tail, hash_at(file, last));
+  return FileIdentity{.size = file.size(), .modified_ns = file.modified_ns(), .head = head, .tail = tail};
+}
+
+std::string difference(const FileIdentity& before, const FileIdentity& now) {
+  if (before.size != now.size) return fmt::format("its size was {} bytes, now {}", before.size, now.size);
+  if (before.modified_ns != now.modified_ns) return "its modification time changed";
+  if (before.head != now.head) return "its first 4 KiB changed";
+  return before.tail != now.tail ? "its last 4 KiB changed" : "";
+}
+
+}  // namespace forebay::io
