@@ -41,7 +41,7 @@ bool inflate_by_zlib(std::span<const std::byte> packed, int bits, std::string& o
 void check_restarts(const forebay::io::File& file, Compression compression, const std::string& expected) {
   auto collecting = forebay::io::Inflater::make(compression);
   collecting->collect(1000);
-  std::vector<std::byte> window(most);
+  std::vector<std::byte> window(expected.size() + 1);
   check(*collecting->read(file, window) == expected.size(), "collecting changes nothing");
   for (const auto& point : collecting->take_points()) {
     auto inflater = forebay::io::Inflater::resume(compression, point);
@@ -86,6 +86,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string expected;
   check(inflate_by_zlib(packed, zlib ? 15 : 31, expected), "what ends cleanly is whole for zlib, too");
   check(out == expected, "the bytes are those of zlib");
-  if (out.size() < most) check_restarts(*file, zlib ? Compression::zlib : Compression::gzip, expected);
+  if (out.size() < 100'000) check_restarts(*file, zlib ? Compression::zlib : Compression::gzip, expected);
   return 0;
 }

@@ -51,8 +51,8 @@ def index_files(paths: Union[Path, Sequence[Path]], compression: Optional[str] =
     FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written.
     When files are damaged or cannot be indexed, raises the first one's DataError or IoError after the others are done.
     """
-    single = isinstance(paths, (str, os.PathLike))
-    patterns = [os.fspath(path) for path in ([paths] if single else paths)]  # type: ignore[list-item,union-attr]
+    listed: Sequence[Path] = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    patterns = [os.fspath(path) for path in listed]
     return [IndexReport(*report) for report in _core.index_files(patterns, compression or "none", force)]
 
 

@@ -32,9 +32,8 @@ Result<std::vector<std::byte>> read_image(const io::File& file) {
   const auto size = static_cast<std::size_t>(file.size());
   if (got < sizeof(head) || head.magic != index_magic || head.total != size) {
     // A version of the future may say its size elsewhere; whatever it is, its head is enough to refuse it.
-    std::vector<std::byte> begin(got);
-    std::memcpy(begin.data(), &head, got);
-    return begin;
+    const auto begin = std::as_bytes(std::span{&head, 1}).first(got);
+    return std::vector<std::byte>{begin.begin(), begin.end()};
   }
   if (file.size() > usable_memory() / 2) {
     return Error{Code::data, Detail::resource_exhausted,

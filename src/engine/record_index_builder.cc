@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -73,7 +74,8 @@ Result<std::shared_ptr<const RecordIndex>> RecordIndexBuilder::finish(const Inde
                           .compression = static_cast<std::uint8_t>(head.compression),
                           .signature_size = static_cast<std::uint8_t>(signature_.size())};
   std::memcpy(image_.data(), &stored, sizeof(stored));
-  std::memcpy(image_.data() + sizeof(stored), signature_.data(), signature_.size());
+  std::copy_n(std::as_bytes(std::span{signature_}).begin(), signature_.size(),
+              image_.begin() + static_cast<std::ptrdiff_t>(sizeof(stored)));
   const std::uint32_t checksum = columns::crc32c(image_);
   append(image_, &checksum, sizeof(checksum));
   std::vector<std::uint32_t>{}.swap(lengths_);
