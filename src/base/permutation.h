@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/draw.h"
+
+namespace forebay {
+
+/// A keyed permutation of 0 … n - 1 in constant memory: position → element, for every n from 0 to 2^62 and every key.
+///
+/// It is an unbalanced Feistel network (Luby and Rackoff, "How to Construct Pseudorandom Permutations from Pseudorandom
+/// Functions", SIAM J. Comput. 1988) made for any size as in Black and Rogaway, "Ciphers with Arbitrary Finite
+/// Domains", CT-RSA 2002: an index is a pair (x, y) of digits to the bases a and b, a round adds a function of one
+/// digit to the other, and a result that is not below n goes through again until it is ("cycle walking"). As a b < n +
+/// a, that happens to about one index in sqrt(n).
+///
+/// It is for shuffling, not for secrets. Which order a key gives is part of what a saved state means (docs/adr/0001).
+class Permutation {
+ public:
+  Permutation(std::uint64_t n, std::uint64_t key);
+
+  /// The element at position `i`, which must be below n; others are given back as they are.
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t i) const {
+    if (i >= n_) return i;
+    Pair at = split(i);
+    while (true) {
+      at = once(at);
+      if (const std::uint64_t element = at.x * b_ + at.y; element < n_) return element;
+    }
+  }
+
+  /// The elements at positions `first`, `first` + 1, …
+  void map(std::uint64_t first, std::span<std::uint64_t> out) const;
+
+  [[nodiscard]] std::uint64_t size() const { return n_; }
+
+ private:
+  struct Pair {
+    std::uint64_t x = 0;  // below a
+    std::uint64_t y = 0;  // below b
+  };
+  static constexpr std::size_t most_rounds = 24;
+
+  /// i / b and i % b. The quotient by the rounded reciprocal is right or one too small.
+  [[nodiscard]] Pair split(std::uint64_t i) const {
+    const auto x = static_cast<std::uint64_t>((static_cast<Wide>(i) * reciprocal_) >> 64);
+    const std::uint64_t y = i - x * b_;
+    return y >= b_ ? Pair{x + 1, y - b_} : Pair{x, y};
+  }
+
+  [[nodiscard]] static std::uint64_t add(std::uint64_t digit, std::uint64_t term, std::uint64_t base) {
+    const std::uint64_t sum = digit + term;
+    return sum >= base ? sum - base : sum;
+  }
+
+  [[nodiscard]] Pair once(Pair at) const {
+    for (std::size_t round = 0; round < rounds_; round += 2) {
+      at.x = add(at.x, below(mix(keys_[round] + at.y), a_), a_);
+      at.y = add(at.y, below(mix(keys_[round + 1] + at.x), b_), b_);
+    }
+    return at;
+  }
+
+  std::uint64_t n_;
+  std::uint64_t a_;  // even: with two odd bases no round could make an odd permutation
+  std::uint64_t b_;
+  std::uint64_t reciprocal_;  // of b, times 2^64
+  std::size_t rounds_;        // even
+  std::array<std::uint64_t, most_rounds> keys_;
+};
+
+}  // namespace forebay
