@@ -8,9 +8,11 @@
 #include <forebay/codec.h>
 #include <forebay/codec_composed.h>
 #include <forebay/plan.h>
+#include <forebay/shuffle_quality.h>
 
 #include "base/nearest.h"
 #include "config/utf8.h"
+#include "interrupt.h"
 #include "plan/document_schema.h"
 #include "report.h"
 #include "verbs.h"
@@ -23,6 +25,7 @@ struct Explain {
   std::string what;
   bool lowered = false;
   bool schema = false;
+  bool shuffle = false;
   bool json = false;
 };
 
@@ -107,8 +110,36 @@ Json plan_json(const Plan& plan) {
 
 void print_block(const std::string& text) { text.ends_with('\n') ? print(text) : print_line(text); }
 
+Json quality_json(const ShuffleQuality& quality) {
+  Json out = Json::object();
+  out.set("rows", quality.rows);
+  out.set("files", quality.files);
+  out.set("displacement", quality.displacement);
+  out.set("of_uniform", quality.of_uniform);
+  out.set("file_correlation", quality.file_correlation ? Json{*quality.file_correlation} : Json{});
+  return out;
+}
+
+std::string quality_text(const ShuffleQuality& quality) {
+  std::string out = fmt::format("first epoch: {} rows of {} files\n", quality.rows, quality.files);
+  out += fmt::format("  mean displacement  {:.4f} of the rows: {:.1f} % of what a uniform shuffle has (0.3333)\n",
+                     quality.displacement, 100 * quality.of_uniform);
+  const auto& correlation = quality.file_correlation;
+  out += fmt::format("  file correlation   {}\n",
+                     correlation ? fmt::format("{:.4f} between neighbours; a uniform shuffle has about 0", *correlation)
+                                 : "none: all rows come from one file");
+  return out;
+}
+
+Result<void> explain_shuffle(const Explain& asked, const Plan& plan) {
+  FOREBAY_TRY(const ShuffleQuality quality, shuffle_quality(plan, interrupted));
+  asked.json ? print_line(quality_json(quality).pretty()) : print(quality_text(quality));
+  return {};
+}
+
 Result<void> explain_document(const Explain& asked) {
   FOREBAY_TRY(const Plan plan, Plan::load(asked.what));
+  if (asked.shuffle) return explain_shuffle(asked, plan);
   if (asked.lowered) {
     print_line(plan.lowered().pretty());
   } else if (asked.json) {
@@ -123,12 +154,15 @@ Result<void> explain(const Explain& asked) {
   if (asked.schema) return print_line(plan::document_schema().pretty()), Result<void>{};
   const Json reference = plan::plugin_reference();
   if (asked.what.empty()) {
-    if (asked.lowered) return Error{Code::config, Detail::invalid_argument, "--lowered needs a document"};
+    if (asked.lowered || asked.shuffle) {
+      return Error{Code::config, Detail::invalid_argument,
+                   fmt::format("{} needs a document", asked.lowered ? "--lowered" : "--shuffle")};
+    }
     print_block(asked.json ? reference.pretty() : list_text(reference));
     return {};
   }
   const std::vector<Json> found = named(reference, asked.what);
-  if (found.empty() || asked.lowered) {
+  if (found.empty() || asked.lowered || asked.shuffle) {
     // What looks like a path gets the system's own message when it cannot be read.
     const bool path = asked.what.find_first_of("/.") != std::string::npos || ::access(asked.what.c_str(), F_OK) == 0;
     return path ? explain_document(asked) : unknown(reference, asked.what);
@@ -145,6 +179,9 @@ void add_explain(CLI::App& app, Command& command) {
   CLI::App* verb = app.add_subcommand("explain", "Says what a plug-in does and takes, or what a document makes happen");
   verb->add_option("WHAT", asked->what, "Name of a plug-in, or a document; without it all plug-ins are listed");
   verb->add_flag("--lowered", asked->lowered, "Print the pipeline document that a document stands for");
+  verb->add_flag("--shuffle", asked->shuffle,
+                 "Read the files and say how well the first epoch of a document is shuffled")
+      ->excludes("--lowered");
   verb->add_flag("--schema", asked->schema, "Print the JSON Schema of documents");
   verb->add_flag("--json", asked->json, "Print JSON");
   verb->callback([asked, &command] { command = {.run = [asked] { return explain(*asked); }, .json = asked->json}; });

@@ -8,3 +8,4 @@
 #include <forebay/pipeline.h>
 #include <forebay/plan.h>
 #include <forebay/records.h>
+#include <forebay/shuffle_quality.h>

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches as tensorflow arrays; imported only when asked for."""
+"""Batches as tensorflow tensors; imported only when asked for."""
 from __future__ import annotations
 
 from typing import Any, Mapping
 
-import numpy as np
+from forebay._convert import arrays
 
 try:
     import tensorflow
@@ -14,10 +14,4 @@ except ImportError as missing:
 
 def to(batch: Mapping[str, Any]) -> dict[str, Any]:
     """name → tf.Tensor; strings, ragged and sparse values stay what they are."""
-    return {name: _convert(value) for name, value in batch.items()}
-
-
-def _convert(value: Any) -> Any:
-    if not isinstance(value, np.ndarray) or value.dtype == object:
-        return value
-    return tensorflow.convert_to_tensor(value)
+    return arrays(batch, tensorflow.convert_to_tensor)

@@ -6,6 +6,7 @@ from typing import Any, Mapping, Optional
 
 import numpy as np
 
+from forebay._convert import arrays
 from forebay.checkpoint import Path, atomic_file
 from forebay.loader import Loader
 
@@ -18,7 +19,11 @@ except ImportError as missing:
 def to(batch: Mapping[str, Any], device: Optional[Any] = None) -> dict[str, Any]:
     """name → torch.Tensor over the batch's own memory, or on `device`; what no tensor can hold (strings, ragged and
     sparse values) stays what it is."""
-    return {name: _tensor(value, device) for name, value in batch.items()}
+    return arrays(batch, lambda value: _tensor(value, device))
+
+
+# DLPack from numpy has no bfloat16, and older torch takes no bool from it.
+_VIEWS = {"bfloat16": (np.int16, torch.bfloat16), "bool": (np.uint8, torch.bool)}
 
 
 def save_with_state(path: Path, checkpoint: Any, loader: Loader) -> None:
@@ -37,10 +42,11 @@ def load_with_state(path: Path, loader: Loader, **options: Any) -> Any:
 
 
 def _tensor(value: Any, device: Optional[Any]) -> Any:
-    if not isinstance(value, np.ndarray) or value.dtype == object:
+    if not hasattr(torch, value.dtype.name):  # uint16, uint32 and uint64, before torch 2.3
         return value
-    if value.dtype.name == "bfloat16":
-        tensor = torch.from_dlpack(value.view(np.uint16)).view(torch.bfloat16)
+    if value.dtype.name in _VIEWS:
+        carrier, dtype = _VIEWS[value.dtype.name]
+        tensor = torch.from_dlpack(value.view(carrier)).view(dtype)
     else:
         tensor = torch.from_dlpack(value)
     return tensor if device is None else tensor.to(device, non_blocking=True)

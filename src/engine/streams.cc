@@ -258,9 +258,12 @@ Result<bool> Streams::next_block(Open& file) {
 bool Streams::ready(Stream stream) {
   const Open& file = *open_[static_cast<std::size_t>(stream)];
   if (file.index) return true;
-  if (file.block && file.next_record < table_[*file.block].records.size()) return true;
+  if (file.block) {
+    const Block& block = table_[*file.block];
+    if (file.next_record < block.records.size() || block.last || block.error) return true;
+  }
   const Lock lock{mutex_};
-  return !file.ready.empty();
+  return !file.ready.empty() || file.state == Scan::over;
 }
 
 void Streams::close(Stream stream) {

@@ -72,7 +72,7 @@ class Interleaver final : public Handles {
     FOREBAY_TRY(const bool open, occupied(slot));
     if (!open) return next_turn(), std::size_t{0};
     if (slot.next == slot.filled) {
-      if (sloppy_ && !context_.reader->ready(*slot.stream) && another_ready()) return next_turn(), std::size_t{0};
+      if (sloppy_ && !context_.reader->ready(*slot.stream) && worth_passing_over()) return next_turn(), std::size_t{0};
       FOREBAY_TRY(slot.filled, context_.reader->read(*slot.stream, slot.ahead));
       slot.next = 0;
       if (slot.filled == 0) return close(slot), next_turn(), std::size_t{0};
@@ -88,9 +88,10 @@ class Interleaver final : public Handles {
   void next_turn() {
     taken_ = 0;
     ++turn_;
-    const bool more_slots = slots_.size() < cycle_ && !(files_ended_ && announced_.empty());
-    if (turn_ == slots_.size() && !more_slots) turn_ = 0;
+    if (turn_ == slots_.size() && !more_slots()) turn_ = 0;
   }
+
+  [[nodiscard]] bool more_slots() const { return slots_.size() < cycle_ && !(files_ended_ && announced_.empty()); }
 
   /// Makes sure that the slot has a file; false when none is left.
   Result<bool> occupied(Slot& slot) {
@@ -121,10 +122,12 @@ class Interleaver final : public Handles {
            std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.stream.has_value(); });
   }
 
-  [[nodiscard]] bool another_ready() const {
-    return std::any_of(slots_.begin(), slots_.end(), [this](const Slot& slot) {
-      return slot.stream && (slot.next < slot.filled || context_.reader->ready(*slot.stream));
-    });
+  /// Whether another file may be ready: one that is, or one that was not opened yet. (At the start the first file would
+  /// hold up all the others.)
+  [[nodiscard]] bool worth_passing_over() const {
+    return more_slots() || std::any_of(slots_.begin(), slots_.end(), [this](const Slot& slot) {
+             return slot.stream && (slot.next < slot.filled || context_.reader->ready(*slot.stream));
+           });
   }
 
   const std::size_t block_;

@@ -45,11 +45,11 @@ class Witness {
  public:
   explicit Witness(const Environment& environment) : environment_{environment} {}
 
-  /// What one launcher says; nothing when neither of its variables is set.
-  [[nodiscard]] Result<std::optional<Rank>> hear(const Launcher& launcher) const {
+  /// Appends what one launcher says; nothing when neither of its variables is set.
+  [[nodiscard]] Result<void> hear(const Launcher& launcher, std::vector<Rank>& heard) const {
     const auto index_text = environment_(launcher.index);
     const auto count_text = environment_(launcher.count);
-    if (!index_text && !count_text) return std::optional<Rank>{};
+    if (!index_text && !count_text) return {};
     if (!index_text || !count_text) {
       return fault(fmt::format("{} is set, but {} is not", index_text ? launcher.index : launcher.count,
                                index_text ? launcher.count : launcher.index));
@@ -61,7 +61,8 @@ class Witness {
       return fault(
           fmt::format("{} must be from 0 to {} - 1 = {}, and is {}", launcher.index, launcher.count, count - 1, index));
     }
-    return std::optional{Rank{index, count, std::string{launcher.name}}};
+    heard.push_back({index, count, std::string{launcher.name}});
+    return {};
   }
 
   [[nodiscard]] Result<bool> in_slurm_step() const {
@@ -118,8 +119,7 @@ Result<Rank> detect_rank(const Environment& environment) {
   std::vector<Rank> heard;
   for (const Launcher& launcher : launchers) {
     if (launcher.name == slurm.name && !in_step) continue;
-    FOREBAY_TRY(auto rank, witness.hear(launcher));
-    if (rank) heard.push_back(*std::move(rank));
+    FOREBAY_DO(witness.hear(launcher, heard));
   }
   if (heard.empty()) return Rank{.source = "single"};
   const Rank& believed = heard.front();

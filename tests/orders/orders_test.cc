@@ -124,6 +124,57 @@ TEST(Interleave, ClosesAllFilesAndHandsBackWhatWasReadAheadWhenAPassIsBrokenOff)
   EXPECT_EQ(std::make_pair(reader.dropped, reader.open_files()), std::make_pair(std::size_t{5}, std::size_t{0}));
 }
 
+/// Two files; the first is not ready for the first `refusals` questions.
+class SlowFirstFile final : public Reader {
+ public:
+  explicit SlowFirstFile(int refusals) : refusals_{refusals} {}
+  Stream open(Handle file) override { return files_.open(file); }
+  Result<std::size_t> read(Stream stream, std::span<Handle> out) override { return files_.read(stream, out); }
+  bool ready(Stream stream) override { return stream != 0 || refusals_-- <= 0; }
+  void close(Stream stream) override { files_.close(stream); }
+  void drop(std::span<const Handle> records) override { files_.drop(records); }
+  std::int64_t files_ahead() const override { return 0; }
+  [[nodiscard]] std::size_t open_files() const { return files_.open_files(); }
+
+ private:
+  NumberFiles files_{{{0, 1, 2}, {100, 101, 102}}};
+  int refusals_;
+};
+
+constexpr int always = 1'000'000;
+
+Order with_slow_first_file(int refusals, bool sloppy, bool deterministic) {
+  SlowFirstFile reader{refusals};
+  auto ordering = orders::interleave().bind(options({{"cycle", 2}, {"sloppy", sloppy}}));
+  auto order = ordering->make(
+      {.deterministic = deterministic, .upstream = std::make_unique<Numbers>(first(2)), .reader = &reader});
+  order->begin(0);
+  Order out = drain(*order);
+  EXPECT_EQ(reader.open_files(), 0U);
+  return out;
+}
+
+const Order in_turn{0, 100, 1, 101, 2, 102};
+
+TEST(Interleave, SloppyPassesOverAFileThatIsNotReadyAndLosesNothing) {
+  EXPECT_EQ(with_slow_first_file(always, true, false), (Order{100, 101, 102, 0, 1, 2}));
+}
+
+TEST(Interleave, SloppyComesBackToAFileOnceItIsReady) {
+  Order order = with_slow_first_file(2, true, false);
+  EXPECT_EQ(order, (Order{100, 101, 0, 102, 1, 2}));
+}
+
+TEST(Interleave, SloppyWaitsLikeAnyOtherWhenAllFilesAreReady) {
+  EXPECT_EQ(with_slow_first_file(0, true, false), in_turn);
+}
+
+TEST(Interleave, WaitsForAFileThatIsNotReadyUnlessSloppyAndNotDeterministic) {
+  EXPECT_EQ(with_slow_first_file(always, true, true), in_turn);
+  EXPECT_EQ(with_slow_first_file(always, false, false), in_turn);
+  EXPECT_EQ(with_slow_first_file(always, false, true), in_turn);
+}
+
 TEST(Repeat, GoesThroughEverythingThatOften) {
   auto order = make_order(orders::repeat(), options({{"count", 3}}), std::make_unique<Numbers>(first(2)));
   order->begin(0);
