@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "tests/pipeline/stream_files.h"
@@ -34,7 +36,9 @@ const std::vector<std::string>& orders() {
                                               {"batch": {"size": 12, "pad": true}})",
       R"({"interleave": {"cycle": 4}}, {"skip": {"count": 5}}, {"take": {"count": 250}},
                                               {"batch": {"size": 12, "remainder": "pad"}})",
-      R"({"repeat": {"count": 2}}, {"shuffle": {"buffer": 64}}, {"batch": {"size": 12, "remainder": "repeat"}})"};
+      R"({"repeat": {"count": 2}}, {"shuffle": {"buffer": 64}}, {"batch": {"size": 12, "remainder": "repeat"}})",
+      R"({"shuffle": {"global": true}}, {"batch": {"size": 12}})",
+      R"({"shuffle": {"global": true}}, {"shuffle": {"buffer": 50}}, {"take": {"count": 299}}, {"batch": {"size": 12}})"};
   return all;
 }
 
@@ -74,7 +78,7 @@ class Restart : public ::testing::TestWithParam<std::tuple<std::string, std::str
 TEST_P(Restart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
   const Folder folder;
   write_files(folder);
-  const Json json = document(folder.file("part-*"), std::get<0>(GetParam()), std::get<1>(GetParam()));
+  const Json json = document(folder.file("part-?.tfrecord"), std::get<0>(GetParam()), std::get<1>(GetParam()));
   std::vector<Json> states;
   std::vector<std::string> unbroken;
   auto pipeline = open(json, {.threads = 2});
@@ -161,18 +165,17 @@ Leg run_leg(const Json& json, const std::optional<Json>& state, std::int64_t sha
   return out;
 }
 
-TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
-  const Folder folder;
-  write_files(folder);
-  std::mt19937 random{20261121};
+/// Whatever is done to the files first.
+void expect_equal_chains(const Folder& folder, int chains, const std::string& more, std::uint32_t seed) {
+  std::mt19937 random{seed};
   const auto pick = [&](auto... values) {
     const std::vector<std::int64_t> all{values...};
     return all[random() % all.size()];
   };
-  for (int chain = 0; chain < 200; ++chain) {
+  for (int chain = 0; chain < chains; ++chain) {
     SCOPED_TRACE(chain);
-    const Json json = document(folder.file("part-*"), orders()[random() % orders().size()],
-                               boundaries()[random() % boundaries().size()]);
+    const Json json = document(folder.file("part-?.tfrecord"), orders()[random() % orders().size()],
+                               boundaries()[random() % boundaries().size()] + more);
     const Leg unbroken = run_leg(json, std::nullopt, 1, {.threads = 2}, 1'000'000);
     ASSERT_GT(unbroken.batches.size(), 10U);
     std::vector<std::vector<std::string>> seen;
@@ -188,6 +191,41 @@ TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
   }
 }
 
+TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
+  const Folder folder;
+  write_files(folder);
+  expect_equal_chains(folder, 100, "", 20261121);
+}
+
+TEST(RestartChains, ByTheIndexesOfTheFilesEqualTheUnbrokenRun) {
+  const Folder folder;
+  write_files(folder);
+  const auto made = index_files({folder.file("part-?.tfrecord")});
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  ASSERT_TRUE(std::filesystem::exists(folder.file("part-2.tfrecord.fbindex")));
+  expect_equal_chains(folder, 50, "", 1);
+}
+
+void flip(const std::string& path, std::int64_t offset) {
+  std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
+  file.seekg(offset);
+  const auto byte = static_cast<char>(file.get() ^ 0x40);
+  file.seekp(offset);
+  file.put(byte);
+}
+
+TEST(RestartChains, OverDamagedRecordsSkipTheSameOnes) {
+  const Folder folder;
+  write_files(folder);
+  flip(folder.file("part-0.tfrecord"), 1200);  // in a payload
+  flip(folder.file("part-0.tfrecord"), 3020);  // in the head of a frame
+  write_records(folder.file("part-3.tfrecord"), {testing::example_of(400), "no message", testing::example_of(401)}).ok();
+  for (const char* policy : {"skip_record", "skip_file"}) {
+    SCOPED_TRACE(policy);
+    expect_equal_chains(folder, 25, std::string{R"(, "on_corrupt": ")"} + policy + "\"", 2);
+  }
+}
+
 // ---------------------------------------------------------------- states that do not fit
 
 struct Saved {
@@ -198,7 +236,7 @@ struct Saved {
 
 void save(Saved& out) {
   write_files(out.folder);
-  out.json = document(out.folder.file("part-*"), orders()[1], boundaries()[0]);
+  out.json = document(out.folder.file("part-?.tfrecord"), orders()[1], boundaries()[0]);
   auto pipeline = open(out.json);
   static_cast<void>(rest(*pipeline, 5));
   out.state = kept(*pipeline);
@@ -225,7 +263,7 @@ TEST(State, OfAnotherPlanIsRefusedWithWhatDiffers) {
   Saved saved;
   save(saved);
   const auto with = [&](const std::string& steps, const std::string& more) {
-    return refusal(document(saved.folder.file("part-*"), steps, more), saved.state);
+    return refusal(document(saved.folder.file("part-?.tfrecord"), steps, more), saved.state);
   };
   const std::string start = "state failed_precondition: the state belongs to another plan; what differs: ";
   EXPECT_EQ(with(orders()[1], R"(, "epochs": 3, "seed": 6)"), start + "seed");
@@ -275,7 +313,7 @@ TEST(State, ThatWasEditedAnywhereIsRefused) {
 TEST(State, IsNotThereWhenTheOrderDependsOnTiming) {
   Saved saved;
   save(saved);
-  auto pipeline = open(document(saved.folder.file("part-*"), orders()[1], R"(, "deterministic": false)"));
+  auto pipeline = open(document(saved.folder.file("part-?.tfrecord"), orders()[1], R"(, "deterministic": false)"));
   const auto state = pipeline->state();
   ASSERT_FALSE(state.ok());
   EXPECT_EQ(state.error().code(), Code::state);
