@@ -25,6 +25,7 @@ void add_verbs(CLI::App& app, Command& command) {
   add_explain(app, command);
   add_schema(app, command);
   add_bench(app, command);
+  add_verify(app, command);
 }
 
 int fail(const Error& error, bool json) {
@@ -55,7 +56,7 @@ int main(int argc, char** argv) {
   const auto done = command.run();
   if (!done.ok()) return fail(done.error(), command.json);
   const auto written = flush_output();
-  return written.ok() ? 0 : fail(written.error(), false);
+  return written.ok() ? command.code : fail(written.error(), false);
 }
 
 }  // namespace

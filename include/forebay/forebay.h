@@ -7,3 +7,4 @@
 #include <forebay/pipeline.h>
 #include <forebay/plan.h>
 #include <forebay/records.h>
+#include <forebay/verify.h>

@@ -13,14 +13,15 @@ from typing import Any
 from forebay._core import version as __version__
 from forebay.builder import *  # noqa: F403
 from forebay.builder import __all__ as _builder_names
+from forebay.damage import DamagedPlace, FileReport, verify
 from forebay.errors import Cancelled, ConfigError, DataError, Error, IoError, StateError
 from forebay.loader import Batch, Loader, Plan, Schema, Stats, TensorSpec, load
 from forebay.records import decode_example, encode_example, read_records, write_records
 from forebay.values import Ragged, RecordKeys, Sparse
 
-__all__ = ["Batch", "Cancelled", "ConfigError", "DataError", "Error", "IoError", "Loader", "Plan", "Ragged",
+__all__ = ["Batch", "Cancelled", "ConfigError", "DamagedPlace", "DataError", "Error", "FileReport", "IoError", "Loader", "Plan", "Ragged",
            "RecordKeys", "Schema", "Sparse", "StateError", "Stats", "TensorSpec", "decode_example", "encode_example",
-           "explain", "json_schema", "load", "read_records", "write_records", *_builder_names]
+           "explain", "json_schema", "load", "read_records", "verify", "write_records", *_builder_names]
 
 _ADAPTORS = ("torch", "jax", "tf")
 
