@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -18,16 +17,21 @@ namespace {
 
 struct Verify {
   std::vector<std::string> paths;
-  Compression compression = Compression::automatic;
+  std::string compression = "auto";
   std::int64_t threads = 0;
   std::string out;
-  Compression out_compression = Compression::automatic;
+  std::string out_compression = "auto";
   bool force = false;
   bool json = false;
 };
 
-std::string_view name_of(Compression compression) {
-  return EnumNames<Compression>::names[static_cast<std::size_t>(compression)];
+constexpr const auto& compressions = EnumNames<Compression>::names;
+
+std::string_view name_of(Compression compression) { return compressions[static_cast<std::size_t>(compression)]; }
+
+/// `name` is one of `compressions`.
+Compression compression_of(std::string_view name) {
+  return static_cast<Compression>(std::find(compressions.begin(), compressions.end(), name) - compressions.begin());
 }
 
 /// All files as one; no places.
@@ -124,18 +128,20 @@ int code_of(const std::vector<FileReport>& reports, bool repaired) {
 }
 
 Result<int> verify(const Verify& asked) {
-  if (asked.out.empty() && (asked.force || asked.out_compression != Compression::automatic)) {
+  if (asked.out.empty() && (asked.force || asked.out_compression != "auto")) {
     return Error{Code::config, Detail::invalid_argument, "--force and --output-compression need --repair OUT"};
   }
   Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
-  const VerifyOptions options{
-      .compression = asked.compression, .threads = asked.threads, .progress = [&](const VerifyProgress& now) {
-        progress.show(now.fraction,
-                      fmt::format("{} files  {} records  {} damaged", now.files_done, now.records, now.damages));
-        return !interrupted();
-      }};
+  const VerifyOptions options{.compression = compression_of(asked.compression),
+                              .threads = asked.threads,
+                              .progress = [&](const VerifyProgress& now) {
+                                progress.show(now.fraction, fmt::format("{} files  {} records  {} damaged",
+                                                                        now.files_done, now.records, now.damages));
+                                return !interrupted();
+                              }};
   using Existing = RepairOptions::Existing;
-  const RepairOptions repairing{asked.out_compression, asked.force ? Existing::replace : Existing::refuse};
+  const RepairOptions repairing{compression_of(asked.out_compression),
+                                asked.force ? Existing::replace : Existing::refuse};
   auto reports =
       asked.out.empty() ? forebay::verify(asked.paths, options) : repair(asked.paths, asked.out, repairing, options);
   progress.clear();
@@ -148,27 +154,21 @@ Result<int> verify(const Verify& asked) {
   return code_of(*reports, !asked.out.empty());
 }
 
-std::map<std::string, Compression> compressions() {
-  std::map<std::string, Compression> out;
-  for (std::size_t i = 0; i < EnumNames<Compression>::names.size(); ++i)
-    out.emplace(EnumNames<Compression>::names[i], static_cast<Compression>(i));
-  return out;
-}
-
 }  // namespace
 
 void add_verify(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Verify>();
+  const std::vector<std::string> names{compressions.begin(), compressions.end()};
   CLI::App* verb = app.add_subcommand("verify", "Verifies every checksum of TFRecord files and says what is damaged");
   verb->add_option("FILE", asked->paths, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
   verb->add_option("--compression", asked->compression, "How the files are packed: auto, none, gzip or zlib")
-      ->transform(CLI::Transformer(compressions()));
+      ->check(CLI::IsMember(names));
   verb->add_option("--threads", asked->threads, "Files at once; 0: one for every CPU")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}));
   verb->add_option("--repair", asked->out,
                    "Write the intact records here: a file for one FILE, a folder for several (same names)");
   verb->add_option("--output-compression", asked->out_compression, "Of what is written; auto: as each file was")
-      ->transform(CLI::Transformer(compressions()));
+      ->check(CLI::IsMember(names));
   verb->add_flag("--force", asked->force, "Replace files that are there already; never one that is read");
   verb->add_flag("--json", asked->json, "Print JSON");
   verb->footer(

@@ -19,8 +19,8 @@ from forebay.loader import Batch, Loader, Plan, Schema, Stats, TensorSpec, load
 from forebay.records import decode_example, encode_example, read_records, write_records
 from forebay.values import Ragged, RecordKeys, Sparse
 
-__all__ = ["Batch", "Cancelled", "ConfigError", "DamagedPlace", "DataError", "Error", "FileReport", "IoError", "Loader", "Plan", "Ragged",
-           "RecordKeys", "Schema", "Sparse", "StateError", "Stats", "TensorSpec", "decode_example", "encode_example",
+__all__ = ["Batch", "Cancelled", "ConfigError", "DamagedPlace", "DataError", "Error", "FileReport", "IoError", "Loader",
+           "Plan", "Ragged", "RecordKeys", "Schema", "Sparse", "StateError", "Stats", "TensorSpec", "decode_example", "encode_example",
            "explain", "json_schema", "load", "read_records", "verify", "write_records", *_builder_names]
 
 _ADAPTORS = ("torch", "jax", "tf")
