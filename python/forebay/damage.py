@@ -62,5 +62,5 @@ def verify(paths: Union[Path, Sequence[Path]], compression: Optional[str] = "aut
     """
     names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     found = _core.verify([os.fspath(name) for name in names], compression or "none", threads or 0)
-    return [FileReport(*report[:7], tuple(DamagedPlace(*place) for place in report[7]), report[8])
+    return [FileReport(*(report[:7] + (tuple(DamagedPlace(*place) for place in report[7]), report[8])))
             for report in found]
