@@ -27,6 +27,7 @@ void add_verbs(CLI::App& app, Command& command) {
   add_state(app, command);
   add_bench(app, command);
   add_index(app, command);
+  add_verify(app, command);
 }
 
 int fail(const Error& error, bool json) {
@@ -57,7 +58,7 @@ int main(int argc, char** argv) {
   const auto done = command.run();
   if (!done.ok()) return fail(done.error(), command.json);
   const auto written = flush_output();
-  return written.ok() ? 0 : fail(written.error(), false);
+  return written.ok() ? command.code : fail(written.error(), false);
 }
 
 }  // namespace

@@ -19,14 +19,20 @@ void Progress::show(const Pipeline& pipeline) {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
   next_ = now + std::chrono::milliseconds{100};
-  constexpr std::size_t width = 30;
-  const double done = std::clamp(pipeline.complete_frac(), 0.0, 1.0);
   const Stats stats = pipeline.stats();
   const double per_second = stats.seconds > 0 ? 1 / stats.seconds : 0;
+  show(pipeline.complete_frac(),
+       fmt::format("{} rows  {:.0f} rows/s  {:.1f} MB/s", stats.rows, static_cast<double>(stats.rows) * per_second,
+                   static_cast<double>(stats.bytes_read) * per_second * 1e-6));
+}
+
+void Progress::show(double done, const std::string& counters) {
+  if (!on_) return;
+  constexpr std::size_t width = 30;
+  done = std::clamp(done, 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(done * static_cast<double>(width));
-  fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {} rows  {:.0f} rows/s  {:.1f} MB/s", std::string(filled, '='),
-             std::string(width - filled, ' '), 100 * done, stats.rows, static_cast<double>(stats.rows) * per_second,
-             static_cast<double>(stats.bytes_read) * per_second * 1e-6);
+  fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {}", std::string(filled, '='), std::string(width - filled, ' '),
+             100 * done, counters);
   std::fflush(stderr);
   shown_ = true;
 }

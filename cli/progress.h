@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include <forebay/pipeline.h>
 
@@ -12,7 +13,8 @@ class Progress {
  public:
   enum class Wanted : bool { no, yes };
   explicit Progress(Wanted wanted);
-  void show(const Pipeline& pipeline);  ///< Ten times a second at most; cheap otherwise.
+  void show(const Pipeline& pipeline);                  ///< Ten times a second at most; cheap otherwise.
+  void show(double done, const std::string& counters);  ///< Each time; `done` is 0 … 1.
   void clear();
 
  private:

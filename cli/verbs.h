@@ -11,6 +11,7 @@ namespace forebay::cli {
 /// What the command line asked for: run by main after parsing.
 struct Command {
   std::function<Result<void>()> run;
+  int code = 0;       ///< What the process ends with when `run` succeeded.
   bool json = false;  ///< Errors go to standard output as JSON, too.
 };
 
@@ -23,5 +24,6 @@ void add_schema(CLI::App& app, Command& command);
 void add_state(CLI::App& app, Command& command);
 void add_bench(CLI::App& app, Command& command);
 void add_index(CLI::App& app, Command& command);
+void add_verify(CLI::App& app, Command& command);
 
 }  // namespace forebay::cli

@@ -9,3 +9,4 @@
 #include <forebay/plan.h>
 #include <forebay/records.h>
 #include <forebay/shuffle_quality.h>
+#include <forebay/verify.h>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -19,6 +22,26 @@ namespace forebay {
 /// Writes a TFRecord file, replacing what was there only when complete.
 [[nodiscard]] Result<void> write_records(const std::string& path, const std::vector<std::string>& records,
                                          Compression compression = Compression::none);
+
+/// Writes a TFRecord file record by record, in memory that does not depend on their number. What was there before is
+/// replaced only by `finish`; without it nothing is left behind.
+class RecordWriter {
+ public:
+  [[nodiscard]] static Result<RecordWriter> create(const std::string& path,
+                                                   Compression compression = Compression::none);
+  RecordWriter(RecordWriter&&) noexcept;
+  RecordWriter& operator=(RecordWriter&&) noexcept;
+  ~RecordWriter();
+
+  [[nodiscard]] Result<void> write(std::span<const std::byte> record);
+  /// Brings everything to disk and into place. Nothing may be written afterwards, or after a failure.
+  [[nodiscard]] Result<void> finish();
+
+ private:
+  struct State;
+  explicit RecordWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 using FeatureValue =
     std::variant<std::vector<std::int64_t>, std::vector<float>, std::vector<std::string>, std::monostate>;

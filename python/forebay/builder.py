@@ -179,16 +179,24 @@ class Source(StageSource):
         return Pipeline({"source": self._source, "decode": {"record": options}, "steps": []})
 
 
-def tfrecord(files: Paths, *, compression: str = "auto", max_record_bytes: int = 1073741824) -> Source:
+def tfrecord(files: Paths, *, compression: str = "auto", max_record_bytes: int = 1073741824,
+             tolerate_partial_header: bool = False, allow_trailing_zeros: bool = False) -> Source:
     """Reads the records of TFRecord files, checksums verified.
 
-    files               Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.
-    compression         How whole files are packed; auto looks at their first bytes.
-    max_record_bytes    A longer record is an error, before memory is taken.
+    files                      Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.
+    compression                How whole files are packed; auto looks at their first bytes.
+    max_record_bytes           A longer record is an error, before memory is taken.
+    tolerate_partial_header    A file that ends inside the header of a record ends before it: for files still
+                               being written.
+    allow_trailing_zeros       Zero bytes behind the last record, or behind the end of packed data, are padding
+                               and no error.
     """
     return Source({"tfrecord": given({"files": paths_of(files), "compression": compression,
-                                     "max_record_bytes": max_record_bytes}, compression="auto",
-                                     max_record_bytes=1073741824)})
+                                     "max_record_bytes": max_record_bytes,
+                                     "tolerate_partial_header": tolerate_partial_header,
+                                     "allow_trailing_zeros": allow_trailing_zeros}, compression="auto",
+                                     max_record_bytes=1073741824, tolerate_partial_header=False,
+                                     allow_trailing_zeros=False)})
 
 
 def feature(dtype: str, shape: Sequence[int] = (), *, kind: str = "fixed_len", key: Any = None, default: Any = None,

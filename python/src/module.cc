@@ -18,6 +18,7 @@ NB_MODULE(_core, module) {
   bind_batches(module);
   bind_runs(module);
   bind_records(module);
+  bind_verify(module);
   module.def(
       "plugin_reference", [] { return to_str(forebay::plan::plugin_reference().text()); },
       nb::sig("def plugin_reference() -> str"), "JSON text: every plug-in with its options.");

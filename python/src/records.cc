@@ -15,16 +15,6 @@
 namespace forebay::python {
 namespace {
 
-Compression compression_of(const std::string& name) {
-  std::size_t index = 0;
-  for (const std::string_view known : EnumNames<Compression>::names) {
-    if (known == name) return static_cast<Compression>(index);
-    ++index;
-  }
-  raise(Error{Code::config, Detail::invalid_argument,
-              "compression must be \"none\", \"gzip\", \"zlib\" or \"auto\", found \"" + name + "\""});
-}
-
 std::string_view text_of(nb::handle bytes) {
   if (!PyBytes_Check(bytes.ptr())) throw nb::type_error("expected bytes");
   return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
@@ -115,6 +105,16 @@ nb::dict decode(const nb::bytes& message) {
 }
 
 }  // namespace
+
+Compression compression_of(const std::string& name) {
+  std::size_t index = 0;
+  for (const std::string_view known : EnumNames<Compression>::names) {
+    if (known == name) return static_cast<Compression>(index);
+    ++index;
+  }
+  raise(Error{Code::config, Detail::invalid_argument,
+              "compression must be \"none\", \"gzip\", \"zlib\" or \"auto\", found \"" + name + "\""});
+}
 
 void bind_records(nb::module_& module) {
   module.def("read_records", &read, nb::arg("path"), nb::arg("compression"),

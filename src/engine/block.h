@@ -36,6 +36,7 @@ struct Block {
   std::vector<Skip> skips;  ///< In the order of the file; with Damage::find only.
   std::uint32_t file = 0;
   std::int64_t file_offset = 0;   ///< Of `base` in the (uncompressed) file.
+  std::int64_t file_end = 0;      ///< Where the next block begins.
   std::int64_t first_record = 0;  ///< Ordinal in the file of the first record.
   std::shared_ptr<MappedFile> mapping;
   std::size_t mapped_bytes = 0;

@@ -75,6 +75,7 @@ void Scanner::scan(Block& block) {
         skip.error.at(Place{.file = source_.files[number_], .record = record_ + static_cast<std::int64_t>(skip.index)});
   }
   record_ += static_cast<std::int64_t>(block.records.size());
+  block.file_end = offset_;
   block.bytes_read = read_so_far() - bytes_read_;
   bytes_read_ += block.bytes_read;
   block.fraction = fraction();

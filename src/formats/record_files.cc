@@ -83,16 +83,6 @@ void append(const void* bytes, std::size_t size, std::vector<std::byte>& out) {
   out.insert(out.end(), begin, begin + size);
 }
 
-void frame(const std::string& record, std::vector<std::byte>& out) {
-  const std::uint64_t length = record.size();
-  const std::uint32_t header = formats::length_checksum(length);
-  const std::uint32_t footer = columns::masked_crc32c(bytes_of(record));
-  append(&length, sizeof(length), out);
-  append(&header, sizeof(header), out);
-  append(record.data(), record.size(), out);
-  append(&footer, sizeof(footer), out);
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> read_records(const std::string& path, Compression compression) {
@@ -102,7 +92,19 @@ Result<std::vector<std::string>> read_records(const std::string& path, Compressi
   return std::move(records).at(Place{.file = path});
 }
 
-Result<void> write_records(const std::string& path, const std::vector<std::string>& records, Compression compression) {
+struct RecordWriter::State {
+  io::AtomicFile file;
+  std::optional<io::Deflater> deflater;
+  std::vector<std::byte> framed = {};
+  std::vector<std::byte> packed = {};
+};
+
+RecordWriter::RecordWriter(std::unique_ptr<State> state) : state_{std::move(state)} {}
+RecordWriter::RecordWriter(RecordWriter&&) noexcept = default;
+RecordWriter& RecordWriter::operator=(RecordWriter&&) noexcept = default;
+RecordWriter::~RecordWriter() = default;
+
+Result<RecordWriter> RecordWriter::create(const std::string& path, Compression compression) {
   if (compression == Compression::automatic) {
     return Error{Code::config, Detail::invalid_argument, "compression: must be none, gzip or zlib when writing"};
   }
@@ -111,23 +113,39 @@ Result<void> write_records(const std::string& path, const std::vector<std::strin
     FOREBAY_TRY(deflater, io::Deflater::make(compression));
   }
   FOREBAY_TRY(io::AtomicFile file, io::AtomicFile::create(path));
-  std::vector<std::byte> framed;
-  std::vector<std::byte> packed;
-  for (const std::string& record : records) {
-    framed.clear();
-    frame(record, framed);
-    if (deflater) {
-      packed.clear();
-      FOREBAY_DO(deflater->write(framed, packed));
-    }
-    FOREBAY_DO(file.write(deflater ? packed : framed));
-  }
+  return RecordWriter{std::make_unique<State>(State{std::move(file), std::move(deflater)})};
+}
+
+Result<void> RecordWriter::write(std::span<const std::byte> record) {
+  auto& [file, deflater, framed, packed] = *state_;
+  const std::uint64_t length = record.size();
+  const std::uint32_t header = formats::length_checksum(length);
+  const std::uint32_t footer = columns::masked_crc32c(record);
+  framed.clear();
+  append(&length, sizeof(length), framed);
+  append(&header, sizeof(header), framed);
+  append(record.data(), record.size(), framed);
+  append(&footer, sizeof(footer), framed);
+  if (!deflater) return file.write(framed);
+  packed.clear();
+  FOREBAY_DO(deflater->write(framed, packed));
+  return file.write(packed);
+}
+
+Result<void> RecordWriter::finish() {
+  auto& [file, deflater, framed, packed] = *state_;
   if (deflater) {
     packed.clear();
     FOREBAY_DO(deflater->finish(packed));
     FOREBAY_DO(file.write(packed));
   }
   return file.commit();
+}
+
+Result<void> write_records(const std::string& path, const std::vector<std::string>& records, Compression compression) {
+  FOREBAY_TRY(RecordWriter writer, RecordWriter::create(path, compression));
+  for (const std::string& record : records) FOREBAY_DO(writer.write(bytes_of(record)));
+  return writer.finish();
 }
 
 }  // namespace forebay

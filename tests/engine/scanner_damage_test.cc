@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,6 +42,7 @@ Frame frame_at(std::size_t byte) {
 
 Found find_in(const std::string& bytes, const Finding& how = {}) {
   static const tests::Folder folder;
+  std::filesystem::remove(folder / "data");  // writing over it would wait for the disk
   return find(folder.write("data", bytes), how);
 }
 

@@ -125,19 +125,13 @@ TEST(Interleave, ClosesAllFilesAndHandsBackWhatWasReadAheadWhenAPassIsBrokenOff)
 }
 
 /// Two files; the first is not ready for the first `refusals` questions.
-class SlowFirstFile final : public Reader {
+class SlowFirstFile final : public NumberFiles {
  public:
-  explicit SlowFirstFile(int refusals) : refusals_{refusals} {}
-  Stream open(Handle file) override { return files_.open(file); }
-  Result<std::size_t> read(Stream stream, std::span<Handle> out) override { return files_.read(stream, out); }
+  explicit SlowFirstFile(int refusals) : NumberFiles{{{0, 1, 2}, {100, 101, 102}}}, refusals_{refusals} {}
   bool ready(Stream stream) override { return stream != 0 || refusals_-- <= 0; }
-  void close(Stream stream) override { files_.close(stream); }
-  void drop(std::span<const Handle> records) override { files_.drop(records); }
   std::int64_t files_ahead() const override { return 0; }
-  [[nodiscard]] std::size_t open_files() const { return files_.open_files(); }
 
  private:
-  NumberFiles files_{{{0, 1, 2}, {100, 101, 102}}};
   int refusals_;
 };
 

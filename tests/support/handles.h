@@ -33,7 +33,7 @@ class Numbers final : public Handles {
 };
 
 /// Files that are lists of numbers; counts what was dropped and what is open.
-class NumberFiles final : public Reader {
+class NumberFiles : public Reader {
  public:
   explicit NumberFiles(std::vector<std::vector<std::uint32_t>> files) : files_{std::move(files)} {}
   Stream open(Handle file) override {

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+#include <forebay/verify.h>
+
+#include "interrupt.h"
+#include "progress.h"
+#include "report.h"
+#include "verbs.h"
+
+namespace forebay::cli {
+
+namespace {
+
+struct Verify {
+  std::vector<std::string> paths;
+  std::string compression = "auto";
+  std::int64_t threads = 0;
+  std::string out;
+  std::string out_compression = "auto";
+  bool force = false;
+  bool json = false;
+};
+
+constexpr const auto& compressions = EnumNames<Compression>::names;
+
+std::string_view name_of(Compression compression) { return compressions[static_cast<std::size_t>(compression)]; }
+
+/// `name` is one of `compressions`.
+Compression compression_of(std::string_view name) {
+  return static_cast<Compression>(std::find(compressions.begin(), compressions.end(), name) - compressions.begin());
+}
+
+/// All files as one; no places.
+FileReport total_of(const std::vector<FileReport>& reports) {
+  FileReport total;
+  for (const FileReport& report : reports) {
+    total.records += report.records;
+    total.bytes += report.bytes;
+    total.damaged_records += report.damaged_records;
+    total.unreadable_ranges += report.unreadable_ranges;
+    total.damaged_bytes += report.damaged_bytes;
+  }
+  return total;
+}
+
+void set_counters(const FileReport& report, Json& out) {
+  out.set("records", report.records);
+  out.set("bytes", report.bytes);
+  out.set("damaged_records", report.damaged_records);
+  out.set("unreadable_ranges", report.unreadable_ranges);
+  out.set("damaged_bytes", report.damaged_bytes);
+}
+
+Json place_json(const DamagedPlace& place) {
+  Json out = Json::object();
+  out.set("what", place.what == DamagedPlace::What::record ? "record" : "range");
+  out.set("record", place.record);
+  out.set("offset", place.offset);
+  out.set("bytes", place.bytes);
+  out.set("reason", place.reason.message());
+  return out;
+}
+
+Json report_json(const FileReport& report) {
+  Json out = Json::object();
+  out.set("file", report.file);
+  out.set("intact", report.intact());
+  out.set("compression", std::string{name_of(report.compression)});
+  set_counters(report, out);
+  std::vector<Json> places;
+  for (const DamagedPlace& place : report.first) places.push_back(place_json(place));
+  out.set("damage", Json::array(std::move(places)));
+  if (report.error) out.set("error", error_json(*report.error));
+  if (report.repaired) out.set("repaired", *report.repaired);
+  return out;
+}
+
+Json to_json(const std::vector<FileReport>& reports) {
+  Json out = Json::object();
+  out.set("ok", std::all_of(reports.begin(), reports.end(), [](const FileReport& report) { return report.intact(); }));
+  set_counters(total_of(reports), out);
+  std::vector<Json> files;
+  for (const FileReport& report : reports) files.push_back(report_json(report));
+  out.set("files", Json::array(std::move(files)));
+  return out;
+}
+
+std::string counters_text(const FileReport& report) {
+  std::string out = fmt::format("{} intact records", report.records);
+  if (report.damages() == 0) return out;
+  return out + fmt::format(", {} damaged, {} unreadable ranges ({} of {} bytes)", report.damaged_records,
+                           report.unreadable_ranges, report.damaged_bytes, report.bytes);
+}
+
+void print_report(const FileReport& report) {
+  for (const DamagedPlace& place : report.first) {
+    print_line(fmt::format("{} ({} bytes {})", place.reason.text(), place.bytes,
+                           place.what == DamagedPlace::What::record ? "of one record" : "that belong to no record"));
+  }
+  const auto more = report.damages() - static_cast<std::int64_t>(report.first.size());
+  if (more > 0) print_line(fmt::format("{}: and {} more", report.file, more));
+  std::string line = fmt::format("{}: {}", report.file, counters_text(report));
+  if (report.error) line += "; not read to its end";
+  if (report.repaired) line += fmt::format("; written to {}", *report.repaired);
+  print_line(line);
+  if (report.error) fmt::print(stderr, "forebay: error: {}\n", report.error->text());
+}
+
+void print_reports(const std::vector<FileReport>& reports) {
+  for (const FileReport& report : reports) print_report(report);
+  const auto damaged =
+      std::count_if(reports.begin(), reports.end(), [](const FileReport& report) { return !report.intact(); });
+  print_line(
+      fmt::format("{} files, {} of them not intact: {}", reports.size(), damaged, counters_text(total_of(reports))));
+}
+
+int code_of(const std::vector<FileReport>& reports, bool repaired) {
+  int code = 0;
+  for (const FileReport& report : reports) {
+    if (report.error) code = std::max(code, exit_code(*report.error));
+    if (report.damages() > 0 && !repaired) code = std::max(code, 3);
+  }
+  return code;
+}
+
+Result<int> verify(const Verify& asked) {
+  if (asked.out.empty() && (asked.force || asked.out_compression != "auto")) {
+    return Error{Code::config, Detail::invalid_argument, "--force and --output-compression need --repair OUT"};
+  }
+  Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
+  const VerifyOptions options{.compression = compression_of(asked.compression),
+                              .threads = asked.threads,
+                              .progress = [&](const VerifyProgress& now) {
+                                progress.show(now.fraction, fmt::format("{} files  {} records  {} damaged",
+                                                                        now.files_done, now.records, now.damages));
+                                return !interrupted();
+                              }};
+  using Existing = RepairOptions::Existing;
+  const RepairOptions repairing{compression_of(asked.out_compression),
+                                asked.force ? Existing::replace : Existing::refuse};
+  auto reports =
+      asked.out.empty() ? forebay::verify(asked.paths, options) : repair(asked.paths, asked.out, repairing, options);
+  progress.clear();
+  if (!reports.ok()) return reports.error();
+  if (asked.json) {
+    print_line(to_json(*reports).pretty());
+  } else {
+    print_reports(*reports);
+  }
+  return code_of(*reports, !asked.out.empty());
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Command& command) {
+  const auto asked = std::make_shared<Verify>();
+  const std::vector<std::string> names{compressions.begin(), compressions.end()};
+  CLI::App* verb = app.add_subcommand("verify", "Verifies every checksum of TFRecord files and says what is damaged");
+  verb->add_option("FILE", asked->paths, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
+  verb->add_option("--compression", asked->compression, "How the files are packed: auto, none, gzip or zlib")
+      ->check(CLI::IsMember(names));
+  verb->add_option("--threads", asked->threads, "Files at once; 0: one for every CPU")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}));
+  verb->add_option("--repair", asked->out,
+                   "Write the intact records here: a file for one FILE, a folder for several (same names)");
+  verb->add_option("--output-compression", asked->out_compression, "Of what is written; auto: as each file was")
+      ->check(CLI::IsMember(names));
+  verb->add_flag("--force", asked->force, "Replace files that are there already; never one that is read");
+  verb->add_flag("--json", asked->json, "Print JSON");
+  verb->footer(
+      "Exit codes: 0 all intact, or repaired and written; 3 damage found, and no --repair; 2 usage; 4 a file could not "
+      "be read or written; 130 interrupted.");
+  verb->callback([asked, &command] {
+    command.json = asked->json;
+    command.run = [asked, &command]() -> Result<void> {
+      FOREBAY_TRY(command.code, verify(*asked));
+      return {};
+    };
+  });
+}
+
+}  // namespace forebay::cli

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is damaged in TFRecord files."""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Optional, Sequence, Union
+
+from forebay import _core
+
+__all__ = ["DamagedPlace", "FileReport", "verify"]
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True)
+class DamagedPlace:
+    """One damaged place of a file.
+
+    what     "record": a record whose payload is not what its checksum says; "range": bytes that belong to no record
+    record   ordinal of the record; a range's: of the record behind it
+    offset, bytes   where, in the uncompressed file; 0 bytes where packed data cannot be unpacked any further
+    reason   what is wrong, with its place
+    """
+    what: str
+    record: int
+    offset: int
+    bytes: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What `verify` found in one file.
+
+    records   intact ones
+    bytes     uncompressed, as far as they could be read; `damaged_bytes` of them are in damaged records and ranges
+    places    the first damaged places, at most 16
+    error     why the file could not be read to its end; None if it could
+    """
+    file: str
+    compression: str
+    records: int
+    bytes: int
+    damaged_records: int
+    unreadable_ranges: int
+    damaged_bytes: int
+    places: tuple[DamagedPlace, ...]
+    error: Optional[str]
+
+    @property
+    def intact(self) -> bool:
+        return self.error is None and self.damaged_records == 0 and self.unreadable_ranges == 0
+
+
+def verify(paths: Union[Path, Sequence[Path]], compression: Optional[str] = "auto",
+           threads: Optional[int] = None) -> list[FileReport]:
+    """Verifies every checksum of TFRecord files: a report for each, in order. Damage is no exception.
+
+    paths: files and patterns, as `tfrecord` has them. compression: "auto", "none" or None, "gzip", "zlib".
+    threads: files at once; None: one for every CPU. Raises ConfigError when a pattern matches nothing.
+    """
+    names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    found = _core.verify([os.fspath(name) for name in names], compression or "none", threads or 0)
+    return [FileReport(*(report[:7] + (tuple(DamagedPlace(*place) for place in report[7]), report[8])))
+            for report in found]

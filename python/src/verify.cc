@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <forebay/verify.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "records.h"
+
+namespace forebay::python {
+namespace {
+
+nb::tuple to_tuple(const DamagedPlace& place) {
+  return nb::make_tuple(place.what == DamagedPlace::What::record ? "record" : "range", place.record, place.offset,
+                        place.bytes, to_str(place.reason.text()));
+}
+
+nb::tuple to_tuple(const FileReport& report) {
+  nb::list places;
+  for (const DamagedPlace& place : report.first) places.append(to_tuple(place));
+  const auto compression = EnumNames<Compression>::names[static_cast<std::size_t>(report.compression)];
+  return nb::make_tuple(to_str(report.file), to_str(compression), report.records, report.bytes, report.damaged_records,
+                        report.unreadable_ranges, report.damaged_bytes, nb::tuple(places),
+                        report.error ? to_str(report.error->text()) : nb::none());
+}
+
+/// A report is a tuple in the order of the fields of forebay.damage.FileReport.
+nb::list verify_files(const nb::list& paths, const std::string& compression, std::int64_t threads) {
+  std::vector<std::string> names;
+  for (const nb::handle path : paths) names.push_back(from_str(path));
+  VerifyOptions options{.compression = compression_of(compression), .threads = threads};
+  bool raised = false;  // by a signal handler: Ctrl-C
+  options.progress = [&](const VerifyProgress&) {
+    const nb::gil_scoped_acquire held;
+    raised = PyErr_CheckSignals() != 0;
+    return !raised;
+  };
+  auto reports = [&] {
+    const nb::gil_scoped_release verifying;
+    return verify(names, options);
+  }();
+  if (raised) throw nb::python_error();
+  nb::list out;
+  for (const FileReport& report : value_of(std::move(reports))) out.append(to_tuple(report));
+  return out;
+}
+
+}  // namespace
+
+void bind_verify(nb::module_& module) {
+  module.def("verify", &verify_files, nb::arg("paths"), nb::arg("compression"), nb::arg("threads"),
+             nb::sig("def verify(paths: list[str], compression: str, threads: int) -> list[tuple[typing.Any, ...]]"));
+}
+
+}  // namespace forebay::python
