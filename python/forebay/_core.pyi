@@ -141,6 +141,26 @@ class Stats:
         """From files."""
 
     @property
+    def skipped_records(self) -> int:
+        """Damaged or malformed records that on_corrupt let pass."""
+
+    @property
+    def skipped_ranges(self) -> int:
+        """Stretches of bytes in which no record could be found."""
+
+    @property
+    def skipped_files(self) -> int:
+        """Files given up at their first damage."""
+
+    @property
+    def skipped_bytes(self) -> int:
+        """Of all three."""
+
+    @property
+    def skipped(self) -> list[str]:
+        """Where and why, the first 16 of them."""
+
+    @property
     def seconds(self) -> float:
         """Since the first batch was asked for."""
 
@@ -196,6 +216,11 @@ class Run:
 
     def close(self) -> None: ...
 
+    def state(self) -> str:
+        """Where the run stands, as JSON text."""
+
+    def restore(self, state: str) -> None: ...
+
     @property
     def plan(self) -> Plan: ...
 
@@ -209,7 +234,7 @@ def plan_path(path: str) -> Plan: ...
 
 def plan_document(document: object, folder: str) -> Plan: ...
 
-def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None) -> Run: ...
+def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None, shard: tuple[int, int] | str | None) -> Run: ...
 
 def read_records(path: str, compression: str) -> list[bytes]: ...
 

@@ -94,12 +94,14 @@ class Pipeline(PipelineBase):
         """
         return self._then("rename", {"from": from_, "to": to})
 
-    def shuffle(self, buffer: int) -> Pipeline:
-        """Draws each element from a buffer that is kept full; before `interleave` it shuffles files.
+    def shuffle(self, *, buffer: Optional[int] = None, global_: bool = False) -> Pipeline:
+        """Puts the elements of a pass into a random order; before `interleave`, the files.
 
-        buffer    Elements in the buffer; 1 keeps the order.
+        buffer    Each element is drawn from a buffer of so many that is kept full; 1 keeps the order.
+        global_   An exact permutation of all records of all files, in constant memory, by their indexes;
+                  instead of `interleave`.
         """
-        return self._then("shuffle", {"buffer": buffer})
+        return self._then("shuffle", {"buffer": buffer, "global": global_}, **{"global": False})
 
     def interleave(self, *, cycle: int = 1, block: int = 1, sloppy: bool = False) -> Pipeline:
         """Opens `cycle` files at a time and takes `block` records from each in turn.
@@ -137,8 +139,8 @@ class Pipeline(PipelineBase):
         """Cuts the stream into batches of one size.
 
         size             Rows of a batch.
-        remainder        What becomes of a last batch that is not full: keep it short, drop it, or pad it with
-                         empty rows.
+        remainder        What becomes of a last batch that is not full: keep it short, drop it, pad it with
+                         empty rows, or repeat its own records, from its first one on.
         pad              false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of
                          {tensor, shape, value}.
         require_equal    Refuse rows of unequal shape instead of delivering them ragged.

@@ -132,6 +132,10 @@ def literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
+def default_argument(name: str, value: str) -> str:
+    return f'**{{"{name}": {value}}}' if keyword.iskeyword(name) else f"{name}={value}"
+
+
 def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str, shapes: bool = False) -> str:
     """`opening`{"option": value, …}, option=default, …`closing`: options that have their default are left out."""
     cells = []
@@ -145,7 +149,7 @@ def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str, 
     cells = cells or [""]
     cells[0] = "{" + cells[0]
     cells[-1] += "}"
-    defaults = [f"{field['name']}={literal(field['default'])}" for field in fields
+    defaults = [default_argument(field["name"], literal(field["default"])) for field in fields
                 if not field["required"] and field["default"] is not None]
     return packed(indent + opening, [*cells, *defaults], closing, " " * len(indent + opening))
 

@@ -11,6 +11,7 @@
 #include "engine/kept_files.h"
 #include "engine/machine.h"
 #include "engine/scanner.h"
+#include "engine/sync.h"
 #include "engine/trial_decode.h"
 
 namespace forebay::engine {
@@ -84,7 +85,9 @@ IndexRequest request_for(const Source& source, std::uint32_t file) {
 Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files,
                                const std::function<bool()>& go_on, std::span<MadeIndex> made) {
   std::atomic<std::size_t> next{0};
-  std::atomic<std::size_t> running{0};
+  std::size_t running = 0;  // guarded by the mutex
+  Mutex mutex;
+  Condition done;
   std::atomic<bool> stopped{false};
   std::vector<std::optional<Error>> errors(files.size());
   {
@@ -100,16 +103,21 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
           stopped = one.error().code() != Code::cancelled || stopped.load();
         }
       }
-      --running;
+      const Lock lock{mutex};
+      if (--running == 0) done.notify_all();
     };
     const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(1, usable_processors()));
     for (std::size_t i = 0; i < std::min(wanted, files.size()); ++i) {
-      ++running;
+      {
+        const Lock lock{mutex};
+        ++running;
+      }
       threads.emplace_back(work);
     }
+    const Lock lock{mutex};
     while (running > 0) {
+      done.wait_until(mutex, std::chrono::steady_clock::now() + between_questions);
       if (!stopped && !go_on()) stopped = true;
-      std::this_thread::sleep_for(between_questions);
     }
   }
   std::optional<Error> cancelled;

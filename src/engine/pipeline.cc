@@ -73,7 +73,9 @@ class Pipeline::Running {
         scheduler_{std::make_shared<engine::Scheduler>(plan_.share(), options)} {}
   ~Running() {
     // In a forked child there are no threads to join, and a lock may be held by one of them: leave it all alone.
-    if (forked()) new std::shared_ptr<engine::Scheduler>{std::move(scheduler_)};  // NOLINT: never to be destroyed
+    if (!forked()) return;
+    auto abandoned = std::make_unique<std::shared_ptr<engine::Scheduler>>(std::move(scheduler_));
+    static_cast<void>(abandoned.release());
   }
 
   [[nodiscard]] bool forked() const { return generation_ != engine::fork_generation(); }

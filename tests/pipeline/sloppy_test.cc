@@ -48,7 +48,7 @@ TEST(Streams, AFileAtItsEndIsReady) {
     const std::string path = write_examples(folder.file("records"), 0, 10, packed);
     const auto plan = Plan::make(document(path, R"({"batch": {"size": 5}})"));
     ASSERT_TRUE(plan.ok());
-    engine::Streams streams{plan->program().source, std::make_shared<engine::Pool>(1 << 26), 1};
+    engine::Streams streams{plan->program(), std::make_shared<engine::Pool>(1 << 26), 1};
     const auto stream = streams.open({.block = 0});
     EXPECT_FALSE(streams.ready(stream));  // nobody has scanned it
     std::vector<Handle> out(10);
