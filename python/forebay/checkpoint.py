@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from typing import IO, Iterator, Union
 
 Path = Union[str, "os.PathLike[str]"]
@@ -19,6 +18,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     Until then, and if anything fails (also a full disk or a kill), what was there before stays: a checkpoint is old or new,
     never mixed. The content reaches the disk before the name does.
     """
+    import tempfile  # not for everybody who imports forebay
     place = os.path.realpath(os.fspath(path))
     folder = os.path.dirname(place)
     handle, temporary = tempfile.mkstemp(prefix=os.path.basename(place) + ".", suffix=".tmp", dir=folder)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Optional, Sequence, Union
+from typing import NamedTuple, Optional, Sequence, Union
 
 from forebay import _core
 
@@ -13,8 +12,7 @@ __all__ = ["DamagedPlace", "FileReport", "verify"]
 Path = Union[str, "os.PathLike[str]"]
 
 
-@dataclass(frozen=True)
-class DamagedPlace:
+class DamagedPlace(NamedTuple):
     """One damaged place of a file.
 
     what     "record": a record whose payload is not what its checksum says; "range": bytes that belong to no record
@@ -29,8 +27,7 @@ class DamagedPlace:
     reason: str
 
 
-@dataclass(frozen=True)
-class FileReport:
+class FileReport(NamedTuple):
     """What `verify` found in one file.
 
     records   intact ones

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import collections.abc
-import json
 import os
 import threading
 import weakref
@@ -146,6 +145,7 @@ class Loader:
         take. Any time: before the first batch, at the end, after a failure. A loader of the same plan over the same
         files goes on from there exactly, with any threads, prefetch, memory and shard. Raises StateError when the order
         depends on timing (`deterministic: false`)."""
+        import json
         state: dict[str, Any] = json.loads(self._run.state() if self._waiting is None else self._before)
         return state
 
@@ -155,6 +155,7 @@ class Loader:
         Raises StateError, and changes nothing, when the state is damaged, of a newer version, or of another plan or
         other files; the message says what differs.
         """
+        import json
         try:
             text = json.dumps(dict(state))
         except (TypeError, ValueError) as problem:

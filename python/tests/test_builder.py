@@ -104,7 +104,7 @@ def test_a_correct_program_has_no_type_errors(tmp_path):
 
 def test_a_wrong_argument_is_a_type_error(tmp_path):
     checked = check_types(tmp_path, "pipe.shuffle(buffer='many')")
-    assert '"str"; expected "int"' in checked.stdout
+    assert '"str"; expected "int | None"' in checked.stdout
 
 
 def test_the_package_itself_has_no_type_errors(tmp_path):

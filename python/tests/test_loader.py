@@ -41,7 +41,8 @@ def test_the_knobs_of_a_run_do_not_change_the_stream(counts):
 
 @pytest.mark.parametrize("arguments, word", [
     ({"threads": 0}, "threads"), ({"threads": 5000}, "1024"), ({"memory": "much"}, "much"), ({"memory": -1}, "memory"),
-    ({"prefetch": -1}, "prefetch"), ({"shard": (0, 2)}, "shard")])
+    ({"prefetch": -1}, "prefetch"), ({"shard": (0, 3)}, "counts that fit: 1, 2, 4"), ({"shard": (2, 2)}, "shard"),
+    ({"shard": "2/1"}, "shard")])
 def test_a_wrong_knob_is_a_config_error(counts, arguments, word):
     with pytest.raises(fb.ConfigError, match=word):
         fb.load(counts(1), **arguments)
@@ -146,14 +147,6 @@ def test_close_is_idempotent_and_next_after_it_is_cancelled(counts):
     with pytest.raises(fb.Cancelled):
         next(loader)
     assert kept.tolist() == [0, 1, 2, 3]
-
-
-def test_saving_the_state_is_not_available_yet(counts):
-    loader = fb.load(counts(1))
-    with pytest.raises(fb.StateError, match="not available yet"):
-        loader.state_dict()
-    with pytest.raises(fb.StateError, match="not available yet"):
-        loader.load_state_dict({})
 
 
 def test_threads_that_take_turns_see_every_batch_once(counts):
