@@ -38,7 +38,8 @@ def many() -> dict[str, dict[str, object]]:
 
 
 IDS = {"ids": {"dtype": "int64", "shape": [512]}}
-FEATURES = {"W1": small(), "W2": many(), "W3a": IDS, "W3b": IDS, "W3c": IDS, "W6": small(), "W6b": many(), "W12": small()}
+FEATURES = {"W1": small(), "W2": many(), "W3a": IDS, "W3b": IDS, "W3c": IDS, "W6": small(), "W6b": many(), "W12": small(),
+            "W13": small()}
 
 
 class Work:
@@ -58,6 +59,8 @@ class Work:
     def document(self, epochs: int) -> dict[str, object]:
         packed = "gzip" if self.options.workload.startswith("W6") else "none"
         steps: list[dict[str, object]] = [{"shuffle": {"buffer": self.buffer}}] if self.buffer else []
+        if self.options.workload == "W13":
+            steps = [{"shuffle": {"global": True}}]
         return {"source": {"tfrecord": {"files": self.files, "compression": packed}},
                 "decode": {"example": {"features": FEATURES[self.options.workload]}},
                 "steps": [*steps, {"batch": {"size": self.options.batch, "remainder": "keep"}}],

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HARNESS = ROOT.parent / "shared" / "bench"
-WORKLOADS = "W1,W2,W3a,W3b,W3c,W6,W6b,W12"
+WORKLOADS = "W1,W2,W3a,W3b,W3c,W6,W6b,W12,W13"
 # Alias workloads are views of another one's files.
 GENERATED = "W1,W2,W3,W6"
 

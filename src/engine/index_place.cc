@@ -41,14 +41,17 @@ Result<std::string> write(const IndexPlace& place, const std::string& file, std:
 
 }  // namespace
 
-IndexPlace beside(const std::string& file) { return {.path = file + ".fbindex", .links = io::Links::follow}; }
+IndexPlace beside(const std::string& file) {
+  return {.path = file + std::string{io::index_suffix}, .links = io::Links::follow};
+}
 
 IndexPlace in_cache(const std::string& file) {
   const std::string folder = cache_folder();
   const auto real = io::real_path(file);
   if (folder.empty() || !real.ok()) return {};
-  return {.path = fmt::format("{}/index-{:016x}.fbindex", folder, io::fnv1a(std::as_bytes(std::span{*real}))),
-          .links = io::Links::refuse};
+  return {
+      .path = fmt::format("{}/index-{:016x}{}", folder, io::fnv1a(std::as_bytes(std::span{*real})), io::index_suffix),
+      .links = io::Links::refuse};
 }
 
 Result<std::string> store_index(const std::string& file, std::span<const std::byte> image) {

@@ -10,6 +10,9 @@
 /// Names of files. Paths are bytes: nothing is normalised, `~` and `$VAR` mean themselves.
 namespace forebay::io {
 
+/// Ending of the index that is kept beside a record file (docs/formats/index.md).
+inline constexpr std::string_view index_suffix = ".fbindex";
+
 [[nodiscard]] std::string parent(const std::string& path);     ///< "a/b" → "a", "/b" → "/", "b" → "".
 [[nodiscard]] std::string base_name(const std::string& path);  ///< "a/b" → "b".
 /// `path` when it is absolute, else `folder/path`; an empty folder is the current one.
@@ -20,8 +23,8 @@ namespace forebay::io {
 
 /// The files that `patterns` name, relative ones in `folder`: matches of one pattern sorted bytewise, patterns in their
 /// order, duplicates kept. A path without wildcards is kept even when there is no such file; `path@N` names the
-/// shards path-00000-of-0000N, which must all be there. Fails with Code::config for a pattern that matches nothing,
-/// that costs too much to follow, or that is not a local path.
+/// shards path-00000-of-0000N, which must all be there. Wildcards pass over indexes, which lie beside the data. Fails
+/// with Code::config for a pattern that matches nothing, that costs too much to follow, or that is not a local path.
 [[nodiscard]] Result<std::vector<std::string>> expand(const std::vector<std::string>& patterns,
                                                       const std::string& folder);
 

@@ -72,6 +72,12 @@ TEST(Expand, DotFilesMatchAndAStarDoesNotCrossASlash) {
   EXPECT_EQ(expanded(folder, {"i[n]/deep/*"}), (Names{"in/deep/b.x"}));
 }
 
+TEST(Expand, WildcardsPassOverIndexesUnlessTheyAskForThem) {
+  const tests::Folder folder;
+  for (const char* name : {"a", "a.fbindex", "b.fbindex"}) folder.write(name, "");
+  EXPECT_EQ(expanded(folder, {"*", "a.fbindex", "*.fbindex"}), (Names{"a", "a.fbindex", "a.fbindex", "b.fbindex"}));
+}
+
 TEST(Expand, APathWithoutWildcardsIsKeptEvenWhenMissing) {
   const tests::Folder folder;
   EXPECT_EQ(expanded(folder, {"no/such", "no/such", "/abs/olute"}), (Names{"no/such", "no/such", "/abs/olute"}));
