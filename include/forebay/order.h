@@ -52,9 +52,12 @@ class Reader {
   // Any record of any file, for orders that do not read files from their beginning.
   /// How many records each of these files has, by its index, which is read or made now.
   [[nodiscard]] virtual Result<std::vector<std::int64_t>> index(std::span<const Handle> files) = 0;
-  /// The handles of records of the files that `index` was given last. To be asked for about `window` at once: bytes that
-  /// have to be read or inflated are then read in the order of the files.
+  /// The handles of records of the files that `index` was given last. Nothing is read.
   [[nodiscard]] virtual Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) = 0;
+  /// Brings the bytes of records that are not in memory, in the order of the files; the handles may change. Best called
+  /// for about `window` at once, by whoever holds many handles. False while a restart only goes through the order again:
+  /// nothing was brought, and the call is to be repeated before the handles are handed on.
+  [[nodiscard]] virtual Result<bool> fetch(std::span<Handle> handles) = 0;
   [[nodiscard]] virtual std::int64_t window() const = 0;
 };
 

@@ -157,7 +157,7 @@ Result<bool> OrderPlane::next(Layout& layout) {
   complete_frac_ = std::max(complete_frac_, passes_->complete_frac());
   layout.complete_frac = program_.epochs ? complete_frac_ : passes_->complete_frac();
   if (shard_.count > 1) keep_shard(layout);
-  FOREBAY_DO(streams_.fetch(layout.handles));
+  FOREBAY_TRY([[maybe_unused]] const bool fetched, streams_.fetch(layout.handles));
   find_runs(layout);
   streams_.table().release(layout.handles, layout.number);
   return true;

@@ -164,8 +164,13 @@ Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) 
 Result<void> Streams::locate(std::span<const RecordName> names, std::span<Handle> out) {
   names_.assign(names.begin(), names.end());
   for (RecordName& name : names_) name.file = indexed_files_[name.file];
-  FOREBAY_DO(access_.locate(names_, out));
-  return catching_up_ ? Result<void>{} : access_.fetch(out);
+  return access_.locate(names_, out);
+}
+
+Result<bool> Streams::fetch(std::span<Handle> handles) {
+  if (catching_up_) return false;
+  FOREBAY_DO(access_.fetch(handles));
+  return true;
 }
 
 bool Streams::interrupt() {

@@ -36,9 +36,8 @@ class Streams final : public Reader {
   std::int64_t files_ahead() const override { return threads_ - 1; }
   Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
+  Result<bool> fetch(std::span<Handle> handles) override;
   std::int64_t window() const override { return access_.window(); }
-  /// Brings what is not in memory yet.
-  [[nodiscard]] Result<void> fetch(std::span<Handle> handles) { return access_.fetch(handles); }
   /// While the order is only gone through again, records are named by stored indexes, where there are some.
   void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }

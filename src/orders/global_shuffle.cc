@@ -58,6 +58,9 @@ class GlobalShuffle final : public Handles {
   Result<std::size_t> pull(std::span<Handle> out) override {
     if (!listed_) FOREBAY_DO(list());
     if (next_ == window_.size()) FOREBAY_DO(refill());
+    if (!fetched_) {
+      FOREBAY_TRY(fetched_, context_.reader->fetch(std::span{window_}.subspan(next_)));
+    }
     const std::size_t count = std::min(out.size(), window_.size() - next_);
     std::copy_n(window_.begin() + static_cast<std::ptrdiff_t>(next_), count, out.begin());
     next_ += count;
@@ -90,6 +93,7 @@ class GlobalShuffle final : public Handles {
     located_.resize(count);
     FOREBAY_DO(context_.reader->locate(names_, located_));
     window_.swap(located_);
+    fetched_ = false;
     next_ = 0;
     done_ += static_cast<std::int64_t>(count);
     return {};
@@ -105,6 +109,7 @@ class GlobalShuffle final : public Handles {
   std::vector<Handle> window_;
   std::vector<Handle> located_;
   std::size_t next_ = 0;  // of the window
+  bool fetched_ = false;  // the window's bytes are there
   std::vector<std::uint64_t> numbers_;
   std::vector<RecordName> names_;
 };

@@ -26,12 +26,15 @@ class ShuffleBuffer final : public Handles {
     held_.clear();
     next_ = filled_ = 0;
     drawn_ = 0;
-    ended_ = false;
+    ended_ = fetched_ = false;
     key_ = draw_key({.seed = context_.seed, .epoch = static_cast<std::uint64_t>(epoch), .purpose = context_.purpose});
     context_.upstream->begin(epoch);
   }
 
   Result<std::size_t> pull(std::span<Handle> out) override {
+    if (!fetched_ && context_.reader != nullptr) {
+      FOREBAY_TRY(fetched_, context_.reader->fetch(held_));
+    }
     std::size_t count = 0;
     for (; count < out.size(); ++count) {
       while (held_.size() < capacity_ && !ended_) {  // only while the buffer fills for the first time, or drains
@@ -66,6 +69,7 @@ class ShuffleBuffer final : public Handles {
   std::uint64_t key_ = 0;
   std::uint64_t drawn_ = 0;
   bool ended_ = false;
+  bool fetched_ = false;  // what was collected while a restart caught up has its bytes; later records come with theirs
 };
 
 Result<Ordering> bind(const Shuffle& options) {

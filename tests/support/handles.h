@@ -63,6 +63,7 @@ class NumberFiles : public Reader {
       out[i] = handle(files_[indexed_[names[i].file].block][static_cast<std::size_t>(names[i].record)]);
     return {};
   }
+  Result<bool> fetch(std::span<Handle>) override { return true; }
   std::int64_t window() const override { return 5; }
   [[nodiscard]] std::size_t open_files() const { return open_.size(); }
 
