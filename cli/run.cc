@@ -33,6 +33,11 @@ Json summary_json(const Pumped& done, const Stats& stats) {
   out.set("records", stats.records);
   out.set("threads", stats.threads);
   out.set("ended", done.ended);
+  Json& skipped = out.set("skipped", Json::object());
+  skipped.set("records", stats.skipped_records);
+  skipped.set("ranges", stats.skipped_ranges);
+  skipped.set("files", stats.skipped_files);
+  skipped.set("bytes", stats.skipped_bytes);
   out.set("bottleneck", stats.bottleneck());
   return out;
 }
@@ -68,6 +73,7 @@ Result<void> run(const Run& asked) {
     return {};
   }
   if (asked.digest) print(digest.text());
+  if (const std::string skipped = stats.skipped_text(); !skipped.empty()) print_line(skipped);
   print_line(summary(done, stats));
   return {};
 }

@@ -49,7 +49,8 @@ struct Stats {
   std::int64_t memory_used = 0;      ///< Bytes charged to the budget now.
   std::int64_t memory_limit = 0;
   std::int64_t threads = 0;
-  [[nodiscard]] std::string bottleneck() const;  ///< The sentence.
+  [[nodiscard]] std::string bottleneck() const;    ///< The sentence.
+  [[nodiscard]] std::string skipped_text() const;  ///< What was skipped, in words; empty when nothing was.
   [[nodiscard]] std::string text() const;
 };
 

@@ -35,6 +35,12 @@ std::string Stats::bottleneck() const {
       100 * waited, 100 * share(most.first, busy), most.second);
 }
 
+std::string Stats::skipped_text() const {
+  if (skipped_records + skipped_ranges + skipped_files == 0) return {};
+  return fmt::format("skipped: {} records, {} unreadable ranges, {} files ({} bytes); the first: {}", skipped_records,
+                     skipped_ranges, skipped_files, skipped_bytes, skipped.front().text());
+}
+
 std::string Stats::text() const {
   const double per_second = share(1, seconds);
   std::string out =
@@ -46,10 +52,7 @@ std::string Stats::text() const {
                      100 * share(decode_seconds, workers), 100 * share(idle_seconds, workers));
   out += fmt::format("memory {:.1f} of {:.0f} MiB\n", static_cast<double>(memory_used) / 1048576,
                      static_cast<double>(memory_limit) / 1048576);
-  if (skipped_records + skipped_ranges + skipped_files > 0) {
-    out += fmt::format("skipped: {} records, {} unreadable ranges, {} files ({} bytes); the first: {}\n",
-                       skipped_records, skipped_ranges, skipped_files, skipped_bytes, skipped.front().text());
-  }
+  if (const std::string text = skipped_text(); !text.empty()) out += text + "\n";
   return out + bottleneck();
 }
 

@@ -46,6 +46,23 @@ std::string epochs_text(const engine::Program& program) {
   return fmt::format("{} {}", *program.epochs, *program.epochs == 1 ? "epoch" : "epochs");
 }
 
+std::string_view damage_text(const engine::OnCorrupt& on_corrupt) {
+  switch (on_corrupt.policy) {
+    case engine::Corrupt::fail:
+      return "";
+    case engine::Corrupt::skip_record:
+      return ", damaged records are skipped";
+    case engine::Corrupt::skip_file:
+      return ", damaged files are left";
+  }
+  return "";
+}
+
+std::string shard_text(const engine::Shard& shard) {
+  if (shard.count == 1) return "";
+  return fmt::format(", shard {} of {}", shard.index, shard.count);
+}
+
 bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -96,9 +113,10 @@ std::string plan_text(const engine::Program& program, const Stages& stages, cons
         !holds(targets, shown.name) ? (input ? "input" : "output") : (input ? "in+target" : "target");
     lines.add(group, fmt::format("{}{}", column_text(shown), delivery_text(output)));
   }
-  lines.add("run", fmt::format("{}, seed {}{}{}", epochs_text(program), program.seed,
+  lines.add("run", fmt::format("{}, seed {}{}{}{}{}", epochs_text(program), program.seed,
                                program.hard_epochs ? ", batches end with their epoch" : "",
-                               program.deterministic ? "" : ", order may depend on timing"));
+                               program.deterministic ? "" : ", order may depend on timing",
+                               damage_text(program.on_corrupt), shard_text(program.shard)));
   return lines.take();
 }
 
