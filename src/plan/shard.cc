@@ -26,13 +26,13 @@ engine::Shard detect(const Json& json, Faults& faults) {
     const char* const value = std::getenv(name.c_str());
     return value != nullptr ? std::optional<std::string>{value} : std::nullopt;
   });
-  if (!rank.ok()) return fault_value(json, rank.error().message(), faults), engine::Shard{};
+  if (!rank.ok()) return complain(json, rank.error().message(), faults), engine::Shard{};
   return {.index = rank->index, .count = rank->count, .source = rank->source};
 }
 
 engine::Shard from_text(const Json& json, Faults& faults) {
   const auto rank = parse_shard(json.string());
-  if (!rank.ok()) return fault_value(json, rank.error().message(), faults), engine::Shard{};
+  if (!rank.ok()) return complain(json, rank.error().message(), faults), engine::Shard{};
   if (!*rank) return detect(json, faults);
   return {.index = (*rank)->index, .count = (*rank)->count, .source = {}};
 }
