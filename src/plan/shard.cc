@@ -45,10 +45,11 @@ engine::Shard read_shard(const Json& json, Faults& faults) {
   if (json.is(Json::Kind::array)) {
     if (const auto shard = from_list(json.items())) return *shard;
   }
-  fault_value(json,
-              fmt::format("must be [index, count] with index from 0 to count - 1, \"index/count\" or \"auto\"; found {}",
-                          json.text()),
-              faults);
+  fault_value(
+      json,
+      fmt::format("must be [index, count] with index from 0 to count - 1, \"index/count\" or \"auto\"; found {}",
+                  json.text()),
+      faults);
   return {};
 }
 
