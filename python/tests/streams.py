@@ -62,3 +62,9 @@ def rows_of(batch: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         value = batch[name]
         columns.append([np.asarray(row).tolist() for row in (value[i] for i in range(batch.rows))])
     return list(zip(keys, *columns))
+
+
+def resumed(pipe: fb.Pipeline, state: Mapping[str, Any], **options: Any) -> fb.Loader:
+    loader = pipe.load(**options)
+    loader.load_state_dict(state)
+    return loader
