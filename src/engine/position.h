@@ -20,7 +20,7 @@ struct Position {
 struct Shard {
   std::int64_t index = 0;
   std::int64_t count = 1;
-  std::string source = {};  ///< What "auto" went by, "torchrun: RANK=1, WORLD_SIZE=4"; empty when it was said.
+  std::string source = {};  ///< What "auto" went by, "torchrun"; empty when it was said.
 };
 
 }  // namespace forebay::engine

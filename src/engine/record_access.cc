@@ -69,12 +69,18 @@ RecordAccess::File& RecordAccess::at(std::uint32_t file) {
   return files_[file];
 }
 
+void RecordAccess::keep(File& file, std::shared_ptr<const RecordIndex> index) {
+  file.index = std::move(index);
+  // Known before the first window, which would otherwise be one of mapped files, whatever its records' size.
+  packed_ = packed_ || (file.index && file.index->compression() != Compression::none);
+}
+
 std::shared_ptr<const RecordIndex> RecordAccess::stored(std::uint32_t number) {
   File& file = at(number);
   if (!file.looked && !file.index) {
     file.looked = true;
     auto found = load_index(request_for(program_.source, number));
-    if (found.ok()) file.index = std::move(found->index);
+    if (found.ok()) keep(file, std::move(found->index));
   }
   return file.index;
 }
@@ -89,7 +95,7 @@ Result<void> RecordAccess::index(std::span<const std::uint32_t> files, const std
   std::vector<MadeIndex> made(missing.size());
   const auto done = index_in_parallel(program_, missing, go_on, made);
   for (std::size_t i = 0; i < missing.size(); ++i) {  // what was complete stays, whatever happened to the others
-    files_[missing[i]].index = std::move(made[i].index);
+    keep(files_[missing[i]], std::move(made[i].index));
     files_[missing[i]].skips = std::move(made[i].skips);
   }
   return done;
@@ -100,10 +106,10 @@ Result<void> RecordAccess::open(std::uint32_t number) {
   File& file = files_[number];
   const RecordIndex& index = *file.index;
   if (index.records() > std::int64_t{UINT32_MAX}) {
-    return Error{Code::data, Detail::resource_exhausted,
-                 fmt::format("the file has {} records, at most {} can be reached by an index", index.records(),
-                             UINT32_MAX),
-                 Place{.file = program_.source.files[number]}};
+    return Error{
+        Code::data, Detail::resource_exhausted,
+        fmt::format("the file has {} records, at most {} can be reached by an index", index.records(), UINT32_MAX),
+        Place{.file = program_.source.files[number]}};
   }
   KeptFiles::Mapped mapped;
   if (index.compression() == Compression::none && index.bytes() > 0) {
@@ -114,7 +120,6 @@ Result<void> RecordAccess::open(std::uint32_t number) {
                    Place{.file = program_.source.files[number]}};
     }
   }
-  packed_ = packed_ || index.compression() != Compression::none;
   for (std::int64_t base = 0; base <= index.bytes(); base += std::int64_t{1} << segment_bits) {
     auto block = std::make_unique<Block>();
     block->file = number;
@@ -155,7 +160,8 @@ std::int64_t RecordAccess::window() const {
     bytes += file.index->bytes();
     records += file.index->records();
   }
-  return std::clamp<std::int64_t>(pool_->limit() / 8 / (bytes / records + 1), mapped_window, most_window);
+  // No fewer than one, and no more for good measure: of large records a thousand are more than the budget.
+  return std::clamp<std::int64_t>(pool_->limit() / 8 / (bytes / records + 1), 1, most_window);
 }
 
 Result<void> RecordAccess::fetch(std::span<Handle> handles) {
@@ -200,8 +206,8 @@ Result<void> RecordAccess::fetch_file(std::span<Handle* const> handles) {
     const bool again = !block->ordinals.empty() && block->ordinals.back() == handle->ordinal;
     if (again) continue;  // the same record twice, from a batch that repeats
     // A checksum that would stand behind the end of the content is missing there; the record is then found damaged.
-    const std::size_t behind = static_cast<std::size_t>(std::min<std::int64_t>(
-        4, std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length})));
+    const std::size_t behind = static_cast<std::size_t>(
+        std::min<std::int64_t>(4, std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length})));
     FOREBAY_DO(reader.read(offset, {block->buffer.get() + at, handle->length + behind}).at(Place{.file = path}));
     block->records.push_back({static_cast<std::uint32_t>(at), handle->length});
     block->ordinals.push_back(handle->ordinal);

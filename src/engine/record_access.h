@@ -18,8 +18,8 @@
 
 namespace forebay::engine {
 
-/// Reaches any record of a file through the file's index. Handles that come from here name bytes of a mapped file, which
-/// are there, or records of a packed file, which `fetch` inflates. The order plane's own.
+/// Reaches any record of a file through the file's index. Handles that come from here name bytes of a mapped file,
+/// which are there, or records of a packed file, which `fetch` inflates. The order plane's own.
 class RecordAccess {
  public:
   RecordAccess(const Program& program, std::shared_ptr<Pool> pool, KeptFiles& kept, BlockTable& table)
@@ -27,9 +27,10 @@ class RecordAccess {
 
   /// The stored index of a file, or null when there is no good one. Its identity was compared with the file's.
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
-  /// Makes sure that all these have an index: stored ones are read, others made, several at once, and stored if possible.
-  /// `go_on` is asked now and then; false ends it with Code::cancelled, and a later call goes on. When records may be
-  /// skipped, every file is gone through, what is skipped goes to `skipped`, and its index names only good records.
+  /// Makes sure that all these have an index: stored ones are read, others made, several at once, and stored if
+  /// possible. `go_on` is asked now and then; false ends it with Code::cancelled, and a later call goes on. When
+  /// records may be skipped, every file is gone through, what is skipped goes to `skipped`, and its index names only
+  /// good records.
   [[nodiscard]] Result<void> index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on);
   [[nodiscard]] std::int64_t records(std::uint32_t file) const { return files_[file].index->records(); }
   /// What was skipped when the file was indexed.
@@ -51,6 +52,7 @@ class RecordAccess {
   class Indexing;
 
   File& at(std::uint32_t file);
+  void keep(File& file, std::shared_ptr<const RecordIndex> index);
   [[nodiscard]] Result<void> open(std::uint32_t number);
   [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles);
 

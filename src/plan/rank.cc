@@ -143,7 +143,7 @@ Result<std::optional<Rank>> parse_shard(std::string_view text) {
   }
   return Error{
       Code::config, Detail::invalid_argument,
-      fmt::format("must be I/N with I from 0 to N - 1, as 0/4, or auto; found {}", config::quoted(text))};
+      fmt::format("a shard must be I/N with I from 0 to N - 1, as 0/4, or auto; found {}", config::quoted(text))};
 }
 
 }  // namespace forebay::plan

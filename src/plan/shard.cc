@@ -26,13 +26,13 @@ engine::Shard detect(const Json& json, Faults& faults) {
     const char* const value = std::getenv(name.c_str());
     return value != nullptr ? std::optional<std::string>{value} : std::nullopt;
   });
-  if (!rank.ok()) return fault_value(json, rank.error().message(), faults), engine::Shard{};
+  if (!rank.ok()) return complain(json, rank.error().message(), faults), engine::Shard{};
   return {.index = rank->index, .count = rank->count, .source = rank->source};
 }
 
 engine::Shard from_text(const Json& json, Faults& faults) {
   const auto rank = parse_shard(json.string());
-  if (!rank.ok()) return fault_value(json, rank.error().message(), faults), engine::Shard{};
+  if (!rank.ok()) return complain(json, rank.error().message(), faults), engine::Shard{};
   if (!*rank) return detect(json, faults);
   return {.index = (*rank)->index, .count = (*rank)->count, .source = {}};
 }
@@ -45,10 +45,11 @@ engine::Shard read_shard(const Json& json, Faults& faults) {
   if (json.is(Json::Kind::array)) {
     if (const auto shard = from_list(json.items())) return *shard;
   }
-  fault_value(json,
-              fmt::format("must be [index, count] with index from 0 to count - 1, \"index/count\" or \"auto\"; found {}",
-                          json.text()),
-              faults);
+  fault_value(
+      json,
+      fmt::format("must be [index, count] with index from 0 to count - 1, \"index/count\" or \"auto\"; found {}",
+                  json.text()),
+      faults);
   return {};
 }
 

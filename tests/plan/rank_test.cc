@@ -168,7 +168,7 @@ TEST(Shard, EverythingElseIsRefusedWithWhatIsAllowed) {
     const auto shard = parse_shard(text);
     ASSERT_FALSE(shard.ok()) << text;
     EXPECT_EQ(shard.error().text(),
-              "must be I/N with I from 0 to N - 1, as 0/4, or auto; found '" + std::string{text} + "'");
+              "a shard must be I/N with I from 0 to N - 1, as 0/4, or auto; found '" + std::string{text} + "'");
   }
 }
 
