@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks docs/promises.md: every promise and every numbered feature has one row, and what a row names exists.
+"""Checks docs/promises.md and docs/bad-inputs.md: every promise, feature and bad input has one row, and what it names exists.
 
 A row is `| number | what | where | test |`. `where` and `test` hold names in backticks, or "not yet". A test is
 `Suite.Name` (GoogleTest), `path/to/test_file.py::test_name`, or the path of a file or folder.
@@ -13,6 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FEATURES = [str(n) for n in range(1, 217)] + [f"P{n}" for n in range(1, 10)]
+BAD_INPUTS = [str(n) for n in range(1, 34)]
 
 
 def cpp_tests() -> set[str]:
@@ -35,31 +36,47 @@ def test_exists(name: str, cpp: set[str]) -> bool:
     return name in cpp or (ROOT / name).exists()
 
 
-def main() -> int:
-    cpp = cpp_tests()
-    faults, seen, kept = [], {}, 0
-    for number, line in enumerate((ROOT / "docs/promises.md").read_text().splitlines(), 1):
+def rows_of(table: str, columns: int, number: str) -> list[tuple[int, list[str]]]:
+    out = []
+    for line_number, line in enumerate((ROOT / table).read_text().splitlines(), 1):
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) != 4 or not re.fullmatch(r"P?\d+", cells[0]):
-            continue
-        feature, _, where, test = cells
-        if feature in seen:
-            faults.append(f"line {number}: {feature} has a row at line {seen[feature]} already")
-        seen[feature] = number
+        if len(cells) == columns and re.fullmatch(number, cells[0]):
+            out.append((line_number, cells))
+    return out
+
+
+def check(table: str, rows: list[tuple[int, list[str]]], expected: list[str], cpp: set[str]) -> tuple[list[str], int]:
+    """Faults of a table, and how many of its rows name a test. The last column names tests; `where` names files."""
+    faults, seen, kept = [], {}, 0
+    for number, cells in rows:
+        row, test = cells[0], cells[-1]
+        if row in seen:
+            faults.append(f"line {number}: {row} has a row at line {seen[row]} already")
+        seen[row] = number
         if test == "not yet":
             continue
         kept += 1
         names = re.findall(r"`([^`]+)`", test)
         if not names:
-            faults.append(f"line {number}: {feature} names no test and does not say \"not yet\"")
-        faults += [f"line {number}: {feature}: there is no test {name}" for name in names if not test_exists(name, cpp)]
-        faults += [f"line {number}: {feature}: there is no {name}" for name in re.findall(r"`([^`]+)`", where)
-                   if not (ROOT / name).exists()]
-    faults += [f"{feature} has no row" for feature in FEATURES if feature not in seen]
-    faults += [f"line {line}: there is no feature {feature}" for feature, line in seen.items() if feature not in FEATURES]
+            faults.append(f"line {number}: {row} names no test and does not say \"not yet\"")
+        faults += [f"line {number}: {row}: there is no test {name}" for name in names if not test_exists(name, cpp)]
+    faults += [f"{row} has no row" for row in expected if row not in seen]
+    faults += [f"line {line}: there is no row {row}" for row, line in seen.items() if row not in expected]
+    return [f"{table}: {fault}" for fault in faults], kept
+
+
+def main() -> int:
+    cpp = cpp_tests()
+    promises = rows_of("docs/promises.md", 4, r"P?\d+")
+    faults, kept = check("docs/promises.md", promises, FEATURES, cpp)
+    faults += [f"docs/promises.md: line {number}: {row}: there is no {name}" for number, (row, _, where, test) in promises
+               for name in re.findall(r"`([^`]+)`", where) if test != "not yet" and not (ROOT / name).exists()]
+    bad, shown = check("docs/bad-inputs.md", rows_of("docs/bad-inputs.md", 4, r"\d+"), BAD_INPUTS, cpp)
+    faults += bad
     for fault in faults:
-        print(f"docs/promises.md: {fault}")
-    print(f"promises: {kept} of {len(FEATURES)} shown by a test, {len(faults)} faults")
+        print(fault)
+    print(f"promises: {kept} of {len(FEATURES)} shown by a test, bad inputs: {shown} of {len(BAD_INPUTS)}, "
+          f"{len(faults)} faults")
     return 1 if faults else 0
 
 

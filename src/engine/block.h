@@ -33,7 +33,7 @@ struct Block {
   const std::byte* base = nullptr;
   std::vector<Extent> records;
   std::vector<std::uint32_t> ordinals;  ///< Of a parcel: which records of the file `records` are, ascending.
-  std::vector<Skip> skips;  ///< In the order of the file; with Damage::find only.
+  std::vector<Skip> skips;              ///< In the order of the file; with Damage::find only.
   std::uint32_t file = 0;
   std::int64_t file_offset = 0;   ///< Of `base` in the (uncompressed) file.
   std::int64_t file_end = 0;      ///< Where the next block begins.

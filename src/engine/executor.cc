@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "engine/finish.h"
+#include "engine/guarded.h"
+#include "engine/trial_decode.h"
 
 namespace forebay::engine {
 
@@ -39,7 +42,7 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool>
   names_ = std::move(names);
 }
 
-void Executor::cut(Job& job) const {
+void Executor::cut_tickets(Job& job) const {
   const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
   std::int64_t bytes = 0;
   for (const Handle& handle : job.layout.handles) bytes += handle.length;
@@ -64,11 +67,31 @@ void Executor::cut(Job& job) const {
     ticket.rows = row - ticket.first_row;
   }
   job.remaining = job.cut;
+}
 
-  std::size_t size = 0;
+/// What the rows of the fixed tensors take; an error when that is more than the budget.
+Result<std::int64_t> Executor::bytes_of(const Layout& layout) const {
+  std::int64_t size = 0;
+  bool huge = false;
+  for (const std::size_t row_bytes : row_bytes_) {
+    if (row_bytes == 0) continue;
+    std::int64_t bytes = 0;
+    huge = huge || __builtin_mul_overflow(row_bytes, layout.rows, &bytes) ||
+           __builtin_add_overflow(size, bytes, &size) || __builtin_add_overflow(size, line, &size);
+  }
+  if (!huge && size <= pool_->limit()) return size;
+  return Error{Code::data, Detail::resource_exhausted,
+               fmt::format("batch {} needs {} bytes for its {} rows, more than the memory budget of {} bytes; raise "
+                           "`memory` or make batches smaller",
+                           layout.number, huge ? "more than 2^63" : std::to_string(size), layout.rows, pool_->limit())};
+}
+
+Result<void> Executor::cut(Job& job) const {
+  FOREBAY_TRY(job.fixed_bytes, bytes_of(job.layout));
+  cut_tickets(job);
+  const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
   const auto all_rows = static_cast<std::size_t>(job.layout.rows);
-  for (const std::size_t row_bytes : row_bytes_) size += aligned(row_bytes * all_rows);
-  job.fixed = size > 0 ? pool_->lend(size) : nullptr;
+  job.fixed = job.fixed_bytes > 0 ? pool_->lend(static_cast<std::size_t>(job.fixed_bytes)) : nullptr;
   job.fixed_outputs.assign(row_bytes_.size(), nullptr);
   std::byte* next = job.fixed.get();
   for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
@@ -80,6 +103,7 @@ void Executor::cut(Job& job) const {
     }
     next += aligned(row_bytes_[i] * all_rows);
   }
+  return {};
 }
 
 void Executor::bind_columns(Ticket& ticket) const {
@@ -109,7 +133,12 @@ std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
   bind_columns(ticket);
   if (auto failed = decode(ticket, worker)) return failed;
   for (const PlacedStep& placed : program_->late) {
-    if (auto done = placed.step->apply(*ticket.block); !done.ok()) {
+    Result<void> done;
+    if (auto thrown = guarded([&] { done = placed.step->apply(*ticket.block); })) {
+      const Error error = thrown->at(fmt::format("batch {}, {}", ticket.job->layout.number, placed.name));
+      return RowError{error, ticket.first_row};  // it saw all rows at once
+    }
+    if (!done.ok()) {
       const std::int64_t row = ticket.first_row + std::max<std::int64_t>(0, done.error().place().row);
       return RowError{place(*ticket.job, done.error().at(placed.name), row), row};
     }
@@ -128,7 +157,8 @@ class Cursor {
     const Handle& handle = layout_.handles[static_cast<std::size_t>(row_++)];
     const Run& run = layout_.runs[run_];
     if (++row_in_run_ == run.rows) ++run_, row_in_run_ = 0;
-    return {run.base + (run.moved == nullptr ? handle.offset & run.mask : run.moved[handle.ordinal].offset), handle.length};
+    return {run.base + (run.moved == nullptr ? handle.offset & run.mask : run.moved[handle.ordinal].offset),
+            handle.length};
   }
 
  private:
@@ -166,13 +196,29 @@ std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
         return RowError{place(*ticket.job, good.error().at(Place{.offset = layout.payload_offset(bad)}), bad), bad};
       }
     }
-    if (auto done = program_->decoder->decode(worker.records, first, *ticket.block, *worker.memory); !done.ok()) {
+    Result<void> done;
+    if (auto threw =
+            guarded([&] { done = program_->decoder->decode(worker.records, first, *ticket.block, *worker.memory); }))
+      return thrown(ticket, worker, *threw, first);
+    if (!done.ok()) {
       const std::int64_t bad = ticket.first_row + first + std::max<std::int64_t>(0, done.error().place().row);
       return RowError{place(*ticket.job, done.error(), bad), bad};
     }
     first = row;
   }
   return std::nullopt;
+}
+
+/// Of a decoder that threw over records that begin at `row` of the ticket: they are gone through again, so that the
+/// record that is named does not depend on how the batch was cut.
+RowError Executor::thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const {
+  const std::int64_t first = ticket.first_row + row;
+  if (error.code() != Code::internal) return {error, first};  // no memory: no record's fault
+  std::vector<Malformed> bad;
+  TrialDecode{*program_}.run(worker.records, bad);
+  if (bad.empty()) return {place(*ticket.job, error.at("the decoder"), first), first};
+  const std::int64_t culprit = first + static_cast<std::int64_t>(bad.front().record);
+  return {place(*ticket.job, bad.front().error, culprit), culprit};
 }
 
 Error Executor::place(const Job& job, const Error& error, std::int64_t row) const {

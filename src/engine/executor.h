@@ -30,12 +30,16 @@ class Executor {
   Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool> pool, std::int64_t threads);
 
   [[nodiscard]] Worker worker() const { return {.memory = program_->decoder->memory(), .records = {}}; }
-  void cut(Job& job) const;  ///< Cuts tickets by bytes and reserves the rows that they will fill.
+  /// Cuts tickets by bytes and reserves the rows that they will fill. Fails when those are more than the budget.
+  [[nodiscard]] Result<void> cut(Job& job) const;
   [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Fetch, verify, decode, steps.
   [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< When all tickets are done: makes `content`.
 
  private:
   std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
+  void cut_tickets(Job& job) const;
+  [[nodiscard]] Result<std::int64_t> bytes_of(const Layout& layout) const;
+  RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
   void bind_columns(Ticket& ticket) const;
   Error place(const Job& job, const Error& error, std::int64_t row) const;
 

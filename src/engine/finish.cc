@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "columns/scalar.h"
+#include "engine/guarded.h"
 
 namespace forebay::engine {
 
@@ -115,24 +117,31 @@ std::optional<Finisher::Failure> Finisher::gather(std::size_t index, Made& made)
     case Delivery::padded:
       return dense(output, rows, made);
     case Delivery::ragged:
+      if (auto failed = room(output, rows, Shape{columns::extents(rows).elements})) return failed;
       ragged(output, rows, made);
       break;
     case Delivery::sparse:
+      if (auto failed = room(output, rows, Shape{columns::extents(rows).elements})) return failed;
       sparse(output, rows, made);
       break;
   }
   return std::nullopt;
 }
 
-std::optional<Finisher::Failure> Finisher::room(const Output& output, const Shape& shape) const {
-  const std::int64_t count = shape.count();
-  const auto size = static_cast<std::int64_t>(std::max<std::size_t>(size_of(output.spec.dtype), sizeof(std::int64_t)));
-  if (count < pool_.limit() / size) return std::nullopt;
-  return Failure{Error{Code::data, Detail::resource_exhausted,
-                       fmt::format("batch {} would need an array of shape {}, more than the memory budget of {} bytes; "
-                                   "raise `memory`, make batches smaller, or drop the outlier",
-                                   job_.layout.number, shape.text(), pool_.limit()),
-                       Place{.feature = output.spec.name}}};
+std::optional<Finisher::Failure> Finisher::room(const Output& output, columns::Pieces pieces, const Shape& shape) {
+  const bool text = output.spec.dtype == DType::string;
+  const std::size_t size = text ? sizeof(std::int64_t) : size_of(output.spec.dtype);
+  std::int64_t bytes = 0;
+  const bool huge = __builtin_mul_overflow(shape.count(), size, &bytes) ||
+                    __builtin_add_overflow(bytes, text ? columns::extents(pieces).bytes : 0, &bytes) ||
+                    __builtin_add_overflow(needed_, bytes, &needed_);
+  if (!huge && needed_ <= pool_.limit()) return std::nullopt;
+  return Failure{Error{
+      Code::data, Detail::resource_exhausted,
+      fmt::format("batch {} needs {} bytes with an array of shape {}, more than the memory budget of "
+                  "{} bytes; raise `memory`, make batches smaller, or drop the outlier",
+                  job_.layout.number, huge ? "more than 2^63" : std::to_string(needed_), shape.text(), pool_.limit()),
+      Place{.feature = output.spec.name}}};
 }
 
 std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::Pieces pieces, Made& made) {
@@ -151,7 +160,7 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
   auto shape = target_shape(output, columns::largest_sizes(pieces));
   if (!shape.ok()) return Failure{shape.error()};
   const Shape whole = with_rows(job_.layout.rows, *shape);
-  if (auto failed = room(output, whole)) return failed;
+  if (auto failed = room(output, pieces, whole)) return failed;
   const bool as_they_are = spec.delivery == Delivery::equal || (spec.shape.known() && !changes_shape(output));
   if (as_they_are) {
     made.value.values = flat_values(pieces, whole);
@@ -241,8 +250,10 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content, 
       Column& column = (*block)[id];
       if (column.fixed() && column.dtype != DType::string) column.set_rows(job_.layout.rows);
     }
-    if (auto done = placed.step->apply(*block); !done.ok())
-      return Failure{done.error().at(placed.name), done.error().place().row};
+    Result<void> done;
+    if (auto thrown = guarded([&] { done = placed.step->apply(*block); }))
+      return Failure{thrown->at(fmt::format("batch {}, {}", job_.layout.number, placed.name))};
+    if (!done.ok()) return Failure{done.error().at(placed.name), done.error().place().row};
   }
   for (const Output& output : program_.outputs) {
     if (!output.after_batch) {

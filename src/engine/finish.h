@@ -23,7 +23,8 @@ class Finisher {
     std::int64_t row = -1;  ///< Of the batch; -1: no row in particular.
   };
 
-  Finisher(const Program& program, Pool& pool, Job& job) : program_{program}, pool_{pool}, job_{job} {}
+  Finisher(const Program& program, Pool& pool, Job& job)
+      : program_{program}, pool_{pool}, job_{job}, needed_{job.fixed_bytes} {}
   [[nodiscard]] std::optional<Failure> run(Batch::Content& content);
 
  private:
@@ -34,7 +35,8 @@ class Finisher {
   std::optional<Failure> gather(std::size_t index, Made& made);
   std::vector<const Column*> pieces(const Output& output);
   std::optional<Failure> dense(const Output& output, columns::Pieces pieces, Made& made);
-  std::optional<Failure> room(const Output& output, const Shape& shape) const;
+  /// A failure when the batch does not fit into the budget any more with an array of that shape.
+  std::optional<Failure> room(const Output& output, columns::Pieces pieces, const Shape& shape);
   void ragged(const Output& output, columns::Pieces pieces, Made& made);
   void sparse(const Output& output, columns::Pieces pieces, Made& made);
   Tensor flat_values(columns::Pieces pieces, Shape shape);
@@ -45,6 +47,7 @@ class Finisher {
   const Program& program_;
   Pool& pool_;
   Job& job_;
+  std::int64_t needed_;                              // bytes of the batch, as far as it is made
   std::vector<std::unique_ptr<Column>> empty_rows_;  // rows that no record fills
 };
 

@@ -31,6 +31,7 @@ struct Job {
   Layout layout;
   std::vector<std::unique_ptr<Ticket>> tickets;  ///< The first `cut` are in use.
   std::size_t cut = 0;
+  std::int64_t fixed_bytes = 0;             ///< Of `fixed`, all rows.
   std::shared_ptr<std::byte> fixed;         ///< Rows of the fixed numeric outputs; tickets write here.
   std::vector<std::byte*> fixed_outputs;    ///< By batched output: where its rows begin, or null.
   std::shared_ptr<Batch::Content> content;  ///< When finished.

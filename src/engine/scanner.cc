@@ -5,6 +5,9 @@
 #include <cstring>
 #include <limits>
 
+#include <fmt/format.h>
+
+#include "engine/guarded.h"
 #include "formats/detect.h"
 
 namespace forebay::engine {
@@ -18,6 +21,13 @@ constexpr std::int64_t mapped_ahead = std::int64_t{1} << 20;
 constexpr std::int64_t passed_at_once = std::int64_t{256} << 10;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
 constexpr std::size_t plain_head = std::size_t{16} << 20;
+
+Error too_large(std::size_t bytes, std::int64_t budget) {
+  return {Code::data, Detail::resource_exhausted,
+          fmt::format("a record needs {} bytes, more than the memory budget of {} bytes; raise `memory`, or lower "
+                      "max_record_bytes to take such records for damage",
+                      bytes, budget)};
+}
 
 }  // namespace
 
@@ -67,9 +77,17 @@ Result<void> Scanner::open_packed() {
 void Scanner::scan(Block& block) {
   block.file = number_;
   block.first_record = record_;
-  auto done = opened_ ? Result<void>{} : open();
-  if (done.ok()) done = mapping_ ? scan_mapped(block) : scan_streamed(block);
-  if (done.ok() && block.last) done = file_->unchanged();
+  Result<void> done;
+  const auto thrown = guarded([&] {
+    if (!opened_) done = open();
+    if (done.ok()) done = mapping_ ? scan_mapped(block) : scan_streamed(block);
+    if (done.ok() && block.last) done = file_->unchanged();
+  });
+  if (thrown) {  // who waits for this block must get it
+    block.records.clear();
+    block.skips.clear();
+    done = *thrown;
+  }
   for (Skip& skip : block.skips) {
     skip.error =
         skip.error.at(Place{.file = source_.files[number_], .record = record_ + static_cast<std::int64_t>(skip.index)});
@@ -177,6 +195,7 @@ Result<void> Scanner::scan_streamed(Block& block) {
     }
     if (broken || found.consumed > 0 || stream_ended_) break;
     // One record larger than the block: grow as its bytes really come, never to what its length claims.
+    if (static_cast<std::int64_t>(found.wanted) > pool_->limit()) return too_large(found.wanted, pool_->limit());
     const std::size_t larger = std::min(std::max(found.wanted, size + size / 4 + 1), 2 * capacity);
     auto grown = pool_->lend(larger);
     std::memcpy(grown.get(), buffer.get(), size);

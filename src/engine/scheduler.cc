@@ -2,10 +2,10 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
-#include <exception>
-#include <new>
 #include <string>
 #include <system_error>
+
+#include "engine/guarded.h"
 
 namespace forebay::engine {
 
@@ -31,20 +31,6 @@ class Unlocked {
  private:
   Mutex& mutex_;
 };
-
-/// The failure of a task that threw, if it did: nothing may leave a worker.
-template <class Task>
-std::optional<Error> guarded(Task task) {
-  try {
-    task();
-    return std::nullopt;
-  } catch (const std::bad_alloc&) {
-    return Error{Code::data, Detail::resource_exhausted,
-                 "the machine has no memory left for this batch; lower `memory`, `prefetch` or the batch size"};
-  } catch (const std::exception& thrown) {
-    return Error{Code::internal, std::string{"unexpected: "} + thrown.what()};
-  }
-}
 
 }  // namespace
 
@@ -150,7 +136,9 @@ void Scheduler::decide_batch(std::optional<Clock::time_point> deadline) {
       streams_.collect(finished);
       streams_.set_deadline(deadline);
       more = order_.next(job->layout);
-      if (more.ok() && *more) executor_.cut(*job);
+      if (more.ok() && *more) {
+        if (auto cut = executor_.cut(*job); !cut.ok()) more = cut.error();
+      }
       streams_.limit_memory();
     });
     if (thrown) more = *thrown;

@@ -18,6 +18,7 @@ Error too_many(std::string what, const Error& last) {
 }  // namespace
 
 Result<void> SkipTally::add(const Skip& skip) {
+  if (skip.error.code() == Code::internal) return skip.error;  // a fault of a program, not of data
   const std::int64_t skips = pass_skips_ + 1;
   const std::int64_t seen = pass_records_ + skips;
   if (allowed_.max_count && skips > *allowed_.max_count)
@@ -46,10 +47,11 @@ Result<void> SkipTally::end_pass() const {
   const std::int64_t seen = pass_records_ + pass_skips_;
   if (!allowed_.max_fraction || pass_skips_ == 0) return {};
   if (static_cast<double>(pass_skips_) <= *allowed_.max_fraction * static_cast<double>(seen)) return {};
-  return Error{Code::data, Detail::data_loss,
-               fmt::format("too much is damaged: {} of {} records of the epoch were skipped, on_corrupt.max_fraction is "
-                           "{}",
-                           pass_skips_, seen, *allowed_.max_fraction)};
+  return Error{
+      Code::data, Detail::data_loss,
+      fmt::format("too much is damaged: {} of {} records of the epoch were skipped, on_corrupt.max_fraction is "
+                  "{}",
+                  pass_skips_, seen, *allowed_.max_fraction)};
 }
 
 }  // namespace forebay::engine

@@ -11,8 +11,8 @@
 
 namespace forebay::engine {
 
-/// What was skipped, and whether that is still within the budgets. Counted in the order in which the order plane comes by,
-/// so that it is part of the stream and of its restart.
+/// What was skipped, and whether that is still within the budgets. Counted in the order in which the order plane comes
+/// by, so that it is part of the stream and of its restart.
 class SkipTally {
  public:
   explicit SkipTally(const OnCorrupt& allowed) : allowed_{allowed} {}
@@ -22,7 +22,7 @@ class SkipTally {
     pass_records_ += records;
     consecutive_ = 0;
   }
-  /// Fails, and counts nothing, when that is one too many.
+  /// Fails, and counts nothing, when that is one too many or not the data's fault.
   [[nodiscard]] Result<void> add(const Skip& skip);
   [[nodiscard]] Result<void> end_pass() const;  ///< Fails when too large a part of the pass was skipped.
 

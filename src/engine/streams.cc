@@ -19,8 +19,7 @@ constexpr std::size_t mapped_blocks_ahead =
 
 struct Streams::Open {
   Open(const Program& program, std::uint32_t number, std::shared_ptr<Pool> pool, KeptFiles& kept)
-      : number{number},
-        scanner{program.source, number, std::move(pool), kept, damage_of(program), check_of(program)} {}
+      : number{number}, scanner{program.source, number, std::move(pool), kept, damage_of(program), check_of(program)} {}
 
   static Damage damage_of(const Program& program) {
     return program.on_corrupt.policy == Corrupt::fail ? Damage::fail : Damage::find;
@@ -43,10 +42,10 @@ struct Streams::Open {
   std::optional<std::uint32_t> block;  // the one being read
   std::size_t next_record = 0;
   std::size_t next_skip = 0;
-  bool left = false;  // nothing more is wanted of it
+  bool left = false;                         // nothing more is wanted of it
   std::shared_ptr<const RecordIndex> index;  // names its records while a restart catches up …
   std::int64_t indexed = 0;                  // … up to this one
-  double fraction = 0;  // of the file, up to that block's end
+  double fraction = 0;                       // of the file, up to that block's end
 };
 
 Streams::Streams(const Program& program, std::shared_ptr<Pool> pool, std::int64_t threads)

@@ -92,7 +92,7 @@ class Streams final : public Reader {
   RecordAccess access_;
   std::vector<std::uint32_t> indexed_files_;  // by place in the list that `index` was given
   bool catching_up_ = false;
-  std::vector<RecordName> names_;  // scratch
+  std::vector<RecordName> names_;            // scratch
   std::vector<std::shared_ptr<Open>> open_;  // by stream number
   std::vector<Stream> free_numbers_;
   std::int64_t batch_ = 0;

@@ -2,6 +2,9 @@
 #include "engine/trial_decode.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
+#include <string>
 
 namespace forebay::engine {
 
@@ -27,10 +30,27 @@ Result<void> TrialDecode::decode(std::span<const Record> records) {
   return program_.decoder->decode(records, 0, block_, *memory_);
 }
 
+Result<void> TrialDecode::attempt(std::span<const Record> records) {
+  try {
+    return decode(records);
+  } catch (const std::bad_alloc&) {
+    throw;  // not because of these records
+  } catch (const std::exception& thrown) {
+    return Error{Code::internal, std::string{"the decoder: unexpected: "} + thrown.what()};
+  } catch (...) {
+    return Error{Code::internal, "the decoder: unexpected: an exception that is no std::exception"};
+  }
+}
+
 void TrialDecode::run(std::span<const Record> records, std::vector<Malformed>& bad) {
+  std::size_t most = group_records;
   for (std::size_t first = 0; first < records.size();) {
-    std::size_t count = std::min(group_records, records.size() - first);
-    auto done = decode(records.subspan(first, count));
+    std::size_t count = std::min(most, records.size() - first);
+    auto done = attempt(records.subspan(first, count));
+    if (!done.ok() && done.error().code() == Code::internal && count > 1) {
+      most = 1;  // which of them it was
+      continue;
+    }
     if (!done.ok()) {
       const std::size_t row = static_cast<std::size_t>(std::max<std::int64_t>(0, done.error().place().row));
       bad.push_back({.record = first + row, .error = done.error()});

@@ -15,10 +15,12 @@ namespace forebay::engine {
 class TrialDecode {
  public:
   explicit TrialDecode(const Program& program);
-  /// As a RecordCheck.
+  /// As a RecordCheck. A decoder that throws is a Code::internal of the record over which it does; std::bad_alloc
+  /// leaves.
   void run(std::span<const Record> records, std::vector<Malformed>& bad);
 
  private:
+  Result<void> attempt(std::span<const Record> records);
   Result<void> decode(std::span<const Record> records);
 
   const Program& program_;

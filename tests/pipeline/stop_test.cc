@@ -47,6 +47,38 @@ TEST(Stop, FromAnyStateLeavesNoThreadAndNoFile) {
   EXPECT_EQ(entries("/proc/self/fd"), files);
 }
 
+/// Pages of this process that are in memory.
+std::int64_t resident_bytes() {
+  std::ifstream file{"/proc/self/statm"};
+  std::int64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+TEST(Stop, TenThousandAbandonedPipelinesLeaveNothingBehind) {
+  const int cycles = testing::sanitized ? 300 : 10'000;
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 60);
+  testing::write_examples(folder.file("b"), 60, 60, Compression::gzip);
+  const auto plan = Plan::make(document(folder.file("[ab]"), R"({"shuffle": {"buffer": 16}}, {"batch": {"size": 8}})"));
+  ASSERT_TRUE(plan.ok());
+  const auto cycle = [&](int round) {
+    auto pipeline = Pipeline::start(*plan, {.threads = 1 + round % 2, .memory = 32 << 20});
+    for (int i = 0; i < round % 5; ++i) ASSERT_TRUE(pipeline->next().ok());
+  };
+  for (int round = 0; round < cycles / 10; ++round) cycle(round);
+  const std::size_t threads = entries("/proc/self/task");
+  const std::size_t files = entries("/proc/self/fd");
+  const std::int64_t resident = resident_bytes();
+  for (int round = cycles / 10; round < cycles; ++round) cycle(round);
+  for (int i = 0; i < 100 && entries("/proc/self/task") > threads; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  EXPECT_LE(entries("/proc/self/task"), threads);
+  EXPECT_EQ(entries("/proc/self/fd"), files);
+  // A sanitizer keeps what was freed for a while.
+  EXPECT_LT(resident_bytes() - resident, std::int64_t{testing::sanitized ? 512 : 4} << 20);
+}
+
 TEST(Stop, EveryCallAfterCloseIsCancelled) {
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 100);

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// What falls under `on_corrupt`, what its budgets allow, and what is counted.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/formats/frames.h"
+#include "tests/pipeline/stream_files.h"
+
+namespace forebay {
+namespace {
+
+using testing::Delivered;
+using ::testing::ElementsAre;
+using testing::Folder;
+using ::testing::HasSubstr;
+using Ids = std::vector<std::int64_t>;
+
+Ids range(std::int64_t first, std::int64_t end) {
+  Ids out;
+  for (std::int64_t id = first; id < end; ++id) out.push_back(id);
+  return out;
+}
+
+/// A file of examples in which `bad` of each `every` payloads, from the first on, have a wrong byte.
+std::string write_damaged(const std::string& path, std::int64_t records, std::int64_t bad,
+                          std::int64_t every = 1 << 30) {
+  std::string bytes;
+  for (std::int64_t id = 0; id < records; ++id) {
+    std::string frame = tests::framed(testing::example_of(id));
+    if (id % every < bad) frame[14] ^= 1;
+    bytes += frame;
+  }
+  std::ofstream{path, std::ios::binary} << bytes;
+  return path;
+}
+
+struct Seen {
+  Ids ids;
+  std::optional<Error> error;
+  Stats stats;
+  [[nodiscard]] std::string text() const { return error ? error->text() : ""; }
+};
+
+Seen see(const Json& document, std::int64_t threads = 2) {
+  Seen out;
+  auto pipeline = open(document, {.threads = threads, .memory = 64 << 20});
+  EXPECT_TRUE(pipeline.ok());
+  while (true) {
+    auto batch = pipeline->next();
+    if (!batch.ok()) out.error = batch.error();
+    if (!batch.ok() || !*batch) break;
+    for (const std::int64_t id : (*batch)->tensor("id").as<std::int64_t>()) out.ids.push_back(id);
+  }
+  out.stats = pipeline->stats();
+  return out;
+}
+
+/// Single rows over the files, with a policy written as JSON.
+Json policy(const std::string& files, const std::string& json, const std::string& steps = "") {
+  return testing::document(files, steps + R"({"batch": {"size": 1}})", R"(, "on_corrupt": )" + json);
+}
+
+TEST(Budget, MaxCountAllowsThatManySkipsOfAnEpochAndNoMore) {
+  const Folder folder;
+  const std::string path = write_damaged(folder.file("a"), 40, 1, 10);  // 0, 10, 20 and 30
+  const auto allowed = [&](int count) {
+    return see(policy(path, R"({"policy": "skip_record", "max_count": )" + std::to_string(count) + "}"));
+  };
+  EXPECT_EQ(allowed(4).text(), "");
+  EXPECT_EQ(allowed(4).ids.size(), 36U);
+  const Seen seen = allowed(3);
+  EXPECT_THAT(seen.text(), HasSubstr(path + ", record 30"));
+  EXPECT_THAT(seen.text(),
+              HasSubstr("on_corrupt.max_count allows 3 skips in an epoch; the last was: corrupted record"));
+  EXPECT_EQ(seen.error->code(), Code::data);
+  EXPECT_EQ(seen.error->detail(), Detail::data_loss);
+  EXPECT_EQ(seen.ids.size(), 27U) << "what is before the fault comes first";
+  EXPECT_EQ(seen.stats.skipped_records, 3);
+  EXPECT_EQ(allowed(0).ids, Ids{});
+}
+
+TEST(Budget, IsCountedAnewInEveryEpoch) {
+  const Folder folder;
+  Json json = policy(write_damaged(folder.file("a"), 40, 1, 10), R"({"policy": "skip_record", "max_count": 4})");
+  json.set("epochs", 3);
+  const Seen seen = see(json);
+  EXPECT_EQ(seen.text(), "");
+  EXPECT_EQ(seen.ids.size(), 3 * 36U);
+  EXPECT_EQ(seen.stats.skipped_records, 12);
+}
+
+TEST(Budget, MaxConsecutiveIsAHundredUnlessToldOtherwise) {
+  const Folder folder;
+  const std::string hundred = write_damaged(folder.file("a"), 102, 100);
+  const std::string more = write_damaged(folder.file("b"), 102, 101);
+  EXPECT_EQ(see(policy(hundred, R"("skip_record")")).ids, range(100, 102));
+  const Seen seen = see(policy(more, R"("skip_record")"));
+  EXPECT_THAT(seen.text(), HasSubstr("on_corrupt.max_consecutive allows 100 skips without a good record in between"));
+  EXPECT_EQ(seen.error->detail(), Detail::data_loss);
+  EXPECT_EQ(see(policy(more, R"({"policy": "skip_record", "max_consecutive": 101})")).ids, range(101, 102));
+}
+
+TEST(Budget, MaxFractionIsJudgedFromAThousandRecordsOnAndAtTheEnd) {
+  const Folder folder;
+  const auto judged = [&](const std::string& path, const char* fraction) {
+    return see(policy(path, std::string{R"({"policy": "skip_record", "max_fraction": )"} + fraction + "}"));
+  };
+  const std::string few = write_damaged(folder.file("few"), 100, 1, 10);
+  EXPECT_EQ(judged(few, "0.1").text(), "");
+  const Seen end = judged(few, "0.09");
+  EXPECT_EQ(end.ids.size(), 90U) << "so few say little before the end";
+  EXPECT_THAT(end.text(), HasSubstr("10 of 100 records of the epoch were skipped, on_corrupt.max_fraction is 0.09"));
+  const Seen early = judged(write_damaged(folder.file("many"), 5000, 1, 10), "0.05");
+  EXPECT_EQ(early.ids.size(), 900U);
+  EXPECT_THAT(early.text(), HasSubstr("101 of 1001 records were skipped, on_corrupt.max_fraction is 0.05"));
+  EXPECT_EQ(early.error->detail(), Detail::data_loss);
+}
+
+TEST(Skipping, IsCountedWithTheFirstSixteenPlaces) {
+  const Folder folder;
+  const std::string path = write_damaged(folder.file("a"), 100, 1, 5);
+  const Stats stats = see(policy(path, R"("skip_record")")).stats;
+  EXPECT_EQ(stats.skipped_records, 20);
+  EXPECT_EQ(stats.skipped_ranges, 0);
+  EXPECT_EQ(stats.skipped_files, 0);
+  std::int64_t bytes = 0;
+  for (std::int64_t id = 0; id < 100; id += 5) bytes += static_cast<std::int64_t>(testing::example_of(id).size()) + 16;
+  EXPECT_EQ(stats.skipped_bytes, bytes);
+  ASSERT_EQ(stats.skipped.size(), 16U);
+  for (std::int64_t i = 0; i < 16; ++i) {
+    const Place& place = stats.skipped[static_cast<std::size_t>(i)].place();
+    EXPECT_EQ(place.file, path);
+    EXPECT_EQ(place.record, 5 * i);
+  }
+  EXPECT_THAT(stats.text(), HasSubstr("20"));
+}
+
+/// Good messages around one whose checksum is right and whose content is not.
+std::string write_malformed(const std::string& path, const std::string& message) {
+  std::vector<std::string> messages;
+  for (std::int64_t id = 0; id < 6; ++id) messages.push_back(id == 3 ? message : testing::example_of(id));
+  EXPECT_TRUE(write_records(path, messages).ok());
+  return path;
+}
+
+TEST(Malformed, MessagesFallUnderThePolicy) {
+  const ExampleMap good{{"id", Ids{3}}, {"x", std::vector<float>(4)}, {"name", std::vector<std::string>{"n"}}};
+  const auto changed = [&](const std::string& name, const FeatureValue& value) {
+    ExampleMap map = good;
+    map[name] = value;
+    return encode_example(map);
+  };
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"no message at all", "garbage"},
+      {"a wrong kind", changed("id", std::vector<float>{1})},
+      {"too few values", changed("x", std::vector<float>(3))},
+      {"too many values", changed("x", std::vector<float>(5))},
+      {"a missing feature", encode_example({{"id", Ids{3}}})}};
+  for (const auto& [what, message] : cases) {
+    SCOPED_TRACE(what);
+    const Folder folder;
+    const std::string path = write_malformed(folder.file("a"), message);
+    for (const std::int64_t threads : {1, 3, 8}) {
+      const Seen failed = see(policy(path, R"("fail")"), threads);
+      EXPECT_EQ(failed.ids, range(0, 3));
+      ASSERT_TRUE(failed.error);
+      EXPECT_EQ(failed.error->code(), Code::data);
+      EXPECT_EQ(failed.error->place().record, 3);
+      const Seen record = see(policy(path, R"("skip_record")"), threads);
+      EXPECT_EQ(record.ids, (Ids{0, 1, 2, 4, 5}));
+      EXPECT_EQ(record.text(), "");
+      ASSERT_EQ(record.stats.skipped.size(), 1U);
+      EXPECT_EQ(record.stats.skipped[0].text(), failed.error->text()) << "the same words, skipped or not";
+      EXPECT_EQ(record.stats.skipped_records, 1);
+      const Seen file = see(policy(path, R"("skip_file")"), threads);
+      EXPECT_EQ(file.ids, range(0, 3));
+      EXPECT_EQ(file.text(), "");
+      EXPECT_EQ(file.stats.skipped_files, 1);
+    }
+  }
+}
+
+TEST(MissingFile, IsSkippedWithItsPlaceUnderSkipFileAndAFaultOtherwise) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 3);
+  testing::write_examples(folder.file("c"), 6, 3);
+  const std::string files = folder.file("a") + R"(", ")" + folder.file("b") + R"(", ")" + folder.file("c");
+  for (const std::int64_t threads : {1, 3, 8}) {
+    const Seen skipped = see(policy(files, R"("skip_file")"), threads);
+    EXPECT_EQ(skipped.ids, (Ids{0, 1, 2, 6, 7, 8}));
+    EXPECT_EQ(skipped.text(), "");
+    EXPECT_EQ(skipped.stats.skipped_files, 1);
+    ASSERT_EQ(skipped.stats.skipped.size(), 1U);
+    EXPECT_EQ(skipped.stats.skipped[0].place().file, folder.file("b"));
+    for (const char* const other : {R"("fail")", R"("skip_record")"}) {
+      const Seen failed = see(policy(files, other), threads);
+      EXPECT_EQ(failed.ids, range(0, 3));
+      ASSERT_TRUE(failed.error);
+      EXPECT_EQ(failed.error->code(), Code::io);
+      EXPECT_EQ(failed.error->detail(), Detail::not_found);
+      EXPECT_THAT(failed.text(), HasSubstr(folder.file("b")));
+    }
+  }
+}
+
+TEST(MissingFile, AFullBudgetMakesItAFaultAgain) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 3);
+  const Seen seen =
+      see(policy(folder.file("a") + R"(", ")" + folder.file("b"), R"({"policy": "skip_file", "max_count": 0})"));
+  EXPECT_EQ(seen.ids, range(0, 3));
+  EXPECT_THAT(seen.text(), HasSubstr("on_corrupt.max_count allows 0 skips"));
+}
+
+TEST(Skipping, WithInterleaveAndShuffleIsTheSameForEveryThreadCount) {
+  const Folder folder;
+  for (int file = 0; file < 4; ++file) write_damaged(folder.file("part-" + std::to_string(file)), 60, 1, 7 + file);
+  std::ofstream{folder.file("part-1"), std::ios::binary | std::ios::app} << "tail";
+  const std::string orders = R"({"interleave": {"cycle": 3, "block": 2}}, {"shuffle": {"buffer": 16}}, )";
+  for (const char* const json :
+       {R"("skip_record")", R"("skip_file")", R"({"policy": "skip_record", "max_count": 20})"}) {
+    SCOPED_TRACE(json);
+    const Seen expected = see(policy(folder.file("part-?"), json, orders), 1);
+    for (const std::int64_t threads : {2, 3, 8}) {
+      const Seen seen = see(policy(folder.file("part-?"), json, orders), threads);
+      EXPECT_EQ(seen.ids, expected.ids);
+      EXPECT_EQ(seen.text(), expected.text());
+      EXPECT_TRUE(expected.error || seen.stats.skipped.size() == expected.stats.skipped.size());
+    }
+  }
+  const Seen all = see(policy(folder.file("part-?"), R"("skip_record")", orders));
+  EXPECT_EQ(all.ids.size(), 4 * 60U - 9 - 8 - 7 - 6);
+  EXPECT_EQ(all.stats.skipped_records, 30);
+  EXPECT_EQ(all.stats.skipped_ranges, 1);
+}
+
+}  // namespace
+}  // namespace forebay
