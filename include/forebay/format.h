@@ -66,7 +66,7 @@ struct Source {
   std::vector<std::string> files;  ///< Patterns expanded, relative paths resolved.
   Compression compression = Compression::none;
   std::shared_ptr<const Format> format;
-  bool zeros_behind = false;  ///< Zero bytes behind packed data are padding.
+  bool zeros_behind = false;   ///< Zero bytes behind packed data are padding.
   std::string signature = {};  ///< The format and the options that decide what is a record: an index names it.
 };
 

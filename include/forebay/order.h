@@ -55,8 +55,8 @@ class Reader {
   /// The handles of records of the files that `index` was given last. Nothing is read.
   [[nodiscard]] virtual Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) = 0;
   /// Brings the bytes of records that are not in memory, in the order of the files; the handles may change. Best called
-  /// for about `window` at once, by whoever holds many handles. False while a restart only goes through the order again:
-  /// nothing was brought, and the call is to be repeated before the handles are handed on.
+  /// for about `window` at once, by whoever holds many handles. False while a restart only goes through the order
+  /// again: nothing was brought, and the call is to be repeated before the handles are handed on.
   [[nodiscard]] virtual Result<bool> fetch(std::span<Handle> handles) = 0;
   [[nodiscard]] virtual std::int64_t window() const = 0;
 };

@@ -9,8 +9,8 @@ namespace forebay {
 
 namespace {
 
-// Six rounds pass the tests of tests/base/permutation_test.cc from some hundred elements on; with digits of a few values
-// only, it takes more to forget where they came from.
+// Six rounds pass the tests of tests/base/permutation_test.cc from some hundred elements on; with digits of a few
+// values only, it takes more to forget where they came from.
 constexpr std::uint64_t small = 1U << 16;
 constexpr std::size_t large_rounds = 6;
 

@@ -27,7 +27,11 @@ Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file,
   FOREBAY_TRY(const io::FileIdentity identity, io::identify(opened));
   KeptFiles kept{0};
   TrialDecode trial{program};
-  Scanner scanner{program.source, file, std::make_shared<Pool>(usable_memory() / 4), kept, Damage::find,
+  Scanner scanner{program.source,
+                  file,
+                  std::make_shared<Pool>(usable_memory() / 4),
+                  kept,
+                  Damage::find,
                   [&](std::span<const Record> records, std::vector<Malformed>& bad) { trial.run(records, bad); }};
   scanner.collect_restart_points(restart_interval);
   RecordIndexBuilder builder{request.signature};
@@ -52,10 +56,9 @@ Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file,
     if (!watch(block.bytes_read)) return Error{Code::cancelled, "interrupted"};
   } while (!block.last);
   FOREBAY_DO(opened.unchanged());
-  FOREBAY_TRY(out.index, builder.finish({.identity = identity,
-                                         .compression = scanner.compression(),
-                                         .bytes = scanner.offset()},
-                                        points));
+  FOREBAY_TRY(
+      out.index,
+      builder.finish({.identity = identity, .compression = scanner.compression(), .bytes = scanner.offset()}, points));
   return out;
 }
 

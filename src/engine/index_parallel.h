@@ -21,9 +21,9 @@ struct MadeIndex {
   std::vector<Skip> skips;                   ///< When damaged records may be skipped: what the index leaves out.
 };
 
-/// Reads or makes the indexes of `files` of the program's source, several at once; `made` has as many places. `go_on` is
-/// asked by the calling thread now and then; false ends the work with Code::cancelled. Fails with the error of the first
-/// file, in their order, that has one.
+/// Reads or makes the indexes of `files` of the program's source, several at once; `made` has as many places. `go_on`
+/// is asked by the calling thread now and then; false ends the work with Code::cancelled. Fails with the error of the
+/// first file, in their order, that has one.
 [[nodiscard]] Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files,
                                              const std::function<bool()>& go_on, std::span<MadeIndex> made);
 

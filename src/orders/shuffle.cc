@@ -84,9 +84,8 @@ Result<Ordering> bind(const Shuffle& options) {
 }  // namespace
 
 OrderType shuffle() {
-  return describe<OrderType, Shuffle>("shuffle",
-                                      "Puts the elements of a pass into a random order; before `interleave`, the files.",
-                                      bind)
+  return describe<OrderType, Shuffle>(
+             "shuffle", "Puts the elements of a pass into a random order; before `interleave`, the files.", bind)
       .field("buffer", &Shuffle::buffer,
              "Each element is drawn from a buffer of so many that is kept full; 1 keeps the order.",
              {.least = 1, .most = 1'000'000'000})

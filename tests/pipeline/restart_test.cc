@@ -31,7 +31,8 @@ void write_files(const Folder& folder) {
 
 const std::vector<std::string>& orders() {
   static const std::vector<std::string> all{
-      R"({"batch": {"size": 12}})", R"({"shuffle": {"buffer": 40}}, {"batch": {"size": 12, "remainder": "drop"}})",
+      R"({"batch": {"size": 12}})",
+      R"({"shuffle": {"buffer": 40}}, {"batch": {"size": 12, "remainder": "drop"}})",
       R"({"shuffle": {"buffer": 3}}, {"interleave": {"cycle": 3, "block": 2}}, {"shuffle": {"buffer": 1000}},
                                               {"batch": {"size": 12, "pad": true}})",
       R"({"interleave": {"cycle": 4}}, {"skip": {"count": 5}}, {"take": {"count": 250}},
@@ -219,7 +220,8 @@ TEST(RestartChains, OverDamagedRecordsSkipTheSameOnes) {
   write_files(folder);
   flip(folder.file("part-0.tfrecord"), 1200);  // in a payload
   flip(folder.file("part-0.tfrecord"), 3020);  // in the head of a frame
-  write_records(folder.file("part-3.tfrecord"), {testing::example_of(400), "no message", testing::example_of(401)}).ok();
+  write_records(folder.file("part-3.tfrecord"), {testing::example_of(400), "no message", testing::example_of(401)})
+      .ok();
   for (const char* policy : {"skip_record", "skip_file"}) {
     SCOPED_TRACE(policy);
     expect_equal_chains(folder, 25, std::string{R"(, "on_corrupt": ")"} + policy + "\"", 2);
