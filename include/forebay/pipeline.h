@@ -65,7 +65,7 @@ class Pipeline {
   ~Pipeline();  ///< Closes.
 
   /// The next batch, or nothing at the end of the run. After an error every further call gives the same error; after
-  /// `close`, Code::cancelled.
+  /// `close`, Code::cancelled, unless there was such an error.
   [[nodiscard]] Result<std::optional<Batch>> next();
   /// Like `next`, but gives up after `patience`: `*timed_out` is then true and nothing is lost.
   [[nodiscard]] Result<std::optional<Batch>> next_within(std::chrono::milliseconds patience, bool& timed_out);

@@ -118,6 +118,13 @@ std::optional<Finisher::Failure> Finisher::gather(std::size_t index, Made& made)
       return dense(output, rows, made);
     case Delivery::ragged:
       if (auto failed = room(output, rows, Shape{columns::extents(rows).elements})) return failed;
+      if (spec.row_splits_int32 && columns::extents(rows).elements > INT32_MAX) {
+        return Failure{Error{Code::data, Detail::resource_exhausted,
+                             fmt::format("batch {} has {} values, more than int32 row splits can count; ask for int64 "
+                                         "row splits or make batches smaller",
+                                         job_.layout.number, columns::extents(rows).elements),
+                             Place{.feature = output.spec.name}}};
+      }
       ragged(output, rows, made);
       break;
     case Delivery::sparse:
