@@ -120,6 +120,25 @@ Result<void> check_version(const Json& state) {
                                                     : "it cannot be used any more"));
 }
 
+/// Nothing may stand in a state that its checksum does not cover.
+Result<void> check_members(const Json& json, std::span<const std::string_view> known) {
+  for (const auto& [name, value] : json.members()) {
+    if (std::count(known.begin(), known.end(), name) == 1) continue;
+    return refuse(Detail::data_loss, fmt::format("damaged state: it has a member '{}', which no state has", name));
+  }
+  if (json.members().size() == known.size()) return {};
+  return refuse(Detail::data_loss, "damaged state: a member is missing or stands there twice");
+}
+
+Result<void> check_members(const Json& json) {
+  constexpr std::array<std::string_view, 5> whole{"forebay_state", "position", "data", "plan", "check"};
+  constexpr std::array<std::string_view, 4> position{"epoch", "batch", "pulled", "next"};
+  constexpr std::array<std::string_view, 3> data{"files", "bytes", "digest"};
+  FOREBAY_DO(check_members(json, whole));
+  FOREBAY_DO(check_members(*json.find("position"), position));
+  return check_members(*json.find("data"), data);
+}
+
 Result<State> read(const Json& json) {
   FOREBAY_DO(check_version(json));
   State out;
@@ -129,6 +148,7 @@ Result<State> read(const Json& json) {
   for (const auto& [name, hash] : sections->members()) out.plan.emplace_back(name, hash.string());
   std::sort(out.plan.begin(), out.plan.end());
   FOREBAY_TRY(const Json* const check, member(json, "check", Json::Kind::string, "a string"));
+  FOREBAY_DO(check_members(json));
   if (check->string() != checksum(out)) {
     return refuse(Detail::data_loss, "damaged state: its checksum is wrong; it was edited or not written whole");
   }

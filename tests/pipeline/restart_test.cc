@@ -312,6 +312,19 @@ TEST(State, ThatWasEditedAnywhereIsRefused) {
   }
 }
 
+TEST(State, WithAMemberThatNoStateHasIsRefused) {
+  Saved saved;
+  save(saved);
+  Json more = saved.state;
+  more.set("more", 3);
+  EXPECT_EQ(refusal(saved.json, more), "state data_loss: damaged state: it has a member 'more', which no state has");
+  Json deeper = saved.state;
+  Json position = *deeper.find("position");
+  position.set("rank", 1);
+  deeper.set("position", position);
+  EXPECT_EQ(refusal(saved.json, deeper), "state data_loss: damaged state: it has a member 'rank', which no state has");
+}
+
 TEST(State, IsNotThereWhenTheOrderDependsOnTiming) {
   Saved saved;
   save(saved);
