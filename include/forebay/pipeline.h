@@ -73,6 +73,8 @@ class Pipeline {
   /// over the same files goes on from there exactly, with any threads, prefetch, memory and shard. Fails with
   /// Code::state when the order depends on timing (`deterministic: false`), Code::io when a file cannot be inspected.
   [[nodiscard]] Result<Json> state() const;
+  /// The same before the last batch that `next` gave, for who could not use it.
+  [[nodiscard]] Result<Json> state_before() const;
   /// Goes on from a state, at any time and any number of times. Fails with Code::state, and changes nothing, when the
   /// state is damaged (data_loss), newer than this version, or of another plan or other files (failed_precondition;
   /// the message says what differs).
@@ -90,6 +92,7 @@ class Pipeline {
   class Running;
   explicit Pipeline(std::unique_ptr<Running> running);
   [[nodiscard]] engine::Position position() const;
+  [[nodiscard]] engine::Position position_before() const;
   [[nodiscard]] Result<void> restart(const engine::Position& position);
   std::unique_ptr<Running> running_;
 };

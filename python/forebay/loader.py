@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Optional, Union
 
 from forebay import _core
 from forebay._core import Batch, Plan, Stats
-from forebay.errors import Error, StateError
+from forebay.errors import StateError
 
 __all__ = ["Batch", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
@@ -54,7 +54,7 @@ class Loader:
     of a `with` block, and when the interpreter ends.
     """
 
-    __slots__ = ("_run", "_next", "_transforms", "_transforming", "_waiting", "_before", "_failure", "__weakref__")
+    __slots__ = ("_run", "_next", "_transforms", "_transforming", "_waiting", "_withheld", "_failure", "__weakref__")
 
     def __init__(self, run: _core.Run, transforms: tuple[Transform, ...] = ()) -> None:
         self._run = run
@@ -62,7 +62,7 @@ class Loader:
         self._transforms = transforms
         self._transforming = False
         self._waiting: Any = None
-        self._before: Union[str, Error, None] = None
+        self._withheld = False
         self._failure: Optional[Exception] = None
         with _live_lock:
             _live.add(self)
@@ -82,9 +82,8 @@ class Loader:
                              detail="failed_precondition")
         # Ctrl-C inside a function leaves the batch here, and the next call begins with it again.
         if self._waiting is None:
-            before = self._state()
             self._waiting = self._next()
-            self._before = before
+            self._withheld = True
         batch = self._waiting
         self._transforming = True
         try:
@@ -98,15 +97,8 @@ class Loader:
             raise
         finally:
             self._transforming = False
-        self._waiting = self._before = None
+        self._waiting, self._withheld = None, False
         return batch
-
-    def _state(self) -> Union[str, Error]:
-        """Where the run stands, or why that cannot be said; only who asks for a state fails."""
-        try:
-            return self._run.state()
-        except Error as failure:
-            return failure
 
     def __len__(self) -> int:
         """The number of batches of the whole run. Raises TypeError when that is not known before reading."""
@@ -154,10 +146,7 @@ class Loader:
         files goes on from there exactly, with any threads, prefetch, memory and shard. Raises StateError when the order
         depends on timing (`deterministic: false`)."""
         import json
-        text = self._state() if self._before is None else self._before
-        if isinstance(text, Error):
-            raise text
-        state: dict[str, Any] = json.loads(text)
+        state: dict[str, Any] = json.loads(self._run.state(self._withheld))
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -173,7 +162,7 @@ class Loader:
             raise StateError(f"this is no state of a Forebay loader: {problem}", code="state",
                              detail="invalid_argument") from None
         self._run.restore(text)
-        self._waiting = self._before = None
+        self._waiting, self._withheld = None, False
         self._failure = None
 
     get_state = state_dict

@@ -58,10 +58,11 @@ class Run {
     pipeline_->close();
   }
 
-  [[nodiscard]] std::string state() const {
+  /// Behind the last batch, or before it.
+  [[nodiscard]] std::string state(bool before) const {
     auto state = [&] {
       const nb::gil_scoped_release inspecting;
-      return pipeline_->state();
+      return before ? pipeline_->state_before() : pipeline_->state();
     }();
     return value_of(std::move(state)).text();
   }
@@ -245,7 +246,8 @@ void bind_runs(nb::module_& module) {
   nb::class_<Run>(module, "Run", "A running plan.")
       .def("next", &Run::next, "The next batch; StopIteration at the end.")
       .def("close", &Run::close)
-      .def("state", &Run::state, "Where the run stands, as JSON text.")
+      .def("state", &Run::state, nb::arg("before") = false,
+           "Where the run stands, behind the last batch or before it, as JSON text.")
       .def("restore", &Run::restore, nb::arg("state"))
       .def_prop_ro("plan", [](const Run& run) { return run.pipeline().plan(); })
       .def_prop_ro("stats", [](const Run& run) { return run.pipeline().stats(); })

@@ -149,6 +149,7 @@ void Pipeline::close() {
 }
 
 engine::Position Pipeline::position() const { return running_->scheduler()->position(); }
+engine::Position Pipeline::position_before() const { return running_->scheduler()->position_before(); }
 
 Result<void> Pipeline::restart(const engine::Position& position) {
   if (running_->forked()) return forked_error();

@@ -160,7 +160,7 @@ std::int64_t RecordAccess::window() const {
     bytes += file.index->bytes();
     records += file.index->records();
   }
-  // No fewer than one, and no more for good measure: of large records a thousand are more than the budget.
+  // At least one, and not more of them: a thousand large records would be more than the budget.
   return std::clamp<std::int64_t>(pool_->limit() / 8 / (bytes / records + 1), 1, most_window);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "engine/guarded.h"
 
@@ -45,7 +46,8 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       consumer_{executor_.worker()},
       depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : least_depth)},
       finished_{start.next},
-      position_{start} {
+      position_{start},
+      before_{start} {
   for (std::int64_t i = 0; i < threads_; ++i) {
     try {
       workers_.emplace_back([this] { work(); });
@@ -273,7 +275,7 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
   ++stats_.batches;
   stats_.rows += content->layout.rows;
   complete_frac_ = content->layout.complete_frac;
-  position_ = content->layout.after;
+  before_ = std::exchange(position_, content->layout.after);
   if (asked_prefetch_ == 0) {
     std::int64_t bytes = 1;
     for (const Value& value : content->values) {
@@ -326,6 +328,11 @@ Stats Scheduler::stats() const {
 Position Scheduler::position() const {
   const Lock lock{mutex_};
   return position_;
+}
+
+Position Scheduler::position_before() const {
+  const Lock lock{mutex_};
+  return before_;
 }
 
 double Scheduler::complete_frac() const {

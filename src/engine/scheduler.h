@@ -37,7 +37,8 @@ class Scheduler {
   void close() EXCLUDES(mutex_);  ///< Stops and joins; idempotent.
   [[nodiscard]] Stats stats() const EXCLUDES(mutex_);
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
-  [[nodiscard]] Position position() const EXCLUDES(mutex_);  ///< Behind the batch that was delivered last.
+  [[nodiscard]] Position position() const EXCLUDES(mutex_);         ///< Behind the batch that was delivered last.
+  [[nodiscard]] Position position_before() const EXCLUDES(mutex_);  ///< Before it.
 
  private:
   Result<std::shared_ptr<const Batch::Content>> next_locked(std::optional<std::chrono::milliseconds> patience,
@@ -89,6 +90,7 @@ class Scheduler {
   std::optional<Error> broken_ GUARDED_BY(mutex_);       // delivered: repeated for ever
   std::int64_t finished_ GUARDED_BY(mutex_);             // batches before this one are finished
   Position position_ GUARDED_BY(mutex_);                 // behind what was delivered
+  Position before_ GUARDED_BY(mutex_);                   // before the last batch of it
   Stats stats_ GUARDED_BY(mutex_);
   double complete_frac_ GUARDED_BY(mutex_) = 0;
   double ready_fill_sum_ GUARDED_BY(mutex_) = 0;

@@ -248,6 +248,8 @@ Result<std::string> state_text(const Json& json) {
 
 Result<Json> Pipeline::state() const { return plan::write_state(plan(), position()); }
 
+Result<Json> Pipeline::state_before() const { return plan::write_state(plan(), position_before()); }
+
 Result<void> Pipeline::restore(const Json& state) {
   FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), state));
   return restart(position);
