@@ -216,8 +216,10 @@ class Run:
 
     def close(self) -> None: ...
 
-    def state(self) -> str:
-        """Where the run stands, as JSON text."""
+    def state(self, before: bool = False) -> str:
+        """
+        Where the run stands, behind the last batch or before it, as JSON text.
+        """
 
     def restore(self, state: str) -> None: ...
 
