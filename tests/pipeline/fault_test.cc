@@ -307,7 +307,9 @@ TEST_P(ChangedFile, WhileItIsReadGivesItsOwnRecordsAndThenAFault) {
       // A file that has lost its name, or been read to its end, is whole; a changed one must not look so.
       EXPECT_TRUE(error.empty() ? rows == all : rows < all + 1) << "a short run taken for a whole one: " << rows;
       EXPECT_THAT(error, AnyOf("", HasSubstr(path)));
-      EXPECT_FALSE(point == 0 && how == Change::cut && error.empty());
+      // A packed file may have been read ahead to its end by then; of a plain one only the next blocks are.
+      const bool noticed = GetParam() == Compression::none && !testing::sanitized && point == 0 && how == Change::cut;
+      EXPECT_TRUE(!noticed || !error.empty());
     }
   }
 }
