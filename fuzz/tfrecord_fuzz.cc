@@ -11,6 +11,7 @@
 using forebay::Error;
 using forebay::Extent;
 using forebay::Format;
+using forebay::Record;
 using forebay::fuzz::check;
 
 namespace {
@@ -34,8 +35,8 @@ Found scan_all(const Format& format, std::span<const std::byte> file, std::size_
     auto scanned = format.scan(std::span{seen}.first(size), static_cast<std::int64_t>(at), last, limit, extents);
     for (const Extent& extent : extents) {
       check(std::size_t{extent.offset} + extent.length <= size, "a record lies inside the bytes that were scanned");
-      const auto record = std::span{seen}.subspan(extent.offset, extent.length);
-      if (!format.verify(record).ok()) {
+      const Record record = std::span{seen}.subspan(extent.offset, extent.length);
+      if (!format.verify({&record, 1}).ok()) {
         found.failed = true;
         return found;
       }

@@ -40,8 +40,9 @@ class Format {
   /// are delivered first.
   [[nodiscard]] virtual Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last,
                                              std::size_t limit, std::vector<Extent>& records) const = 0;
-  /// Checks a record's payload, whose bytes are hot. The checksum, if there is one, stands next to it.
-  [[nodiscard]] virtual Result<void> verify(Record record) const = 0;
+  /// Checks the payloads of records whose bytes are hot. The checksum, if there is one, stands next to the payload. The
+  /// row of an error's place is the index of the first record that fails.
+  [[nodiscard]] virtual Result<void> verify(std::span<const Record> records) const = 0;
   /// Where after damage, from `from` on, the next record begins whose checksums all hold; a record of more than the
   /// longest length that is allowed is none. `offset` and `last` as in `scan`. `kept` is the format's own, of one file:
   /// empty at first, and what it finds there later lets the calls for a file together stay linear in its bytes.

@@ -13,6 +13,8 @@
 namespace forebay::columns {
 
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);
+/// Of each of `ranges`, into `out`: together they take less time than one after the other.
+void crc32c(std::span<const std::span<const std::byte>> ranges, std::uint32_t* out);
 /// The same by tables, one instruction set for all: the twin that the fast one is tested against.
 [[nodiscard]] std::uint32_t crc32c_scalar(std::span<const std::byte> bytes);
 

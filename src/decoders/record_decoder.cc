@@ -254,14 +254,17 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
   const std::uint64_t stamp = ++memory.stamp;
   const std::uint8_t* p = entries.at;
   const std::uint8_t* const end = entries.end;
-  Layout& layout = memory.layouts.pick(p, end);
+  const auto [layout, known] = memory.layouts.pick(p, end);
   Sink* const sinks = memory.sinks.data();
   const Skeleton* next = layout.begin();  // kept in registers: the values written might be anything to the compiler
+  const Skeleton* unknown = next + known;
   const Skeleton* last = layout.end();
   std::size_t found = 0;
   for (; p < end; ++next) {
-    if (next == last || !next->matches_words(p) || (next->words > 2 && !layout.tail_matches(next, p))) {
+    if (next >= unknown &&
+        (next == last || !next->matches_words(p) || (next->words > 2 && !layout.tail_matches(next, p)))) {
       if (!find(layout, next, p, end)) return false;
+      unknown = layout.begin();
       last = layout.end();
     }
     const Skeleton& head = *next;

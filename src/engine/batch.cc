@@ -47,7 +47,7 @@ const Tensor* Batch::lengths(std::string_view name) const {
 Origin Batch::origin(std::int64_t row) const {
   const engine::Layout& layout = content_->layout;
   const Source& source = content_->program->source;
-  return {.file = source.files[layout.run_of(row).file],
+  return {.file = source.files[layout.piece_of(row).file],
           .record = layout.record_of(row),
           .offset = source.format->record_offset(layout.payload_offset(row))};
 }

@@ -15,7 +15,9 @@ std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) 
   free_slots_.pop_back();
   Entry& entry = entries_[slot];
   entry.live = live;
-  entry.moved = entry.forgotten = entry.lasting = false;
+  entry.batch = -1;
+  entry.moved = entry.parcel = entry.forgotten = entry.lasting = false;
+  entry.base = block->base;
   entry.serial = ++serial_;
   entry.released.clear();
   if (block->buffer) pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
@@ -48,7 +50,45 @@ std::uint32_t BlockTable::add_lasting(std::unique_ptr<Block> block) {
 }
 
 std::uint32_t BlockTable::add_parcel(std::unique_ptr<Block> block, std::size_t handles) {
-  return enter(std::move(block), handles);
+  const std::uint32_t slot = enter(std::move(block), handles);
+  entries_[slot].parcel = true;
+  return slot;
+}
+
+namespace {
+
+/// Where a record lies whose block was compacted, or is of copies of single records.
+std::uint32_t offset_of(const Block& block, const Handle& handle) {
+  std::size_t at = handle.ordinal;
+  if (!block.ordinals.empty()) {
+    const auto found = std::lower_bound(block.ordinals.begin(), block.ordinals.end(), handle.ordinal);
+    at = static_cast<std::size_t>(found - block.ordinals.begin());
+  }
+  return block.records[at].offset;
+}
+
+}  // namespace
+
+void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, std::vector<const std::byte*>& payloads,
+                           std::vector<Piece>& pieces) {
+  payloads.resize(handles.size());
+  pieces.clear();
+  pieces.reserve(std::min(handles.size(), entries_.size()));
+  for (std::size_t row = 0; row < handles.size();) {
+    const std::uint32_t slot = handles[row].block;
+    Entry& entry = entries_[slot];
+    if (entry.batch != batch) {
+      entry.batch = batch;
+      pieces.push_back({slot, entry.block->file, entry.block->first_record, entry.block->file_offset});
+    }
+    const std::byte* const base = entry.base;
+    const bool elsewhere = entry.moved || entry.parcel;
+    const std::size_t first = row;
+    for (; row < handles.size() && handles[row].block == slot; ++row)
+      payloads[row] = base + (elsewhere ? offset_of(*entry.block, handles[row]) : handles[row].offset);
+    if (entry.forgotten) mapped_again_ += static_cast<std::int64_t>(row - first) * bytes_mapped_by_a_fault;
+  }
+  release(handles, batch);
 }
 
 void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
@@ -128,7 +168,7 @@ void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
   auto old = std::make_unique<Block>();  // the old bytes stay until the batches that were cut from them are finished
   old->buffer = std::move(block.buffer);
   retired_.push_back({std::move(old), batch});
-  block.base = kept.get();
+  entry.base = block.base = kept.get();
   block.buffer = std::move(kept);
   block.buffer_bytes = bytes;
   entry.moved = true;

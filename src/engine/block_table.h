@@ -11,6 +11,14 @@
 
 namespace forebay::engine {
 
+/// A block that records of a batch come from.
+struct Piece {
+  std::uint32_t slot = 0;
+  std::uint32_t file = 0;
+  std::int64_t first_record = 0;  ///< Ordinal in the file of its first record.
+  std::int64_t file_offset = 0;   ///< Of the block, in the uncompressed file.
+};
+
 /// Blocks whose records are still named by handles. Only the order plane uses it, so nothing is locked or counted
 /// atomically: a block is recycled when no handle names it and the last batch that was cut from it is finished.
 class BlockTable {
@@ -29,36 +37,36 @@ class BlockTable {
   [[nodiscard]] bool absent(std::uint32_t slot) const { return entries_[slot].lasting && !entries_[slot].block->base; }
   [[nodiscard]] const Block& operator[](std::uint32_t slot) const { return *entries_[slot].block; }
 
+  /// Says where the records of batch `batch` lie, and of which blocks they are; the handles are released.
+  void hand_over(std::span<const Handle> handles, std::int64_t batch, std::vector<const std::byte*>& payloads,
+                 std::vector<Piece>& pieces);
   /// The handle's record will not be asked for again once batch `batch` is finished.
   void release(std::span<const Handle> handles, std::int64_t batch);
   void hold(std::span<const Handle> handles);  ///< They are named once more.
   void release_stream(std::uint32_t slot, std::int64_t batch) { release_count(slot, 1, batch); }
   void release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch);
 
-  /// Whether compaction has moved the records: their extents, not their handles, say where they are.
-  [[nodiscard]] bool moved(std::uint32_t slot) const { return entries_[slot].moved; }
   /// Frees blocks that only batches before `finished` used, and gives them back to be filled again.
   void collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed);
 
   /// Copies the records still wanted out of streamed blocks that hold mostly others.
   void compact(std::int64_t batch);
   [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_; }  ///< In streamed blocks.
-  /// `count` records of the block are about to be read.
-  void touch(std::uint32_t slot, std::int64_t count) {
-    if (entries_[slot].forgotten) mapped_again_ += count * bytes_mapped_by_a_fault;
-  }
   /// Keeps the mapped pages within about `limit` bytes.
   void limit_mapped(std::int64_t limit);
 
  private:
   struct Entry {
-    std::unique_ptr<Block> block;
+    const std::byte* base = nullptr;  // the block's
     std::size_t live = 0;
-    bool moved = false;
+    std::int64_t batch = -1;  // the last one it was handed over to
+    bool moved = false;       // by compaction: the extents, not the handles, say where the records are
+    bool parcel = false;      // as add_parcel says
     bool lasting = false;
     bool forgotten = false;      // its mapped pages were given back
     std::uint64_t serial = 0;    // differs between the blocks that use a slot one after the other
     std::vector<bool> released;  // streamed blocks: records that nobody wants
+    std::unique_ptr<Block> block;
   };
   struct Retired {
     std::unique_ptr<Block> block;

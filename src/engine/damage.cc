@@ -77,11 +77,17 @@ void DamageFinder::Pass::find_end_of_lost() {
 
 /// Verifies the records from `first` on, of which the last ends at `stop`; says whether that one is bad.
 bool DamageFinder::Pass::verify(std::size_t first, std::size_t stop) {
+  std::vector<Record>& payloads = finder.payloads_;
+  payloads.clear();
+  for (std::size_t i = first; i < records.size(); ++i)
+    payloads.push_back(window.bytes.subspan(records[i].offset, records[i].length));
   bool last_is_bad = false;
-  for (std::size_t i = first; i < records.size(); ++i) {
-    const auto good = format.verify(window.bytes.subspan(records[i].offset, records[i].length));
-    last_is_bad = !good.ok();
-    if (good.ok()) continue;
+  for (std::size_t next = first; next < records.size();) {
+    const auto good = format.verify(std::span{payloads}.subspan(next - first));
+    if (good.ok()) break;
+    const std::size_t i = next + static_cast<std::size_t>(std::max<std::int64_t>(0, good.error().place().row));
+    next = i + 1;
+    last_is_bad = next == records.size();
     const std::size_t begin = begin_of(records[i]);
     const std::size_t end = i + 1 < records.size() ? begin_of(records[i + 1]) : stop;
     skips.push_back({Skip::What::record, i, place(begin), static_cast<std::int64_t>(end - begin),

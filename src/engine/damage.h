@@ -67,6 +67,7 @@ class DamageFinder {
   std::optional<Lost> lost_;    // a range that has begun and whose end has not been found
   std::shared_ptr<void> kept_;  // the format's, for resync
   std::vector<Extent> probed_;
+  std::vector<Record> payloads_;
   std::vector<Record> intact_;
   std::vector<std::size_t> indices_;
   std::vector<Malformed> malformed_;

@@ -50,20 +50,14 @@ void Executor::cut_tickets(Job& job) const {
   const std::int64_t count = std::clamp<std::int64_t>(bytes / ticket_bytes, 1, std::max<std::int64_t>(1, most));
   const std::int64_t share = bytes / count + 1;
   job.cut = 0;
-  std::size_t run = 0;
   std::int64_t row = 0;
-  std::int64_t row_in_run = 0;
   while (row < rows || job.cut == 0) {
     if (job.cut == job.tickets.size()) job.tickets.push_back(std::make_unique<Ticket>());
     Ticket& ticket = *job.tickets[job.cut++];
     ticket.job = &job;
     ticket.first_row = row;
-    ticket.first_run = run;
-    ticket.row_in_run = row_in_run;
-    for (std::int64_t held = 0; row < rows && (held < share || count == 1); ++row) {
+    for (std::int64_t held = 0; row < rows && (held < share || count == 1); ++row)
       held += job.layout.handles[static_cast<std::size_t>(row)].length;
-      if (++row_in_run == job.layout.runs[run].rows) ++run, row_in_run = 0;
-    }
     ticket.rows = row - ticket.first_row;
   }
   job.remaining = job.cut;
@@ -148,30 +142,13 @@ std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
 
 namespace {
 
-/// Goes through the records of consecutive rows.
-class Cursor {
- public:
-  Cursor(const Layout& layout, std::int64_t row, std::size_t run, std::int64_t row_in_run)
-      : layout_{layout}, row_{row}, run_{run}, row_in_run_{row_in_run} {}
-  Record next() {
-    const Handle& handle = layout_.handles[static_cast<std::size_t>(row_++)];
-    const Run& run = layout_.runs[run_];
-    if (++row_in_run_ == run.rows) ++run_, row_in_run_ = 0;
-    return {run.base + (run.moved == nullptr ? handle.offset & run.mask : run.moved[handle.ordinal].offset),
-            handle.length};
-  }
-
- private:
-  const Layout& layout_;
-  std::int64_t row_;
-  std::size_t run_;
-  std::int64_t row_in_run_;
-};
-
-/// Starts fetching a record's beginning; the hardware follows up on what is longer.
+/// Starts fetching a record and the checksum behind it; the hardware follows up on what is longer.
 void prefetch(Record record) {
-  const std::size_t lines = std::min<std::size_t>(record.size() / line + 1, prefetched_lines);
-  for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(record.data() + i * line);
+  constexpr std::size_t footer = 4;
+  const auto first = reinterpret_cast<std::uintptr_t>(record.data()) / line;
+  const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + footer - 1) / line;
+  const std::byte* const begin = record.data();
+  for (std::size_t i = 0; i <= std::min(last - first, prefetched_lines); ++i) __builtin_prefetch(begin + i * line);
 }
 
 }  // namespace
@@ -179,22 +156,20 @@ void prefetch(Record record) {
 std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
   const Layout& layout = ticket.job->layout;
   const Format& format = *program_->source.format;
-  Cursor records{layout, ticket.first_row, ticket.first_run, ticket.row_in_run};
-  Cursor ahead = records;
-  for (std::int64_t i = 0; i < std::min(ticket.rows, rows_ahead); ++i) prefetch(ahead.next());
+  const auto record_of = [&](std::int64_t row) { return layout.record(ticket.first_row + row); };
+  for (std::int64_t row = 0; row < std::min(ticket.rows, rows_ahead); ++row) prefetch(record_of(row));
   for (std::int64_t first = 0; first < ticket.rows;) {
     worker.records.clear();
     std::size_t bytes = 0;
     std::int64_t row = first;
     for (; row < ticket.rows && bytes < group_bytes && worker.records.size() < group_records; ++row) {
-      if (row + rows_ahead < ticket.rows) prefetch(ahead.next());
-      const Record record = records.next();
-      worker.records.push_back(record);
-      bytes += record.size();
-      if (auto good = format.verify(record); !good.ok()) {
-        const std::int64_t bad = ticket.first_row + row;
-        return RowError{place(*ticket.job, good.error().at(Place{.offset = layout.payload_offset(bad)}), bad), bad};
-      }
+      if (row + rows_ahead < ticket.rows) prefetch(record_of(row + rows_ahead));
+      worker.records.push_back(record_of(row));
+      bytes += worker.records.back().size();
+    }
+    if (auto good = format.verify(worker.records); !good.ok()) {
+      const std::int64_t bad = ticket.first_row + first + good.error().place().row;
+      return RowError{place(*ticket.job, good.error().at(Place{.offset = layout.payload_offset(bad)}), bad), bad};
     }
     Result<void> done;
     if (auto threw =
@@ -224,7 +199,7 @@ RowError Executor::thrown(const Ticket& ticket, Worker& worker, const Error& err
 Error Executor::place(const Job& job, const Error& error, std::int64_t row) const {
   const Layout& layout = job.layout;
   if (row >= static_cast<std::int64_t>(layout.handles.size())) return error;  // a row that no record fills
-  return error.at(Place{.file = program_->source.files[layout.run_of(row).file],
+  return error.at(Place{.file = program_->source.files[layout.piece_of(row).file],
                         .record = layout.record_of(row),
                         .offset = program_->source.format->record_offset(layout.payload_offset(row))});
 }
@@ -237,7 +212,9 @@ std::optional<Error> Executor::finish(Job& job) const {
   if (auto failed = finisher.run(*content)) {
     return failed->row < 0 ? failed->error : place(job, failed->error, failed->row);
   }
+  auto payloads = std::move(job.layout.payloads);  // of records that are gone when the batch is out
   content->layout = std::move(job.layout);
+  job.layout.payloads = std::move(payloads);
   job.content = std::move(content);
   job.fixed.reset();
   return std::nullopt;

@@ -21,8 +21,6 @@ struct Ticket {
   Job* job = nullptr;
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::size_t first_run = 0;           ///< Run in which its rows begin …
-  std::int64_t row_in_run = 0;         ///< … and how far into it.
   std::unique_ptr<ColumnBlock> block;  ///< All columns of its rows.
 };
 

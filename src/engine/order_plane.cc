@@ -2,15 +2,15 @@
 #include "engine/order_plane.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace forebay::engine {
 
-const Run& Layout::run_of(std::int64_t row) const {
-  std::size_t at = 0;
-  for (std::int64_t end = runs[0].rows; row >= end && at + 1 < runs.size(); end += runs[at].rows) ++at;
-  return runs[at];
+const Piece& Layout::piece_of(std::int64_t row) const {
+  const std::uint32_t slot = handles[static_cast<std::size_t>(row)].block;
+  return *std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.slot == slot; });
 }
 
 /// The handles of the source's files, in the order of the list.
@@ -30,23 +30,70 @@ class OrderPlane::Files final : public Handles {
   std::size_t next_ = 0;
 };
 
+/// The files of a pass in its order. When all are handed out, those that the next pass begins with are announced, so
+/// that threads which find no more to read in this pass begin with them.
+class OrderPlane::FilesOfPass final : public Handles {
+ public:
+  FilesOfPass(const Program& program, Streams& streams)
+      : program_{program}, streams_{streams}, files_{chain(program)}, next_{chain(program)} {}
+
+  void begin(std::int64_t epoch) override {
+    epoch_ = epoch;
+    announced_ = false;
+    files_->begin(epoch);
+  }
+
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    FOREBAY_TRY(const std::size_t count, files_->pull(out));
+    if (count == 0 && !std::exchange(announced_, true)) announce();
+    return count;
+  }
+
+ private:
+  static std::unique_ptr<Handles> chain(const Program& program) {
+    std::unique_ptr<Handles> out = std::make_unique<Files>(program.source.files.size());
+    for (std::size_t i = 0; i < program.file_orders.size(); ++i) {
+      out = program.file_orders[i].make(
+          {.seed = program.seed, .purpose = i + 1, .deterministic = program.deterministic, .upstream = std::move(out)});
+    }
+    return out;
+  }
+
+  void announce() {
+    if (program_.epochs && epoch_ + 1 >= *program_.epochs) return;
+    next_->begin(epoch_ + 1);
+    for (std::int64_t i = 0; i < streams_.files_ahead(); ++i) {
+      Handle file;
+      const auto count = next_->pull({&file, 1});
+      if (!count.ok() || *count == 0) return;  // what is wrong is said when the pass comes
+      streams_.announce(file);
+    }
+  }
+
+  const Program& program_;
+  Streams& streams_;
+  const std::unique_ptr<Handles> files_;
+  const std::unique_ptr<Handles> next_;  // the same, one pass ahead
+  std::int64_t epoch_ = 0;
+  bool announced_ = false;
+};
+
 /// All passes of a run as one stream; with hard epochs each pass ends by itself.
 class OrderPlane::Passes final : public Handles {
  public:
   Passes(const Program& program, Streams& streams, const Position& start)
       : program_{program}, streams_{streams}, phantoms_{start.pulled}, began_{start} {
-    chain_ = std::make_unique<Files>(program.source.files.size());
-    std::uint64_t purpose = 0;
-    const auto add = [&](const Ordering& order, Reader* reader) {
+    chain_ = std::make_unique<FilesOfPass>(program, streams);
+    std::uint64_t purpose = program.file_orders.size();
+    const auto add = [&](const Ordering& order) {
       chain_ = order.make({.seed = program.seed,
                            .purpose = ++purpose,
                            .deterministic = program.deterministic,
                            .upstream = std::move(chain_),
-                           .reader = reader});
+                           .reader = &streams});
     };
-    for (const Ordering& order : program.file_orders) add(order, nullptr);
-    add(program.interleave, &streams);
-    for (const Ordering& order : program.record_orders) add(order, &streams);
+    add(program.interleave);
+    for (const Ordering& order : program.record_orders) add(order);
     begin(start.epoch);
     began_ = start;
   }
@@ -158,8 +205,7 @@ Result<bool> OrderPlane::next(Layout& layout) {
   layout.complete_frac = program_.epochs ? complete_frac_ : passes_->complete_frac();
   if (shard_.count > 1) keep_shard(layout);
   FOREBAY_TRY([[maybe_unused]] const bool fetched, streams_.fetch(layout.handles));
-  find_runs(layout);
-  streams_.table().release(layout.handles, layout.number);
+  streams_.table().hand_over(layout.handles, layout.number, layout.payloads, layout.pieces);
   return true;
 }
 
@@ -210,45 +256,6 @@ void OrderPlane::keep_shard(Layout& layout) {
   layout.handles.erase(begin + static_cast<std::ptrdiff_t>(to), layout.handles.end());
   layout.handles.erase(begin, begin + static_cast<std::ptrdiff_t>(from));
   layout.rows = end - first;
-}
-
-namespace {
-
-/// Copies of single records lie anywhere in their block.
-Run run_in_parcel(const Block& block, const Handle& handle) {
-  const auto found = std::lower_bound(block.ordinals.begin(), block.ordinals.end(), handle.ordinal);
-  const Extent extent = block.records[static_cast<std::size_t>(found - block.ordinals.begin())];
-  return {.base = block.base + extent.offset,
-          .mask = 0,
-          .rows = 1,
-          .file = block.file,
-          .first_record = block.first_record,
-          .file_offset = block.file_offset};
-}
-
-}  // namespace
-
-void OrderPlane::find_runs(Layout& layout) {
-  layout.runs.clear();
-  BlockTable& table = streams_.table();
-  const auto rows = layout.handles.size();
-  for (std::size_t row = 0; row < rows;) {
-    const std::uint32_t slot = layout.handles[row].block;
-    const Block& block = table[slot];
-    if (!block.ordinals.empty()) {
-      layout.runs.push_back(run_in_parcel(block, layout.handles[row++]));
-      continue;
-    }
-    const std::size_t first = row;
-    while (row < rows && layout.handles[row].block == slot) ++row;
-    table.touch(slot, static_cast<std::int64_t>(row - first));
-    layout.runs.push_back({.base = block.base,
-                           .moved = table.moved(slot) ? block.records.data() : nullptr,
-                           .rows = static_cast<std::int64_t>(row - first),
-                           .file = block.file,
-                           .first_record = block.first_record,
-                           .file_offset = block.file_offset});
-  }
 }
 
 }  // namespace forebay::engine

@@ -48,7 +48,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       finished_{start.next},
       position_{start},
       before_{start} {
-  for (std::int64_t i = 0; i < threads_; ++i) {
+  for (; started_ < threads_; ++started_) {
     try {
       workers_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
@@ -98,12 +98,7 @@ void Scheduler::work() {
 bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadline) {
   // With others to run them, new tickets come first while few are left: who sleeps for want of one is woken dearly.
   const bool running_low = threads_ > 1 && jobs_.size() <= depth_ / 2;
-  if (!tickets_.empty() && !(running_low && may_decide())) {
-    Ticket& ticket = *tickets_.front();
-    tickets_.pop_front();
-    run_ticket(ticket, worker);
-    return true;
-  }
+  if (!(running_low && may_decide()) && run_next_ticket(worker)) return true;
   if (may_decide()) {
     decide_order(deadline);
     return true;
@@ -113,6 +108,14 @@ bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadl
     return true;
   }
   return false;
+}
+
+bool Scheduler::run_next_ticket(Worker& worker) {
+  if (tickets_.empty()) return false;
+  Ticket& ticket = *tickets_.front();
+  tickets_.pop_front();
+  run_ticket(ticket, worker);
+  return true;
 }
 
 bool Scheduler::may_decide() const {
@@ -251,7 +254,10 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(std::option
       timed_out = true;
       return std::shared_ptr<const Batch::Content>{};
     }
-    if (work_once(consumer_, Clock::now() + longest_help)) continue;
+    // One more thread than processors that inflates is, by turns, in the way of one that does.
+    const bool only_tickets = started_ > 1 && streams_.streamed();
+    if (only_tickets ? run_next_ticket(consumer_) : work_once(consumer_, Clock::now() + longest_help)) continue;
+    if (only_tickets) wake_workers(1);
     consumer_waits_ = true;
     if (patience) {
       batch_done_.wait_until(mutex_, since + *patience);

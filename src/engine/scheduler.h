@@ -49,6 +49,7 @@ class Scheduler {
   void work() EXCLUDES(mutex_);  // a worker's life
   // False: there was nothing to do. A decision about order that takes longer than the deadline is left half made.
   bool work_once(Worker& worker, std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
+  bool run_next_ticket(Worker& worker) REQUIRES(mutex_);  // false: there is none
   void run_ticket(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
   void decide_order(std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
   void decide_batch(std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
@@ -64,6 +65,7 @@ class Scheduler {
   const std::shared_ptr<Pool> pool_;
   const std::int64_t threads_;
   const std::int64_t asked_prefetch_;
+  std::int64_t started_ = 0;  // workers; fewer than `threads_` where the system gives no more
   Streams streams_;
   OrderPlane order_;  // of whoever holds the baton
   const Executor executor_;

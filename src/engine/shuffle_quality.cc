@@ -56,11 +56,8 @@ Result<void> measure(const Program& program, const std::shared_ptr<Pool>& pool, 
     if (!more.ok() && streams.interrupted()) continue;  // the next call goes on where it was
     if (!more.ok()) return more.error();
     if (!*more) return {};
-    std::size_t row = 0;
-    for (const Run& run : layout.runs) {
-      for (const std::size_t end = row + static_cast<std::size_t>(run.rows); row < end; ++row)
-        out.add(run.file, run.first_record + layout.handles[row].ordinal);
-    }
+    for (std::int64_t row = 0; row < static_cast<std::int64_t>(layout.handles.size()); ++row)
+      out.add(layout.piece_of(row).file, layout.record_of(row));
     streams.collect(layout.number + 1);
     streams.limit_memory();
     layout = {};

@@ -66,6 +66,11 @@ Reader::Stream Streams::open(Handle file) {
   }
   const Stream number = free_numbers_.back();
   free_numbers_.pop_back();
+  if (!announced_.empty() && announced_.front()->number == file.block) {
+    open_[static_cast<std::size_t>(number)] = std::move(announced_.front());
+    announced_.pop_front();
+    return number;
+  }
   auto opened = std::make_shared<Open>(program_, file.block, pool_, kept_files_);
   open_[static_cast<std::size_t>(number)] = opened;
   if (catching_up_ && program_.on_corrupt.policy == Corrupt::fail) opened->index = access_.stored(file.block);
@@ -73,6 +78,13 @@ Reader::Stream Streams::open(Handle file) {
   const Lock lock{mutex_};
   waiting_.push_back(std::move(opened));
   return number;
+}
+
+void Streams::announce(Handle file) {
+  if (catching_up_ || open_.empty()) return;  // files that are named, but not opened, are reached by index
+  announced_.push_back(std::make_shared<Open>(program_, file.block, pool_, kept_files_));
+  const Lock lock{mutex_};
+  waiting_.push_back(announced_.back());
 }
 
 Result<std::size_t> Streams::read(Stream stream, std::span<Handle> out) {
@@ -238,6 +250,7 @@ Result<bool> Streams::next_block(Open& file) {
         return false;
       } else if (file.state == Scan::idle) {
         file.state = Scan::running;
+        ++scanning_;
         block = spare();
         scan_here = true;
       } else if (other = claim_locked(); !other) {
@@ -291,9 +304,12 @@ std::shared_ptr<Streams::Open> Streams::claim() {
 }
 
 std::shared_ptr<Streams::Open> Streams::claim_locked() {
+  // The caller of next helps, but more scans at once than processors would only delay the one that is needed first.
+  if (scanning_ >= threads_) return nullptr;
   for (const auto& file : waiting_) {
     if (!wants_more(*file)) continue;
     file->state = Scan::running;
+    ++scanning_;
     return file;
   }
   return nullptr;
@@ -322,8 +338,10 @@ std::unique_ptr<Block> Streams::spare() {
 }
 
 void Streams::scanned(Open& file, const Block& block) {
+  --scanning_;
   file.state = block.last || block.error ? Scan::over : Scan::idle;
   file.streamed = file.scanner.streamed();
+  if (file.streamed) streamed_ = true;
   records_ += static_cast<std::int64_t>(block.records.size());
   bytes_read_ += block.bytes_read;
 }
@@ -347,6 +365,11 @@ void Streams::stop() {
   const Lock lock{mutex_};
   stopped_ = true;
   block_ready_.notify_all();
+}
+
+bool Streams::streamed() const {
+  const Lock lock{mutex_};
+  return streamed_;
 }
 
 std::int64_t Streams::records() const {

@@ -27,13 +27,15 @@ class Streams final : public Reader {
   Streams(const Program& program, std::shared_ptr<Pool> pool, std::int64_t threads);
 
   // For the order plane.
+  /// Will be opened soon, behind those announced before, when the files that are open have been: scans it ahead.
+  void announce(Handle file) EXCLUDES(mutex_);
   Stream open(Handle file) override EXCLUDES(mutex_);
   Result<std::size_t> read(Stream stream, std::span<Handle> out) override EXCLUDES(mutex_);
   bool ready(Stream stream) override EXCLUDES(mutex_);
   void close(Stream stream) override EXCLUDES(mutex_);
   void drop(std::span<const Handle> records) override { table_.release(records, batch_); }
   void hold(std::span<const Handle> records) override { table_.hold(records); }
-  std::int64_t files_ahead() const override { return threads_ - 1; }
+  std::int64_t files_ahead() const override { return threads_ > 1 ? 2 * threads_ : 0; }
   Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
   Result<bool> fetch(std::span<Handle> handles) override;
@@ -64,6 +66,7 @@ class Streams final : public Reader {
   [[nodiscard]] std::shared_ptr<Open> claim() EXCLUDES(mutex_);
   void scan(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);
   void stop() EXCLUDES(mutex_);  ///< Wakes who waits in `read`, which then fails with Code::cancelled.
+  [[nodiscard]] bool streamed() const EXCLUDES(mutex_);  ///< Whether some file is not mapped: its scans take long.
   [[nodiscard]] std::int64_t records() const EXCLUDES(mutex_);
   [[nodiscard]] std::int64_t bytes_read() const EXCLUDES(mutex_);
   [[nodiscard]] SkipTally::Counts skipped() const EXCLUDES(mutex_);
@@ -95,6 +98,7 @@ class Streams final : public Reader {
   std::vector<RecordName> names_;            // scratch
   std::vector<std::shared_ptr<Open>> open_;  // by stream number
   std::vector<Stream> free_numbers_;
+  std::deque<std::shared_ptr<Open>> announced_;
   std::int64_t batch_ = 0;
   std::int64_t compact_from_;  // pinned bytes from which it is worth to look for half-empty blocks
   double files_done_ = 0;
@@ -108,6 +112,8 @@ class Streams final : public Reader {
   std::deque<std::shared_ptr<Open>> waiting_ GUARDED_BY(mutex_);  // in the order in which they will be needed
   std::vector<std::unique_ptr<Block>> spare_ GUARDED_BY(mutex_);
   std::int64_t ahead_bytes_ GUARDED_BY(mutex_) = 0;
+  std::int64_t scanning_ GUARDED_BY(mutex_) = 0;  // files being scanned
+  bool streamed_ GUARDED_BY(mutex_) = false;
   std::int64_t records_ GUARDED_BY(mutex_) = 0;
   std::int64_t bytes_read_ GUARDED_BY(mutex_) = 0;
   SkipTally::Counts skipped_ GUARDED_BY(mutex_);  // a copy of skips_', for others

@@ -67,8 +67,8 @@ Result<std::vector<std::string>> read_all(Bytes& bytes, const Format& format) {
     auto scanned = format.scan(window, offset, last, window.size(), extents);
     for (const Extent& extent : extents) {
       const Record record = std::span<const std::byte>{window}.subspan(extent.offset, extent.length);
-      FOREBAY_DO(format.verify(record).at(
-          Place{.record = static_cast<std::int64_t>(records.size()), .offset = offset + extent.offset}));
+      FOREBAY_DO(format.verify({&record, 1})
+                     .at(Place{.record = static_cast<std::int64_t>(records.size()), .offset = offset + extent.offset}));
       records.emplace_back(reinterpret_cast<const char*>(record.data()), record.size());
     }
     if (!scanned.ok()) return scanned.error().at(Place{.record = static_cast<std::int64_t>(records.size())});

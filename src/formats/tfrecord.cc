@@ -2,6 +2,7 @@
 #include <forebay/formats/tfrecord.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include <fmt/format.h>
@@ -118,13 +119,18 @@ class TfrecordFormat final : public Format {
   std::int64_t record_offset(std::int64_t payload) const override {
     return payload - 12;
   }  // behind length and its checksum
-  Result<void> verify(Record record) const override {
-    const std::uint32_t found = columns::masked_crc32c(record);
-    const std::uint32_t stored = checksum_at(record.data() + record.size());
-    if (found == stored) [[likely]]
-      return {};
-    return Error{Code::data, Detail::data_loss,
-                 fmt::format("corrupted record: payload checksum is {:#010x}, the bytes give {:#010x}", stored, found)};
+  Result<void> verify(std::span<const Record> records) const override {
+    std::array<std::uint32_t, 16> found;
+    for (std::size_t first = 0; first < records.size(); first += found.size()) {
+      const auto some = records.subspan(first, std::min(found.size(), records.size() - first));
+      columns::crc32c(some, found.data());
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const std::uint32_t stored = checksum_at(some[i].data() + some[i].size());
+        if (columns::mask(found[i]) != stored) [[unlikely]]
+          return wrong_payload(stored, columns::mask(found[i]), first + i);
+      }
+    }
+    return {};
   }
 
  private:
@@ -132,6 +138,12 @@ class TfrecordFormat final : public Format {
   [[nodiscard]] bool padding(std::span<const std::byte> rest) const {
     return framing_.allow_trailing_zeros &&
            std::all_of(rest.begin(), rest.end(), [](std::byte byte) { return byte == std::byte{0}; });
+  }
+
+  [[nodiscard]] static Error wrong_payload(std::uint32_t stored, std::uint32_t found, std::size_t record) {
+    return {Code::data, Detail::data_loss,
+            fmt::format("corrupted record: payload checksum is {:#010x}, the bytes give {:#010x}", stored, found),
+            Place{.row = static_cast<std::int64_t>(record)}};
   }
 
   [[nodiscard]] static Error truncated(const std::string& what, const Place& place) {

@@ -36,14 +36,18 @@ class ShuffleBuffer final : public Handles {
       FOREBAY_TRY(fetched_, context_.reader->fetch(held_));
     }
     std::size_t count = 0;
-    for (; count < out.size(); ++count) {
+    while (count < out.size()) {
+      if (const std::size_t drawn = exchange(out.subspan(count)); drawn > 0) {
+        count += drawn;
+        continue;
+      }
       while (held_.size() < capacity_ && !ended_) {  // only while the buffer fills for the first time, or drains
         if (auto more = refill(); !more.ok()) return count > 0 ? Result<std::size_t>{count} : more.error();
         if (!ended_) held_.push_back(ahead_[next_++]);
       }
       if (held_.empty()) break;
       const std::size_t pick = below(draw_at(key_, drawn_++), held_.size());
-      out[count] = held_[pick];
+      out[count++] = held_[pick];
       held_[pick] = held_.back();
       held_.pop_back();
     }
@@ -51,6 +55,23 @@ class ShuffleBuffer final : public Handles {
   }
 
  private:
+  /// What `pull` does one by one, while the buffer is full and elements are ahead: the places are drawn first, so that
+  /// those of a large buffer are fetched while others are drawn.
+  std::size_t exchange(std::span<Handle> out) {
+    if (held_.size() + 1 != capacity_) return 0;
+    const std::size_t count = std::min({out.size(), filled_ - next_, picks_.size()});
+    for (std::size_t i = 0; i < count; ++i) {
+      picks_[i] = static_cast<std::uint32_t>(below(draw_at(key_, drawn_ + i), capacity_));
+      __builtin_prefetch(held_.data() + picks_[i], 1);
+    }
+    drawn_ += count;
+    for (std::size_t i = 0; i < count; ++i) {
+      out[i] = ahead_[next_++];
+      if (picks_[i] < held_.size()) std::swap(out[i], held_[picks_[i]]);
+    }
+    return count;
+  }
+
   /// Afterwards there is an element ahead, or `ended_` is set.
   Result<void> refill() {
     if (next_ < filled_) return {};
@@ -63,6 +84,7 @@ class ShuffleBuffer final : public Handles {
   const std::size_t capacity_;
   OrderContext context_;
   std::vector<Handle> held_;
+  std::array<std::uint32_t, 64> picks_;
   std::array<Handle, 256> ahead_;  // what was pulled and is not in the buffer yet
   std::size_t next_ = 0;
   std::size_t filled_ = 0;

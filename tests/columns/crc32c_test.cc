@@ -50,6 +50,28 @@ TEST(Crc32c, TheFastOneAgreesWithItsTwinForEverySizeAndAlignment) {
   }
 }
 
+TEST(Crc32c, OfSeveralRangesIsThatOfEach) {
+  const std::string bytes = noise(1 << 16);
+  std::vector<std::span<const std::byte>> ranges;
+  std::vector<std::uint32_t> alone;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < 400; ++i) {  // short, long and empty ones mixed, some longer than any before
+    const std::size_t size = (i * i * 7) % (i % 5 == 4 ? 900 : 120);
+    at = (at + size + 3) % 60'000;
+    ranges.push_back(bytes_of(std::string_view{bytes}.substr(at, size)));
+    alone.push_back(crc32c_scalar(ranges.back()));
+  }
+  for (std::size_t first = 0; first < 9; ++first) {
+    for (std::size_t count = 0; first + count <= ranges.size(); count += 1 + count / 3) {
+      std::vector<std::uint32_t> found(count);
+      crc32c(std::span{ranges}.subspan(first, count), found.data());
+      ASSERT_EQ(found, std::vector<std::uint32_t>(alone.begin() + static_cast<std::ptrdiff_t>(first),
+                                                  alone.begin() + static_cast<std::ptrdiff_t>(first + count)))
+          << first << " " << count;
+    }
+  }
+}
+
 TEST(Crc32c, OfANumberIsOfItsEightBytes) {
   for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
     std::byte bytes[8];

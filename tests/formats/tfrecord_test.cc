@@ -53,7 +53,7 @@ Found scan(const std::string& bytes, How how = {}) {
   Found found;
   for (const Extent& extent : extents) {
     const Record record = bytes_of(bytes).subspan(extent.offset, extent.length);
-    const auto verified = format->verify(record);
+    const auto verified = format->verify({&record, 1});
     if (!verified.ok()) {
       found.fault = verified.error().message();
       found.fault_at = how.offset + extent.offset;
