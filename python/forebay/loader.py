@@ -185,8 +185,9 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
                 (index + 1) · B / count; count must divide the batch size. "auto" asks the launcher's environment
                 variables (torchrun, Open MPI, PMI, SLURM, JAX) and says on standard error what it picked.
                 {"index": i, "count": n, "by": "file"} takes files i, i + n, … of every pass instead, in batches of B / n
-                rows: no file is read by two processes; the batch's `remainder` must not be "keep". Left out: the
-                document's, else everything
+                rows: no file is read by two processes; the batch's `remainder` must not be "keep".
+                {"index": "auto", "replicas": r} lets r neighbouring ranks take one shard. Left out: the document's, else
+                everything
 
     None of them changes what is delivered, but for shards by file, whose order is their own. Raises ConfigError with every fault of the document, IoError when the
     document or a file that it names cannot be read.

@@ -277,7 +277,7 @@ void bind_runs(nb::module_& module) {
   module.def("start", &start, nb::arg("plan"), nb::arg("threads").none(), nb::arg("memory").none(),
              nb::arg("prefetch").none(), nb::arg("shard").none(),
              nb::sig("def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None, "
-                     "shard: tuple[int, int] | str | Mapping[str, Any] | None) -> Run"));
+                     "shard: object | None) -> Run"));
 }
 
 }  // namespace forebay::python
