@@ -26,7 +26,8 @@ struct Measured {
 Result<Measured> pass(const Bench& asked) {
   FOREBAY_TRY(Pipeline pipeline, asked.flags.start());
   Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
-  FOREBAY_TRY(const Pumped done, pump(pipeline, {.seconds = asked.seconds}, progress, [](const Batch&) {}));
+  FOREBAY_TRY(const Pumped done, pump(pipeline, {.seconds = asked.seconds}, progress,
+                                      [&](const Batch& batch) { asked.flags.announce(pipeline, &batch); }));
   Measured out{.done = done, .stats = pipeline.stats()};
   pipeline.close();
   return out;

@@ -146,6 +146,7 @@ Result<void> head(const Head& asked) {
   if (!records) limits.batches = 1;
   FOREBAY_DO([&]() -> Result<void> {
     FOREBAY_TRY(const Pumped done, pump(*pipeline, limits, progress, [&](const Batch& batch) {
+                  asked.flags.announce(*pipeline, &batch);
                   if (!records) rows = rows_of(batch, asked);
                   for (std::int64_t i = 0; records && i < batch.valid_rows(); ++i)
                     rows.push_back(record_row(batch, i, asked));

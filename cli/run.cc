@@ -59,9 +59,12 @@ Result<void> run(const Run& asked) {
   PumpLimits limits;
   if (asked.batches >= 0) limits.batches = asked.batches;
   Digest digest;
-  FOREBAY_TRY(const Pumped done, pump(pipeline, limits, progress, [&](const Batch& batch) {
-                if (asked.digest) digest.add(batch);
-              }));
+  const auto pumped = pump(pipeline, limits, progress, [&](const Batch& batch) {
+    asked.flags.announce(pipeline, &batch);
+    if (asked.digest) digest.add(batch);
+  });
+  asked.flags.announce(pipeline, nullptr);
+  FOREBAY_TRY(const Pumped done, pumped);
   const Stats stats = pipeline.stats();
   if (!asked.save_state.empty()) {
     FOREBAY_TRY(const Json state, pipeline.state());

@@ -34,6 +34,13 @@ Result<engine::Shard> read_shard(const std::string& text) {
   return shard;
 }
 
+Result<ShardBy> read_by(const std::string& text) {
+  std::vector<Error> faults;
+  const auto by = Codec<ShardBy>::read(Json{text}.mark({}), faults);
+  if (!by) return usage("--shard-by: " + faults.front().message());
+  return *by;
+}
+
 }  // namespace
 
 void RunFlags::add_to(CLI::App& verb) {
@@ -45,6 +52,8 @@ void RunFlags::add_to(CLI::App& verb) {
   verb.add_option("--prefetch", prefetch, "Finished batches kept ready; 0: chosen by their size")
       ->check(CLI::Range(std::int64_t{0}, any));
   verb.add_option("--shard", shard, "I/N: the I-th of N equal parts of every batch; auto: as the launcher says");
+  verb.add_option("--shard-by", shard_by,
+                  "row: rows of every batch; file: every N-th file, in batches of 1/N of the document's size");
 }
 
 Result<Pipeline> RunFlags::start() const {
@@ -54,13 +63,23 @@ Result<Pipeline> RunFlags::start() const {
   if (!shard.empty()) {
     FOREBAY_TRY(chosen, read_shard(shard));
   }
-  if (const std::string picked = plan::picked_text(chosen); !picked.empty())
-    fmt::print(stderr, "forebay: {}\n", picked);
-  return Pipeline::start(std::move(plan), {.threads = threads,
-                                           .memory = bytes,
-                                           .prefetch = prefetch,
-                                           .shard_index = chosen.index,
-                                           .shard_count = chosen.count});
+  if (!shard_by.empty()) {
+    FOREBAY_TRY(chosen.by, read_by(shard_by));
+  }
+  auto pipeline = Pipeline::start(std::move(plan), {.threads = threads,
+                                                    .memory = bytes,
+                                                    .prefetch = prefetch,
+                                                    .shard_index = chosen.index,
+                                                    .shard_count = chosen.count,
+                                                    .shard_by = chosen.by});
+  if (pipeline.ok() && !chosen.source.empty()) picked_ = chosen;
+  return pipeline;
+}
+
+void RunFlags::announce(const Pipeline& pipeline, const Batch* first) const {
+  if (!picked_) return;
+  fmt::print(stderr, "forebay: {}\n", plan::picked_text(pipeline.plan(), *picked_, first));
+  picked_.reset();
 }
 
 }  // namespace forebay::cli

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <forebay/pipeline.h>
 #include <CLI/CLI.hpp>
+
+#include "engine/position.h"
 
 namespace forebay::cli {
 
@@ -16,10 +19,16 @@ struct RunFlags {
   std::string memory;
   std::int64_t prefetch = 0;
   std::string shard;
+  std::string shard_by;
 
   void add_to(CLI::App& verb);
   /// Plans and starts the document.
   [[nodiscard]] Result<Pipeline> start() const;
+  /// Says on standard error which shard `--shard auto` picked, next to its first batch, if there is one; once.
+  void announce(const Pipeline& pipeline, const Batch* first) const;
+
+ private:
+  mutable std::optional<engine::Shard> picked_;  // not said yet
 };
 
 }  // namespace forebay::cli

@@ -187,10 +187,24 @@ def indexes() -> dict[str, bytes]:
     return {f"{name} {fixed}": bytes([fixed]) + data for name, data in good.items() for fixed in (0, 1)}
 
 
+def states() -> dict[str, bytes]:
+    """Texts (first byte even) as docs/formats/state.md has them, and positions (odd) with edits behind them."""
+    good = {"forebay_state": 1, "position": {"epoch": 2, "batch": 117, "pulled": 3, "next": 160, "done": 420000},
+            "data": {"files": 1, "bytes": 0, "digest": "5f1c5f1c5f1c5f1c"}, "plan": {"source": "90ab", "seed": "77e0"}, "check": "0a1b2c3d"}
+    texts = {"good": good, "newer": good | {"forebay_state": 2}, "more": good | {"more": 1}, "list": [good], "empty": {},
+             "negative": good | {"position": good["position"] | {"next": -1}}, "shards": good | {"plan": {"shards by file": "3"}}}
+    out = {name: b"\0" + json.dumps(state).encode() for name, state in texts.items()}
+    for name, position in {"begin": (0, 0, 0, 0, 0), "middle": (2, 117, 3, 160, 420000), "late": (3, 500, 11, 500, 1000000),
+                           "backwards": (0, 5, 0, 4, 0), "huge": (2**31, 2**62, 2**62, 2**62, 2**20)}.items():
+        for mode in (1, 3):
+            out[f"{name} {mode}"] = bytes([mode]) + struct.pack("<5q", *position) + struct.pack("<HB", 60, 0x31)
+    return out
+
+
 def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
     sets = {"tfrecord": tfrecords(), "resync": damaged(), "inflate": packed(), "example": examples(), "manifest": manifests(),
-            "document": documents(root), "slice": slices(), "index": indexes()}
+            "document": documents(root), "slice": slices(), "index": indexes(), "state": states()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():

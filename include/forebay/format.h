@@ -67,7 +67,9 @@ struct Source {
   std::vector<std::string> files;  ///< Patterns expanded, relative paths resolved.
   Compression compression = Compression::none;
   std::shared_ptr<const Format> format;
-  bool zeros_behind = false;   ///< Zero bytes behind packed data are padding.
+  bool zeros_behind = false;  ///< Zero bytes behind packed data are padding.
+  /// A packed file that has more content is an error, however little of it is held at a time.
+  std::int64_t max_decompressed_bytes = INT64_MAX;
   std::string signature = {};  ///< The format and the options that decide what is a record: an index names it.
 };
 

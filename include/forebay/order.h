@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <forebay/batchers/batch.h>
 #include <forebay/describe.h>
 #include <forebay/record.h>
 
@@ -48,6 +49,9 @@ class Reader {
   virtual void drop(std::span<const Handle> records) = 0;      ///< Nobody will ask for these.
   virtual void hold(std::span<const Handle> records) = 0;      ///< These will be asked for once more.
   [[nodiscard]] virtual std::int64_t files_ahead() const = 0;  ///< How many files it is worth to announce early.
+
+  /// How many records each of these files gives, by its index, which is read or made now and not kept.
+  [[nodiscard]] virtual Result<std::vector<std::int64_t>> count(std::span<const Handle> files) = 0;
 
   // Any record of any file, for orders that do not read files from their beginning.
   /// How many records each of these files has, by its index, which is read or made now.
@@ -106,6 +110,9 @@ struct Padding {
 
 struct Batching {
   std::function<std::unique_ptr<Batcher>(Reader&)> make;
+  /// The same with batches of `rows` rows, for shards of whole files; unset: it cannot be done.
+  std::function<std::unique_ptr<Batcher>(Reader&, std::int64_t rows)> make_sized = {};
+  Remainder remainder = Remainder::keep;                             ///< Of a last batch that is not full.
   std::int64_t most_rows = 0;                                        ///< Of one batch.
   std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Of n rows in one run of them.
   std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.

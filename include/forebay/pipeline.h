@@ -15,7 +15,14 @@ namespace forebay {
 
 namespace engine {
 struct Position;
-}
+struct Shard;
+}  // namespace engine
+
+/// What a shard of a job takes.
+enum class ShardBy : std::uint8_t {
+  row,   ///< Its rows of every batch: together they are the stream of one process.
+  file,  ///< Every count-th file of a pass's file order, and batches of them.
+};
 
 /// Knobs of a run. None of them changes what is delivered, or its order.
 struct RunOptions {
@@ -26,6 +33,10 @@ struct RunOptions {
   /// batch is divided as evenly as it goes, so every shard has the same number of batches. Count 0: the document's.
   std::int64_t shard_index = 0;
   std::int64_t shard_count = 0;
+  /// By files, no process reads the files of another: shard i takes files i, i + count, … of the order of every pass,
+  /// in batches of B / count rows. All have the same number of batches: of each pass a shard takes as many records as
+  /// the one that has fewest (`remainder: drop`), or repeats its own or pads (`repeat`, `pad`; docs/adr/0007).
+  ShardBy shard_by = ShardBy::row;
 };
 
 /// Counters of a run; `text()` ends in one sentence that names the bottleneck.
@@ -70,7 +81,8 @@ class Pipeline {
   /// Like `next`, but gives up after `patience`: `*timed_out` is then true and nothing is lost.
   [[nodiscard]] Result<std::optional<Batch>> next_within(std::chrono::milliseconds patience, bool& timed_out);
   /// Where the run stands, behind the last batch that `next` gave: a small JSON object. A pipeline of the same plan
-  /// over the same files goes on from there exactly, with any threads, prefetch, memory and shard. Fails with
+  /// over the same files goes on from there exactly, with any threads, prefetch, memory and shard (by files: any index
+  /// of as many). Fails with
   /// Code::state when the order depends on timing (`deterministic: false`), Code::io when a file cannot be inspected.
   [[nodiscard]] Result<Json> state() const;
   /// The same before the last batch that `next` gave, for who could not use it.
@@ -91,6 +103,7 @@ class Pipeline {
  private:
   class Running;
   explicit Pipeline(std::unique_ptr<Running> running);
+  [[nodiscard]] engine::Shard shard() const;
   [[nodiscard]] engine::Position position() const;
   [[nodiscard]] engine::Position position_before() const;
   [[nodiscard]] Result<void> restart(const engine::Position& position);

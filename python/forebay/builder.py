@@ -182,12 +182,15 @@ class Source(StageSource):
 
 
 def tfrecord(files: Paths, *, compression: str = "auto", max_record_bytes: int = 1073741824,
-             tolerate_partial_header: bool = False, allow_trailing_zeros: bool = False) -> Source:
+             max_decompressed_bytes: int = 4294967296, tolerate_partial_header: bool = False,
+             allow_trailing_zeros: bool = False) -> Source:
     """Reads the records of TFRecord files, checksums verified.
 
     files                      Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.
     compression                How whole files are packed; auto looks at their first bytes.
     max_record_bytes           A longer record is an error, before memory is taken.
+    max_decompressed_bytes     A packed file that holds more than this is an error, once that many bytes were
+                               unpacked.
     tolerate_partial_header    A file that ends inside the header of a record ends before it: for files still
                                being written.
     allow_trailing_zeros       Zero bytes behind the last record, or behind the end of packed data, are padding
@@ -195,10 +198,11 @@ def tfrecord(files: Paths, *, compression: str = "auto", max_record_bytes: int =
     """
     return Source({"tfrecord": given({"files": paths_of(files), "compression": compression,
                                      "max_record_bytes": max_record_bytes,
+                                     "max_decompressed_bytes": max_decompressed_bytes,
                                      "tolerate_partial_header": tolerate_partial_header,
                                      "allow_trailing_zeros": allow_trailing_zeros}, compression="auto",
-                                     max_record_bytes=1073741824, tolerate_partial_header=False,
-                                     allow_trailing_zeros=False)})
+                                     max_record_bytes=1073741824, max_decompressed_bytes=4294967296,
+                                     tolerate_partial_header=False, allow_trailing_zeros=False)})
 
 
 def feature(dtype: str, shape: Sequence[int] = (), *, kind: str = "fixed_len", key: Any = None, default: Any = None,

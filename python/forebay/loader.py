@@ -17,7 +17,7 @@ __all__ = ["Batch", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
 Document = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Transform = Callable[[Any], Any]
-Shard = Union[tuple[int, int], str]
+Shard = Union[tuple[int, int], str, Mapping[str, Any]]
 
 collections.abc.Mapping.register(Batch)
 
@@ -183,10 +183,13 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
     prefetch    finished batches kept ready; left out: the document's, else chosen by their size
     shard       (index, count) or "index/count": the rows of every batch that this process takes, index · B / count up to
                 (index + 1) · B / count; count must divide the batch size. "auto" asks the launcher's environment
-                variables (torchrun, Open MPI, PMI, SLURM, JAX) and says on standard error what it picked. Left out:
-                the document's, else everything
+                variables (torchrun, Open MPI, PMI, SLURM, JAX) and says on standard error what it picked.
+                {"index": i, "count": n, "by": "file"} takes files i, i + n, … of every pass instead, in batches of B / n
+                rows: no file is read by two processes; the batch's `remainder` must not be "keep".
+                {"index": "auto", "replicas": r} lets r neighbouring ranks take one shard. Left out: the document's, else
+                everything
 
-    None of them changes what is delivered. Raises ConfigError with every fault of the document, IoError when the
+    None of them changes what is delivered, but for shards by file, whose order is their own. Raises ConfigError with every fault of the document, IoError when the
     document or a file that it names cannot be read.
     """
     return start(plan(doc), threads, memory, prefetch, shard)

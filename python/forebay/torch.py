@@ -6,6 +6,7 @@ from typing import Any, Mapping, Optional
 
 import numpy as np
 
+from forebay import replicas as replicas_module
 from forebay._convert import arrays
 from forebay.checkpoint import Path, atomic_file
 from forebay.loader import Loader
@@ -39,6 +40,18 @@ def load_with_state(path: Path, loader: Loader, **options: Any) -> Any:
     together = torch.load(path, **options)
     loader.load_state_dict(together["forebay"])
     return together["checkpoint"]
+
+
+def verify_replicas(loader: Loader, batches: int = 2, replicas: Optional[int] = None, group: Any = None) -> None:
+    """fb.verify_replicas over the processes of torch.distributed, or of one of its groups."""
+    import torch.distributed as distributed
+
+    def allgather(mine: Any) -> list[Any]:
+        every: list[Any] = [None] * distributed.get_world_size(group)
+        distributed.all_gather_object(every, mine, group)
+        return every
+
+    replicas_module.verify_replicas(loader, allgather, batches, replicas)
 
 
 def _tensor(value: Any, device: Optional[Any]) -> Any:

@@ -26,8 +26,10 @@ constexpr std::chrono::milliseconds patience{50};
 /// A pipeline that Python holds.
 class Run {
  public:
-  explicit Run(Pipeline pipeline)
-      : pipeline_{std::move(pipeline)}, layout_{std::make_shared<Layout>(pipeline_->plan())} {}
+  Run(Pipeline pipeline, engine::Shard shard)
+      : pipeline_{std::move(pipeline)},
+        layout_{std::make_shared<Layout>(pipeline_->plan())},
+        shard_{std::move(shard)} {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
@@ -47,6 +49,7 @@ class Run {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         continue;
       }
+      if (!announced_) announce(batch.ok() && *batch ? &**batch : nullptr);
       std::optional<Batch> ready = value_of(std::move(batch));
       if (!ready) throw nb::stop_iteration();
       return PyBatch{*std::move(ready), layout_};
@@ -77,6 +80,7 @@ class Run {
   }
 
   [[nodiscard]] const Pipeline& pipeline() const { return *pipeline_; }
+  [[nodiscard]] const engine::Shard& shard() const { return shard_; }
 
  private:
   /// `busy_` is only touched with the interpreter's lock.
@@ -93,8 +97,17 @@ class Run {
     bool& busy;
   };
 
+  /// Says what "auto" picked, next to what came of it.
+  void announce(const Batch* first) {
+    announced_ = true;
+    const std::string picked = plan::picked_text(pipeline_->plan(), shard_, first);
+    if (!picked.empty()) PySys_FormatStderr("forebay: %s\n", picked.c_str());
+  }
+
   std::optional<Pipeline> pipeline_;
   std::shared_ptr<const Layout> layout_;
+  engine::Shard shard_;
+  bool announced_ = false;
   bool busy_ = false;
 };
 
@@ -147,13 +160,12 @@ std::unique_ptr<Run> start(const Plan& plan, std::optional<std::int64_t> threads
   const engine::Shard chosen = shard.is_none() ? plan.program().shard : shard_of(shard);
   options.shard_index = chosen.index;
   options.shard_count = chosen.count;
-  if (const std::string picked = plan::picked_text(chosen); !picked.empty())
-    PySys_FormatStderr("forebay: %s\n", picked.c_str());
+  options.shard_by = chosen.by;
   auto pipeline = [&] {
     const nb::gil_scoped_release starting;
     return Pipeline::start(plan, options);
   }();
-  return std::make_unique<Run>(value_of(std::move(pipeline)));
+  return std::make_unique<Run>(value_of(std::move(pipeline)), chosen);
 }
 
 nb::object dims_of(const Shape& shape) {
@@ -250,6 +262,13 @@ void bind_runs(nb::module_& module) {
            "Where the run stands, behind the last batch or before it, as JSON text.")
       .def("restore", &Run::restore, nb::arg("state"))
       .def_prop_ro("plan", [](const Run& run) { return run.pipeline().plan(); })
+      .def_prop_ro(
+          "shard",
+          [](const Run& run) {
+            const engine::Shard& shard = run.shard();
+            return nb::make_tuple(shard.index, shard.count, shard.by == ShardBy::file ? "file" : "row");
+          },
+          nb::sig("def shard(self) -> tuple[int, int, str]"), "(index, count, by) of what this run takes.")
       .def_prop_ro("stats", [](const Run& run) { return run.pipeline().stats(); })
       .def_prop_ro("complete_frac", [](const Run& run) { return run.pipeline().complete_frac(); });
   module.def("plan_path", &plan_path, nb::arg("path"));
@@ -258,7 +277,7 @@ void bind_runs(nb::module_& module) {
   module.def("start", &start, nb::arg("plan"), nb::arg("threads").none(), nb::arg("memory").none(),
              nb::arg("prefetch").none(), nb::arg("shard").none(),
              nb::sig("def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None, "
-                     "shard: tuple[int, int] | str | None) -> Run"));
+                     "shard: object | None) -> Run"));
 }
 
 }  // namespace forebay::python

@@ -220,3 +220,15 @@ def test_torch_keeps_model_and_state_together(tmp_path):
     code = f"import pathlib, torch_checkpoint_cases as t; t.run(pathlib.Path({str(tmp_path)!r})); print('passed')"
     done = subprocess.run([sys.executable, "-c", code, *torch_folder()], cwd=TESTS, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "passed\n"), done.stderr
+
+
+def test_the_share_that_was_delivered_is_that_of_the_state_right_after_a_restart(tmp_path):
+    pipe = examples(write_parts(tmp_path)).shuffle(buffer=40).batch(12).epochs(3)
+    loader = pipe.load(threads=2)
+    places = [(loader.state_dict(), loader.complete_frac)]
+    places += [(loader.state_dict(), loader.complete_frac) for _ in loader]
+    assert [share for _, share in places] == sorted(share for _, share in places) and places[0][1] == 0
+    for at, (state, share) in enumerate(places[:-1:7]):
+        again = resumed(pipe, state)
+        assert again.complete_frac == share == state["position"]["done"] / 1e6
+        assert [again.complete_frac for _ in again][:-1] == [later for _, later in places[7 * at + 1:-1]]

@@ -142,7 +142,7 @@ def test_a_count_that_does_not_divide_the_batch_is_refused_with_those_that_do(tm
 
 
 @pytest.mark.parametrize("shard", [(4, 4), (-1, 4), (0, 0), (0, -1), (0,), (0, 1, 2), (0.0, 2), ("0", "2"), "4/4", "-1/4", "0/0",
-                                   "1", "", "0/4/8", "AUTO", " 0/4", 3, {"index": 0, "count": 2}, (0, 2**70)])
+                                   "1", "", "0/4/8", "AUTO", " 0/4", 3, {"index": 2, "count": 2}, (0, 2**70)])
 def test_what_is_no_shard_is_refused(tmp_path, shard):
     with pytest.raises(fb.ConfigError, match="^shard: "):
         examples(write_parts(tmp_path)).batch(12).load(shard=shard)
@@ -184,6 +184,11 @@ def asked(document, environment, program=(sys.executable, "-c", AUTO)):
     return subprocess.run([*program, document], capture_output=True, text=True, timeout=60, env={**clean, **environment})
 
 
+def keys_of(document):
+    """Of the rows of the first batch, without their folder."""
+    return [os.path.basename(key) for key in next(fb.load(document)).record_keys]
+
+
 @pytest.mark.parametrize("environment, index, count, source", [
     ({"RANK": "1", "WORLD_SIZE": "4"}, 1, 4, "torchrun"),
     ({"RANK": "3", "WORLD_SIZE": "4", "TORCHELASTIC_RUN_ID": "x", "SLURM_STEP_ID": "0", "SLURM_PROCID": "1",
@@ -198,7 +203,36 @@ def test_auto_takes_the_rank_of_the_launcher_and_says_so(document, environment, 
     done = asked(document, environment)
     rows = 12 // count
     assert (done.returncode, json.loads(done.stdout)) == (0, list(range(index * rows, (index + 1) * rows)))
-    assert done.stderr == f"forebay: shard {index} of {count} ({source})\n"
+    keys = ", ".join(keys_of(document)[index * rows:(index + 1) * rows][:3])
+    assert done.stderr == f"forebay: rank {index} of {count} ({source}): shard {index} of {count}, first keys {keys}\n"
+
+
+def test_auto_says_how_many_batches_there_are_where_indexes_tell(tmp_path):
+    paths = write_parts(tmp_path)
+    fb.index_files(paths)
+    for change, words in [({}, "26 batches"), ({"epochs": 3}, "77 batches"), ({"epochs": 3, "epoch_boundary": "hard"}, "78 batches"),
+                          ({"epochs": None}, "26 batches an epoch")]:
+        (tmp_path / "document.json").write_text(json.dumps(examples(paths).batch(12).to_dict() | change))
+        done = asked(tmp_path / "document.json", {"RANK": "1", "WORLD_SIZE": "4"})
+        keys = ", ".join(keys_of(tmp_path / "document.json")[3:6])
+        assert done.stderr == f"forebay: rank 1 of 4 (torchrun): shard 1 of 4, {words}, first keys {keys}\n"
+
+
+def test_ranks_of_one_model_may_share_a_shard(document):
+    program = AUTO.replace('"auto"', '{"index": "auto", "replicas": 2}')
+    for rank in range(4):
+        done = asked(document, {"RANK": str(rank), "WORLD_SIZE": "4"}, (sys.executable, "-c", program))
+        assert json.loads(done.stdout) == list(range(rank // 2 * 6, rank // 2 * 6 + 6))
+        assert done.stderr.startswith(f"forebay: rank {rank} of 4 (torchrun): shard {rank // 2} of 2, first keys ")
+    done = asked(document, {"RANK": "0", "WORLD_SIZE": "3"}, (sys.executable, "-c", program))
+    assert "3 ranks cannot be divided into groups of 2 'replicas'" in done.stdout
+
+
+def test_auto_is_told_of_before_a_fault_of_the_first_batch(tmp_path):
+    (tmp_path / "document.json").write_text(examples(write_parts(tmp_path, [5], [None])).batch(4).to_json())
+    (tmp_path / "part-0.tfrecord").write_bytes(b"no record at all")
+    done = asked(tmp_path / "document.json", {"RANK": "1", "WORLD_SIZE": "4"})
+    assert "forebay: rank 1 of 4 (torchrun): shard 1 of 4\n" in done.stderr and "DataError" in done.stderr
 
 
 @pytest.mark.parametrize("environment, words", [
@@ -226,7 +260,7 @@ def test_a_rank_whose_count_does_not_fit_is_refused_as_any(document):
 
 def test_the_command_asks_the_launcher_too(document):
     done = asked(document, {"RANK": "1", "WORLD_SIZE": "4"}, (COMMAND, "run", "--json", "--shard", "auto"))
-    assert done.returncode == 0 and "forebay: shard 1 of 4 (torchrun)\n" in done.stderr
+    assert done.returncode == 0 and "forebay: rank 1 of 4 (torchrun): shard 1 of 4, first keys " + keys_of(document)[3] in done.stderr
     assert json.loads(done.stdout)["batches"] == 26
 
 

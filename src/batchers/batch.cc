@@ -108,6 +108,12 @@ Result<Batching> bind(const Fixed& options, const Schema& in) {
   if (pads) batching.delivery = Delivery::padded;
   if (options.require_equal) batching.delivery = Delivery::equal;
   batching.make = [options](Reader& reader) { return std::make_unique<FixedBatcher>(options, reader); };
+  batching.make_sized = [options](Reader& reader, std::int64_t rows) {
+    Fixed sized = options;
+    sized.size = rows;
+    return std::make_unique<FixedBatcher>(sized, reader);
+  };
+  batching.remainder = options.remainder;
   batching.most_rows = options.size;
   batching.batches = [options](std::int64_t rows) -> std::optional<std::int64_t> {
     return rows / options.size + (options.remainder != Remainder::drop && rows % options.size != 0 ? 1 : 0);

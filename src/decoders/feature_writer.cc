@@ -148,7 +148,7 @@ Result<void> FeatureWriter::fixed(const Output& output) {
   const std::int64_t count = scratch_.values.size(output.stored);
   if (count != output.count) {
     return fault(
-        Detail::invalid_argument, output.source,
+        Detail::data_loss, output.source,
         fmt::format("expected {} {} values (shape {}), found {}{}", output.count, name_of(output.stored),
                     output.shape.text(), count,
                     count == 0 ? "; a list without values is not a missing one" : "; correct `shape`, or use var_len"));
@@ -177,7 +177,7 @@ Result<void> FeatureWriter::variable(const Output& output) {
   const std::int64_t count = scratch_.values.size(output.stored);
   const std::int64_t step = output.kind == FeatureKind::var_len ? 1 : output.count;
   if (count % step != 0) {
-    return fault(Detail::invalid_argument, output.source,
+    return fault(Detail::data_loss, output.source,
                  fmt::format("{} {} values are not a multiple of {}, the size of one step (shape {})", count,
                              name_of(output.stored), step, output.shape.text()));
   }
@@ -267,7 +267,7 @@ Result<void> FeatureWriter::raw(const Output& output) {
   FOREBAY_DO(read(output.source, feature, scratch_.values));
   const auto& strings = scratch_.values.strings;
   if (static_cast<std::int64_t>(strings.size()) != output.len) {
-    return fault(Detail::invalid_argument, output.source,
+    return fault(Detail::data_loss, output.source,
                  fmt::format("expected {} byte string{} (`len`), found {}", output.len, output.len == 1 ? "" : "s",
                              strings.size()));
   }
@@ -278,7 +278,7 @@ Result<void> FeatureWriter::raw(const Output& output) {
         output.fixed_length != 0 ? static_cast<std::size_t>(output.fixed_length) : strings[0].size();
     const std::size_t item = static_cast<std::size_t>(output.count) * size;
     if (bytes % item != 0) {
-      return fault(Detail::invalid_argument, output.source,
+      return fault(Detail::data_loss, output.source,
                    fmt::format("{} bytes are not a multiple of {}, the size of one {} of shape {}", bytes, item,
                                to_string(output.dtype), output.shape.text()));
     }
@@ -299,7 +299,7 @@ Result<void> FeatureWriter::raw_item(const Output& output, columns::Wire bytes, 
   const std::size_t item = size_of(output.dtype);
   const std::size_t size = static_cast<std::size_t>(count) * item;
   if (output.fixed_length == 0 && bytes.size() != size) {
-    return fault(Detail::invalid_argument, output.source,
+    return fault(Detail::data_loss, output.source,
                  fmt::format("expected {} bytes for {} {} (shape {}), found {}", size, count, to_string(output.dtype),
                              output.shape.text(), bytes.size()));
   }

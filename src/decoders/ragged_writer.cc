@@ -151,7 +151,7 @@ Result<void> FeatureWriter::list_sequence(const Output& output, const FoundList&
     FOREBAY_DO(read(output.source, step, scratch_.values));
     const std::int64_t count = scratch_.values.size(output.stored);
     if (count != output.count) {
-      return fault(Detail::invalid_argument, output.source,
+      return fault(Detail::data_loss, output.source,
                    fmt::format("expected {} values (shape {}), found {}", output.count, output.shape.text(), count));
     }
     append(output, column, scratch_.values);
@@ -167,8 +167,7 @@ Result<void> FeatureWriter::list_raw(const Output& output, const FoundList& list
     FOREBAY_DO(read(output.source, parsed_.steps[list.first + static_cast<std::size_t>(step_)], scratch_.values));
     const auto& strings = scratch_.values.strings;
     if (strings.size() != 1) {
-      return fault(Detail::invalid_argument, output.source,
-                   fmt::format("expected 1 byte string, found {}", strings.size()));
+      return fault(Detail::data_loss, output.source, fmt::format("expected 1 byte string, found {}", strings.size()));
     }
     std::byte* const to = column.values.extend(static_cast<std::size_t>(output.count) * size_of(output.dtype));
     FOREBAY_DO(raw_item(output, strings[0], to, output.count));

@@ -47,7 +47,10 @@ Result<std::shared_ptr<const RecordIndex>> build_index(const IndexRequest& reque
   FOREBAY_TRY(const io::File file, io::File::open(request.file));
   FOREBAY_TRY(const io::FileIdentity identity, io::identify(file));
   FOREBAY_TRY(const Compression compression, formats::compression_of(file, request.compression));
-  const Source source{.files = {request.file}, .compression = compression, .format = request.format};
+  const Source source{.files = {request.file},
+                      .compression = compression,
+                      .format = request.format,
+                      .max_decompressed_bytes = request.max_decompressed_bytes};
   Found found{.records = RecordIndexBuilder{request.signature}};
   FOREBAY_DO(scan(source, watch, found));
   FOREBAY_TRY(const io::File again, io::File::open(request.file));  // the scan has opened it by its name, too

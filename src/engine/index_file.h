@@ -21,6 +21,7 @@ struct IndexRequest {
   Compression compression = Compression::automatic;
   std::shared_ptr<const Format> format;
   std::string signature;  ///< Of the format and the options that matter; an index with another one is stale.
+  std::int64_t max_decompressed_bytes = INT64_MAX;  ///< More content is an error; stored indexes do not depend on it.
 };
 
 /// Called between blocks with the bytes of the file that were read since; false ends it with Code::cancelled.

@@ -82,7 +82,8 @@ IndexRequest request_for(const Source& source, std::uint32_t file) {
   return {.file = source.files[file],
           .compression = source.compression,
           .format = source.format,
-          .signature = source.signature};
+          .signature = source.signature,
+          .max_decompressed_bytes = source.max_decompressed_bytes};
 }
 
 Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files,

@@ -2,6 +2,7 @@
 #include "engine/order_plane.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -139,7 +140,9 @@ class OrderPlane::Passes final : public Handles {
   [[nodiscard]] std::int64_t batch_epoch() const { return batch_epoch_.value_or(epoch_); }
 
   [[nodiscard]] double complete_frac() const {
-    const double files = std::max<double>(1, static_cast<double>(program_.source.files.size()));
+    const std::int64_t all = std::ssize(program_.source.files);
+    const auto files =
+        static_cast<double>(std::max<std::int64_t>(1, program_.files_a_pass > 0 ? program_.files_a_pass : all));
     const double pass = std::min(1.0, streams_.files_done() / files);
     if (!program_.epochs) return pass;
     return (static_cast<double>(epoch_) + (over() ? 0 : pass)) /
@@ -185,7 +188,8 @@ OrderPlane::OrderPlane(const Program& program, Streams& streams, Position start,
       start_{start},
       shard_{shard},
       batcher_{program.batching.make(streams)},
-      number_{start.batch} {}
+      number_{start.batch},
+      complete_frac_{static_cast<double>(start.done) / 1e6} {}
 
 OrderPlane::~OrderPlane() = default;
 
@@ -202,7 +206,8 @@ Result<bool> OrderPlane::next(Layout& layout) {
   layout.after = passes_->began();
   layout.after.next = number_;
   complete_frac_ = std::max(complete_frac_, passes_->complete_frac());
-  layout.complete_frac = program_.epochs ? complete_frac_ : passes_->complete_frac();
+  layout.after.done = std::llround(1e6 * (program_.epochs ? complete_frac_ : passes_->complete_frac()));
+  layout.complete_frac = static_cast<double>(layout.after.done) / 1e6;
   if (shard_.count > 1) keep_shard(layout);
   FOREBAY_TRY([[maybe_unused]] const bool fetched, streams_.fetch(layout.handles));
   streams_.table().hand_over(layout.handles, layout.number, layout.payloads, layout.pieces);

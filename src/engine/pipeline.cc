@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/file_shard.h"
 #include "engine/fork_guard.h"
 #include "engine/machine.h"
 #include "engine/scheduler.h"
@@ -27,6 +28,9 @@ std::string counts_that_fit(std::int64_t rows) {
   return out;
 }
 
+/// One shard takes everything, in whichever way.
+bool by_files(const RunOptions& options) { return options.shard_by == ShardBy::file && options.shard_count > 1; }
+
 Result<void> check_shard(const engine::Program& program, const RunOptions& options) {
   const std::int64_t rows = program.batching.most_rows;
   if (options.shard_count < 1 || options.shard_index < 0 || options.shard_index >= options.shard_count) {
@@ -34,7 +38,9 @@ Result<void> check_shard(const engine::Program& program, const RunOptions& optio
                  fmt::format("shard: must be (index, count) with index from 0 to count - 1, found ({}, {})",
                              options.shard_index, options.shard_count)};
   }
-  if (rows % options.shard_count == 0) return {};
+  if (rows % options.shard_count == 0) {
+    return by_files(options) ? engine::check_file_shard(program, options.shard_count) : Result<void>{};
+  }
   return Error{Code::config, Detail::invalid_argument,
                fmt::format("shard: a batch of {} rows cannot be divided among {} shards; counts that fit: {}", rows,
                            options.shard_count, counts_that_fit(rows))};
@@ -57,6 +63,7 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   if (options.shard_count == 0) {
     options.shard_index = program.shard.index;
     options.shard_count = program.shard.count;
+    options.shard_by = program.shard.by;
   }
   FOREBAY_DO(check_shard(program, options));
   return options;
@@ -67,10 +74,7 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
 class Pipeline::Running {
  public:
   Running(Plan plan, const RunOptions& options)
-      : plan_{std::move(plan)},
-        options_{options},
-        generation_{engine::fork_generation()},
-        scheduler_{std::make_shared<engine::Scheduler>(plan_.share(), options)} {}
+      : plan_{std::move(plan)}, options_{options}, generation_{engine::fork_generation()}, scheduler_{run_from({})} {}
   ~Running() {
     // In a forked child there are no threads to join, and a lock may be held by one of them: leave it all alone.
     if (!forked()) return;
@@ -89,7 +93,7 @@ class Pipeline::Running {
     scheduler()->close();
     const engine::Lock lock{mutex_};
     if (closed_) return Error{Code::cancelled, "the pipeline was closed"};
-    scheduler_ = std::make_shared<engine::Scheduler>(plan_.share(), options_, position);
+    scheduler_ = run_from(position);
     return {};
   }
   void close() EXCLUDES(mutex_) {
@@ -101,7 +105,23 @@ class Pipeline::Running {
     closing->close();
   }
 
+  /// What a state has to say of the shard, beyond the plan.
+  [[nodiscard]] engine::Shard shard() const {
+    return {.index = options_.shard_index,
+            .count = options_.shard_count,
+            .by = by_files(options_) ? ShardBy::file : ShardBy::row};
+  }
+
  private:
+  [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& position) const {
+    if (!by_files(options_)) return std::make_shared<engine::Scheduler>(plan_.share(), options_, position);
+    RunOptions whole = options_;  // of its own program
+    whole.shard_index = 0;
+    whole.shard_count = 1;
+    return std::make_shared<engine::Scheduler>(
+        engine::file_shard(plan_.program(), options_.shard_index, options_.shard_count), whole, position);
+  }
+
   Plan plan_;
   RunOptions options_;
   std::uint64_t generation_;
@@ -148,6 +168,7 @@ void Pipeline::close() {
   if (running_ && !running_->forked()) running_->close();
 }
 
+engine::Shard Pipeline::shard() const { return running_->shard(); }
 engine::Position Pipeline::position() const { return running_->scheduler()->position(); }
 engine::Position Pipeline::position_before() const { return running_->scheduler()->position_before(); }
 

@@ -105,6 +105,15 @@ std::shared_ptr<std::byte> Pool::lend(std::size_t size) {
   return {take(size), [pool = shared_from_this(), size](std::byte* memory) { pool->give(memory, size); }};
 }
 
+std::shared_ptr<void> Pool::charge(std::int64_t bytes) {
+  const auto add = [this](std::int64_t more) {
+    const Lock lock{mutex_};
+    used_ += more;
+  };
+  add(bytes);
+  return {this, [pool = shared_from_this(), add, bytes](void*) { add(-bytes); }};
+}
+
 std::int64_t Pool::used() const {
   const Lock lock{mutex_};
   return used_;

@@ -27,6 +27,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   /// Like `take`; the memory goes back when the last owner lets go.
   [[nodiscard]] std::shared_ptr<std::byte> lend(std::size_t size);
 
+  /// Accounts for memory that was taken elsewhere, until the last owner lets go.
+  [[nodiscard]] std::shared_ptr<void> charge(std::int64_t bytes) EXCLUDES(mutex_);
+
   [[nodiscard]] std::int64_t used() const EXCLUDES(mutex_);  ///< Taken, not given back.
   [[nodiscard]] std::int64_t limit() const { return limit_; }
   [[nodiscard]] bool over(std::int64_t more) const EXCLUDES(mutex_) { return used() + more > limit_; }

@@ -52,6 +52,7 @@ struct Program {
   std::int64_t memory = 0;
   std::int64_t prefetch = 0;
   Shard shard;
+  std::int64_t files_a_pass = 0;  ///< That this process goes through; 0: all of the source's.
 };
 
 }  // namespace forebay::engine

@@ -20,6 +20,7 @@ constexpr int segment_bits = 31;
 constexpr std::size_t trailer = 16;  // a record's checksum stands behind it and comes along
 constexpr std::int64_t mapped_window = 1024;
 constexpr std::int64_t most_window = 1 << 18;
+constexpr std::size_t indexed_at_once = 64;
 constexpr std::size_t skipped_at_once = std::size_t{256} << 10;
 
 /// Reads forward through a packed file, from restart point to restart point.
@@ -29,7 +30,9 @@ class PackedReader {
 
   Result<void> read(std::int64_t offset, std::span<std::byte> out) {
     if (!inflater_ || offset < position_ || index_.restart_before(offset) > position_) {
+      if (inflater_) consumed_ += inflater_->consumed() - begun_;
       const io::RestartPoint point = index_.point_before(offset);
+      begun_ = point.compressed;
       FOREBAY_TRY(inflater_, io::Inflater::resume(index_.compression(), point));
       position_ = point.uncompressed;
     }
@@ -40,6 +43,9 @@ class PackedReader {
     }
     return fill(out);
   }
+
+  /// Bytes of the file that were used up.
+  [[nodiscard]] std::int64_t consumed() const { return consumed_ + (inflater_ ? inflater_->consumed() - begun_ : 0); }
 
  private:
   Result<void> fill(std::span<std::byte> out) {
@@ -59,6 +65,8 @@ class PackedReader {
   const io::File& file_;
   std::optional<io::Inflater> inflater_;
   std::int64_t position_ = 0;
+  std::int64_t begun_ = 0;     // where in the file the present inflater did
+  std::int64_t consumed_ = 0;  // by those before it
   std::vector<std::byte> passed_;
 };
 
@@ -69,10 +77,35 @@ RecordAccess::File& RecordAccess::at(std::uint32_t file) {
   return files_[file];
 }
 
-void RecordAccess::keep(File& file, std::shared_ptr<const RecordIndex> index) {
+/// False: there is no room for it. Half of the budget is left to what is done with the records.
+bool RecordAccess::keep(File& file, std::shared_ptr<const RecordIndex> index) {
+  if (!index) return true;
+  const std::int64_t bytes = std::ssize(index->image());
+  index_bytes_ += bytes;
+  if (index_bytes_ > pool_->limit() / 2) return false;
   file.index = std::move(index);
+  file.charge = pool_->charge(bytes);
   // Known before the first window, which would otherwise be one of mapped files, whatever its records' size.
-  packed_ = packed_ || (file.index && file.index->compression() != Compression::none);
+  packed_ = packed_ || file.index->compression() != Compression::none;
+  return true;
+}
+
+/// A stored index may know of more content than this run allows.
+Result<void> RecordAccess::check_content(std::uint32_t number, const RecordIndex& index) const {
+  if (index.compression() == Compression::none || index.bytes() <= program_.source.max_decompressed_bytes) return {};
+  return Error{Code::data, Detail::resource_exhausted,
+               fmt::format("the packed file has {} bytes of content, more than max_decompressed_bytes, {}; raise it if "
+                           "that is no mistake",
+                           index.bytes(), program_.source.max_decompressed_bytes),
+               Place{.file = program_.source.files[number]}};
+}
+
+Error RecordAccess::too_large() const {
+  return {
+      Code::data, Detail::resource_exhausted,
+      fmt::format("the record indexes of the files need more than {} bytes, half of the memory budget of {} bytes, at "
+                  "12 bytes a record; raise `memory`, or use a shuffle buffer, which needs no index",
+                  pool_->limit() / 2, pool_->limit())};
 }
 
 std::shared_ptr<const RecordIndex> RecordAccess::stored(std::uint32_t number) {
@@ -80,7 +113,7 @@ std::shared_ptr<const RecordIndex> RecordAccess::stored(std::uint32_t number) {
   if (!file.looked && !file.index) {
     file.looked = true;
     auto found = load_index(request_for(program_.source, number));
-    if (found.ok()) keep(file, std::move(found->index));
+    if (found.ok() && found->index && !keep(file, found->index)) index_bytes_ -= std::ssize(found->index->image());
   }
   return file.index;
 }
@@ -91,14 +124,39 @@ Result<void> RecordAccess::index(std::span<const std::uint32_t> files, const std
     if (!at(number).index && std::find(missing.begin(), missing.end(), number) == missing.end())
       missing.push_back(number);
   }
-  if (missing.empty()) return {};
-  std::vector<MadeIndex> made(missing.size());
-  const auto done = index_in_parallel(program_, missing, go_on, made);
-  for (std::size_t i = 0; i < missing.size(); ++i) {  // what was complete stays, whatever happened to the others
-    keep(files_[missing[i]], std::move(made[i].index));
-    files_[missing[i]].skips = std::move(made[i].skips);
+  for (std::size_t first = 0; first < missing.size(); first += indexed_at_once) {
+    const auto some = std::span{missing}.subspan(first, std::min(indexed_at_once, missing.size() - first));
+    std::vector<MadeIndex> made(some.size());
+    const auto done = index_in_parallel(program_, some, go_on, made);
+    for (std::size_t i = 0; i < some.size(); ++i) {  // what was complete stays, whatever happened to the others
+      if (made[i].index) FOREBAY_DO(check_content(some[i], *made[i].index));
+      if (!keep(files_[some[i]], std::move(made[i].index))) return too_large();
+      files_[some[i]].skips = std::move(made[i].skips);
+    }
+    FOREBAY_DO(done);
   }
-  return done;
+  return {};
+}
+
+Result<std::vector<std::int64_t>> RecordAccess::count(std::span<const std::uint32_t> files,
+                                                      const std::function<bool()>& go_on) {
+  std::vector<std::uint32_t> missing;
+  for (const std::uint32_t number : files) {
+    if (!at(number).records && std::find(missing.begin(), missing.end(), number) == missing.end())
+      missing.push_back(number);
+  }
+  for (std::size_t first = 0; first < missing.size(); first += indexed_at_once) {
+    const auto some = std::span{missing}.subspan(first, std::min(indexed_at_once, missing.size() - first));
+    std::vector<MadeIndex> made(some.size());
+    const auto done = index_in_parallel(program_, some, go_on, made);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (made[i].index) files_[some[i]].records = made[i].index->records();
+    }
+    if (!done.ok()) return done.error();
+  }
+  std::vector<std::int64_t> out;
+  for (const std::uint32_t number : files) out.push_back(*files_[number].records);
+  return out;
 }
 
 /// Enters the file's segments into the table, where they stay.
@@ -214,6 +272,7 @@ Result<void> RecordAccess::fetch_file(std::span<Handle* const> handles) {
     at += handle->length + trailer;
   }
   FOREBAY_DO(file.unchanged());
+  bytes_read_ += reader.consumed();
   const std::uint32_t slot = table_.add_parcel(std::move(block), handles.size());
   for (Handle* handle : handles) handle->block = slot;
   return {};

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forebay/order.h>
@@ -30,29 +31,41 @@ class RecordAccess {
   /// Makes sure that all these have an index: stored ones are read, others made, several at once, and stored if
   /// possible. `go_on` is asked now and then; false ends it with Code::cancelled, and a later call goes on. When
   /// records may be skipped, every file is gone through, what is skipped goes to `skipped`, and its index names only
-  /// good records.
+  /// good records. Fails with Code::data, resource_exhausted, when all indexes together take more than half of the
+  /// memory budget.
   [[nodiscard]] Result<void> index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on);
   [[nodiscard]] std::int64_t records(std::uint32_t file) const { return files_[file].index->records(); }
   /// What was skipped when the file was indexed.
   [[nodiscard]] const std::vector<Skip>& skips(std::uint32_t file) const { return files_[file].skips; }
 
+  /// How many records these have, good ones when others may be skipped. Like `index`, but no index stays in memory.
+  [[nodiscard]] Result<std::vector<std::int64_t>> count(std::span<const std::uint32_t> files,
+                                                        const std::function<bool()>& go_on);
+
   /// Handles of records of files that have an index; nothing is read.
   [[nodiscard]] Result<void> locate(std::span<const RecordName> names, std::span<Handle> out);
   /// Brings the bytes of records of packed files: the handles then name the copies.
   [[nodiscard]] Result<void> fetch(std::span<Handle> handles);
-  [[nodiscard]] std::int64_t window() const;  ///< Records that are worth fetching together.
+  [[nodiscard]] std::int64_t window() const;             ///< Records that are worth fetching together.
+  [[nodiscard]] bool packed() const { return packed_; }  ///< Whether `fetch` has to bring anything.
+  /// Bytes of files that `fetch` has read since the last call.
+  [[nodiscard]] std::int64_t take_bytes_read() { return std::exchange(bytes_read_, 0); }
 
  private:
   struct File {
     std::shared_ptr<const RecordIndex> index;
+    std::shared_ptr<void> charge;  // of the index, to the budget
     std::vector<Skip> skips;
-    bool looked = false;               // for a stored index
-    std::vector<std::uint32_t> slots;  // by segment of the uncompressed file
+    std::optional<std::int64_t> records;  // counted
+    bool looked = false;                  // for a stored index
+    std::vector<std::uint32_t> slots;     // by segment of the uncompressed file
   };
   class Indexing;
 
   File& at(std::uint32_t file);
-  void keep(File& file, std::shared_ptr<const RecordIndex> index);
+  [[nodiscard]] bool keep(File& file, std::shared_ptr<const RecordIndex> index);
+  [[nodiscard]] Error too_large() const;
+  [[nodiscard]] Result<void> check_content(std::uint32_t number, const RecordIndex& index) const;
   [[nodiscard]] Result<void> open(std::uint32_t number);
   [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles);
 
@@ -62,6 +75,8 @@ class RecordAccess {
   BlockTable& table_;
   std::vector<File> files_;
   bool packed_ = false;
+  std::int64_t index_bytes_ = 0;  // of all indexes that are held
+  std::int64_t bytes_read_ = 0;
 };
 
 }  // namespace forebay::engine

@@ -57,6 +57,7 @@ io::Inflater::Behind Scanner::behind() const {
 
 Result<void> Scanner::open_packed() {
   FOREBAY_TRY(inflater_, io::Inflater::make(compression_, behind()));
+  inflater_->limit(source_.max_decompressed_bytes);
   if (point_interval_ > 0) inflater_->collect(point_interval_);
   if (!finder_ || source_.compression != Compression::automatic) return {};
   // The first bytes of a plain file may be damaged so that they look like those of a packed one.
@@ -220,6 +221,7 @@ Result<void> Scanner::skip_to(const RecordIndex& index, std::int64_t record) {
   if (!inflater_) return {};
   const io::RestartPoint point = index.point_before(offset_);
   FOREBAY_TRY(inflater_, io::Inflater::resume(compression_, point, behind()));
+  inflater_->limit(source_.max_decompressed_bytes);
   std::vector<std::byte> passed(static_cast<std::size_t>(std::min(offset_ - point.uncompressed, passed_at_once)));
   for (std::int64_t at = point.uncompressed; at < offset_;) {
     const auto wanted = static_cast<std::size_t>(std::min(offset_ - at, passed_at_once));

@@ -47,7 +47,8 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : least_depth)},
       finished_{start.next},
       position_{start},
-      before_{start} {
+      before_{start},
+      complete_frac_{static_cast<double>(start.done) / 1e6} {
   for (; started_ < threads_; ++started_) {
     try {
       workers_.emplace_back([this] { work(); });

@@ -94,7 +94,7 @@ class Scheduler {
   Position position_ GUARDED_BY(mutex_);                 // behind what was delivered
   Position before_ GUARDED_BY(mutex_);                   // before the last batch of it
   Stats stats_ GUARDED_BY(mutex_);
-  double complete_frac_ GUARDED_BY(mutex_) = 0;
+  double complete_frac_ GUARDED_BY(mutex_);
   double ready_fill_sum_ GUARDED_BY(mutex_) = 0;
   std::int64_t asked_ GUARDED_BY(mutex_) = 0;
   std::optional<std::chrono::steady_clock::time_point> began_ GUARDED_BY(mutex_);

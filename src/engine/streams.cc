@@ -172,15 +172,34 @@ Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) 
   return counts;
 }
 
+Result<std::vector<std::int64_t>> Streams::count(std::span<const Handle> files) {
+  std::vector<std::uint32_t> numbers;
+  for (const Handle& file : files) numbers.push_back(file.block);
+  return access_.count(numbers, [this] { return !interrupt(); });
+}
+
 Result<void> Streams::locate(std::span<const RecordName> names, std::span<Handle> out) {
   names_.assign(names.begin(), names.end());
   for (RecordName& name : names_) name.file = indexed_files_[name.file];
-  return access_.locate(names_, out);
+  FOREBAY_DO(access_.locate(names_, out));
+  if (catching_up_) return {};  // nothing is read of them
+  std::int64_t bytes = 0;
+  if (!access_.packed()) {
+    for (const Handle& handle : out) bytes += handle.length;
+  }
+  const Lock lock{mutex_};
+  records_ += std::ssize(names);
+  bytes_read_ += bytes;  // those of packed files are counted when they are unpacked
+  return {};
 }
 
 Result<bool> Streams::fetch(std::span<Handle> handles) {
   if (catching_up_) return false;
   FOREBAY_DO(access_.fetch(handles));
+  if (const std::int64_t bytes = access_.take_bytes_read(); bytes > 0) {
+    const Lock lock{mutex_};
+    bytes_read_ += bytes;
+  }
   return true;
 }
 

@@ -37,6 +37,7 @@ class Streams final : public Reader {
   void hold(std::span<const Handle> records) override { table_.hold(records); }
   std::int64_t files_ahead() const override { return threads_ > 1 ? 2 * threads_ : 0; }
   Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override EXCLUDES(mutex_);
+  Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
   Result<bool> fetch(std::span<Handle> handles) override;
   std::int64_t window() const override { return access_.window(); }

@@ -179,6 +179,7 @@ Result<Source> bind(const TfRecord& options, const std::string& folder) {
                 .compression = options.compression,
                 .format = tfrecord_format(framing),
                 .zeros_behind = options.allow_trailing_zeros,
+                .max_decompressed_bytes = options.max_decompressed_bytes,
                 .signature = tfrecord_signature(framing)};
 }
 
@@ -198,6 +199,8 @@ SourceType tfrecord() {
       .field("compression", &TfRecord::compression, "How whole files are packed; auto looks at their first bytes.")
       .field("max_record_bytes", &TfRecord::max_record_bytes, "A longer record is an error, before memory is taken.",
              {.least = 1, .most = most_record_bytes})
+      .field("max_decompressed_bytes", &TfRecord::max_decompressed_bytes,
+             "A packed file that holds more than this is an error, once that many bytes were unpacked.", {.least = 1})
       .field("tolerate_partial_header", &TfRecord::tolerate_partial_header,
              "A file that ends inside the header of a record ends before it: for files still being written.")
       .field("allow_trailing_zeros", &TfRecord::allow_trailing_zeros,

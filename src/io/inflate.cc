@@ -89,9 +89,10 @@ struct Inflater::State {
   bool padded = false;  ///< Some did: nothing else may follow.
   bool at_end = false;  ///< All of the file is in `buffer`.
   int stalled = 0;
-  std::int64_t offset = 0;    ///< Of the next byte to read from the file.
-  std::int64_t produced = 0;  ///< Content up to here has been given out.
-  bool resumed = false;       ///< At a restart point, nothing read yet.
+  std::int64_t offset = 0;          ///< Of the next byte to read from the file.
+  std::int64_t produced = 0;        ///< Content up to here has been given out.
+  std::int64_t most = most_offset;  ///< Content behind it is a fault.
+  bool resumed = false;             ///< At a restart point, nothing read yet.
   std::uint8_t used_bits = 0;
   bool unverified = false;         ///< This stream was entered in its middle.
   std::uint32_t trailer_left = 0;  ///< Bytes to be skipped.
@@ -104,6 +105,7 @@ struct Inflater::State {
 
   [[nodiscard]] std::int64_t consumed() const { return offset - std::int64_t{stream.avail_in}; }
   [[nodiscard]] Error fault(const File& file, std::string what) const;
+  [[nodiscard]] Error too_much(const File& file) const;
   Result<void> refill(const File& file);
   Result<void> skip_zeros(const File& file);
   Result<void> prime(const File& file);
@@ -120,6 +122,15 @@ struct Inflater::State {
 Error Inflater::State::fault(const File& file, std::string what) const {
   return Error{Code::data, Detail::data_loss,
                fmt::format("{} (compressed byte {} of {})", what, consumed(), file.size()), Place{.file = file.path()}};
+}
+
+Error Inflater::State::too_much(const File& file) const {
+  return Error{
+      Code::data, Detail::resource_exhausted,
+      fmt::format("the packed file has more than {} bytes of content, which is max_decompressed_bytes; raise it "
+                  "if that is no mistake (compressed byte {} of {})",
+                  most, consumed(), file.size()),
+      Place{.file = file.path()}};
 }
 
 Result<void> Inflater::State::refill(const File& file) {
@@ -330,6 +341,8 @@ Result<Inflater> Inflater::resume(Compression compression, const RestartPoint& p
   return inflater;
 }
 
+void Inflater::limit(std::int64_t most) { state_->most = std::clamp<std::int64_t>(most, 0, most_offset); }
+
 void Inflater::collect(std::int64_t interval) {
   state_->interval = std::max<std::int64_t>(interval, 1);
   state_->next_point = state_->produced;
@@ -344,8 +357,14 @@ Result<std::size_t> Inflater::read(const File& file, std::span<std::byte> out) {
   std::size_t done = 0;
   while (done < out.size()) {
     std::size_t made = 0;
-    auto more = state.step(file, out.subspan(done), made);
+    // One byte behind the limit is asked for: without it, the end may still come.
+    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(state.most - state.produced, 0)) + 1;
+    auto more = state.step(file, out.subspan(done, std::min(out.size() - done, room)), made);
     done += made;
+    if (made == room) {
+      --done;
+      more = state.too_much(file);
+    }
     if (!more.ok()) {
       state.failure = more.error();
       if (done == 0) return *state.failure;

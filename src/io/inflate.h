@@ -52,6 +52,9 @@ class Inflater {
   /// out of a member whose trailer then turns out wrong cannot be taken back.
   [[nodiscard]] Result<std::size_t> read(const File& file, std::span<std::byte> out);
 
+  /// From now on content that lies behind `most` bytes from the beginning of the file is a fault, Code::data,
+  /// resource_exhausted: what is packed a thousandfold should not keep anybody busy for hours.
+  void limit(std::int64_t most);
   /// From now on (before the first `read`) restart points are collected: where the first stream begins, then where a
   /// stream or block begins, about every `interval` bytes of content. Blocks can be longer than that.
   void collect(std::int64_t interval);

@@ -47,8 +47,9 @@ struct FieldsOf<plan::PipelineDocument> {
                    {.least = 0, .most = 1'000'000'000})
             .field("shard", &Document::shard,
                    "Default of the run: the part of every batch that this process takes, as [index, count], "
-                   "\"index/count\" or "
-                   "\"auto\" (by the launcher's environment variables); null: all.")
+                   "\"index/count\", \"auto\" (by the launcher's environment variables) or {index, count, by}, where "
+                   "by is "
+                   "\"row\" or \"file\"; null: all.")
             .field("inputs", &Document::inputs, "Tensors in Batch.inputs; null: every tensor that is no target.")
             .field("targets", &Document::targets, "Tensors in Batch.targets; null: none.");
     return fields;

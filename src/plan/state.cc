@@ -28,10 +28,11 @@ struct Member {
   const char* name;
   std::int64_t Position::*value;
 };
-constexpr std::array<Member, 4> members{{{"epoch", &Position::epoch},
+constexpr std::array<Member, 5> members{{{"epoch", &Position::epoch},
                                          {"batch", &Position::batch},
                                          {"pulled", &Position::pulled},
-                                         {"next", &Position::next}}};
+                                         {"next", &Position::next},
+                                         {"done", &Position::done}}};
 
 /// The files of a run, as far as a restart depends on them.
 struct Data {
@@ -41,11 +42,14 @@ struct Data {
   bool operator==(const Data&) const = default;
 };
 
+/// The parts of a plan and their hashes, by name.
+using Sections = std::vector<std::pair<std::string, std::string>>;
+
 /// What a state says.
 struct State {
   Position position;
   Data data;
-  std::vector<std::pair<std::string, std::string>> plan;
+  Sections plan;
 };
 
 std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
@@ -132,7 +136,7 @@ Result<void> check_members(const Json& json, std::span<const std::string_view> k
 
 Result<void> check_members(const Json& json) {
   constexpr std::array<std::string_view, 5> whole{"forebay_state", "position", "data", "plan", "check"};
-  constexpr std::array<std::string_view, 4> position{"epoch", "batch", "pulled", "next"};
+  constexpr std::array<std::string_view, 5> position{"epoch", "batch", "pulled", "next", "done"};
   constexpr std::array<std::string_view, 3> data{"files", "bytes", "digest"};
   FOREBAY_DO(check_members(json, whole));
   FOREBAY_DO(check_members(*json.find("position"), position));
@@ -153,22 +157,25 @@ Result<State> read(const Json& json) {
     return refuse(Detail::data_loss, "damaged state: its checksum is wrong; it was edited or not written whole");
   }
   const Position& at = out.position;
-  if (at.next < at.batch || at.epoch > std::numeric_limits<std::int32_t>::max()) {
+  if (at.next < at.batch || at.epoch > std::numeric_limits<std::int32_t>::max() || at.done > 1'000'000) {
     return refuse(Detail::data_loss, "damaged state: its position contradicts itself");
   }
   return out;
 }
 
-std::vector<std::pair<std::string, std::string>> sections_of(const Plan& plan) {
-  std::vector<std::pair<std::string, std::string>> out;
+// Shards of files have an order of their own, which depends on how many they are, and not on which one this is.
+constexpr std::string_view file_shards = "shards by file";
+
+Sections sections_of(const Plan& plan, const engine::Shard& shard) {
+  Sections out;
   for (const auto& [name, hash] : plan.parts().sections) out.emplace_back(name, hex(hash));
+  if (shard.by == ShardBy::file) out.emplace_back(file_shards, std::to_string(shard.count));
   std::sort(out.begin(), out.end());
   return out;
 }
 
 /// The parts that one has and the other has not, or has otherwise.
-std::string differing(const State& state, const Plan& plan) {
-  const auto now = sections_of(plan);
+std::string differing(const State& state, const Sections& now) {
   std::vector<std::string> names;
   const auto add = [&](const auto& ours, const auto& theirs) {
     for (const auto& section : ours) {
@@ -179,6 +186,22 @@ std::string differing(const State& state, const Plan& plan) {
   add(state.plan, now);
   add(now, state.plan);
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string shards_text(const Sections& sections) {
+  for (const auto& [name, count] : sections) {
+    if (name == file_shards) return count + " shards by file";
+  }
+  return "rows of whole batches";
+}
+
+/// A position among whole batches is none among those of files, nor of another number of them.
+Result<void> check_shards(const Sections& then, const Sections& now) {
+  if (shards_text(then) == shards_text(now)) return {};
+  return refuse(Detail::failed_precondition,
+                fmt::format("the state was saved by a run of {}, and this is one of {}: they deliver records in other "
+                            "orders; start it with the shards of the state",
+                            shards_text(then), shards_text(now)));
 }
 
 Result<void> check_data(const Data& then, const Plan& plan) {
@@ -193,14 +216,14 @@ Result<void> check_data(const Data& then, const Plan& plan) {
 
 }  // namespace
 
-Result<Json> write_state(const Plan& plan, const Position& position) {
+Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const Position& position) {
   if (!plan.program().deterministic) {
     return refuse(Detail::failed_precondition,
                   "the document says `deterministic: false`: its order depends on timing, so no state can name a place "
                   "in it; set `deterministic` to true");
   }
   FOREBAY_TRY(Data files, inspect(plan));
-  const State state{.position = position, .data = std::move(files), .plan = sections_of(plan)};
+  const State state{.position = position, .data = std::move(files), .plan = sections_of(plan, shard)};
   Json out = Json::object();
   out.set("forebay_state", state_version);
   Json& at = out.set("position", Json::object());
@@ -215,13 +238,18 @@ Result<Json> write_state(const Plan& plan, const Position& position) {
   return out;
 }
 
-Result<Position> read_state(const Plan& plan, const Json& json) {
+Result<Position> read_state(const Plan& plan, const engine::Shard& shard, const Json& json) {
   FOREBAY_TRY(const State state, read(json));
-  if (const std::string changed = differing(state, plan); !changed.empty()) {
+  const Sections now = sections_of(plan, shard);
+  FOREBAY_DO(check_shards(state.plan, now));
+  if (const std::string changed = differing(state, now); !changed.empty()) {
     return refuse(Detail::failed_precondition,
                   fmt::format("the state belongs to another plan; what differs: {}", changed));
   }
   FOREBAY_DO(check_data(state.data, plan));
+  // Else a made-up state would keep the run busy with records that never were.
+  const std::int64_t rows = plan.program().batching.most_rows / (shard.by == ShardBy::file ? shard.count : 1);
+  if (state.position.pulled >= rows) return refuse(Detail::data_loss, "damaged state: its position contradicts itself");
   return state.position;
 }
 
@@ -237,21 +265,21 @@ Result<Json> parse_state(std::string_view text) {
 Result<std::string> state_text(const Json& json) {
   FOREBAY_TRY(const State state, read(json));
   const Position& at = state.position;
-  std::string out =
-      fmt::format("next batch: {}\nepoch to replay: {}, from batch {}\nfiles: {} with {} bytes\nplan:", at.next,
-                  at.epoch, at.batch, state.data.files, state.data.bytes);
+  std::string out = fmt::format(
+      "next batch: {}, at {:.1f} %\nepoch to replay: {}, from batch {}\nfiles: {} with {} bytes\nplan:", at.next,
+      static_cast<double>(at.done) / 1e4, at.epoch, at.batch, state.data.files, state.data.bytes);
   for (const auto& [name, hash] : state.plan) out += fmt::format("\n  {} {}", hash, name);
   return out;
 }
 
 }  // namespace plan
 
-Result<Json> Pipeline::state() const { return plan::write_state(plan(), position()); }
+Result<Json> Pipeline::state() const { return plan::write_state(plan(), shard(), position()); }
 
-Result<Json> Pipeline::state_before() const { return plan::write_state(plan(), position_before()); }
+Result<Json> Pipeline::state_before() const { return plan::write_state(plan(), shard(), position_before()); }
 
 Result<void> Pipeline::restore(const Json& state) {
-  FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), state));
+  FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), shard(), state));
   return restart(position);
 }
 

@@ -20,11 +20,11 @@ inline constexpr std::int64_t state_version = 1;
 inline constexpr std::int64_t most_state_bytes = std::int64_t{16} << 20;
 
 /// Fails with Code::state when the plan's order depends on timing, Code::io when a file cannot be inspected.
-[[nodiscard]] Result<Json> write_state(const Plan& plan, const engine::Position& position);
+[[nodiscard]] Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const engine::Position& position);
 
 /// Fails with Code::state when it is no state (invalid_argument), damaged or edited (data_loss), newer than this
-/// version, or of another plan or other files (failed_precondition).
-[[nodiscard]] Result<engine::Position> read_state(const Plan& plan, const Json& state);
+/// version, or of another plan, other files or other shards by file (failed_precondition).
+[[nodiscard]] Result<engine::Position> read_state(const Plan& plan, const engine::Shard& shard, const Json& state);
 
 /// The state in a file or a message. Fails with Code::state, data_loss, for what is no JSON or more than 16 MiB.
 [[nodiscard]] Result<Json> parse_state(std::string_view text);

@@ -60,7 +60,7 @@ std::string_view damage_text(const engine::OnCorrupt& on_corrupt) {
 
 std::string shard_text(const engine::Shard& shard) {
   if (shard.count == 1) return "";
-  return fmt::format(", shard {} of {}", shard.index, shard.count);
+  return fmt::format(", shard {} of {}{}", shard.index, shard.count, shard.by == ShardBy::file ? " by file" : "");
 }
 
 bool holds(const std::vector<std::string>& names, const std::string& name) {

@@ -27,6 +27,17 @@ TEST(Pool, MemoryOutlivesEverybodyButItsOwner) {
   EXPECT_EQ(lent.get()[99], std::byte{7});
 }
 
+TEST(Pool, CountsWhatWasTakenElsewhereAsLongAsSomebodyHoldsTheCharge) {
+  const auto pool = std::make_shared<Pool>(1 << 20);
+  auto charge = pool->charge(1000);
+  const auto other = pool->charge(24);
+  const std::shared_ptr<void> again = charge;
+  charge.reset();
+  EXPECT_EQ(pool->used(), 1024);
+  EXPECT_EQ(pool->over((1 << 20) - 1024), false);
+  EXPECT_EQ(pool->over((1 << 20) - 1023), true);
+}
+
 TEST(Pool, CountsWhatIsTakenAndForgetsWhatIsGivenBack) {
   const auto pool = std::make_shared<Pool>(1 << 20);
   const auto a = pool->lend(4 * kib);

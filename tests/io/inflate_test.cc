@@ -68,6 +68,27 @@ TEST_P(Both, EveryLevelComesBackWhole) {
   for (int level = 0; level <= 9; ++level) EXPECT_EQ(inflated(packed(text, level)), (Outcome{text, ""})) << level;
 }
 
+TEST_P(Both, ContentBehindTheLimitIsAFaultAndUpToItIsNot) {
+  const tests::Folder folder;
+  const std::string text = some_text(300'000);
+  const File file = *File::open(folder.write("packed", packed(text.substr(0, 200'000)) + packed(text.substr(200'000))));
+  for (const std::size_t piece : {1'000, 200'000, 1'000'000}) {
+    for (const std::int64_t most : {0, 1, 999, 1'000, 200'000, 299'999, 300'000, 300'001}) {
+      Inflater inflater = *Inflater::make(GetParam().compression);
+      inflater.limit(most);
+      std::string out, buffer(piece, '\0');
+      auto got = inflater.read(file, std::as_writable_bytes(std::span{buffer}));
+      for (; got.ok() && *got > 0; got = inflater.read(file, std::as_writable_bytes(std::span{buffer})))
+        out.append(buffer, 0, *got);
+      EXPECT_EQ(out, text.substr(0, static_cast<std::size_t>(most))) << "not a byte more, and not one less";
+      EXPECT_EQ(got.ok(), most >= 300'000) << most;
+      if (got.ok()) continue;
+      EXPECT_EQ(got.error().detail(), Detail::resource_exhausted);
+      EXPECT_EQ(inflater.read(file, std::as_writable_bytes(std::span{buffer})).error().text(), got.error().text());
+    }
+  }
+}
+
 TEST_P(Both, TheSizeOfTheOutputPiecesDoesNotMatter) {
   const std::string text = some_text(300'000);
   const std::string bytes = packed(text);

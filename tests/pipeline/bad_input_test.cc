@@ -89,6 +89,8 @@ std::vector<Bad> packing_cases() {
   crc[crc.size() - 8] ^= 1;
   size[size.size() - 1] ^= 1;
   const std::string claim = header((std::uint64_t{1} << 30) - 1) + std::string(100'000'000, '\0');
+  std::string many;
+  for (int i = 0; i < 2000; ++i) many += framed(std::string(1000, 'x'));
   const std::string none = R"(, "compression": "none")", as_gzip = R"(, "compression": "gzip")";
   return {
       {11, "gzip read as plain", gzip, Code::data, Detail::none, "gzip", R"({"record": {"name": "v"}})", none},
@@ -100,6 +102,11 @@ std::vector<Bad> packing_cases() {
       {12, "cut gzip", gzip.substr(0, gzip.size() - 3), Code::data, Detail::data_loss, "truncated"},
       {13, "bomb of zeros", pack(std::string(100'000'000, '\0'), gzip_window), Code::data, Detail::data_loss, ""},
       {13, "bomb of one record", pack(claim, gzip_window), Code::data, Detail::resource_exhausted, "memory"},
+      {13, "bomb of good records", pack(many, gzip_window), Code::data, Detail::resource_exhausted,
+       "more than 1000000 bytes of content, which is max_decompressed_bytes", R"({"record": {"name": "v"}})",
+       R"(, "max_decompressed_bytes": 1000000)"},
+      {13, "bomb of good records in zlib", pack(many, zlib_window), Code::data, Detail::resource_exhausted,
+       "max_decompressed_bytes", R"({"record": {"name": "v"}})", R"(, "max_decompressed_bytes": 20000)"},
       {14, "preset dictionary", pack(good, zlib_window, 6, "good"), Code::data, Detail::none, "dictionary"},
       {15, "zstd", unhex("28b52ffd") + std::string(100, 'x'), Code::data, Detail::none, ""},
       {16, "gzip in gzip", pack(gzip, gzip_window), Code::data, Detail::none, ""}};
@@ -134,16 +141,18 @@ std::vector<Bad> value_cases() {
                      std::string decode) {
     return Bad{row, std::move(what), std::move(bytes), Code::data, detail, std::move(says), std::move(decode)};
   };
-  constexpr Detail invalid = Detail::invalid_argument;
+  constexpr Detail invalid = Detail::invalid_argument, loss = Detail::data_loss;
   std::vector<Bad> out{
       of(25, "float for int", record({{"v", Floats{1}}}), invalid, "expected a list of int64, found a list of float",
          features(one_int)),
       of(25, "bytes for int", record({{"v", Strings{"1"}}}), invalid, "expected a list of int64", features(one_int)),
-      of(26, "too few values", record({{"v", Ints{}}}), invalid, "'v'", features(one_int)),
-      of(26, "too many values", record({{"v", Ints{1, 2}}}), invalid, "'v'", features(one_int)),
-      of(30, "raw bytes that do not fit", record({{"v", Strings{"abc"}}}), invalid, "expected 4 bytes for 2 uint16",
+      of(26, "too few values", record({{"v", Ints{}}}), loss, "'v'", features(one_int)),
+      of(26, "too many values", record({{"v", Ints{1, 2}}}), loss, "'v'", features(one_int)),
+      of(30, "raw bytes that do not fit", record({{"v", Strings{"abc"}}}), loss, "expected 4 bytes for 2 uint16",
          features(two_raw)),
-      of(30, "no raw bytes", record({{"v", Strings{""}}}), invalid, "expected 4 bytes for 2 uint16", features(two_raw)),
+      of(30, "no raw bytes", record({{"v", Strings{""}}}), loss, "expected 4 bytes for 2 uint16", features(two_raw)),
+      of(30, "two byte strings for one", record({{"v", Strings{"abcd", "abcd"}}}), loss, "expected 1 byte string",
+         features(two_raw)),
       of(32, "more indices", record({{"i", Ints{1, 2}}, {"v", Ints{1}}}), invalid, "2 indices for 1 values",
          features(sparse))};
   for (const std::int64_t index : {std::int64_t{5}, std::int64_t{-1}, std::int64_t{1} << 62})
@@ -201,6 +210,35 @@ TEST(BadInput, OfEveryRowGetsItsCodeInTimeAndWithoutMemoryForWhatItClaims) {
     const std::int64_t allowed = budget + (std::int64_t{testing::sanitized ? 1024 : 64} << 20);
     ASSERT_LT(peak_bytes() - before, allowed) << "unbounded";
   }
+}
+
+TEST(BadInput, ThatIsPackedAThousandfoldIsReadUpToItsLimitAndThenAFaultHoweverItIsRead) {
+  const Folder folder;
+  std::string many;
+  for (int i = 0; i < 2000; ++i) many += framed(std::string(1000, 'x'));  // of 1016 bytes each
+  std::ofstream{folder.file("bomb"), std::ios::binary} << pack(many, gzip_window);
+  const auto read = [&](const std::string& limit, const std::string& order, const std::string& more = "") {
+    auto pipeline = open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("bomb") +
+                                        R"("], "max_decompressed_bytes": )" + limit +
+                                        R"(}}, "decode": {"record": {"name": "v"}}, "steps": [)" + order +
+                                        R"({"batch": {"size": 1}}])" + more + "}"),
+                         {.memory = budget});
+    std::int64_t rows = 0;
+    while (true) {
+      const auto batch = pipeline->next();
+      if (!batch.ok()) return std::to_string(rows) + " " + std::string{to_string(batch.error().detail())};
+      if (!*batch) return std::to_string(rows);
+      ++rows;
+    }
+  };
+  const std::string global = R"({"shuffle": {"global": true}}, )";
+  EXPECT_EQ(read("2032000", ""), "2000") << "just as much";
+  EXPECT_EQ(read("2032000", global), "2000");
+  EXPECT_EQ(read("2031999", ""), "1999 resource_exhausted");
+  EXPECT_EQ(read("1016", ""), "1 resource_exhausted");
+  EXPECT_EQ(read("1", ""), "0 resource_exhausted");
+  EXPECT_EQ(read("1000000", global), "0 resource_exhausted") << "when the index is read or made";
+  EXPECT_EQ(read("1016000", "", R"(, "on_corrupt": "skip_record")"), "1000") << "what is behind it is left out";
 }
 
 // Context and features have the same field number, lists come behind: the one read as the other lacks what is asked

@@ -88,5 +88,50 @@ TEST(MemoryBudget, ARaggedBatchThatDoesNotFitIsAnError) {
   EXPECT_THAT(error.text(), HasSubstr("batch 0 needs 6400000 bytes"));
 }
 
+TEST(MemoryBudget, IndexesThatDoNotFitIntoHalfOfItSayHowMuchTheyNeed) {
+  const Folder folder;
+  for (const char* const name : {"a", "b", "c"})
+    ASSERT_TRUE(write_records(folder.file(name), std::vector<std::string>(40'000, "record")).ok());
+  const auto reading_all = [&](const std::string& steps) {
+    return testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("?") +
+                          R"("]}}, "decode": {"record": {"name": "v"}}, "steps": [)" + steps +
+                          R"({"batch": {"size": 100}}]})");
+  };
+  const std::string global = R"({"shuffle": {"global": true}}, )";
+  for (const std::int64_t threads : {1, 3}) {  // three of 480,000 bytes and some
+    const auto [batches, error] = until_error(reading_all(global), 2 << 20, threads);
+    EXPECT_EQ(batches, 0);
+    EXPECT_EQ(error.detail(), Detail::resource_exhausted);
+    EXPECT_THAT(error.text(),
+                HasSubstr("the record indexes of the files need more than 1048576 bytes, half of the memory "
+                          "budget of 2097152 bytes"));
+    EXPECT_EQ(until_error(reading_all(global), 4 << 20, threads).second.text(), "no error");
+    EXPECT_EQ(until_error(reading_all(""), 2 << 20, threads).second.text(), "no error") << "no index is needed";
+  }
+}
+
+TEST(MemoryBudget, IndexesAndWhatTheyReachAreCounted) {
+  const Folder folder;
+  ASSERT_TRUE(write_records(folder.file("plain"), std::vector<std::string>(10'000, std::string(100, 'x'))).ok());
+  ASSERT_TRUE(
+      write_records(folder.file("packed"), std::vector<std::string>(10'000, std::string(100, 'x')), Compression::gzip)
+          .ok());
+  for (const char* const name : {"plain", "packed"}) {
+    auto pipeline = open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file(name) +
+                                        R"("]}}, "decode": {"record": {"name": "v"}}, "steps": [)" +
+                                        R"({"shuffle": {"global": true}}, {"batch": {"size": 100}}]})"),
+                         {.threads = 1, .memory = 64 << 20});
+    ASSERT_TRUE(pipeline.ok());
+    auto batch = pipeline->next();
+    ASSERT_TRUE(batch.ok()) << batch.error().text();
+    EXPECT_GE(pipeline->stats().memory_used, 120'000);
+    EXPECT_GT(pipeline->stats().bytes_read, 0);
+    while (batch.ok() && *batch) batch = pipeline->next();
+    EXPECT_EQ(pipeline->stats().records, 10'000);
+    if (std::string{name} == "plain") EXPECT_EQ(pipeline->stats().bytes_read, 1'000'000);
+    if (std::string{name} == "packed") EXPECT_GT(pipeline->stats().bytes_read, 1'000);
+  }
+}
+
 }  // namespace
 }  // namespace forebay

@@ -166,48 +166,6 @@ Leg run_leg(const Json& json, const std::optional<Json>& state, std::int64_t sha
   return out;
 }
 
-/// Whatever is done to the files first.
-void expect_equal_chains(const Folder& folder, int chains, const std::string& more, std::uint32_t seed) {
-  std::mt19937 random{seed};
-  const auto pick = [&](auto... values) {
-    const std::vector<std::int64_t> all{values...};
-    return all[random() % all.size()];
-  };
-  if (testing::sanitized) chains /= 5;  // each takes twenty times as long
-  for (int chain = 0; chain < chains; ++chain) {
-    SCOPED_TRACE(chain);
-    const Json json = document(folder.file("part-?.tfrecord"), orders()[random() % orders().size()],
-                               boundaries()[random() % boundaries().size()] + more);
-    const Leg unbroken = run_leg(json, std::nullopt, 1, {.threads = 2}, 1'000'000);
-    ASSERT_GT(unbroken.batches.size(), 10U);
-    std::vector<std::vector<std::string>> seen;
-    std::optional<Json> state;
-    for (int leg = 0; leg < 9; ++leg) {
-      const std::int64_t batches = leg == 8 ? 1'000'000 : static_cast<std::int64_t>(random() % 12);
-      const RunOptions options{.threads = pick(1, 2, 3, 8), .prefetch = pick(0, 1, 5)};
-      Leg next = run_leg(json, state, pick(1, 2, 3, 4), options, batches);
-      seen.insert(seen.end(), next.batches.begin(), next.batches.end());
-      state = next.state;
-    }
-    ASSERT_TRUE(seen == unbroken.batches) << json.text();
-  }
-}
-
-TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
-  const Folder folder;
-  write_files(folder);
-  expect_equal_chains(folder, 100, "", 20261121);
-}
-
-TEST(RestartChains, ByTheIndexesOfTheFilesEqualTheUnbrokenRun) {
-  const Folder folder;
-  write_files(folder);
-  const auto made = index_files({folder.file("part-?.tfrecord")});
-  ASSERT_TRUE(made.ok()) << made.error().text();
-  ASSERT_TRUE(std::filesystem::exists(folder.file("part-2.tfrecord.fbindex")));
-  expect_equal_chains(folder, 50, "", 1);
-}
-
 void flip(const std::string& path, std::int64_t offset) {
   std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
   file.seekg(offset);
@@ -216,16 +174,67 @@ void flip(const std::string& path, std::int64_t offset) {
   file.put(byte);
 }
 
-TEST(RestartChains, OverDamagedRecordsSkipTheSameOnes) {
-  const Folder folder;
-  write_files(folder);
+void damage_files(const Folder& folder) {
   flip(folder.file("part-0.tfrecord"), 1200);  // in a payload
   flip(folder.file("part-0.tfrecord"), 3020);  // in the head of a frame
-  write_records(folder.file("part-3.tfrecord"), {testing::example_of(400), "no message", testing::example_of(401)})
-      .ok();
-  for (const char* policy : {"skip_record", "skip_file"}) {
-    SCOPED_TRACE(policy);
-    expect_equal_chains(folder, 25, std::string{R"(, "on_corrupt": ")"} + policy + "\"", 2);
+  const auto written =
+      write_records(folder.file("part-3.tfrecord"), {testing::example_of(400), "no message", testing::example_of(401)});
+  ASSERT_TRUE(written.ok()) << written.error().text();
+}
+
+/// What a chain runs over and how.
+struct Chain {
+  const Folder* folder = nullptr;
+  std::string order, boundary, more;
+};
+
+/// Eight restarts at random batches, each with other threads, shards and prefetch, and all that is left behind them.
+void expect_equal_to_unbroken(const Chain& chain, std::mt19937& random) {
+  const auto pick = [&](auto... values) {
+    const std::vector<std::int64_t> all{values...};
+    return all[random() % all.size()];
+  };
+  const Json json = document(chain.folder->file("part-?.tfrecord"), chain.order, chain.boundary + chain.more);
+  const Leg unbroken = run_leg(json, std::nullopt, 1, {.threads = 2}, 1'000'000);
+  ASSERT_GT(unbroken.batches.size(), 10U);
+  std::vector<std::vector<std::string>> seen;
+  std::optional<Json> state;
+  for (int leg = 0; leg < 9; ++leg) {
+    const std::int64_t batches = leg == 8 ? 1'000'000 : static_cast<std::int64_t>(random() % 12);
+    const RunOptions options{.threads = pick(1, 2, 3, 8), .prefetch = pick(0, 1, 5)};
+    Leg next = run_leg(json, state, pick(1, 1, 2, 2, 3, 6), options, batches);
+    seen.insert(seen.end(), next.batches.begin(), next.batches.end());
+    state = next.state;
+  }
+  ASSERT_TRUE(seen == unbroken.batches) << json.text();
+}
+
+// Plain, gzip and zlib files, with and without indexes, whole and damaged, under every order, batcher and epoch
+// boundary: 56 mixtures, each three times or more.
+TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
+  const Folder plain, indexed, damaged;
+  for (const Folder* folder : {&plain, &indexed, &damaged}) write_files(*folder);
+  const auto made = index_files({indexed.file("part-?.tfrecord")});
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  ASSERT_TRUE(std::filesystem::exists(indexed.file("part-2.tfrecord.fbindex")));
+  damage_files(damaged);
+  std::vector<Chain> mixtures;
+  for (const auto& [folder, more] :
+       std::vector<std::pair<const Folder*, std::string>>{{&plain, ""},
+                                                          {&indexed, ""},
+                                                          {&damaged, R"(, "on_corrupt": "skip_record")"},
+                                                          {&damaged, R"(, "on_corrupt": "skip_file")"}}) {
+    for (const std::string& order : orders()) {
+      for (const std::string& boundary : boundaries()) mixtures.push_back({folder, order, boundary, more});
+    }
+  }
+  std::mt19937 random{20261121};
+  std::shuffle(mixtures.begin(), mixtures.end(), random);
+  const std::size_t chains = testing::sanitized ? 20 : 200;  // each takes twenty times as long there
+  for (std::size_t chain = 0; chain < chains; ++chain) {
+    SCOPED_TRACE(chain);
+    expect_equal_to_unbroken(mixtures[chain % mixtures.size()], random);
+    if (HasFatalFailure()) return;
   }
 }
 

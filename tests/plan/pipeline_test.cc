@@ -96,8 +96,8 @@ TEST(PipelineDocument, EveryFaultIsToldAndNoneThatOnlyFollowsFromAnother) {
           "7:69 /sead: unexpected option 'sead'; did you mean 'seed'? known here: source, decode, steps, epochs, seed, "
           "epoch_boundary, deterministic, on_corrupt, threads, memory, prefetch, shard, inputs, targets",
           "7:36 /memory: 'memory' must be a number of bytes, as 1073741824 or \"1GiB\"; found '1 GX'",
-          "7:53 /shard: 'shard' must be [index, count] with index from 0 to count - 1, \"index/count\" or \"auto\"; "
-          "found "
+          "7:53 /shard: 'shard' must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
+          "{\"index\": …, \"count\": …, \"by\": …}; found "
           "[4,4]",
           "4:21 /steps/0/slice: slice '[9]': column 2: index 9 is outside an axis of 4 elements",
           "6:11 /steps/2/slice: tensor: there is no tensor 'm'; did you mean 'x'? defined here: x, n",

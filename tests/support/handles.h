@@ -58,6 +58,7 @@ class NumberFiles : public Reader {
     for (const Handle& file : files) counts.push_back(static_cast<std::int64_t>(files_[file.block].size()));
     return counts;
   }
+  Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override { return index(files); }
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override {
     for (std::size_t i = 0; i < names.size(); ++i)
       out[i] = handle(files_[indexed_[names[i].file].block][static_cast<std::size_t>(names[i].record)]);

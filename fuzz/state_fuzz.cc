@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// States: any text is refused with a reason, or is a state that is written again as it was; every position comes back;
+// a state that was edited is refused.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "engine/position.h"
+#include "fuzz/check.h"
+#include "plan/state.h"
+
+using forebay::Json;
+using forebay::Plan;
+using forebay::engine::Position;
+using forebay::engine::Shard;
+using forebay::fuzz::check;
+namespace plan = forebay::plan;
+
+namespace {
+
+constexpr std::int64_t rows = 12;  // of a batch
+
+const Plan& small_plan() {
+  static forebay::fuzz::ScratchFile file;  // as long as the plan
+  static const Plan made = [] {
+    const auto json = forebay::parse_json(
+        R"({"source": {"tfrecord": {"files": [")" + file.path() +
+        R"("]}}, "decode": {"record": {"name": "v"}}, "epochs": 3, "steps": [{"batch": {"size": 12}}]})");
+    check(json.ok(), "the document is JSON");
+    auto plan = Plan::make(*json);
+    check(plan.ok(), "the plan can be made");
+    return *std::move(plan);
+  }();
+  return made;
+}
+
+Shard shard_of(std::uint8_t choice) {
+  return choice % 2 == 0 ? Shard{} : Shard{.index = 1, .count = 3, .by = forebay::ShardBy::file};
+}
+
+/// Whatever the text is.
+void read_text(std::string_view text, const Shard& shard) {
+  const auto json = plan::parse_state(text);
+  if (!json.ok()) return check(!json.error().text().empty(), "a refusal says why");
+  const auto words = plan::state_text(*json);
+  check(words.ok() || words.error().code() == forebay::Code::state, "what is no state is refused as such");
+  const auto position = plan::read_state(small_plan(), shard, *json);
+  if (!position.ok()) return check(!position.error().text().empty(), "a refusal says why");
+  check(words.ok(), "a state that is accepted can be printed");
+  const auto again = plan::write_state(small_plan(), shard, *position);
+  check(again.ok() && plan::read_state(small_plan(), shard, *again).ok(), "an accepted state is written again");
+  check(*plan::read_state(small_plan(), shard, *again) == *position, "… as the same");
+}
+
+bool possible(const Position& at, const Shard& shard) {
+  const std::int64_t size = shard.by == forebay::ShardBy::file ? rows / shard.count : rows;
+  return at.epoch >= 0 && at.epoch <= INT32_MAX && at.batch >= 0 && at.pulled >= 0 && at.pulled < size &&
+         at.next >= at.batch && at.done >= 0 && at.done <= 1'000'000;
+}
+
+/// A state of any position, whole and then edited: pairs of a place and a byte.
+void write_position(std::span<const std::byte> bytes, const Shard& shard) {
+  Position at;
+  std::int64_t* const members[] = {&at.epoch, &at.batch, &at.pulled, &at.next, &at.done};
+  for (std::int64_t* const member : members) {
+    const std::size_t size = std::min(sizeof(*member), bytes.size());
+    if (size > 0) std::memcpy(member, bytes.data(), size);
+    bytes = bytes.subspan(size);
+  }
+  const auto state = plan::write_state(small_plan(), shard, at);
+  check(state.ok(), "any position can be written");
+  std::string text = state->text();
+  const auto json = plan::parse_state(text);
+  check(json.ok() && *json == *state, "what is written is read as the same");
+  const auto back = plan::read_state(small_plan(), shard, *json);
+  check(back.ok() == possible(at, shard), "a position is accepted when it can be, and only then");
+  check(!back.ok() || *back == at, "a position comes back");
+  check(!plan::read_state(small_plan(), shard_of(shard.count == 1 ? 1 : 0), *json).ok(), "other shards refuse it");
+  for (; bytes.size() >= 3; bytes = bytes.subspan(3)) {
+    std::uint16_t place = 0;
+    std::memcpy(&place, bytes.data(), sizeof(place));
+    text[place % text.size()] = static_cast<char>(bytes[2]);
+  }
+  const auto edited = plan::parse_state(text);
+  if (!edited.ok() || *edited == *state) return;
+  check(!plan::read_state(small_plan(), shard, *edited).ok(), "an edited state is refused");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const Shard shard = shard_of(static_cast<std::uint8_t>(data[0] >> 1));
+  if ((data[0] & 1) == 0) {
+    read_text(forebay::fuzz::text_of(data + 1, size - 1), shard);
+  } else {
+    write_position(forebay::fuzz::bytes_of(data + 1, size - 1).first(std::min<std::size_t>(size - 1, 64)), shard);
+  }
+  return 0;
+}
