@@ -193,18 +193,27 @@ Result<void> ExampleDecoder::plain(Record record, std::int64_t row, std::int64_t
   return {};
 }
 
-bool ExampleDecoder::find(Layout& layout, const Skeleton*& next, const std::uint8_t* p, const std::uint8_t* end) const {
-  auto at = static_cast<std::size_t>(next - layout.begin());
-  const auto set = [&](std::size_t found) { return next = layout.begin() + found, true; };
-  if (at < layout.size() && layout.resize(at, p, end)) return set(at);
-  for (std::size_t ahead = at + 1; ahead < std::min(layout.size(), at + look_ahead); ++ahead) {
-    if (layout.matches(ahead, p)) return set(ahead);
+/// Finds or learns the skeleton of the entry at `p`, which is not `next`. The first two entries of a record say which
+/// layout it has.
+bool ExampleDecoder::find(LayoutBook& book, Layout*& layout, const Skeleton*& next, Wire entries,
+                          const std::uint8_t* p) const {
+  const std::uint8_t* const end = entries.end;
+  auto at = static_cast<std::size_t>(next - layout->begin());
+  const auto set = [&](std::size_t found) { return next = layout->begin() + found, true; };
+  if (at < layout->size() && layout->resize(at, p, end)) return set(at);
+  if (at < 2 && at < layout->size()) {
+    layout = book.search(entries.at, end);
+    if (at == 1 && layout->size() == 0 && !layout->learn(0, entries.at, end, plan_.keys, targets_)) return false;
+    if (at < layout->size() && layout->matches(at, p)) return set(at);
   }
-  if (layout.size() < most_skeletons)
-    layout.insert(at);
+  for (std::size_t ahead = at + 1; ahead < std::min(layout->size(), at + look_ahead); ++ahead) {
+    if (layout->matches(ahead, p)) return set(ahead);
+  }
+  if (layout->size() < most_skeletons)
+    layout->insert(at);
   else
     at %= most_skeletons;
-  return layout.learn(at, p, end, plan_.keys, targets_) && set(at);
+  return layout->learn(at, p, end, plan_.keys, targets_) && set(at);
 }
 
 /// Writes the values of a recognised entry; false when they are not of the usual kind, and for errors. Inlined by
@@ -254,18 +263,15 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
   const std::uint64_t stamp = ++memory.stamp;
   const std::uint8_t* p = entries.at;
   const std::uint8_t* const end = entries.end;
-  const auto [layout, known] = memory.layouts.pick(p, end);
+  Layout* layout = memory.layouts.last();
   Sink* const sinks = memory.sinks.data();
-  const Skeleton* next = layout.begin();  // kept in registers: the values written might be anything to the compiler
-  const Skeleton* unknown = next + known;
-  const Skeleton* last = layout.end();
+  const Skeleton* next = layout->begin();  // kept in registers: the values written might be anything to the compiler
+  const Skeleton* last = layout->end();
   std::size_t found = 0;
   for (; p < end; ++next) {
-    if (next >= unknown &&
-        (next == last || !next->matches_words(p) || (next->words > 2 && !layout.tail_matches(next, p)))) {
-      if (!find(layout, next, p, end)) return false;
-      unknown = layout.begin();
-      last = layout.end();
+    if (next == last || !next->matches_words(p) || (next->words > 2 && !layout->tail_matches(next, p))) {
+      if (!find(memory.layouts, layout, next, entries, p)) return false;
+      last = layout->end();
     }
     const Skeleton& head = *next;
     const std::uint32_t size = head.payload_of(p);

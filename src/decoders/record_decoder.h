@@ -55,7 +55,8 @@ class ExampleDecoder final : public Decoder {
   [[nodiscard]] bool fast(columns::Wire record, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] bool put(const Skeleton& head, columns::Wire values, Sink& sink, std::int64_t row, ColumnBlock& block,
                          ExampleMemory& memory) const;
-  [[nodiscard]] bool find(Layout& layout, const Skeleton*& next, const std::uint8_t* p, const std::uint8_t* end) const;
+  [[nodiscard]] bool find(LayoutBook& book, Layout*& layout, const Skeleton*& next, columns::Wire entries,
+                          const std::uint8_t* p) const;
   [[nodiscard]] bool finish(std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] bool slow_values(const Skeleton& head, columns::Wire values, std::int64_t row, ColumnBlock& block,
                                  ExampleMemory& memory) const;

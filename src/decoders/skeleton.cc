@@ -160,17 +160,25 @@ void Layout::insert(std::size_t at) {
   tails_.insert(tails_.begin() + static_cast<std::ptrdiff_t>(at), SkeletonTail{});
 }
 
-LayoutBook::Pick LayoutBook::search(const std::uint8_t* p, const std::uint8_t* end) {
+bool LayoutBook::fits(const Layout& layout, const std::uint8_t* p, const std::uint8_t* end) {
+  if (layout.size() == 0 || !layout.matches(0, p)) return false;
+  const Skeleton& head = layout[0];
+  const std::size_t length = std::size_t{head.bytes} + head.payload_of(p);
+  if (layout.size() < 2 || length + 2 > static_cast<std::size_t>(end - p)) return true;
+  return layout.matches(1, p + length);
+}
+
+Layout* LayoutBook::search(const std::uint8_t* p, const std::uint8_t* end) {
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
-    if (const std::size_t known = fits(layouts_[i], p, end); known > 0) return {layouts_[last_ = i], known};
+    if (fits(layouts_[i], p, end)) return &layouts_[last_ = i];
   }
   if (layouts_.size() < most_layouts) {
     layouts_.emplace_back();
-    return {layouts_[last_ = layouts_.size() - 1], 0};
+    return &layouts_[last_ = layouts_.size() - 1];
   }
   last_ = oldest_++ % most_layouts;
   layouts_[last_].clear();
-  return {layouts_[last_], 0};
+  return &layouts_[last_];
 }
 
 }  // namespace forebay::decoders

@@ -114,29 +114,18 @@ class Layout {
 /// The layouts seen by one worker; files may differ, and their records may come mixed.
 class LayoutBook {
  public:
-  struct Pick {
-    Layout& layout;
-    std::size_t known;  ///< So many of the record's first entries are those of the layout.
-  };
-  /// The layout whose first entries are those at `p`, or one to be learnt.
-  Pick pick(const std::uint8_t* p, const std::uint8_t* end) {
-    if (last_ < layouts_.size()) {
-      if (const std::size_t known = fits(layouts_[last_], p, end); known > 0) return {layouts_[last_], known};
-    }
-    return search(p, end);
+  /// That of the last record.
+  Layout* last() {
+    if (layouts_.empty()) layouts_.emplace_back();
+    return &layouts_[last_];
   }
+  /// The layout whose first two entries (or the first, where there is one only) are those at `p`, or an empty one to be
+  /// learnt. From then on it is the last.
+  Layout* search(const std::uint8_t* p, const std::uint8_t* end);
 
  private:
   static constexpr std::size_t most_layouts = 16;
-  /// How many of the first two entries (of the first, where there is one only) are the layout's: all of them, or none.
-  [[nodiscard]] static std::size_t fits(const Layout& layout, const std::uint8_t* p, const std::uint8_t* end) {
-    if (layout.size() == 0 || !layout.matches(0, p)) return 0;
-    const Skeleton& head = layout[0];
-    const std::size_t length = std::size_t{head.bytes} + head.payload_of(p);
-    if (layout.size() < 2 || length + 2 > static_cast<std::size_t>(end - p)) return 1;
-    return layout.matches(1, p + length) ? 2 : 0;
-  }
-  Pick search(const std::uint8_t* p, const std::uint8_t* end);
+  [[nodiscard]] static bool fits(const Layout& layout, const std::uint8_t* p, const std::uint8_t* end);
 
   std::vector<Layout> layouts_;
   std::size_t last_ = 0;

@@ -62,6 +62,7 @@ class OrderPlane::FilesOfPass final : public Handles {
 
   void announce() {
     if (program_.epochs && epoch_ + 1 >= *program_.epochs) return;
+    if (program_.files_a_pass > 0) return;  // this shard reads only some of them
     next_->begin(epoch_ + 1);
     for (std::int64_t i = 0; i < streams_.files_ahead(); ++i) {
       Handle file;

@@ -71,6 +71,8 @@ Reader::Stream Streams::open(Handle file) {
     announced_.pop_front();
     return number;
   }
+  for (const auto& other : announced_) leave(*other);  // the order has changed its mind
+  announced_.clear();
   auto opened = std::make_shared<Open>(program_, file.block, pool_, kept_files_);
   open_[static_cast<std::size_t>(number)] = opened;
   if (catching_up_ && program_.on_corrupt.policy == Corrupt::fail) opened->index = access_.stored(file.block);
