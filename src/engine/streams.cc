@@ -26,8 +26,7 @@ struct Streams::Open {
   }
   static RecordCheck check_of(const Program& program) {
     if (damage_of(program) == Damage::fail) return {};
-    return [trial = std::make_shared<TrialDecode>(program)](std::span<const Record> records,
-                                                            std::vector<Malformed>& bad) { trial->run(records, bad); };
+    return trial_check(program);
   }
 
   const std::uint32_t number;  // of the file
