@@ -12,6 +12,8 @@
 /// CRC-32C (Castagnoli), and the masked form that record files keep.
 namespace forebay::columns {
 
+inline constexpr std::uint32_t crc32c_polynomial = 0x82f63b78U;  ///< Bit-reflected.
+
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);
 /// The same by tables, one instruction set for all: the twin that the fast one is tested against.
 [[nodiscard]] std::uint32_t crc32c_scalar(std::span<const std::byte> bytes);
