@@ -7,7 +7,8 @@ from typing import Any, Mapping, Optional
 import numpy as np
 
 from forebay._convert import arrays
-from forebay.checkpoint import Path, atomic_file
+from forebay._paths import Path
+from forebay.checkpoint import atomic_file
 from forebay.loader import Loader
 
 try:
