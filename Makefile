@@ -1,7 +1,8 @@
 # Thin: every target does all the set-up it needs, and a second call does nothing twice.
 #   make run      build, then run the example job        make test         everything that CI checks
 #   make build    command line and Python package        make conformance  vectors of the original systems
-#   make bench    compare with other pipelines           make fuzz SECONDS=60
+#   make bench    compare with other pipelines           make fuzz         each target for SECONDS=30
+#   make wheel    the Python package, into dist/
 SHELL := /bin/bash
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
@@ -14,13 +15,17 @@ CONFIGURE = cmake --preset $(1) $(2) \
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
 PHASES := format layout promises release python examples conformance instructions asan tsan fuzz
 
-.PHONY: setup setup-build build run test conformance bench format clean fuzz $(PHASES:%=test-%)
+.PHONY: setup setup-build build build-all wheel run test conformance bench format clean fuzz $(PHASES:%=test-%)
 
 build: setup-build
 	@mkdir -p build
 	@test -f build/release/build.ninja || { $(call CONFIGURE,release,-DPython_EXECUTABLE=$(VENV)/bin/python); }
-	@ninja -C build/release -j$(JOBS)
+	@ninja -C build/release -j$(JOBS) forebay_cli _core
 	@$(VENV)/bin/python python/tools/link_into.py .venv build/release/python
+
+# The C++ tests and examples, too, which take longer than all the rest.
+build-all: build
+	@ninja -C build/release -j$(JOBS)
 
 run: build
 	build/release/forebay run examples/taxi/loader.json
@@ -29,7 +34,11 @@ test: setup
 	@MAKE="$(MAKE)" tools/run_phases.sh $(PHASES)
 
 conformance: build
+	@ninja -C build/release -j$(JOBS) forebay_probe
 	$(VENV)/bin/python tests/conformance/run.py
+
+wheel: setup-build
+	$(VENV)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 bench: build
 	$(VENV)/bin/python bench/run.py $(if $(RIVALS),--rivals $(RIVALS))
@@ -66,7 +75,7 @@ test-layout:
 test-promises:
 	@$(PYTHON) tools/check_promises.py
 
-test-release: build
+test-release: build-all
 	@ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error > build/ctest-release.log \
 	  || { cat build/ctest-release.log; exit 1; }
 	@tail -n 4 build/ctest-release.log
@@ -74,7 +83,7 @@ test-release: build
 test-python: build
 	@$(VENV)/bin/python -m pytest -q python/tests
 
-test-examples: build
+test-examples: build-all
 	@$(VENV)/bin/python tools/run_examples.py build/release
 
 test-conformance: conformance
@@ -82,16 +91,16 @@ test-conformance: conformance
 test-instructions: build
 	@$(VENV)/bin/python bench/instructions.py
 
-test-asan test-tsan: test-%:
+build/asan/build.ninja build/tsan/build.ninja: build/%/build.ninja:
 	@mkdir -p build
-	@test -f build/$*/build.ninja || { $(call CONFIGURE,$*,-DFOREBAY_PYTHON=OFF); }
+	@$(call CONFIGURE,$*,-DFOREBAY_PYTHON=OFF)
+
+test-asan test-tsan: test-%: build/%/build.ninja
 	@ninja -C build/$* -j$(JOBS)
 	@UBSAN_OPTIONS=print_stacktrace=1 ctest --test-dir build/$* -j$(JOBS) --output-on-failure --no-tests=error \
 	  > build/ctest-$*.log || { cat build/ctest-$*.log; exit 1; }
 	@tail -n 4 build/ctest-$*.log
 
-test-fuzz:
-	@mkdir -p build
-	@test -f build/fuzz/build.ninja || { $(call CONFIGURE,fuzz,); }
-	@ninja -C build/fuzz -j$(JOBS) fuzzers
-	@$(PYTHON) fuzz/run.py build/fuzz --seconds $(SECONDS) --jobs $(JOBS)
+test-fuzz: build/asan/build.ninja
+	@ninja -C build/asan -j$(JOBS) fuzzers
+	@$(PYTHON) fuzz/run.py build/asan --seconds $(SECONDS) --jobs $(JOBS)

@@ -94,8 +94,7 @@ void add_bench(CLI::App& app, Command& command) {
   verb->add_option("--seconds", asked->seconds, "Longest time of each of the two passes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  verb->add_flag("--json", asked->json, "Print JSON");
-  verb->callback([asked, &command] { command = {.run = [asked] { return bench(*asked); }, .json = asked->json}; });
+  set_command(verb, asked, bench, command);
 }
 
 }  // namespace forebay::cli

@@ -37,8 +37,7 @@ void add_check(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Check>();
   CLI::App* verb = app.add_subcommand("check", "Plans a document and lists every fault; no record is read");
   verb->add_option("CONFIG", asked->document, "Loader or pipeline document (JSON)")->required();
-  verb->add_flag("--json", asked->json, "Print JSON");
-  verb->callback([asked, &command] { command = {.run = [asked] { return check(*asked); }, .json = asked->json}; });
+  set_command(verb, asked, check, command);
 }
 
 }  // namespace forebay::cli

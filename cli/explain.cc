@@ -183,8 +183,7 @@ void add_explain(CLI::App& app, Command& command) {
                  "Read the files and say how well the first epoch of a document is shuffled")
       ->excludes("--lowered");
   verb->add_flag("--schema", asked->schema, "Print the JSON Schema of documents");
-  verb->add_flag("--json", asked->json, "Print JSON");
-  verb->callback([asked, &command] { command = {.run = [asked] { return explain(*asked); }, .json = asked->json}; });
+  set_command(verb, asked, explain, command);
 }
 
 }  // namespace forebay::cli

@@ -175,8 +175,7 @@ void add_head(CLI::App& app, Command& command) {
   verb->add_option("-n,--rows", asked->rows, "Rows to show")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  verb->add_flag("--json", asked->json, "Print JSON, every element");
-  verb->callback([asked, &command] { command = {.run = [asked] { return head(*asked); }, .json = asked->json}; });
+  set_command(verb, asked, head, command, "Print JSON, every element");
 }
 
 }  // namespace forebay::cli

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <forebay/index.h>
 
+#include "enum_names.h"
 #include "interrupt.h"
 #include "report.h"
 #include "verbs.h"
@@ -27,18 +28,8 @@ struct Index {
   bool json = false;
 };
 
-template <class E>
-std::string_view name_of(E value) {
-  return EnumNames<E>::names[static_cast<std::size_t>(value)];
-}
-
-Compression compression_of(const std::string& name) {
-  const auto& names = EnumNames<Compression>::names;
-  return static_cast<Compression>(std::find(names.begin(), names.end(), name) - names.begin());
-}
-
 /// A bar on standard error, where that is a terminal. Says whether to go on.
-bool show(const IndexProgress& now) {
+bool show_progress(const IndexProgress& now) {
   static const bool on = ::isatty(STDERR_FILENO) == 1;
   if (on) {
     constexpr std::size_t width = 30;
@@ -90,11 +81,11 @@ void print_json(const std::vector<IndexReport>& reports, const std::vector<Error
 
 Result<void> index(const Index& asked) {
   using Existing = IndexOptions::Existing;
-  const IndexOptions options{.compression = compression_of(asked.compression),
+  const IndexOptions options{.compression = value_of<Compression>(asked.compression),
                              .existing = asked.check   ? Existing::only_check
                                          : asked.force ? Existing::replace
                                                        : Existing::keep,
-                             .progress = show};
+                             .progress = show_progress};
   const auto reports = index_files(asked.files, options);
   if (!reports.ok()) {
     if (asked.json) print_json({}, faults_of(reports.error()));
@@ -123,7 +114,7 @@ void add_index(CLI::App& app, Command& command) {
   verb->add_option("FILE", asked->files, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
   verb->add_option("--compression", asked->compression, "Of the files")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "none", "gzip", "zlib"}));
+      ->check(CLI::IsMember(names_of<Compression>()));
   CLI::Option* force = verb->add_flag("--force", asked->force, "Replace indexes that are good, too");
   verb->add_flag("--check", asked->check, "Only say whether each file has a good index; code 3 when one has not")
       ->excludes(force);

@@ -91,8 +91,7 @@ void add_run(CLI::App& app, Command& command) {
   verb->add_option("--resume", asked->resume, "Go on from the state in this file");
   verb->add_option("--save-state", asked->save_state, "Write where the run stands to this file at the end");
   verb->add_flag("--digest", asked->digest, "Print count, sum and checksums of every tensor");
-  verb->add_flag("--json", asked->json, "Print JSON");
-  verb->callback([asked, &command] { command = {.run = [asked] { return run(*asked); }, .json = asked->json}; });
+  set_command(verb, asked, run, command);
 }
 
 }  // namespace forebay::cli

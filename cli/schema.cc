@@ -34,8 +34,7 @@ void add_schema(CLI::App& app, Command& command) {
   verb->add_option("--records", asked->records, "Records to look at")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
-  verb->add_flag("--json", asked->json, "Print JSON (a manifest always is)");
-  verb->callback([asked, &command] { command = {.run = [asked] { return schema(*asked); }, .json = asked->json}; });
+  set_command(verb, asked, schema, command, "Print JSON (a manifest always is)");
 }
 
 }  // namespace forebay::cli

@@ -28,8 +28,7 @@ void add_state(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Show>();
   CLI::App* verb = app.add_subcommand("state", "Checks and prints the saved state of a run");
   verb->add_option("FILE", asked->file, "State as JSON, as `run --save-state` and state_dict() write it")->required();
-  verb->add_flag("--json", asked->json, "Print JSON");
-  verb->callback([asked, &command] { command = {.run = [asked] { return show(*asked); }, .json = asked->json}; });
+  set_command(verb, asked, show, command);
 }
 
 }  // namespace forebay::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include <forebay/error.h>
 #include <CLI/CLI.hpp>
@@ -14,6 +15,14 @@ struct Command {
   int code = 0;       ///< What the process ends with when `run` succeeded.
   bool json = false;  ///< Errors go to standard output as JSON, too.
 };
+
+/// Adds `--json`; when the verb is chosen, `command` is to `run` with what was asked.
+template <class Asked>
+void set_command(CLI::App* verb, const std::shared_ptr<Asked>& asked, Result<void> (*run)(const Asked&),
+                 Command& command, const char* json = "Print JSON") {
+  verb->add_flag("--json", asked->json, json);
+  verb->callback([=, &command] { command = {.run = [=] { return run(*asked); }, .json = asked->json}; });
+}
 
 // Each adds one verb, which sets `command` when it is chosen. `command` must outlive the parsing.
 void add_run(CLI::App& app, Command& command);

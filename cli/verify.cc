@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <forebay/verify.h>
 
+#include "enum_names.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "report.h"
@@ -24,15 +25,6 @@ struct Verify {
   bool force = false;
   bool json = false;
 };
-
-constexpr const auto& compressions = EnumNames<Compression>::names;
-
-std::string_view name_of(Compression compression) { return compressions[static_cast<std::size_t>(compression)]; }
-
-/// `name` is one of `compressions`.
-Compression compression_of(std::string_view name) {
-  return static_cast<Compression>(std::find(compressions.begin(), compressions.end(), name) - compressions.begin());
-}
 
 /// All files as one; no places.
 FileReport total_of(const std::vector<FileReport>& reports) {
@@ -132,7 +124,7 @@ Result<int> verify(const Verify& asked) {
     return Error{Code::config, Detail::invalid_argument, "--force and --output-compression need --repair OUT"};
   }
   Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
-  const VerifyOptions options{.compression = compression_of(asked.compression),
+  const VerifyOptions options{.compression = value_of<Compression>(asked.compression),
                               .threads = asked.threads,
                               .progress = [&](const VerifyProgress& now) {
                                 progress.show(now.fraction, fmt::format("{} files  {} records  {} damaged",
@@ -140,7 +132,7 @@ Result<int> verify(const Verify& asked) {
                                 return !interrupted();
                               }};
   using Existing = RepairOptions::Existing;
-  const RepairOptions repairing{compression_of(asked.out_compression),
+  const RepairOptions repairing{value_of<Compression>(asked.out_compression),
                                 asked.force ? Existing::replace : Existing::refuse};
   auto reports =
       asked.out.empty() ? forebay::verify(asked.paths, options) : repair(asked.paths, asked.out, repairing, options);
@@ -158,17 +150,16 @@ Result<int> verify(const Verify& asked) {
 
 void add_verify(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Verify>();
-  const std::vector<std::string> names{compressions.begin(), compressions.end()};
   CLI::App* verb = app.add_subcommand("verify", "Verifies every checksum of TFRecord files and says what is damaged");
   verb->add_option("FILE", asked->paths, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
   verb->add_option("--compression", asked->compression, "How the files are packed: auto, none, gzip or zlib")
-      ->check(CLI::IsMember(names));
+      ->check(CLI::IsMember(names_of<Compression>()));
   verb->add_option("--threads", asked->threads, "Files at once; 0: one for every CPU")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}));
   verb->add_option("--repair", asked->out,
                    "Write the intact records here: a file for one FILE, a folder for several (same names)");
   verb->add_option("--output-compression", asked->out_compression, "Of what is written; auto: as each file was")
-      ->check(CLI::IsMember(names));
+      ->check(CLI::IsMember(names_of<Compression>()));
   verb->add_flag("--force", asked->force, "Replace files that are there already; never one that is read");
   verb->add_flag("--json", asked->json, "Print JSON");
   verb->footer(

@@ -1,6 +1,7 @@
-# libFuzzer programs, one for each fuzz/NAME_fuzz.cc; `fuzzers` builds all of them. Preset fuzz, clang only.
+# libFuzzer programs, one for each fuzz/NAME_fuzz.cc; `fuzzers` builds all of them. They share the preset asan with the
+# tests, so that the layers are built once for both: `fuzzer-no-link` there means the counters that guide a fuzzer.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  message(FATAL_ERROR "The fuzz targets need clang; use the preset fuzz")
+  message(FATAL_ERROR "The fuzz targets need clang; use the preset asan")
 endif()
 add_custom_target(fuzzers)
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/*_fuzz.cc)

@@ -3,14 +3,13 @@
 """Pipelines in Python: a function for every format, a method for every decoder, step, order and batcher."""
 from __future__ import annotations
 
-import os
 from typing import Any, Mapping, Optional, Sequence, Union
 
-from forebay.pipeline import PipelineBase, StageSource, given, paths_of
+from forebay._paths import Paths, paths_of
+from forebay.pipeline import PipelineBase, StageSource, given
 
 __all__ = ["Pipeline", "Source", "feature", "tfrecord"]
 
-Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
 Feature = Mapping[str, Any]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import IO, Iterator, Union
+from typing import IO, Iterator
 
-Path = Union[str, "os.PathLike[str]"]
+from forebay._paths import Path
 
 __all__ = ["atomic_file"]
 

@@ -2,14 +2,12 @@
 """What is damaged in TFRecord files."""
 from __future__ import annotations
 
-import os
-from typing import NamedTuple, Optional, Sequence, Union
+from typing import NamedTuple, Optional
 
 from forebay import _core
+from forebay._paths import Paths, paths_of
 
 __all__ = ["DamagedPlace", "FileReport", "verify"]
-
-Path = Union[str, "os.PathLike[str]"]
 
 
 class DamagedPlace(NamedTuple):
@@ -50,14 +48,13 @@ class FileReport(NamedTuple):
         return self.error is None and self.damaged_records == 0 and self.unreadable_ranges == 0
 
 
-def verify(paths: Union[Path, Sequence[Path]], compression: Optional[str] = "auto",
+def verify(paths: Paths, compression: Optional[str] = "auto",
            threads: Optional[int] = None) -> list[FileReport]:
     """Verifies every checksum of TFRecord files: a report for each, in order. Damage is no exception.
 
     paths: files and patterns, as `tfrecord` has them. compression: "auto", "none" or None, "gzip", "zlib".
     threads: files at once; None: one for every CPU. Raises ConfigError when a pattern matches nothing.
     """
-    names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    found = _core.verify([os.fspath(name) for name in names], compression or "none", threads or 0)
+    found = _core.verify(paths_of(paths), compression or "none", threads or 0)
     return [FileReport(*(report[:7] + (tuple(DamagedPlace(*place) for place in report[7]), report[8])))
             for report in found]

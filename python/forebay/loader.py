@@ -11,11 +11,12 @@ from typing import Any, Callable, Mapping, NamedTuple, Optional, Union
 
 from forebay import _core
 from forebay._core import Batch, Plan, Stats
+from forebay._paths import Path
 from forebay.errors import StateError
 
 __all__ = ["Batch", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
-Document = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Document = Union[Path, Mapping[str, Any]]
 Transform = Callable[[Any], Any]
 Shard = Union[tuple[int, int], str, Mapping[str, Any]]
 

@@ -2,7 +2,6 @@
 """What a pipeline written in Python is made of; forebay.builder adds a method for every step, order and batcher."""
 from __future__ import annotations
 
-import os
 from typing import Any, Mapping, Optional, Sequence, TypeVar, Union
 
 from forebay.loader import Loader, Plan, Shard, Transform, plan, start
@@ -99,10 +98,3 @@ def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:
         default = defaults.get(name)
         return value is None or (type(value) is type(default) and bool(value == default))
     return {name: value for name, value in options.items() if not silent(name, value)}
-
-
-def paths_of(paths: Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]) -> list[str]:
-    """One path or several, as a list."""
-    if isinstance(paths, (str, os.PathLike)):
-        return [os.fspath(paths)]
-    return [os.fspath(path) for path in paths]

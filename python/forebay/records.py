@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Iterable, Mapping, NamedTuple, Optional
 
 import numpy as np
 
 from forebay import _core
+from forebay._paths import Path, Paths, paths_of
 
 __all__ = ["read_records", "write_records", "index_files", "IndexReport", "encode_example", "decode_example"]
-
-Path = Union[str, "os.PathLike[str]"]
 
 
 def read_records(path: Path, compression: Optional[str] = "auto") -> list[bytes]:
@@ -42,7 +41,7 @@ class IndexReport(NamedTuple):
     index_bytes: int  #: On disk and in memory.
 
 
-def index_files(paths: Union[Path, Sequence[Path]], compression: Optional[str] = "auto",
+def index_files(paths: Paths, compression: Optional[str] = "auto",
                 force: bool = False) -> list[IndexReport]:
     """Stores where the records of TFRecord files are, so that any is reached at once; several files at a time.
 
@@ -51,9 +50,7 @@ def index_files(paths: Union[Path, Sequence[Path]], compression: Optional[str] =
     FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written.
     When files are damaged or cannot be indexed, raises the first one's DataError or IoError after the others are done.
     """
-    listed: Sequence[Path] = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    patterns = [os.fspath(path) for path in listed]
-    return [IndexReport(*report) for report in _core.index_files(patterns, compression or "none", force)]
+    return [IndexReport(*report) for report in _core.index_files(paths_of(paths), compression or "none", force)]
 
 
 def encode_example(features: Mapping[str, Any]) -> bytes:

@@ -23,7 +23,7 @@ def explain(name: Optional[str] = None) -> str:
     found = [plugin for plugin in plugins if plugin["name"] == name]
     if not found:
         from forebay.values import unknown_name
-        message = unknown_name(name, [plugin["name"] for plugin in plugins]).replace("no tensor", "no plug-in")
+        message = unknown_name(name, [plugin["name"] for plugin in plugins], "plug-in")
         raise ConfigError(message, code="config", detail="not_found")
     return "\n\n".join(_text(plugin) for plugin in found)
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from forebay import replicas as replicas_module
 from forebay._convert import arrays
-from forebay.checkpoint import Path, atomic_file
+from forebay._paths import Path
+from forebay.checkpoint import atomic_file
 from forebay.loader import Loader
 
 try:

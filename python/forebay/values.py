@@ -166,12 +166,12 @@ def _fill(dtype: Any, value: Any) -> Any:
     return b"" if dtype == object else np.zeros((), dtype)[()]
 
 
-def unknown_name(name: object, known: list[str]) -> str:
-    """The text of a KeyError."""
+def unknown_name(name: object, known: list[str], kind: str = "tensor") -> str:
+    """The text of the error for a name that nothing of that kind has."""
     import difflib
     near = difflib.get_close_matches(str(name), known, 1, 0.5)
     hint = f", did you mean {near[0]!r}?" if near else ";"
-    return f"no tensor {name!r}{hint} there are {', '.join(known)}"
+    return f"no {kind} {name!r}{hint} there are {', '.join(known)}"
 
 
 def bfloat16_type() -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
+from streams import examples, write_parts
 
 import forebay as fb
 
@@ -31,6 +32,17 @@ def counts_document(path: str, size: int = 4, **members: Any) -> dict[str, Any]:
                                                 "s": {"dtype": "string", "shape": []},
                                                 "v": {"kind": "var_len", "dtype": "int64"}}}},
             "steps": [{"batch": {"size": size}}], **members}
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The files of streams.write_parts, made once for the tests of a module."""
+    return write_parts(tmp_path_factory.mktemp("parts"))
+
+
+@pytest.fixture
+def pipe(parts: list[str]) -> fb.Pipeline:
+    return examples(parts).shuffle(buffer=40).batch(12).epochs(3).seed(5)
 
 
 @pytest.fixture

@@ -29,16 +29,6 @@ CARRIERS = {"json": lambda state: json.loads(json.dumps(state)),
             "copy": copy.deepcopy}
 
 
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory):
-    return write_parts(tmp_path_factory.mktemp("restart"))
-
-
-@pytest.fixture
-def pipe(parts):
-    return examples(parts).shuffle(buffer=40).batch(12).epochs(3).seed(5)
-
-
 def knobs(generator):
     return {"threads": generator.choice([1, 2, 3, 8]), "prefetch": generator.choice([None, 1, 2, 9]),
             "memory": generator.choice([None, "32MiB", "1GiB"])}

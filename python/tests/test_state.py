@@ -15,16 +15,6 @@ from test_command import forebay
 import forebay as fb
 
 
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory):
-    return write_parts(tmp_path_factory.mktemp("state"))
-
-
-@pytest.fixture
-def pipe(parts):
-    return examples(parts).shuffle(buffer=40).batch(12).epochs(3).seed(5)
-
-
 def refusal(pipe, state):
     """Why the state is refused; and that the loader is then what it was, before the first batch and in the middle."""
     unbroken, loader = digests(pipe.load()), pipe.load()

@@ -22,14 +22,13 @@ HEAD = '''# SPDX-License-Identifier: Apache-2.0
 """Pipelines in Python: a function for every format, a method for every decoder, step, order and batcher."""
 from __future__ import annotations
 
-import os
 from typing import Any, Mapping, Optional, Sequence, Union
 
-from forebay.pipeline import PipelineBase, StageSource, given, paths_of
+from forebay._paths import Paths, paths_of
+from forebay.pipeline import PipelineBase, StageSource, given
 
 __all__ = [{names}]
 
-Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
 Feature = Mapping[str, Any]
 '''
 

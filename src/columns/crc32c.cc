@@ -15,15 +15,13 @@
 namespace forebay::columns {
 namespace {
 
-constexpr std::uint32_t polynomial = 0x82f63b78U;  // reflected
-
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
 constexpr Tables make_tables() {
   Tables tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? polynomial : 0);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? crc32c_polynomial : 0);
     tables[0][byte] = crc;
   }
   for (std::size_t byte = 0; byte < 256; ++byte) {

@@ -12,6 +12,8 @@
 /// CRC-32C (Castagnoli), and the masked form that record files keep.
 namespace forebay::columns {
 
+inline constexpr std::uint32_t crc32c_polynomial = 0x82f63b78U;  ///< Bit-reflected.
+
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);
 /// Of each of `ranges`, into `out`: together they take less time than one after the other.
 void crc32c(std::span<const std::span<const std::byte>> ranges, std::uint32_t* out);

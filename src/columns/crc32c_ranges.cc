@@ -8,14 +8,12 @@
 namespace forebay::columns {
 namespace {
 
-// Polynomials over GF(2) modulo that of CRC-32C, bit-reflected as checksums are: the highest bit is x^0.
-constexpr std::uint32_t polynomial = 0x82f63b78U;
-
+/// The product of two polynomials modulo that of CRC-32C, all bit-reflected as checksums are: the highest bit is x^0.
 constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   std::uint32_t product = 0;
   for (std::uint32_t bit = 0x80000000U; bit != 0; bit >>= 1) {
     if ((a & bit) != 0) product ^= b;
-    b = (b >> 1) ^ ((b & 1) != 0 ? polynomial : 0);
+    b = (b >> 1) ^ ((b & 1) != 0 ? crc32c_polynomial : 0);
   }
   return product;
 }

@@ -15,8 +15,6 @@ namespace forebay {
 
 namespace {
 
-constexpr std::size_t max_bytes = std::size_t{64} << 20;
-
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_{number} {}
@@ -58,7 +56,7 @@ Result<std::string> read_file(const std::string& path) {
   }
   std::string text;
   char piece[1 << 16];
-  while (text.size() <= max_bytes) {
+  while (text.size() <= most_document_bytes) {
     const ssize_t count = ::read(file.number(), piece, sizeof(piece));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return unreadable(path, errno);

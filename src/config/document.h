@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include <forebay/json.h>
 
 namespace forebay {
+
+inline constexpr std::size_t most_document_bytes = std::size_t{64} << 20;
 
 /// Reads a JSON document from a regular file; its top level must be an object. Every place in it names the file.
 ///

@@ -8,13 +8,12 @@
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
+#include "config/document.h"
 #include "config/json_builder.h"
 
 namespace forebay {
 
 namespace {
-
-constexpr std::size_t max_bytes = std::size_t{64} << 20;
 
 /// The text with each `//` comment turned into blanks, so that every offset stays what it was.
 std::string without_comments(std::string_view text) {
@@ -109,7 +108,7 @@ Place beginning(std::string_view file) { return config::Cursor{{}, file}.place()
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view file) {
-  if (text.size() > max_bytes) {
+  if (text.size() > most_document_bytes) {
     return refused(fmt::format("the document has {} bytes; at most 64 MiB are allowed", text.size()), beginning(file));
   }
   if (text.starts_with("\xef\xbb\xbf")) {

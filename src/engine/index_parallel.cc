@@ -1,64 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/index_parallel.h"
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <exception>
-#include <optional>
-#include <thread>
-
-#include "engine/kept_files.h"
+#include "engine/each_file.h"
+#include "engine/file_scan.h"
+#include "engine/guarded.h"
 #include "engine/machine.h"
-#include "engine/scanner.h"
-#include "engine/sync.h"
 #include "engine/trial_decode.h"
 
 namespace forebay::engine {
 
 namespace {
 
-constexpr auto between_questions = std::chrono::milliseconds{5};
+constexpr std::chrono::milliseconds between_questions{5};
+
+/// Adds what the policy leaves of a block, and notes what it passes over.
+void add_good(const Block& block, Corrupt policy, RecordIndexBuilder& builder, std::vector<Skip>& skips) {
+  if (policy != Corrupt::skip_file) {
+    for (const auto run : intact_runs(block)) builder.add(run, block.file_offset);
+    skips.insert(skips.end(), block.skips.begin(), block.skips.end());
+    return;
+  }
+  if (!skips.empty()) return;  // the first one has ended the file
+  const std::span<const Extent> records{block.records};
+  builder.add(block.skips.empty() ? records : records.first(block.skips.front().index), block.file_offset);
+  if (!block.skips.empty()) skips.push_back(block.skips.front());
+}
 
 /// The records of a file that are good, and what is not. Such an index is never stored: it depends on the decoder.
 Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file, const IndexWatch& watch) {
-  const IndexRequest request = request_for(program.source, file);
-  FOREBAY_TRY(const io::File opened, io::File::open(request.file));
-  FOREBAY_TRY(const io::FileIdentity identity, io::identify(opened));
   KeptFiles kept{0};
-  TrialDecode trial{program};
-  Scanner scanner{program.source,
-                  file,
-                  std::make_shared<Pool>(usable_memory() / 4),
-                  kept,
-                  Damage::find,
-                  [&](std::span<const Record> records, std::vector<Malformed>& bad) { trial.run(records, bad); }};
-  scanner.collect_restart_points(restart_interval);
-  RecordIndexBuilder builder{request.signature};
-  std::vector<io::RestartPoint> points;
+  Scanner scanner{program.source, file,         std::make_shared<Pool>(usable_memory() / 4),
+                  kept,           Damage::find, trial_check(program)};
   MadeIndex out;
-  const bool first_ends = program.on_corrupt.policy == Corrupt::skip_file;
-  Block block;
-  do {
-    block.clear();
-    scanner.scan(block);
-    if (block.error) return *block.error;
-    std::size_t next = 0;
-    for (const Skip& skip : block.skips) {
-      if (first_ends && !out.skips.empty()) break;
-      builder.add(std::span{block.records}.subspan(next, skip.index - next), block.file_offset);
-      next = skip.index + (skip.what == Skip::What::record ? 1 : 0);
-      out.skips.push_back(skip);
-    }
-    const bool over = first_ends && !out.skips.empty();
-    if (!over) builder.add(std::span{block.records}.subspan(next), block.file_offset);
-    for (io::RestartPoint& point : scanner.take_restart_points()) points.push_back(std::move(point));
-    if (!watch(block.bytes_read)) return Error{Code::cancelled, "interrupted"};
-  } while (!block.last);
-  FOREBAY_DO(opened.unchanged());
-  FOREBAY_TRY(
-      out.index,
-      builder.finish({.identity = identity, .compression = scanner.compression(), .bytes = scanner.offset()}, points));
+  FOREBAY_TRY(out.index, scan_index(request_for(program.source, file), scanner, watch,
+                                    [&](const Block& block, RecordIndexBuilder& builder) {
+                                      add_good(block, program.on_corrupt.policy, builder, out.skips);
+                                    }));
   return out;
 }
 
@@ -66,14 +43,6 @@ Result<MadeIndex> make(const Program& program, std::uint32_t file, const IndexWa
   if (program.on_corrupt.policy != Corrupt::fail) return index_good_records(program, file, watch);
   FOREBAY_TRY(IndexOutcome done, load_or_build(request_for(program.source, file), watch));
   return MadeIndex{.index = std::move(done.index), .skips = {}};
-}
-
-Result<MadeIndex> guarded(const Program& program, std::uint32_t file, const IndexWatch& watch) {
-  try {
-    return make(program, file, watch);
-  } catch (const std::exception& thrown) {
-    return Error{Code::internal, std::string{"indexing: "} + thrown.what()};
-  }
 }
 
 }  // namespace
@@ -88,51 +57,26 @@ IndexRequest request_for(const Source& source, std::uint32_t file) {
 
 Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files,
                                const std::function<bool()>& go_on, std::span<MadeIndex> made) {
-  std::atomic<std::size_t> next{0};
-  std::size_t running = 0;  // guarded by the mutex
-  Mutex mutex;
-  Condition done;
-  std::atomic<bool> stopped{false};
   std::vector<std::optional<Error>> errors(files.size());
-  {
-    std::vector<std::jthread> threads;
-    const auto work = [&] {
-      const IndexWatch watch = [&](std::int64_t) { return !stopped.load(std::memory_order_relaxed); };
-      for (std::size_t at = next++; at < files.size() && !stopped; at = next++) {
-        auto one = guarded(program, files[at], watch);
-        if (one.ok()) {
-          made[at] = *std::move(one);
-        } else {
-          errors[at] = one.error();
-          stopped = one.error().code() != Code::cancelled || stopped.load();
-        }
-      }
-      const Lock lock{mutex};
-      if (--running == 0) done.notify_all();
-    };
-    const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(1, usable_processors()));
-    for (std::size_t i = 0; i < std::min(wanted, files.size()); ++i) {
-      {
-        const Lock lock{mutex};
-        ++running;
-      }
-      threads.emplace_back(work);
-    }
-    const Lock lock{mutex};
-    while (running > 0) {
-      done.wait_until(mutex, std::chrono::steady_clock::now() + between_questions);
-      if (!stopped && !go_on()) stopped = true;
-    }
-  }
+  const auto one = [&](std::size_t at, std::stop_source& stop) {
+    const auto thrown = guarded([&] {
+      auto done = make(program, files[at], [&](std::int64_t) { return !stop.stop_requested(); });
+      if (done.ok())
+        made[at] = *std::move(done);
+      else
+        errors[at] = done.error();
+    });
+    if (thrown) errors[at] = thrown;
+    if (errors[at]) stop.request_stop();
+  };
+  if (each_file({.files = files.size(), .period = between_questions}, one, go_on)) return {};
   std::optional<Error> cancelled;
   for (const auto& error : errors) {
     if (!error) continue;
     if (error->code() != Code::cancelled) return *error;
     cancelled = error;
   }
-  if (cancelled) return *cancelled;
-  if (stopped) return Error{Code::cancelled, "interrupted"};
-  return {};
+  return cancelled.value_or(Error{Code::cancelled, "interrupted"});
 }
 
 }  // namespace forebay::engine

@@ -17,7 +17,8 @@ namespace {
 
 // Handles have 32 bits for a place, so a file is divided into segments.
 constexpr int segment_bits = 31;
-constexpr std::size_t trailer = 16;  // a record's checksum stands behind it and comes along
+constexpr std::int64_t checksum_bytes = 4;  // stand behind a record and come along …
+constexpr std::size_t room_behind = 16;     // … in this
 constexpr std::int64_t mapped_window = 1024;
 constexpr std::int64_t most_window = 1 << 18;
 constexpr std::size_t indexed_at_once = 64;
@@ -248,7 +249,7 @@ Result<void> RecordAccess::fetch_file(std::span<Handle* const> handles) {
   const Block& segment = table_[handles.front()->block];
   const std::string& path = program_.source.files[segment.file];
   std::size_t bytes = 0;
-  for (const Handle* handle : handles) bytes += handle->length + trailer;
+  for (const Handle* handle : handles) bytes += handle->length + room_behind;
   auto block = std::make_unique<Block>();
   block->file = segment.file;
   block->file_offset = segment.file_offset;
@@ -265,11 +266,11 @@ Result<void> RecordAccess::fetch_file(std::span<Handle* const> handles) {
     if (again) continue;  // the same record twice, from a batch that repeats
     // A checksum that would stand behind the end of the content is missing there; the record is then found damaged.
     const std::size_t behind = static_cast<std::size_t>(
-        std::min<std::int64_t>(4, std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length})));
+        std::min(checksum_bytes, std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length})));
     FOREBAY_DO(reader.read(offset, {block->buffer.get() + at, handle->length + behind}).at(Place{.file = path}));
     block->records.push_back({static_cast<std::uint32_t>(at), handle->length});
     block->ordinals.push_back(handle->ordinal);
-    at += handle->length + trailer;
+    at += handle->length + room_behind;
   }
   FOREBAY_DO(file.unchanged());
   bytes_read_ += reader.consumed();

@@ -22,8 +22,6 @@ std::optional<struct stat> status_of(const std::string& path) {
   return status;
 }
 
-std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 /// Where the copy of each file goes; a folder for several is made when it is not there.
 Result<std::vector<std::string>> targets_of(const std::vector<std::string>& files, const std::string& out) {
   const auto status = status_of(out);
@@ -35,7 +33,7 @@ Result<std::vector<std::string>> targets_of(const std::vector<std::string>& file
   }
   if (!status && ::mkdir(out.c_str(), 0777) != 0) return io::system_error("make the folder", out, errno);
   std::vector<std::string> targets;
-  for (const std::string& file : files) targets.push_back(io::resolve(name_of(file), out));
+  for (const std::string& file : files) targets.push_back(io::resolve(io::base_name(file), out));
   return targets;
 }
 

@@ -18,16 +18,15 @@ constexpr std::size_t mapped_blocks_ahead =
 }  // namespace
 
 struct Streams::Open {
-  Open(const Program& program, std::uint32_t number, std::shared_ptr<Pool> pool, KeptFiles& kept)
-      : number{number}, scanner{program.source, number, std::move(pool), kept, damage_of(program), check_of(program)} {}
+  Open(const Program& program, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept)
+      : number{file}, scanner{program.source, file, std::move(pool), kept, damage_of(program), check_of(program)} {}
 
   static Damage damage_of(const Program& program) {
     return program.on_corrupt.policy == Corrupt::fail ? Damage::fail : Damage::find;
   }
   static RecordCheck check_of(const Program& program) {
     if (damage_of(program) == Damage::fail) return {};
-    return [trial = std::make_shared<TrialDecode>(program)](std::span<const Record> records,
-                                                            std::vector<Malformed>& bad) { trial->run(records, bad); };
+    return trial_check(program);
   }
 
   const std::uint32_t number;  // of the file

@@ -10,7 +10,7 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t group_records = 64;  // their columns stay in the second-level cache
+constexpr std::size_t trial_records = 64;  // their columns stay in the second-level cache
 
 }  // namespace
 
@@ -43,7 +43,7 @@ Result<void> TrialDecode::attempt(std::span<const Record> records) {
 }
 
 void TrialDecode::run(std::span<const Record> records, std::vector<Malformed>& bad) {
-  std::size_t most = group_records;
+  std::size_t most = trial_records;
   for (std::size_t first = 0; first < records.size();) {
     std::size_t count = std::min(most, records.size() - first);
     auto done = attempt(records.subspan(first, count));
@@ -58,6 +58,11 @@ void TrialDecode::run(std::span<const Record> records, std::vector<Malformed>& b
     }
     first += count;
   }
+}
+
+RecordCheck trial_check(const Program& program) {
+  return [trial = std::make_shared<TrialDecode>(program)](std::span<const Record> records,
+                                                          std::vector<Malformed>& bad) { trial->run(records, bad); };
 }
 
 }  // namespace forebay::engine

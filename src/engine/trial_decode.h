@@ -28,4 +28,7 @@ class TrialDecode {
   ColumnBlock block_;
 };
 
+/// A trial decode as the check of one scan.
+[[nodiscard]] RecordCheck trial_check(const Program& program);
+
 }  // namespace forebay::engine

@@ -9,7 +9,7 @@ namespace forebay::io {
 namespace {
 
 constexpr std::size_t room_bytes = 64 * 1024;
-constexpr std::size_t most_per_call = std::size_t{1} << 30;
+constexpr std::size_t most_input_per_call = std::size_t{1} << 30;
 
 Result<void> drain(z_stream& stream, int flush, std::vector<std::byte>& out) {
   do {
@@ -51,7 +51,7 @@ Result<Deflater> Deflater::make(Compression compression) {
 Result<void> Deflater::write(std::span<const std::byte> bytes, std::vector<std::byte>& out) {
   z_stream& stream = state_->stream;
   while (!bytes.empty()) {
-    const std::size_t part = std::min(bytes.size(), most_per_call);
+    const std::size_t part = std::min(bytes.size(), most_input_per_call);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
     stream.avail_in = static_cast<uInt>(part);
     FOREBAY_DO(drain(stream, Z_NO_FLUSH, out));

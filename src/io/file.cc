@@ -56,6 +56,20 @@ Error system_error(const std::string& doing, const std::string& path, int number
                Place{.file = path}};
 }
 
+Result<std::int64_t> file_size(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return system_error("inspect", path, errno);
+  return std::int64_t{status.st_size};
+}
+
+std::int64_t total_size(std::span<const std::string> paths) {
+  std::int64_t total = 0;
+  for (const std::string& path : paths) {
+    if (const auto size = file_size(path); size.ok()) total += *size;
+  }
+  return total;
+}
+
 Result<File> File::open(const std::string& path, Links links) {
   if (path.find('\0') != std::string::npos) {
     return Error{Code::io, Detail::invalid_argument, fmt::format("the path '{}' contains a NUL byte", path.c_str())};

@@ -13,6 +13,11 @@ namespace forebay::io {
 /// The error of a failed system call on `path`: what was tried, errno in words, and its finer cause.
 [[nodiscard]] Error system_error(const std::string& doing, const std::string& path, int number);
 
+/// In bytes, without opening the file; links are followed.
+[[nodiscard]] Result<std::int64_t> file_size(const std::string& path);
+/// Of all the files; one that cannot be looked at counts for nothing.
+[[nodiscard]] std::int64_t total_size(std::span<const std::string> paths);
+
 /// What becomes of a symbolic link in the place of a file. Only the last part of a path is looked at.
 enum class Links : std::uint8_t { follow, refuse };
 

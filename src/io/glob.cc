@@ -50,7 +50,8 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-bool exists(const std::string& path) {
+/// A link that leads nowhere is there, too.
+bool is_there(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0;
 }
@@ -70,7 +71,7 @@ Result<std::vector<std::string>> advance(const std::vector<std::string>& bases, 
     if (!wild(segment)) {
       std::string path = resolve(segment, base);
       if ((budget.names -= inspect_cost) < 0) return too_much(pattern);
-      if (last ? exists(path) : is_folder(path)) out.push_back(std::move(path));
+      if (last ? is_there(path) : is_folder(path)) out.push_back(std::move(path));
       continue;
     }
     auto entries = list_folder(base);

@@ -20,7 +20,7 @@ constexpr std::size_t piece_bytes = 256 * 1024;
 constexpr std::size_t kept_bytes = 16;
 constexpr std::uint32_t head_bytes = 4;  // of a stream, wanted at once
 constexpr std::int64_t most_offset = std::int64_t{1} << 62;
-constexpr std::size_t most_per_call = std::size_t{1} << 30;
+constexpr std::size_t most_output_per_call = std::size_t{1} << 30;
 // The decoder cannot be told to stop at a block. But when its input ends inside a block's header, it keeps that header
 // and says so; with input in morsels that are shorter than most headers it mostly does. Morsels are counted in output,
 // because that is what a call costs.
@@ -265,7 +265,7 @@ Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, s
     FOREBAY_DO(begin(file));
   }
   const std::uint32_t in_before = stream.avail_in;
-  const auto out_before = static_cast<std::uint32_t>(std::min(out.size(), most_per_call));
+  const auto out_before = static_cast<std::uint32_t>(std::min(out.size(), most_output_per_call));
   stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
   stream.avail_out = out_before;
   const int code = inflate();

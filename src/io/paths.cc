@@ -124,7 +124,7 @@ Result<std::vector<std::string>> expand(const std::vector<std::string>& patterns
     }
     FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
     if (!pattern.ends_with(index_suffix))
-      std::erase_if(found, [](const std::string& path) { return path.ends_with(index_suffix); });
+      std::erase_if(found, [](const std::string& name) { return name.ends_with(index_suffix); });
     if (found.empty()) {
       if (!exists(path)) {
         return Error{Code::config, Detail::not_found, fmt::format("no file matches '{}'", path), Place{.file = path}};

@@ -7,16 +7,13 @@
 #include <fmt/format.h>
 
 #include "config/utf8.h"
+#include "plan/names.h"
 
 namespace forebay::plan {
 namespace {
 
 using config::quoted;
 using Names = std::vector<std::string>;
-
-bool holds(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::string_view strip(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -54,7 +51,7 @@ std::optional<std::variant<Shape, std::string>> read_shape(const Json& json, con
     fault_value(json, fmt::format("must have sizes of 0 or more only, found {}", json.text()), faults);
     return std::nullopt;
   }
-  if (holds(primaries, json.string())) return Out{json.string()};
+  if (contains(primaries, json.string())) return Out{json.string()};
   if (const auto shape = parse_sizes(json.string())) return Out{*shape};
   fault_value(json,
               fmt::format("must be sizes, as [2,3] or \"[2,3]\", or the name of a primary feature; found {}{}",
@@ -80,7 +77,7 @@ std::optional<Constant> read_args(const SecondaryFeature& feature, const Json& i
     out.value = args->value;
   }
   auto shape = read_shape(*json.find("shape"), primaries, faults);
-  if (!holds(primaries, out.dtype)) {
+  if (!contains(primaries, out.dtype)) {
     Faults wrong;
     const Json& dtype = *json.find("dtype");
     if (!Codec<DType>::read(dtype, wrong)) {

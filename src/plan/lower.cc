@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "plan/constants.h"
+#include "plan/names.h"
 
 namespace forebay::plan {
 namespace {
@@ -167,7 +168,7 @@ class Lowering {
   Json constant(const SecondaryFeature& feature, const Json& json) {
     const auto primaries = primary_names();
     const Constant constant = read_constant(feature, json, primaries);
-    const bool copied = std::find(primaries.begin(), primaries.end(), constant.dtype) != primaries.end();
+    const bool copied = contains(primaries, constant.dtype);
     const std::string dtype = copied ? std::string{to_string(manifest_feature(constant.dtype).dtype)} : constant.dtype;
     const Json& args = *json.find("args");
     Json options = object_at(args);

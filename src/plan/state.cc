@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <limits>
 #include <span>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <forebay/pipeline.h>
 
@@ -16,6 +14,7 @@
 #include "engine/program.h"
 #include "io/file.h"
 #include "plan/canonical.h"
+#include "plan/names.h"
 #include "plan/parts.h"
 
 namespace forebay {
@@ -35,11 +34,11 @@ constexpr std::array<Member, 5> members{{{"epoch", &Position::epoch},
                                          {"done", &Position::done}}};
 
 /// The files of a run, as far as a restart depends on them.
-struct Data {
+struct Sources {
   std::int64_t files = 0;
   std::int64_t bytes = 0;
   std::string digest;  ///< Of the sizes in order.
-  bool operator==(const Data&) const = default;
+  bool operator==(const Sources&) const = default;
 };
 
 /// The parts of a plan and their hashes, by name.
@@ -48,7 +47,7 @@ using Sections = std::vector<std::pair<std::string, std::string>>;
 /// What a state says.
 struct State {
   Position position;
-  Data data;
+  Sources data;
   Sections plan;
 };
 
@@ -56,15 +55,14 @@ std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 Error refuse(Detail detail, std::string message) { return Error{Code::state, detail, std::move(message)}; }
 
-Result<Data> inspect(const Plan& plan) {
-  Data out;
+Result<Sources> inspect(const Plan& plan) {
+  Sources out;
   std::string sizes;
   for (const std::string& path : plan.program().source.files) {
-    struct stat status {};
-    if (stat(path.c_str(), &status) != 0) return io::system_error("inspect", path, errno);
+    FOREBAY_TRY(const std::int64_t size, io::file_size(path));
     ++out.files;
-    out.bytes += status.st_size;
-    sizes += fmt::format("{} ", std::int64_t{status.st_size});
+    out.bytes += size;
+    sizes += fmt::format("{} ", size);
   }
   out.digest = hex(fnv1a(sizes));
   return out;
@@ -102,9 +100,9 @@ Result<Position> read_position(const Json& state) {
   return out;
 }
 
-Result<Data> read_data(const Json& state) {
+Result<Sources> read_sources(const Json& state) {
   FOREBAY_TRY(const Json* const json, member(state, "data", Json::Kind::object, "an object"));
-  Data out;
+  Sources out;
   FOREBAY_TRY(out.files, count(*json, "files"));
   FOREBAY_TRY(out.bytes, count(*json, "bytes"));
   FOREBAY_TRY(const Json* const digest, member(*json, "digest", Json::Kind::string, "a string"));
@@ -136,7 +134,8 @@ Result<void> check_members(const Json& json, std::span<const std::string_view> k
 
 Result<void> check_members(const Json& json) {
   constexpr std::array<std::string_view, 5> whole{"forebay_state", "position", "data", "plan", "check"};
-  constexpr std::array<std::string_view, 5> position{"epoch", "batch", "pulled", "next", "done"};
+  std::array<std::string_view, members.size()> position;
+  std::transform(members.begin(), members.end(), position.begin(), [](const Member& each) { return each.name; });
   constexpr std::array<std::string_view, 3> data{"files", "bytes", "digest"};
   FOREBAY_DO(check_members(json, whole));
   FOREBAY_DO(check_members(*json.find("position"), position));
@@ -147,7 +146,7 @@ Result<State> read(const Json& json) {
   FOREBAY_DO(check_version(json));
   State out;
   FOREBAY_TRY(out.position, read_position(json));
-  FOREBAY_TRY(out.data, read_data(json));
+  FOREBAY_TRY(out.data, read_sources(json));
   FOREBAY_TRY(const Json* const sections, member(json, "plan", Json::Kind::object, "an object"));
   for (const auto& [name, hash] : sections->members()) out.plan.emplace_back(name, hash.string());
   std::sort(out.plan.begin(), out.plan.end());
@@ -180,7 +179,7 @@ std::string differing(const State& state, const Sections& now) {
   const auto add = [&](const auto& ours, const auto& theirs) {
     for (const auto& section : ours) {
       const bool same = std::find(theirs.begin(), theirs.end(), section) != theirs.end();
-      if (!same && std::find(names.begin(), names.end(), section.first) == names.end()) names.push_back(section.first);
+      if (!same && !contains(names, section.first)) names.push_back(section.first);
     }
   };
   add(state.plan, now);
@@ -204,8 +203,8 @@ Result<void> check_shards(const Sections& then, const Sections& now) {
                             shards_text(then), shards_text(now)));
 }
 
-Result<void> check_data(const Data& then, const Plan& plan) {
-  FOREBAY_TRY(const Data now, inspect(plan));
+Result<void> check_sources(const Sources& then, const Plan& plan) {
+  FOREBAY_TRY(const Sources now, inspect(plan));
   if (then == now) return {};
   return refuse(Detail::failed_precondition,
                 fmt::format("the files have changed since the state was saved: then {} files with {} bytes, now {} "
@@ -222,7 +221,7 @@ Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const Pos
                   "the document says `deterministic: false`: its order depends on timing, so no state can name a place "
                   "in it; set `deterministic` to true");
   }
-  FOREBAY_TRY(Data files, inspect(plan));
+  FOREBAY_TRY(Sources files, inspect(plan));
   const State state{.position = position, .data = std::move(files), .plan = sections_of(plan, shard)};
   Json out = Json::object();
   out.set("forebay_state", state_version);
@@ -246,7 +245,7 @@ Result<Position> read_state(const Plan& plan, const engine::Shard& shard, const 
     return refuse(Detail::failed_precondition,
                   fmt::format("the state belongs to another plan; what differs: {}", changed));
   }
-  FOREBAY_DO(check_data(state.data, plan));
+  FOREBAY_DO(check_sources(state.data, plan));
   // Else a made-up state would keep the run busy with records that never were.
   const std::int64_t rows = plan.program().batching.most_rows / (shard.by == ShardBy::file ? shard.count : 1);
   if (state.position.pulled >= rows) return refuse(Detail::data_loss, "damaged state: its position contradicts itself");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "plan/names.h"
 #include "plan/outputs.h"
 
 namespace forebay::plan {
@@ -63,10 +64,6 @@ std::string shard_text(const engine::Shard& shard) {
   return fmt::format(", shard {} of {}{}", shard.index, shard.count, shard.by == ShardBy::file ? " by file" : "");
 }
 
-bool holds(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 class Lines {
  public:
   void add(std::string_view where, const std::string& what) { text_ += fmt::format("{:<9} {}\n", where, what); }
@@ -108,9 +105,9 @@ std::string plan_text(const engine::Program& program, const Stages& stages, cons
   for (const engine::Output& output : program.outputs) {
     ColumnSpec shown = output.spec;
     shown.shape = shown_shape(output);
-    const bool input = holds(inputs, shown.name);
+    const bool input = contains(inputs, shown.name);
     const std::string_view group =
-        !holds(targets, shown.name) ? (input ? "input" : "output") : (input ? "in+target" : "target");
+        !contains(targets, shown.name) ? (input ? "input" : "output") : (input ? "in+target" : "target");
     lines.add(group, fmt::format("{}{}", column_text(shown), delivery_text(output)));
   }
   lines.add("run", fmt::format("{}, seed {}{}{}{}{}", epochs_text(program), program.seed,

@@ -15,13 +15,13 @@ namespace forebay::steps {
 namespace {
 
 constexpr double epsilon = 1e-8;
-constexpr std::int64_t block = 256;  // neighbours whose statistics are taken together
+constexpr std::int64_t series_at_once = 256;  // neighbours whose statistics are taken together
 
 /// Normalizes `width` neighbouring series: element i of one is `stride` behind element i - 1. Differences from the
 /// first element are summed, so that a constant series has exactly its value as the mean.
 template <class Float>
 void normalize_series(Float* values, std::int64_t count, std::int64_t stride, std::int64_t width) {
-  std::array<double, block> first, mean{}, scale{};
+  std::array<double, series_at_once> first, mean{}, scale{};
   for (std::int64_t k = 0; k < width; ++k) first[static_cast<std::size_t>(k)] = static_cast<double>(values[k]);
   for (std::int64_t i = 0; i < count; ++i) {
     const Float* const at = values + i * stride;
@@ -51,8 +51,8 @@ template <class Float>
 void normalize_array(Float* values, std::int64_t outer, std::int64_t count, std::int64_t inner) {
   if (outer == 0 || count == 0 || inner == 0) return;
   for (std::int64_t i = 0; i < outer; ++i, values += count * inner) {
-    for (std::int64_t k = 0; k < inner; k += block)
-      normalize_series(values + k, count, inner, std::min(block, inner - k));
+    for (std::int64_t k = 0; k < inner; k += series_at_once)
+      normalize_series(values + k, count, inner, std::min(series_at_once, inner - k));
   }
 }
 

@@ -82,8 +82,6 @@ class Spread final : public Step {
   const ColumnId from_, to_;
 };
 
-Error refusal(std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; }
-
 Result<Bound<Step>> bind(const OneHot& options, const Schema& in) {
   FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
   ColumnSpec spec = in[from];

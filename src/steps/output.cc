@@ -25,6 +25,10 @@ Result<ColumnId> find_dense(const Schema& schema, std::string_view name) {
   return id;
 }
 
+Error refusal(std::string message, Place place) {
+  return Error{Code::config, Detail::invalid_argument, std::move(message), std::move(place)};
+}
+
 Result<void> begin_output(Column& out, Shape shape, std::int64_t rows) {
   if (out.shape != shape) out.shape = std::move(shape);
   if (!out.fixed() || out.dtype == DType::string) {

@@ -22,6 +22,9 @@ inline constexpr std::int64_t max_elements = std::int64_t{1} << 31;
 /// max_elements in a row.
 [[nodiscard]] Result<ColumnId> find_dense(const Schema& schema, std::string_view name);
 
+/// A fault of a step's options; with a place when it is inside one of them.
+[[nodiscard]] Error refusal(std::string message, Place place = {});
+
 /// Readies the column a step made for `rows` rows of `shape`. Afterwards a fixed numeric one has its rows, unset;
 /// a fixed string one has its number of rows and waits for its elements; a variable one waits for elements and rows.
 [[nodiscard]] Result<void> begin_output(Column& out, Shape shape, std::int64_t rows);

@@ -59,9 +59,6 @@ class Regroup final : public Step {
 Result<Bound<Step>> bind(const Reshape& options, const Schema& in) {
   FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
   const Shape shape{options.shape};
-  const auto refusal = [](std::string message) {
-    return Error{Code::config, Detail::invalid_argument, std::move(message)};
-  };
   for (const std::int64_t dim : options.shape) {
     if (dim <= 0) return refusal(fmt::format("shape: every dim must be positive; found {}", dim));
   }

@@ -14,10 +14,6 @@
 namespace forebay::steps {
 namespace {
 
-Error refusal(std::string message, Place place = {}) {
-  return Error{Code::config, Detail::invalid_argument, std::move(message), std::move(place)};
-}
-
 class Fill final : public Step {
  public:
   Fill(std::string tensor, std::vector<std::byte> element, Shape shape, std::optional<ColumnId> like, ColumnId to)

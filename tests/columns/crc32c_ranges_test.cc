@@ -6,20 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "columns/crc32c.h"
+#include "tests/io/files.h"
+#include "tests/support/noise.h"
 
 namespace forebay::columns {
 namespace {
 
-std::string noise(std::size_t size) {
-  std::string out;
-  for (std::uint64_t x = 7; out.size() < size;) {
-    x = x * 6364136223846793005U + 1442695040888963407U;
-    out += static_cast<char>(x >> 56);
-  }
-  return out;
-}
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
+using tests::bytes_of;
+using tests::noise;
 
 TEST(Crc32cJoined, IsTheChecksumOfBothPieces) {
   const std::string bytes = noise(3000);

@@ -9,20 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "columns/cpu.h"
+#include "tests/io/files.h"
+#include "tests/support/noise.h"
 
 namespace forebay::columns {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
-
-std::string noise(std::size_t size) {
-  std::string out;
-  for (std::uint64_t x = 1; out.size() < size;) {
-    x = x * 6364136223846793005U + 1442695040888963407U;
-    out += static_cast<char>(x >> 56);
-  }
-  return out;
-}
+using tests::bytes_of;
+using tests::noise;
 
 TEST(Crc32c, KnownValues) {
   EXPECT_EQ(crc32c(bytes_of("")), 0U);

@@ -8,9 +8,9 @@
 namespace forebay::engine {
 namespace {
 
-using Records = std::vector<std::pair<std::uint32_t, std::int64_t>>;
+using Order = std::vector<std::pair<std::uint32_t, std::int64_t>>;
 
-ShuffleQuality quality_of(const std::vector<std::int64_t>& counts, const Records& order) {
+ShuffleQuality quality_of(const std::vector<std::int64_t>& counts, const Order& order) {
   ShuffleMeasure measure{counts};
   for (const auto& [file, record] : order) measure.add(file, record);
   return measure.result();
@@ -36,7 +36,7 @@ TEST(ShuffleMeasure, AlternatingFilesAreNegativelyCorrelated) {
 }
 
 TEST(ShuffleMeasure, NoRowsAndOneRowHaveNothingToShuffle) {
-  for (const Records& order : {Records{}, Records{{0, 0}}}) {
+  for (const Order& order : {Order{}, Order{{0, 0}}}) {
     const ShuffleQuality quality = quality_of({1}, order);
     EXPECT_EQ(quality.displacement, 0.0);
     EXPECT_EQ(quality.file_correlation, std::nullopt);

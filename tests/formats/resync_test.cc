@@ -22,15 +22,15 @@ using tests::bytes_of;
 using tests::framed;
 using tests::header;
 
-struct How {
+struct Asked {
   std::size_t from = 0;
   bool last = true;
   std::int64_t most = 1000;
 };
 
-Resync resync(const std::string& bytes, How how = {}) {
+Resync resync(const std::string& bytes, Asked asked = {}) {
   std::shared_ptr<void> kept;
-  return tfrecord_format({.max_record_bytes = how.most})->resync(bytes_of(bytes), 0, how.from, how.last, kept);
+  return tfrecord_format({.max_record_bytes = asked.most})->resync(bytes_of(bytes), 0, asked.from, asked.last, kept);
 }
 
 Resync found(std::size_t at) { return {.at = at, .found = true}; }

@@ -6,6 +6,7 @@
 
 #include "io/deflate.h"
 #include "tests/io/files.h"
+#include "tests/io/inflated.h"
 #include "tests/io/packed.h"
 
 namespace forebay::io {
@@ -17,55 +18,28 @@ using tests::pack;
 using tests::some_text;
 using tests::zlib_window;
 
-struct Outcome {
-  std::string bytes;  ///< Given out before the end or the fault.
-  std::string fault;
-  bool operator==(const Outcome&) const = default;
-};
-
-std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
-  return out << outcome.bytes.size() << " bytes, fault: " << outcome.fault;
-}
-
-Outcome inflate(const std::string& packed, Compression compression, std::size_t piece = 1 << 20) {
+Inflated inflate(const std::string& packed, Compression compression, std::size_t piece = 1 << 20) {
   const tests::Folder folder;
   const File file = *File::open(folder.write("packed", packed));
   Inflater inflater = *Inflater::make(compression);
-  Outcome out;
-  std::string buffer(piece, '\0');
-  for (;;) {
-    auto got = inflater.read(file, std::as_writable_bytes(std::span{buffer}));
-    if (!got.ok()) {
-      EXPECT_EQ(got.error().code(), Code::data);
-      EXPECT_EQ(got.error().detail(), Detail::data_loss);
-      EXPECT_EQ(inflater.read(file, std::as_writable_bytes(std::span{buffer})).error().text(), got.error().text());
-      out.fault = got.error().message();
-      return out;
-    }
-    if (*got == 0) return out;
-    out.bytes.append(buffer, 0, *got);
-  }
+  return rest_of(inflater, file, piece);
 }
 
-struct Case {
-  Compression compression;
-  int window;
-};
-class Both : public testing::TestWithParam<Case> {
+class Both : public testing::TestWithParam<Packing> {
  protected:
   [[nodiscard]] std::string packed(const std::string& text, int level = 6) const {
     return pack(text, GetParam().window, level);
   }
-  [[nodiscard]] Outcome inflated(const std::string& bytes, std::size_t piece = 1 << 20) const {
+  [[nodiscard]] Inflated inflated(const std::string& bytes, std::size_t piece = 1 << 20) const {
     return inflate(bytes, GetParam().compression, piece);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Inflate, Both,
-                         testing::Values(Case{Compression::gzip, gzip_window}, Case{Compression::zlib, zlib_window}));
+INSTANTIATE_TEST_SUITE_P(Inflate, Both, testing::ValuesIn(packings),
+                         [](const auto& one) { return std::string{one.param.name}; });
 
 TEST_P(Both, EveryLevelComesBackWhole) {
   const std::string text = some_text(400'000);
-  for (int level = 0; level <= 9; ++level) EXPECT_EQ(inflated(packed(text, level)), (Outcome{text, ""})) << level;
+  for (int level = 0; level <= 9; ++level) EXPECT_EQ(inflated(packed(text, level)), (Inflated{text, ""})) << level;
 }
 
 TEST_P(Both, ContentBehindTheLimitIsAFaultAndUpToItIsNot) {
@@ -93,15 +67,15 @@ TEST_P(Both, TheSizeOfTheOutputPiecesDoesNotMatter) {
   const std::string text = some_text(300'000);
   const std::string bytes = packed(text);
   for (const std::size_t piece : {1, 7, 4096, 65'537, 300'000, 300'001}) {
-    EXPECT_EQ(inflated(bytes, piece), (Outcome{text, ""})) << piece;
+    EXPECT_EQ(inflated(bytes, piece), (Inflated{text, ""})) << piece;
   }
 }
 
-TEST_P(Both, AnEmptyFileIsEmpty) { EXPECT_EQ(inflated(""), (Outcome{})); }
+TEST_P(Both, AnEmptyFileIsEmpty) { EXPECT_EQ(inflated(""), (Inflated{})); }
 
 TEST_P(Both, StreamsAfterEachOtherAreReadAsOne) {
   EXPECT_EQ(inflated(packed("one, ") + packed("") + packed("two, ") + packed("") + packed("three")),
-            (Outcome{"one, two, three", ""}));
+            (Inflated{"one, two, three", ""}));
 }
 
 TEST_P(Both, StreamsMayEndAnywhereInThePiecesThatAreRead) {
@@ -109,7 +83,7 @@ TEST_P(Both, StreamsMayEndAnywhereInThePiecesThatAreRead) {
   const std::string filler = some_text(262'144 - 40);
   for (std::size_t extra = 0; extra < 48; ++extra) {
     const std::string text = filler + std::string(extra, 'x');
-    EXPECT_EQ(inflated(packed(text, 0) + packed("next")), (Outcome{text + "next", ""})) << extra;
+    EXPECT_EQ(inflated(packed(text, 0) + packed("next")), (Inflated{text + "next", ""})) << extra;
   }
 }
 
@@ -120,7 +94,7 @@ TEST_P(Both, ManySmallStreamsAreReadAsOne) {
     text += some_text(i % 40, i);
     bytes += packed(some_text(i % 40, i));
   }
-  EXPECT_EQ(inflated(bytes), (Outcome{text, ""}));
+  EXPECT_EQ(inflated(bytes), (Inflated{text, ""}));
 }
 
 TEST_P(Both, EveryCutIsAFaultAndWhatCameBeforeIsRight) {
@@ -128,7 +102,7 @@ TEST_P(Both, EveryCutIsAFaultAndWhatCameBeforeIsRight) {
   const std::string bytes = packed(text) + packed(text);
   const std::size_t border = bytes.size() / 2;
   for (std::size_t size = 1; size < bytes.size(); ++size) {
-    const Outcome out = inflated(bytes.substr(0, size));
+    const Inflated out = inflated(bytes.substr(0, size));
     EXPECT_EQ(out.bytes, (text + text).substr(0, out.bytes.size()));
     EXPECT_EQ(out.fault.empty(), size == border) << size;
   }
@@ -150,7 +124,7 @@ TEST_P(Both, NoFlippedBitGivesOtherBytesWithoutAFault) {
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string broken = bytes;
     broken[bit / 8] = static_cast<char>(broken[bit / 8] ^ (1 << (bit % 8)));
-    const Outcome out = inflated(broken);
+    const Inflated out = inflated(broken);
     EXPECT_TRUE(!out.fault.empty() || out.bytes == text) << bit;
   }
 }
@@ -158,7 +132,7 @@ TEST_P(Both, NoFlippedBitGivesOtherBytesWithoutAFault) {
 TEST_P(Both, TrailingBytesAreAFault) {
   for (const std::string& tail :
        {std::string(1, '\0'), std::string(512, '\0'), std::string{"junk"}, std::string{"\x1f"}}) {
-    const Outcome out = inflated(packed("all of it") + tail);
+    const Inflated out = inflated(packed("all of it") + tail);
     EXPECT_EQ(out.bytes, "all of it");
     EXPECT_NE(out.fault, "");
   }
@@ -189,7 +163,7 @@ TEST(Inflate, ReservedFlagsOfAGzipHeaderAreRefused) {
 
 TEST(Inflate, OnlyOneLayerIsTakenOff) {
   const std::string inner = pack("x", gzip_window);
-  EXPECT_EQ(inflate(pack(inner, gzip_window), Compression::gzip), (Outcome{inner, ""}));
+  EXPECT_EQ(inflate(pack(inner, gzip_window), Compression::gzip), (Inflated{inner, ""}));
 }
 
 TEST(Inflate, ADistanceBeforeTheBeginningIsAFault) {
@@ -221,8 +195,8 @@ TEST(Inflate, HeadersWithNameCommentAndExtraAreRead) {
   ::deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
   deflateEnd(&stream);
-  EXPECT_EQ(inflate(out, Compression::gzip), (Outcome{"hello", ""}));
-  EXPECT_EQ(inflate(out + out, Compression::gzip), (Outcome{"hellohello", ""}));
+  EXPECT_EQ(inflate(out, Compression::gzip), (Inflated{"hello", ""}));
+  EXPECT_EQ(inflate(out + out, Compression::gzip), (Inflated{"hellohello", ""}));
 }
 
 TEST(Inflate, WhatTheDeflaterPacksComesBack) {
@@ -235,7 +209,7 @@ TEST(Inflate, WhatTheDeflaterPacksComesBack) {
     }
     ASSERT_TRUE(deflater.finish(out).ok());
     const std::string packed{reinterpret_cast<const char*>(out.data()), out.size()};
-    EXPECT_EQ(inflate(packed, compression), (Outcome{text, ""}));
+    EXPECT_EQ(inflate(packed, compression), (Inflated{text, ""}));
   }
 }
 

@@ -7,65 +7,34 @@
 
 #include "io/inflate.h"
 #include "tests/io/files.h"
+#include "tests/io/inflated.h"
 #include "tests/io/packed.h"
+#include "tests/support/noise.h"
 
 namespace forebay::io {
 namespace {
 
 using testing::HasSubstr;
-using tests::gzip_window;
+using tests::noise;
 using tests::pack;
 using tests::some_text;
-using tests::zlib_window;
 
 constexpr std::int64_t interval = 50'000;
 
-struct Read {
-  std::string bytes;
-  std::string fault;
-  bool operator==(const Read&) const = default;
-};
-
-std::ostream& operator<<(std::ostream& out, const Read& read) {
-  return out << read.bytes.size() << " bytes, fault: " << read.fault;
-}
-
-Read rest_of(Inflater& inflater, const File& file, std::size_t piece = 1 << 18) {
-  Read out;
-  std::string buffer(piece, '\0');
-  for (;;) {
-    auto got = inflater.read(file, std::as_writable_bytes(std::span{buffer}));
-    if (!got.ok()) {
-      EXPECT_EQ(got.error().code(), Code::data);
-      out.fault = got.error().message();
-      return out;
-    }
-    if (*got == 0) return out;
-    out.bytes.append(buffer, 0, *got);
-    if (out.bytes.size() > (std::size_t{1} << 28)) return {"", "it does not end"};
-  }
-}
-
-Read resumed(const File& file, Compression compression, const RestartPoint& point, std::size_t piece = 1 << 18) {
+Inflated resumed(const File& file, Compression compression, const RestartPoint& point, std::size_t piece = 1 << 18) {
   auto inflater = Inflater::resume(compression, point);
   if (!inflater.ok()) return {"", inflater.error().message()};
   return rest_of(*inflater, file, piece);
 }
 
-struct Case {
-  const char* name;
-  Compression compression;
-  int window;
-};
-
-class Restart : public testing::TestWithParam<Case> {
+class Restart : public testing::TestWithParam<Packing> {
  protected:
   [[nodiscard]] std::string packed(const std::string& text, int level = 6) const {
     return pack(text, GetParam().window, level);
   }
   File file_of(const std::string& bytes) { return *File::open(folder_.write("packed", bytes)); }
-  [[nodiscard]] std::vector<RestartPoint> points_of(const File& file, const Read& expected, std::size_t piece = 1 << 18,
-                                                    std::int64_t every = interval) const {
+  [[nodiscard]] std::vector<RestartPoint> points_of(const File& file, const Inflated& expected,
+                                                    std::size_t piece = 1 << 18, std::int64_t every = interval) const {
     Inflater inflater = *Inflater::make(GetParam().compression);
     inflater.collect(every);
     EXPECT_EQ(rest_of(inflater, file, piece), expected);
@@ -77,7 +46,7 @@ class Restart : public testing::TestWithParam<Case> {
     const auto points = points_of(file, {text, ""}, piece);
     for (const RestartPoint& point : points) {
       EXPECT_EQ(resumed(file, GetParam().compression, point, piece),
-                (Read{text.substr(static_cast<std::size_t>(point.uncompressed)), ""}))
+                (Inflated{text.substr(static_cast<std::size_t>(point.uncompressed)), ""}))
           << point.compressed << " bit " << int{point.bit} << " content " << point.uncompressed;
     }
     return points.size();
@@ -86,17 +55,8 @@ class Restart : public testing::TestWithParam<Case> {
  private:
   tests::Folder folder_;
 };
-INSTANTIATE_TEST_SUITE_P(Inflate, Restart,
-                         testing::Values(Case{"gzip", Compression::gzip, gzip_window},
-                                         Case{"zlib", Compression::zlib, zlib_window}),
+INSTANTIATE_TEST_SUITE_P(Inflate, Restart, testing::ValuesIn(packings),
                          [](const auto& one) { return std::string{one.param.name}; });
-
-std::string noise(std::size_t size) {
-  std::string out(size, '\0');
-  std::uint64_t x = 7;
-  for (char& byte : out) byte = static_cast<char>((x = x * 6364136223846793005U + 1442695040888963407U) >> 56);
-  return out;
-}
 
 TEST_P(Restart, EveryPointOfEveryLevelGivesTheRestOfTheContent) {
   const std::string text = some_text(600'000);
@@ -170,9 +130,9 @@ TEST_P(Restart, TheTrailerOfTheStreamEnteredInItsMiddleIsSkippedAndLaterOnesAreV
   std::string broken = one + one;
   broken[one.size() - 1] = static_cast<char>(broken[one.size() - 1] ^ 1);
   const std::string rest = (text + text).substr(static_cast<std::size_t>(middle.uncompressed));
-  EXPECT_EQ(resumed(file_of(broken), GetParam().compression, middle), (Read{rest, ""}));
+  EXPECT_EQ(resumed(file_of(broken), GetParam().compression, middle), (Inflated{rest, ""}));
   broken.back() = static_cast<char>(broken.back() ^ 1);
-  const Read later = resumed(file_of(broken), GetParam().compression, middle);
+  const Inflated later = resumed(file_of(broken), GetParam().compression, middle);
   EXPECT_THAT(later.fault, HasSubstr("wrong checksum"));
 }
 
@@ -232,7 +192,7 @@ TEST_P(Restart, ACorruptPointGivesWrongBytesOrAFaultAndEnds) {
       default:
         point.bit = static_cast<std::uint8_t>(draw(1000) % 8);
     }
-    const Read read = resumed(file, GetParam().compression, point);
+    const Inflated read = resumed(file, GetParam().compression, point);
     EXPECT_NE(read.fault, "it does not end");
   }
 }
@@ -245,10 +205,10 @@ TEST_P(Restart, CollectingStopsAtAFaultLikeAStraightRead) {
     broken[at] = static_cast<char>(broken[at] ^ 0x10);
     const File file = file_of(broken);
     Inflater straight = *Inflater::make(GetParam().compression);
-    const Read expected = rest_of(straight, file);
+    const Inflated expected = rest_of(straight, file);
     Inflater collecting = *Inflater::make(GetParam().compression);
     collecting.collect(interval);
-    const Read found = rest_of(collecting, file);
+    const Inflated found = rest_of(collecting, file);
     EXPECT_NE(found.fault, "");
     EXPECT_EQ(found.bytes, expected.bytes) << at;
   }

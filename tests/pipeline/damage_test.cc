@@ -133,9 +133,11 @@ TEST(Fault, AMissingFileIsNamedWhenItsTurnComes) {
 TEST(Fault, AWrongKindNamesFileRecordAndFeature) {
   const Folder folder;
   const std::string path = folder.file("a");
-  write_records(path, {testing::example_of(1), encode_example({{"id", std::vector<float>{1.0F}},
-                                                               {"x", std::vector<float>(4)},
-                                                               {"name", std::vector<std::string>{"n"}}})});
+  const auto written =
+      write_records(path, {testing::example_of(1), encode_example({{"id", std::vector<float>{1.0F}},
+                                                                   {"x", std::vector<float>(4)},
+                                                                   {"name", std::vector<std::string>{"n"}}})});
+  ASSERT_TRUE(written.ok());
   auto pipeline = open(testing::document(path, R"({"batch": {"size": 2}})"));
   const auto batch = pipeline->next();
   ASSERT_FALSE(batch.ok());

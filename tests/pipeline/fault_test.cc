@@ -132,13 +132,13 @@ std::string options_text(std::int64_t at, How how) {
   return R"({"at": )" + std::to_string(at) + R"(, "how": )" + std::to_string(static_cast<std::int64_t>(how)) + "}";
 }
 
-constexpr std::int64_t records = 96, batch_size = 4;
+constexpr std::int64_t stage_records = 96, batch_size = 4;
 
 /// Records at which it is given up: all stages, ways and thread counts over them are more than two thousand runs.
 std::vector<std::int64_t> places() {
-  if (testing::sanitized) return {0, 1, records / 2 + 1, records - 1};
+  if (testing::sanitized) return {0, 1, stage_records / 2 + 1, stage_records - 1};
   std::vector<std::int64_t> out;
-  for (std::int64_t at = 0; at < records; ++at) {
+  for (std::int64_t at = 0; at < stage_records; ++at) {
     if (at % 3 != 1) out.push_back(at);
   }
   return out;
@@ -176,7 +176,7 @@ class GivingUp : public ::testing::TestWithParam<Stage> {
   void SetUp() override {
     register_once();
     std::vector<std::string> numbers;
-    for (std::int64_t i = 0; i < records; ++i) numbers.push_back(std::to_string(i));
+    for (std::int64_t i = 0; i < stage_records; ++i) numbers.push_back(std::to_string(i));
     ASSERT_TRUE(write_records(path_, numbers).ok());
     {
       auto first = open(document_with(GetParam(), path_, options_text(-2, How::fails), ""), {.threads = 2});
@@ -247,7 +247,7 @@ TEST(GivingUpUnderSkipRecord, AThrowingDecoderIsAFaultAndAFailingOneIsSkipped) {
   register_once();
   const Folder folder;
   std::vector<std::string> numbers;
-  for (std::int64_t i = 0; i < records; ++i) numbers.push_back(std::to_string(i));
+  for (std::int64_t i = 0; i < stage_records; ++i) numbers.push_back(std::to_string(i));
   ASSERT_TRUE(write_records(folder.file("a"), numbers).ok());
   for (const How how : all_ways) {
     for (const std::int64_t threads : {1, 2, 8}) {
@@ -259,7 +259,7 @@ TEST(GivingUpUnderSkipRecord, AThrowingDecoderIsAFaultAndAFailingOneIsSkipped) {
       auto batch = pipeline->next();
       for (; batch.ok() && *batch; batch = pipeline->next()) rows += (*batch)->rows();
       EXPECT_EQ(batch.ok(), how == How::fails);
-      EXPECT_EQ(rows, how == How::fails ? records - 1 : 48);
+      EXPECT_EQ(rows, how == How::fails ? stage_records - 1 : 48);
       if (batch.ok()) continue;
       EXPECT_EQ(batch.error().code(), Code::internal);
       EXPECT_EQ(batch.error().place().record, 50);
@@ -281,7 +281,7 @@ void change(const std::string& path, Change how, std::int64_t id) {
 }
 
 /// Ids in order from 0, and what the run ended with; -1 stands for a row that is not of the file as it was.
-std::pair<std::int64_t, std::string> rest(Pipeline& pipeline, std::int64_t next) {
+std::pair<std::int64_t, std::string> rows_until_error(Pipeline& pipeline, std::int64_t next) {
   while (true) {
     const auto batch = pipeline.next();
     if (!batch.ok()) return {next, batch.error().text()};
@@ -314,7 +314,7 @@ TEST_P(ChangedFile, WhileItIsReadGivesItsOwnRecordsAndThenAFault) {
       const std::int64_t taken = std::max<std::int64_t>(1, all / 50 * point / points);  // it is open
       for (std::int64_t i = 0; i < taken; ++i) ASSERT_TRUE(pipeline->next().ok());
       change(path, how, 1'000'000);
-      const auto [rows, error] = rest(*pipeline, taken * 50);
+      const auto [rows, error] = rows_until_error(*pipeline, taken * 50);
       ASSERT_GE(rows, taken * 50) << "mixed";
       // A file that has lost its name, or been read to its end, is whole; a changed one must not look so.
       EXPECT_TRUE(error.empty() ? rows == all : rows < all + 1) << "a short run taken for a whole one: " << rows;

@@ -33,7 +33,7 @@ void add_cases(const std::string& kind, const Types& types, std::vector<Case>& o
   }
 }
 
-std::vector<Case> all_cases() {
+std::vector<Case> worked_examples() {
   std::vector<Case> out;
   const Registry& registry = Registry::global();
   add_cases("source", registry.sources(), out);
@@ -179,7 +179,9 @@ TEST_P(WorkedExample, PlannedTypesAndShapesAreWhatIsDelivered) {
     if (value.kind != Value::Kind::dense) continue;
     ASSERT_EQ(value.values.shape.rank(), column.shape.rank() + 1) << column.name;
     for (std::size_t axis = 0; axis < column.shape.rank(); ++axis) {
-      if (column.shape[axis] != unknown_dim) EXPECT_EQ(value.values.shape[axis + 1], column.shape[axis]) << column.name;
+      if (column.shape[axis] != unknown_dim) {
+        EXPECT_EQ(value.values.shape[axis + 1], column.shape[axis]) << column.name;
+      }
     }
   }
 }
@@ -204,7 +206,7 @@ TEST_P(WorkedExample, AnUnknownOptionIsRefusedByName) {
   EXPECT_THAT(plan.error().text(), ::testing::HasSubstr("no_such_option"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Plugins, WorkedExample, ::testing::ValuesIn(all_cases()));
+INSTANTIATE_TEST_SUITE_P(Plugins, WorkedExample, ::testing::ValuesIn(worked_examples()));
 
 // ------------------------------------------------------------------------------------------------ options, one by one
 
@@ -259,16 +261,24 @@ TEST_P(Option, IsDocumented) { EXPECT_GT(GetParam().field.doc.size(), 5U); }
 TEST_P(Option, ValuesOfAnotherTypeAreRefused) {
   const Json* type = GetParam().field.schema.find("type");
   if (type == nullptr || !type->is(Json::Kind::string)) return;  // several types are allowed
-  if (type->string() != "string") EXPECT_FALSE(GetParam().accepts(Json{"text"}));
-  if (type->string() != "boolean") EXPECT_FALSE(GetParam().accepts(Json{true}));
-  if (type->string() != "object") EXPECT_FALSE(GetParam().accepts(Json::object({{"a", 1}})));
+  if (type->string() != "string") {
+    EXPECT_FALSE(GetParam().accepts(Json{"text"}));
+  }
+  if (type->string() != "boolean") {
+    EXPECT_FALSE(GetParam().accepts(Json{true}));
+  }
+  if (type->string() != "object") {
+    EXPECT_FALSE(GetParam().accepts(Json::object({{"a", 1}})));
+  }
 }
 
 TEST_P(Option, ValuesJustOutsideTheRangeAreRefused) {
-  if (const Json* least = GetParam().field.schema.find("minimum"))
+  if (const Json* least = GetParam().field.schema.find("minimum")) {
     EXPECT_FALSE(GetParam().accepts(Json{least->integer() - 1}));
-  if (const Json* most = GetParam().field.schema.find("maximum"))
+  }
+  if (const Json* most = GetParam().field.schema.find("maximum")) {
     EXPECT_FALSE(GetParam().accepts(Json{most->integer() + 1}));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Plugins, Option, ::testing::ValuesIn(all_options()));

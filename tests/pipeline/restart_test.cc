@@ -18,16 +18,7 @@ using testing::text_of;
 using testing::write_examples;
 
 /// Five files of different lengths, one of them empty, two compressed.
-void write_files(const Folder& folder) {
-  const std::vector<std::int64_t> sizes{60, 0, 151, 7, 88};
-  std::int64_t id = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const Compression compression = i == 2 ? Compression::gzip : i == 4 ? Compression::zlib : Compression::none;
-    const std::string path = folder.file("part-" + std::to_string(i) + ".tfrecord");
-    ASSERT_EQ(write_examples(path, id, sizes[i], compression), path);
-    id += sizes[i];
-  }
-}
+void write_five(const Folder& folder) { testing::write_parts(folder, {60, 0, 151, 7, 88}, {.gzip = 2, .zlib = 4}); }
 
 const std::vector<std::string>& orders() {
   static const std::vector<std::string> all{
@@ -78,7 +69,7 @@ class Restart : public ::testing::TestWithParam<std::tuple<std::string, std::str
 
 TEST_P(Restart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
   const Folder folder;
-  write_files(folder);
+  write_five(folder);
   const Json json = document(folder.file("part-?.tfrecord"), std::get<0>(GetParam()), std::get<1>(GetParam()));
   std::vector<Json> states;
   std::vector<std::string> unbroken;
@@ -213,7 +204,7 @@ void expect_equal_to_unbroken(const Chain& chain, std::mt19937& random) {
 // boundary: 56 mixtures, each three times or more.
 TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
   const Folder plain, indexed, damaged;
-  for (const Folder* folder : {&plain, &indexed, &damaged}) write_files(*folder);
+  for (const Folder* folder : {&plain, &indexed, &damaged}) write_five(*folder);
   const auto made = index_files({indexed.file("part-?.tfrecord")});
   ASSERT_TRUE(made.ok()) << made.error().text();
   ASSERT_TRUE(std::filesystem::exists(indexed.file("part-2.tfrecord.fbindex")));
@@ -247,7 +238,7 @@ struct Saved {
 };
 
 void save(Saved& out) {
-  write_files(out.folder);
+  write_five(out.folder);
   out.json = document(out.folder.file("part-?.tfrecord"), orders()[1], boundaries()[0]);
   auto pipeline = open(out.json);
   static_cast<void>(rest(*pipeline, 5));

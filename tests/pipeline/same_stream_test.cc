@@ -13,22 +13,15 @@ using testing::run;
 using testing::write_examples;
 
 /// Seven files of very different lengths, one of them empty, two compressed.
-void write_files(const Folder& folder) {
-  const std::vector<std::int64_t> sizes{300, 1, 0, 977, 45, 512, 130};
-  std::int64_t id = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const Compression compression = i == 3 ? Compression::gzip : i == 5 ? Compression::zlib : Compression::none;
-    const std::string path = folder.file("part-" + std::to_string(i) + ".tfrecord");
-    ASSERT_EQ(write_examples(path, id, sizes[i], compression), path);
-    id += sizes[i];
-  }
+void write_seven(const Folder& folder) {
+  testing::write_parts(folder, {300, 1, 0, 977, 45, 512, 130}, {.gzip = 3, .zlib = 5});
 }
 
 class SameStream : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SameStream, ForAnyThreadCountPrefetchAndBudget) {
   const Folder folder;
-  write_files(folder);
+  write_seven(folder);
   const Json json = document(folder.file("part-*"), GetParam(), R"(, "epochs": 2, "seed": 5)");
   const Delivered expected = run(json, {.threads = 1});
   EXPECT_EQ(expected.error, "");
@@ -95,7 +88,7 @@ TEST(Remainder, RowsThatNoRecordFillsAreEmptyAlsoWhereRowsArePaddedBeyondTheirSh
 TEST(Origins, NameFileRecordAndByteOfEveryRow) {
   const Folder folder;
   const std::string path = folder.file("a");
-  write_records(path, {testing::example_of(0), testing::example_of(1)});
+  ASSERT_TRUE(write_records(path, {testing::example_of(0), testing::example_of(1)}).ok());
   auto pipeline = open(document(path, R"({"batch": {"size": 2}})"));
   auto batch = pipeline->next();
   ASSERT_TRUE(batch.ok() && *batch);

@@ -36,15 +36,16 @@ std::string write_damaged(const std::string& path, std::int64_t records, std::in
   return path;
 }
 
-struct Seen {
+/// What a run over damaged files delivered.
+struct Remains {
   Ids ids;
   std::optional<Error> error;
   Stats stats;
   [[nodiscard]] std::string text() const { return error ? error->text() : ""; }
 };
 
-Seen see(const Json& document, std::int64_t threads = 2) {
-  Seen out;
+Remains remains_of(const Json& document, std::int64_t threads = 2) {
+  Remains out;
   auto pipeline = open(document, {.threads = threads, .memory = 64 << 20});
   EXPECT_TRUE(pipeline.ok());
   while (true) {
@@ -66,11 +67,11 @@ TEST(Budget, MaxCountAllowsThatManySkipsOfAnEpochAndNoMore) {
   const Folder folder;
   const std::string path = write_damaged(folder.file("a"), 40, 1, 10);  // 0, 10, 20 and 30
   const auto allowed = [&](int count) {
-    return see(policy(path, R"({"policy": "skip_record", "max_count": )" + std::to_string(count) + "}"));
+    return remains_of(policy(path, R"({"policy": "skip_record", "max_count": )" + std::to_string(count) + "}"));
   };
   EXPECT_EQ(allowed(4).text(), "");
   EXPECT_EQ(allowed(4).ids.size(), 36U);
-  const Seen seen = allowed(3);
+  const Remains seen = allowed(3);
   EXPECT_THAT(seen.text(), HasSubstr(path + ", record 30"));
   EXPECT_THAT(seen.text(),
               HasSubstr("on_corrupt.max_count allows 3 skips in an epoch; the last was: corrupted record"));
@@ -85,7 +86,7 @@ TEST(Budget, IsCountedAnewInEveryEpoch) {
   const Folder folder;
   Json json = policy(write_damaged(folder.file("a"), 40, 1, 10), R"({"policy": "skip_record", "max_count": 4})");
   json.set("epochs", 3);
-  const Seen seen = see(json);
+  const Remains seen = remains_of(json);
   EXPECT_EQ(seen.text(), "");
   EXPECT_EQ(seen.ids.size(), 3 * 36U);
   EXPECT_EQ(seen.stats.skipped_records, 12);
@@ -95,24 +96,24 @@ TEST(Budget, MaxConsecutiveIsAHundredUnlessToldOtherwise) {
   const Folder folder;
   const std::string hundred = write_damaged(folder.file("a"), 102, 100);
   const std::string more = write_damaged(folder.file("b"), 102, 101);
-  EXPECT_EQ(see(policy(hundred, R"("skip_record")")).ids, range(100, 102));
-  const Seen seen = see(policy(more, R"("skip_record")"));
+  EXPECT_EQ(remains_of(policy(hundred, R"("skip_record")")).ids, range(100, 102));
+  const Remains seen = remains_of(policy(more, R"("skip_record")"));
   EXPECT_THAT(seen.text(), HasSubstr("on_corrupt.max_consecutive allows 100 skips without a good record in between"));
   EXPECT_EQ(seen.error->detail(), Detail::data_loss);
-  EXPECT_EQ(see(policy(more, R"({"policy": "skip_record", "max_consecutive": 101})")).ids, range(101, 102));
+  EXPECT_EQ(remains_of(policy(more, R"({"policy": "skip_record", "max_consecutive": 101})")).ids, range(101, 102));
 }
 
 TEST(Budget, MaxFractionIsJudgedFromAThousandRecordsOnAndAtTheEnd) {
   const Folder folder;
   const auto judged = [&](const std::string& path, const char* fraction) {
-    return see(policy(path, std::string{R"({"policy": "skip_record", "max_fraction": )"} + fraction + "}"));
+    return remains_of(policy(path, std::string{R"({"policy": "skip_record", "max_fraction": )"} + fraction + "}"));
   };
   const std::string few = write_damaged(folder.file("few"), 100, 1, 10);
   EXPECT_EQ(judged(few, "0.1").text(), "");
-  const Seen end = judged(few, "0.09");
+  const Remains end = judged(few, "0.09");
   EXPECT_EQ(end.ids.size(), 90U) << "so few say little before the end";
   EXPECT_THAT(end.text(), HasSubstr("10 of 100 records of the epoch were skipped, on_corrupt.max_fraction is 0.09"));
-  const Seen early = judged(write_damaged(folder.file("many"), 5000, 1, 10), "0.05");
+  const Remains early = judged(write_damaged(folder.file("many"), 5000, 1, 10), "0.05");
   EXPECT_EQ(early.ids.size(), 900U);
   EXPECT_THAT(early.text(), HasSubstr("101 of 1001 records were skipped, on_corrupt.max_fraction is 0.05"));
   EXPECT_EQ(early.error->detail(), Detail::data_loss);
@@ -121,7 +122,7 @@ TEST(Budget, MaxFractionIsJudgedFromAThousandRecordsOnAndAtTheEnd) {
 TEST(Skipping, IsCountedWithTheFirstSixteenPlaces) {
   const Folder folder;
   const std::string path = write_damaged(folder.file("a"), 100, 1, 5);
-  const Stats stats = see(policy(path, R"("skip_record")")).stats;
+  const Stats stats = remains_of(policy(path, R"("skip_record")")).stats;
   EXPECT_EQ(stats.skipped_records, 20);
   EXPECT_EQ(stats.skipped_ranges, 0);
   EXPECT_EQ(stats.skipped_files, 0);
@@ -163,18 +164,18 @@ TEST(Malformed, MessagesFallUnderThePolicy) {
     const Folder folder;
     const std::string path = write_malformed(folder.file("a"), message);
     for (const std::int64_t threads : {1, 3, 8}) {
-      const Seen failed = see(policy(path, R"("fail")"), threads);
+      const Remains failed = remains_of(policy(path, R"("fail")"), threads);
       EXPECT_EQ(failed.ids, range(0, 3));
       ASSERT_TRUE(failed.error);
       EXPECT_EQ(failed.error->code(), Code::data);
       EXPECT_EQ(failed.error->place().record, 3);
-      const Seen record = see(policy(path, R"("skip_record")"), threads);
+      const Remains record = remains_of(policy(path, R"("skip_record")"), threads);
       EXPECT_EQ(record.ids, (Ids{0, 1, 2, 4, 5}));
       EXPECT_EQ(record.text(), "");
       ASSERT_EQ(record.stats.skipped.size(), 1U);
       EXPECT_EQ(record.stats.skipped[0].text(), failed.error->text()) << "the same words, skipped or not";
       EXPECT_EQ(record.stats.skipped_records, 1);
-      const Seen file = see(policy(path, R"("skip_file")"), threads);
+      const Remains file = remains_of(policy(path, R"("skip_file")"), threads);
       EXPECT_EQ(file.ids, range(0, 3));
       EXPECT_EQ(file.text(), "");
       EXPECT_EQ(file.stats.skipped_files, 1);
@@ -188,14 +189,14 @@ TEST(MissingFile, IsSkippedWithItsPlaceUnderSkipFileAndAFaultOtherwise) {
   testing::write_examples(folder.file("c"), 6, 3);
   const std::string files = folder.file("a") + R"(", ")" + folder.file("b") + R"(", ")" + folder.file("c");
   for (const std::int64_t threads : {1, 3, 8}) {
-    const Seen skipped = see(policy(files, R"("skip_file")"), threads);
+    const Remains skipped = remains_of(policy(files, R"("skip_file")"), threads);
     EXPECT_EQ(skipped.ids, (Ids{0, 1, 2, 6, 7, 8}));
     EXPECT_EQ(skipped.text(), "");
     EXPECT_EQ(skipped.stats.skipped_files, 1);
     ASSERT_EQ(skipped.stats.skipped.size(), 1U);
     EXPECT_EQ(skipped.stats.skipped[0].place().file, folder.file("b"));
     for (const char* const other : {R"("fail")", R"("skip_record")"}) {
-      const Seen failed = see(policy(files, other), threads);
+      const Remains failed = remains_of(policy(files, other), threads);
       EXPECT_EQ(failed.ids, range(0, 3));
       ASSERT_TRUE(failed.error);
       EXPECT_EQ(failed.error->code(), Code::io);
@@ -208,8 +209,8 @@ TEST(MissingFile, IsSkippedWithItsPlaceUnderSkipFileAndAFaultOtherwise) {
 TEST(MissingFile, AFullBudgetMakesItAFaultAgain) {
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 3);
-  const Seen seen =
-      see(policy(folder.file("a") + R"(", ")" + folder.file("b"), R"({"policy": "skip_file", "max_count": 0})"));
+  const Remains seen =
+      remains_of(policy(folder.file("a") + R"(", ")" + folder.file("b"), R"({"policy": "skip_file", "max_count": 0})"));
   EXPECT_EQ(seen.ids, range(0, 3));
   EXPECT_THAT(seen.text(), HasSubstr("on_corrupt.max_count allows 0 skips"));
 }
@@ -222,15 +223,15 @@ TEST(Skipping, WithInterleaveAndShuffleIsTheSameForEveryThreadCount) {
   for (const char* const json :
        {R"("skip_record")", R"("skip_file")", R"({"policy": "skip_record", "max_count": 20})"}) {
     SCOPED_TRACE(json);
-    const Seen expected = see(policy(folder.file("part-?"), json, orders), 1);
+    const Remains expected = remains_of(policy(folder.file("part-?"), json, orders), 1);
     for (const std::int64_t threads : {2, 3, 8}) {
-      const Seen seen = see(policy(folder.file("part-?"), json, orders), threads);
+      const Remains seen = remains_of(policy(folder.file("part-?"), json, orders), threads);
       EXPECT_EQ(seen.ids, expected.ids);
       EXPECT_EQ(seen.text(), expected.text());
       EXPECT_TRUE(expected.error || seen.stats.skipped.size() == expected.stats.skipped.size());
     }
   }
-  const Seen all = see(policy(folder.file("part-?"), R"("skip_record")", orders));
+  const Remains all = remains_of(policy(folder.file("part-?"), R"("skip_record")", orders));
   EXPECT_EQ(all.ids.size(), 4 * 60U - 9 - 8 - 7 - 6);
   EXPECT_EQ(all.stats.skipped_records, 30);
   EXPECT_EQ(all.stats.skipped_ranges, 1);

@@ -62,6 +62,23 @@ inline std::string write_examples(const std::string& path, std::int64_t first, s
   return written.ok() ? path : written.error().text();
 }
 
+/// Which of several files are compressed.
+struct PackedParts {
+  std::size_t gzip, zlib;
+};
+/// Writes a file of each size, ids going on from one to the next.
+inline void write_parts(const Folder& folder, const std::vector<std::int64_t>& sizes, PackedParts packed) {
+  std::int64_t id = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Compression compression = i == packed.gzip   ? Compression::gzip
+                                    : i == packed.zlib ? Compression::zlib
+                                                       : Compression::none;
+    const std::string path = folder.file("part-" + std::to_string(i) + ".tfrecord");
+    ASSERT_EQ(write_examples(path, id, sizes[i], compression), path);
+    id += sizes[i];
+  }
+}
+
 /// Everything that a run delivered, as text: any difference in content, order or shape shows.
 struct Delivered {
   std::vector<std::string> batches;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/each_file.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "engine/machine.h"
+#include "engine/sync.h"
+
+namespace forebay::engine {
+namespace {
+
+class FileWorkers {
+ public:
+  FileWorkers(const FileWork& wanted, const std::function<void(std::size_t, std::stop_source&)>& work)
+      : files_{wanted.files}, work_{work} {
+    const std::int64_t most = wanted.threads > 0 ? wanted.threads : usable_processors();
+    const std::size_t threads = std::min(static_cast<std::size_t>(most), files_);
+    for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+  }
+
+  void stop() { stop_.request_stop(); }
+
+  /// Until all files are done, a stop is requested, or the time is up.
+  void wait_until(std::chrono::steady_clock::time_point deadline) EXCLUDES(mutex_) {
+    const Lock lock{mutex_};
+    while (done_ < files_ && !stop_.stop_requested() && changed_.wait_until(mutex_, deadline)) {}
+  }
+  [[nodiscard]] bool stopped() const { return stop_.stop_requested(); }
+  [[nodiscard]] bool all_done() EXCLUDES(mutex_) {
+    const Lock lock{mutex_};
+    return done_ == files_;
+  }
+
+ private:
+  void run() EXCLUDES(mutex_) {
+    while (!stop_.stop_requested()) {
+      const std::size_t file = next_.fetch_add(1);
+      if (file >= files_) return;
+      work_(file, stop_);
+      const Lock lock{mutex_};
+      ++done_;
+      if (done_ == files_ || stop_.stop_requested()) changed_.notify_one();
+    }
+  }
+
+  const std::size_t files_;
+  const std::function<void(std::size_t, std::stop_source&)>& work_;
+  std::stop_source stop_;
+  std::atomic<std::size_t> next_{0};
+  Mutex mutex_;
+  Condition changed_;
+  std::size_t done_ GUARDED_BY(mutex_) = 0;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace
+
+bool each_file(const FileWork& wanted, const std::function<void(std::size_t file, std::stop_source& stop)>& work,
+               const std::function<bool()>& go_on) {
+  if (!go_on()) return false;
+  FileWorkers workers{wanted, work};
+  while (true) {
+    workers.wait_until(std::chrono::steady_clock::now() + wanted.period);
+    if (workers.stopped()) return false;
+    const bool all = workers.all_done();
+    if (!go_on() && !all) workers.stop();
+    if (all) return true;
+  }
+}
+
+}  // namespace forebay::engine
