@@ -18,6 +18,7 @@ std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) 
   entry.batch = -1;
   entry.moved = entry.parcel = entry.forgotten = entry.lasting = false;
   entry.base = block->base;
+  entry.piece = {slot, block->file, block->first_record, block->file_offset};
   entry.serial = ++serial_;
   entry.released.clear();
   if (block->buffer) pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
@@ -79,7 +80,7 @@ void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, 
     Entry& entry = entries_[slot];
     if (entry.batch != batch) {
       entry.batch = batch;
-      pieces.push_back({slot, entry.block->file, entry.block->first_record, entry.block->file_offset});
+      pieces.push_back(entry.piece);
     }
     const std::byte* const base = entry.base;
     const bool elsewhere = entry.moved || entry.parcel;

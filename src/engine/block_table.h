@@ -58,6 +58,7 @@ class BlockTable {
  private:
   struct Entry {
     const std::byte* base = nullptr;  // the block's
+    Piece piece;
     std::size_t live = 0;
     std::int64_t batch = -1;  // the last one it was handed over to
     bool moved = false;       // by compaction: the extents, not the handles, say where the records are
