@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/trial_decode.h"
+#include "engine/open_file.h"
 
 namespace forebay::engine {
 
@@ -11,41 +11,10 @@ namespace {
 
 constexpr std::int64_t ahead_per_thread = std::int64_t{64} << 20;
 constexpr std::int64_t least_compacted = std::int64_t{16} << 20;
-constexpr std::int64_t indexed_at_once = 1024;
 constexpr std::size_t mapped_blocks_ahead =
     2;  // their scan is cheap and their pages should still be cached when needed
 
 }  // namespace
-
-struct Streams::Open {
-  Open(const Program& program, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept)
-      : number{file}, scanner{program.source, file, std::move(pool), kept, damage_of(program), check_of(program)} {}
-
-  static Damage damage_of(const Program& program) {
-    return program.on_corrupt.policy == Corrupt::fail ? Damage::fail : Damage::find;
-  }
-  static RecordCheck check_of(const Program& program) {
-    if (damage_of(program) == Damage::fail) return {};
-    return trial_check(program);
-  }
-
-  const std::uint32_t number;  // of the file
-
-  Scanner scanner;  // of whoever has set `state` to running
-  // Guarded by the mutex of Streams.
-  Scan state = Scan::idle;
-  std::deque<std::unique_ptr<Block>> ready;
-  bool streamed = true;
-  bool closed = false;
-  // The order plane's own.
-  std::optional<std::uint32_t> block;  // the one being read
-  std::size_t next_record = 0;
-  std::size_t next_skip = 0;
-  bool left = false;                         // nothing more is wanted of it
-  std::shared_ptr<const RecordIndex> index;  // names its records while a restart catches up …
-  std::int64_t indexed = 0;                  // … up to this one
-  double fraction = 0;                       // of the file, up to that block's end
-};
 
 Streams::Streams(const Program& program, std::shared_ptr<Pool> pool, std::int64_t threads)
     : program_{program},
@@ -124,84 +93,6 @@ Result<std::size_t> Streams::read(Stream stream, std::span<Handle> out) {
     if (!more) return std::size_t{0};
   }
   return std::size_t{0};
-}
-
-Result<std::size_t> Streams::read_indexed(Open& file, std::span<Handle> out) {
-  if (interrupt()) return Error{Code::cancelled, "interrupted"};
-  const std::int64_t records = file.index->records();
-  const auto count = static_cast<std::size_t>(
-      std::min({static_cast<std::int64_t>(out.size()), records - file.indexed, indexed_at_once}));
-  if (count == 0) return count;
-  names_.clear();
-  for (std::size_t i = 0; i < count; ++i)
-    names_.push_back({.file = file.number, .record = file.indexed + static_cast<std::int64_t>(i)});
-  FOREBAY_DO(access_.locate(names_, out.first(count)));
-  file.indexed += static_cast<std::int64_t>(count);
-  skips_.good(static_cast<std::int64_t>(count));
-  const double fraction = static_cast<double>(file.indexed) / static_cast<double>(records);
-  files_done_ += fraction - file.fraction;
-  file.fraction = fraction;
-  return count;
-}
-
-/// The restart has caught up within this file: from here on it is read as any other.
-Result<void> Streams::scan_from_here(const std::shared_ptr<Open>& file) {
-  if (file->indexed == file->index->records()) return {};
-  FOREBAY_DO(file->scanner.skip_to(*file->index, file->indexed));
-  file->index.reset();
-  const Lock lock{mutex_};
-  file->streamed = file->scanner.streamed();
-  waiting_.push_back(file);
-  return {};
-}
-
-Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) {
-  indexed_files_.clear();
-  for (const Handle& file : files) indexed_files_.push_back(file.block);
-  FOREBAY_DO(access_.index(indexed_files_, [this] { return !interrupt(); }));
-  std::vector<std::int64_t> counts;
-  for (const std::uint32_t file : indexed_files_) {
-    counts.push_back(access_.records(file));
-    for (const Skip& skip : access_.skips(file)) {
-      skips_.good(0);  // nobody comes by in the order of the file: what is consecutive cannot be said
-      FOREBAY_DO(skips_.add(skip));
-    }
-    skips_.good(counts.back());
-  }
-  const Lock lock{mutex_};
-  skipped_ = skips_.counts();
-  return counts;
-}
-
-Result<std::vector<std::int64_t>> Streams::count(std::span<const Handle> files) {
-  std::vector<std::uint32_t> numbers;
-  for (const Handle& file : files) numbers.push_back(file.block);
-  return access_.count(numbers, [this] { return !interrupt(); });
-}
-
-Result<void> Streams::locate(std::span<const RecordName> names, std::span<Handle> out) {
-  names_.assign(names.begin(), names.end());
-  for (RecordName& name : names_) name.file = indexed_files_[name.file];
-  FOREBAY_DO(access_.locate(names_, out));
-  if (catching_up_) return {};  // nothing is read of them
-  std::int64_t bytes = 0;
-  if (!access_.packed()) {
-    for (const Handle& handle : out) bytes += handle.length;
-  }
-  const Lock lock{mutex_};
-  records_ += std::ssize(names);
-  bytes_read_ += bytes;  // those of packed files are counted when they are unpacked
-  return {};
-}
-
-Result<bool> Streams::fetch(std::span<Handle> handles) {
-  if (catching_up_) return false;
-  FOREBAY_DO(access_.fetch(handles));
-  if (const std::int64_t bytes = access_.take_bytes_read(); bytes > 0) {
-    const Lock lock{mutex_};
-    bytes_read_ += bytes;
-  }
-  return true;
 }
 
 bool Streams::interrupt() {

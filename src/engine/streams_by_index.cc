@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of Streams that reaches records by the indexes of their files.
+#include <algorithm>
+
+#include "engine/open_file.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::int64_t indexed_at_once = 1024;
+
+}  // namespace
+
+Result<std::size_t> Streams::read_indexed(Open& file, std::span<Handle> out) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  const std::int64_t records = file.index->records();
+  const auto count = static_cast<std::size_t>(
+      std::min({static_cast<std::int64_t>(out.size()), records - file.indexed, indexed_at_once}));
+  if (count == 0) return count;
+  names_.clear();
+  for (std::size_t i = 0; i < count; ++i)
+    names_.push_back({.file = file.number, .record = file.indexed + static_cast<std::int64_t>(i)});
+  FOREBAY_DO(access_.locate(names_, out.first(count)));
+  file.indexed += static_cast<std::int64_t>(count);
+  skips_.good(static_cast<std::int64_t>(count));
+  const double fraction = static_cast<double>(file.indexed) / static_cast<double>(records);
+  files_done_ += fraction - file.fraction;
+  file.fraction = fraction;
+  return count;
+}
+
+/// The restart has caught up within this file: from here on it is read as any other.
+Result<void> Streams::scan_from_here(const std::shared_ptr<Open>& file) {
+  if (file->indexed == file->index->records()) return {};
+  FOREBAY_DO(file->scanner.skip_to(*file->index, file->indexed));
+  file->index.reset();
+  const Lock lock{mutex_};
+  file->streamed = file->scanner.streamed();
+  waiting_.push_back(file);
+  return {};
+}
+
+Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) {
+  indexed_files_.clear();
+  for (const Handle& file : files) indexed_files_.push_back(file.block);
+  FOREBAY_DO(access_.index(indexed_files_, [this] { return !interrupt(); }));
+  std::vector<std::int64_t> counts;
+  for (const std::uint32_t file : indexed_files_) {
+    counts.push_back(access_.records(file));
+    for (const Skip& skip : access_.skips(file)) {
+      skips_.good(0);  // nobody comes by in the order of the file: what is consecutive cannot be said
+      FOREBAY_DO(skips_.add(skip));
+    }
+    skips_.good(counts.back());
+  }
+  const Lock lock{mutex_};
+  skipped_ = skips_.counts();
+  return counts;
+}
+
+Result<std::vector<std::int64_t>> Streams::count(std::span<const Handle> files) {
+  std::vector<std::uint32_t> numbers;
+  for (const Handle& file : files) numbers.push_back(file.block);
+  return access_.count(numbers, [this] { return !interrupt(); });
+}
+
+Result<void> Streams::locate(std::span<const RecordName> names, std::span<Handle> out) {
+  names_.assign(names.begin(), names.end());
+  for (RecordName& name : names_) name.file = indexed_files_[name.file];
+  FOREBAY_DO(access_.locate(names_, out));
+  if (catching_up_) return {};  // nothing is read of them
+  std::int64_t bytes = 0;
+  if (!access_.packed()) {
+    for (const Handle& handle : out) bytes += handle.length;
+  }
+  const Lock lock{mutex_};
+  records_ += std::ssize(names);
+  bytes_read_ += bytes;  // those of packed files are counted when they are unpacked
+  return {};
+}
+
+Result<bool> Streams::fetch(std::span<Handle> handles) {
+  if (catching_up_) return false;
+  FOREBAY_DO(access_.fetch(handles));
+  if (const std::int64_t bytes = access_.take_bytes_read(); bytes > 0) {
+    const Lock lock{mutex_};
+    bytes_read_ += bytes;
+  }
+  return true;
+}
+
+}  // namespace forebay::engine
