@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 from typing import Any, Callable
@@ -15,6 +16,9 @@ import forebay as fb
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = pathlib.Path(os.environ.get("FOREBAY_SHARED", ROOT.parent / "shared"))
+
+# A shell's background job begins with interrupts ignored, and so would the processes that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def write_counts(folder: pathlib.Path, rows: int, name: str = "counts.tfrecord", compression: str | None = None) -> str:

@@ -135,6 +135,8 @@ class OrderPlane::Passes final : public Handles {
     pulled_ = 0;
     batch_epoch_.reset();
   }
+  /// Whether the pass that ended last, like the one before it, had nothing.
+  [[nodiscard]] bool was_empty() const { return empty_passes_ > 1; }
   /// The beginning of the present pass.
   [[nodiscard]] const Position& began() const { return began_; }
   /// The pass in which the batch that was begun last has its first row.
@@ -183,6 +185,12 @@ class OrderPlane::Passes final : public Handles {
   bool nothing_ = false;
 };
 
+namespace {
+
+constexpr int most_passes_without_batch = 16;  // files may come and go from pass to pass, so not the first one
+
+}  // namespace
+
 OrderPlane::OrderPlane(const Program& program, Streams& streams, Position start, Shard shard)
     : program_{program},
       streams_{streams},
@@ -222,8 +230,18 @@ Result<bool> OrderPlane::cut(Layout& layout) {
     if (layout.handles.empty()) passes_->begin_batch(number_);
     FOREBAY_TRY(layout.rows, batcher_->cut(*passes_, layout.handles));
     layout.epoch = passes_->batch_epoch();
-    if (layout.rows > 0) return true;
+    if (layout.rows > 0) {
+      passes_without_batch_ = 0;
+      return true;
+    }
     if (passes_->over()) return false;
+    if (!program_.epochs && !passes_->was_empty() && ++passes_without_batch_ == most_passes_without_batch) {
+      return Error{Code::data, Detail::failed_precondition,
+                   fmt::format("{} epochs one after the other had fewer records than a batch, and `remainder: drop` "
+                               "leaves those out: this run would never deliver anything; make batches smaller than an "
+                               "epoch, or set `remainder` or `epoch_boundary` to something else",
+                               most_passes_without_batch)};
+    }
     passes_->next_pass();
     if (passes_->over()) return false;
   }

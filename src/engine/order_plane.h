@@ -65,6 +65,7 @@ class OrderPlane {
   std::unique_ptr<Batcher> batcher_;
   std::int64_t number_;
   double complete_frac_ = 0;
+  int passes_without_batch_ = 0;
 };
 
 }  // namespace forebay::engine

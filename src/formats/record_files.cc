@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include <forebay/records.h>
@@ -79,8 +80,9 @@ Result<std::vector<std::string>> read_all(Bytes& bytes, const Format& format) {
 }
 
 void append(const void* bytes, std::size_t size, std::vector<std::byte>& out) {
-  const auto* const begin = static_cast<const std::byte*>(bytes);
-  out.insert(out.end(), begin, begin + size);
+  const std::size_t before = out.size();
+  out.resize(before + size);
+  if (size != 0) std::memcpy(out.data() + before, bytes, size);
 }
 
 }  // namespace

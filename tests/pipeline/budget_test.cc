@@ -128,8 +128,10 @@ TEST(MemoryBudget, IndexesAndWhatTheyReachAreCounted) {
     EXPECT_GT(pipeline->stats().bytes_read, 0);
     while (batch.ok() && *batch) batch = pipeline->next();
     EXPECT_EQ(pipeline->stats().records, 10'000);
-    if (std::string{name} == "plain") EXPECT_EQ(pipeline->stats().bytes_read, 1'000'000);
-    if (std::string{name} == "packed") EXPECT_GT(pipeline->stats().bytes_read, 1'000);
+    EXPECT_GT(pipeline->stats().bytes_read, 1'000);
+    if (std::string{name} == "plain") {
+      EXPECT_EQ(pipeline->stats().bytes_read, 1'000'000);
+    }
   }
 }
 
