@@ -21,7 +21,7 @@ constexpr std::int64_t checksum_bytes = 4;  // stand behind a record and come al
 constexpr std::size_t room_behind = 16;     // … in this
 constexpr std::int64_t mapped_window = 1024;
 constexpr std::int64_t most_window = 1 << 18;
-constexpr std::size_t indexed_at_once = 64;
+constexpr std::size_t files_at_once = 64;
 constexpr std::size_t skipped_at_once = std::size_t{256} << 10;
 
 /// Reads forward through a packed file, from restart point to restart point.
@@ -125,8 +125,8 @@ Result<void> RecordAccess::index(std::span<const std::uint32_t> files, const std
     if (!at(number).index && std::find(missing.begin(), missing.end(), number) == missing.end())
       missing.push_back(number);
   }
-  for (std::size_t first = 0; first < missing.size(); first += indexed_at_once) {
-    const auto some = std::span{missing}.subspan(first, std::min(indexed_at_once, missing.size() - first));
+  for (std::size_t first = 0; first < missing.size(); first += files_at_once) {
+    const auto some = std::span{missing}.subspan(first, std::min(files_at_once, missing.size() - first));
     std::vector<MadeIndex> made(some.size());
     const auto done = index_in_parallel(program_, some, go_on, made);
     for (std::size_t i = 0; i < some.size(); ++i) {  // what was complete stays, whatever happened to the others
@@ -146,8 +146,8 @@ Result<std::vector<std::int64_t>> RecordAccess::count(std::span<const std::uint3
     if (!at(number).records && std::find(missing.begin(), missing.end(), number) == missing.end())
       missing.push_back(number);
   }
-  for (std::size_t first = 0; first < missing.size(); first += indexed_at_once) {
-    const auto some = std::span{missing}.subspan(first, std::min(indexed_at_once, missing.size() - first));
+  for (std::size_t first = 0; first < missing.size(); first += files_at_once) {
+    const auto some = std::span{missing}.subspan(first, std::min(files_at_once, missing.size() - first));
     std::vector<MadeIndex> made(some.size());
     const auto done = index_in_parallel(program_, some, go_on, made);
     for (std::size_t i = 0; i < some.size(); ++i) {

@@ -8,7 +8,7 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::int64_t indexed_at_once = 1024;
+constexpr std::int64_t records_at_once = 1024;
 
 }  // namespace
 
@@ -16,7 +16,7 @@ Result<std::size_t> Streams::read_indexed(Open& file, std::span<Handle> out) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   const std::int64_t records = file.index->records();
   const auto count = static_cast<std::size_t>(
-      std::min({static_cast<std::int64_t>(out.size()), records - file.indexed, indexed_at_once}));
+      std::min({static_cast<std::int64_t>(out.size()), records - file.indexed, records_at_once}));
   if (count == 0) return count;
   names_.clear();
   for (std::size_t i = 0; i < count; ++i)
