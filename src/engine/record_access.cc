@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "engine/index_file.h"
-#include "engine/index_parallel.h"
 #include "io/inflate.h"
 
 namespace forebay::engine {
@@ -119,42 +118,45 @@ std::shared_ptr<const RecordIndex> RecordAccess::stored(std::uint32_t number) {
   return file.index;
 }
 
-Result<void> RecordAccess::index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on) {
+/// Makes the indexes of the files that lack something, a few files at a time, and hands them on. What was complete is
+/// handed on whatever happened to the others; the index of one that was not is null.
+Result<void> RecordAccess::make(std::span<const std::uint32_t> files, const std::function<bool()>& go_on,
+                                const std::function<bool(const File&)>& lacks,
+                                const std::function<Result<void>(std::uint32_t, MadeIndex)>& take) {
   std::vector<std::uint32_t> missing;
   for (const std::uint32_t number : files) {
-    if (!at(number).index && std::find(missing.begin(), missing.end(), number) == missing.end())
+    if (lacks(at(number)) && std::find(missing.begin(), missing.end(), number) == missing.end())
       missing.push_back(number);
   }
   for (std::size_t first = 0; first < missing.size(); first += files_at_once) {
     const auto some = std::span{missing}.subspan(first, std::min(files_at_once, missing.size() - first));
     std::vector<MadeIndex> made(some.size());
     const auto done = index_in_parallel(program_, some, go_on, made);
-    for (std::size_t i = 0; i < some.size(); ++i) {  // what was complete stays, whatever happened to the others
-      if (made[i].index) FOREBAY_DO(check_content(some[i], *made[i].index));
-      if (!keep(files_[some[i]], std::move(made[i].index))) return too_large();
-      files_[some[i]].skips = std::move(made[i].skips);
-    }
+    for (std::size_t i = 0; i < some.size(); ++i) FOREBAY_DO(take(some[i], std::move(made[i])));
     FOREBAY_DO(done);
   }
   return {};
 }
 
+Result<void> RecordAccess::index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on) {
+  return make(
+      files, go_on, [](const File& file) { return !file.index; },
+      [this](std::uint32_t number, MadeIndex made) -> Result<void> {
+        if (made.index) FOREBAY_DO(check_content(number, *made.index));
+        if (!keep(files_[number], std::move(made.index))) return too_large();
+        files_[number].skips = std::move(made.skips);
+        return {};
+      });
+}
+
 Result<std::vector<std::int64_t>> RecordAccess::count(std::span<const std::uint32_t> files,
                                                       const std::function<bool()>& go_on) {
-  std::vector<std::uint32_t> missing;
-  for (const std::uint32_t number : files) {
-    if (!at(number).records && std::find(missing.begin(), missing.end(), number) == missing.end())
-      missing.push_back(number);
-  }
-  for (std::size_t first = 0; first < missing.size(); first += files_at_once) {
-    const auto some = std::span{missing}.subspan(first, std::min(files_at_once, missing.size() - first));
-    std::vector<MadeIndex> made(some.size());
-    const auto done = index_in_parallel(program_, some, go_on, made);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      if (made[i].index) files_[some[i]].records = made[i].index->records();
-    }
-    if (!done.ok()) return done.error();
-  }
+  FOREBAY_DO(make(
+      files, go_on, [](const File& file) { return !file.records; },
+      [this](std::uint32_t number, const MadeIndex& made) -> Result<void> {
+        if (made.index) files_[number].records = made.index->records();
+        return {};
+      }));
   std::vector<std::int64_t> out;
   for (const std::uint32_t number : files) out.push_back(*files_[number].records);
   return out;

@@ -13,6 +13,7 @@
 #include <forebay/order.h>
 
 #include "engine/block_table.h"
+#include "engine/index_parallel.h"
 #include "engine/kept_files.h"
 #include "engine/program.h"
 #include "engine/record_index.h"
@@ -60,9 +61,10 @@ class RecordAccess {
     bool looked = false;                  // for a stored index
     std::vector<std::uint32_t> slots;     // by segment of the uncompressed file
   };
-  class Indexing;
-
   File& at(std::uint32_t file);
+  [[nodiscard]] Result<void> make(std::span<const std::uint32_t> files, const std::function<bool()>& go_on,
+                                  const std::function<bool(const File&)>& lacks,
+                                  const std::function<Result<void>(std::uint32_t, MadeIndex)>& take);
   [[nodiscard]] bool keep(File& file, std::shared_ptr<const RecordIndex> index);
   [[nodiscard]] Error too_large() const;
   [[nodiscard]] Result<void> check_content(std::uint32_t number, const RecordIndex& index) const;
