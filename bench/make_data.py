@@ -2,7 +2,7 @@
 """Small cuts of the benchmark workloads for counting instructions: always the same bytes, made with plain Python.
 
 W1: 64 floats and a label. W2: 13 floats, 26 integers of very different sizes and a label, in an order of its own per file.
-W3b: 512 token ids of one to three varint bytes.
+W3a, b, c: 512 integers below 1000, token ids of one to three varint bytes, and integers of nine.
 """
 from __future__ import annotations
 
@@ -73,8 +73,10 @@ def w2(draw: random.Random, order: list[int]) -> bytes:
     return b"".join(entries[i] for i in order)
 
 
-def w3b(draw: random.Random) -> bytes:
-    return integers("ids", [int(math.exp(draw.random() * math.log(128_000))) - 1 for _ in range(512)])
+def w3(kind: str, draw: random.Random) -> bytes:
+    make = {"W3a": lambda: draw.randrange(1000), "W3b": lambda: int(math.exp(draw.random() * math.log(128_000))) - 1,
+            "W3c": lambda: draw.randrange(1 << 62)}[kind]
+    return integers("ids", [make() for _ in range(512)])
 
 
 def write(path: Path, workload: str, records: int) -> None:
@@ -84,7 +86,7 @@ def write(path: Path, workload: str, records: int) -> None:
     draw = random.Random(f"forebay {workload}")
     order = list(range(40))
     draw.shuffle(order)
-    make = {"W1": lambda: w1(draw), "W2": lambda: w2(draw, order), "W3b": lambda: w3b(draw)}[workload]
+    make = {"W1": lambda: w1(draw), "W2": lambda: w2(draw, order)}.get(workload, lambda: w3(workload, draw))
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     part.write_bytes(b"".join(frame(message(0x0A, make())) for _ in range(records)))

@@ -9,6 +9,7 @@
 
 #include "engine/finish.h"
 #include "engine/guarded.h"
+#include "engine/prefetch.h"
 #include "engine/trial_decode.h"
 
 namespace forebay::engine {
@@ -18,9 +19,7 @@ namespace {
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
 constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
 constexpr std::size_t group_records = 8;
-constexpr std::int64_t rows_ahead = 32;
 constexpr std::size_t line = 64;
-constexpr std::size_t prefetched_lines = 8;
 
 std::size_t aligned(std::size_t size) { return (size + line - 1) & ~(line - 1); }
 
@@ -140,22 +139,10 @@ std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
   return std::nullopt;
 }
 
-namespace {
-
-/// Starts fetching a record and the checksum behind it; the hardware follows up on what is longer.
-void prefetch(Record record) {
-  constexpr std::size_t footer = 4;
-  const auto first = reinterpret_cast<std::uintptr_t>(record.data()) / line;
-  const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + footer - 1) / line;
-  const std::byte* const begin = record.data();
-  for (std::size_t i = 0; i <= std::min(last - first, prefetched_lines); ++i) __builtin_prefetch(begin + i * line);
-}
-
-}  // namespace
-
 std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
   const Layout& layout = ticket.job->layout;
   const Format& format = *program_->source.format;
+  constexpr auto rows_ahead = static_cast<std::int64_t>(fetched_ahead);
   const auto record_of = [&](std::int64_t row) { return layout.record(ticket.first_row + row); };
   for (std::int64_t row = 0; row < std::min(ticket.rows, rows_ahead); ++row) prefetch(record_of(row));
   for (std::int64_t first = 0; first < ticket.rows;) {

@@ -7,22 +7,36 @@ KeptFiles::Mapped KeptFiles::map(std::uint32_t number, const io::File& file) {
   {
     const Lock lock{mutex_};
     if (number >= files_.size()) files_.resize(number + std::size_t{1});
-    std::shared_ptr<MappedFile>& kept = files_[number];
-    if (kept && kept->identity() == identity_of(file) && !kept->damaged())
-      return {.file = kept, .kept = true, .fresh = false};
-    if (kept) bytes_ -= static_cast<std::int64_t>(kept->bytes().size());
-    kept.reset();
+    Kept& kept = files_[number];
+    if (kept.file && kept.file->identity() == identity_of(file) && !kept.file->damaged())
+      return {.file = kept.file, .kept = true, .fresh = false, .frames = kept.frames};
+    forget(kept);
   }
   std::shared_ptr<MappedFile> mapped = MappedFile::map(file);
   if (!mapped) return {};
   const auto size = static_cast<std::int64_t>(mapped->bytes().size());
   const Lock lock{mutex_};
-  const bool keep = !files_[number] && bytes_ + size <= limit_;
+  Kept& kept = files_[number];
+  const bool keep = !kept.file && bytes_ + size <= limit_;
   if (keep) {
-    files_[number] = mapped;
+    kept.file = mapped;
     bytes_ += size;
   }
-  return {.file = std::move(mapped), .kept = keep, .fresh = true};
+  return {.file = std::move(mapped), .kept = keep};
+}
+
+void KeptFiles::keep(std::uint32_t number, const MappedFile& file, Frames frames) {
+  const Lock lock{mutex_};
+  Kept& kept = files_[number];
+  if (kept.file.get() != &file || kept.frames || bytes_ + frames.bytes() > limit_) return;
+  bytes_ += frames.bytes();
+  kept.frames = std::make_shared<const Frames>(std::move(frames));
+}
+
+void KeptFiles::forget(Kept& kept) {
+  if (kept.file) bytes_ -= static_cast<std::int64_t>(kept.file->bytes().size());
+  if (kept.frames) bytes_ -= kept.frames->bytes();
+  kept = {};
 }
 
 std::int64_t KeptFiles::bytes() const {

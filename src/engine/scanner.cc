@@ -17,9 +17,9 @@ namespace {
 // Small enough for a block's bytes to be in the second-level cache when its tickets come.
 constexpr std::size_t mapped_block = std::size_t{256} << 10;
 constexpr std::size_t streamed_block = std::size_t{512} << 10;
-constexpr std::int64_t mapped_ahead = std::int64_t{1} << 20;
 constexpr std::int64_t passed_at_once = std::int64_t{256} << 10;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
+constexpr std::int64_t read_step = std::int64_t{1} << 20;
 constexpr std::size_t plain_head = std::size_t{16} << 20;
 
 Error too_large(std::size_t bytes, std::int64_t budget) {
@@ -46,6 +46,8 @@ Result<void> Scanner::open() {
     mapping_ = std::move(mapped.file);
     kept_ = mapped.kept;
     fresh_ = mapped.fresh;
+    if (!finder_) frames_ = std::move(mapped.frames);
+    if (!finder_ && kept_ && !frames_ && kept_files_.room() > 0) collected_.emplace();
   }
   opened_ = true;
   return {};
@@ -105,12 +107,6 @@ void Scanner::scan(Block& block) {
   }
 }
 
-Result<void> Scanner::find_records(Block& block, std::span<const std::byte> bytes, bool last, Scanned& found) {
-  const std::size_t limit = mapping_ ? mapped_block : bytes.size();
-  FOREBAY_TRY(found, source_.format->scan(bytes, offset_, last, limit, block.records));
-  return {};
-}
-
 /// A fault of the packed data is damage and the end of the file; other faults stay in `broken`.
 void Scanner::find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken,
                             Scanned& found) {
@@ -128,29 +124,57 @@ void Scanner::find_streamed(Block& block, std::span<const std::byte> bytes, std:
 
 Result<void> Scanner::scan_mapped(Block& block) {
   const std::span<const std::byte> bytes = mapping_->bytes().subspan(static_cast<std::size_t>(offset_));
-  advised_ = std::max(advised_, offset_);
-  if (fresh_ && offset_ + static_cast<std::int64_t>(mapped_block) >= advised_) {
-    mapping_->will_need(static_cast<std::size_t>(advised_ + mapped_ahead), static_cast<std::size_t>(read_ahead));
-    mapping_->populate(static_cast<std::size_t>(advised_), static_cast<std::size_t>(mapped_ahead));
-    advised_ += mapped_ahead;
+  if (fresh_ && offset_ + read_ahead > advised_) {
+    advised_ = std::max(advised_, offset_);
+    const std::int64_t wanted = offset_ + read_ahead + read_step;
+    mapping_->will_need(static_cast<std::size_t>(advised_), static_cast<std::size_t>(wanted - advised_));
+    advised_ = wanted;
   }
   block.base = bytes.data();
   block.file_offset = offset_;
   block.mapping = mapping_;
   block.kept = kept_;
   Scanned found;
-  if (finder_) {
-    found = finder_->find({.bytes = bytes, .offset = offset_, .limit = mapped_block, .last = true}, block.records,
-                          block.skips);
-  } else {
-    FOREBAY_DO(find_records(block, bytes, true, found));
-  }
+  FOREBAY_DO(find_mapped(block, bytes, found));
   if (mapping_->damaged())
     return Error{Code::data, Detail::failed_precondition, "the file was cut short while it was read"};
   offset_ += static_cast<std::int64_t>(found.consumed);
   block.mapped_bytes = found.consumed;
   block.last = offset_ == file_->size();
+  if (block.last && collected_) kept_files_.keep(number_, *mapping_, std::move(*collected_));
   return {};
+}
+
+/// Finds the records, or takes those that an earlier pass has found.
+Result<void> Scanner::find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found) {
+  if (finder_) {
+    found = finder_->find({.bytes = bytes, .offset = offset_, .limit = mapped_block, .last = true}, block.records,
+                          block.skips);
+    return {};
+  }
+  if (frames_) {
+    const Frames::Block& known = frames_->blocks[frame_blocks_++];
+    const auto extents = std::span{frames_->extents}.subspan(frame_extents_, known.records);
+    block.records.assign(extents.begin(), extents.end());
+    frame_extents_ += known.records;
+    found.consumed = known.consumed;
+    return {};
+  }
+  FOREBAY_TRY(found, source_.format->scan(bytes, offset_, true, mapped_block, block.records));
+  if (collected_) collect_frames(block, found.consumed);
+  return {};
+}
+
+void Scanner::collect_frames(const Block& block, std::size_t consumed) {
+  Frames& frames = *collected_;
+  if (frames.blocks.empty()) {  // the rest of the file will be much like its first block
+    const auto blocks = mapping_->bytes().size() / std::max<std::size_t>(consumed, 1) + 2;
+    frames.blocks.reserve(blocks);
+    frames.extents.reserve((block.records.size() + block.records.size() / 16 + 1) * blocks);
+  }
+  frames.blocks.push_back({.records = block.records.size(), .consumed = consumed});
+  frames.extents.insert(frames.extents.end(), block.records.begin(), block.records.end());
+  if (frames.bytes() > kept_files_.room()) collected_.reset();
 }
 
 /// Fills `out` as far as the stream reaches.
@@ -189,10 +213,13 @@ Result<void> Scanner::scan_streamed(Block& block) {
     block.records.clear();
     if (finder_) {
       find_streamed(block, {buffer.get(), size}, broken, found);
-    } else if (auto scanned = find_records(block, {buffer.get(), size}, stream_ended_ && !broken, found);
-               !scanned.ok()) {
-      broken = scanned.error();
-      break;
+    } else {
+      auto scanned = source_.format->scan({buffer.get(), size}, offset_, stream_ended_ && !broken, size, block.records);
+      if (!scanned.ok()) {
+        broken = scanned.error();
+        break;
+      }
+      found = *scanned;
     }
     if (broken || found.consumed > 0 || stream_ended_) break;
     // One record larger than the block: grow as its bytes really come, never to what its length claims.
@@ -215,6 +242,8 @@ Result<void> Scanner::scan_streamed(Block& block) {
 
 Result<void> Scanner::skip_to(const RecordIndex& index, std::int64_t record) {
   FOREBAY_DO(open().at(Place{.file = source_.files[number_]}));
+  frames_.reset();
+  collected_.reset();
   offset_ = source_.format->record_offset(index.offset(record));
   record_ = record;
   advised_ = position_ = offset_;

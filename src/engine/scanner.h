@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <forebay/plugin.h>
@@ -53,9 +54,10 @@ class Scanner {
   [[nodiscard]] io::Inflater::Behind behind() const;
   void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
+  Result<void> find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found);
+  void collect_frames(const Block& block, std::size_t consumed);
   Result<void> scan_streamed(Block& block);
   Result<std::size_t> fill(std::span<std::byte> out);
-  Result<void> find_records(Block& block, std::span<const std::byte> bytes, bool last, Scanned& found);
 
   const Source& source_;
   const std::uint32_t number_;
@@ -66,6 +68,10 @@ class Scanner {
   std::shared_ptr<MappedFile> mapping_;
   bool kept_ = false;
   bool fresh_ = true;
+  std::shared_ptr<const Frames> frames_;  // of an earlier pass …
+  std::size_t frame_blocks_ = 0;          // … so many blocks of which have been taken …
+  std::size_t frame_extents_ = 0;         // … and extents
+  std::optional<Frames> collected_;       // for later passes
   Compression compression_ = Compression::automatic;
   std::optional<io::Inflater> inflater_;
   std::vector<std::byte> carry_;  // the beginning of a record that the last block broke off

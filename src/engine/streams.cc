@@ -21,7 +21,7 @@ Streams::Streams(const Program& program, std::shared_ptr<Pool> pool, std::int64_
       pool_{pool},
       threads_{threads},
       ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
-      kept_files_{pool->limit() / 2},
+      kept_files_{pool->limit() / 2, program.epochs != 1},
       table_{pool},
       access_{program, std::move(pool), kept_files_, table_},
       compact_from_{least_compacted},
