@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/stall_notice.h"
 #include "interrupt.h"
 
 namespace forebay::cli {
@@ -15,6 +16,7 @@ Result<Pumped> pump(Pipeline& pipeline, const PumpLimits& limits, Progress& prog
                     const std::function<void(const Batch&)>& each) {
   constexpr std::chrono::milliseconds patience{50};  // how long Ctrl-C may go unnoticed
   Pumped out;
+  engine::StallNotice stall;
   const Clock::time_point begin = Clock::now();
   while (out.batches < limits.batches && out.seconds < limits.seconds) {
     bool timed_out = false;
@@ -30,7 +32,14 @@ Result<Pumped> pump(Pipeline& pipeline, const PumpLimits& limits, Progress& prog
       return batch.error();
     }
     progress.show(pipeline);
-    if (timed_out) continue;
+    if (timed_out) {
+      if (const auto notice = stall.look(pipeline)) {
+        progress.clear();
+        fmt::print(stderr, "forebay: {}\n", *notice);
+      }
+      continue;
+    }
+    stall.delivered();
     if (!batch->has_value()) {
       out.ended = true;
       break;

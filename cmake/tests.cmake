@@ -12,7 +12,9 @@ if(FOREBAY_SANITIZE STREQUAL "thread")
   # Threads live in src/engine only (tools/check_layout.py), so no race can be found where neither a part of it nor a
   # whole run is tested.
   set(folders engine pipeline)
-  set_target_properties(forebay_cli PROPERTIES EXCLUDE_FROM_ALL ON)
+endif()
+if(FOREBAY_SANITIZE)
+  set_target_properties(forebay_cli PROPERTIES EXCLUDE_FROM_ALL ON)  # tested by python/tests, with the release build
 endif()
 foreach(folder ${folders})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cc)
@@ -25,6 +27,12 @@ foreach(folder ${folders})
     endif()
     target_link_libraries(${folder}_test PRIVATE forebay_${layer} GTest::gtest_main GTest::gmock $<TARGET_NAME_IF_EXISTS:test_support>)
     target_include_directories(${folder}_test PRIVATE ${CMAKE_SOURCE_DIR})
+    # Tests are compiled to be compiled fast; what they test is not.
+    if(FOREBAY_SANITIZE AND folder MATCHES "^(io|engine|plan|pipeline)$")
+      target_compile_options(${folder}_test PRIVATE -O0)  # long sources that leave the work to the library
+    else()
+      target_compile_options(${folder}_test PRIVATE -O1)
+    endif()
     set(one_by_one)
     if(folder STREQUAL "pipeline")  # hundreds of tests of plug-ins, of which none takes as long as a process to start
       set(one_by_one TEST_FILTER -Plugins/*)

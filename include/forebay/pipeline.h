@@ -57,6 +57,8 @@ struct Stats {
   double idle_seconds = 0;           ///< Worker time waiting because enough was ready.
   double consumer_wait_seconds = 0;  ///< Time the caller of `next` had to wait or help.
   double ready_fill = 0;             ///< Mean share of the prefetch depth that was ready when `next` was called.
+  double waiting_seconds = 0;        ///< For how long the next batch has been waited for; 0 when nobody waits.
+  std::string waiting;               ///< What each thread is at meanwhile, in words.
   std::int64_t memory_used = 0;      ///< Bytes charged to the budget now.
   std::int64_t memory_limit = 0;
   std::int64_t threads = 0;

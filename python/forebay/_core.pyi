@@ -189,6 +189,14 @@ class Stats:
         """Mean share of the prefetch depth that was ready."""
 
     @property
+    def waiting_seconds(self) -> float:
+        """For how long the next batch has been waited for."""
+
+    @property
+    def waiting(self) -> str:
+        """What each thread is at meanwhile, in words; empty when nobody waits."""
+
+    @property
     def memory_used(self) -> int:
         """Bytes charged to the budget now."""
 

@@ -13,6 +13,7 @@
 #include "batches.h"
 #include "documents.h"
 #include "engine/program.h"
+#include "engine/stall_notice.h"
 #include "plan/pipeline_document.h"
 #include "plan/shard.h"
 #include "plan/state.h"
@@ -47,8 +48,11 @@ class Run {
       }();
       if (timed_out) {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        const auto notice = stall_.look(*pipeline_);
+        if (notice && PyErr_WarnEx(PyExc_RuntimeWarning, notice->c_str(), 1) != 0) throw nb::python_error();
         continue;
       }
+      stall_.delivered();
       if (!announced_) announce(batch.ok() && *batch ? &**batch : nullptr);
       std::optional<Batch> ready = value_of(std::move(batch));
       if (!ready) throw nb::stop_iteration();
@@ -107,6 +111,7 @@ class Run {
   std::optional<Pipeline> pipeline_;
   std::shared_ptr<const Layout> layout_;
   engine::Shard shard_;
+  engine::StallNotice stall_;
   bool announced_ = false;
   bool busy_ = false;
 };
@@ -242,6 +247,8 @@ void bind_stats(nb::module_& module) {
       .def_ro("idle_seconds", &Stats::idle_seconds, "Worker time with enough batches ready.")
       .def_ro("consumer_wait_seconds", &Stats::consumer_wait_seconds, "Time in which the caller waited or helped.")
       .def_ro("ready_fill", &Stats::ready_fill, "Mean share of the prefetch depth that was ready.")
+      .def_ro("waiting_seconds", &Stats::waiting_seconds, "For how long the next batch has been waited for.")
+      .def_ro("waiting", &Stats::waiting, "What each thread is at meanwhile, in words; empty when nobody waits.")
       .def_ro("memory_used", &Stats::memory_used, "Bytes charged to the budget now.")
       .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
       .def_ro("threads", &Stats::threads, "Background workers.")

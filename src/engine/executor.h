@@ -14,6 +14,7 @@ namespace forebay::engine {
 
 /// What one worker keeps between tickets.
 struct Worker {
+  std::size_t number = 0;
   std::unique_ptr<DecoderMemory> memory;
   std::vector<Record> records;
 };
@@ -29,7 +30,9 @@ class Executor {
  public:
   Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool> pool, std::int64_t threads);
 
-  [[nodiscard]] Worker worker() const { return {.memory = program_->decoder->memory(), .records = {}}; }
+  [[nodiscard]] Worker worker(std::size_t number) const {
+    return {.number = number, .memory = program_->decoder->memory(), .records = {}};
+  }
   /// Cuts tickets by bytes and reserves the rows that they will fill. Fails when those are more than the budget.
   [[nodiscard]] Result<void> cut(Job& job) const;
   [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Fetch, verify, decode, steps.

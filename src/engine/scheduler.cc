@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/guarded.h"
 
 namespace forebay::engine {
@@ -21,37 +23,53 @@ constexpr std::int64_t most_depth = 16;
 // The caller of next must come back in time to notice an interrupt.
 constexpr std::chrono::milliseconds longest_help{20};
 
-/// Gives the mutex up for the length of a task.
-class Unlocked {
- public:
-  explicit Unlocked(Mutex& mutex) FOREBAY_ANNOTATE(no_thread_safety_analysis) : mutex_{mutex} { mutex_.unlock(); }
-  ~Unlocked() FOREBAY_ANNOTATE(no_thread_safety_analysis) { mutex_.lock(); }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  Mutex& mutex_;
-};
-
 }  // namespace
 
-Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start)
+/// Gives the mutex up for the length of a task, and accounts for it.
+class Scheduler::Doing {
+ public:
+  Doing(Scheduler& scheduler, const Worker& worker, Work work, std::int64_t what)
+      FOREBAY_ANNOTATE(no_thread_safety_analysis)
+      : scheduler_{scheduler}, thread_{worker.number}, work_{work}, since_{Clock::now()} {
+    scheduler_.stages_.begin(thread_, work_, what, since_);
+    scheduler_.mutex_.unlock();
+  }
+  ~Doing() FOREBAY_ANNOTATE(no_thread_safety_analysis) {
+    const auto now = Clock::now();
+    scheduler_.spend(work_, now - since_);
+    scheduler_.mutex_.lock();
+    scheduler_.stages_.rest(thread_, now);
+  }
+  Doing(const Doing&) = delete;
+  Doing& operator=(const Doing&) = delete;
+
+ private:
+  Scheduler& scheduler_;
+  const std::size_t thread_;
+  const Work work_;
+  const Clock::time_point since_;
+};
+
+Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start,
+                     std::chrono::milliseconds stuck_after)
     : program_{std::move(program)},
       pool_{std::make_shared<Pool>(options.memory)},
       threads_{options.threads},
       asked_prefetch_{options.prefetch},
+      stuck_after_{stuck_after},
       streams_{*program_, pool_, options.threads},
       order_{*program_, streams_, start, {.index = options.shard_index, .count = options.shard_count}},
       executor_{program_, pool_, options.threads},
-      consumer_{executor_.worker()},
+      consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},
       depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : least_depth)},
       finished_{start.next},
       position_{start},
       before_{start},
-      complete_frac_{static_cast<double>(start.done) / 1e6} {
+      complete_frac_{static_cast<double>(start.done) / 1e6},
+      stages_{static_cast<std::size_t>(options.threads) + 1} {
   for (; started_ < threads_; ++started_) {
     try {
-      workers_.emplace_back([this] { work(); });
+      workers_.emplace_back([this, number = static_cast<std::size_t>(started_)] { work(number); });
     } catch (const std::system_error&) {
       break;  // the caller of next does the work that no thread could be started for
     }
@@ -77,13 +95,13 @@ void Scheduler::close() {
   spare_.clear();
 }
 
-void Scheduler::spend(Work work, Clock::time_point since) {
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - since).count();
+void Scheduler::spend(Work work, std::chrono::nanoseconds time) {
+  const std::int64_t ns = time.count();
   spent_.ns[static_cast<std::size_t>(work)].fetch_add(ns, std::memory_order_relaxed);
 }
 
-void Scheduler::work() {
-  Worker worker = executor_.worker();
+void Scheduler::work(std::size_t number) {
+  Worker worker = executor_.worker(number);
   const Lock lock{mutex_};
   while (!began_ && !stopped_) work_there_.wait(mutex_);
   while (!stopped_) {
@@ -92,7 +110,7 @@ void Scheduler::work() {
     ++sleeping_;
     work_there_.wait(mutex_);
     --sleeping_;
-    spend(Work::idle, since);
+    spend(Work::idle, Clock::now() - since);
   }
 }
 
@@ -101,11 +119,11 @@ bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadl
   const bool running_low = threads_ > 1 && jobs_.size() <= depth_ / 2;
   if (!(running_low && may_decide()) && run_next_ticket(worker)) return true;
   if (may_decide()) {
-    decide_order(deadline);
+    decide_order(worker, deadline);
     return true;
   }
   if (const auto file = streams_.claim()) {
-    scan_ahead(file);
+    scan_ahead(file, worker);
     return true;
   }
   return false;
@@ -124,20 +142,20 @@ bool Scheduler::may_decide() const {
   return jobs_.empty() || !pool_->over(batch_bytes_);
 }
 
-void Scheduler::decide_order(std::optional<Clock::time_point> deadline) {
+void Scheduler::decide_order(Worker& worker, std::optional<Clock::time_point> deadline) {
   do {
-    decide_batch(deadline);
+    decide_batch(worker, deadline);
   } while (threads_ > 1 && !stopped_ && !half_decided_ && may_decide());
 }
 
-void Scheduler::decide_batch(std::optional<Clock::time_point> deadline) {
+void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> deadline) {
   baton_taken_ = true;
   std::unique_ptr<Job> job = half_decided_ ? std::move(half_decided_) : spare_job();
   const std::int64_t finished = finished_;
+  const std::int64_t number = jobs_.empty() ? position_.next : jobs_.back()->number + 1;
   Result<bool> more = false;
   {
-    const Unlocked unlocked{mutex_};
-    const auto since = Clock::now();
+    const Doing doing{*this, worker, Work::order, number};
     auto thrown = guarded([&] {
       streams_.collect(finished);
       streams_.set_deadline(deadline);
@@ -148,7 +166,6 @@ void Scheduler::decide_batch(std::optional<Clock::time_point> deadline) {
       streams_.limit_memory();
     });
     if (thrown) more = *thrown;
-    spend(Work::order, since);
   }
   baton_taken_ = false;
   if (!more.ok() && streams_.interrupted()) {
@@ -173,11 +190,9 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   Job& job = *ticket.job;
   std::optional<RowError> failed;
   {
-    const Unlocked unlocked{mutex_};
-    const auto since = Clock::now();
+    const Doing doing{*this, worker, Work::decode, job.number};
     if (auto thrown = guarded([&] { failed = executor_.run(ticket, worker); }))
       failed = RowError{*thrown, ticket.first_row};
-    spend(Work::decode, since);
   }
   if (failed && (!job.error || failed->row < job.error_row)) {
     job.error = failed->error;
@@ -187,10 +202,8 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   if (!job.error) {
     std::optional<Error> broken;
     {
-      const Unlocked unlocked{mutex_};
-      const auto since = Clock::now();
+      const Doing doing{*this, worker, Work::decode, job.number};
       if (auto thrown = guarded([&] { broken = executor_.finish(job); })) broken = thrown;
-      spend(Work::decode, since);
     }
     job.error = std::move(broken);
   }
@@ -202,11 +215,9 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   if (consumer_waits_ && jobs_.front()->done) batch_done_.notify_one();
 }
 
-void Scheduler::scan_ahead(const std::shared_ptr<Streams::Open>& file) {
-  const Unlocked unlocked{mutex_};
-  const auto since = Clock::now();
+void Scheduler::scan_ahead(const std::shared_ptr<Streams::Open>& file, Worker& worker) {
+  const Doing doing{*this, worker, Work::scan, Streams::number_of(*file)};
   streams_.scan(file);
-  spend(Work::scan, since);
 }
 
 std::unique_ptr<Job> Scheduler::spare_job() {
@@ -227,6 +238,7 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std:
   consumer_inside_ = true;
   auto out = next_locked(patience, timed_out);
   consumer_inside_ = false;
+  if (!timed_out) waiting_since_.reset();
   if (stopped_) consumer_left_.notify_all();
   return out;
 }
@@ -251,20 +263,20 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(std::option
       broken_ = order_error_;
       continue;
     }
+    if (!waiting_since_) waiting_since_ = since;
     if (patience && Clock::now() >= since + *patience) {
       timed_out = true;
       return std::shared_ptr<const Batch::Content>{};
     }
-    // One more thread than processors that inflates is, by turns, in the way of one that does.
-    const bool only_tickets = started_ > 1 && streams_.streamed();
-    if (only_tickets ? run_next_ticket(consumer_) : work_once(consumer_, Clock::now() + longest_help)) continue;
-    if (only_tickets) wake_workers(1);
-    consumer_waits_ = true;
-    if (patience) {
-      batch_done_.wait_until(mutex_, since + *patience);
-    } else {
-      batch_done_.wait(mutex_);
+    if (help()) continue;
+    if (stuck()) {
+      broken_ = Error{Code::internal, Detail::failed_precondition,
+                      fmt::format("the stages of this run wait for each other: {}", waiting())};
+      continue;
     }
+    consumer_waits_ = true;
+    const auto longest = std::min<Clock::duration>(stuck_after_, patience.value_or(stuck_after_));
+    batch_done_.wait_until(mutex_, Clock::now() + longest);
     consumer_waits_ = false;
   }
   stats_.consumer_wait_seconds += std::chrono::duration<double>(Clock::now() - since).count();
@@ -273,6 +285,33 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(std::option
     return *broken_;
   }
   return deliver();
+}
+
+bool Scheduler::help() {
+  // One more thread than processors that inflates is, by turns, in the way of one that does.
+  const bool only_tickets = started_ > 1 && streams_.streamed() && !stuck();
+  if (only_tickets ? run_next_ticket(consumer_) : work_once(consumer_, Clock::now() + longest_help)) return true;
+  if (only_tickets) wake_workers(1);
+  return false;
+}
+
+bool Scheduler::stuck() const {
+  return stages_.at_rest() && waiting_since_ && Clock::now() - *waiting_since_ >= stuck_after_;
+}
+
+std::string Scheduler::waiting() const {
+  constexpr double mebibyte = 1048576;
+  const auto now = Clock::now();
+  return fmt::format(
+      "batch {} has been waited for {:.1f} s. {}. {} batches are in the making, {} tickets wait, order is {}; "
+      "{:.1f} of {:.1f} MiB are in use",
+      jobs_.empty() ? position_.next : jobs_.front()->number,
+      std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
+      stages_.text(program_->source.files, now), jobs_.size(), tickets_.size(),
+      order_over_    ? "decided"
+      : baton_taken_ ? "being decided"
+                     : "open",
+      static_cast<double>(pool_->used()) / mebibyte, static_cast<double>(pool_->limit()) / mebibyte);
 }
 
 std::shared_ptr<const Batch::Content> Scheduler::deliver() {
@@ -326,6 +365,10 @@ Stats Scheduler::stats() const {
   out.decode_seconds = seconds(Work::decode);
   out.idle_seconds = seconds(Work::idle);
   out.ready_fill = asked_ > 0 ? ready_fill_sum_ / static_cast<double>(asked_) : 0;
+  if (waiting_since_) {
+    out.waiting_seconds = std::chrono::duration<double>(Clock::now() - *waiting_since_).count();
+    out.waiting = waiting();
+  }
   out.memory_used = pool_->used();
   out.memory_limit = pool_->limit();
   out.threads = threads_;

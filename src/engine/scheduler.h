@@ -15,19 +15,19 @@
 
 #include "engine/executor.h"
 #include "engine/order_plane.h"
+#include "engine/stages.h"
 #include "engine/streams.h"
 
 namespace forebay::engine {
-
-/// What worker time goes into.
-enum class Work : std::uint8_t { scan, order, decode, idle };
 
 /// Runs one plan. Work is found by whoever has time: a ticket of the oldest batch, else the next batch's order, else a
 /// block to scan ahead. There is no thread for order: whoever holds the baton decides it (docs/adr/0003). The caller of
 /// `next` helps instead of waiting, so one worker on one processor costs no switch between threads.
 class Scheduler {
  public:
-  Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start = {});
+  /// `stuck_after`: a run in which nobody has anything to do for so long, but whose next batch is not there, fails.
+  Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start = {},
+            std::chrono::milliseconds stuck_after = std::chrono::seconds{30});
   ~Scheduler();
 
   /// The next finished batch; empty at the end. `patience` bounds the wait, not the work; when it is over,
@@ -41,30 +41,36 @@ class Scheduler {
   [[nodiscard]] Position position_before() const EXCLUDES(mutex_);  ///< Before it.
 
  private:
+  friend struct SchedulerPeer;  // of a test
+  class Doing;
   Result<std::shared_ptr<const Batch::Content>> next_locked(std::optional<std::chrono::milliseconds> patience,
                                                             bool& timed_out) REQUIRES(mutex_);
   struct Spent {  // nanoseconds, by Work
     std::array<std::atomic<std::int64_t>, 4> ns{};
   };
-  void work() EXCLUDES(mutex_);  // a worker's life
+  void work(std::size_t number) EXCLUDES(mutex_);  // a worker's life
   // False: there was nothing to do. A decision about order that takes longer than the deadline is left half made.
   bool work_once(Worker& worker, std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
   bool run_next_ticket(Worker& worker) REQUIRES(mutex_);  // false: there is none
   void run_ticket(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
-  void decide_order(std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
-  void decide_batch(std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
+  void decide_order(Worker& worker, std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
+  void decide_batch(Worker& worker, std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
   [[nodiscard]] bool may_decide() const REQUIRES(mutex_);
-  void scan_ahead(const std::shared_ptr<Streams::Open>& file) REQUIRES(mutex_);
+  void scan_ahead(const std::shared_ptr<Streams::Open>& file, Worker& worker) REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Job> spare_job() REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<const Batch::Content> deliver() REQUIRES(mutex_);
   void recycle(std::unique_ptr<Job> job) REQUIRES(mutex_);
   void wake_workers(std::size_t tasks) REQUIRES(mutex_);
-  void spend(Work work, std::chrono::steady_clock::time_point since);
+  void spend(Work work, std::chrono::nanoseconds time);
+  bool help() REQUIRES(mutex_);                                // what the caller of next does instead of waiting
+  [[nodiscard]] bool stuck() const REQUIRES(mutex_);           // nobody has been at anything for too long
+  [[nodiscard]] std::string waiting() const REQUIRES(mutex_);  // who is at what, while a batch is waited for
 
   const std::shared_ptr<const Program> program_;
   const std::shared_ptr<Pool> pool_;
   const std::int64_t threads_;
   const std::int64_t asked_prefetch_;
+  const std::chrono::milliseconds stuck_after_;
   std::int64_t started_ = 0;  // workers; fewer than `threads_` where the system gives no more
   Streams streams_;
   OrderPlane order_;  // of whoever holds the baton
@@ -98,6 +104,8 @@ class Scheduler {
   double ready_fill_sum_ GUARDED_BY(mutex_) = 0;
   std::int64_t asked_ GUARDED_BY(mutex_) = 0;
   std::optional<std::chrono::steady_clock::time_point> began_ GUARDED_BY(mutex_);
+  std::optional<std::chrono::steady_clock::time_point> waiting_since_ GUARDED_BY(mutex_);  // for the next batch
+  Stages stages_ GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;  // last: gone before what they use
 };
 

@@ -209,6 +209,8 @@ bool Streams::wants_more(const Open& file) const {
   return ahead_bytes_ < ahead_limit_ && !pool_->over(0);
 }
 
+std::uint32_t Streams::number_of(const Open& file) { return file.number; }
+
 std::shared_ptr<Streams::Open> Streams::claim() {
   const Lock lock{mutex_};
   return claim_locked();

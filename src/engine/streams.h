@@ -63,6 +63,7 @@ class Streams final : public Reader {
 
   // For workers.
   struct Open;
+  [[nodiscard]] static std::uint32_t number_of(const Open& file);  ///< Of the file.
   /// A file that is worth scanning ahead, or null; it is then reserved for the caller, who must call `scan`.
   [[nodiscard]] std::shared_ptr<Open> claim() EXCLUDES(mutex_);
   void scan(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);

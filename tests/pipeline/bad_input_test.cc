@@ -273,8 +273,9 @@ TEST(BadInput, AMessageOfTheOtherTypeHasNoneOfItsFeatures) {
 TEST(BadInput, FilesOfEmptyRecordsAndWithoutAnyAreValid) {
   const Folder folder;
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{1'000'000}}) {
+    const std::string empty = unhex("000000000000000029039807d8ea82a2");
     std::string bytes;
-    for (std::size_t i = 0; i < count; ++i) bytes += unhex("000000000000000029039807d8ea82a2");
+    for (std::size_t i = 0; i < count; ++i) bytes += empty;
     const std::string path = folder.file(std::to_string(count));
     std::ofstream{path, std::ios::binary} << bytes;
     auto pipeline = open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +

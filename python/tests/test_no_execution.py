@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing that comes from data, documents or states is ever run."""
+from __future__ import annotations
+
+import json
+import pathlib
+import pickle
+import re
+import subprocess
+
+import pytest
+from conftest import ROOT, run_python
+from test_command import COMMAND
+
+import forebay as fb
+
+# nanobind compiles a few constants of its own, so Py_CompileStringExFlags is there anyhow; see the test of the sources.
+STARTERS = ("system", "popen", "execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe", "posix_spawn", "posix_spawnp",
+            "fork", "vfork", "wordexp", "dlopen", "PyRun_String", "PyRun_SimpleString", "PyRun_StringFlags", "Py_CompileString",
+            "Py_CompileStringFlags", "PyMarshal_ReadObjectFromString")
+
+
+@pytest.mark.parametrize("program", [COMMAND, fb._core.__file__], ids=["command", "module"])
+def test_nothing_compiled_can_start_a_program_or_evaluate_text(program: str) -> None:
+    listed = subprocess.run(["nm", "-D", "--undefined-only", program], capture_output=True, text=True, check=True).stdout
+    wanted = {line.split()[-1].partition("@")[0] for line in listed.splitlines()}
+    assert "memcpy" in wanted
+    assert wanted & set(STARTERS) == set()
+
+
+def test_no_source_evaluates_or_unpickles() -> None:
+    sources = [*(ROOT / "python").glob("forebay/*.py"), *(ROOT / "python/src").iterdir()]
+    assert len(sources) > 20
+    found = re.compile(r"nanobind/eval\.h|\b(pickle|marshal|shelve)\.|\b(eval|exec|compile)\(|subprocess|os\.system")
+    assert {str(path): match.group() for path in sources if (match := found.search(path.read_text()))} == {}
+
+
+# Every event by which Python code runs what was text or bytes before; see the table of audit events in Python's manual.
+WATCHED = """
+import json, sys
+import numpy
+import forebay as fb
+def refuse(event, arguments):
+    if event in ("exec", "compile", "pickle.find_class", "marshal.loads") or event.startswith(("os.system", "os.exec", "os.posix_spawn",
+                                                                                               "os.fork", "subprocess.", "import")):
+        raise SystemExit(f"{event} {arguments}")
+document, state = json.loads(sys.argv[1]), sys.argv[2]
+sys.addaudithook(refuse)
+with fb.load(document) as loader:
+    names = [bytes(name) for batch in loader for name in batch["s"]]
+    kept = loader.state_dict()
+for hostile in (state, {"version": state}, dict(kept, plan=state)):
+    with fb.load(document) as loader:
+        try:
+            loader.load_state_dict(hostile)
+            print("taken")
+        except (fb.Error, TypeError, ValueError):
+            pass
+print(len(names), str(loader.plan).count("touch"))
+"""
+
+
+def test_documents_records_and_states_are_only_data(tmp_path: pathlib.Path) -> None:
+    trap = tmp_path / "trap"
+
+    class Trap:
+        def __reduce__(self) -> tuple[object, ...]:
+            return (pathlib.Path.touch, (trap,))
+
+    hostile = f"__import__('os').system('touch {trap}')"
+    folder = tmp_path / f"$(touch trap)`touch trap`;touch trap"
+    folder.mkdir()
+    path = folder / "a.tfrecord"
+    fb.write_records(path, [fb.encode_example({"s": text, hostile: 1}) for text in (hostile.encode(), pickle.dumps(Trap()))])
+    document = {"source": {"tfrecord": {"files": [str(path)]}},
+                "decode": {"example": {"features": {"s": {"dtype": "string", "shape": []}, hostile: {"dtype": "int64", "shape": []}}}},
+                "steps": [{"batch": {"size": 1}}]}
+    done = run_python(WATCHED, json.dumps(document), pickle.dumps(Trap(), 0).decode())
+    assert (done.returncode, done.stderr) == (0, "")
+    count, named = done.stdout.split()
+    assert (count, int(named) > 0) == ("2", True)
+    (tmp_path / "document.json").write_text(json.dumps(document))
+    shown = subprocess.run([COMMAND, "head", tmp_path / "document.json"], capture_output=True, text=True, cwd=tmp_path)
+    assert shown.returncode == 0
+    assert not trap.exists() and not (tmp_path / "trap").exists()
