@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks docs/promises.md and docs/bad-inputs.md: every promise, feature and bad input has one row, and what it names exists.
+"""Checks docs/promises.md, docs/bad-inputs.md and docs/faults.md: every promise, feature, bad input and fault has one row, and
+what it names exists.
 
 A row is `| number | what | where | test |`. `where` and `test` hold names in backticks, or "not yet". A test is
 `Suite.Name` (GoogleTest), `path/to/test_file.py::test_name`, or the path of a file or folder.
@@ -14,6 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FEATURES = [str(n) for n in range(1, 217)] + [f"P{n}" for n in range(1, 10)]
 BAD_INPUTS = [str(n) for n in range(1, 34)]
+FAULTS = [str(n) for n in range(1, 15)]
 
 
 def cpp_tests() -> set[str]:
@@ -73,10 +75,12 @@ def main() -> int:
                for name in re.findall(r"`([^`]+)`", where) if test != "not yet" and not (ROOT / name).exists()]
     bad, shown = check("docs/bad-inputs.md", rows_of("docs/bad-inputs.md", 4, r"\d+"), BAD_INPUTS, cpp)
     faults += bad
+    met, tested = check("docs/faults.md", rows_of("docs/faults.md", 4, r"\d+"), FAULTS, cpp)
+    faults += met
     for fault in faults:
         print(fault)
     print(f"promises: {kept} of {len(FEATURES)} shown by a test, bad inputs: {shown} of {len(BAD_INPUTS)}, "
-          f"{len(faults)} faults")
+          f"faults: {tested} of {len(FAULTS)}; {len(faults)} wrong")
     return 1 if faults else 0
 
 

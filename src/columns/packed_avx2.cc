@@ -28,12 +28,6 @@ FOREBAY_AVX2 inline std::int64_t join(std::uint64_t word, std::uint32_t size) {
   return static_cast<std::int64_t>(_pext_u64(_bzhi_u64(word, size * 8), 0x7f7f7f7f7f7f7f7f));
 }
 
-FOREBAY_AVX2 inline std::int64_t join_long(const std::uint8_t* at, std::uint32_t size) {
-  const auto high = join(load64(at + 8), size - 8);
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(join(load64(at), 8)) | static_cast<std::uint64_t>(high)
-                                                                                         << 56);
-}
-
 FOREBAY_AVX2 inline void widen(const std::uint8_t* at, std::int64_t* out) {
   for (int i = 0; i < 8; ++i) {
     std::int32_t four;
@@ -42,41 +36,79 @@ FOREBAY_AVX2 inline void widen(const std::uint8_t* at, std::int64_t* out) {
   }
 }
 
-/// The varints that end in one 32-byte block, of which none is longer than 8 bytes.
-FOREBAY_AVX2 inline void walk(const std::uint8_t* at, std::uint32_t ends, std::int64_t* out) {
+/// The varints that end in one 32-byte block, of which none is longer than 8 bytes. Four at a time as long as there is
+/// `room` for what comes of too many: how many varints are in a block is hard to predict.
+FOREBAY_AVX2 inline void walk(const std::uint8_t* at, std::uint32_t ends, std::int64_t* out, std::size_t values,
+                              std::size_t room) {
   std::uint32_t begin = 0;
-  for (; ends != 0; ends = _blsr_u32(ends)) {
+  const auto next = [&]() FOREBAY_AVX2 {
     const std::uint32_t end = _tzcnt_u32(ends) + 1;
     *out++ = join(load64(at + begin), end - begin);
     begin = end;
+    ends = _blsr_u32(ends);
+  };
+  if (room < values + 3) {
+    for (; values > 0; --values) next();
+    return;
   }
+  for (std::size_t i = 0; i < values; i += 4) next(), next(), next(), next();
+}
+
+struct Input {
+  const std::uint8_t* at;
+  std::size_t size;
+};
+
+/// One varint, and those behind it as long as they have more than 8 bytes: such ones come in rows, and as nearly all
+/// have 9, the next one begins before this one's bytes are there. False when there is no room, or a varint is too long.
+FOREBAY_AVX2 bool decode_long(Input& in, std::int64_t*& out, std::size_t& count) {
+  constexpr std::uint64_t tops = 0x8080808080808080;
+  std::uint64_t word = load64(in.at);
+  do {
+    if (count == 0) return false;
+    std::size_t used = 9;
+    std::uint64_t value = _pext_u64(word, ~tops);
+    if (const std::uint64_t stop = ~word & tops; stop != 0) {
+      used = static_cast<std::size_t>(_tzcnt_u64(stop)) / 8 + 1;
+      value = static_cast<std::uint64_t>(join(word, static_cast<std::uint32_t>(used)));
+    } else {
+      value |= std::uint64_t{in.at[8]} << 56;  // its top bit, if it is set, makes way for the tenth byte
+      if (in.at[8] >= 0x80) {
+        if (in.at[9] >= 0x80) return false;
+        value = (value & ~(std::uint64_t{1} << 63)) | std::uint64_t{in.at[9]} << 63;
+        used = 10;
+      }
+    }
+    *out++ = static_cast<std::int64_t>(value);
+    --count, in.at += used, in.size -= used;
+    word = load64(in.at);
+  } while (in.size >= 32 && (word & tops) == tops);
+  return true;
 }
 
 FOREBAY_AVX2 bool decode(const std::uint8_t* at, std::size_t size, std::int64_t* out, std::size_t count) {
-  while (size >= 32) {
-    const std::uint32_t ends = ends_of(at);
+  Input in{at, size};
+  while (in.size >= 32) {
+    const std::uint32_t ends = ends_of(in.at);
     const std::uint32_t rest = ~ends;
     std::uint32_t runs = rest & rest >> 1;
     runs &= runs >> 2;
     runs &= runs >> 4;
-    if (runs != 0) {  // among them is a varint of more than 8 bytes: one at a time
-      const std::uint32_t end = _tzcnt_u32(ends);
-      if (count == 0 || end >= 10) return false;
-      *out++ = end < 8 ? join(load64(at), end + 1) : join_long(at, end + 1), --count;
-      at += end + 1, size -= end + 1;
+    if (runs != 0) {  // among them is a varint of more than 8 bytes
+      if (!decode_long(in, out, count)) return false;
       continue;
     }
     const auto values = static_cast<std::size_t>(_mm_popcnt_u32(ends));
     if (values > count) return false;
     if (values == 32)
-      widen(at, out);
+      widen(in.at, out);
     else
-      walk(at, ends, out);
+      walk(in.at, ends, out, values, count);
     out += values, count -= values;
     const std::size_t used = 32 - _lzcnt_u32(ends);
-    at += used, size -= used;
+    in.at += used, in.size -= used;
   }
-  return packed_scalar.decode(at, size, out, count);
+  return packed_scalar.decode(in.at, in.size, out, count);
 }
 
 }  // namespace

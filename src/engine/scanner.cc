@@ -181,18 +181,13 @@ void Scanner::collect_frames(const Block& block, std::size_t consumed) {
 Result<std::size_t> Scanner::fill(std::span<std::byte> out) {
   std::size_t size = 0;
   while (size < out.size() && !stream_ended_) {
-    std::size_t count = 0;
-    if (inflater_) {
-      auto inflated = inflater_->read(*file_, out.subspan(size));
-      if (!inflated.ok() && size > 0) return size;  // what came before the fault is good; the inflater repeats it
-      if (!inflated.ok()) return inflated.error();
-      count = *inflated;
-    } else {
-      FOREBAY_TRY(count, file_->read(out.subspan(size), position_));
-      position_ += static_cast<std::int64_t>(count);
-    }
-    stream_ended_ = count == 0;
-    size += count;
+    auto count =
+        inflater_ ? inflater_->read(*file_, out.subspan(size)) : file_->read_some(out.subspan(size), position_);
+    if (!count.ok() && size > 0) return size;  // what came before the fault is good; the next call repeats it
+    if (!count.ok()) return count.error();
+    if (!inflater_) position_ += static_cast<std::int64_t>(*count);
+    stream_ended_ = *count == 0;
+    size += *count;
   }
   return size;
 }

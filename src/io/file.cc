@@ -115,13 +115,24 @@ File::~File() {
 Result<std::size_t> File::read(std::span<std::byte> out, std::int64_t offset) const {
   std::size_t done = 0;
   while (done < out.size()) {
-    const ssize_t got =
-        ::pread(descriptor_, out.data() + done, out.size() - done, offset + static_cast<std::int64_t>(done));
+    FOREBAY_TRY(const std::size_t got, read_some(out.subspan(done), offset + static_cast<std::int64_t>(done)));
+    if (got == 0) break;
+    done += got;
+  }
+  return done;
+}
+
+Result<std::size_t> File::read_some(std::span<std::byte> out, std::int64_t offset) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const std::int64_t at = offset + static_cast<std::int64_t>(done);
+    const ssize_t got = ::pread(descriptor_, out.data() + done, out.size() - done, at);
     if (got == 0) break;
     if (got > 0) {
       done += static_cast<std::size_t>(got);
     } else if (errno != EINTR) {
-      return system_error("read", path_, errno).at(Place{.offset = offset + static_cast<std::int64_t>(done)});
+      if (done > 0) break;
+      return system_error("read", path_, errno).at(Place{.offset = at});
     }
   }
   return done;

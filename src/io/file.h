@@ -40,6 +40,8 @@ class File {
 
   /// Fills `out` from `offset`; fewer bytes only where the file ends.
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> out, std::int64_t offset) const;
+  /// The same, but a fault behind the first byte ends it: what came before is given, and the next call there fails.
+  [[nodiscard]] Result<std::size_t> read_some(std::span<std::byte> out, std::int64_t offset) const;
   /// Fails with Code::data when size or modification time are no longer what they were at the opening.
   [[nodiscard]] Result<void> unchanged() const;
 

@@ -137,9 +137,9 @@ Result<void> Inflater::State::refill(const File& file) {
   const std::size_t left = stream.avail_in;
   std::uint8_t* const base = buffer + kept_bytes;
   if (stream.next_in != nullptr) std::memmove(buffer, stream.next_in + left - kept_bytes, kept_bytes);
-  FOREBAY_TRY(const std::size_t got, file.read(std::as_writable_bytes(std::span{base, piece_bytes}), offset));
+  FOREBAY_TRY(const std::size_t got, file.read_some(std::as_writable_bytes(std::span{base, piece_bytes}), offset));
   offset += static_cast<std::int64_t>(got);
-  at_end = got < piece_bytes;
+  at_end = got == 0 || (got < piece_bytes && offset >= file.size());  // else there is a fault ahead
   stream.next_in = base - left;
   stream.avail_in = static_cast<std::uint32_t>(left + got);
   return {};
@@ -257,7 +257,7 @@ int Inflater::State::inflate() {
 /// Makes some progress; false is the end of the file behind a complete stream.
 Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, std::size_t& made) {
   if (resumed) FOREBAY_DO(prime(file));
-  if (!at_end && stream.avail_in < (between ? head_bytes : 1U)) FOREBAY_DO(refill(file));
+  while (!at_end && stream.avail_in < (between ? head_bytes : 1U)) FOREBAY_DO(refill(file));
   if (trailer_left > 0) return skip_trailer(file);
   if (between) {
     if (zeros && !first) FOREBAY_DO(skip_zeros(file));
