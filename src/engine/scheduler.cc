@@ -288,11 +288,17 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(std::option
 }
 
 bool Scheduler::help() {
-  // One more thread than processors that inflates is, by turns, in the way of one that does.
-  const bool only_tickets = started_ > 1 && streams_.streamed() && !stuck();
-  if (only_tickets ? run_next_ticket(consumer_) : work_once(consumer_, Clock::now() + longest_help)) return true;
-  if (only_tickets) wake_workers(1);
-  return false;
+  // A decision that was left half made is for a worker, which may take as long as it needs: what cannot be done in so
+  // short a time, like an index, would be begun again and again here. And one more thread than processors that inflates
+  // is, by turns, in the way of one that does.
+  const bool for_workers = (half_decided_ && started_ > 0) || (started_ > 1 && streams_.streamed());
+  if (for_workers && !stuck()) {
+    if (run_next_ticket(consumer_)) return true;
+    wake_workers(1);
+    return false;
+  }
+  const auto deadline = half_decided_ ? std::nullopt : std::optional{Clock::now() + longest_help};
+  return work_once(consumer_, deadline);
 }
 
 bool Scheduler::stuck() const {
