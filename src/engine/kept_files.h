@@ -46,7 +46,7 @@ class KeptFiles {
   void keep(std::uint32_t number, const MappedFile& file, Frames frames) EXCLUDES(mutex_);
   [[nodiscard]] std::int64_t bytes() const EXCLUDES(mutex_);
   /// What frames of a kept file may take.
-  [[nodiscard]] std::int64_t room() const { return passes_ ? limit_ - bytes() : 0; }
+  [[nodiscard]] std::int64_t room() const EXCLUDES(mutex_) { return passes_ ? limit_ - bytes() : 0; }
 
  private:
   struct Kept {

@@ -47,14 +47,6 @@ void MappedFile::will_need(std::size_t offset, std::size_t length) {
   madvise(data_ + begin, std::min(length, size_ - begin), MADV_WILLNEED);
 }
 
-void MappedFile::populate(std::size_t offset, std::size_t length) {
-  if (offset >= size_) return;
-  const auto page = static_cast<std::size_t>(getpagesize());
-  const std::size_t begin = offset / page * page;
-  constexpr int populate_read = 22;  // MADV_POPULATE_READ, Linux 5.14; older ones refuse it and fault page by page
-  madvise(data_ + begin, std::min(length, size_ - begin), populate_read);
-}
-
 MappedFile::Identity identity_of(const io::File& file) {
   struct stat status {};
   if (fstat(file.descriptor(), &status) != 0) return {};

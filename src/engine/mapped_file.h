@@ -36,7 +36,6 @@ class MappedFile {
   [[nodiscard]] bool damaged() const;
   [[nodiscard]] const Identity& identity() const { return identity_; }
   void will_need(std::size_t offset, std::size_t length);  ///< Starts reading a range that is not cached.
-  void populate(std::size_t offset, std::size_t length);   ///< Maps the pages of a range in one go.
   /// Gives the pages of a range back to the system; reading them again is slower but right.
   void forget(std::size_t offset, std::size_t length);
 

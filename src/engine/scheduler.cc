@@ -275,8 +275,8 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(std::option
       continue;
     }
     consumer_waits_ = true;
-    const auto longest = std::min<Clock::duration>(stuck_after_, patience.value_or(stuck_after_));
-    batch_done_.wait_until(mutex_, Clock::now() + longest);
+    const auto look_again = Clock::now() + stuck_after_;
+    batch_done_.wait_until(mutex_, patience ? std::min(look_again, since + *patience) : look_again);
     consumer_waits_ = false;
   }
   stats_.consumer_wait_seconds += std::chrono::duration<double>(Clock::now() - since).count();
