@@ -34,8 +34,22 @@ Permutation::Permutation(std::uint64_t n, std::uint64_t key)
 }
 
 void Permutation::map(std::uint64_t first, std::span<std::uint64_t> out) const {
-  // One call is a chain of multiplications, but the next does not depend on it: the processor overlaps them.
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = (*this)(first + i);
+  // One element is a chain of multiplications, each of which waits for the one before: several chains at once.
+  constexpr std::size_t lanes = 4;
+  const std::uint64_t inside = first < n_ ? std::min<std::uint64_t>(out.size(), n_ - first) : 0;
+  std::size_t i = 0;
+  for (; i + lanes <= inside; i += lanes) {
+    std::array<Pair, lanes> at;
+    for (std::size_t lane = 0; lane < lanes; ++lane) at[lane] = split(first + i + lane);
+    for (std::size_t round = 0; round < rounds_; round += 2) {
+      for (Pair& pair : at) turn(pair, round);
+    }
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::uint64_t element = at[lane].x * b_ + at[lane].y;
+      out[i + lane] = element < n_ ? element : walk(at[lane]);
+    }
+  }
+  for (; i < out.size(); ++i) out[i] = (*this)(first + i);
 }
 
 }  // namespace forebay

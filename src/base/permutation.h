@@ -23,14 +23,7 @@ class Permutation {
   Permutation(std::uint64_t n, std::uint64_t key);
 
   /// The element at position `i`, which must be below n; others are given back as they are.
-  [[nodiscard]] std::uint64_t operator()(std::uint64_t i) const {
-    if (i >= n_) return i;
-    Pair at = split(i);
-    while (true) {
-      at = once(at);
-      if (const std::uint64_t element = at.x * b_ + at.y; element < n_) return element;
-    }
-  }
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t i) const { return i < n_ ? walk(split(i)) : i; }
 
   /// The elements at positions `first`, `first` + 1, …
   void map(std::uint64_t first, std::span<std::uint64_t> out) const;
@@ -56,12 +49,18 @@ class Permutation {
     return sum >= base ? sum - base : sum;
   }
 
-  [[nodiscard]] Pair once(Pair at) const {
-    for (std::size_t round = 0; round < rounds_; round += 2) {
-      at.x = add(at.x, below(mix(keys_[round] + at.y), a_), a_);
-      at.y = add(at.y, below(mix(keys_[round + 1] + at.x), b_), b_);
+  /// Two rounds of one pair.
+  void turn(Pair& at, std::size_t round) const {
+    at.x = add(at.x, below(mix(keys_[round] + at.y), a_), a_);
+    at.y = add(at.y, below(mix(keys_[round + 1] + at.x), b_), b_);
+  }
+
+  /// Through all rounds, again and again until the element is one.
+  [[nodiscard]] std::uint64_t walk(Pair at) const {
+    while (true) {
+      for (std::size_t round = 0; round < rounds_; round += 2) turn(at, round);
+      if (const std::uint64_t element = at.x * b_ + at.y; element < n_) return element;
     }
-    return at;
   }
 
   std::uint64_t n_;

@@ -28,13 +28,18 @@ constexpr Tag tag_of(std::uint32_t field, WireType type) { return field * 8 + st
   return word;
 }
 
-/// The rare case of read_varint: two bytes and more.
+/// The rare case of read_varint: three bytes and more.
 [[nodiscard]] bool read_long_varint(Wire& wire, std::uint64_t& value);
 
 /// A varint of at most 10 bytes; over-long ones are fine, bits beyond 64 are dropped.
 [[nodiscard]] inline bool read_varint(Wire& wire, std::uint64_t& value) {
   if (wire.at < wire.end && *wire.at < 0x80) {
     value = *wire.at++;
+    return true;
+  }
+  if (wire.size() >= 2 && wire.at[1] < 0x80) {
+    value = (wire.at[0] & 0x7fU) | std::uint64_t{wire.at[1]} << 7;
+    wire.at += 2;
     return true;
   }
   return read_long_varint(wire, value);

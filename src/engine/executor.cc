@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
 constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
-constexpr std::size_t group_records = 8;
+constexpr std::size_t group_records = 32;
 constexpr std::size_t line = 64;
 
 std::size_t aligned(std::size_t size) { return (size + line - 1) & ~(line - 1); }

@@ -18,6 +18,7 @@ namespace {
 constexpr int segment_bits = 31;
 constexpr std::int64_t checksum_bytes = 4;  // stand behind a record and come along …
 constexpr std::size_t room_behind = 16;     // … in this
+constexpr std::size_t entries_ahead = 32;   // of an index: fetched that long before they are read
 constexpr std::int64_t mapped_window = 1024;
 constexpr std::int64_t most_window = 1 << 18;
 constexpr std::size_t files_at_once = 64;
@@ -195,19 +196,21 @@ Result<void> RecordAccess::open(std::uint32_t number) {
 }
 
 Result<void> RecordAccess::locate(std::span<const RecordName> names, std::span<Handle> out) {
-  for (const RecordName& name : names) {
+  for (std::size_t i = 0; i < names.size() + entries_ahead; ++i) {
+    if (i < names.size()) {
+      const File& file = files_[names[i].file];
+      if (file.slots.empty()) FOREBAY_DO(open(names[i].file));
+      file.index->prefetch(names[i].record);
+    }
+    if (i < entries_ahead) continue;
+    const RecordName& name = names[i - entries_ahead];
     const File& file = files_[name.file];
-    if (file.slots.empty()) FOREBAY_DO(open(name.file));
-    file.index->prefetch(name.record);
-  }
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const File& file = files_[names[i].file];
-    const std::int64_t offset = file.index->offset(names[i].record);
+    const std::int64_t offset = file.index->offset(name.record);
     const std::int64_t segment = offset >> segment_bits;
-    out[i] = {.block = file.slots[static_cast<std::size_t>(segment)],
-              .ordinal = static_cast<std::uint32_t>(names[i].record),
-              .offset = static_cast<std::uint32_t>(offset - (segment << segment_bits)),
-              .length = file.index->length(names[i].record)};
+    out[i - entries_ahead] = {.block = file.slots[static_cast<std::size_t>(segment)],
+                              .ordinal = static_cast<std::uint32_t>(name.record),
+                              .offset = static_cast<std::uint32_t>(offset - (segment << segment_bits)),
+                              .length = file.index->length(name.record)};
   }
   return {};
 }
