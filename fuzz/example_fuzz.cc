@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Example messages: any bytes are decoded or refused; columns keep their shape; what a worker remembers changes
-// nothing.
+// Example messages: any bytes are decoded or refused, by every path alike; columns keep their shape; what a worker
+// remembers changes nothing.
 #include <algorithm>
 #include <optional>
 
 #include <forebay/plugin.h>
 #include <forebay/records.h>
 
+#include "decoders/feature_plan.h"
+#include "decoders/record_decoder.h"
 #include "fuzz/check.h"
 
 using forebay::Column;
@@ -29,22 +31,16 @@ constexpr std::string_view options = R"({"features": {
     "sparse": {"kind": "sparse", "dtype": "float32", "index_key": "ix", "value_key": "val", "size": 8},
     "ragged": {"kind": "ragged", "dtype": "int32", "value_key": "pieces", "partitions": [["row_lengths", "parts"]]}}})";
 
-// The type is named, not linked: a decoder is whatever plans get.
-const forebay::Bound<forebay::Decoder>& decoder() {
-  static const auto bound = [] {
-    for (const auto& type : forebay::Registry::global().decoders()) {
-      if (type.description.name != "example") continue;
-      auto json = forebay::parse_json(options);
-      check(json.ok(), "the options are JSON");
-      auto made = type.bind(*json, {});
-      if (!made.ok()) std::fprintf(stderr, "%s\n", made.error().text().c_str());
-      check(made.ok(), "the options bind");
-      return std::move(*made);
-    }
-    check(false, "there is an example decoder");
-    __builtin_unreachable();
-  }();
-  return bound;
+forebay::Bound<forebay::Decoder> decoder(forebay::decoders::Path path) {
+  const auto json = forebay::parse_json(options);
+  std::vector<forebay::Error> faults;
+  const auto map = forebay::Codec<forebay::FeatureMap>::read(*json->find("features"), faults);
+  forebay::Bound<forebay::Decoder> made;
+  auto plan = forebay::decoders::plan_features(*map, forebay::decoders::Role::example, {}, made.out, faults);
+  for (const forebay::Error& fault : faults) std::fprintf(stderr, "%s\n", fault.text().c_str());
+  check(faults.empty(), "the options are good");
+  made.op = std::make_unique<forebay::decoders::ExampleDecoder>(std::move(plan), path);
+  return made;
 }
 
 void check_column(const Column& column, std::int64_t rows) {
@@ -69,15 +65,16 @@ void check_column(const Column& column, std::int64_t rows) {
 }
 
 // The decoded rows in one string; nothing when they are refused.
-std::optional<std::string> decode(const std::vector<Record>& records, forebay::DecoderMemory& memory) {
-  const forebay::Schema& schema = decoder().out;
+std::optional<std::string> decode(const forebay::Bound<forebay::Decoder>& decoder, const std::vector<Record>& records,
+                                  forebay::DecoderMemory& memory) {
+  const forebay::Schema& schema = decoder.out;
   const auto rows = static_cast<std::int64_t>(records.size());
   ColumnBlock block;
   for (std::size_t i = 0; i < schema.size(); ++i) {
     Column& column = block.columns.emplace_back(schema[static_cast<ColumnId>(i)]);
     if (column.fixed() && column.dtype != forebay::DType::string) column.set_rows(rows);
   }
-  auto done = decoder().op->decode(records, 0, block, memory);
+  auto done = decoder.op->decode(records, 0, block, memory);
   if (!done.ok()) {
     check(done.error().place().row >= 0 && done.error().place().row < rows, "a fault names its row");
     return std::nullopt;
@@ -103,11 +100,17 @@ std::optional<std::string> decode(const std::vector<Record>& records, forebay::D
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto message = forebay::fuzz::with_slack(forebay::fuzz::bytes_of(data, size));
   const Record record = std::span{message}.first(size);
-  const auto fresh = decoder().op->memory();
-  const auto alone = decode({record}, *fresh);
-  static const auto warm = decoder().op->memory();  // remembers every input of this run
-  check(decode({record}, *warm) == alone, "what a worker remembers changes nothing");
-  check(decode({record, record}, *fresh).has_value() == alone.has_value(), "a record is good or bad on its own");
+  static const auto fast = decoder(forebay::decoders::Path::fast);
+  static const auto portable = decoder(forebay::decoders::Path::portable);
+  static const auto plain = decoder(forebay::decoders::Path::plain);
+  const auto fresh = fast.op->memory();
+  const auto alone = decode(fast, {record}, *fresh);
+  static const auto warm = fast.op->memory();  // these remember every input of this run
+  static const auto warm_portable = portable.op->memory();
+  check(decode(fast, {record}, *warm) == alone, "what a worker remembers changes nothing");
+  check(decode(portable, {record}, *warm_portable) == alone, "every processor decodes the same");
+  check(decode(plain, {record}, *plain.op->memory()) == alone, "the plain way decodes the same");
+  check(decode(fast, {record, record}, *fresh).has_value() == alone.has_value(), "a record is good or bad on its own");
   const auto map = forebay::decode_example(forebay::fuzz::text_of(data, size));
   if (map.ok()) {
     const auto again = forebay::decode_example(forebay::encode_example(*map));

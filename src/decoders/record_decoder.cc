@@ -122,7 +122,10 @@ Error malformed_record(std::string_view message, Record record, const Parsed& pa
 }
 
 ExampleDecoder::ExampleDecoder(FeaturePlan plan, Path path)
-    : plan_{std::move(plan)}, path_{path}, targets_(plan_.sources.size()) {
+    : plan_{std::move(plan)},
+      path_{path},
+      straight_{path == Path::fast ? straight_kernel() : nullptr},
+      targets_(plan_.sources.size()) {
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];
     const Source& source = plan_.sources[static_cast<std::size_t>(output.source)];
@@ -162,7 +165,7 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
   prepare(block, memory);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    if (path_ == Path::fast) {
+    if (path_ != Path::plain) {
       if (memory.rest > 0) {
         --memory.rest;
       } else if (fast(wire_of(records[i]), first_row + index, block, memory)) {
@@ -193,17 +196,22 @@ Result<void> ExampleDecoder::plain(Record record, std::int64_t row, std::int64_t
   return {};
 }
 
-/// Finds or learns the skeleton of the entry at `p`, which is not `next`. The first two entries of a record say which
-/// layout it has.
-bool ExampleDecoder::find(LayoutBook& book, Layout*& layout, const Skeleton*& next, Wire entries,
-                          const std::uint8_t* p) const {
-  const std::uint8_t* const end = entries.end;
-  auto at = static_cast<std::size_t>(next - layout->begin());
-  const auto set = [&](std::size_t found) { return next = layout->begin() + found, true; };
+/// Finds or learns the skeleton of the entry where the run stands, which is not the next one. The first two entries of
+/// a record, which begin at `entries`, say which layout it has.
+bool ExampleDecoder::find(LayoutBook& book, Layout*& layout, StraightRun& run, const std::uint8_t* entries) const {
+  const std::uint8_t* const p = run.at;
+  const std::uint8_t* const end = run.end;
+  auto at = static_cast<std::size_t>(run.head - layout->begin());
+  const auto set = [&](std::size_t found) {
+    run.layout = layout;
+    run.head = layout->begin() + found;
+    run.last = layout->end();
+    return true;
+  };
   if (at < layout->size() && layout->resize(at, p, end)) return set(at);
   if (at < 2 && at < layout->size()) {
-    layout = book.search(entries.at, end);
-    if (at == 1 && layout->size() == 0 && !layout->learn(0, entries.at, end, plan_.keys, targets_)) return false;
+    layout = book.search(entries, end);
+    if (at == 1 && layout->size() == 0 && !layout->learn(0, entries, end, plan_.keys, targets_)) return false;
     if (at < layout->size() && layout->matches(at, p)) return set(at);
   }
   for (std::size_t ahead = at + 1; ahead < std::min(layout->size(), at + look_ahead); ++ahead) {
@@ -260,32 +268,35 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
   Wire entries;
   if (!columns::read_bytes(record, entries) || !record.empty() || entries.empty()) return false;
   memory.parsed.pieces.clear();
-  const std::uint64_t stamp = ++memory.stamp;
-  const std::uint8_t* p = entries.at;
-  const std::uint8_t* const end = entries.end;
   Layout* layout = memory.layouts.last();
-  Sink* const sinks = memory.sinks.data();
-  const Skeleton* next = layout->begin();  // kept in registers: the values written might be anything to the compiler
-  const Skeleton* last = layout->end();
-  std::size_t found = 0;
-  for (; p < end; ++next) {
-    if (next == last || !next->matches_words(p) || (next->words > 2 && !layout->tail_matches(next, p))) {
-      if (!find(memory.layouts, layout, next, entries, p)) return false;
-      last = layout->end();
+  StraightRun run{.layout = layout,
+                  .head = layout->begin(),
+                  .last = layout->end(),
+                  .at = entries.at,
+                  .end = entries.end,
+                  .sinks = memory.sinks.data(),
+                  .row = row,
+                  .stamp = ++memory.stamp};
+  while (true) {
+    const bool matched = straight_ != nullptr && straight_(run);
+    if (run.at == run.end) break;
+    if (!matched &&
+        (run.head == run.last || !layout->matches(static_cast<std::size_t>(run.head - run.layout->begin()), run.at))) {
+      if (!find(memory.layouts, layout, run, entries.at)) return false;
     }
-    const Skeleton& head = *next;
-    const std::uint32_t size = head.payload_of(p);
-    if (std::size_t{head.bytes} + size > static_cast<std::size_t>(end - p)) return false;
-    const Wire values{p + head.bytes, p + head.bytes + size};
-    p = values.end;
+    const Skeleton& head = *run.head++;
+    const std::uint32_t size = head.payload_of(run.at);
+    if (std::size_t{head.bytes} + size > static_cast<std::size_t>(run.end - run.at)) return false;
+    const Wire values{run.at + head.bytes, run.at + head.bytes + size};
+    run.at = values.end;
     if (head.action == Action::skip) continue;
-    Sink& sink = sinks[head.target];
-    if (sink.seen == stamp) return false;  // the last entry of a key wins, but this row has been written
-    sink.seen = stamp;
-    ++found;
+    Sink& sink = run.sinks[head.target];
+    if (sink.seen == run.stamp) return false;  // the last entry of a key wins, but this row has been written
+    sink.seen = run.stamp;
+    ++run.found;
     if (!put(head, values, sink, row, block, memory)) return false;
   }
-  return (found == wanted_ && together_.empty()) || finish(row, block, memory);
+  return (run.found == wanted_ && together_.empty()) || finish(row, block, memory);
 }
 
 bool ExampleDecoder::slow_values(const Skeleton& head, Wire values, std::int64_t row, ColumnBlock& block,

@@ -10,17 +10,9 @@
 #include "decoders/feature_plan.h"
 #include "decoders/feature_writer.h"
 #include "decoders/skeleton.h"
+#include "decoders/straight_run.h"
 
 namespace forebay::decoders {
-
-/// Where the values of one source go, for the length of one call.
-struct Sink {
-  const Output* output = nullptr;  ///< The only one that uses the source, else null.
-  Column* column = nullptr;
-  std::byte* rows = nullptr;  ///< Row 0 of a fixed numeric column.
-  std::size_t row_bytes = 0;
-  std::uint64_t seen = 0;  ///< Stamp of the last record that had the key.
-};
 
 /// What a worker keeps between records.
 class ExampleMemory final : public DecoderMemory {
@@ -37,8 +29,9 @@ class ExampleMemory final : public DecoderMemory {
 
 /// Which way records are read; the results are the same.
 enum class Path : std::uint8_t {
-  fast,   ///< By the layout of the records before, and the plain way where that does not fit.
-  plain,  ///< By the rules of protobuf alone.
+  fast,      ///< By the layout of the records before, and the plain way where that does not fit.
+  portable,  ///< The same, without what only some processors have.
+  plain,     ///< By the rules of protobuf alone.
 };
 
 /// Decodes tf.train.Example.
@@ -55,8 +48,7 @@ class ExampleDecoder final : public Decoder {
   [[nodiscard]] bool fast(columns::Wire record, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] bool put(const Skeleton& head, columns::Wire values, Sink& sink, std::int64_t row, ColumnBlock& block,
                          ExampleMemory& memory) const;
-  [[nodiscard]] bool find(LayoutBook& book, Layout*& layout, const Skeleton*& next, columns::Wire entries,
-                          const std::uint8_t* p) const;
+  [[nodiscard]] bool find(LayoutBook& book, Layout*& layout, StraightRun& run, const std::uint8_t* entries) const;
   [[nodiscard]] bool finish(std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] bool slow_values(const Skeleton& head, columns::Wire values, std::int64_t row, ColumnBlock& block,
                                  ExampleMemory& memory) const;
@@ -65,6 +57,7 @@ class ExampleDecoder final : public Decoder {
 
   const FeaturePlan plan_;
   const Path path_;
+  const StraightKernel straight_;      ///< May be null.
   std::vector<Target> targets_;        ///< By source.
   std::vector<std::size_t> together_;  ///< Outputs that are made when the record has been read.
   std::size_t wanted_ = 0;             ///< Sources in use.

@@ -67,25 +67,17 @@ bool read_deep(const std::uint8_t* p, std::uint8_t tag, Prefix& prefix) {
 
 }  // namespace
 
-void Layout::put(std::size_t at, std::size_t byte, std::uint8_t value, bool grows) {
-  const std::size_t word = byte / 8;
-  const std::size_t shift = byte % 8 * 8;
-  const auto set = [shift](std::uint64_t& to, std::uint64_t what) {
-    to = (to & ~(std::uint64_t{0xff} << shift)) | what << shift;
-  };
-  set(word < 2 ? heads_[at].base[word] : tails_[at].base[word - 2], value);
-  set(word < 2 ? heads_[at].factor[word] : tails_[at].factor[word - 2], grows ? 1 : 0);
-  set(word < 2 ? heads_[at].mask[word] : tails_[at].mask[word - 2], 0xff);
+void Layout::put(std::size_t at, std::size_t byte, std::uint8_t base, bool grows) {
+  Expected& expected = byte < Expected::bytes ? heads_[at].expected : tails_[at].expected;
+  const std::size_t place = byte % Expected::bytes;
+  expected.base[place] = base;
+  expected.grows[place] = grows ? 255 : 0;
+  expected.mask[place] = 255;
 }
 
-bool Layout::tail_matches(const Skeleton* head, const std::uint8_t* p) const {
-  const SkeletonTail& tail = tails_[static_cast<std::size_t>(head - begin())];
-  const std::uint64_t length = p[1];
-  std::uint64_t wrong = 0;
-  for (std::size_t i = 0; i + 2 < head->words; ++i) {
-    wrong |= (columns::load64(p + 16 + 8 * i) ^ (tail.base[i] + tail.factor[i] * length)) & tail.mask[i];
-  }
-  return wrong == 0;
+bool Layout::tail_matches(const Skeleton& head, const std::uint8_t* p) const {
+  const SkeletonTail& tail = tails_[static_cast<std::size_t>(&head - begin())];
+  return tail.expected.match(p + Expected::bytes, p[1], words_of(head.bytes - Expected::bytes));
 }
 
 bool Layout::learn(std::size_t at, const std::uint8_t* p, const std::uint8_t* end, const KeyTable& keys,
@@ -104,38 +96,29 @@ bool Layout::learn(std::size_t at, const std::uint8_t* p, const std::uint8_t* en
     const bool whole = target.action == Action::hold || target.action == Action::general;
     if (!whole && !read_deep(p, target.tag, prefix)) head.action = Action::general;
   }
-  head.bytes = static_cast<std::uint8_t>(prefix.bytes);
-  head.words = static_cast<std::uint8_t>(std::max<std::size_t>(2, (prefix.bytes + 7) / 8));
-  head.lengths = static_cast<std::uint8_t>(prefix.count);
   const std::uint64_t entry = prefix.lengths[0].value;
   const bool one_byte =
       prefix.lengths[0].width == 1 && prefix.bytes == 2 * prefix.count - 1 + prefix.lengths[1].value + 1;
-  head.mask[0] = head.mask[1] = 0;
+  head.expected = {};
   for (std::size_t i = 0; i < prefix.bytes; ++i) put(at, i, p[i], false);
   for (std::size_t i = 0; i < prefix.count; ++i) {
     const Length& length = prefix.lengths[i];
     if (!shortest(length.value, length.width)) return head = {}, false;
     tail.at[i] = static_cast<std::uint8_t>(length.at);
     tail.width[i] = static_cast<std::uint8_t>(length.width);
-    if (one_byte && i != 1) put(at, length.at, p[length.at], true);
+    if (one_byte && i != 1) put(at, length.at, static_cast<std::uint8_t>(length.value - entry), true);
   }
-  for (std::size_t word = 0; word < head.words; ++word) {
-    if (word < 2)
-      head.base[word] -= head.factor[word] * entry;
-    else
-      tail.base[word - 2] -= tail.factor[word - 2] * entry;
-  }
-  head.scale = one_byte ? 1 : 0;
+  head.bytes = static_cast<std::uint8_t>(prefix.bytes);
+  head.lengths = static_cast<std::uint8_t>(prefix.count);
+  head.grows = one_byte ? 255 : 0;
   head.payload = static_cast<std::uint32_t>(prefix.payload - (one_byte ? entry : 0));
-  head.least = static_cast<std::uint8_t>(one_byte ? entry - prefix.payload : 0);
-  head.range = static_cast<std::uint8_t>(one_byte ? 127 - head.least : 255);
   return true;
 }
 
 bool Layout::resize(std::size_t at, const std::uint8_t* p, const std::uint8_t* end) {
   Skeleton& head = heads_[at];
   const SkeletonTail& tail = tails_[at];
-  if (head.scale != 0 || head.lengths == 0) return false;
+  if (head.grows != 0 || head.lengths == 0) return false;
   for (std::size_t i = 0, within = static_cast<std::size_t>(end - p); i < head.lengths; ++i) {
     if (i == 1) continue;
     Wire wire{p + tail.at[i], end};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include "decoders/feature_plan.h"
 
 /// Records of a file are laid out alike. A skeleton remembers the bytes of a map entry up to its values (tags, lengths,
-/// key), so that the next record's entry is recognised by comparing words instead of reading a dozen varints.
+/// key), so that the next record's entry is recognised by comparing bytes instead of reading a dozen varints.
 namespace forebay::decoders {
 
 /// What is done with the values of a recognised entry.
@@ -28,49 +29,65 @@ enum class Action : std::uint8_t {
   one_string,  ///< The only string of a scalar.
 };
 
+/// Half of the bytes that an entry may have before its values, and what is expected of each: `base`, and where `grows`
+/// is 255 the entry's length on top, modulo 256; where `mask` is 0, anything.
+struct alignas(32) Expected {
+  static constexpr std::size_t bytes = 32;
+
+  std::array<std::uint8_t, bytes> base{};
+  std::array<std::uint8_t, bytes> grows{};
+  std::array<std::uint8_t, bytes> mask{};
+
+  /// What no bytes match: whatever the length is, it would have to be another.
+  [[nodiscard]] static constexpr Expected nothing() {
+    Expected out;
+    out.base[1] = 255, out.grows[1] = 255, out.mask[1] = 255;
+    return out;
+  }
+
+  /// Whether the bytes at `p` are as they should be, in the first `words` words. An entry's length of more than one
+  /// byte, whose first is above 127, counts as 127, so that it is not what is expected of it where it should grow.
+  [[nodiscard]] bool match(const std::uint8_t* p, std::uint8_t length, std::size_t words) const {
+    constexpr std::uint64_t ones = 0x0101010101010101;
+    constexpr std::uint64_t tops = ones << 7;
+    const std::uint64_t lengths = ones * std::min<std::uint8_t>(length, 127);
+    std::uint64_t wrong = 0;
+    for (std::size_t i = 0; i < words; ++i) {
+      const std::uint64_t first = columns::load64(base.data() + 8 * i);
+      const std::uint64_t second = columns::load64(grows.data() + 8 * i) & lengths;
+      const std::uint64_t sums = ((first & ~tops) + (second & ~tops)) ^ ((first ^ second) & tops);  // byte by byte
+      wrong |= (columns::load64(p + 8 * i) ^ sums) & columns::load64(mask.data() + 8 * i);
+    }
+    return wrong == 0;
+  }
+};
+
 /// The bytes of one entry before its values: 0a, length, 0a, length, key, 12, length, and, unless the Feature is read
 /// as a whole, its tag, length, 0a, length.
 ///
-/// When all lengths are one byte (`factor`), they are the entry's length minus a constant each, so that entries of any
-/// such length match: the expected word is `base + length * factor`, modulo 2^64, with a 1 in `factor` at each length
-/// byte; no byte of the sum leaves its range because lengths outside `least` … `least + range` are refused. Longer
-/// ones match for the entry length seen last, and are set anew (`resize`) when that changes.
-struct alignas(64) Skeleton {
-  static constexpr std::size_t most_bytes = 64;
+/// When all lengths are one byte, they are the entry's length minus a constant each, so that entries of any such length
+/// match. Longer ones match for the entry length seen last, and are set anew (`resize`) when that changes.
+struct alignas(32) Skeleton {
+  static constexpr std::size_t most_bytes = 2 * Expected::bytes;
 
-  std::uint64_t base[2] = {};
-  std::uint64_t factor[2] = {};
-  std::uint64_t mask[2] = {~std::uint64_t{0}, ~std::uint64_t{0}};  ///< Nothing matches a new one.
-  std::uint8_t bytes = 0;                                          ///< Of the prefix.
-  std::uint8_t words = 2;  ///< 8-byte words of it, at least 2; from the third on in `more`.
-  std::uint8_t least = 0;  ///< Entry length of an entry without values, when it is one byte.
-  std::uint8_t range = 0;  ///< Other lengths beyond `least`.
+  Expected expected = Expected::nothing();  ///< Of the first 32 bytes; the rest is in the tail.
+  std::uint32_t payload = 0;                ///< Bytes of values; where they grow: less the entry's length, modulo 2^32.
+  std::int32_t target = -1;                 ///< The source of the plan, or none.
+  std::uint8_t bytes = 0;                   ///< Of the prefix.
+  std::uint8_t grows = 0;    ///< 255 when the payload grows with the entry's length, which is one byte; else 0.
+  std::uint8_t lengths = 0;  ///< How many lengths are in the prefix.
   Action action = Action::skip;
-  std::uint8_t lengths = 0;   ///< How many lengths are in the prefix.
-  std::uint8_t scale = 0;     ///< 1 when the payload grows with the entry's length, which is one byte.
-  std::int32_t target = -1;   ///< The source of the plan, or none.
-  std::uint32_t payload = 0;  ///< Bytes of values; with `scale`: less the entry's length, modulo 2^32.
 
-  /// Whether the first 16 bytes of the entry at `p`, as far as they are in the prefix, are as they should be.
-  [[nodiscard]] bool matches_words(const std::uint8_t* p) const {
-    const std::uint64_t first = columns::load64(p);
-    const std::uint64_t length = first >> 8 & 0xff;
-    const std::uint64_t second = columns::load64(p + 8);
-    const std::uint64_t wrong =
-        ((first ^ (base[0] + factor[0] * length)) & mask[0]) | ((second ^ (base[1] + factor[1] * length)) & mask[1]);
-    return (wrong | static_cast<std::uint64_t>(static_cast<std::uint8_t>(length - least) > range)) == 0;
-  }
+  /// Wraps around when the entry is shorter than one without values: more bytes than any record has.
   [[nodiscard]] std::uint32_t payload_of(const std::uint8_t* entry) const {
-    return payload + scale * std::uint32_t{entry[1]};
+    return payload + (std::uint32_t{entry[1]} & grows);
   }
 };
-static_assert(sizeof(Skeleton) == 64);
+static_assert(sizeof(Skeleton) == 128);
 
 /// What a skeleton needs seldom.
 struct SkeletonTail {
-  std::uint64_t base[6] = {};
-  std::uint64_t factor[6] = {};
-  std::uint64_t mask[6] = {};
+  Expected expected;                    ///< Of the bytes from the 32nd on.
   std::array<std::uint8_t, 5> at{};     ///< Where the lengths stand; the second one is the key's.
   std::array<std::uint8_t, 5> width{};  ///< Their bytes.
 };
@@ -92,10 +109,11 @@ class Layout {
   /// Whether the entry at `p` is that of skeleton `at`. Looks at up to 64 bytes.
   [[nodiscard]] bool matches(std::size_t at, const std::uint8_t* p) const {
     const Skeleton& head = heads_[at];
-    return head.matches_words(p) && (head.words == 2 || tail_matches(&head, p));
+    return head.expected.match(p, p[1], std::max<std::size_t>(1, std::min(words_of(head.bytes), most_words))) &&
+           (head.bytes <= Expected::bytes || tail_matches(head, p));
   }
-  /// The part of `matches` for prefixes longer than 16 bytes.
-  [[nodiscard]] bool tail_matches(const Skeleton* head, const std::uint8_t* p) const;
+  /// What `matches` says of the bytes from the 32nd on.
+  [[nodiscard]] bool tail_matches(const Skeleton& head, const std::uint8_t* p) const;
   /// Learns the entry at `p` in the place of skeleton `at` (or as a new last one). False: it has no usual form.
   [[nodiscard]] bool learn(std::size_t at, const std::uint8_t* p, const std::uint8_t* end, const KeyTable& keys,
                            const std::vector<Target>& targets);
@@ -105,7 +123,9 @@ class Layout {
   void clear() { heads_.clear(), tails_.clear(); }
 
  private:
-  void put(std::size_t at, std::size_t byte, std::uint8_t value, bool grows);
+  static constexpr std::size_t most_words = Expected::bytes / 8;
+  static constexpr std::size_t words_of(std::size_t bytes) { return (bytes + 7) / 8; }
+  void put(std::size_t at, std::size_t byte, std::uint8_t base, bool grows);
 
   std::vector<Skeleton> heads_;
   std::vector<SkeletonTail> tails_;

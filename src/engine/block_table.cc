@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/prefetch.h"
-
 namespace forebay::engine {
 
 std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) {
@@ -91,9 +89,6 @@ void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, 
       payloads[row] = base + (elsewhere ? offset_of(*entry.block, handles[row]) : handles[row].offset);
     if (entry.forgotten) mapped_again_ += static_cast<std::int64_t>(row - first) * bytes_mapped_by_a_fault;
   }
-  // Deciding the order leaves the memory idle, and a ticket would wait for its first records.
-  for (std::size_t row = 0; row < std::min(handles.size(), fetched_ahead); ++row)
-    prefetch({payloads[row], handles[row].length});
   release(handles, batch);
 }
 

@@ -89,7 +89,7 @@ class Writer {
   std::mt19937 random_;
 };
 
-TEST(Skeleton, FastAndPlainReadingAgree) {
+TEST(Skeleton, FastPortableAndPlainReadingAgree) {
   const auto json = parse_json(options);
   const auto features = json->find("features");
   std::vector<Error> faults;
@@ -102,9 +102,11 @@ TEST(Skeleton, FastAndPlainReadingAgree) {
     return made;
   };
   const auto fast = bound(decoders::Path::fast);
+  const auto portable = bound(decoders::Path::portable);
   const auto plain = bound(decoders::Path::plain);
   ASSERT_TRUE(faults.empty()) << faults[0].text();
   const auto fast_memory = fast.op->memory();
+  const auto portable_memory = portable.op->memory();
   const auto plain_memory = plain.op->memory();
   Writer writer{17};
   int good = 0;
@@ -115,6 +117,7 @@ TEST(Skeleton, FastAndPlainReadingAgree) {
     const std::string expected = decode_with(plain, records.all(), *plain_memory);
     good += expected[0] == '{';
     ASSERT_EQ(decode_with(fast, records.all(), *fast_memory), expected) << i;
+    ASSERT_EQ(decode_with(portable, records.all(), *portable_memory), expected) << i;
   }
   EXPECT_GT(good, 300);
 }

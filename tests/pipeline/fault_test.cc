@@ -267,6 +267,34 @@ TEST(GivingUpUnderSkipRecord, AThrowingDecoderIsAFaultAndAFailingOneIsSkipped) {
   }
 }
 
+// Checksums are looked at before anything is decoded, several records at a time.
+TEST(FaultsOfTwoKinds, TheFirstRecordThatIsBadIsTheOneThatIsNamed) {
+  register_once();
+  constexpr std::int64_t damaged = 2;
+  constexpr std::int64_t frame = 12 + 2 + 4;
+  const Folder folder;
+  std::vector<std::string> numbers;
+  for (std::int64_t i = 0; i < stage_records; ++i) numbers.push_back(std::to_string(10 + i));
+  ASSERT_TRUE(write_records(folder.file("a"), numbers).ok());
+  {
+    std::fstream file{folder.file("a"), std::ios::in | std::ios::out | std::ios::binary};
+    file.seekp(damaged * frame + 12);
+    file.put('x');
+  }
+  for (std::int64_t malformed = 0; malformed < batch_size; ++malformed) {
+    for (const std::int64_t threads : {1, 2, 8}) {
+      auto pipeline =
+          open(document_with({"decoder", true}, folder.file("a"), options_text(10 + malformed, How::fails), ""),
+               {.threads = threads});
+      ASSERT_TRUE(pipeline.ok());
+      const auto batch = pipeline->next();
+      ASSERT_FALSE(batch.ok());
+      EXPECT_EQ(batch.error().place().record, std::min(malformed, damaged));
+      EXPECT_THAT(batch.error().text(), HasSubstr(malformed < damaged ? "out of luck" : "checksum"));
+    }
+  }
+}
+
 // ---------------------------------------------------------------- files that change
 
 enum class Change : std::uint8_t { cut, replaced, appended, deleted };
