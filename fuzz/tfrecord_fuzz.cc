@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "columns/cpu.h"
+#include "base/cpu.h"
 #include "columns/crc32c.h"
 #include "formats/framing.h"
 #include "fuzz/check.h"

@@ -63,6 +63,9 @@ class Permutation {
     }
   }
 
+  /// As many elements as it likes, of positions below n. How many.
+  std::size_t map_avx2(std::uint64_t first, std::span<std::uint64_t> out) const;
+
   std::uint64_t n_;
   std::uint64_t a_;  // even: with two odd bases no round could make an odd permutation
   std::uint64_t b_;

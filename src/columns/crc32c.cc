@@ -10,7 +10,7 @@
 #endif
 #include <isa-l/crc.h>
 
-#include "columns/cpu.h"
+#include "base/cpu.h"
 
 namespace forebay::columns {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "columns/cpu.h"
+#include "base/cpu.h"
 
 namespace forebay::columns {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decoders/straight_run.h"
 
-#include "columns/cpu.h"
+#include "base/cpu.h"
 
 #if defined(__x86_64__)
 
@@ -92,7 +92,7 @@ FOREBAY_AVX2 bool straight_avx2(StraightRun& run) {
 
 }  // namespace
 
-StraightKernel straight_kernel() { return columns::isa() == columns::Isa::scalar ? nullptr : straight_avx2; }
+StraightKernel straight_kernel() { return isa() == Isa::scalar ? nullptr : straight_avx2; }
 
 }  // namespace forebay::decoders
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "columns/cpu.h"
+#include "base/cpu.h"
 #include "columns/crc32c.h"
 
 /// The frame of a TFRecord: length (8 bytes, little-endian), its masked CRC-32C, payload, its masked CRC-32C.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "columns/cpu.h"
+#include "base/cpu.h"
 #include "columns/crc32c.h"
 #include "formats/frame.h"
 
@@ -38,7 +38,7 @@ std::size_t next_header_scalar(std::span<const std::byte> bytes, std::size_t fro
 
 std::size_t next_header(std::span<const std::byte> bytes, std::size_t from, std::uint64_t most) {
 #if defined(__x86_64__)
-  if (columns::isa() != columns::Isa::scalar) return next_header_sse42(bytes, from, most);
+  if (isa() != Isa::scalar) return next_header_sse42(bytes, from, most);
 #endif
   return next_header_scalar(bytes, from, most);
 }

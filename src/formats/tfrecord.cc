@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "columns/cpu.h"
+#include "base/cpu.h"
 #include "formats/detect.h"
 #include "formats/frame.h"
 #include "formats/framing.h"
@@ -70,7 +70,7 @@ Hop hop_scalar(std::span<const std::byte> bytes, std::size_t limit, std::uint64_
 
 Hop hop_fastest(std::span<const std::byte> bytes, std::size_t limit, std::uint64_t most, std::vector<Extent>& records) {
 #if defined(__x86_64__)
-  if (columns::isa() != columns::Isa::scalar) return hop_sse42(bytes, limit, most, records);
+  if (isa() != Isa::scalar) return hop_sse42(bytes, limit, most, records);
 #endif
   return hop_scalar(bytes, limit, most, records);
 }

@@ -71,6 +71,21 @@ TEST(Permutation, StaysBelowItsSizeAndNeverRepeatsForHugeSizes) {
   }
 }
 
+TEST(Permutation, MapsManyAsItMapsEachOfThem) {
+  for (const std::uint64_t n :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{13}, std::uint64_t{1000}, std::uint64_t{65'536},
+        std::uint64_t{999'983}, (std::uint64_t{1} << 32) - 1, (std::uint64_t{1} << 40) + 1, std::uint64_t{1} << 62}) {
+    const Permutation permutation{n, 11 * n};
+    for (const std::uint64_t first : {std::uint64_t{0}, n / 3, n - std::min<std::uint64_t>(n, 500), n, n + 7}) {
+      Order many(1001);
+      permutation.map(first, many);
+      Order each(many.size());
+      for (std::size_t i = 0; i < each.size(); ++i) each[i] = permutation(first + i);
+      EXPECT_EQ(many, each) << n << " from " << first;
+    }
+  }
+}
+
 TEST(Permutation, LeavesPositionsBeyondItsSizeAlone) {
   EXPECT_EQ((Permutation{0, 1}(0)), 0U);
   EXPECT_EQ((Permutation{10, 1}(10)), 10U);

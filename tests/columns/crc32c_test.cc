@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "columns/cpu.h"
+#include "base/cpu.h"
 #include "tests/io/files.h"
 #include "tests/support/noise.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace forebay::columns {
+namespace forebay {
 
 /// Instruction sets that kernels are written for, each including the ones before it.
 enum class Isa : std::uint8_t {
@@ -16,4 +16,4 @@ enum class Isa : std::uint8_t {
 /// once; another value of it caps nothing.
 [[nodiscard]] Isa isa();
 
-}  // namespace forebay::columns
+}  // namespace forebay

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "columns/cpu.h"
+#include "base/cpu.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
-namespace forebay::columns {
+namespace forebay {
 namespace {
 
 Isa supported() {
@@ -36,4 +36,4 @@ Isa isa() {
   return best;
 }
 
-}  // namespace forebay::columns
+}  // namespace forebay
