@@ -142,20 +142,25 @@ ExampleDecoder::ExampleDecoder(FeaturePlan plan, Path path)
   }
 }
 
+/// The columns are others in every call, or elsewhere; what is written where is not.
 void ExampleDecoder::prepare(ColumnBlock& block, ExampleMemory& memory) const {
-  memory.sinks.assign(plan_.sources.size(), {});
-  memory.first_rows.resize(plan_.outputs.size());
-  memory.parsed.features.assign(plan_.sources.size(), {});
-  memory.stamp = 0;
+  const bool first = memory.sinks.empty();
+  if (first) {
+    memory.sinks.resize(plan_.sources.size());
+    memory.parsed.features.resize(plan_.sources.size());
+    memory.first_rows.resize(plan_.outputs.size());
+  }
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];
     Column& column = block[output.column];
     memory.first_rows[i] = column.rows;
     if (targets_[static_cast<std::size_t>(output.source)].action == Action::hold) continue;
     Sink& sink = memory.sinks[static_cast<std::size_t>(output.source)];
-    sink.output = &output;
     sink.column = &column;
-    if (!appended(output)) sink.rows = column.values.data(), sink.row_bytes = column.row_bytes();
+    if (first) sink.output = &output;
+    if (appended(output)) continue;
+    sink.rows = column.values.data();
+    if (first) sink.row_bytes = column.row_bytes();
   }
 }
 
