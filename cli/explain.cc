@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <forebay/codec.h>
 #include <forebay/codec_composed.h>

@@ -4,7 +4,7 @@
 #include <limits>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cells.h"
 #include "config/utf8.h"

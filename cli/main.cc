@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <exception>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "interrupt.h"
 #include "report.h"

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace forebay::cli {
 

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "engine/stall_notice.h"
 #include "interrupt.h"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "config/utf8.h"
 #include "engine/program.h"

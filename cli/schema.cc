@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "plan/infer.h"
 #include "report.h"

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <forebay/verify.h>
 
 #include "enum_names.h"

@@ -24,6 +24,12 @@ class Json {
   Json(double value) : kind_{Kind::number}, number_{value} {}                // NOLINT
   Json(std::string value) : kind_{Kind::string}, text_{std::move(value)} {}  // NOLINT
   Json(const char* value) : Json{std::string{value}} {}                      // NOLINT
+  // Not inline: every plug-in's description copies and drops many.
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(const Json&);
+  Json& operator=(Json&&) noexcept;
+  ~Json();
   [[nodiscard]] static Json array(std::vector<Json> items = {});
   [[nodiscard]] static Json object(std::vector<Member> members = {});
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace forebay {
 

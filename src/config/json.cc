@@ -5,6 +5,12 @@
 
 namespace forebay {
 
+Json::Json(const Json&) = default;
+Json::Json(Json&&) noexcept = default;
+Json& Json::operator=(const Json&) = default;
+Json& Json::operator=(Json&&) noexcept = default;
+Json::~Json() = default;
+
 Json Json::array(std::vector<Json> items) {
   Json out;
   out.kind_ = Kind::array;

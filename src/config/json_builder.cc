@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "config/utf8.h"
 

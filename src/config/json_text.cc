@@ -3,7 +3,7 @@
 #include <cmath>
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <forebay/json.h>
 
 #include "config/utf8.h"

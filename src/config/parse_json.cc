@@ -2,7 +2,7 @@
 #include <cctype>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <forebay/json.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "columns/scalar.h"
 #include "decoders/feature_plan.h"

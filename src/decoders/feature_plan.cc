@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace forebay::decoders {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "columns/scalar.h"
 #include "engine/guarded.h"

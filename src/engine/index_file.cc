@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/index_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "engine/index_layout.h"
 #include "engine/index_place.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "io/atomic_file.h"
 #include "io/folder.h"

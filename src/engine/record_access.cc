@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "engine/index_file.h"
 #include "io/inflate.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "columns/crc32c.h"
 #include "engine/index_layout.h"

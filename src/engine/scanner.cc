@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "engine/guarded.h"
 #include "formats/detect.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/skip_tally.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace forebay::engine {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <forebay/pipeline.h>
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/cpu.h"
 #include "formats/detect.h"

@@ -9,7 +9,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <isa-l/igzip_lib.h>
 
 namespace forebay::io {

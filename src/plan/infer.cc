@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "columns/wire.h"
 #include "config/utf8.h"

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <unordered_set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "config/utf8.h"
 #include "io/paths.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/plan.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "config/document.h"
 #include "engine/program.h"

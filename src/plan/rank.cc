@@ -5,7 +5,7 @@
 #include <charconv>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "config/utf8.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <forebay/describe.h>
 

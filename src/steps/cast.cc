@@ -2,7 +2,7 @@
 #include <forebay/plugin.h>
 #include <forebay/steps/cast.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "columns/cast.h"
 #include "columns/fill.h"

@@ -2,7 +2,7 @@
 #include <forebay/plugin.h>
 #include <forebay/steps/rename.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "steps/output.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "columns/fill.h"
 #include "columns/scalar.h"

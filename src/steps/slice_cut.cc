@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace forebay::steps {
 

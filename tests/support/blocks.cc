@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "columns/cast.h"
 
