@@ -257,6 +257,12 @@ Result<bool> OrderPlane::catch_up(Layout& layout) {
                                "fewer records than when it was saved",
                                start_.next, number_)};
     }
+    if (passes_->began().epoch > start_.epoch) {  // a position is that of the pass that it begins with
+      return Error{Code::state, Detail::failed_precondition,
+                   fmt::format("the state stands before batch {} in epoch {}, but that epoch ends before batch {}: the "
+                               "files hold fewer records than when it was saved",
+                               start_.next, start_.epoch, number_ + 1)};
+    }
     streams_.table().release(layout.handles, number_++);
     layout.handles.clear();
     streams_.collect(number_);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 
+#include "plan/state.h"
 #include "tests/pipeline/stream_files.h"
 
 namespace forebay {
@@ -285,6 +286,27 @@ TEST(State, OfOtherFilesIsRefused) {
   write_examples(saved.folder.file("part-0.tfrecord"), 0, 61);
   EXPECT_EQ(refusal(saved.json, saved.state).substr(0, 86),
             "state failed_precondition: the files have changed since the state was saved: then 5 fi");
+}
+
+TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
+  const Folder folder;
+  write_five(folder);
+  for (const std::string& order : orders()) {
+    for (const char* boundary : {"straddle", "hard"}) {
+      const Json json = document(folder.file("part-?.tfrecord"), order,
+                                 std::string{R"(, "epochs": null, "epoch_boundary": ")"} + boundary + "\"");
+      auto pipeline = open(json);
+      ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+      const auto state = plan::write_state(pipeline->plan(), {}, {.epoch = 2, .batch = 60, .next = INT64_MAX / 2});
+      ASSERT_TRUE(state.ok()) << state.error().text();
+      ASSERT_TRUE(pipeline->restore(*state).ok());
+      const auto batch = pipeline->next();
+      ASSERT_FALSE(batch.ok());
+      EXPECT_EQ(batch.error().code(), Code::state);
+      EXPECT_EQ(batch.error().message().substr(0, 78),
+                "the state stands before batch 4611686018427387903 in epoch 2, but that epoch e");
+    }
+  }
 }
 
 TEST(State, ThatIsNoneIsRefused) {
