@@ -31,7 +31,10 @@ constexpr std::string_view options = R"({"features": {
     "sparse": {"kind": "sparse", "dtype": "float32", "index_key": "ix", "value_key": "val", "size": 8},
     "ragged": {"kind": "ragged", "dtype": "int32", "value_key": "pieces", "partitions": [["row_lengths", "parts"]]}}})";
 
-forebay::Bound<forebay::Decoder> decoder(forebay::decoders::Path path) {
+using forebay::decoders::Path;
+using forebay::decoders::StraightKernel;
+
+forebay::Bound<forebay::Decoder> decoder(Path path, StraightKernel kernel) {
   const auto json = forebay::parse_json(options);
   std::vector<forebay::Error> faults;
   const auto map = forebay::Codec<forebay::FeatureMap>::read(*json->find("features"), faults);
@@ -39,7 +42,7 @@ forebay::Bound<forebay::Decoder> decoder(forebay::decoders::Path path) {
   auto plan = forebay::decoders::plan_features(*map, forebay::decoders::Role::example, {}, made.out, faults);
   for (const forebay::Error& fault : faults) std::fprintf(stderr, "%s\n", fault.text().c_str());
   check(faults.empty(), "the options are good");
-  made.op = std::make_unique<forebay::decoders::ExampleDecoder>(std::move(plan), path);
+  made.op = std::make_unique<forebay::decoders::ExampleDecoder>(std::move(plan), path, kernel);
   return made;
 }
 
@@ -100,9 +103,9 @@ std::optional<std::string> decode(const forebay::Bound<forebay::Decoder>& decode
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto message = forebay::fuzz::with_slack(forebay::fuzz::bytes_of(data, size));
   const Record record = std::span{message}.first(size);
-  static const auto fast = decoder(forebay::decoders::Path::fast);
-  static const auto portable = decoder(forebay::decoders::Path::portable);
-  static const auto plain = decoder(forebay::decoders::Path::plain);
+  static const auto fast = decoder(Path::fast, forebay::decoders::straight_kernel());
+  static const auto portable = decoder(Path::fast, nullptr);
+  static const auto plain = decoder(Path::plain, nullptr);
   const auto fresh = fast.op->memory();
   const auto alone = decode(fast, {record}, *fresh);
   static const auto warm = fast.op->memory();  // these remember every input of this run

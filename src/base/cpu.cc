@@ -36,4 +36,13 @@ Isa isa() {
   return best;
 }
 
+bool fast_pext() {
+#if defined(__x86_64__)
+  static const bool fast = isa() != Isa::scalar && !__builtin_cpu_is("amdfam17h");
+  return fast;
+#else
+  return false;
+#endif
+}
+
 }  // namespace forebay

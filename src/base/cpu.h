@@ -16,4 +16,8 @@ enum class Isa : std::uint8_t {
 /// once; another value of it caps nothing.
 [[nodiscard]] Isa isa();
 
+/// Whether PEXT takes a few cycles. It is made of microcode on AMD's processors before Zen 3, and takes up to some
+/// three hundred there.
+[[nodiscard]] bool fast_pext();
+
 }  // namespace forebay

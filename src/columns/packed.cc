@@ -41,7 +41,7 @@ bool decode(const std::uint8_t* at, std::size_t size, std::int64_t* out, std::si
 
 constinit const PackedKernels packed_scalar{Isa::scalar, count, decode};
 
-const PackedKernels& packed() { return packed_twins().back(); }
+const PackedKernels& packed() { return fast_pext() ? packed_twins().back() : packed_scalar; }
 
 std::span<const PackedKernels> packed_twins() {
 #if defined(__x86_64__)

@@ -19,7 +19,7 @@ struct PackedKernels {
   bool (*decode)(const std::uint8_t* at, std::size_t size, std::int64_t* out, std::size_t count);
 };
 
-/// The best for this processor.
+/// The best for this processor. All but the scalar ones are made of PEXT.
 [[nodiscard]] const PackedKernels& packed();
 
 /// All that this processor runs, slowest first.

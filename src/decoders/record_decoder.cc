@@ -121,11 +121,8 @@ Error malformed_record(std::string_view message, Record record, const Parsed& pa
       Place{.row = index}};
 }
 
-ExampleDecoder::ExampleDecoder(FeaturePlan plan, Path path)
-    : plan_{std::move(plan)},
-      path_{path},
-      straight_{path == Path::fast ? straight_kernel() : nullptr},
-      targets_(plan_.sources.size()) {
+ExampleDecoder::ExampleDecoder(FeaturePlan plan, Path path, StraightKernel straight)
+    : plan_{std::move(plan)}, path_{path}, straight_{straight}, targets_(plan_.sources.size()) {
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];
     const Source& source = plan_.sources[static_cast<std::size_t>(output.source)];
@@ -170,7 +167,7 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
   prepare(block, memory);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    if (path_ != Path::plain) {
+    if (path_ == Path::fast) {
       if (memory.rest > 0) {
         --memory.rest;
       } else if (fast(wire_of(records[i]), first_row + index, block, memory)) {

@@ -29,15 +29,15 @@ class ExampleMemory final : public DecoderMemory {
 
 /// Which way records are read; the results are the same.
 enum class Path : std::uint8_t {
-  fast,      ///< By the layout of the records before, and the plain way where that does not fit.
-  portable,  ///< The same, without what only some processors have.
-  plain,     ///< By the rules of protobuf alone.
+  fast,   ///< By the layout of the records before, and the plain way where that does not fit.
+  plain,  ///< By the rules of protobuf alone.
 };
 
 /// Decodes tf.train.Example.
 class ExampleDecoder final : public Decoder {
  public:
-  ExampleDecoder(FeaturePlan plan, Path path);
+  /// The kernel serves the fast path, and may be null.
+  ExampleDecoder(FeaturePlan plan, Path path, StraightKernel straight = straight_kernel());
 
   [[nodiscard]] std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<ExampleMemory>(); }
   [[nodiscard]] Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
@@ -57,7 +57,7 @@ class ExampleDecoder final : public Decoder {
 
   const FeaturePlan plan_;
   const Path path_;
-  const StraightKernel straight_;      ///< May be null.
+  const StraightKernel straight_;
   std::vector<Target> targets_;        ///< By source.
   std::vector<std::size_t> together_;  ///< Outputs that are made when the record has been read.
   std::size_t wanted_ = 0;             ///< Sources in use.

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/pipeline/stream_files.h"
+
+/// Runs that are saved and go on.
+namespace forebay::testing {
+
+/// Five files of different lengths, one of them empty, two compressed.
+inline void write_five(const Folder& folder) { write_parts(folder, {60, 0, 151, 7, 88}, {.gzip = 2, .zlib = 4}); }
+
+inline const std::vector<std::string>& orders() {
+  static const std::vector<std::string> all{
+      R"({"batch": {"size": 12}})",
+      R"({"shuffle": {"buffer": 40}}, {"batch": {"size": 12, "remainder": "drop"}})",
+      R"({"shuffle": {"buffer": 3}}, {"interleave": {"cycle": 3, "block": 2}}, {"shuffle": {"buffer": 1000}},
+                                              {"batch": {"size": 12, "pad": true}})",
+      R"({"interleave": {"cycle": 4}}, {"skip": {"count": 5}}, {"take": {"count": 250}},
+                                              {"batch": {"size": 12, "remainder": "pad"}})",
+      R"({"repeat": {"count": 2}}, {"shuffle": {"buffer": 64}}, {"batch": {"size": 12, "remainder": "repeat"}})",
+      R"({"shuffle": {"global": true}}, {"batch": {"size": 12}})",
+      R"({"shuffle": {"global": true}}, {"shuffle": {"buffer": 50}}, {"take": {"count": 299}}, {"batch": {"size": 12}})"};
+  return all;
+}
+
+inline const std::vector<std::string>& boundaries() {
+  static const std::vector<std::string> all{R"(, "epochs": 3, "seed": 5)",
+                                            R"(, "epochs": 3, "seed": 5, "epoch_boundary": "hard")"};
+  return all;
+}
+
+/// What is left of a run, batch by batch; an error is its last line.
+inline std::vector<std::string> rest(Pipeline& pipeline, std::int64_t batches = -1) {
+  std::vector<std::string> out;
+  while (batches-- != 0) {
+    auto batch = pipeline.next();
+    if (!batch.ok()) return out.push_back("error: " + batch.error().text()), out;
+    if (!*batch) return out;
+    out.push_back(text_of(**batch));
+  }
+  return out;
+}
+
+/// As a trainer would keep it: text in a file.
+inline Json kept(const Pipeline& pipeline) {
+  auto state = pipeline.state();
+  EXPECT_TRUE(state.ok()) << (state.ok() ? "" : state.error().text());
+  return parse(state->text());
+}
+
+inline Result<Pipeline> resumed(const Json& json, const Json& state, RunOptions options = {}) {
+  FOREBAY_TRY(Pipeline pipeline, open(json, options));
+  FOREBAY_DO(pipeline.restore(state));
+  return pipeline;
+}
+
+}  // namespace forebay::testing

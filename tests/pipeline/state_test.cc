@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// States that do not fit, or are none.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "plan/state.h"
+#include "tests/pipeline/restarts.h"
+
+namespace forebay {
+namespace {
+
+using testing::boundaries;
+using testing::document;
+using testing::Folder;
+using testing::kept;
+using testing::orders;
+using testing::rest;
+using testing::write_examples;
+using testing::write_five;
+
+struct Saved {
+  Folder folder;
+  Json json;
+  Json state;
+};
+
+void save(Saved& out) {
+  write_five(out.folder);
+  out.json = document(out.folder.file("part-?.tfrecord"), orders()[1], boundaries()[0]);
+  auto pipeline = open(out.json);
+  static_cast<void>(rest(*pipeline, 5));
+  out.state = kept(*pipeline);
+}
+
+std::string refusal(const Json& json, const Json& state) {
+  auto pipeline = open(json);
+  const auto done = pipeline->restore(state);
+  if (done.ok()) return "";
+  return std::string{to_string(done.error().code())} + " " + std::string{to_string(done.error().detail())} + ": " +
+         done.error().message();
+}
+
+TEST(State, IsSmallAndSurvivesAnyJsonLibrary) {
+  Saved saved;
+  save(saved);
+  EXPECT_LE(saved.state.text().size(), 4096U);
+  std::vector<Json::Member> members = saved.state.members();
+  std::reverse(members.begin(), members.end());
+  EXPECT_EQ(refusal(saved.json, Json::object(members)), "");
+}
+
+TEST(State, OfAnotherPlanIsRefusedWithWhatDiffers) {
+  Saved saved;
+  save(saved);
+  const auto with = [&](const std::string& steps, const std::string& more) {
+    return refusal(document(saved.folder.file("part-?.tfrecord"), steps, more), saved.state);
+  };
+  const std::string start = "state failed_precondition: the state belongs to another plan; what differs: ";
+  EXPECT_EQ(with(orders()[1], R"(, "epochs": 3, "seed": 6)"), start + "seed");
+  EXPECT_EQ(with(orders()[1], R"(, "epochs": 4, "seed": 5)"), start + "epochs");
+  EXPECT_EQ(with(R"({"shuffle": {"buffer": 40}}, {"batch": {"size": 12}})", boundaries()[0]),
+            start + "steps/1 (batch)");
+  EXPECT_EQ(with(R"({"batch": {"size": 12, "remainder": "drop"}})", boundaries()[0]),
+            start + "steps/0 (shuffle), steps/1 (batch), steps/0 (batch)");
+  EXPECT_EQ(with(orders()[1], boundaries()[0] + R"(, "threads": 3, "prefetch": 2, "memory": "64MiB")"), "");
+}
+
+TEST(State, OfOtherFilesIsRefused) {
+  Saved saved;
+  save(saved);
+  write_examples(saved.folder.file("part-0.tfrecord"), 0, 61);
+  EXPECT_EQ(refusal(saved.json, saved.state).substr(0, 86),
+            "state failed_precondition: the files have changed since the state was saved: then 5 fi");
+}
+
+TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
+  const Folder folder;
+  write_five(folder);
+  for (const std::string& order : orders()) {
+    for (const char* boundary : {"straddle", "hard"}) {
+      const Json json = document(folder.file("part-?.tfrecord"), order,
+                                 std::string{R"(, "epochs": null, "epoch_boundary": ")"} + boundary + "\"");
+      auto pipeline = open(json);
+      ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+      const auto state = plan::write_state(pipeline->plan(), {}, {.epoch = 2, .batch = 60, .next = INT64_MAX / 2});
+      ASSERT_TRUE(state.ok()) << state.error().text();
+      ASSERT_TRUE(pipeline->restore(*state).ok());
+      const auto batch = pipeline->next();
+      ASSERT_FALSE(batch.ok());
+      EXPECT_EQ(batch.error().code(), Code::state);
+      EXPECT_EQ(batch.error().message().substr(0, 78),
+                "the state stands before batch 4611686018427387903 in epoch 2, but that epoch e");
+    }
+  }
+}
+
+TEST(State, ThatIsNoneIsRefused) {
+  Saved saved;
+  save(saved);
+  EXPECT_EQ(refusal(saved.json, Json::object()),
+            "state invalid_argument: this is no state of a Forebay pipeline: it has no member 'forebay_state'");
+  Json newer = saved.state;
+  newer.set("forebay_state", 2);
+  EXPECT_EQ(refusal(saved.json, newer),
+            "state failed_precondition: the state has version 2, this Forebay knows version 1; use the Forebay that "
+            "wrote it, or a newer one");
+}
+
+TEST(State, ThatWasEditedAnywhereIsRefused) {
+  Saved saved;
+  save(saved);
+  const std::string text = saved.state.text();
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (int bit = 0; bit < 8; bit += testing::sanitized ? 5 : 1) {
+      std::string damaged = text;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      const auto json = parse_json(damaged);
+      if (!json.ok() || *json == saved.state) continue;
+      EXPECT_NE(refusal(saved.json, *json), "") << damaged;
+    }
+  }
+}
+
+TEST(State, WithAMemberThatNoStateHasIsRefused) {
+  Saved saved;
+  save(saved);
+  Json more = saved.state;
+  more.set("more", 3);
+  EXPECT_EQ(refusal(saved.json, more), "state data_loss: damaged state: it has a member 'more', which no state has");
+  Json deeper = saved.state;
+  Json position = *deeper.find("position");
+  position.set("rank", 1);
+  deeper.set("position", position);
+  EXPECT_EQ(refusal(saved.json, deeper), "state data_loss: damaged state: it has a member 'rank', which no state has");
+}
+
+TEST(State, IsNotThereWhenTheOrderDependsOnTiming) {
+  Saved saved;
+  save(saved);
+  auto pipeline = open(document(saved.folder.file("part-?.tfrecord"), orders()[1], R"(, "deterministic": false)"));
+  const auto state = pipeline->state();
+  ASSERT_FALSE(state.ok());
+  EXPECT_EQ(state.error().code(), Code::state);
+}
+
+TEST(State, CanBeLoadedIntoARunningPipelineAgainAndAgain) {
+  Saved saved;
+  save(saved);
+  auto pipeline = open(saved.json, {.threads = 3});
+  const auto all = rest(*pipeline);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(pipeline->restore(saved.state).ok());
+    EXPECT_EQ(rest(*pipeline, i), std::vector<std::string>(all.begin() + 5, all.begin() + 5 + i));
+  }
+  pipeline->close();
+  EXPECT_EQ(pipeline->restore(saved.state).error().code(), Code::cancelled);
+}
+
+}  // namespace
+}  // namespace forebay
