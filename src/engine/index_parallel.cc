@@ -32,10 +32,15 @@ Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file,
   Scanner scanner{program.source, file,         std::make_shared<Pool>(usable_memory() / 4),
                   kept,           Damage::find, trial_check(program)};
   MadeIndex out;
-  FOREBAY_TRY(out.index, scan_index(request_for(program.source, file), scanner, watch,
-                                    [&](const Block& block, RecordIndexBuilder& builder) {
-                                      add_good(block, program.on_corrupt.policy, builder, out.skips);
-                                    }));
+  auto index = scan_index(request_for(program.source, file), scanner, watch,
+                          [&](const Block& block, RecordIndexBuilder& builder) {
+                            add_good(block, program.on_corrupt.policy, builder, out.skips);
+                          });
+  if (!index.ok() && passes_over_file(program.on_corrupt, index.error())) {
+    out.skips.push_back({.error = index.error()});
+    index = RecordIndexBuilder{program.source.signature}.finish({}, {});
+  }
+  FOREBAY_TRY(out.index, std::move(index));
   return out;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include <forebay/error.h>
+
 namespace forebay::engine {
 
 /// What a damaged record does.
@@ -16,5 +18,12 @@ struct OnCorrupt {
   std::optional<double> max_fraction = {};  ///< Of the records of a pass so far, once it has had 1,000, and at its end.
   std::int64_t max_consecutive = 100;       ///< Without a good record in between.
 };
+
+/// Whether a file that gives this error counts as damaged from its beginning: it is not there or may not be read, and
+/// files may be skipped. What the machine does wrong never is passed over.
+[[nodiscard]] inline bool passes_over_file(const OnCorrupt& policy, const Error& error) {
+  const bool unreadable = error.detail() == Detail::not_found || error.detail() == Detail::permission_denied;
+  return policy.policy == Corrupt::skip_file && error.code() == Code::io && unreadable;
+}
 
 }  // namespace forebay::engine

@@ -117,10 +117,8 @@ Result<void> Streams::pass_over(Open& file, const Skip& skip) {
   return {};
 }
 
-/// A file that is not there counts as damaged when files may be skipped; what the machine does wrong never does.
 Result<void> Streams::fail(Open& file, const Error& error) {
-  const bool unreadable = error.detail() == Detail::not_found || error.detail() == Detail::permission_denied;
-  if (program_.on_corrupt.policy != Corrupt::skip_file || error.code() != Code::io || !unreadable) return error;
+  if (!passes_over_file(program_.on_corrupt, error)) return error;
   return pass_over(file, {.what = Skip::What::range, .index = 0, .offset = 0, .bytes = 0, .error = error});
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What falls under `on_corrupt`, what its budgets allow, and what is counted.
+#include <algorithm>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -204,6 +205,41 @@ TEST(MissingFile, IsSkippedWithItsPlaceUnderSkipFileAndAFaultOtherwise) {
       EXPECT_THAT(failed.text(), HasSubstr(folder.file("b")));
     }
   }
+}
+
+TEST(MissingFile, IsSkippedWhereAllFilesAreIndexedFirst) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 3);
+  testing::write_examples(folder.file("c"), 6, 3);
+  const std::string files = folder.file("a") + R"(", ")" + folder.file("b") + R"(", ")" + folder.file("c");
+  const auto shuffled = [&](const char* on_corrupt) {
+    Remains seen = remains_of(policy(files, on_corrupt, R"({"shuffle": {"global": true}}, )"));
+    std::sort(seen.ids.begin(), seen.ids.end());
+    return seen;
+  };
+  const Remains skipped = shuffled(R"("skip_file")");
+  EXPECT_EQ(skipped.ids, (Ids{0, 1, 2, 6, 7, 8}));
+  EXPECT_EQ(skipped.text(), "");
+  EXPECT_EQ(skipped.stats.skipped_files, 1);
+  ASSERT_EQ(skipped.stats.skipped.size(), 1U);
+  EXPECT_EQ(skipped.stats.skipped[0].place().file, folder.file("b"));
+  EXPECT_EQ(shuffled(R"("skip_record")").error->detail(), Detail::not_found);
+  EXPECT_THAT(shuffled(R"({"policy": "skip_file", "max_count": 0})").text(), HasSubstr("max_count allows 0 skips"));
+  testing::write_examples(folder.file("d"), 9, 3);
+  const Json shared =
+      testing::document(files + R"(", ")" + folder.file("d"), R"({"batch": {"size": 2, "remainder": "drop"}})",
+                        R"(, "on_corrupt": "skip_file")");
+  std::vector<Ids> shards(2);
+  for (const std::int64_t index : {0, 1}) {
+    auto pipeline = open(shared, {.shard_index = index, .shard_count = 2, .shard_by = ShardBy::file});
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    auto batch = pipeline->next();
+    for (; batch.ok() && *batch; batch = pipeline->next())
+      shards[static_cast<std::size_t>(index)].push_back((*batch)->tensor("id").as<std::int64_t>()[0]);
+    EXPECT_TRUE(batch.ok()) << batch.error().text();
+    EXPECT_EQ(pipeline->stats().skipped_files, index);
+  }
+  EXPECT_EQ(shards, (std::vector<Ids>{{0, 1, 2}, {9, 10, 11}})) << "a and c; b and d";
 }
 
 TEST(MissingFile, AFullBudgetMakesItAFaultAgain) {
