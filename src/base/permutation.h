@@ -63,7 +63,7 @@ class Permutation {
     }
   }
 
-  /// As many elements as it likes, of positions below n. How many.
+  /// Does as `map` for as many of the positions, which are all below n, as fill its vectors. Gives their number.
   std::size_t map_avx2(std::uint64_t first, std::span<std::uint64_t> out) const;
 
   std::uint64_t n_;
