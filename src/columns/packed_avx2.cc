@@ -3,6 +3,8 @@
 
 #if defined(__x86_64__)
 
+#include <array>
+
 #include <immintrin.h>
 
 #include "columns/wire.h"
@@ -54,6 +56,51 @@ FOREBAY_AVX2 inline void walk(const std::uint8_t* at, std::uint32_t ends, std::i
   for (std::size_t i = 0; i < values; i += 4) next(), next(), next(), next();
 }
 
+/// What to do with 8 bytes of which each set bit of the index ends a varint of one or two bytes.
+struct Pairs {
+  alignas(16) std::array<std::uint8_t, 16> bytes{};  ///< Two for each varint: which byte, or 0x80 for none.
+  std::uint32_t values = 0;
+  std::uint32_t used = 0;  ///< Bytes.
+};
+
+constexpr std::array<Pairs, 256> make_pairs() {
+  std::array<Pairs, 256> all;
+  for (std::uint32_t ends = 0; ends < all.size(); ++ends) {
+    Pairs& pairs = all[ends];
+    pairs.bytes.fill(0x80);
+    while (pairs.used < 8) {
+      const bool one = (ends >> pairs.used & 1) != 0;
+      if (!one && (ends >> pairs.used & 2) == 0) break;  // it ends behind the 8 bytes
+      pairs.bytes[2 * pairs.values] = static_cast<std::uint8_t>(pairs.used);
+      if (!one) pairs.bytes[2 * pairs.values + 1] = static_cast<std::uint8_t>(pairs.used + 1);
+      pairs.used += one ? 1 : 2;
+      ++pairs.values;
+    }
+  }
+  return all;
+}
+
+constexpr std::array<Pairs, 256> pairs_of = make_pairs();
+constexpr std::size_t most_pairs = 8;  // of a Pairs; as many are written, whatever it has
+
+/// As `walk`, of varints of one or two bytes, when there is room for most_pairs more.
+FOREBAY_AVX2 inline void walk_short(const std::uint8_t* at, std::uint32_t ends, std::int64_t* out, std::size_t values) {
+  const __m128i sevens = _mm_set1_epi8(0x7f);
+  const __m128i weights = _mm_set1_epi16(static_cast<short>(0x8001));  // 1 and 128
+  for (const std::int64_t* const end = out + values; out < end;) {
+    const Pairs& pairs = pairs_of[ends & 0xff];
+    const __m128i shuffle = _mm_load_si128(reinterpret_cast<const __m128i*>(pairs.bytes.data()));
+    const __m128i bytes = _mm_and_si128(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)), sevens);
+    const __m128i joined = _mm_maddubs_epi16(weights, _mm_shuffle_epi8(bytes, shuffle));
+    auto* const to = reinterpret_cast<__m256i*>(out);
+    _mm256_storeu_si256(to, _mm256_cvtepu16_epi64(joined));
+    _mm256_storeu_si256(to + 1, _mm256_cvtepu16_epi64(_mm_unpackhi_epi64(joined, joined)));
+    out += pairs.values;
+    at += pairs.used;
+    ends >>= pairs.used;
+  }
+}
+
 struct Input {
   const std::uint8_t* at;
   std::size_t size;
@@ -102,6 +149,8 @@ FOREBAY_AVX2 bool decode(const std::uint8_t* at, std::size_t size, std::int64_t*
     if (values > count) return false;
     if (values == 32)
       widen(in.at, out);
+    else if ((rest & rest >> 1) == 0 && count >= values + most_pairs)
+      walk_short(in.at, ends, out, values);
     else
       walk(in.at, ends, out, values, count);
     out += values, count -= values;
