@@ -49,16 +49,13 @@ class Permutation {
     return sum >= base ? sum - base : sum;
   }
 
-  /// Two rounds of one pair.
-  void turn(Pair& at, std::size_t round) const {
-    at.x = add(at.x, below(mix(keys_[round] + at.y), a_), a_);
-    at.y = add(at.y, below(mix(keys_[round + 1] + at.x), b_), b_);
-  }
-
   /// Through all rounds, again and again until the element is one.
   [[nodiscard]] std::uint64_t walk(Pair at) const {
     while (true) {
-      for (std::size_t round = 0; round < rounds_; round += 2) turn(at, round);
+      for (std::size_t round = 0; round < rounds_; round += 2) {
+        at.x = add(at.x, below(mix(keys_[round] + at.y), a_), a_);
+        at.y = add(at.y, below(mix(keys_[round + 1] + at.x), b_), b_);
+      }
       if (const std::uint64_t element = at.x * b_ + at.y; element < n_) return element;
     }
   }

@@ -200,16 +200,12 @@ Result<void> ExampleDecoder::plain(Record record, std::int64_t row, std::int64_t
 
 /// Finds or learns the skeleton of the entry where the run stands, which is not the next one. The first two entries of
 /// a record, which begin at `entries`, say which layout it has.
-bool ExampleDecoder::find(LayoutBook& book, Layout*& layout, StraightRun& run, const std::uint8_t* entries) const {
+bool ExampleDecoder::find(LayoutBook& book, StraightRun& run, const std::uint8_t* entries) const {
+  Layout*& layout = run.layout;
   const std::uint8_t* const p = run.at;
   const std::uint8_t* const end = run.end;
   auto at = static_cast<std::size_t>(run.head - layout->begin());
-  const auto set = [&](std::size_t found) {
-    run.layout = layout;
-    run.head = layout->begin() + found;
-    run.last = layout->end();
-    return true;
-  };
+  const auto set = [&](std::size_t found) { return run.head = layout->begin() + found, true; };
   if (at < layout->size() && layout->resize(at, p, end)) return set(at);
   if (at < 2 && at < layout->size()) {
     layout = book.search(entries, end);
@@ -270,10 +266,9 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
   Wire entries;
   if (!columns::read_bytes(record, entries) || !record.empty() || entries.empty()) return false;
   memory.parsed.pieces.clear();
-  Layout* layout = memory.layouts.last();
+  Layout* const layout = memory.layouts.last();
   StraightRun run{.layout = layout,
                   .head = layout->begin(),
-                  .last = layout->end(),
                   .at = entries.at,
                   .end = entries.end,
                   .sinks = memory.sinks.data(),
@@ -283,9 +278,10 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
     const bool matched = straight_ != nullptr && straight_(run);
     if (run.at == run.end) break;
     if (!matched &&
-        (run.head == run.last || !layout->matches(static_cast<std::size_t>(run.head - run.layout->begin()), run.at))) {
-      if (!find(memory.layouts, layout, run, entries.at)) return false;
-    }
+        (run.head == run.layout->end() ||
+         !run.layout->matches(static_cast<std::size_t>(run.head - run.layout->begin()), run.at)) &&
+        !find(memory.layouts, run, entries.at))
+      return false;
     const Skeleton& head = *run.head++;
     const std::uint32_t size = head.payload_of(run.at);
     if (std::size_t{head.bytes} + size > static_cast<std::size_t>(run.end - run.at)) return false;

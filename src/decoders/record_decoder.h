@@ -48,7 +48,7 @@ class ExampleDecoder final : public Decoder {
   [[nodiscard]] bool fast(columns::Wire record, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] bool put(const Skeleton& head, columns::Wire values, Sink& sink, std::int64_t row, ColumnBlock& block,
                          ExampleMemory& memory) const;
-  [[nodiscard]] bool find(LayoutBook& book, Layout*& layout, StraightRun& run, const std::uint8_t* entries) const;
+  [[nodiscard]] bool find(LayoutBook& book, StraightRun& run, const std::uint8_t* entries) const;
   [[nodiscard]] bool finish(std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] bool slow_values(const Skeleton& head, columns::Wire values, std::int64_t row, ColumnBlock& block,
                                  ExampleMemory& memory) const;

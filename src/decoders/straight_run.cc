@@ -57,8 +57,7 @@ FOREBAY_AVX2 inline bool store(Action action, const std::uint8_t* values, std::s
     std::memcpy(to, &value, sizeof(value));
     return true;
   }
-  if (action != Action::copy) return false;
-  if (size != row_bytes) return false;
+  if (action != Action::copy || size != row_bytes) return false;
   if (size == 4) {
     std::memcpy(to, values, 4);
   } else if (size != 0) {
@@ -69,7 +68,7 @@ FOREBAY_AVX2 inline bool store(Action action, const std::uint8_t* values, std::s
 
 FOREBAY_AVX2 bool straight_avx2(StraightRun& run) {
   const Skeleton* head = run.head;
-  const Skeleton* const last = run.last;
+  const Skeleton* const last = run.layout->end();
   const std::uint8_t* p = run.at;
   const std::uint8_t* const end = run.end;
   const auto row = static_cast<std::size_t>(run.row);

@@ -22,9 +22,8 @@ struct alignas(64) Sink {
 
 /// A record on its way through its layout.
 struct StraightRun {
-  const Layout* layout = nullptr;
-  const Skeleton* head = nullptr;  ///< Of the next entry, if it is as in the layout …
-  const Skeleton* last = nullptr;  ///< … which ends here.
+  Layout* layout = nullptr;
+  const Skeleton* head = nullptr;  ///< Of the next entry, if it is as in the layout.
   const std::uint8_t* at = nullptr;
   const std::uint8_t* end = nullptr;
   Sink* sinks = nullptr;  ///< By source.
