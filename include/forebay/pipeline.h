@@ -26,7 +26,8 @@ enum class ShardBy : std::uint8_t {
 
 /// Knobs of a run. None of them changes what is delivered, or its order.
 struct RunOptions {
-  std::int64_t threads = 0;   ///< Background workers; 0: one for every CPU this process may use. At most 1024.
+  std::int64_t threads = 0;   ///< Workers, of which one rests while a caller of `next` that is always back
+                              ///< at once does its work; 0: one for every CPU this process may use. At most 1024.
   std::int64_t memory = 0;    ///< Budget in bytes; 0: a quarter of the machine's or container's memory.
   std::int64_t prefetch = 0;  ///< Finished batches kept ready; 0: chosen by their size.
   /// Rows index · B / count … (index + 1) · B / count of every batch of B rows; B must divide by count. A short last

@@ -206,7 +206,7 @@ class Stats:
 
     @property
     def threads(self) -> int:
-        """Background workers."""
+        """Workers."""
 
     @property
     def bottleneck(self) -> str:

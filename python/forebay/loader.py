@@ -179,7 +179,8 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
 
     doc         path of a loader or pipeline document, or the document itself, whose paths are then relative to the
                 working directory
-    threads     background workers; left out: the document's, else one for every CPU
+    threads     workers in the background, of which one rests while a loop that is always back at once for the next
+                batch does its work; left out: the document's, else one for every CPU
     memory      budget, as bytes or "1GiB"; left out: the document's, else a quarter of the memory
     prefetch    finished batches kept ready; left out: the document's, else chosen by their size
     shard       (index, count) or "index/count": the rows of every batch that this process takes, index · B / count up to
@@ -190,8 +191,8 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
                 {"index": "auto", "replicas": r} lets r neighbouring ranks take one shard. Left out: the document's, else
                 everything
 
-    None of them changes what is delivered, but for shards by file, whose order is their own. Raises ConfigError with every fault of the document, IoError when the
-    document or a file that it names cannot be read.
+    None of them changes what is delivered, but for shards by file, whose order is their own. Raises ConfigError with every
+    fault of the document, IoError when the document or a file that it names cannot be read.
     """
     return start(plan(doc), threads, memory, prefetch, shard)
 

@@ -251,7 +251,7 @@ void bind_stats(nb::module_& module) {
       .def_ro("waiting", &Stats::waiting, "What each thread is at meanwhile, in words; empty when nobody waits.")
       .def_ro("memory_used", &Stats::memory_used, "Bytes charged to the budget now.")
       .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
-      .def_ro("threads", &Stats::threads, "Background workers.")
+      .def_ro("threads", &Stats::threads, "Workers.")
       .def_prop_ro("bottleneck", &Stats::bottleneck, "What holds the run up, in one sentence.")
       .def("__str__", &Stats::text)
       .def("__repr__", &Stats::text);

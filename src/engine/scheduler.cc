@@ -14,14 +14,14 @@ namespace forebay::engine {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // What a run that names no depth keeps ready: as many batches as stay in the second-level cache, within reason.
 constexpr std::int64_t ready_bytes = std::int64_t{2} << 20;
 constexpr std::int64_t least_depth = 2;
 constexpr std::int64_t most_depth = 16;
 // The caller of next must come back in time to notice an interrupt.
 constexpr std::chrono::milliseconds longest_help{20};
+// How long a caller of next that stood in for a worker may be away unnoticed: each look wakes a thread.
+constexpr std::chrono::milliseconds longest_rest{5};
 
 }  // namespace
 
@@ -82,6 +82,7 @@ void Scheduler::close() {
   {
     const Lock lock{mutex_};
     stopped_ = true;
+    rest_over_.notify_all();
     work_there_.notify_all();
     batch_done_.notify_all();
   }
@@ -89,7 +90,7 @@ void Scheduler::close() {
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
   const Lock lock{mutex_};
-  while (consumer_inside_) consumer_left_.wait(mutex_);  // it may be helping with a ticket
+  while (caller_.inside()) caller_left_.wait(mutex_);  // it may be helping with a ticket
   tickets_.clear();
   jobs_.clear();
   spare_.clear();
@@ -105,6 +106,10 @@ void Scheduler::work(std::size_t number) {
   const Lock lock{mutex_};
   while (!began_ && !stopped_) work_there_.wait(mutex_);
   while (!stopped_) {
+    if (one_too_many()) {
+      rest();
+      continue;
+    }
     if (work_once(worker, std::nullopt)) continue;
     const auto since = Clock::now();
     ++sleeping_;
@@ -112,6 +117,17 @@ void Scheduler::work(std::size_t number) {
     --sleeping_;
     spend(Work::idle, Clock::now() - since);
   }
+}
+
+bool Scheduler::one_too_many() const { return caller_.stands_in() && started_ - resting_ >= threads_; }
+
+void Scheduler::rest() {
+  ++resting_;
+  while (!stopped_ && caller_.stands_in()) {
+    rest_over_.wait_until(mutex_, Clock::now() + longest_rest);
+    caller_.look(Clock::now());
+  }
+  --resting_;
 }
 
 bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadline) {
@@ -212,7 +228,7 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   for (const auto& each : jobs_) {
     if (each->done && each->number == finished_) ++finished_;
   }
-  if (consumer_waits_ && jobs_.front()->done) batch_done_.notify_one();
+  if (caller_.waits() && jobs_.front()->done) batch_done_.notify_one();
 }
 
 void Scheduler::scan_ahead(const std::shared_ptr<Streams::Open>& file, Worker& worker) {
@@ -235,11 +251,11 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std:
                                                               bool& timed_out) {
   timed_out = false;
   const Lock lock{mutex_};
-  consumer_inside_ = true;
+  caller_.enter(Clock::now());
   auto out = next_locked(patience, timed_out);
-  consumer_inside_ = false;
+  caller_.leave(Clock::now());
   if (!timed_out) waiting_since_.reset();
-  if (stopped_) consumer_left_.notify_all();
+  if (stopped_) caller_left_.notify_all();
   return out;
 }
 
@@ -268,16 +284,19 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(std::option
       timed_out = true;
       return std::shared_ptr<const Batch::Content>{};
     }
-    if (help()) continue;
+    if (help()) {
+      caller_.helped();
+      continue;
+    }
     if (stuck()) {
       broken_ = Error{Code::internal, Detail::failed_precondition,
                       fmt::format("the stages of this run wait for each other: {}", waiting())};
       continue;
     }
-    consumer_waits_ = true;
+    caller_.wait(true);
     const auto look_again = Clock::now() + stuck_after_;
     batch_done_.wait_until(mutex_, patience ? std::min(look_again, since + *patience) : look_again);
-    consumer_waits_ = false;
+    caller_.wait(false);
   }
   stats_.consumer_wait_seconds += std::chrono::duration<double>(Clock::now() - since).count();
   if (jobs_.front()->error) {
@@ -289,11 +308,11 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(std::option
 
 bool Scheduler::help() {
   // A decision that was left half made is for a worker, which may take as long as it needs: what cannot be done in so
-  // short a time, like an index, would be begun again and again here. And one more thread than processors that inflates
-  // is, by turns, in the way of one that does.
-  const bool for_workers = (half_decided_ && started_ > 0) || (started_ > 1 && streams_.streamed());
-  if (for_workers && !stuck()) {
+  // short a time, like an index, would be begun again and again here.
+  if (half_decided_ && started_ > 0 && !stuck()) {
     if (run_next_ticket(consumer_)) return true;
+    caller_.stand_down();
+    rest_over_.notify_all();
     wake_workers(1);
     return false;
   }
@@ -303,21 +322,6 @@ bool Scheduler::help() {
 
 bool Scheduler::stuck() const {
   return stages_.at_rest() && waiting_since_ && Clock::now() - *waiting_since_ >= stuck_after_;
-}
-
-std::string Scheduler::waiting() const {
-  constexpr double mebibyte = 1048576;
-  const auto now = Clock::now();
-  return fmt::format(
-      "batch {} has been waited for {:.1f} s. {}. {} batches are in the making, {} tickets wait, order is {}; "
-      "{:.1f} of {:.1f} MiB are in use",
-      jobs_.empty() ? position_.next : jobs_.front()->number,
-      std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
-      stages_.text(program_->source.files, now), jobs_.size(), tickets_.size(),
-      order_over_    ? "decided"
-      : baton_taken_ ? "being decided"
-                     : "open",
-      static_cast<double>(pool_->used()) / mebibyte, static_cast<double>(pool_->limit()) / mebibyte);
 }
 
 std::shared_ptr<const Batch::Content> Scheduler::deliver() {
@@ -349,51 +353,6 @@ void Scheduler::recycle(std::unique_ptr<Job> job) {
   job->error.reset();
   job->done = false;
   if (spare_.size() < depth_) spare_.push_back(std::move(job));
-}
-
-Stats Scheduler::stats() const {
-  const auto seconds = [this](Work work) {
-    return static_cast<double>(spent_.ns[static_cast<std::size_t>(work)].load(std::memory_order_relaxed)) * 1e-9;
-  };
-  const Lock lock{mutex_};
-  Stats out = stats_;
-  out.records = streams_.records();
-  out.bytes_read = streams_.bytes_read();
-  const SkipTally::Counts skipped = streams_.skipped();
-  out.skipped_records = skipped.records;
-  out.skipped_ranges = skipped.ranges;
-  out.skipped_files = skipped.files;
-  out.skipped_bytes = skipped.bytes;
-  out.skipped = skipped.first;
-  out.seconds = began_ ? std::chrono::duration<double>(Clock::now() - *began_).count() : 0;
-  out.scan_seconds = seconds(Work::scan);
-  out.order_seconds = seconds(Work::order);
-  out.decode_seconds = seconds(Work::decode);
-  out.idle_seconds = seconds(Work::idle);
-  out.ready_fill = asked_ > 0 ? ready_fill_sum_ / static_cast<double>(asked_) : 0;
-  if (waiting_since_) {
-    out.waiting_seconds = std::chrono::duration<double>(Clock::now() - *waiting_since_).count();
-    out.waiting = waiting();
-  }
-  out.memory_used = pool_->used();
-  out.memory_limit = pool_->limit();
-  out.threads = threads_;
-  return out;
-}
-
-Position Scheduler::position() const {
-  const Lock lock{mutex_};
-  return position_;
-}
-
-Position Scheduler::position_before() const {
-  const Lock lock{mutex_};
-  return before_;
-}
-
-double Scheduler::complete_frac() const {
-  const Lock lock{mutex_};
-  return jobs_.empty() && order_over_ && !order_error_ ? 1.0 : complete_frac_;
 }
 
 }  // namespace forebay::engine

@@ -13,6 +13,7 @@
 
 #include <forebay/pipeline.h>
 
+#include "engine/caller.h"
 #include "engine/executor.h"
 #include "engine/order_plane.h"
 #include "engine/stages.h"
@@ -22,7 +23,7 @@ namespace forebay::engine {
 
 /// Runs one plan. Work is found by whoever has time: a ticket of the oldest batch, else the next batch's order, else a
 /// block to scan ahead. There is no thread for order: whoever holds the baton decides it (docs/adr/0003). The caller of
-/// `next` helps instead of waiting, so one worker on one processor costs no switch between threads.
+/// `next` helps instead of waiting, and one that is back at once counts as one of the threads: a worker rests meanwhile.
 class Scheduler {
  public:
   /// `stuck_after`: a run in which nobody has anything to do for so long, but whose next batch is not there, fails.
@@ -41,6 +42,7 @@ class Scheduler {
   [[nodiscard]] Position position_before() const EXCLUDES(mutex_);  ///< Before it.
 
  private:
+  using Clock = std::chrono::steady_clock;
   friend struct SchedulerPeer;  // of a test
   class Doing;
   Result<std::shared_ptr<const Batch::Content>> next_locked(std::optional<std::chrono::milliseconds> patience,
@@ -50,11 +52,11 @@ class Scheduler {
   };
   void work(std::size_t number) EXCLUDES(mutex_);  // a worker's life
   // False: there was nothing to do. A decision about order that takes longer than the deadline is left half made.
-  bool work_once(Worker& worker, std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
+  bool work_once(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   bool run_next_ticket(Worker& worker) REQUIRES(mutex_);  // false: there is none
   void run_ticket(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
-  void decide_order(Worker& worker, std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
-  void decide_batch(Worker& worker, std::optional<std::chrono::steady_clock::time_point> deadline) REQUIRES(mutex_);
+  void decide_order(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
+  void decide_batch(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   [[nodiscard]] bool may_decide() const REQUIRES(mutex_);
   void scan_ahead(const std::shared_ptr<Streams::Open>& file, Worker& worker) REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Job> spare_job() REQUIRES(mutex_);
@@ -62,6 +64,8 @@ class Scheduler {
   void recycle(std::unique_ptr<Job> job) REQUIRES(mutex_);
   void wake_workers(std::size_t tasks) REQUIRES(mutex_);
   void spend(Work work, std::chrono::nanoseconds time);
+  [[nodiscard]] bool one_too_many() const REQUIRES(mutex_);    // workers, since the caller of next stands in for one
+  void rest() REQUIRES(mutex_);                                // while it does
   bool help() REQUIRES(mutex_);                                // what the caller of next does instead of waiting
   [[nodiscard]] bool stuck() const REQUIRES(mutex_);           // nobody has been at anything for too long
   [[nodiscard]] std::string waiting() const REQUIRES(mutex_);  // who is at what, while a batch is waited for
@@ -91,9 +95,10 @@ class Scheduler {
   bool baton_taken_ GUARDED_BY(mutex_) = false;
   bool order_over_ GUARDED_BY(mutex_) = false;
   bool stopped_ GUARDED_BY(mutex_) = false;
-  Condition consumer_left_;  // close waits for the caller of next
-  bool consumer_inside_ GUARDED_BY(mutex_) = false;
-  bool consumer_waits_ GUARDED_BY(mutex_) = false;
+  Condition caller_left_;  // close waits for the caller of next
+  Condition rest_over_;    // the worker that it stands in for waits for it to stand down
+  Caller caller_ GUARDED_BY(mutex_);
+  std::int64_t resting_ GUARDED_BY(mutex_) = 0;
   std::optional<Error> order_error_ GUARDED_BY(mutex_);  // comes behind the jobs
   std::optional<Error> broken_ GUARDED_BY(mutex_);       // delivered: repeated for ever
   std::int64_t finished_ GUARDED_BY(mutex_);             // batches before this one are finished
@@ -103,8 +108,8 @@ class Scheduler {
   double complete_frac_ GUARDED_BY(mutex_);
   double ready_fill_sum_ GUARDED_BY(mutex_) = 0;
   std::int64_t asked_ GUARDED_BY(mutex_) = 0;
-  std::optional<std::chrono::steady_clock::time_point> began_ GUARDED_BY(mutex_);
-  std::optional<std::chrono::steady_clock::time_point> waiting_since_ GUARDED_BY(mutex_);  // for the next batch
+  std::optional<Clock::time_point> began_ GUARDED_BY(mutex_);
+  std::optional<Clock::time_point> waiting_since_ GUARDED_BY(mutex_);  // for the next batch
   Stages stages_ GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;  // last: gone before what they use
 };

@@ -252,7 +252,6 @@ void Streams::scanned(Open& file, const Block& block) {
   --scanning_;
   file.state = block.last || block.error ? Scan::over : Scan::idle;
   file.streamed = file.scanner.streamed();
-  if (file.streamed) streamed_ = true;
   records_ += static_cast<std::int64_t>(block.records.size());
   bytes_read_ += block.bytes_read;
 }
@@ -276,11 +275,6 @@ void Streams::stop() {
   const Lock lock{mutex_};
   stopped_ = true;
   block_ready_.notify_all();
-}
-
-bool Streams::streamed() const {
-  const Lock lock{mutex_};
-  return streamed_;
 }
 
 std::int64_t Streams::records() const {

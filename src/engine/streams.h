@@ -68,7 +68,6 @@ class Streams final : public Reader {
   [[nodiscard]] std::shared_ptr<Open> claim() EXCLUDES(mutex_);
   void scan(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);
   void stop() EXCLUDES(mutex_);  ///< Wakes who waits in `read`, which then fails with Code::cancelled.
-  [[nodiscard]] bool streamed() const EXCLUDES(mutex_);  ///< Whether some file is not mapped: its scans take long.
   [[nodiscard]] std::int64_t records() const EXCLUDES(mutex_);
   [[nodiscard]] std::int64_t bytes_read() const EXCLUDES(mutex_);
   [[nodiscard]] SkipTally::Counts skipped() const EXCLUDES(mutex_);
@@ -115,7 +114,6 @@ class Streams final : public Reader {
   std::vector<std::unique_ptr<Block>> spare_ GUARDED_BY(mutex_);
   std::int64_t ahead_bytes_ GUARDED_BY(mutex_) = 0;
   std::int64_t scanning_ GUARDED_BY(mutex_) = 0;  // files being scanned
-  bool streamed_ GUARDED_BY(mutex_) = false;
   std::int64_t records_ GUARDED_BY(mutex_) = 0;
   std::int64_t bytes_read_ GUARDED_BY(mutex_) = 0;
   SkipTally::Counts skipped_ GUARDED_BY(mutex_);  // a copy of skips_', for others

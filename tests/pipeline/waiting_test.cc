@@ -34,14 +34,16 @@ using ::testing::MatchesRegex;
 
 struct NoOptions {};
 std::atomic<bool> held{false};
+std::atomic<std::thread::id> decides;
 
-/// An order that comes no further while `held`.
+/// An order that comes no further while `held`, and tells who decides it.
 class HeldOrder final : public Handles {
  public:
   explicit HeldOrder(OrderContext context) : context_{std::move(context)} {}
   void begin(std::int64_t epoch) override { context_.upstream->begin(epoch); }
   Result<std::size_t> pull(std::span<Handle> out) override {
     held.wait(true);
+    decides = std::this_thread::get_id();
     return context_.upstream->pull(out);
   }
 
@@ -139,6 +141,29 @@ TEST(Waiting, ARunWhoseConsumerComesLateIsNotStuck) {
     const auto batch = scheduler.next(std::nullopt, timed_out);
     ASSERT_TRUE(batch.ok()) << batch.error().text();
     EXPECT_EQ(*batch != nullptr, i < 2);
+  }
+}
+
+TEST(Waiting, ACallerThatIsBackAtOnceWorksInAWorkersPlaceUntilItStaysAway) {
+  register_held();
+  const Folder folder;
+  const std::string file = testing::write_examples(folder.file("a.tfrecord"), 0, 1000);
+  Json document = document_over(file, R"({"test_held": {}}, )");
+  document.set("epochs", Json{});
+  auto pipeline = open(document, {.threads = 1});
+  ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  const auto me = std::this_thread::get_id();
+  // A batch takes microseconds here, and a worker at work would decide about half of them.
+  for (int in_a_row = 0; in_a_row < 200;) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    const auto batch = pipeline->next();
+    ASSERT_TRUE(batch.ok() && *batch);
+    in_a_row = decides.load() == me ? in_a_row + 1 : 0;
+  }
+  while (decides.load() == me) {  // the worker goes on alone
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::sleep_for(1ms);
   }
 }
 
