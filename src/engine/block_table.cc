@@ -42,8 +42,7 @@ std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
 }
 
 std::uint32_t BlockTable::add_lasting(std::unique_ptr<Block> block) {
-  constexpr std::size_t for_ever = SIZE_MAX / 2;
-  const std::uint32_t slot = enter(std::move(block), for_ever);
+  const std::uint32_t slot = enter(std::move(block), 0);
   Entry& entry = entries_[slot];
   entry.lasting = true;
   entry.forgotten = entry.block->mapping && !entry.block->kept;  // no window accounts for its pages
@@ -75,21 +74,18 @@ void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, 
   payloads.resize(handles.size());
   pieces.clear();
   pieces.reserve(std::min(handles.size(), entries_.size()));
-  for (std::size_t row = 0; row < handles.size();) {
-    const std::uint32_t slot = handles[row].block;
-    Entry& entry = entries_[slot];
+  for (std::size_t row = 0; row < handles.size(); ++row) {  // neighbours may be of any blocks: no run is worth a guess
+    const Handle& handle = handles[row];
+    Entry& entry = entries_[handle.block];
     if (entry.batch != batch) {
       entry.batch = batch;
       pieces.push_back(entry.piece);
     }
-    const std::byte* const base = entry.base;
-    const bool elsewhere = entry.moved || entry.parcel;
-    const std::size_t first = row;
-    for (; row < handles.size() && handles[row].block == slot; ++row)
-      payloads[row] = base + (elsewhere ? offset_of(*entry.block, handles[row]) : handles[row].offset);
-    if (entry.forgotten) mapped_again_ += static_cast<std::int64_t>(row - first) * bytes_mapped_by_a_fault;
+    payloads[row] = entry.base + (entry.moved || entry.parcel ? offset_of(*entry.block, handle) : handle.offset);
+    if (entry.forgotten) mapped_again_ += bytes_mapped_by_a_fault;
+    if (!entry.released.empty()) entry.released[handle.ordinal] = true;
+    if (!entry.lasting && --entry.live == 0) retire(handle.block, batch);
   }
-  release(handles, batch);
 }
 
 void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
@@ -111,7 +107,7 @@ void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
 
 void BlockTable::hold(std::span<const Handle> handles) {
   for (const Handle& handle : handles) {
-    if (handle.block != nowhere) ++entries_[handle.block].live;
+    if (handle.block != nowhere && !entries_[handle.block].lasting) ++entries_[handle.block].live;
   }
 }
 
@@ -125,8 +121,13 @@ void BlockTable::release_rest(std::uint32_t slot, std::size_t first_record, std:
 
 void BlockTable::release_count(std::uint32_t slot, std::size_t count, std::int64_t batch) {
   Entry& entry = entries_[slot];
+  if (entry.lasting) return;
   entry.live -= count;
-  if (entry.live > 0) return;
+  if (entry.live == 0) retire(slot, batch);
+}
+
+void BlockTable::retire(std::uint32_t slot, std::int64_t batch) {
+  Entry& entry = entries_[slot];
   if (entry.block->buffer) pinned_ -= static_cast<std::int64_t>(entry.block->buffer_bytes);
   retired_.push_back({std::move(entry.block), batch});
   free_slots_.push_back(slot);

@@ -59,7 +59,7 @@ class BlockTable {
   struct Entry {
     const std::byte* base = nullptr;  // the block's
     Piece piece;
-    std::size_t live = 0;
+    std::size_t live = 0;     // handles that name it; not counted of one that lasts
     std::int64_t batch = -1;  // the last one it was handed over to
     bool moved = false;       // by compaction: the extents, not the handles, say where the records are
     bool parcel = false;      // as add_parcel says
@@ -83,6 +83,7 @@ class BlockTable {
   void forget_all();
   std::uint32_t enter(std::unique_ptr<Block> block, std::size_t live);
   void release_count(std::uint32_t slot, std::size_t count, std::int64_t batch);
+  void retire(std::uint32_t slot, std::int64_t batch);
   void move_survivors(Entry& entry, std::int64_t batch);
 
   std::shared_ptr<Pool> pool_;

@@ -17,12 +17,13 @@ namespace {
 
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
 constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
-constexpr std::size_t group_records = 32;
+constexpr std::size_t group_records = 16;
 constexpr std::size_t line = 64;
 
-/// How many records before its turn one is fetched: enough to hide the memory's latency, and of small records no more
-/// than the first-level cache holds.
-constexpr std::int64_t fetched_ahead = 48;
+/// How many records before its turn one is fetched: enough to hide the memory's latency, and no more. What is fetched,
+/// the group that is worked on and the rows that it fills share the first-level cache, and what falls out of it comes
+/// back behind all fetches that are under way.
+constexpr std::int64_t fetched_ahead = 12;
 
 /// Records that are verified by one call; between the calls as many more are fetched: a processor has some two dozen
 /// lines on their way at once, and waits when it is asked for more.
@@ -60,9 +61,11 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool>
 
 void Executor::cut_tickets(Job& job) const {
   const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
-  std::int64_t bytes = 0;
-  for (const Handle& handle : job.layout.handles) bytes += handle.length;
   const std::int64_t most = threads_ == 1 ? 1 : std::min(rows, 4 * threads_);
+  std::int64_t bytes = 0;
+  if (most > 1) {
+    for (const Handle& handle : job.layout.handles) bytes += handle.length;
+  }
   const std::int64_t count = std::clamp<std::int64_t>(bytes / ticket_bytes, 1, std::max<std::int64_t>(1, most));
   const std::int64_t share = bytes / count + 1;
   job.cut = 0;
@@ -72,7 +75,8 @@ void Executor::cut_tickets(Job& job) const {
     Ticket& ticket = *job.tickets[job.cut++];
     ticket.job = &job;
     ticket.first_row = row;
-    for (std::int64_t held = 0; row < rows && (held < share || count == 1); ++row)
+    if (count == 1) row = rows;
+    for (std::int64_t held = 0; row < rows && held < share; ++row)
       held += job.layout.handles[static_cast<std::size_t>(row)].length;
     ticket.rows = row - ticket.first_row;
   }
