@@ -29,9 +29,9 @@ class Handles {
   virtual void begin(std::int64_t epoch) = 0;
 };
 
-/// A record by its place: of a file in the list that was given to Reader::index, the how-manieth.
+/// A record by its place: the how-manieth of which file.
 struct RecordName {
-  std::uint32_t file = 0;
+  std::uint32_t file = 0;  ///< `block` of its handle.
   std::int64_t record = 0;
 };
 
@@ -56,7 +56,7 @@ class Reader {
   // Any record of any file, for orders that do not read files from their beginning.
   /// How many records each of these files has, by its index, which is read or made now.
   [[nodiscard]] virtual Result<std::vector<std::int64_t>> index(std::span<const Handle> files) = 0;
-  /// The handles of records of the files that `index` was given last. Nothing is read.
+  /// The handles of records of files that `index` was given. Nothing is read.
   [[nodiscard]] virtual Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) = 0;
   /// Brings the bytes of records that are not in memory, in the order of the files; the handles may change. Best called
   /// for about `window` at once, by whoever holds many handles. False while a restart only goes through the order

@@ -19,7 +19,7 @@ constexpr int segment_bits = 31;
 constexpr std::int64_t checksum_bytes = 4;  // stand behind a record and come along …
 constexpr std::size_t room_behind = 16;     // … in this
 constexpr std::size_t entries_ahead = 32;   // of an index: fetched that long before they are read
-constexpr std::int64_t mapped_window = 1024;
+constexpr std::int64_t mapped_window = 512;
 constexpr std::int64_t most_window = 1 << 18;
 constexpr std::size_t files_at_once = 64;
 constexpr std::size_t skipped_at_once = std::size_t{256} << 10;
@@ -196,21 +196,19 @@ Result<void> RecordAccess::open(std::uint32_t number) {
 }
 
 Result<void> RecordAccess::locate(std::span<const RecordName> names, std::span<Handle> out) {
-  for (std::size_t i = 0; i < names.size() + entries_ahead; ++i) {
-    if (i < names.size()) {
-      const File& file = files_[names[i].file];
-      if (file.slots.empty()) FOREBAY_DO(open(names[i].file));
-      file.index->prefetch(names[i].record);
+  std::size_t fetched = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (; fetched < std::min(names.size(), i + entries_ahead); ++fetched) {
+      const File& file = files_[names[fetched].file];
+      if (file.slots.empty()) FOREBAY_DO(open(names[fetched].file));
+      file.index->prefetch(names[fetched].record);
     }
-    if (i < entries_ahead) continue;
-    const RecordName& name = names[i - entries_ahead];
-    const File& file = files_[name.file];
-    const std::int64_t offset = file.index->offset(name.record);
-    const std::int64_t segment = offset >> segment_bits;
-    out[i - entries_ahead] = {.block = file.slots[static_cast<std::size_t>(segment)],
-                              .ordinal = static_cast<std::uint32_t>(name.record),
-                              .offset = static_cast<std::uint32_t>(offset - (segment << segment_bits)),
-                              .length = file.index->length(name.record)};
+    const File& file = files_[names[i].file];
+    const std::int64_t offset = file.index->offset(names[i].record);
+    out[i] = {.block = file.slots[static_cast<std::size_t>(offset >> segment_bits)],
+              .ordinal = static_cast<std::uint32_t>(names[i].record),
+              .offset = static_cast<std::uint32_t>(offset & ((std::int64_t{1} << segment_bits) - 1)),
+              .length = file.index->length(names[i].record)};
   }
   return {};
 }

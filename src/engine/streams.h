@@ -94,7 +94,6 @@ class Streams final : public Reader {
   // The order plane's own.
   BlockTable table_;
   RecordAccess access_;
-  std::vector<std::uint32_t> indexed_files_;  // by place in the list that `index` was given
   bool catching_up_ = false;
   std::vector<RecordName> names_;            // scratch
   std::vector<std::shared_ptr<Open>> open_;  // by stream number

@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::int64_t records_at_once = 1024;
 
+std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
+  std::vector<std::uint32_t> out;
+  for (const Handle& file : files) out.push_back(file.block);
+  return out;
+}
+
 }  // namespace
 
 Result<std::size_t> Streams::read_indexed(Open& file, std::span<Handle> out) {
@@ -42,11 +48,10 @@ Result<void> Streams::scan_from_here(const std::shared_ptr<Open>& file) {
 }
 
 Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) {
-  indexed_files_.clear();
-  for (const Handle& file : files) indexed_files_.push_back(file.block);
-  FOREBAY_DO(access_.index(indexed_files_, [this] { return !interrupt(); }));
+  const auto numbers = numbers_of(files);
+  FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
   std::vector<std::int64_t> counts;
-  for (const std::uint32_t file : indexed_files_) {
+  for (const std::uint32_t file : numbers) {
     counts.push_back(access_.records(file));
     for (const Skip& skip : access_.skips(file)) {
       skips_.good(0);  // nobody comes by in the order of the file: what is consecutive cannot be said
@@ -60,15 +65,11 @@ Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) 
 }
 
 Result<std::vector<std::int64_t>> Streams::count(std::span<const Handle> files) {
-  std::vector<std::uint32_t> numbers;
-  for (const Handle& file : files) numbers.push_back(file.block);
-  return access_.count(numbers, [this] { return !interrupt(); });
+  return access_.count(numbers_of(files), [this] { return !interrupt(); });
 }
 
 Result<void> Streams::locate(std::span<const RecordName> names, std::span<Handle> out) {
-  names_.assign(names.begin(), names.end());
-  for (RecordName& name : names_) name.file = indexed_files_[name.file];
-  FOREBAY_DO(access_.locate(names_, out));
+  FOREBAY_DO(access_.locate(names, out));
   if (catching_up_) return {};  // nothing is read of them
   std::int64_t bytes = 0;
   if (!access_.packed()) {

@@ -15,7 +15,8 @@ namespace {
 class Census {
  public:
   Census() = default;
-  explicit Census(const std::vector<std::int64_t>& counts) {
+  Census(const std::vector<Handle>& files, const std::vector<std::int64_t>& counts) {
+    for (const Handle& file : files) files_.push_back(file.block);
     for (const std::int64_t count : counts) ends_.push_back((ends_.empty() ? 0 : ends_.back()) + count);
     while ((records() >> shift_) > most_cells) ++shift_;
     std::uint32_t file = 0;
@@ -29,11 +30,12 @@ class Census {
   [[nodiscard]] RecordName name(std::int64_t record) const {
     std::uint32_t file = first_file_[static_cast<std::size_t>(record >> shift_)];
     while (ends_[file] <= record) ++file;
-    return {.file = file, .record = record - (file == 0 ? 0 : ends_[file - 1])};
+    return {.file = files_[file], .record = record - (file == 0 ? 0 : ends_[file - 1])};
   }
 
  private:
   static constexpr std::int64_t most_cells = 1 << 14;  // in the first-level cache
+  std::vector<std::uint32_t> files_;                   // their numbers
   std::vector<std::int64_t> ends_;                     // records up to the end of each file
   std::vector<std::uint32_t> first_file_;              // of each cell of 2^shift records
   int shift_ = 0;
@@ -77,7 +79,7 @@ class GlobalShuffle final : public Handles {
       files_.push_back(file);
     }
     FOREBAY_TRY(const auto counts, context_.reader->index(files_));
-    census_ = Census{counts};
+    census_ = Census{files_, counts};
     permutation_.emplace(static_cast<std::uint64_t>(census_.records()), key_);
     listed_ = true;
     return {};

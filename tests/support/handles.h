@@ -54,14 +54,13 @@ class NumberFiles : public Reader {
   std::int64_t files_ahead() const override { return 2; }
   Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override {
     std::vector<std::int64_t> counts;
-    indexed_.assign(files.begin(), files.end());
     for (const Handle& file : files) counts.push_back(static_cast<std::int64_t>(files_[file.block].size()));
     return counts;
   }
   Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override { return index(files); }
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override {
     for (std::size_t i = 0; i < names.size(); ++i)
-      out[i] = handle(files_[indexed_[names[i].file].block][static_cast<std::size_t>(names[i].record)]);
+      out[i] = handle(files_[names[i].file][static_cast<std::size_t>(names[i].record)]);
     return {};
   }
   Result<bool> fetch(std::span<Handle>) override { return true; }
@@ -74,7 +73,6 @@ class NumberFiles : public Reader {
  private:
   const std::vector<std::vector<std::uint32_t>> files_;
   std::map<Stream, std::pair<std::uint32_t, std::size_t>> open_;
-  std::vector<Handle> indexed_;
   Stream next_ = 0;
 };
 
