@@ -85,17 +85,23 @@ Result<std::shared_ptr<const RecordIndex>> RecordIndex::parse(std::vector<std::b
   return std::shared_ptr<const RecordIndex>{std::move(index)};
 }
 
-Result<void> RecordIndex::check_records() const {
+Result<void> RecordIndex::check_records() {
   std::int64_t end = 0;     // of the record before
   std::int64_t begin = -1;  // of the record before
+  bool equally_far = records_ > 1;
+  std::int64_t spacing = 0;
   for (std::int64_t i = 0; i < records_; ++i) {
     const std::int64_t at = offset(i);
-    if (at < end || at <= begin || at > bytes_ || length(i) > bytes_ - at) {
+    const std::int64_t length = stored_length(i);
+    if (at < end || at <= begin || at > bytes_ || length > bytes_ - at) {
       return damaged(fmt::format("record {} does not lie behind the one before and inside the file", i));
     }
+    if (i == 1) spacing = at - end;
+    equally_far = equally_far && (i == 0 || at - end == spacing);
     begin = at;
-    end = at + length(i);
+    end = at + length;
   }
+  if (equally_far) spacing_ = spacing;
   return {};
 }
 

@@ -34,10 +34,15 @@ class RecordIndex {
   [[nodiscard]] std::int64_t records() const { return records_; }
   /// Of the record's first payload byte in the uncompressed file. `record` must be from 0 to records() - 1.
   [[nodiscard]] std::int64_t offset(std::int64_t record) const { return number<std::int64_t>(offsets_ + 8 * record); }
-  [[nodiscard]] std::uint32_t length(std::int64_t record) const { return number<std::uint32_t>(lengths_ + 4 * record); }
+  /// Where records are equally far apart, as in any intact file of frames, the next one's offset tells the length: it
+  /// is in the same line of memory, the stored length in another page.
+  [[nodiscard]] std::uint32_t length(std::int64_t record) const {
+    if (spacing_ < 0 || record + 1 == records_) return stored_length(record);
+    return static_cast<std::uint32_t>(offset(record + 1) - offset(record) - spacing_);
+  }
   void prefetch(std::int64_t record) const {
     __builtin_prefetch(offsets_ + 8 * record);
-    __builtin_prefetch(lengths_ + 4 * record);
+    __builtin_prefetch(spacing_ < 0 ? lengths_ + 4 * record : offsets_ + 8 * record + 8);
   }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }  ///< Of the uncompressed file.
   [[nodiscard]] Compression compression() const { return compression_; }
@@ -62,8 +67,10 @@ class RecordIndex {
     std::memcpy(&value, at, sizeof(value));
     return value;
   }
-  [[nodiscard]] Result<void> check() const;
-  [[nodiscard]] Result<void> check_records() const;
+  [[nodiscard]] std::uint32_t stored_length(std::int64_t record) const {
+    return number<std::uint32_t>(lengths_ + 4 * record);
+  }
+  [[nodiscard]] Result<void> check_records();
   [[nodiscard]] Result<void> check_points() const;
 
   std::vector<std::byte> image_;
@@ -72,6 +79,7 @@ class RecordIndex {
   const std::byte* point_table_ = nullptr;
   const std::byte* windows_ = nullptr;
   std::int64_t records_ = 0, points_ = 0, bytes_ = 0, window_total_ = 0;
+  std::int64_t spacing_ = -1;  // bytes between any two neighbouring records, when they are the same everywhere
   Compression compression_ = Compression::none;
   io::FileIdentity identity_;
   std::string signature_;

@@ -146,6 +146,26 @@ TEST(RecordIndex, WhatNoFileCanHaveIsRefusedThoughItsChecksumIsRight) {
   EXPECT_FALSE(with([](Parts& parts) { parts.head.compression = Compression::automatic; }));
 }
 
+TEST(RecordIndex, LengthsAreThoseOfTheRecordsWhateverLiesBetweenThem) {
+  const std::vector<Extent> regular{{12, 5}, {33, 0}, {49, 7}, {72, 1}};
+  for (std::size_t moved = 0; moved <= regular.size();
+       ++moved) {  // as behind bytes that are no record; then not at all
+    std::vector<Extent> records = regular;
+    for (std::size_t i = moved; i < records.size(); ++i) records[i].offset += 9;
+    for (const std::size_t count : {records.size(), std::size_t{2}, std::size_t{1}}) {
+      const std::span<const Extent> some{records.data(), count};
+      RecordIndexBuilder builder{"test"};
+      builder.add(some, 0);
+      const auto index = builder.finish({.identity = {.size = 100}, .bytes = 100}, {});
+      ASSERT_TRUE(index.ok()) << index.error().text();
+      for (std::size_t i = 0; i < count; ++i) {
+        EXPECT_EQ((*index)->offset(static_cast<std::int64_t>(i)), records[i].offset) << moved << " " << i;
+        EXPECT_EQ((*index)->length(static_cast<std::int64_t>(i)), records[i].length) << moved << " " << i;
+      }
+    }
+  }
+}
+
 TEST(RecordIndex, AClaimOfRecordsTakesNoMemory) {
   StoredHead head;
   std::vector<std::byte> image(sizeof(head) + index_checksum_bytes);
