@@ -23,7 +23,8 @@ namespace forebay::engine {
 
 /// Runs one plan. Work is found by whoever has time: a ticket of the oldest batch, else the next batch's order, else a
 /// block to scan ahead. There is no thread for order: whoever holds the baton decides it (docs/adr/0003). The caller of
-/// `next` helps instead of waiting, and one that is back at once counts as one of the threads: a worker rests meanwhile.
+/// `next` helps instead of waiting, and one that is back at once counts as one of the threads: a worker rests
+/// meanwhile.
 class Scheduler {
  public:
   /// `stuck_after`: a run in which nobody has anything to do for so long, but whose next batch is not there, fails.
