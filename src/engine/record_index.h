@@ -70,7 +70,7 @@ class RecordIndex {
   [[nodiscard]] std::uint32_t stored_length(std::int64_t record) const {
     return number<std::uint32_t>(lengths_ + 4 * record);
   }
-  [[nodiscard]] Result<void> check_records();
+  [[nodiscard]] Result<void> check_records();  // and finds their spacing
   [[nodiscard]] Result<void> check_points() const;
 
   std::vector<std::byte> image_;
