@@ -48,7 +48,10 @@ std::size_t aligned(std::size_t size) { return (size + line - 1) & ~(line - 1); 
 }  // namespace
 
 Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool> pool, std::int64_t threads)
-    : program_{std::move(program)}, pool_{std::move(pool)}, threads_{threads} {
+    : program_{std::move(program)},
+      pool_{std::move(pool)},
+      threads_{threads},
+      contents_{std::make_shared<Contents>(program_)} {
   used_ = program_->decoded;
   for (const PlacedStep& step : program_->late) used_.insert(used_.end(), step.makes.begin(), step.makes.end());
   in_place_.assign(program_->schema.size(), -1);
@@ -58,9 +61,6 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool>
                                   : 0);
     if (in_place) in_place_[static_cast<std::size_t>(output.id)] = static_cast<ColumnId>(row_bytes_.size() - 1);
   }
-  auto names = std::make_shared<std::vector<std::string>>();
-  for (const Output& output : program_->outputs) names->push_back(output.spec.name);
-  names_ = std::move(names);
 }
 
 void Executor::cut_tickets(Job& job) const {
@@ -235,16 +235,14 @@ Error Executor::place(const Job& job, const Error& error, std::int64_t row) cons
 }
 
 std::optional<Error> Executor::finish(Job& job) const {
-  auto content = std::make_shared<Batch::Content>();
-  content->program = program_;
-  content->names = names_;
+  auto content = contents_->take();
   Finisher finisher{*program_, *pool_, job};
   if (auto failed = finisher.run(*content)) {
     return failed->row < 0 ? failed->error : place(job, failed->error, failed->row);
   }
-  auto payloads = std::move(job.layout.payloads);  // of records that are gone when the batch is out
-  content->layout = std::move(job.layout);
-  job.layout.payloads = std::move(payloads);
+  std::swap(content->layout, job.layout);
+  std::swap(content->layout.payloads, job.layout.payloads);  // of records that are gone when the batch is out
+  job.layout.clear();
   job.content = std::move(content);
   job.fixed.reset();
   return std::nullopt;

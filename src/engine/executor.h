@@ -3,9 +3,9 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "engine/contents.h"
 #include "engine/job.h"
 #include "engine/pool.h"
 #include "engine/program.h"
@@ -52,7 +52,7 @@ class Executor {
   std::vector<ColumnId> used_;          // columns that a ticket fills
   std::vector<std::size_t> row_bytes_;  // by batched output; 0: not written in place
   std::vector<ColumnId> in_place_;      // by column: its batched output, or -1
-  std::shared_ptr<const std::vector<std::string>> names_;
+  const std::shared_ptr<Contents> contents_;
 };
 
 }  // namespace forebay::engine

@@ -45,7 +45,9 @@ Result<Shape> target_shape(const Output& output, const std::vector<std::int64_t>
 }
 
 Shape with_rows(std::int64_t rows, const Shape& shape) {
-  std::vector<std::int64_t> dims{rows};
+  std::vector<std::int64_t> dims;
+  dims.reserve(1 + shape.rank());
+  dims.push_back(rows);
   dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
   return Shape{std::move(dims)};
 }
@@ -62,14 +64,14 @@ bool changes_shape(const Output& output) {
 }
 
 std::optional<Finisher::Failure> Finisher::run(Batch::Content& content) {
-  std::vector<Made> made(program_.batched.size());
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    if (auto failed = gather(i, made[i])) return failed;
-  }
-  if (!program_.after.empty()) return after_batch(content, made);
-  for (Made& each : made) {
-    content.values.push_back(std::move(each.value));
-    content.lengths.push_back(std::move(each.lengths));
+  if (!program_.after.empty()) return after_batch(content);
+  content.values.reserve(program_.batched.size());
+  content.lengths.reserve(program_.batched.size());
+  for (std::size_t i = 0; i < program_.batched.size(); ++i) {
+    Made made;
+    if (auto failed = gather(i, made)) return failed;
+    content.values.push_back(std::move(made.value));
+    content.lengths.push_back(std::move(made.lengths));
   }
   return std::nullopt;
 }
@@ -236,7 +238,11 @@ Tensor Finisher::lengths_of(columns::Pieces pieces) {
   return out;
 }
 
-std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content, std::vector<Made>& made) {
+std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) {
+  std::vector<Made> made(program_.batched.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (auto failed = gather(i, made[i])) return failed;
+  }
   auto block = std::make_shared<ColumnBlock>();
   block->rows = job_.layout.rows;
   for (std::size_t id = 0; id < program_.schema.size(); ++id)

@@ -42,7 +42,7 @@ class Finisher {
   Tensor flat_values(columns::Pieces pieces, Shape shape);
   Tensor integers(Shape shape);
   Tensor lengths_of(columns::Pieces pieces);
-  std::optional<Failure> after_batch(Batch::Content& content, std::vector<Made>& made);
+  std::optional<Failure> after_batch(Batch::Content& content);
 
   const Program& program_;
   Pool& pool_;

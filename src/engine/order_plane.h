@@ -27,6 +27,13 @@ struct Layout {
     const auto at = static_cast<std::size_t>(row);
     return {payloads[at], handles[at].length};
   }
+  /// Forgets the rows, but keeps their room.
+  void clear() {
+    handles.clear();
+    payloads.clear();
+    pieces.clear();
+    rows = 0;
+  }
   /// The piece that a row with a record belongs to.
   [[nodiscard]] const Piece& piece_of(std::int64_t row) const;
   /// Byte of the record's payload in the (uncompressed) file.

@@ -64,6 +64,16 @@ TEST(Allocations, NoneIsMadePerRecordInSteadyState) {
   }
 }
 
+// What carries a batch from the thread that makes it to the one that drops it is recycled, as its arrays are.
+TEST(Allocations, ABatchMakesTheSameFewWhateverItsRows) {
+  for (const std::int64_t threads : {1, 2}) {
+    for (const int size : {10, 1000}) {
+      const std::string steps = R"({"select": ["x"]}, {"batch": {"size": )" + std::to_string(size) + "}}";
+      EXPECT_LT(per_record(steps, threads) * size, 5) << size << " rows, " << threads << " threads";
+    }
+  }
+}
+
 TEST(Allocations, TheHookCounts) {
   const long before = allocations.load();
   const std::string text(1000, 'x');

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/batch_content.h"
+#include "engine/program.h"
+#include "engine/sync.h"
+
+namespace forebay::engine {
+
+/// Recycles what a batch is besides its arrays: a batch is made by one thread and dropped by another, and memory that
+/// the heap has to carry from one to the other costs both. Batches may outlive the run. Any thread may call.
+class Contents : public std::enable_shared_from_this<Contents> {
+ public:
+  explicit Contents(std::shared_ptr<const Program> program);
+  /// Without rows, values and lengths. Comes back when the last owner lets go.
+  [[nodiscard]] std::shared_ptr<Batch::Content> take() EXCLUDES(mutex_);
+
+ private:
+  void give(std::unique_ptr<Batch::Content> content) EXCLUDES(mutex_);
+
+  const std::shared_ptr<const Program> program_;
+  std::shared_ptr<const std::vector<std::string>> names_;  // of the outputs
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Batch::Content>> free_ GUARDED_BY(mutex_);
+  std::size_t kept_rows_ GUARDED_BY(mutex_) = 0;  // that those in free_ have room for
+};
+
+}  // namespace forebay::engine
