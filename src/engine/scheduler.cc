@@ -204,31 +204,35 @@ void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> de
 
 void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   Job& job = *ticket.job;
+  const bool last = job.remaining == 1;  // nobody else is at this batch
   std::optional<RowError> failed;
   {
     const Doing doing{*this, worker, Work::decode, job.number};
     if (auto thrown = guarded([&] { failed = executor_.run(ticket, worker); }))
       failed = RowError{*thrown, ticket.first_row};
+    if (last && !failed && !job.error) finish(job);
   }
   if (failed && (!job.error || failed->row < job.error_row)) {
     job.error = failed->error;
     job.error_row = failed->row;
   }
   if (--job.remaining > 0) return;
-  if (!job.error) {
-    std::optional<Error> broken;
-    {
-      const Doing doing{*this, worker, Work::decode, job.number};
-      if (auto thrown = guarded([&] { broken = executor_.finish(job); })) broken = thrown;
-    }
-    job.error = std::move(broken);
+  if (!last && !job.error) {
+    const Doing doing{*this, worker, Work::decode, job.number};
+    finish(job);
   }
   job.done = true;
-  // The finished prefix may grow by more than this batch; what was delivered is behind it already.
-  for (const auto& each : jobs_) {
-    if (each->done && each->number == finished_) ++finished_;
-  }
+  ++done_;
+  // The finished prefix may grow by more than this batch.
+  for (auto next = static_cast<std::size_t>(finished_ - jobs_.front()->number);
+       next < jobs_.size() && jobs_[next]->done; ++next)
+    ++finished_;
   if (caller_.waits() && jobs_.front()->done) batch_done_.notify_one();
+}
+
+/// Of a batch whose tickets are done; nobody else is at it.
+void Scheduler::finish(Job& job) const {
+  if (auto thrown = guarded([&] { job.error = executor_.finish(job); })) job.error = std::move(thrown);
 }
 
 void Scheduler::scan_ahead(const std::shared_ptr<Streams::Open>& file, Worker& worker) {
@@ -250,26 +254,27 @@ void Scheduler::wake_workers(std::size_t tasks) {
 Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std::chrono::milliseconds> patience,
                                                               bool& timed_out) {
   timed_out = false;
+  const auto since = Clock::now();
   const Lock lock{mutex_};
-  caller_.enter(Clock::now());
-  auto out = next_locked(patience, timed_out);
-  caller_.leave(Clock::now());
+  caller_.enter(since);
+  auto out = next_locked(since, patience, timed_out);
+  const auto now = Clock::now();
+  caller_.leave(now);
+  stats_.consumer_wait_seconds += std::chrono::duration<double>(now - since).count();
   if (!timed_out) waiting_since_.reset();
   if (stopped_) caller_left_.notify_all();
   return out;
 }
 
-Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(std::optional<std::chrono::milliseconds> patience,
+Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time_point since,
+                                                                     std::optional<std::chrono::milliseconds> patience,
                                                                      bool& timed_out) {
-  const auto since = Clock::now();
   if (!began_) {
     began_ = since;
     work_there_.notify_all();
   }
   ++asked_;
-  const auto ready =
-      static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->done; }));
-  ready_fill_sum_ += static_cast<double>(ready) / static_cast<double>(depth_);
+  ready_fill_sum_ += static_cast<double>(done_) / static_cast<double>(depth_);
   while (true) {
     if (broken_) return *broken_;
     if (stopped_) return Error{Code::cancelled, "the pipeline was closed"};
@@ -298,7 +303,6 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(std::option
     batch_done_.wait_until(mutex_, patience ? std::min(look_again, since + *patience) : look_again);
     caller_.wait(false);
   }
-  stats_.consumer_wait_seconds += std::chrono::duration<double>(Clock::now() - since).count();
   if (jobs_.front()->error) {
     broken_ = jobs_.front()->error;
     return *broken_;
@@ -327,6 +331,7 @@ bool Scheduler::stuck() const {
 std::shared_ptr<const Batch::Content> Scheduler::deliver() {
   std::unique_ptr<Job> job = std::move(jobs_.front());
   jobs_.pop_front();
+  --done_;
   std::shared_ptr<const Batch::Content> content = std::move(job->content);
   ++stats_.batches;
   stats_.rows += content->layout.rows;

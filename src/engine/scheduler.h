@@ -46,7 +46,8 @@ class Scheduler {
   using Clock = std::chrono::steady_clock;
   friend struct SchedulerPeer;  // of a test
   class Doing;
-  Result<std::shared_ptr<const Batch::Content>> next_locked(std::optional<std::chrono::milliseconds> patience,
+  Result<std::shared_ptr<const Batch::Content>> next_locked(Clock::time_point since,
+                                                            std::optional<std::chrono::milliseconds> patience,
                                                             bool& timed_out) REQUIRES(mutex_);
   struct Spent {  // nanoseconds, by Work
     std::array<std::atomic<std::int64_t>, 4> ns{};
@@ -56,6 +57,7 @@ class Scheduler {
   bool work_once(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   bool run_next_ticket(Worker& worker) REQUIRES(mutex_);  // false: there is none
   void run_ticket(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
+  void finish(Job& job) const;
   void decide_order(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   void decide_batch(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   [[nodiscard]] bool may_decide() const REQUIRES(mutex_);
@@ -87,6 +89,7 @@ class Scheduler {
   Condition work_there_;                                      // workers wait for work
   Condition batch_done_;                                      // the caller of next waits for its batch
   std::deque<std::unique_ptr<Job>> jobs_ GUARDED_BY(mutex_);  // in order; the first is delivered next
+  std::int64_t done_ GUARDED_BY(mutex_) = 0;                  // of them
   std::deque<Ticket*> tickets_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Job>> spare_ GUARDED_BY(mutex_);
   std::unique_ptr<Job> half_decided_ GUARDED_BY(mutex_);
