@@ -107,7 +107,7 @@ EDITED = "data_loss: damaged state: its checksum is wrong; it was edited or not 
 
 
 @pytest.mark.parametrize("path, value, message", [
-    ("forebay_state", 2, "failed_precondition: the state has version 2, this Forebay knows version 1; use the Forebay"),
+    ("forebay_state", 3, "failed_precondition: the state has version 3, this Forebay knows version 2; use the Forebay"),
     ("forebay_state", None, "invalid_argument: this is no state of a Forebay pipeline: it has no member"),
     ("forebay_state", "1", "data_loss: damaged state: 'forebay_state' must be an integer, found a string"),
     ("position/next", 31, EDITED), ("position/epoch", 0, EDITED), ("data/files", 4, EDITED), ("check", "00000000", EDITED),

@@ -21,6 +21,14 @@ struct Draw {
   return x ^ (x >> 31);
 }
 
+/// The same for 32 bits: two rounds of multiply and shift with the least biased constants known (C. Wellons,
+/// "Prospecting for Hash Functions", nullprogram.com, 2018, as improved by the contributors to hash-prospector).
+[[nodiscard]] constexpr std::uint32_t mix32(std::uint32_t x) {
+  x = (x ^ (x >> 16)) * 0x21f0aaad;
+  x = (x ^ (x >> 15)) * 0xd35a2d97;
+  return x ^ (x >> 15);
+}
+
 /// The part of a draw that stays the same during one pass; `draw_at` adds the index.
 [[nodiscard]] constexpr std::uint64_t draw_key(const Draw& at) {
   return mix(mix(mix(at.seed) + at.purpose) + at.epoch);
@@ -36,6 +44,11 @@ __extension__ using Wide = unsigned __int128;
 /// Maps 64 uniform bits to 0 … bound - 1 (Lemire's multiply-shift; its bias is below bound / 2^64).
 [[nodiscard]] constexpr std::uint64_t below(std::uint64_t bits, std::uint64_t bound) {
   return static_cast<std::uint64_t>((static_cast<Wide>(bits) * bound) >> 64);
+}
+
+/// Maps 32 uniform bits to 0 … bound - 1; its bias is below bound / 2^32.
+[[nodiscard]] constexpr std::uint32_t below32(std::uint32_t bits, std::uint32_t bound) {
+  return static_cast<std::uint32_t>((std::uint64_t{bits} * bound) >> 32);
 }
 
 static_assert(draw({.seed = 7, .index = 41}) != draw({.seed = 7, .epoch = 1, .index = 41}));

@@ -32,11 +32,12 @@ std::uint64_t even_root(std::uint64_t n) {
 
 Permutation::Permutation(std::uint64_t n, std::uint64_t key)
     : n_{n},
-      a_{even_root(n)},
-      b_{std::max<std::uint64_t>(1, n / a_ + (n % a_ != 0 ? 1 : 0))},
+      a_{static_cast<std::uint32_t>(even_root(n))},
+      b_{static_cast<std::uint32_t>(std::max<std::uint64_t>(1, n / a_ + (n % a_ != 0 ? 1 : 0)))},
       reciprocal_{std::numeric_limits<std::uint64_t>::max() / b_},
       rounds_{n < small ? most_rounds : large_rounds} {
-  for (std::size_t round = 0; round < keys_.size(); ++round) keys_[round] = draw_at(mix(key), round);
+  for (std::size_t round = 0; round < keys_.size(); ++round)
+    keys_[round] = static_cast<std::uint32_t>(draw_at(mix(key), round));
 }
 
 #if defined(__x86_64__)
@@ -45,50 +46,50 @@ Permutation::Permutation(std::uint64_t n, std::uint64_t key)
 
 namespace {
 
-FOREBAY_AVX2 inline __m256i all(std::uint64_t value) { return _mm256_set1_epi64x(static_cast<long long>(value)); }
+FOREBAY_AVX2 inline __m256i all(std::uint32_t value) { return _mm256_set1_epi32(static_cast<int>(value)); }
 
-/// x * factor, modulo 2^64.
-FOREBAY_AVX2 inline __m256i times(__m256i x, std::uint64_t factor) {
-  const __m256i low = all(factor);
-  const __m256i high = all(factor >> 32);
-  const __m256i cross = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), low), _mm256_mul_epu32(x, high));
-  return _mm256_add_epi64(_mm256_mul_epu32(x, low), _mm256_slli_epi64(cross, 32));
+/// `mix32` of eight numbers.
+FOREBAY_AVX2 inline __m256i mix_eight(__m256i x) {
+  x = _mm256_mullo_epi32(_mm256_xor_si256(x, _mm256_srli_epi32(x, 16)), all(0x21f0aaad));
+  x = _mm256_mullo_epi32(_mm256_xor_si256(x, _mm256_srli_epi32(x, 15)), all(0xd35a2d97));
+  return _mm256_xor_si256(x, _mm256_srli_epi32(x, 15));
 }
 
-/// `mix` of four numbers.
-FOREBAY_AVX2 inline __m256i mix_four(__m256i x) {
-  x = _mm256_add_epi64(x, all(0x9e3779b97f4a7c15));
-  x = times(_mm256_xor_si256(x, _mm256_srli_epi64(x, 30)), 0xbf58476d1ce4e5b9);
-  x = times(_mm256_xor_si256(x, _mm256_srli_epi64(x, 27)), 0x94d049bb133111eb);
-  return _mm256_xor_si256(x, _mm256_srli_epi64(x, 31));
+/// `below32` of eight numbers.
+FOREBAY_AVX2 inline __m256i below_eight(__m256i bits, __m256i bound) {
+  const __m256i even = _mm256_srli_epi64(_mm256_mul_epu32(bits, bound), 32);
+  const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(bits, 32), bound);
+  return _mm256_blend_epi32(even, odd, 0b10101010);
 }
 
-/// `below` of four numbers and a bound of at most 2^32.
-FOREBAY_AVX2 inline __m256i below_four(__m256i bits, __m256i bound) {
-  const __m256i high = _mm256_mul_epu32(_mm256_srli_epi64(bits, 32), bound);
-  return _mm256_srli_epi64(_mm256_add_epi64(high, _mm256_srli_epi64(_mm256_mul_epu32(bits, bound), 32)), 32);
+/// Eight sums of digits to a base.
+FOREBAY_AVX2 inline __m256i add_eight(__m256i digit, __m256i term, __m256i base) {
+  const __m256i sum = _mm256_add_epi32(digit, term);
+  return _mm256_min_epu32(sum, _mm256_sub_epi32(sum, base));  // what is below 0 is large without its sign
 }
 
-/// Four sums of digits to a base.
-FOREBAY_AVX2 inline __m256i add_four(__m256i digit, __m256i term, __m256i base) {
-  const __m256i sum = _mm256_add_epi64(digit, term);
-  const __m256i less = _mm256_sub_epi64(sum, base);  // its highest bit says whether it is below 0
-  return _mm256_castpd_si256(
-      _mm256_blendv_pd(_mm256_castsi256_pd(less), _mm256_castsi256_pd(sum), _mm256_castsi256_pd(less)));
+/// x b + y of eight pairs, in their order.
+FOREBAY_AVX2 inline void join_eight(__m256i x, __m256i y, __m256i b, std::uint64_t* out) {
+  const __m256i even = _mm256_add_epi64(_mm256_mul_epu32(x, b), _mm256_blend_epi32(y, __m256i{}, 0b10101010));
+  const __m256i odd = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), b), _mm256_srli_epi64(y, 32));
+  const __m256i low = _mm256_unpacklo_epi64(even, odd);   // 0 1 4 5
+  const __m256i high = _mm256_unpackhi_epi64(even, odd);  // 2 3 6 7
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permute2x128_si256(low, high, 0x20));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out) + 1, _mm256_permute2x128_si256(low, high, 0x31));
 }
 
 }  // namespace
 
 FOREBAY_AVX2 std::size_t Permutation::map_avx2(std::uint64_t first, std::span<std::uint64_t> out) const {
   constexpr std::size_t vectors = 3;  // some multiply while others wait
-  constexpr std::size_t lanes = 4 * vectors;
+  constexpr std::size_t lanes = 8 * vectors;
   const __m256i a = all(a_);
   const __m256i b = all(b_);
   Pair next = split(first);
   std::size_t done = 0;
   for (; done + lanes <= out.size(); done += lanes) {
-    alignas(32) std::uint64_t xs[lanes];
-    alignas(32) std::uint64_t ys[lanes];
+    alignas(32) std::uint32_t xs[lanes];
+    alignas(32) std::uint32_t ys[lanes];
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       xs[lane] = next.x;
       ys[lane] = next.y;
@@ -102,17 +103,14 @@ FOREBAY_AVX2 std::size_t Permutation::map_avx2(std::uint64_t first, std::span<st
     }
     for (std::size_t round = 0; round < rounds_; round += 2) {
       for (std::size_t i = 0; i < vectors; ++i)
-        x[i] = add_four(x[i], below_four(mix_four(_mm256_add_epi64(y[i], all(keys_[round]))), a), a);
+        x[i] = add_eight(x[i], below_eight(mix_eight(_mm256_add_epi32(y[i], all(keys_[round]))), a), a);
       for (std::size_t i = 0; i < vectors; ++i)
-        y[i] = add_four(y[i], below_four(mix_four(_mm256_add_epi64(x[i], all(keys_[round + 1]))), b), b);
+        y[i] = add_eight(y[i], below_eight(mix_eight(_mm256_add_epi32(x[i], all(keys_[round + 1]))), b), b);
     }
-    for (std::size_t i = 0; i < vectors; ++i) {
-      _mm256_store_si256(reinterpret_cast<__m256i*>(xs) + i, x[i]);
-      _mm256_store_si256(reinterpret_cast<__m256i*>(ys) + i, y[i]);
-    }
+    std::uint64_t* const elements = out.data() + done;
+    for (std::size_t i = 0; i < vectors; ++i) join_eight(x[i], y[i], b, elements + 8 * i);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const std::uint64_t element = xs[lane] * b_ + ys[lane];
-      out[done + lane] = element < n_ ? element : walk({xs[lane], ys[lane]});
+      if (elements[lane] >= n_) elements[lane] = walk(split(elements[lane]));
     }
   }
   return done;

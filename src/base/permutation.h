@@ -15,7 +15,7 @@ namespace forebay {
 /// Functions", SIAM J. Comput. 1988) made for any size as in Black and Rogaway, "Ciphers with Arbitrary Finite
 /// Domains", CT-RSA 2002: an index is a pair (x, y) of digits to the bases a and b, a round adds a function of one
 /// digit to the other, and a result that is not below n goes through again until it is ("cycle walking"). As a b < n +
-/// a, that happens to about one index in sqrt(n).
+/// a, that happens to about one index in sqrt(n). Digits have at most 31 bits, so rounds compute with 32.
 ///
 /// It is for shuffling, not for secrets. Which order a key gives is part of what a saved state means (docs/adr/0001).
 class Permutation {
@@ -32,8 +32,8 @@ class Permutation {
 
  private:
   struct Pair {
-    std::uint64_t x = 0;  // below a
-    std::uint64_t y = 0;  // below b
+    std::uint32_t x = 0;  // below a
+    std::uint32_t y = 0;  // below b
   };
   static constexpr std::size_t most_rounds = 24;
 
@@ -41,11 +41,14 @@ class Permutation {
   [[nodiscard]] Pair split(std::uint64_t i) const {
     const auto x = static_cast<std::uint64_t>((static_cast<Wide>(i) * reciprocal_) >> 64);
     const std::uint64_t y = i - x * b_;
-    return y >= b_ ? Pair{x + 1, y - b_} : Pair{x, y};
+    const bool small = y >= b_;
+    return {static_cast<std::uint32_t>(x + (small ? 1 : 0)), static_cast<std::uint32_t>(y - (small ? b_ : 0))};
   }
+  [[nodiscard]] std::uint64_t join(Pair at) const { return std::uint64_t{at.x} * b_ + at.y; }
 
-  [[nodiscard]] static std::uint64_t add(std::uint64_t digit, std::uint64_t term, std::uint64_t base) {
-    const std::uint64_t sum = digit + term;
+  // Both are at most 2^31, so their sum has 32 bits.
+  [[nodiscard]] static std::uint32_t add(std::uint32_t digit, std::uint32_t term, std::uint32_t base) {
+    const std::uint32_t sum = digit + term;
     return sum >= base ? sum - base : sum;
   }
 
@@ -53,10 +56,10 @@ class Permutation {
   [[nodiscard]] std::uint64_t walk(Pair at) const {
     while (true) {
       for (std::size_t round = 0; round < rounds_; round += 2) {
-        at.x = add(at.x, below(mix(keys_[round] + at.y), a_), a_);
-        at.y = add(at.y, below(mix(keys_[round + 1] + at.x), b_), b_);
+        at.x = add(at.x, below32(mix32(keys_[round] + at.y), a_), a_);
+        at.y = add(at.y, below32(mix32(keys_[round + 1] + at.x), b_), b_);
       }
-      if (const std::uint64_t element = at.x * b_ + at.y; element < n_) return element;
+      if (const std::uint64_t element = join(at); element < n_) return element;
     }
   }
 
@@ -64,11 +67,11 @@ class Permutation {
   std::size_t map_avx2(std::uint64_t first, std::span<std::uint64_t> out) const;
 
   std::uint64_t n_;
-  std::uint64_t a_;  // even: with two odd bases no round could make an odd permutation
-  std::uint64_t b_;
+  std::uint32_t a_;  // even: with two odd bases no round could make an odd permutation
+  std::uint32_t b_;
   std::uint64_t reciprocal_;  // of b, times 2^64
   std::size_t rounds_;        // even
-  std::array<std::uint64_t, most_rounds> keys_;
+  std::array<std::uint32_t, most_rounds> keys_;
 };
 
 }  // namespace forebay

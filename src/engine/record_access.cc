@@ -14,8 +14,6 @@ namespace forebay::engine {
 
 namespace {
 
-// Handles have 32 bits for a place, so a file is divided into segments.
-constexpr int segment_bits = 31;
 constexpr std::int64_t checksum_bytes = 4;  // stand behind a record and come along …
 constexpr std::size_t room_behind = 16;     // … in this
 constexpr std::size_t entries_ahead = 32;   // of an index: fetched that long before they are read
@@ -192,24 +190,24 @@ Result<void> RecordAccess::open(std::uint32_t number) {
     block->kept = mapped.kept;
     file.slots.push_back(table_.add_lasting(std::move(block)));
   }
+  opened_[number] = {&index, file.slots.data()};
   return {};
 }
 
 Result<void> RecordAccess::locate(std::span<const RecordName> names, std::span<Handle> out) {
-  std::size_t fetched = 0;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    for (; fetched < std::min(names.size(), i + entries_ahead); ++fetched) {
-      const File& file = files_[names[fetched].file];
-      if (file.slots.empty()) FOREBAY_DO(open(names[fetched].file));
-      file.index->prefetch(names[fetched].record);
-    }
-    const File& file = files_[names[i].file];
-    const std::int64_t offset = file.index->offset(names[i].record);
-    out[i] = {.block = file.slots[static_cast<std::size_t>(offset >> segment_bits)],
-              .ordinal = static_cast<std::uint32_t>(names[i].record),
-              .offset = static_cast<std::uint32_t>(offset & ((std::int64_t{1} << segment_bits) - 1)),
-              .length = file.index->length(names[i].record)};
+  opened_.resize(files_.size());
+  for (const RecordName& name : names) {
+    if (opened_[name.file].index == nullptr) FOREBAY_DO(open(name.file));
   }
+  const std::size_t ahead = std::min(entries_ahead, names.size());
+  const std::size_t rest = names.size() - ahead;
+  for (std::size_t i = 0; i < ahead; ++i) opened_[names[i].file].index->prefetch(names[i].record);
+  for (std::size_t i = 0; i < rest; ++i) {
+    const RecordName& later = names[i + ahead];
+    opened_[later.file].index->prefetch(later.record);
+    out[i] = handle_of(names[i]);
+  }
+  for (std::size_t i = rest; i < names.size(); ++i) out[i] = handle_of(names[i]);
   return {};
 }
 

@@ -61,6 +61,13 @@ class RecordAccess {
     bool looked = false;                  // for a stored index
     std::vector<std::uint32_t> slots;     // by segment of the uncompressed file
   };
+  /// What a handle is made of; of files that were opened.
+  struct Opened {
+    const RecordIndex* index = nullptr;
+    const std::uint32_t* slots = nullptr;
+  };
+  // Handles have 32 bits for a place, so a file is divided into segments.
+  static constexpr int segment_bits = 31;
   File& at(std::uint32_t file);
   [[nodiscard]] Result<void> make(std::span<const std::uint32_t> files, const std::function<bool()>& go_on,
                                   const std::function<bool(const File&)>& lacks,
@@ -69,6 +76,14 @@ class RecordAccess {
   [[nodiscard]] Error too_large() const;
   [[nodiscard]] Result<void> check_content(std::uint32_t number, const RecordIndex& index) const;
   [[nodiscard]] Result<void> open(std::uint32_t number);
+  [[nodiscard]] Handle handle_of(const RecordName& name) const {
+    const Opened& file = opened_[name.file];
+    const std::int64_t offset = file.index->offset(name.record);
+    return {.block = file.slots[offset >> segment_bits],
+            .ordinal = static_cast<std::uint32_t>(name.record),
+            .offset = static_cast<std::uint32_t>(offset & ((std::int64_t{1} << segment_bits) - 1)),
+            .length = file.index->length(name.record)};
+  }
   [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles);
 
   const Program& program_;
@@ -76,6 +91,7 @@ class RecordAccess {
   KeptFiles& kept_files_;
   BlockTable& table_;
   std::vector<File> files_;
+  std::vector<Opened> opened_;  // by file
   bool packed_ = false;
   std::int64_t index_bytes_ = 0;  // of all indexes that are held
   std::int64_t bytes_read_ = 0;

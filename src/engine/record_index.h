@@ -40,7 +40,8 @@ class RecordIndex {
     if (spacing_ < 0 || record + 1 == records_) return stored_length(record);
     return static_cast<std::uint32_t>(offset(record + 1) - offset(record) - spacing_);
   }
-  void prefetch(std::int64_t record) const {
+  // A call of a function that does nothing but this would be taken for one without effect.
+  [[gnu::always_inline]] void prefetch(std::int64_t record) const {
     __builtin_prefetch(offsets_ + 8 * record);
     __builtin_prefetch(spacing_ < 0 ? lengths_ + 4 * record : offsets_ + 8 * record + 8);
   }

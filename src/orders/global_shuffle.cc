@@ -16,28 +16,35 @@ class Census {
  public:
   Census() = default;
   Census(const std::vector<Handle>& files, const std::vector<std::int64_t>& counts) {
-    for (const Handle& file : files) files_.push_back(file.block);
-    for (const std::int64_t count : counts) ends_.push_back((ends_.empty() ? 0 : ends_.back()) + count);
-    while ((records() >> shift_) > most_cells) ++shift_;
+    for (std::size_t i = 0; i < files.size(); ++i)
+      files_.push_back({.begin = records(), .end = records() + counts[i], .number = files[i].block});
+    const std::int64_t cells = std::min(most_cells, cells_a_file * std::ssize(files_));
+    while ((records() >> shift_) > cells) ++shift_;
     std::uint32_t file = 0;
     for (std::int64_t cell = 0; cell <= records() >> shift_; ++cell) {
-      while (file + 1 < ends_.size() && ends_[file] <= cell << shift_) ++file;
+      while (file + 1 < files_.size() && files_[file].end <= cell << shift_) ++file;
       first_file_.push_back(file);
     }
   }
 
-  [[nodiscard]] std::int64_t records() const { return ends_.empty() ? 0 : ends_.back(); }
+  [[nodiscard]] std::int64_t records() const { return files_.empty() ? 0 : files_.back().end; }
   [[nodiscard]] RecordName name(std::int64_t record) const {
-    std::uint32_t file = first_file_[static_cast<std::size_t>(record >> shift_)];
-    while (ends_[file] <= record) ++file;
-    return {.file = files_[file], .record = record - (file == 0 ? 0 : ends_[file - 1])};
+    const File* file = &files_[first_file_[static_cast<std::size_t>(record >> shift_)]];
+    while (file->end <= record) ++file;
+    return {.file = file->number, .record = record - file->begin};
   }
 
  private:
-  static constexpr std::int64_t most_cells = 1 << 14;  // in the first-level cache
-  std::vector<std::uint32_t> files_;                   // their numbers
-  std::vector<std::int64_t> ends_;                     // records up to the end of each file
-  std::vector<std::uint32_t> first_file_;              // of each cell of 2^shift records
+  // So many that a record is rarely in another file than its cell's first, but no more than the first-level cache
+  // takes.
+  static constexpr std::int64_t cells_a_file = 64;
+  static constexpr std::int64_t most_cells = 1 << 12;
+  struct File {
+    std::int64_t begin = 0, end = 0;  // its records among all
+    std::uint32_t number = 0;
+  };
+  std::vector<File> files_;
+  std::vector<std::uint32_t> first_file_;  // of each cell of 2^shift records
   int shift_ = 0;
 };
 

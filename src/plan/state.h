@@ -14,7 +14,7 @@
 namespace forebay::plan {
 
 /// The newest form that this version writes and reads.
-inline constexpr std::int64_t state_version = 1;
+inline constexpr std::int64_t state_version = 2;
 
 /// A larger file is no state.
 inline constexpr std::int64_t most_state_bytes = std::int64_t{16} << 20;

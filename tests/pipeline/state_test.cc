@@ -101,9 +101,9 @@ TEST(State, ThatIsNoneIsRefused) {
   EXPECT_EQ(refusal(saved.json, Json::object()),
             "state invalid_argument: this is no state of a Forebay pipeline: it has no member 'forebay_state'");
   Json newer = saved.state;
-  newer.set("forebay_state", 2);
+  newer.set("forebay_state", 3);
   EXPECT_EQ(refusal(saved.json, newer),
-            "state failed_precondition: the state has version 2, this Forebay knows version 1; use the Forebay that "
+            "state failed_precondition: the state has version 3, this Forebay knows version 2; use the Forebay that "
             "wrote it, or a newer one");
 }
 
