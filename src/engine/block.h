@@ -28,7 +28,7 @@ struct Skip {
 };
 
 /// The unit of reading: bytes of one file and the extents of the records in them. A mapped block points into its file
-/// and holds no memory; a streamed one owns a buffer of the pool.
+/// and holds no memory; a streamed one owns a buffer of the pool, or shares one that is kept.
 struct Block {
   const std::byte* base = nullptr;
   std::vector<Extent> records;
@@ -40,7 +40,8 @@ struct Block {
   std::int64_t first_record = 0;  ///< Ordinal in the file of the first record.
   std::shared_ptr<MappedFile> mapping;
   std::size_t mapped_bytes = 0;
-  bool kept = false;  ///< Its pages stay mapped anyway.
+  bool kept = false;                         ///< Its pages stay mapped anyway.
+  std::shared_ptr<const std::byte> content;  ///< Kept from an earlier pass (kept_files.h), and accounted there.
   std::shared_ptr<std::byte> buffer;
   std::size_t buffer_bytes = 0;
   std::optional<Error> error;   ///< Comes behind the records.
@@ -54,6 +55,7 @@ struct Block {
     ordinals.clear();
     skips.clear();
     mapping.reset();
+    content.reset();
     buffer.reset();
     mapped_bytes = buffer_bytes = 0;
     error.reset();

@@ -3,11 +3,15 @@
 
 namespace forebay::engine {
 
+KeptFiles::Kept& KeptFiles::at(std::uint32_t number) {
+  if (number >= files_.size()) files_.resize(number + std::size_t{1});
+  return files_[number];
+}
+
 KeptFiles::Mapped KeptFiles::map(std::uint32_t number, const io::File& file) {
   {
     const Lock lock{mutex_};
-    if (number >= files_.size()) files_.resize(number + std::size_t{1});
-    Kept& kept = files_[number];
+    Kept& kept = at(number);
     if (kept.file && kept.file->identity() == identity_of(file) && !kept.file->damaged())
       return {.file = kept.file, .kept = true, .fresh = false, .frames = kept.frames};
     forget(kept);
@@ -31,6 +35,43 @@ void KeptFiles::keep(std::uint32_t number, const MappedFile& file, Frames frames
   if (kept.file.get() != &file || kept.frames || bytes_ + frames.bytes() > limit_) return;
   bytes_ += frames.bytes();
   kept.frames = std::make_shared<const Frames>(std::move(frames));
+}
+
+std::shared_ptr<const Content> KeptFiles::content(std::uint32_t number, const io::File& file) {
+  const MappedFile::Identity identity = identity_of(file);
+  const Lock lock{mutex_};
+  Kept& kept = at(number);
+  if (kept.content && kept.identity != identity) kept.content.reset();
+  return kept.content;
+}
+
+std::shared_ptr<void> KeptFiles::claim(std::int64_t bytes) {
+  {
+    const Lock lock{mutex_};
+    if (!passes_ || !contents_) return nullptr;
+  }
+  if (content_bytes_->fetch_add(bytes) + bytes > limit_ / 2) {
+    content_bytes_->fetch_sub(bytes);
+    return nullptr;
+  }
+  return {this, [bytes, all = content_bytes_](void*) { all->fetch_sub(bytes); }};
+}
+
+void KeptFiles::keep(std::uint32_t number, const MappedFile::Identity& identity, Content content) {
+  auto kept_content = std::make_shared<const Content>(std::move(content));
+  const Lock lock{mutex_};
+  Kept& kept = at(number);
+  if (!contents_ || kept.content) return;
+  kept.content = std::move(kept_content);
+  kept.identity = identity;
+}
+
+void KeptFiles::drop_contents() {
+  std::vector<std::shared_ptr<const Content>> dropped;
+  const Lock lock{mutex_};
+  if (!contents_) return;
+  contents_ = false;
+  for (Kept& kept : files_) dropped.push_back(std::move(kept.content));
 }
 
 void KeptFiles::forget(Kept& kept) {

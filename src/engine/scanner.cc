@@ -40,7 +40,13 @@ Scanner::Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool>
 Result<void> Scanner::open() {
   FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
   FOREBAY_TRY(compression_, formats::compression_of(*file_, source_.compression));
-  if (compression_ != Compression::none) FOREBAY_DO(open_packed());
+  if (compression_ != Compression::none) {
+    const bool keep = !finder_ && point_interval_ == 0;
+    identity_ = identity_of(*file_);
+    if (keep) content_ = kept_files_.content(number_, *file_);
+    if (!content_) FOREBAY_DO(open_packed());
+    if (keep && !content_ && kept_files_.room() > 0) found_.emplace();
+  }
   if (compression_ == Compression::none) {
     auto mapped = kept_files_.map(number_, *file_);
     mapping_ = std::move(mapped.file);
@@ -83,7 +89,11 @@ void Scanner::scan(Block& block) {
   Result<void> done;
   const auto thrown = guarded([&] {
     if (!opened_) done = open();
-    if (done.ok()) done = mapping_ ? scan_mapped(block) : scan_streamed(block);
+    if (done.ok() && content_) {
+      take_kept(block);
+    } else if (done.ok()) {
+      done = mapping_ ? scan_mapped(block) : scan_streamed(block);
+    }
     if (done.ok() && block.last) done = file_->unchanged();
   });
   if (thrown) {  // who waits for this block must get it
@@ -232,13 +242,39 @@ Result<void> Scanner::scan_streamed(Block& block) {
   if (broken) return *broken;
   carry_.assign(block.base + found.consumed, block.base + size);
   block.last = stream_ended_ && carry_.empty();
+  if (found_) collect_content(block);
   return {};
+}
+
+void Scanner::collect_content(const Block& block) {
+  const std::size_t bytes = block.buffer_bytes + block.records.size() * sizeof(Extent);
+  auto claim = kept_files_.claim(static_cast<std::int64_t>(bytes));
+  if (!claim) return found_.reset();
+  found_->blocks.push_back({.bytes = block.buffer,
+                            .records = block.records,
+                            .end = offset_,
+                            .read = read_so_far(),
+                            .claim = std::move(claim)});
+  if (block.last) kept_files_.keep(number_, identity_, *std::move(found_));
+}
+
+void Scanner::take_kept(Block& block) {
+  const Content::Block& known = content_->blocks[content_blocks_++];
+  block.base = known.bytes.get();
+  block.content = known.bytes;
+  block.records = known.records;
+  block.file_offset = offset_;
+  block.last = content_blocks_ == content_->blocks.size();
+  offset_ = known.end;
 }
 
 Result<void> Scanner::skip_to(const RecordIndex& index, std::int64_t record) {
   FOREBAY_DO(open().at(Place{.file = source_.files[number_]}));
   frames_.reset();
   collected_.reset();
+  if (content_) FOREBAY_DO(open_packed());
+  content_.reset();
+  found_.reset();
   offset_ = source_.format->record_offset(index.offset(record));
   record_ = record;
   advised_ = position_ = offset_;
@@ -261,6 +297,7 @@ std::vector<io::RestartPoint> Scanner::take_restart_points() {
 }
 
 std::int64_t Scanner::read_so_far() const {
+  if (content_) return content_blocks_ == 0 ? 0 : content_->blocks[content_blocks_ - 1].read;
   if (inflater_) return inflater_->consumed();
   return mapping_ ? offset_ : position_;
 }

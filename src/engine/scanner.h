@@ -40,7 +40,7 @@ class Scanner {
   [[nodiscard]] std::vector<io::RestartPoint> take_restart_points();  ///< Those found since the last call.
   [[nodiscard]] std::int64_t offset() const { return offset_; }       ///< Of what comes next, in the uncompressed file.
 
-  [[nodiscard]] bool streamed() const { return opened_ && !mapping_; }  ///< Its blocks own memory.
+  [[nodiscard]] bool streamed() const { return opened_ && !mapping_ && !content_; }  ///< Its blocks own memory.
   /// Whether the file is still the one that was opened; Code::data if not. Only after a block without an error.
   [[nodiscard]] Result<void> unchanged() const { return file_->unchanged(); }
   /// How the file is packed, once a block was scanned.
@@ -56,6 +56,8 @@ class Scanner {
   Result<void> scan_mapped(Block& block);
   Result<void> find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found);
   void collect_frames(const Block& block, std::size_t consumed);
+  void collect_content(const Block& block);
+  void take_kept(Block& block);
   Result<void> scan_streamed(Block& block);
   Result<std::size_t> fill(std::span<std::byte> out);
 
@@ -68,10 +70,14 @@ class Scanner {
   std::shared_ptr<MappedFile> mapping_;
   bool kept_ = false;
   bool fresh_ = true;
-  std::shared_ptr<const Frames> frames_;  // of an earlier pass …
-  std::size_t frame_blocks_ = 0;          // … so many blocks of which have been taken …
-  std::size_t frame_extents_ = 0;         // … and extents
-  std::optional<Frames> collected_;       // for later passes
+  std::shared_ptr<const Frames> frames_;    // of an earlier pass …
+  std::size_t frame_blocks_ = 0;            // … so many blocks of which have been taken …
+  std::size_t frame_extents_ = 0;           // … and extents
+  std::optional<Frames> collected_;         // for later passes
+  std::shared_ptr<const Content> content_;  // of an earlier pass …
+  std::size_t content_blocks_ = 0;          // … so many blocks of which have been taken
+  std::optional<Content> found_;            // for later passes …
+  MappedFile::Identity identity_;           // … over this file
   Compression compression_ = Compression::automatic;
   std::optional<io::Inflater> inflater_;
   std::vector<std::byte> carry_;  // the beginning of a record that the last block broke off

@@ -266,6 +266,7 @@ void Streams::collect(std::int64_t finished) {
 
 void Streams::limit_memory() {
   table_.limit_mapped(pool_->limit() / 2 - kept_files_.bytes());
+  if (pool_->over(pool_->limit() / 8)) kept_files_.drop_contents();
   if (table_.pinned_bytes() < compact_from_) return;
   table_.compact(batch_);
   compact_from_ = std::max(least_compacted, 2 * table_.pinned_bytes());

@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "engine/scanner.h"
 #include "formats/framing.h"
 #include "tests/formats/frames.h"
 #include "tests/io/files.h"
+#include "tests/io/packed.h"
 
 namespace forebay::engine {
 namespace {
@@ -103,6 +105,94 @@ TEST_F(KeptFrames, OfAFileWithADamagedHeaderAreNotKept) {
   EXPECT_EQ(first.size(), 1U);
   EXPECT_EQ(kept.bytes(), static_cast<std::int64_t>(damaged.size()));
   EXPECT_EQ(pass(kept), first);
+}
+
+/// All that a pass over a packed file says, block by block.
+class KeptContent : public KeptFrames {
+ protected:
+  KeptContent() { rewrite("record "); }
+  void rewrite(const std::string& word) const { folder_.write("data.gz", packed(word)); }
+  static std::string packed(const std::string& word) { return tests::pack(contents(word), tests::gzip_window); }
+
+  struct Told {
+    std::vector<std::string> records, blocks;
+    bool operator==(const Told&) const = default;
+  };
+  Told tell(KeptFiles& kept, Damage damage = Damage::fail) {
+    Scanner scanner{gzip_, 0, pool_, kept, damage};
+    Told out;
+    Block block;
+    while (!block.last) {
+      block.clear();
+      scanner.scan(block);
+      if (block.error) return {{block.error->text()}, {}};
+      for (const Extent extent : block.records)
+        out.records.emplace_back(reinterpret_cast<const char*>(block.base + extent.offset), extent.length);
+      out.blocks.push_back(fmt::format("{} records from {}, {} to {}, {} bytes read, {}", block.records.size(),
+                                       block.first_record, block.file_offset, block.file_end, block.bytes_read,
+                                       block.fraction));
+    }
+    return out;
+  }
+
+  const Source gzip_{{folder_ / "data.gz"}, Compression::automatic, format_};
+};
+
+TEST_F(KeptContent, ALaterPassIsTheSameWithoutScanningOrInflating) {
+  KeptFiles kept{std::int64_t{1} << 30, true};
+  const Told first = tell(kept);
+  EXPECT_EQ(first.records, expected("record "));
+  EXPECT_GT(first.blocks.size(), 1U);
+  const int scans = format_->scans;
+  const std::int64_t used = pool_->used();
+  EXPECT_GE(used, static_cast<std::int64_t>(contents("record ").size()));
+  EXPECT_EQ(tell(kept), first);
+  EXPECT_EQ(format_->scans, scans);
+  EXPECT_EQ(pool_->used(), used);
+}
+
+TEST_F(KeptContent, OfAChangedFileIsReadAgain) {
+  KeptFiles kept{std::int64_t{1} << 30, true};
+  EXPECT_EQ(tell(kept).records, expected("record "));
+  rewrite("other record ");
+  EXPECT_EQ(tell(kept).records, expected("other record "));
+  const int scans = format_->scans;
+  EXPECT_EQ(tell(kept).records, expected("other record "));
+  EXPECT_EQ(format_->scans, scans);
+}
+
+TEST_F(KeptContent, IsLeftOutWhereThereIsNoRoomOrNoLaterPass) {
+  KeptFiles little{static_cast<std::int64_t>(contents("record ").size()), true};  // half of it is for content
+  KeptFiles once{std::int64_t{1} << 30};
+  for (KeptFiles* const kept : {&little, &once}) {
+    const Told first = tell(*kept);
+    EXPECT_EQ(first.records, expected("record "));
+    EXPECT_EQ(pool_->used(), 0);
+    const int scans = format_->scans;
+    EXPECT_EQ(tell(*kept), first);
+    EXPECT_GT(format_->scans, scans);
+  }
+}
+
+TEST_F(KeptContent, IsDroppedForGoodWhenMemoryIsNeeded) {
+  KeptFiles kept{std::int64_t{1} << 30, true};
+  const Told first = tell(kept);
+  kept.drop_contents();
+  EXPECT_EQ(pool_->used(), 0);
+  EXPECT_EQ(tell(kept), first);
+  EXPECT_EQ(pool_->used(), 0);
+}
+
+TEST_F(KeptContent, OfADamagedFileIsNotKept) {
+  std::string damaged = packed("record ");
+  damaged[damaged.size() - 5] ^= 1;
+  folder_.write("data.gz", damaged);
+  KeptFiles kept{std::int64_t{1} << 30, true};
+  const Told first = tell(kept);
+  EXPECT_EQ(first.records.size(), 1U);
+  EXPECT_EQ(tell(kept), first);
+  EXPECT_EQ(tell(kept, Damage::find).records, expected("record "));
+  EXPECT_EQ(pool_->used(), 0);
 }
 
 }  // namespace

@@ -90,6 +90,38 @@ TEST(MemoryBudget, ARaggedBatchThatDoesNotFitIsAnError) {
   EXPECT_THAT(error.text(), HasSubstr("batch 0 needs 6400000 bytes"));
 }
 
+/// What is still in use after six passes over a packed file with 3 MiB of floats, of which the first so many batches, a
+/// quarter of a MiB each, were held until the end.
+std::int64_t used_behind(std::int64_t memory, std::size_t held) {
+  const Folder folder;
+  std::vector<std::string> messages;
+  for (int i = 0; i < 768; ++i) messages.push_back(encode_example({{"v", std::vector<float>(1024, 1.0F)}}));
+  EXPECT_TRUE(write_records(folder.file("a.gz"), messages, Compression::gzip).ok());
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("a.gz") + R"("]}},
+    "decode": {"example": {"features": {"v": {"dtype": "float32", "shape": [1024]}}}},
+    "steps": [{"batch": {"size": 64}}], "epochs": 6})");
+  auto pipeline = open(json, {.threads = 1, .memory = memory});
+  std::vector<Batch> batches;
+  std::int64_t rows = 0;
+  while (true) {
+    auto batch = pipeline->next();
+    EXPECT_TRUE(batch.ok());
+    if (!batch.ok() || !*batch) break;
+    rows += (*batch)->rows();
+    if (batches.size() < held) batches.push_back(**batch);
+  }
+  EXPECT_EQ(rows, 6 * 768);
+  batches.clear();
+  return pipeline->stats().memory_used;
+}
+
+TEST(MemoryBudget, ContentOfPackedFilesIsKeptInAQuarterOfItUntilItIsNeeded) {
+  constexpr std::int64_t content = std::int64_t{3} << 20;
+  EXPECT_GE(used_behind(std::int64_t{16} << 20, 0), content);
+  EXPECT_LT(used_behind(std::int64_t{8} << 20, 0), content);
+  EXPECT_LT(used_behind(std::int64_t{16} << 20, 48), content);
+}
+
 TEST(MemoryBudget, IndexesThatDoNotFitIntoHalfOfItSayHowMuchTheyNeed) {
   const Folder folder;
   for (const char* const name : {"a", "b", "c"})
