@@ -51,6 +51,9 @@ Result<std::shared_ptr<const RecordIndex>> scan_index(const IndexRequest& reques
   FOREBAY_DO(each_block(scanner, [&](const Block& block) -> Result<void> {
     add(block, builder);
     for (io::RestartPoint& point : scanner.take_restart_points()) points.push_back(std::move(point));
+    if (scanner.compression() != Compression::none) {
+      builder.add_content({block.base, static_cast<std::size_t>(block.file_end - block.file_offset)}, points);
+    }
     if (!block.error && watch && !watch(block.bytes_read)) return Error{Code::cancelled, "interrupted"};
     return {};
   }));

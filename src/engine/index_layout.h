@@ -9,7 +9,7 @@
 namespace forebay::engine {
 
 inline constexpr std::array<char, 8> index_magic{'\x89', 'F', 'B', 'I', 'N', 'D', 'X', '\n'};
-inline constexpr std::uint32_t index_version = 1;
+inline constexpr std::uint32_t index_version = 2;
 
 struct StoredHead {
   std::array<char, 8> magic = index_magic;
@@ -24,11 +24,12 @@ struct StoredHead {
   std::uint64_t records = 0;
   std::uint64_t points = 0;
   std::uint64_t window_bytes = 0;
+  std::uint64_t sums = 0;
   std::uint8_t compression = 0;
   std::uint8_t signature_size = 0;
   std::array<std::uint8_t, 6> zero{};
 };
-static_assert(sizeof(StoredHead) == 96);
+static_assert(sizeof(StoredHead) == 104);
 
 struct StoredPoint {
   std::uint64_t compressed = 0;
@@ -42,6 +43,10 @@ struct StoredPoint {
 static_assert(sizeof(StoredPoint) == 32);
 
 inline constexpr std::size_t index_checksum_bytes = 4;
+
+/// The content of a packed file from one restart point to the next is divided into chunks of so many bytes, the last
+/// of them shorter. Each has a checksum: what is inflated from a restart point on is not verified by anything else.
+inline constexpr std::int64_t chunk_bytes = 64 * 1024;
 
 /// The signature is stored behind the head, filled up to a multiple of 8.
 [[nodiscard]] constexpr std::size_t records_begin(std::size_t signature_size) {

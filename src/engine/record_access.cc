@@ -7,7 +7,9 @@
 
 #include <fmt/core.h>
 
+#include "columns/crc32c.h"
 #include "engine/index_file.h"
+#include "engine/index_layout.h"
 #include "io/inflate.h"
 
 namespace forebay::engine {
@@ -20,36 +22,55 @@ constexpr std::size_t entries_ahead = 32;   // of an index: fetched that long be
 constexpr std::int64_t mapped_window = 512;
 constexpr std::int64_t most_window = 1 << 18;
 constexpr std::size_t files_at_once = 64;
-constexpr std::size_t skipped_at_once = std::size_t{256} << 10;
 
-/// Reads forward through a packed file, from restart point to restart point.
+/// Reads forward through a packed file, from restart point to restart point. What it gives out is what the index was
+/// made of: content is inflated and verified chunk by chunk.
 class PackedReader {
  public:
   PackedReader(const RecordIndex& index, const io::File& file) : index_{index}, file_{file} {}
 
   Result<void> read(std::int64_t offset, std::span<std::byte> out) {
-    if (!inflater_ || offset < position_ || index_.restart_before(offset) > position_) {
-      if (inflater_) consumed_ += inflater_->consumed() - begun_;
-      const io::RestartPoint point = index_.point_before(offset);
-      begun_ = point.compressed;
-      FOREBAY_TRY(inflater_, io::Inflater::resume(index_.compression(), point));
-      position_ = point.uncompressed;
+    while (!out.empty()) {
+      if (offset < chunk_.begin || offset >= chunk_.end) FOREBAY_DO(go_to(offset));
+      const std::size_t size = std::min(out.size(), static_cast<std::size_t>(chunk_.end - offset));
+      std::memcpy(out.data(), content_.data() + (offset - chunk_.begin), size);
+      offset += static_cast<std::int64_t>(size);
+      out = out.subspan(size);
     }
-    while (position_ < offset) {
-      const auto left = static_cast<std::size_t>(offset - position_);
-      passed_.resize(std::min(left, skipped_at_once));
-      FOREBAY_DO(fill(passed_));
-    }
-    return fill(out);
+    return {};
   }
 
   /// Bytes of the file that were used up.
   [[nodiscard]] std::int64_t consumed() const { return consumed_ + (inflater_ ? inflater_->consumed() - begun_ : 0); }
 
  private:
-  Result<void> fill(std::span<std::byte> out) {
-    for (std::size_t done = 0; done < out.size();) {
-      FOREBAY_TRY(const std::size_t got, inflater_->read(file_, out.subspan(done)));
+  Result<void> go_to(std::int64_t offset) {
+    chunk_ = {};
+    const RecordIndex::Chunk chunk = index_.chunk_at(offset);
+    if (!inflater_ || chunk.begin < position_ || index_.restart_before(offset) > position_) {
+      if (inflater_) consumed_ += inflater_->consumed() - begun_;
+      const io::RestartPoint point = index_.point_before(offset);
+      begun_ = point.compressed;
+      FOREBAY_TRY(inflater_, io::Inflater::resume(index_.compression(), point));
+      position_ = point.uncompressed;
+    }
+    while (position_ < chunk.begin) FOREBAY_DO(inflate(std::min(chunk.begin - position_, chunk_bytes)));
+    FOREBAY_DO(inflate(chunk.end - chunk.begin));
+    if (columns::crc32c(content_) != chunk.crc) {
+      return Error{Code::data, Detail::data_loss,
+                   fmt::format("the packed data are damaged: bytes {} to {} of their content are not those that the "
+                               "index was made of; `forebay verify` says what is wrong with the file",
+                               chunk.begin, chunk.end),
+                   Place{.offset = chunk.begin}};
+    }
+    chunk_ = chunk;
+    return {};
+  }
+
+  Result<void> inflate(std::int64_t bytes) {
+    content_.resize(static_cast<std::size_t>(bytes));
+    for (std::size_t done = 0; done < content_.size();) {
+      FOREBAY_TRY(const std::size_t got, inflater_->read(file_, std::span{content_}.subspan(done)));
       if (got == 0) {
         return Error{Code::data, Detail::failed_precondition, "the file ends before a record that its index names",
                      Place{.offset = position_}};
@@ -63,10 +84,11 @@ class PackedReader {
   const RecordIndex& index_;
   const io::File& file_;
   std::optional<io::Inflater> inflater_;
-  std::int64_t position_ = 0;
-  std::int64_t begun_ = 0;     // where in the file the present inflater did
-  std::int64_t consumed_ = 0;  // by those before it
-  std::vector<std::byte> passed_;
+  RecordIndex::Chunk chunk_;        // of which …
+  std::vector<std::byte> content_;  // … this is the content
+  std::int64_t position_ = 0;       // of what is inflated next
+  std::int64_t begun_ = 0;          // where in the file the present inflater did
+  std::int64_t consumed_ = 0;       // by those before it
 };
 
 }  // namespace

@@ -28,9 +28,9 @@ T load(const std::byte* at) {
 /// Whether the parts that the head counts are exactly what is there; counts are bounded before they are multiplied.
 bool sizes_agree(const StoredHead& head, std::size_t size) {
   if (head.total != size || head.records > size / 12 || head.points > size / sizeof(StoredPoint)) return false;
-  if (head.window_bytes > size) return false;
+  if (head.window_bytes > size || head.sums > size / sizeof(std::uint32_t)) return false;
   return records_begin(head.signature_size) + 12 * head.records + sizeof(StoredPoint) * head.points +
-             head.window_bytes + index_checksum_bytes ==
+             head.window_bytes + sizeof(std::uint32_t) * head.sums + index_checksum_bytes ==
          size;
 }
 
@@ -42,6 +42,7 @@ Result<void> check_head(const StoredHead& head, std::span<const std::byte> image
     return Error{Code::data, Detail::failed_precondition,
                  fmt::format("the index has version {}; this program reads version {}", head.version, index_version)};
   }
+  if (head.version < index_version) return damaged(fmt::format("it has version {}, an old one", head.version));
   if (!sizes_agree(head, image.size())) return damaged("its parts do not add up to its size");
   const std::size_t covered = image.size() - index_checksum_bytes;
   if (columns::crc32c(image.first(covered)) != load<std::uint32_t>(image.data() + covered)) {
@@ -64,6 +65,7 @@ RecordIndex::RecordIndex(Token, std::vector<std::byte> image) : image_{std::move
   points_ = static_cast<std::int64_t>(head.points);
   bytes_ = static_cast<std::int64_t>(head.bytes);
   window_total_ = static_cast<std::int64_t>(head.window_bytes);
+  sum_count_ = static_cast<std::int64_t>(head.sums);
   compression_ = static_cast<Compression>(head.compression);
   identity_ = {.size = static_cast<std::int64_t>(head.file_size),
                .modified_ns = head.modified_ns,
@@ -74,6 +76,7 @@ RecordIndex::RecordIndex(Token, std::vector<std::byte> image) : image_{std::move
   lengths_ = offsets_ + 8 * head.records;
   point_table_ = lengths_ + 4 * head.records;
   windows_ = point_table_ + sizeof(StoredPoint) * head.points;
+  sums_ = windows_ + head.window_bytes;
 }
 
 Result<std::shared_ptr<const RecordIndex>> RecordIndex::parse(std::vector<std::byte> image) {
@@ -105,7 +108,7 @@ Result<void> RecordIndex::check_records() {
   return {};
 }
 
-Result<void> RecordIndex::check_points() const {
+Result<void> RecordIndex::check_points() {
   std::uint64_t windows = 0;
   StoredPoint before;
   for (std::int64_t i = 0; i < points_; ++i) {
@@ -124,7 +127,14 @@ Result<void> RecordIndex::check_points() const {
     windows += point.window_size;
     before = point;
   }
-  return windows == static_cast<std::uint64_t>(window_total_) ? Result<void>{} : damaged("unused windows");
+  if (windows != static_cast<std::uint64_t>(window_total_)) return damaged("unused windows");
+  std::int64_t sums = 0;
+  for (std::int64_t i = 0; i < points_; ++i) {
+    first_sums_.push_back(sums);
+    const std::int64_t end = i + 1 < points_ ? uncompressed(i + 1) : bytes_;
+    sums += (end - uncompressed(i) + chunk_bytes - 1) / chunk_bytes;
+  }
+  return sums == sum_count_ ? Result<void>{} : damaged("its checksums are not those of its content");
 }
 
 io::RestartPoint RecordIndex::point(std::int64_t number) const {
@@ -137,12 +147,16 @@ io::RestartPoint RecordIndex::point(std::int64_t number) const {
           .window = {window, window + stored.window_size}};
 }
 
+std::int64_t RecordIndex::uncompressed(std::int64_t point) const {
+  const auto stored = load<StoredPoint>(point_table_ + point * static_cast<std::int64_t>(sizeof(StoredPoint)));
+  return static_cast<std::int64_t>(stored.uncompressed);
+}
+
 std::int64_t RecordIndex::points_up_to(std::int64_t offset) const {
   std::int64_t low = 0;  // points below it lie at or before the offset
   for (std::int64_t high = points_; low < high;) {
     const std::int64_t middle = low + (high - low) / 2;
-    const auto stored = load<StoredPoint>(point_table_ + middle * static_cast<std::int64_t>(sizeof(StoredPoint)));
-    if (static_cast<std::int64_t>(stored.uncompressed) <= offset) {
+    if (uncompressed(middle) <= offset) {
       low = middle + 1;
     } else {
       high = middle;
@@ -158,9 +172,16 @@ io::RestartPoint RecordIndex::point_before(std::int64_t offset) const {
 
 std::int64_t RecordIndex::restart_before(std::int64_t offset) const {
   const std::int64_t points = points_up_to(offset);
-  if (points == 0) return 0;
-  const auto stored = load<StoredPoint>(point_table_ + (points - 1) * static_cast<std::int64_t>(sizeof(StoredPoint)));
-  return static_cast<std::int64_t>(stored.uncompressed);
+  return points == 0 ? 0 : uncompressed(points - 1);
+}
+
+RecordIndex::Chunk RecordIndex::chunk_at(std::int64_t offset) const {
+  const std::int64_t point = points_up_to(offset) - 1;
+  const std::int64_t end = point + 1 < points_ ? uncompressed(point + 1) : bytes_;
+  const std::int64_t chunk = (offset - uncompressed(point)) / chunk_bytes;
+  const std::int64_t begin = uncompressed(point) + chunk * chunk_bytes;
+  const std::int64_t sum = first_sums_[static_cast<std::size_t>(point)] + chunk;
+  return {.begin = begin, .end = std::min(begin + chunk_bytes, end), .crc = number<std::uint32_t>(sums_ + 4 * sum)};
 }
 
 }  // namespace forebay::engine

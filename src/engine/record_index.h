@@ -17,8 +17,9 @@
 
 namespace forebay::engine {
 
-/// Where every record of one file lies, and where inflating may begin: 12 bytes a record, and a window of 32 KiB for
-/// each restart point. Held in memory as it is stored (docs/formats/index.md). Immutable; any thread may read it.
+/// Where every record of one file lies, where inflating may begin, and what then must come out: 12 bytes a record, a
+/// window of 32 KiB for each restart point, and 4 bytes for each 64 KiB of packed content. Held in memory as it is
+/// stored (docs/formats/index.md). Immutable; any thread may read it.
 class RecordIndex {
   struct Token {};  // only `parse` has one
 
@@ -57,6 +58,13 @@ class RecordIndex {
   [[nodiscard]] io::RestartPoint point_before(std::int64_t offset) const;
   /// Where that point begins in the uncompressed file.
   [[nodiscard]] std::int64_t restart_before(std::int64_t offset) const;
+  /// A piece of the content, which no restart point divides, and its CRC-32C.
+  struct Chunk {
+    std::int64_t begin = 0, end = 0;
+    std::uint32_t crc = 0;
+  };
+  /// Of a packed file: the one that a place from 0 to bytes() - 1 lies in.
+  [[nodiscard]] Chunk chunk_at(std::int64_t offset) const;
 
   [[nodiscard]] std::span<const std::byte> image() const { return image_; }  ///< To be stored.
 
@@ -72,14 +80,17 @@ class RecordIndex {
     return number<std::uint32_t>(lengths_ + 4 * record);
   }
   [[nodiscard]] Result<void> check_records();  // and finds their spacing
-  [[nodiscard]] Result<void> check_points() const;
+  [[nodiscard]] Result<void> check_points();   // and finds the checksums of what follows each
+  [[nodiscard]] std::int64_t uncompressed(std::int64_t point) const;
 
   std::vector<std::byte> image_;
   const std::byte* offsets_ = nullptr;
   const std::byte* lengths_ = nullptr;
   const std::byte* point_table_ = nullptr;
   const std::byte* windows_ = nullptr;
-  std::int64_t records_ = 0, points_ = 0, bytes_ = 0, window_total_ = 0;
+  const std::byte* sums_ = nullptr;
+  std::vector<std::int64_t> first_sums_;  // by restart point
+  std::int64_t records_ = 0, points_ = 0, bytes_ = 0, window_total_ = 0, sum_count_ = 0;
   std::int64_t spacing_ = -1;  // bytes between any two neighbouring records, when they are the same everywhere
   Compression compression_ = Compression::none;
   io::FileIdentity identity_;
@@ -99,15 +110,24 @@ class RecordIndexBuilder {
   explicit RecordIndexBuilder(std::string signature);  ///< Of at most 255 bytes.
   /// Records in their order; extents count from `base` in the uncompressed file.
   void add(std::span<const Extent> records, std::int64_t base);
+  /// The content of a packed file, in its order and all of it, from which checksums are made. Of the restart points up
+  /// to the end of `bytes` none may be missing.
+  void add_content(std::span<const std::byte> bytes, std::span<const io::RestartPoint> points);
   [[nodiscard]] std::int64_t records() const { return static_cast<std::int64_t>(lengths_.size()); }
   /// Nothing may be added afterwards.
   [[nodiscard]] Result<std::shared_ptr<const RecordIndex>> finish(const IndexHead& head,
                                                                   std::span<const io::RestartPoint> points);
 
  private:
+  void end_chunk();
   const std::string signature_;
   std::vector<std::byte> image_;  // room for the head, then the offsets
   std::vector<std::uint32_t> lengths_;
+  std::vector<std::uint32_t> sums_;
+  std::int64_t content_ = 0;      // bytes of it so far
+  std::int64_t chunk_begin_ = 0;  // of the chunk that has begun …
+  std::uint32_t chunk_crc_ = 0;   // … up to here
+  std::size_t next_point_ = 0;    // that no chunk begins with so far
 };
 
 }  // namespace forebay::engine

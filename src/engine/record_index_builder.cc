@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "columns/crc32c.h"
+#include "columns/crc32c_ranges.h"
 #include "engine/index_layout.h"
 #include "engine/record_index.h"
 
@@ -50,6 +51,28 @@ void RecordIndexBuilder::add(std::span<const Extent> records, std::int64_t base)
   }
 }
 
+void RecordIndexBuilder::end_chunk() {
+  if (content_ > chunk_begin_) sums_.push_back(chunk_crc_);
+  chunk_begin_ = content_;
+  chunk_crc_ = 0;
+}
+
+void RecordIndexBuilder::add_content(std::span<const std::byte> bytes, std::span<const io::RestartPoint> points) {
+  while (!bytes.empty()) {
+    while (next_point_ < points.size() && points[next_point_].uncompressed <= content_) {
+      end_chunk();
+      ++next_point_;
+    }
+    if (content_ - chunk_begin_ == chunk_bytes) end_chunk();
+    std::int64_t end = chunk_begin_ + chunk_bytes;
+    if (next_point_ < points.size()) end = std::min(end, points[next_point_].uncompressed);
+    const std::size_t size = std::min(bytes.size(), static_cast<std::size_t>(end - content_));
+    chunk_crc_ = columns::crc32c_joined(chunk_crc_, columns::crc32c(bytes.first(size)), size);
+    content_ += static_cast<std::int64_t>(size);
+    bytes = bytes.subspan(size);
+  }
+}
+
 Result<std::shared_ptr<const RecordIndex>> RecordIndexBuilder::finish(const IndexHead& head,
                                                                       std::span<const io::RestartPoint> points) {
   if (signature_.size() > std::numeric_limits<std::uint8_t>::max()) {
@@ -57,11 +80,13 @@ Result<std::shared_ptr<const RecordIndex>> RecordIndexBuilder::finish(const Inde
   }
   std::size_t windows = 0;
   for (const io::RestartPoint& point : points) windows += point.window.size();
-  const std::size_t total =
-      image_.size() + 4 * lengths_.size() + sizeof(StoredPoint) * points.size() + windows + index_checksum_bytes;
+  end_chunk();
+  const std::size_t total = image_.size() + 4 * lengths_.size() + sizeof(StoredPoint) * points.size() + windows +
+                            4 * sums_.size() + index_checksum_bytes;
   image_.reserve(total);
   append(image_, lengths_.data(), 4 * lengths_.size());
   append_points(image_, points);
+  append(image_, sums_.data(), 4 * sums_.size());
   const StoredHead stored{.total = total,
                           .file_size = static_cast<std::uint64_t>(head.identity.size),
                           .modified_ns = head.identity.modified_ns,
@@ -71,6 +96,7 @@ Result<std::shared_ptr<const RecordIndex>> RecordIndexBuilder::finish(const Inde
                           .records = lengths_.size(),
                           .points = points.size(),
                           .window_bytes = windows,
+                          .sums = sums_.size(),
                           .compression = static_cast<std::uint8_t>(head.compression),
                           .signature_size = static_cast<std::uint8_t>(signature_.size())};
   std::memcpy(image_.data(), &stored, sizeof(stored));

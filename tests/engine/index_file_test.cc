@@ -136,15 +136,15 @@ TEST_F(IndexFile, OfANewerProgramIsNotReadAndNotReplaced) {
   const std::string path = write("data", {"one"});
   opened(path);
   std::string bytes = tests::read_text(path + ".fbindex");
-  bytes[8] = 2;
-  bytes[12] = static_cast<char>(~2);
+  bytes[8] = 3;
+  bytes[12] = static_cast<char>(~3);
   bytes += "more than we know of";
   folder_.write("data.fbindex", bytes);
   const IndexOutcome out = opened(path);
   EXPECT_EQ(out.found.state, IndexState::newer);
   EXPECT_EQ(layout_of(*out.index), layout_of(Records{"one"}));
   ASSERT_TRUE(out.not_stored.has_value());
-  EXPECT_THAT(out.not_stored->message(), HasSubstr("version 2"));
+  EXPECT_THAT(out.not_stored->message(), HasSubstr("version 3"));
   EXPECT_EQ(tests::read_text(path + ".fbindex"), bytes);
 }
 

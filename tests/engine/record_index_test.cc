@@ -115,10 +115,12 @@ struct Parts {
                                         .uncompressed = 30,
                                         .window = std::vector<std::byte>(30)}};
   IndexHead head{.identity = {.size = 40}, .compression = Compression::gzip, .bytes = 49};
+  std::size_t content = 49;
 
   [[nodiscard]] bool accepted() const {
     RecordIndexBuilder builder{"by hand"};
     builder.add(records, 0);
+    builder.add_content(std::vector<std::byte>(content), points);
     return builder.finish(head, points).ok();
   }
 };
@@ -130,6 +132,7 @@ TEST(RecordIndex, WhatNoFileCanHaveIsRefusedThoughItsChecksumIsRight) {
   EXPECT_FALSE((Parts{.records = {{12, 0}, {12, 0}}}).accepted());   // twice
   EXPECT_FALSE((Parts{.records = {{12, 38}}}).accepted());           // behind the end
   EXPECT_FALSE((Parts{.points = {}}).accepted());
+  EXPECT_FALSE((Parts{.content = 30}).accepted());  // a checksum too few
   const auto with = [](auto change) {
     Parts parts;
     change(parts);
@@ -186,7 +189,7 @@ TEST(RecordIndex, ANewerVersionIsRefusedByItsNumber) {
   const auto parsed = RecordIndex::parse(image);
   ASSERT_FALSE(parsed.ok());
   EXPECT_EQ(parsed.error().detail(), Detail::failed_precondition);
-  EXPECT_EQ(parsed.error().message(), "the index has version 2; this program reads version 1");
+  EXPECT_EQ(parsed.error().message(), "the index has version 3; this program reads version 2");
 }
 
 }  // namespace
