@@ -21,6 +21,8 @@ constexpr std::int64_t passed_at_once = std::int64_t{256} << 10;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
 constexpr std::int64_t read_step = std::int64_t{1} << 20;
 constexpr std::size_t plain_head = std::size_t{16} << 20;
+// Of a mapped file, where damage is looked for: whoever waits can stop it between two of them.
+constexpr std::size_t searched_at_once = std::size_t{1} << 20;
 
 Error too_large(std::size_t bytes, std::int64_t budget) {
   return {Code::data, Detail::resource_exhausted,
@@ -158,9 +160,17 @@ Result<void> Scanner::scan_mapped(Block& block) {
 /// Finds the records, or takes those that an earlier pass has found.
 Result<void> Scanner::find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found) {
   if (finder_) {
-    found = finder_->find({.bytes = bytes, .offset = offset_, .limit = mapped_block, .last = true}, block.records,
-                          block.skips);
-    return {};
+    std::size_t size = searched_at_once;
+    while (true) {
+      size = std::min(size, bytes.size());
+      const bool last = size == bytes.size();
+      block.records.clear();
+      block.skips.clear();
+      found = finder_->find({.bytes = bytes.first(size), .offset = offset_, .limit = mapped_block, .last = last},
+                            block.records, block.skips);
+      if (last || found.consumed > 0) return {};
+      size = std::max(found.wanted, size + size / 4);
+    }
   }
   if (frames_) {
     const Frames::Block& known = frames_->blocks[frame_blocks_++];
@@ -187,14 +197,18 @@ void Scanner::collect_frames(const Block& block, std::size_t consumed) {
   if (frames.bytes() > kept_files_.room()) collected_.reset();
 }
 
-/// Fills `out` as far as the stream reaches.
-Result<std::size_t> Scanner::fill(std::span<std::byte> out) {
+/// Fills `out` as far as the stream reaches, or to a fault. What came before one is given out first, and the next call
+/// repeats it; unless that may be wrong and nobody looks for damage, who then has to know at once.
+std::size_t Scanner::fill(std::span<std::byte> out, std::optional<Error>& fault) {
   std::size_t size = 0;
   while (size < out.size() && !stream_ended_) {
     auto count =
         inflater_ ? inflater_->read(*file_, out.subspan(size)) : file_->read_some(out.subspan(size), position_);
-    if (!count.ok() && size > 0) return size;  // what came before the fault is good; the next call repeats it
-    if (!count.ok()) return count.error();
+    if (!count.ok()) {
+      const bool doubtful = !finder_ && inflater_ && inflater_->sound() < inflater_->produced();
+      if (size == 0 || doubtful) fault = count.error();
+      break;
+    }
     if (!inflater_) position_ += static_cast<std::int64_t>(*count);
     stream_ended_ = *count == 0;
     size += *count;
@@ -212,9 +226,10 @@ Result<void> Scanner::scan_streamed(Block& block) {
   Scanned found;
   std::optional<Error> broken;
   while (true) {
-    auto filled = fill({buffer.get() + size, capacity - size});
-    if (!filled.ok()) broken = filled.error();  // what came before it is still good
-    if (filled.ok()) size += *filled;
+    size += fill({buffer.get() + size, capacity - size}, broken);
+    if (broken && !finder_ && inflater_) {  // what came before the fault is still good, as far as that is known
+      size = std::min(size, static_cast<std::size_t>(std::max<std::int64_t>(0, inflater_->sound() - offset_)));
+    }
     block.records.clear();
     if (finder_) {
       find_streamed(block, {buffer.get(), size}, broken, found);

@@ -59,7 +59,7 @@ class Scanner {
   void collect_content(const Block& block);
   void take_kept(Block& block);
   Result<void> scan_streamed(Block& block);
-  Result<std::size_t> fill(std::span<std::byte> out);
+  std::size_t fill(std::span<std::byte> out, std::optional<Error>& fault);
 
   const Source& source_;
   const std::uint32_t number_;

@@ -91,6 +91,8 @@ struct Inflater::State {
   int stalled = 0;
   std::int64_t offset = 0;          ///< Of the next byte to read from the file.
   std::int64_t produced = 0;        ///< Content up to here has been given out.
+  std::int64_t stream_begin = 0;    ///< Content that the present stream begins with.
+  bool doubtful = false;            ///< The fault lies inside this stream.
   std::int64_t most = most_offset;  ///< Content behind it is a fault.
   bool resumed = false;             ///< At a restart point, nothing read yet.
   std::uint8_t used_bits = 0;
@@ -105,6 +107,7 @@ struct Inflater::State {
 
   [[nodiscard]] std::int64_t consumed() const { return offset - std::int64_t{stream.avail_in}; }
   [[nodiscard]] Error fault(const File& file, std::string what) const;
+  [[nodiscard]] Error broken(const File& file, std::string what);
   [[nodiscard]] Error too_much(const File& file) const;
   Result<void> refill(const File& file);
   Result<void> skip_zeros(const File& file);
@@ -122,6 +125,12 @@ struct Inflater::State {
 Error Inflater::State::fault(const File& file, std::string what) const {
   return Error{Code::data, Detail::data_loss,
                fmt::format("{} (compressed byte {} of {})", what, consumed(), file.size()), Place{.file = file.path()}};
+}
+
+/// Inside a stream, whose content was not verified so far.
+Error Inflater::State::broken(const File& file, std::string what) {
+  doubtful = true;
+  return fault(file, std::move(what));
 }
 
 Error Inflater::State::too_much(const File& file) const {
@@ -189,12 +198,13 @@ Result<void> Inflater::State::begin(const File& file) {
   stream.avail_in = available;
   between = false;
   first = false;
+  stream_begin = produced;
   return {};
 }
 
 Result<bool> Inflater::State::skip_trailer(const File& file) {
   if (stream.avail_in == 0 && at_end) {
-    return fault(file, fmt::format("truncated {} data: the file ends inside it", name_of(compression)));
+    return broken(file, fmt::format("truncated {} data: the file ends inside it", name_of(compression)));
   }
   const std::uint32_t skipped = std::min(stream.avail_in, trailer_left);
   stream.next_in += skipped;
@@ -272,7 +282,7 @@ Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, s
   made = out_before - stream.avail_out;
   produced += static_cast<std::int64_t>(made);
   if (code < 0 || code == ISAL_NEED_DICT) {
-    return fault(file, fmt::format("corrupt {} data: {}", name_of(compression), cause_of(code)));
+    return broken(file, fmt::format("corrupt {} data: {}", name_of(compression), cause_of(code)));
   }
   if (stream.block_state == ISAL_BLOCK_FINISH) {
     end_stream();
@@ -280,10 +290,10 @@ Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, s
   }
   if (interval > 0 && produced >= next_point) look_for_block();
   if (made == 0 && stream.avail_in == 0 && at_end) {
-    return fault(file, fmt::format("truncated {} data: the file ends inside it", name_of(compression)));
+    return broken(file, fmt::format("truncated {} data: the file ends inside it", name_of(compression)));
   }
   stalled = made == 0 && stream.avail_in == in_before ? stalled + 1 : 0;
-  if (stalled > 3) return fault(file, fmt::format("corrupt {} data: no progress", name_of(compression)));
+  if (stalled > 3) return broken(file, fmt::format("corrupt {} data: no progress", name_of(compression)));
   return true;
 }
 
@@ -326,7 +336,7 @@ Result<Inflater> Inflater::resume(Compression compression, const RestartPoint& p
   State& state = *inflater.state_;
   state.resumed = true;
   state.offset = point.compressed;
-  state.produced = point.uncompressed;
+  state.produced = state.stream_begin = point.uncompressed;
   state.between = at_stream;
   state.first = at_stream && point.compressed == 0;
   if (at_stream) return inflater;
@@ -376,5 +386,7 @@ Result<std::size_t> Inflater::read(const File& file, std::span<std::byte> out) {
 }
 
 std::int64_t Inflater::consumed() const { return state_->consumed(); }
+std::int64_t Inflater::produced() const { return state_->produced; }
+std::int64_t Inflater::sound() const { return state_->doubtful ? state_->stream_begin : state_->produced; }
 
 }  // namespace forebay::io

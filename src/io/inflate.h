@@ -62,6 +62,10 @@ class Inflater {
   [[nodiscard]] std::vector<RestartPoint> take_points();
 
   [[nodiscard]] std::int64_t consumed() const;  ///< Compressed bytes used up so far.
+  [[nodiscard]] std::int64_t produced() const;  ///< Where in the content the next inflated byte stands.
+  /// Behind a fault inside a stream, corrupt or cut: where in the content that stream begins, for what was given out of
+  /// it may be wrong, although it could be inflated. Behind any other fault, and without one: produced().
+  [[nodiscard]] std::int64_t sound() const;
 
  private:
   struct State;

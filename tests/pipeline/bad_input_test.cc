@@ -206,8 +206,8 @@ TEST(BadInput, OfEveryRowGetsItsCodeInTimeAndWithoutMemoryForWhatItClaims) {
         << to_string(error.detail()) << error.text();
     EXPECT_THAT(error.text(), HasSubstr(path));
     EXPECT_THAT(error.text(), HasSubstr(bad.says));
-    EXPECT_LT(std::chrono::steady_clock::now() - since, std::chrono::seconds{testing::sanitized ? 20 : 2});
-    const std::int64_t allowed = budget + (std::int64_t{testing::sanitized ? 1024 : 64} << 20);
+    EXPECT_LT(std::chrono::steady_clock::now() - since, std::chrono::seconds{tests::sanitized ? 20 : 2});
+    const std::int64_t allowed = budget + (std::int64_t{tests::sanitized ? 1024 : 64} << 20);
     ASSERT_LT(peak_bytes() - before, allowed) << "unbounded";
   }
 }

@@ -131,7 +131,7 @@ TEST(MemoryBudget, IndexesThatDoNotFitIntoHalfOfItSayHowMuchTheyNeed) {
                           R"("]}}, "decode": {"record": {"name": "v"}}, "steps": [)" + steps +
                           R"({"batch": {"size": 100}}]})");
   };
-  const int enough = testing::sanitized ? 20 : 2000;  // there are 1,200 batches
+  const int enough = tests::sanitized ? 20 : 2000;  // there are 1,200 batches
   const std::string global = R"({"shuffle": {"global": true}}, )";
   for (const std::int64_t threads : {1, 3}) {  // three of 480,000 bytes and some
     const auto [batches, error] = until_error(reading_all(global), 2 << 20, threads);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "columns/crc32c.h"
 #include "tests/pipeline/stream_files.h"
 
 namespace forebay {
@@ -19,6 +23,15 @@ using testing::run;
 std::string contents(const std::string& path) {
   std::ifstream in{path, std::ios::binary};
   return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+// In an index (docs/formats/index.md).
+constexpr std::size_t head_hash_at = 40;
+constexpr std::size_t tail_hash_at = 48;
+std::uint64_t fnv(const std::string& bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char byte : bytes) hash = (hash ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3U;
+  return hash;
 }
 
 void write(const std::string& path, const std::string& bytes) { std::ofstream{path, std::ios::binary} << bytes; }
@@ -58,7 +71,7 @@ class Damage : public ::testing::TestWithParam<Compression> {
 };
 
 TEST_P(Damage, NoBitFlipDeliversAWrongRecord) {
-  for (std::size_t bit = 0; bit < good_.size() * 8; bit += testing::sanitized ? 7 : 1) {
+  for (std::size_t bit = 0; bit < good_.size() * 8; bit += tests::sanitized ? 7 : 1) {
     std::string bytes = good_;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
     expect_prefix_and_error(bytes, "bit " + std::to_string(bit));
@@ -92,6 +105,78 @@ TEST_P(Damage, NoInsertedOrMissingByteDeliversAWrongRecord) {
     expect_prefix_and_error(shorter, "byte missing at " + std::to_string(at));
   }
 }
+
+/// 60 records of four kinds: deflate writes most as copies of those before them, and a copy from another place may be a
+/// whole record, too, its checksums included.
+class Repeating : public ::testing::TestWithParam<Compression> {
+ protected:
+  void SetUp() override {
+    std::vector<std::string> records;
+    for (std::uint64_t i = 0, state = 1; i < 60; ++i) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      records.push_back(testing::example_of(static_cast<std::int64_t>(state >> 62)));
+    }
+    ASSERT_TRUE(write_records(path_, records, GetParam()).ok());
+    good_ = contents(path_);
+  }
+  [[nodiscard]] Json document(const std::string& steps) const {
+    return testing::parse(R"({"source": {"tfrecord": {"files": [")" + path_ +
+                          R"("]}}, "decode": {"record": {}}, "steps": [)" + steps + R"({"batch": {"size": 1}}]})");
+  }
+  /// The file with one bit turned, as an index of it would not notice.
+  void flip(std::size_t bit) {
+    const auto modified = std::filesystem::last_write_time(path_);
+    std::string bytes = good_;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+    write(path_, bytes);
+    std::filesystem::last_write_time(path_, modified);
+  }
+
+  const Folder folder_;
+  const std::string path_ = folder_.file("data.tfrecord");
+  std::string good_;
+};
+
+TEST_P(Repeating, APackedFileInWhichABitFlippedGivesNoRecordInTheWrongPlace) {
+  const Delivered whole = run(document(""), {.threads = 1});
+  ASSERT_EQ(whole.batches.size(), 60U);
+  for (std::size_t bit = 0; bit < good_.size() * 8; bit += tests::sanitized ? 7 : 1) {
+    flip(bit);
+    const Delivered got = run(document(""), {.threads = 1});
+    ASSERT_LE(got.batches.size(), whole.batches.size()) << bit;
+    EXPECT_TRUE(std::equal(got.batches.begin(), got.batches.end(), whole.batches.begin()))
+        << bit << ", " << got.batches.size() << " batches, then: " << got.error;
+    EXPECT_TRUE(got == whole || !got.error.empty()) << bit;
+  }
+}
+
+TEST_P(Repeating, AnIndexTellsWhatWasInflatedFromWhatItWasMadeOf) {
+  const Json shuffled = document(R"({"shuffle": {"global": true}}, )");
+  const Delivered whole = run(shuffled, {.threads = 1});  // the index is made, and stored
+  ASSERT_EQ(whole.batches.size(), 60U);
+  // The first and last 4 KiB tell a file from another; this one is shorter, so the index is told that it has not
+  // changed.
+  const std::string index = contents(path_ + ".fbindex");
+  ASSERT_FALSE(index.empty());
+  int refused = 0;
+  for (std::size_t bit = 0; bit < good_.size() * 8; bit += tests::sanitized ? 7 : 1) {
+    flip(bit);
+    auto changed = index;
+    const std::uint64_t hash = fnv(contents(path_));
+    std::memcpy(changed.data() + head_hash_at, &hash, sizeof(hash));
+    std::memcpy(changed.data() + tail_hash_at, &hash, sizeof(hash));
+    const std::size_t covered = changed.size() - 4;
+    const std::uint32_t sum = columns::crc32c(std::as_bytes(std::span{changed}.first(covered)));
+    std::memcpy(changed.data() + covered, &sum, sizeof(sum));
+    write(path_ + ".fbindex", changed);
+    const Delivered got = run(shuffled, {.threads = 1});
+    EXPECT_TRUE(got == whole || (got.batches.empty() && !got.error.empty())) << bit << " " << got.error;
+    refused += got.batches.empty() ? 1 : 0;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Packed, Repeating, ::testing::Values(Compression::gzip, Compression::zlib));
 
 INSTANTIATE_TEST_SUITE_P(Files, Damage, ::testing::Values(Compression::none, Compression::gzip, Compression::zlib));
 

@@ -136,7 +136,7 @@ constexpr std::int64_t stage_records = 96, batch_size = 4;
 
 /// Records at which it is given up: all stages, ways and thread counts over them are more than two thousand runs.
 std::vector<std::int64_t> places() {
-  if (testing::sanitized) return {0, 1, stage_records / 2 + 1, stage_records - 1};
+  if (tests::sanitized) return {0, 1, stage_records / 2 + 1, stage_records - 1};
   std::vector<std::int64_t> out;
   for (std::int64_t at = 0; at < stage_records; ++at) {
     if (at % 3 != 1) out.push_back(at);
@@ -326,8 +326,8 @@ std::pair<std::int64_t, std::string> rows_until_error(Pipeline& pipeline, std::i
 class ChangedFile : public ::testing::TestWithParam<Compression> {};
 
 TEST_P(ChangedFile, WhileItIsReadGivesItsOwnRecordsAndThenAFault) {
-  const std::int64_t all = testing::sanitized ? 4'000 : 6'000;  // several blocks, packed or not
-  const std::int64_t points = testing::sanitized ? 12 : 125;  // of each of the four, in two kinds of files: a thousand
+  const std::int64_t all = tests::sanitized ? 4'000 : 6'000;  // several blocks, packed or not
+  const std::int64_t points = tests::sanitized ? 12 : 125;  // of each of the four, in two kinds of files: a thousand
   const Folder folder;
   testing::write_examples(folder.file("good"), 0, all, GetParam());
   for (const Change how : {Change::cut, Change::replaced, Change::appended, Change::deleted}) {
@@ -348,7 +348,7 @@ TEST_P(ChangedFile, WhileItIsReadGivesItsOwnRecordsAndThenAFault) {
       EXPECT_TRUE(error.empty() ? rows == all : rows < all + 1) << "a short run taken for a whole one: " << rows;
       EXPECT_THAT(error, AnyOf("", HasSubstr(path)));
       // A packed file may have been read ahead to its end by then; of a plain one only the next blocks are.
-      const bool noticed = GetParam() == Compression::none && !testing::sanitized && point == 0 && how == Change::cut;
+      const bool noticed = GetParam() == Compression::none && !tests::sanitized && point == 0 && how == Change::cut;
       EXPECT_TRUE(!noticed || !error.empty());
     }
   }

@@ -56,7 +56,7 @@ TEST(HostileConfigurations, ComeToAnEndOrToAnError) {
   const Folder folder;
   testing::write_parts(folder, {60, 0, 2000, 7, 88}, {.gzip = 2, .zlib = 4});
   Draws draws{4};
-  const int configurations = testing::sanitized ? 60 : 400;
+  const int configurations = tests::sanitized ? 60 : 400;
   int delivered = 0, refused = 0;
   for (int i = 0; i < configurations; ++i) {
     const Configuration configuration = hostile(draws, folder);

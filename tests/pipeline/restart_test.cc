@@ -39,7 +39,7 @@ TEST_P(Restart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
   }
   ASSERT_GT(unbroken.size(), 10U);
   EXPECT_EQ(kept(*pipeline), states.back()) << "the end is a place, too";
-  const std::size_t stride = testing::sanitized ? 5 : 1;
+  const std::size_t stride = tests::sanitized ? 5 : 1;
   for (std::size_t at = 0; at < states.size(); at += stride) {
     SCOPED_TRACE(at);
     auto again = resumed(json, states[at], {.threads = static_cast<std::int64_t>(1 + at % 3)});
@@ -178,7 +178,7 @@ TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
   }
   std::mt19937 random{20261121};
   std::shuffle(mixtures.begin(), mixtures.end(), random);
-  const std::size_t chains = testing::sanitized ? 12 : 200;  // each takes twenty times as long there
+  const std::size_t chains = tests::sanitized ? 12 : 200;  // each takes twenty times as long there
   for (std::size_t chain = 0; chain < chains; ++chain) {
     SCOPED_TRACE(chain);
     expect_equal_to_unbroken(mixtures[chain % mixtures.size()], random);

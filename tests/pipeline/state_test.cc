@@ -112,7 +112,7 @@ TEST(State, ThatWasEditedAnywhereIsRefused) {
   save(saved);
   const std::string text = saved.state.text();
   for (std::size_t at = 0; at < text.size(); ++at) {
-    for (int bit = 0; bit < 8; bit += testing::sanitized ? 5 : 1) {
+    for (int bit = 0; bit < 8; bit += tests::sanitized ? 5 : 1) {
       std::string damaged = text;
       damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
       const auto json = parse_json(damaged);

@@ -56,7 +56,7 @@ std::int64_t resident_bytes() {
 }
 
 TEST(Stop, TenThousandAbandonedPipelinesLeaveNothingBehind) {
-  const int cycles = testing::sanitized ? 300 : 10'000;
+  const int cycles = tests::sanitized ? 300 : 10'000;
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 60);
   testing::write_examples(folder.file("b"), 60, 60, Compression::gzip);
@@ -76,7 +76,7 @@ TEST(Stop, TenThousandAbandonedPipelinesLeaveNothingBehind) {
   EXPECT_LE(entries("/proc/self/task"), threads);
   EXPECT_EQ(entries("/proc/self/fd"), files);
   // A sanitizer keeps what was freed for a while.
-  EXPECT_LT(resident_bytes() - resident, std::int64_t{testing::sanitized ? 512 : 4} << 20);
+  EXPECT_LT(resident_bytes() - resident, std::int64_t{tests::sanitized ? 512 : 4} << 20);
 }
 
 TEST(Stop, EveryCallAfterCloseIsCancelled) {

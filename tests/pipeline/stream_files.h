@@ -11,17 +11,10 @@
 
 #include <forebay/forebay.h>
 
+#include "tests/support/sanitized.h"
+
 /// Real files and whole runs for the tests of this folder.
 namespace forebay::testing {
-
-/// Whether this is a build with a sanitizer, in which everything takes several times as long.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-inline constexpr bool sanitized = false;
-#endif
 
 /// A folder of its own that is gone afterwards.
 class Folder {
