@@ -20,6 +20,7 @@ namespace plan = forebay::plan;
 namespace {
 
 constexpr std::int64_t rows = 12;  // of a batch
+const forebay::engine::SourceSizes sizes{.files = 1};
 
 const Plan& small_plan() {
   static forebay::fuzz::ScratchFile file;  // as long as the plan
@@ -45,12 +46,12 @@ void read_text(std::string_view text, const Shard& shard) {
   if (!json.ok()) return check(!json.error().text().empty(), "a refusal says why");
   const auto words = plan::state_text(*json);
   check(words.ok() || words.error().code() == forebay::Code::state, "what is no state is refused as such");
-  const auto position = plan::read_state(small_plan(), shard, *json);
+  const auto position = plan::read_state(small_plan(), shard, sizes, *json);
   if (!position.ok()) return check(!position.error().text().empty(), "a refusal says why");
   check(words.ok(), "a state that is accepted can be printed");
-  const auto again = plan::write_state(small_plan(), shard, *position);
-  check(again.ok() && plan::read_state(small_plan(), shard, *again).ok(), "an accepted state is written again");
-  check(*plan::read_state(small_plan(), shard, *again) == *position, "… as the same");
+  const auto again = plan::write_state(small_plan(), shard, sizes, *position);
+  check(again.ok() && plan::read_state(small_plan(), shard, sizes, *again).ok(), "an accepted state is written again");
+  check(*plan::read_state(small_plan(), shard, sizes, *again) == *position, "… as the same");
 }
 
 bool possible(const Position& at, const Shard& shard) {
@@ -68,15 +69,16 @@ void write_position(std::span<const std::byte> bytes, const Shard& shard) {
     if (size > 0) std::memcpy(member, bytes.data(), size);
     bytes = bytes.subspan(size);
   }
-  const auto state = plan::write_state(small_plan(), shard, at);
+  const auto state = plan::write_state(small_plan(), shard, sizes, at);
   check(state.ok(), "any position can be written");
   std::string text = state->text();
   const auto json = plan::parse_state(text);
   check(json.ok() && *json == *state, "what is written is read as the same");
-  const auto back = plan::read_state(small_plan(), shard, *json);
+  const auto back = plan::read_state(small_plan(), shard, sizes, *json);
   check(back.ok() == possible(at, shard), "a position is accepted when it can be, and only then");
   check(!back.ok() || *back == at, "a position comes back");
-  check(!plan::read_state(small_plan(), shard_of(shard.count == 1 ? 1 : 0), *json).ok(), "other shards refuse it");
+  check(!plan::read_state(small_plan(), shard_of(shard.count == 1 ? 1 : 0), sizes, *json).ok(),
+        "other shards refuse it");
   for (; bytes.size() >= 3; bytes = bytes.subspan(3)) {
     std::uint16_t place = 0;
     std::memcpy(&place, bytes.data(), sizeof(place));
@@ -84,7 +86,7 @@ void write_position(std::span<const std::byte> bytes, const Shard& shard) {
   }
   const auto edited = plan::parse_state(text);
   if (!edited.ok() || *edited == *state) return;
-  check(!plan::read_state(small_plan(), shard, *edited).ok(), "an edited state is refused");
+  check(!plan::read_state(small_plan(), shard, sizes, *edited).ok(), "an edited state is refused");
 }
 
 }  // namespace

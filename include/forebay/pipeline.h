@@ -16,6 +16,7 @@ namespace forebay {
 namespace engine {
 struct Position;
 struct Shard;
+struct SourceSizes;
 }  // namespace engine
 
 /// What a shard of a job takes.
@@ -85,8 +86,8 @@ class Pipeline {
   [[nodiscard]] Result<std::optional<Batch>> next_within(std::chrono::milliseconds patience, bool& timed_out);
   /// Where the run stands, behind the last batch that `next` gave: a small JSON object. A pipeline of the same plan
   /// over the same files goes on from there exactly, with any threads, prefetch, memory and shard (by files: any index
-  /// of as many). Fails with
-  /// Code::state when the order depends on timing (`deterministic: false`), Code::io when a file cannot be inspected.
+  /// of as many). The files are the same when they have the sizes that they had when this run was started, or was
+  /// restored; no file is asked now. Fails with Code::state when the order depends on timing (`deterministic: false`).
   [[nodiscard]] Result<Json> state() const;
   /// The same before the last batch that `next` gave, for who could not use it.
   [[nodiscard]] Result<Json> state_before() const;
@@ -109,7 +110,8 @@ class Pipeline {
   [[nodiscard]] engine::Shard shard() const;
   [[nodiscard]] engine::Position position() const;
   [[nodiscard]] engine::Position position_before() const;
-  [[nodiscard]] Result<void> restart(const engine::Position& position);
+  [[nodiscard]] engine::SourceSizes sizes() const;
+  [[nodiscard]] Result<void> restart(const engine::Position& position, const engine::SourceSizes& sizes);
   std::unique_ptr<Running> running_;
 };
 

@@ -200,8 +200,7 @@ def test_functions_need_no_state(tmp_path, pipe):
     next(loader)
     os.unlink(paths[0])  # it is open, and stays readable
     assert len(list(loader)) == 4
-    with pytest.raises(fb.IoError):
-        loader.state_dict()
+    assert loader.state_dict()["data"]["files"] == 1, "it was there when the run began"
 
 
 # ---------------------------------------------------------------- torch

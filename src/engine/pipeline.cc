@@ -10,6 +10,7 @@
 #include "engine/fork_guard.h"
 #include "engine/machine.h"
 #include "engine/scheduler.h"
+#include "engine/source_sizes.h"
 #include "engine/sync.h"
 
 namespace forebay {
@@ -74,7 +75,11 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
 class Pipeline::Running {
  public:
   Running(Plan plan, const RunOptions& options)
-      : plan_{std::move(plan)}, options_{options}, generation_{engine::fork_generation()}, scheduler_{run_from({})} {}
+      : plan_{std::move(plan)},
+        options_{options},
+        generation_{engine::fork_generation()},
+        scheduler_{run_from({})},
+        sizes_{engine::inspect(plan_.program().source.files)} {}
   ~Running() {
     // In a forked child there are no threads to join, and a lock may be held by one of them: leave it all alone.
     if (!forked()) return;
@@ -89,11 +94,17 @@ class Pipeline::Running {
     const engine::Lock lock{mutex_};
     return scheduler_;
   }
-  Result<void> restart(const engine::Position& position) EXCLUDES(mutex_) {
+  /// Of the files, when the present run began.
+  [[nodiscard]] engine::SourceSizes sizes() const EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    return sizes_;
+  }
+  Result<void> restart(const engine::Position& position, const engine::SourceSizes& sizes) EXCLUDES(mutex_) {
     scheduler()->close();
     const engine::Lock lock{mutex_};
     if (closed_) return Error{Code::cancelled, "the pipeline was closed"};
     scheduler_ = run_from(position);
+    sizes_ = sizes;
     return {};
   }
   void close() EXCLUDES(mutex_) {
@@ -127,6 +138,7 @@ class Pipeline::Running {
   std::uint64_t generation_;
   mutable engine::Mutex mutex_;
   std::shared_ptr<engine::Scheduler> scheduler_ GUARDED_BY(mutex_);
+  engine::SourceSizes sizes_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
 };
 
@@ -172,9 +184,11 @@ engine::Shard Pipeline::shard() const { return running_->shard(); }
 engine::Position Pipeline::position() const { return running_->scheduler()->position(); }
 engine::Position Pipeline::position_before() const { return running_->scheduler()->position_before(); }
 
-Result<void> Pipeline::restart(const engine::Position& position) {
+engine::SourceSizes Pipeline::sizes() const { return running_->sizes(); }
+
+Result<void> Pipeline::restart(const engine::Position& position, const engine::SourceSizes& sizes) {
   if (running_->forked()) return forked_error();
-  return running_->restart(position);
+  return running_->restart(position, sizes);
 }
 
 const Plan& Pipeline::plan() const { return running_->plan(); }

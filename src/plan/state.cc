@@ -12,7 +12,7 @@
 
 #include "columns/crc32c.h"
 #include "engine/program.h"
-#include "io/file.h"
+#include "engine/source_sizes.h"
 #include "plan/canonical.h"
 #include "plan/names.h"
 #include "plan/parts.h"
@@ -55,17 +55,8 @@ std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 Error refuse(Detail detail, std::string message) { return Error{Code::state, detail, std::move(message)}; }
 
-Result<Sources> inspect(const Plan& plan) {
-  Sources out;
-  std::string sizes;
-  for (const std::string& path : plan.program().source.files) {
-    FOREBAY_TRY(const std::int64_t size, io::file_size(path));
-    ++out.files;
-    out.bytes += size;
-    sizes += fmt::format("{} ", size);
-  }
-  out.digest = hex(fnv1a(sizes));
-  return out;
+Sources sources_of(const engine::SourceSizes& sizes) {
+  return {.files = sizes.files, .bytes = sizes.bytes, .digest = hex(sizes.digest)};
 }
 
 /// Of everything else in the state, however its JSON is laid out.
@@ -203,8 +194,7 @@ Result<void> check_shards(const Sections& then, const Sections& now) {
                             shards_text(then), shards_text(now)));
 }
 
-Result<void> check_sources(const Sources& then, const Plan& plan) {
-  FOREBAY_TRY(const Sources now, inspect(plan));
+Result<void> check_sources(const Sources& then, const Sources& now) {
   if (then == now) return {};
   return refuse(Detail::failed_precondition,
                 fmt::format("the files have changed since the state was saved: then {} files with {} bytes, now {} "
@@ -215,14 +205,14 @@ Result<void> check_sources(const Sources& then, const Plan& plan) {
 
 }  // namespace
 
-Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const Position& position) {
+Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const engine::SourceSizes& sizes,
+                         const Position& position) {
   if (!plan.program().deterministic) {
     return refuse(Detail::failed_precondition,
                   "the document says `deterministic: false`: its order depends on timing, so no state can name a place "
                   "in it; set `deterministic` to true");
   }
-  FOREBAY_TRY(Sources files, inspect(plan));
-  const State state{.position = position, .data = std::move(files), .plan = sections_of(plan, shard)};
+  const State state{.position = position, .data = sources_of(sizes), .plan = sections_of(plan, shard)};
   Json out = Json::object();
   out.set("forebay_state", state_version);
   Json& at = out.set("position", Json::object());
@@ -237,7 +227,8 @@ Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const Pos
   return out;
 }
 
-Result<Position> read_state(const Plan& plan, const engine::Shard& shard, const Json& json) {
+Result<Position> read_state(const Plan& plan, const engine::Shard& shard, const engine::SourceSizes& sizes,
+                            const Json& json) {
   FOREBAY_TRY(const State state, read(json));
   const Sections now = sections_of(plan, shard);
   FOREBAY_DO(check_shards(state.plan, now));
@@ -245,7 +236,7 @@ Result<Position> read_state(const Plan& plan, const engine::Shard& shard, const 
     return refuse(Detail::failed_precondition,
                   fmt::format("the state belongs to another plan; what differs: {}", changed));
   }
-  FOREBAY_DO(check_sources(state.data, plan));
+  FOREBAY_DO(check_sources(state.data, sources_of(sizes)));
   // Else a made-up state would keep the run busy with records that never were.
   const std::int64_t rows = plan.program().batching.most_rows / (shard.by == ShardBy::file ? shard.count : 1);
   if (state.position.pulled >= rows) return refuse(Detail::data_loss, "damaged state: its position contradicts itself");
@@ -273,13 +264,14 @@ Result<std::string> state_text(const Json& json) {
 
 }  // namespace plan
 
-Result<Json> Pipeline::state() const { return plan::write_state(plan(), shard(), position()); }
+Result<Json> Pipeline::state() const { return plan::write_state(plan(), shard(), sizes(), position()); }
 
-Result<Json> Pipeline::state_before() const { return plan::write_state(plan(), shard(), position_before()); }
+Result<Json> Pipeline::state_before() const { return plan::write_state(plan(), shard(), sizes(), position_before()); }
 
 Result<void> Pipeline::restore(const Json& state) {
-  FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), shard(), state));
-  return restart(position);
+  const engine::SourceSizes now = engine::inspect(plan().program().source.files);
+  FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), shard(), now, state));
+  return restart(position, now);
 }
 
 }  // namespace forebay

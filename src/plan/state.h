@@ -9,6 +9,7 @@
 #include <forebay/plan.h>
 
 #include "engine/position.h"
+#include "engine/source_sizes.h"
 
 /// A position as JSON that can be kept: docs/formats/state.md.
 namespace forebay::plan {
@@ -19,12 +20,14 @@ inline constexpr std::int64_t state_version = 2;
 /// A larger file is no state.
 inline constexpr std::int64_t most_state_bytes = std::int64_t{16} << 20;
 
-/// Fails with Code::state when the plan's order depends on timing, Code::io when a file cannot be inspected.
-[[nodiscard]] Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const engine::Position& position);
+/// `sizes` are those that the run began with. Fails with Code::state when the plan's order depends on timing.
+[[nodiscard]] Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const engine::SourceSizes& sizes,
+                                       const engine::Position& position);
 
-/// Fails with Code::state when it is no state (invalid_argument), damaged or edited (data_loss), newer than this
-/// version, or of another plan, other files or other shards by file (failed_precondition).
-[[nodiscard]] Result<engine::Position> read_state(const Plan& plan, const engine::Shard& shard, const Json& state);
+/// `sizes` are those of now. Fails with Code::state when it is no state (invalid_argument), damaged or edited
+/// (data_loss), newer than this version, or of another plan, other files or other shards by file (failed_precondition).
+[[nodiscard]] Result<engine::Position> read_state(const Plan& plan, const engine::Shard& shard,
+                                                  const engine::SourceSizes& sizes, const Json& state);
 
 /// The state in a file or a message. Fails with Code::state, data_loss, for what is no JSON or more than 16 MiB.
 [[nodiscard]] Result<Json> parse_state(std::string_view text);

@@ -74,6 +74,60 @@ TEST(State, OfOtherFilesIsRefused) {
             "state failed_precondition: the files have changed since the state was saved: then 5 fi");
 }
 
+std::string changed_files(const std::string& then, const std::string& now) {
+  return "state failed_precondition: the files have changed since the state was saved: then " + then + ", now " + now +
+         "; a restart would give other records";
+}
+
+std::string files_of(int count, std::uintmax_t bytes) {
+  return std::to_string(count) + " files with " + std::to_string(bytes) + " bytes";
+}
+
+TEST(State, KnowsTheSizesThatTheRunBeganWith) {
+  const Folder folder;
+  for (const char* const name : {"a", "b"}) write_examples(folder.file(name), 0, 10);
+  const Json json = document(folder.file("?"), R"({"batch": {"size": 4}})");
+  const std::uintmax_t size = std::filesystem::file_size(folder.file("a"));
+  auto pipeline = open(json);
+  static_cast<void>(rest(*pipeline, 3));
+  for (const std::int64_t records : {9, 12}) {  // it is read already, and grows or shrinks only then
+    write_examples(folder.file("a"), 0, records);
+    const std::uintmax_t now = std::filesystem::file_size(folder.file("a"));
+    EXPECT_EQ(refusal(json, kept(*pipeline)), changed_files(files_of(2, 2 * size), files_of(2, size + now)));
+    EXPECT_EQ(kept(*pipeline).find("data")->find("bytes")->integer(), static_cast<std::int64_t>(2 * size));
+  }
+  write_examples(folder.file("a"), 0, 10);
+  EXPECT_EQ(refusal(json, kept(*pipeline)), "");
+  EXPECT_TRUE(pipeline->restore(kept(*pipeline)).ok());
+}
+
+TEST(State, IsThereThoughAFileIsNot) {
+  const Folder folder;
+  for (const char* const name : {"a", "c"}) write_examples(folder.file(name), 0, 5);
+  const std::string files = folder.file("a") + R"(", ")" + folder.file("b") + R"(", ")" + folder.file("c");
+  const Json json = document(files, R"({"batch": {"size": 4}})", R"(, "on_corrupt": "skip_file")");
+  const std::uintmax_t size = std::filesystem::file_size(folder.file("a"));
+  auto unbroken = open(json);
+  const auto all = rest(*unbroken);
+  for (std::int64_t batches = 0; batches <= 3; ++batches) {
+    auto pipeline = open(json);
+    static_cast<void>(rest(*pipeline, batches));
+    const Json state = kept(*pipeline);
+    auto again = testing::resumed(json, state);
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_EQ(rest(*again), std::vector<std::string>(all.begin() + batches, all.end()));
+    write_examples(folder.file("b"), 0, 0);
+    EXPECT_EQ(refusal(json, state),
+              changed_files(files_of(2, 2 * size), files_of(3, 2 * size) + ", differently divided"));
+    std::filesystem::remove(folder.file("b"));
+    auto deleted = open(json);
+    static_cast<void>(rest(*deleted, batches));
+    std::filesystem::rename(folder.file("c"), folder.file("elsewhere"));
+    EXPECT_EQ(refusal(json, kept(*deleted)), changed_files(files_of(2, 2 * size), files_of(1, size)));
+    std::filesystem::rename(folder.file("elsewhere"), folder.file("c"));
+  }
+}
+
 TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
   const Folder folder;
   write_five(folder);
@@ -83,7 +137,9 @@ TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
                                  std::string{R"(, "epochs": null, "epoch_boundary": ")"} + boundary + "\"");
       auto pipeline = open(json);
       ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
-      const auto state = plan::write_state(pipeline->plan(), {}, {.epoch = 2, .batch = 60, .next = INT64_MAX / 2});
+      const auto sizes = engine::inspect(pipeline->plan().program().source.files);
+      const auto state =
+          plan::write_state(pipeline->plan(), {}, sizes, {.epoch = 2, .batch = 60, .next = INT64_MAX / 2});
       ASSERT_TRUE(state.ok()) << state.error().text();
       ASSERT_TRUE(pipeline->restore(*state).ok());
       const auto batch = pipeline->next();
