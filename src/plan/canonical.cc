@@ -95,20 +95,34 @@ Json without_folders(const Json& source) {
   return out;
 }
 
+using Section = std::pair<std::string, std::uint64_t>;
+
+// However many steps there are, a state stays small: those behind the first ones share a part.
+constexpr std::size_t most_named = 32;
+
+void add_steps(const std::vector<Json>& steps, std::vector<Section>& out) {
+  std::string rest;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i >= most_named) {
+      rest += steps[i].text() + "\n";
+      continue;
+    }
+    const std::string name = steps[i].members().empty() ? "" : steps[i].members().front().first;
+    out.emplace_back("steps/" + std::to_string(i) + " (" + name + ")", fnv1a(steps[i].text()));
+  }
+  if (!rest.empty()) out.emplace_back("steps/" + std::to_string(most_named) + " and later", fnv1a(rest));
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical) {
-  std::vector<std::pair<std::string, std::uint64_t>> out;
+  std::vector<Section> out;
   for (const auto& [key, value] : canonical.members()) {
     if (key == "inputs" || key == "targets") continue;  // they only group what is delivered
     if (key == "source") {
       out.emplace_back(key, fnv1a(without_folders(value).text()));
     } else if (key == "steps") {
-      for (std::size_t i = 0; i < value.items().size(); ++i) {
-        const Json& step = value.items()[i];
-        const std::string name = step.members().empty() ? "" : step.members().front().first;
-        out.emplace_back("steps/" + std::to_string(i) + " (" + name + ")", fnv1a(step.text()));
-      }
+      add_steps(value.items(), out);
     } else {
       out.emplace_back(key, fnv1a(value.text()));
     }

@@ -16,7 +16,7 @@ namespace forebay::plan {
 [[nodiscard]] Json canonical(const Json& document, const Registry& registry);
 
 /// What decides the stream, in parts that can be named when one has changed: "source", "decode", "steps/0 (shuffle)",
-/// …. Takes a canonical document. Folders of files are left out: the same files may have moved.
+/// …, a few dozen at most. Takes a canonical document. Folders of files are left out: the same files may have moved.
 [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical);
 
 /// FNV-1a, 64 bits.

@@ -128,6 +128,29 @@ TEST(State, IsThereThoughAFileIsNot) {
   }
 }
 
+TEST(State, OfAnyNumberOfStagesHasAtMost4096BytesAndSaysWhatDiffers) {
+  const Folder folder;
+  write_examples(folder.file("a"), 0, 10);
+  const auto with = [&](int stages, int last) {
+    std::string steps;
+    for (int i = 1; i < stages; ++i)
+      steps += R"({"take": {"count": )" + std::to_string(i + 1 < stages ? 1000 + i : last) + "}}, ";
+    return document(folder.file("a"), steps + R"({"batch": {"size": 2}})");
+  };
+  for (const int stages : {31, 32, 33, 101, 1000}) {
+    const Json json = with(stages, 7);
+    auto pipeline = open(json);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    static_cast<void>(rest(*pipeline, 1));
+    const Json state = kept(*pipeline);
+    EXPECT_LE(state.text().size(), 4096U) << stages;
+    EXPECT_EQ(refusal(json, state), "");
+    const std::string name = stages > 33 ? "steps/32 and later" : "steps/" + std::to_string(stages - 2) + " (take)";
+    EXPECT_EQ(refusal(with(stages, 8), state),
+              "state failed_precondition: the state belongs to another plan; what differs: " + name);
+  }
+}
+
 TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
   const Folder folder;
   write_five(folder);
