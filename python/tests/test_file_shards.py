@@ -170,6 +170,20 @@ def test_what_is_skipped_is_not_counted(tmp_path):
     assert [loader.stats().skipped_records for loader in loaders] == [2, 0]
 
 
+@pytest.mark.parametrize("sizes, empty", [((0, 8, 8, 8), None), ((0, 8), 0), ((8, 8, 0, 5), None), ((8, 8, 5, 0, 3, 0), 1)])
+def test_with_repeat_a_shard_without_records_makes_every_shard_fail_with_the_same_words(tmp_path, sizes, empty):
+    pipe = examples(write_parts(tmp_path, sizes, [None] * len(sizes))).batch(4, remainder="repeat")
+    outcomes = []
+    for index in range(2):
+        try:
+            outcomes.append(len(list(pipe.load(shard=by_file(index, 2)))))
+        except fb.DataError as error:
+            outcomes.append(str(error))
+    words = f"shard: the files of shard {empty} have no record in epoch 0, so it has nothing to repeat; use `remainder: drop`"
+    assert outcomes[0] == outcomes[1]
+    assert isinstance(outcomes[0], int) if empty is None else outcomes[0].startswith(words)
+
+
 def test_the_share_of_the_run_that_was_delivered_is_that_of_the_shard(tmp_path):
     pipe = examples(write_parts(tmp_path, [100] * 4, [None] * 4)).batch(20, remainder="drop")
     with pipe.load(shard=by_file(1, 2), threads=1, prefetch=1) as loader:

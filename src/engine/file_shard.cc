@@ -98,18 +98,20 @@ class OwnFiles final : public Handles {
     }
     const std::int64_t rows = program_.batching.most_rows / count_;
     const std::int64_t most = *std::max_element(shards.begin(), shards.end());
-    const std::int64_t least = *std::min_element(shards.begin(), shards.end());
+    const auto fewest = std::min_element(shards.begin(), shards.end());
+    const std::int64_t least = *fewest;
     pass_->own = shards[static_cast<std::size_t>(index_)];
     pass_->batches = most / rows + (most % rows != 0 ? 1 : 0);
     pass_->wanted = program_.batching.remainder == Remainder::drop     ? least
                     : program_.batching.remainder == Remainder::repeat ? most
                                                                        : pass_->own;
-    if (pass_->wanted > 0 && pass_->own == 0 && program_.batching.remainder == Remainder::repeat) {
+    // Whichever shard this is: who went on would wait for the one that cannot.
+    if (most > 0 && least == 0 && program_.batching.remainder == Remainder::repeat) {
       return Error{
           Code::data, Detail::failed_precondition,
           fmt::format("shard: the files of shard {} have no record in epoch {}, so it has nothing to repeat; use "
                       "`remainder: drop`, or shard by rows",
-                      index_, pass_->epoch)};
+                      fewest - shards.begin(), pass_->epoch)};
     }
     pass_->known = true;
     return {};
