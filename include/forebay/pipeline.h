@@ -101,7 +101,8 @@ class Pipeline {
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] Stats stats() const;
-  /// Share of the run that was delivered, by bytes of files; 1 at the end. Endless runs: of the current epoch.
+  /// Share of the run that was delivered, by bytes of files, or by records where all of them are indexed first (global
+  /// shuffle); 1 at the end. Endless runs: of the current epoch.
   [[nodiscard]] double complete_frac() const;
 
  private:

@@ -17,17 +17,6 @@ namespace {
 
 Error refuse(std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; }
 
-/// How many come out of `n` that go in, where every order can say it.
-std::optional<std::int64_t> behind(const std::vector<Ordering>& orders, std::int64_t n) {
-  for (const Ordering& order : orders) {
-    if (!order.count) continue;
-    const auto out = order.count(n);
-    if (!out) return std::nullopt;
-    n = *out;
-  }
-  return n;
-}
-
 Error too_few_files(std::int64_t files, std::int64_t count) {
   return refuse(
       fmt::format("shard: a pass goes through {} {}, which cannot be shared out among {} shards by file; take "
@@ -43,6 +32,10 @@ struct Pass {
   std::int64_t wanted = 0;   // records that it takes: the same for every shard, but with `pad`
   std::int64_t batches = 0;  // with `pad`: of every shard
   std::int64_t cut = 0;      // batches cut in it
+
+  [[nodiscard]] std::optional<std::int64_t> wanted_of_pass() const {
+    return known ? std::optional{wanted} : std::nullopt;
+  }
 };
 
 /// The files of the shard, out of the order of all.
@@ -243,8 +236,9 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
     return whole->interleave.make(std::move(context));
   };
   out->record_orders.push_back({.make = [pass](OrderContext context) -> std::unique_ptr<Handles> {
-    return std::make_unique<Quota>(pass, std::move(context.upstream), *context.reader);
-  }});
+                                  return std::make_unique<Quota>(pass, std::move(context.upstream), *context.reader);
+                                },
+                                .count = [pass](std::int64_t) { return pass->wanted_of_pass(); }});
   out->batching = batches_of(program.batching, program.batching.most_rows / count, pass);
   out->files_a_pass = std::max<std::int64_t>(1, std::ssize(program.source.files) / count);
   // The only pass of a run ends by itself, so that padding belongs to it.

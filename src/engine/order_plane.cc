@@ -103,16 +103,20 @@ class OrderPlane::Passes final : public Handles {
   void begin(std::int64_t epoch) override {
     epoch_ = epoch;
     began_ = {.epoch = epoch, .batch = batch_, .pulled = pulled_};
+    given_ = 0;
     if (over()) return;
+    chain_->begin(epoch);  // files that the last pass left open are closed, and counted there
     streams_.begin_pass();
-    chain_->begin(epoch);
   }
 
   Result<std::size_t> pull(std::span<Handle> out) override {
     if (phantoms_ > 0) return phantoms(out);
     while (!over() && !pass_ended_) {
       FOREBAY_TRY(const std::size_t count, chain_->pull(out));
-      if (count > 0) return delivered(count);
+      if (count > 0) {
+        given_ += static_cast<std::int64_t>(count);
+        return delivered(count);
+      }
       FOREBAY_DO(streams_.end_pass());
       if (++empty_passes_ > most_empty_passes && !program_.epochs) nothing_ = true;
       if (program_.hard_epochs) {
@@ -143,16 +147,23 @@ class OrderPlane::Passes final : public Handles {
   [[nodiscard]] std::int64_t batch_epoch() const { return batch_epoch_.value_or(epoch_); }
 
   [[nodiscard]] double complete_frac() const {
-    const std::int64_t all = std::ssize(program_.source.files);
-    const auto files =
-        static_cast<double>(std::max<std::int64_t>(1, program_.files_a_pass > 0 ? program_.files_a_pass : all));
-    const double pass = std::min(1.0, streams_.files_done() / files);
+    const double pass = std::min(1.0, pass_frac());
     if (!program_.epochs) return pass;
     return (static_cast<double>(epoch_) + (over() ? 0 : pass)) /
            static_cast<double>(std::max<std::int64_t>(1, *program_.epochs));
   }
 
  private:
+  [[nodiscard]] double pass_frac() const {
+    if (const auto records = streams_.indexed()) {
+      const std::int64_t all = behind(program_.record_orders, *records).value_or(*records);
+      return static_cast<double>(given_) / static_cast<double>(std::max<std::int64_t>(1, all));
+    }
+    const std::int64_t all = std::ssize(program_.source.files);
+    const std::int64_t files = program_.files_a_pass > 0 ? program_.files_a_pass : all;
+    return streams_.files_done() / static_cast<double>(std::max<std::int64_t>(1, files));
+  }
+
   // An endless run over nothing would never deliver a batch, and never end.
   static constexpr int most_empty_passes = 1000;
 
@@ -179,6 +190,7 @@ class OrderPlane::Passes final : public Handles {
   std::int64_t batch_ = 0;   // the one being cut …
   std::int64_t pulled_ = 0;  // … and what went into it so far
   std::int64_t phantoms_;
+  std::int64_t given_ = 0;  // records of this pass that were pulled
   Position began_;
   int empty_passes_ = 0;
   bool pass_ended_ = false;  // with hard epochs: nothing more until next_pass

@@ -55,4 +55,15 @@ struct Program {
   std::int64_t files_a_pass = 0;  ///< That this process goes through; 0: all of the source's.
 };
 
+/// How many come out of the orders when `n` go in, where every one of them can say it.
+[[nodiscard]] inline std::optional<std::int64_t> behind(const std::vector<Ordering>& orders, std::int64_t n) {
+  for (const Ordering& order : orders) {
+    if (!order.count) continue;
+    const auto out = order.count(n);
+    if (!out) return std::nullopt;
+    n = *out;
+  }
+  return n;
+}
+
 }  // namespace forebay::engine

@@ -47,8 +47,11 @@ class Streams final : public Reader {
   void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to it.
   /// Files read in this pass, with fractions of the open ones.
   [[nodiscard]] double files_done() const { return files_done_; }
+  /// The records of all files of this pass, once an order has asked for their indexes: then no file is read in order.
+  [[nodiscard]] std::optional<std::int64_t> indexed() const { return indexed_; }
   void begin_pass() {
     files_done_ = 0;
+    indexed_.reset();
     skips_.begin_pass();
   }
   [[nodiscard]] Result<void> end_pass() const { return skips_.end_pass(); }  ///< Fails when too much was skipped in it.
@@ -102,6 +105,7 @@ class Streams final : public Reader {
   std::int64_t batch_ = 0;
   std::int64_t compact_from_;  // pinned bytes from which it is worth to look for half-empty blocks
   double files_done_ = 0;
+  std::optional<std::int64_t> indexed_;
   SkipTally skips_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   bool interrupted_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of Streams that reaches records by the indexes of their files.
 #include <algorithm>
+#include <numeric>
 
 #include "engine/open_file.h"
 
@@ -59,6 +60,7 @@ Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) 
     }
     skips_.good(counts.back());
   }
+  indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   const Lock lock{mutex_};
   skipped_ = skips_.counts();
   return counts;

@@ -59,6 +59,62 @@ TEST_P(Restart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
 INSTANTIATE_TEST_SUITE_P(Orders, Restart,
                          ::testing::Combine(::testing::ValuesIn(orders()), ::testing::ValuesIn(boundaries())));
 
+/// What the states of a run say was done, in thousandths, before and behind every batch; a run that goes on from each
+/// of them must say the same.
+std::vector<std::int64_t> done_in(const Json& json, const RunOptions& options) {
+  const auto state_of = [](const Pipeline& pipeline) {
+    const Json state = kept(pipeline);
+    return std::pair{state, state.find("position")->find("done")->integer()};
+  };
+  std::vector<std::pair<Json, std::int64_t>> places;
+  auto pipeline = open(json, options);
+  do places.push_back(state_of(*pipeline));
+  while (!rest(*pipeline, 1).empty());
+  std::vector<std::int64_t> out;
+  for (std::size_t at = 0; at < places.size(); ++at) {
+    auto again = resumed(json, places[at].first, options);
+    EXPECT_TRUE(again.ok());
+    for (std::size_t next = at; next < places.size(); ++next) {
+      EXPECT_EQ(state_of(*again), places[next]) << "from " << at;
+      static_cast<void>(rest(*again, 1));
+    }
+    EXPECT_EQ(again->complete_frac(), 1.0);
+    out.push_back((places[at].second + 500) / 1000);
+  }
+  return out;
+}
+
+TEST(Progress, OfAGlobalShuffleIsTheShareOfTheRecordsThatWereDelivered) {
+  const Folder folder;
+  write_examples(folder.file("a"), 0, 70);
+  write_examples(folder.file("b"), 70, 30, Compression::gzip);
+  const auto done = [&](const std::string& steps, const std::string& more = "", const RunOptions& options = {}) {
+    return done_in(document(folder.file("?"), R"({"shuffle": {"global": true}}, )" + steps, more), options);
+  };
+  using Shares = std::vector<std::int64_t>;
+  EXPECT_EQ(done(R"({"batch": {"size": 40}})"), (Shares{0, 400, 800, 1000}));
+  EXPECT_EQ(done(R"({"batch": {"size": 40}})", R"(, "epochs": 2)"), (Shares{0, 200, 400, 600, 800, 1000}));
+  EXPECT_EQ(done(R"({"batch": {"size": 40}})", R"(, "epochs": 2, "epoch_boundary": "hard")"),
+            (Shares{0, 200, 400, 500, 700, 900, 1000}));
+  EXPECT_EQ(done(R"({"shuffle": {"buffer": 30}}, {"batch": {"size": 40}})"), (Shares{0, 400, 800, 1000}));
+  EXPECT_EQ(done(R"({"repeat": {"count": 2}}, {"batch": {"size": 50}})"), (Shares{0, 250, 500, 750, 1000}));
+  EXPECT_EQ(done(R"({"skip": {"count": 20}}, {"take": {"count": 60}}, {"batch": {"size": 30}})"),
+            (Shares{0, 500, 1000}));
+  EXPECT_EQ(done(R"({"batch": {"size": 20, "remainder": "drop"}})", "",
+                 {.shard_index = 0, .shard_count = 2, .shard_by = ShardBy::file}),
+            (Shares{0, 333, 667, 1000}));
+}
+
+TEST(Progress, OfAPassDoesNotCountFilesThatTheOneBeforeLeftOpen) {
+  const Folder folder;
+  write_examples(folder.file("a"), 0, 70);
+  write_examples(folder.file("b"), 70, 30);
+  const std::string steps =
+      R"({"interleave": {"cycle": 2, "block": 60}}, {"take": {"count": 60}}, {"batch": {"size": 30}})";
+  EXPECT_EQ(done_in(document(folder.file("?"), steps, R"(, "epochs": 2)"), {.threads = 1}),
+            (std::vector<std::int64_t>{0, 250, 250, 750, 750}));
+}
+
 /// The rows of a batch, each as text, so that the shards of a batch can be put together again.
 std::vector<std::string> rows_of(const Batch& batch) {
   std::vector<std::string> out;
