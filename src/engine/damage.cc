@@ -72,7 +72,9 @@ void DamageFinder::Pass::find_end_of_lost() {
   const Lost& lost = *finder.lost_;
   skips.push_back({Skip::What::range, records.size(), lost.offset, place(at) - lost.offset, lost.error});
   finder.lost_.reset();
-  if (!next.found) done = Scanned{.consumed = at};
+  if (next.found) return;
+  if (window.broken != nullptr) add_range(at, at, *window.broken);  // a fault of its own, with all that is behind it
+  done = Scanned{.consumed = at};
 }
 
 /// Verifies the records from `first` on, of which the last ends at `stop`; says whether that one is bad.

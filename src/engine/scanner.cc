@@ -119,11 +119,22 @@ void Scanner::scan(Block& block) {
   }
 }
 
+/// A fault of the packed data, with what is not unpacked because of it.
+Error Scanner::with_loss(const Error& fault) const {
+  const std::int64_t left = inflater_ ? file_->size() - inflater_->consumed() : 0;
+  if (left <= 0) return fault;
+  return {fault.code(), fault.detail(),
+          fmt::format("{}; the last {} bytes of the packed file were not read", fault.message(), left), fault.place()};
+}
+
 /// A fault of the packed data is damage and the end of the file; other faults stay in `broken`.
 void Scanner::find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken,
                             Scanned& found) {
   const bool damaged = broken && broken->code() == Code::data;
-  if (damaged) stream_ended_ = true;
+  if (damaged) {
+    stream_ended_ = true;
+    broken = with_loss(*broken);
+  }
   const DamageFinder::Window window{.bytes = bytes,
                                     .offset = offset_,
                                     .limit = std::numeric_limits<std::size_t>::max(),

@@ -52,6 +52,7 @@ class Scanner {
   Result<void> open();
   Result<void> open_packed();
   [[nodiscard]] io::Inflater::Behind behind() const;
+  [[nodiscard]] Error with_loss(const Error& fault) const;
   void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
   Result<void> find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found);

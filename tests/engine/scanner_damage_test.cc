@@ -169,6 +169,20 @@ TEST(FindDamage, AWrongTrailerIsDamageBehindTheLastRecord) {
   EXPECT_THAT(found.reasons, ElementsAre(HasSubstr("wrong checksum or size")));
 }
 
+TEST(FindDamage, AFaultOfThePackingIsARangeOfItsOwnBehindALostOne) {
+  const std::string second = tests::pack(framed("ghi"), tests::gzip_window);
+  std::string first = tests::pack(framed({"abc", "def"}), tests::gzip_window, 0);  // stored: the bytes are as they are
+  first[first.find("def") - 11] ^= 1;
+  const Found found = find_in(first + second);
+  EXPECT_EQ(found.pieces, (Pieces{{What::good, 0, 19, "abc"}, {What::range, 19, 19}, {What::range, 38, 0}}));
+  EXPECT_THAT(found.reasons,
+              ElementsAre(HasSubstr("record 1, byte 19: corrupted record: length checksum"),
+                          ::testing::AllOf(HasSubstr("record 1, byte 38: corrupt gzip data: wrong checksum or size"),
+                                           HasSubstr("the last " + std::to_string(second.size()) +
+                                                     " bytes of the packed file "
+                                                     "were not read"))));
+}
+
 // Records of more than a block, so that damage, search and candidates straddle blocks when the bytes come as a stream.
 // Packed without compression: the damage is then to the records, not to the packing.
 TEST(FindDamage, AStreamGivesTheSamePiecesAsAMappedFile) {
