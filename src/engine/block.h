@@ -19,12 +19,15 @@ struct Skip {
   enum class What : std::uint8_t {
     record,  ///< A record whose checksum is wrong or whose message is malformed: `records[index]`.
     range,   ///< Bytes that belong to no record, before `records[index]` or behind the last one.
+    file,    ///< A file that cannot be read at all: how much that is, nobody knows.
   };
   What what = What::range;
   std::size_t index = 0;
   std::int64_t offset = 0;  ///< Where it begins in the (uncompressed) file.
   std::int64_t bytes = 0;   ///< All of its frame. Behind a fault of packed data only what was inflated: perhaps 0.
   Error error;  ///< What is wrong, with file, ordinal of the record (a range's: of the next one) and offset.
+  std::int64_t unread = 0;  ///< Content behind `bytes` that is lost with it, by estimate: the rest of packed data, of
+                            ///< which as much is assumed as there was where the file was cut short.
 };
 
 /// The unit of reading: bytes of one file and the extents of the records in them. A mapped block points into its file

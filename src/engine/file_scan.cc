@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/file_scan.h"
 
+#include <cmath>
+
 #include "io/identity.h"
 
 namespace forebay::engine {
@@ -39,6 +41,13 @@ std::vector<std::span<const Extent>> intact_runs(const Block& block) {
   }
   runs.push_back(records.subspan(next));
   return runs;
+}
+
+std::int64_t content_from(const Skip& skip, const Block& block) {
+  const std::int64_t here = block.file_end - skip.offset;
+  if (block.last) return here + block.skips.back().unread;
+  if (block.fraction <= 0) return here;
+  return here + std::llround(static_cast<double>(block.file_end) * (1 - block.fraction) / block.fraction);
 }
 
 Result<std::shared_ptr<const RecordIndex>> scan_index(const IndexRequest& request, Scanner& scanner,

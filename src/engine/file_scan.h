@@ -20,6 +20,9 @@ namespace forebay::engine {
 /// The records of a block between those that are skipped, in their order.
 [[nodiscard]] std::vector<std::span<const Extent>> intact_runs(const Block& block);
 
+/// Content of the file from a skip of this block on, by estimate.
+[[nodiscard]] std::int64_t content_from(const Skip& skip, const Block& block);
+
 /// Gives the builder the records of a block that an index is to name.
 using AddRecords = std::function<void(const Block& block, RecordIndexBuilder& builder)>;
 /// The index of the requested file by a scan that has not begun. Fails with what is wrong with the file, with

@@ -23,7 +23,9 @@ void add_good(const Block& block, Corrupt policy, RecordIndexBuilder& builder, s
   if (!skips.empty()) return;  // the first one has ended the file
   const std::span<const Extent> records{block.records};
   builder.add(block.skips.empty() ? records : records.first(block.skips.front().index), block.file_offset);
-  if (!block.skips.empty()) skips.push_back(block.skips.front());
+  if (block.skips.empty()) return;
+  skips.push_back(block.skips.front());
+  skips.back().unread = content_from(skips.back(), block) - skips.back().bytes;
 }
 
 /// The records of a file that are good, and what is not. Such an index is never stored: it depends on the decoder.
@@ -37,7 +39,7 @@ Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file,
                             add_good(block, program.on_corrupt.policy, builder, out.skips);
                           });
   if (!index.ok() && passes_over_file(program.on_corrupt, index.error())) {
-    out.skips.push_back({.error = index.error()});
+    out.skips.push_back({.what = Skip::What::file, .error = index.error()});
     index = RecordIndexBuilder{program.source.signature}.finish({}, {});
   }
   FOREBAY_TRY(out.index, std::move(index));

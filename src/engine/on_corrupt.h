@@ -15,8 +15,10 @@ enum class Corrupt : std::uint8_t { fail, skip_record, skip_file };
 struct OnCorrupt {
   Corrupt policy = Corrupt::fail;
   std::optional<std::int64_t> max_count = {};  ///< Skipped records and unreadable ranges of a pass.
-  std::optional<double> max_fraction = {};  ///< Of the records of a pass so far, once it has had 1,000, and at its end.
-  std::int64_t max_consecutive = 100;       ///< Without a good record in between.
+  /// Of the records of a pass so far, once it has had 1,000, when each skip counts as one record; and of all at its
+  /// end, when ranges and files count as the records that they stand for (skip_tally.h).
+  std::optional<double> max_fraction = {};
+  std::int64_t max_consecutive = 100;  ///< Without a good record in between.
 };
 
 /// Whether a file that gives this error counts as damaged from its beginning: it is not there or may not be read, and

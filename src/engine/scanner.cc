@@ -2,6 +2,7 @@
 #include "engine/scanner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -127,6 +128,17 @@ Error Scanner::with_loss(const Error& fault) const {
           fmt::format("{}; the last {} bytes of the packed file were not read", fault.message(), left), fault.place()};
 }
 
+/// How much content the rest of the file has, of which so much was unpacked. What a file that was cut short has lost is
+/// not known: as much as there was is assumed.
+std::int64_t Scanner::unread_behind(std::int64_t content) const {
+  if (!inflater_) return 0;
+  if (inflater_->cut_short()) return content;
+  const std::int64_t read = inflater_->consumed();
+  const std::int64_t left = std::max<std::int64_t>(0, file_->size() - read);
+  const double ratio = static_cast<double>(content) / static_cast<double>(std::max<std::int64_t>(read, 1));
+  return std::llround(static_cast<double>(left) * std::max(1.0, ratio));
+}
+
 /// A fault of the packed data is damage and the end of the file; other faults stay in `broken`.
 void Scanner::find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken,
                             Scanned& found) {
@@ -142,6 +154,7 @@ void Scanner::find_streamed(Block& block, std::span<const std::byte> bytes, std:
                                     .broken = damaged ? &*broken : nullptr};
   block.skips.clear();
   found = finder_->find(window, block.records, block.skips);
+  if (damaged && !block.skips.empty()) block.skips.back().unread = unread_behind(offset_ + std::ssize(bytes));
   if (damaged) broken.reset();
 }
 

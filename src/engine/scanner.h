@@ -53,6 +53,7 @@ class Scanner {
   Result<void> open_packed();
   [[nodiscard]] io::Inflater::Behind behind() const;
   [[nodiscard]] Error with_loss(const Error& fault) const;
+  [[nodiscard]] std::int64_t unread_behind(std::int64_t content) const;
   void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
   Result<void> find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found);

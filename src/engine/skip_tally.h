@@ -13,14 +13,25 @@ namespace forebay::engine {
 
 /// What was skipped, and whether that is still within the budgets. Counted in the order in which the order plane comes
 /// by, so that it is part of the stream and of its restart.
+///
+/// How many records were lost is judged at the end of a pass: a range of bytes, or the rest of a file that was given
+/// up, stands for as many as it would hold of the mean size that the records found in this pass had; a file that could
+/// not be read at all for as many as the others had in the mean; each for one at least. Until then each counts as one.
 class SkipTally {
  public:
   explicit SkipTally(const OnCorrupt& allowed) : allowed_{allowed} {}
 
-  void begin_pass() { pass_skips_ = pass_records_ = consecutive_ = 0; }
+  void begin_pass() { pass_ = {}; }
+  void begin_file() { ++pass_.files; }
+  /// Records, good or damaged, that are in what is gone through next, and the bytes of their frames.
+  void found(std::int64_t records, std::int64_t bytes) {
+    pass_.found += records;
+    pass_.found_bytes += bytes;
+  }
+  void found_in(const Block& block);
   void good(std::int64_t records) {
-    pass_records_ += records;
-    consecutive_ = 0;
+    pass_.good += records;
+    pass_.consecutive = 0;
   }
   /// Fails, and counts nothing, when that is one too many or not the data's fault.
   [[nodiscard]] Result<void> add(const Skip& skip);
@@ -36,10 +47,21 @@ class SkipTally {
   [[nodiscard]] const Counts& counts() const { return counts_; }  ///< Of the whole run.
 
  private:
+  struct Pass {
+    std::int64_t skips = 0;
+    std::int64_t good = 0;         // records
+    std::int64_t consecutive = 0;  // skips
+    std::int64_t found = 0;        // records …
+    std::int64_t found_bytes = 0;  // … and their frames
+    std::int64_t files = 0;        // begun
+    std::int64_t lost_files = 0;   // of them
+    std::int64_t lost_parts = 0;   // ranges, and rests of files …
+    std::int64_t lost_bytes = 0;   // … with so much content
+  };
+  [[nodiscard]] std::int64_t lost_records() const;
+
   const OnCorrupt allowed_;
-  std::int64_t pass_skips_ = 0;
-  std::int64_t pass_records_ = 0;
-  std::int64_t consecutive_ = 0;
+  Pass pass_;
   Counts counts_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/file_scan.h"
 #include "engine/open_file.h"
 
 namespace forebay::engine {
@@ -28,6 +29,7 @@ Streams::Streams(const Program& program, std::shared_ptr<Pool> pool, std::int64_
       skips_{program.on_corrupt} {}
 
 Reader::Stream Streams::open(Handle file) {
+  skips_.begin_file();
   if (free_numbers_.empty()) {
     free_numbers_.push_back(static_cast<Stream>(open_.size()));
     open_.emplace_back();
@@ -103,12 +105,15 @@ bool Streams::interrupt() {
 
 /// Goes past what is damaged, or gives the file up.
 Result<void> Streams::pass_over(Open& file, const Skip& skip) {
-  FOREBAY_DO(skips_.add(skip));
+  const bool leaves = program_.on_corrupt.policy == Corrupt::skip_file;
+  Skip lost = skip;
+  if (leaves && file.block) lost.unread = content_from(skip, table_[*file.block]) - skip.bytes;
+  FOREBAY_DO(skips_.add(lost));
   {
     const Lock lock{mutex_};
     skipped_ = skips_.counts();
   }
-  if (program_.on_corrupt.policy == Corrupt::skip_file) return leave(file), Result<void>{};
+  if (leaves) return leave(file), Result<void>{};
   ++file.next_skip;
   if (skip.what != Skip::What::record) return {};
   const Handle record{.block = *file.block, .ordinal = static_cast<std::uint32_t>(skip.index)};
@@ -119,7 +124,7 @@ Result<void> Streams::pass_over(Open& file, const Skip& skip) {
 
 Result<void> Streams::fail(Open& file, const Error& error) {
   if (!passes_over_file(program_.on_corrupt, error)) return error;
-  return pass_over(file, {.what = Skip::What::range, .index = 0, .offset = 0, .bytes = 0, .error = error});
+  return pass_over(file, {.what = Skip::What::file, .index = 0, .offset = 0, .bytes = 0, .error = error});
 }
 
 void Streams::leave(Open& file) {
@@ -177,6 +182,7 @@ Result<bool> Streams::next_block(Open& file) {
   file.fraction = block->fraction;
   file.next_record = 0;
   file.next_skip = 0;
+  skips_.found_in(*block);
   file.block = table_.add(std::move(block));
   return true;
 }

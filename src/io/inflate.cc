@@ -103,11 +103,13 @@ struct Inflater::State {
   std::int64_t morsels_left = 0;   ///< Until the search is given up.
   std::vector<RestartPoint> points;
   std::optional<Error> failure;
+  bool cut_short = false;
   std::uint8_t buffer[kept_bytes + piece_bytes];
 
   [[nodiscard]] std::int64_t consumed() const { return offset - std::int64_t{stream.avail_in}; }
   [[nodiscard]] Error fault(const File& file, std::string what) const;
   [[nodiscard]] Error broken(const File& file, std::string what);
+  [[nodiscard]] Error truncated(const File& file);
   [[nodiscard]] Error too_much(const File& file) const;
   Result<void> refill(const File& file);
   Result<void> skip_zeros(const File& file);
@@ -131,6 +133,11 @@ Error Inflater::State::fault(const File& file, std::string what) const {
 Error Inflater::State::broken(const File& file, std::string what) {
   doubtful = true;
   return fault(file, std::move(what));
+}
+
+Error Inflater::State::truncated(const File& file) {
+  cut_short = true;
+  return broken(file, fmt::format("truncated {} data: the file ends inside it", name_of(compression)));
 }
 
 Error Inflater::State::too_much(const File& file) const {
@@ -203,9 +210,7 @@ Result<void> Inflater::State::begin(const File& file) {
 }
 
 Result<bool> Inflater::State::skip_trailer(const File& file) {
-  if (stream.avail_in == 0 && at_end) {
-    return broken(file, fmt::format("truncated {} data: the file ends inside it", name_of(compression)));
-  }
+  if (stream.avail_in == 0 && at_end) return truncated(file);
   const std::uint32_t skipped = std::min(stream.avail_in, trailer_left);
   stream.next_in += skipped;
   stream.avail_in -= skipped;
@@ -289,9 +294,7 @@ Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, s
     return true;
   }
   if (interval > 0 && produced >= next_point) look_for_block();
-  if (made == 0 && stream.avail_in == 0 && at_end) {
-    return broken(file, fmt::format("truncated {} data: the file ends inside it", name_of(compression)));
-  }
+  if (made == 0 && stream.avail_in == 0 && at_end) return truncated(file);
   stalled = made == 0 && stream.avail_in == in_before ? stalled + 1 : 0;
   if (stalled > 3) return broken(file, fmt::format("corrupt {} data: no progress", name_of(compression)));
   return true;
@@ -388,5 +391,7 @@ Result<std::size_t> Inflater::read(const File& file, std::span<std::byte> out) {
 std::int64_t Inflater::consumed() const { return state_->consumed(); }
 std::int64_t Inflater::produced() const { return state_->produced; }
 std::int64_t Inflater::sound() const { return state_->doubtful ? state_->stream_begin : state_->produced; }
+
+bool Inflater::cut_short() const { return state_->cut_short; }
 
 }  // namespace forebay::io

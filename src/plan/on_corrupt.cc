@@ -25,9 +25,13 @@ struct FieldsOf<engine::OnCorrupt> {
             .required("policy", &OnCorrupt::policy, "What a damaged record does.")
             .field("max_count", &OnCorrupt::max_count,
                    "Skips of an epoch beyond which the run fails; null: any number.", {.least = 0})
-            .field("max_fraction", &OnCorrupt::max_fraction,
-                   "Skipped share of an epoch's records beyond which the run fails, from 0 to 1; null: any.",
-                   {.least = 0, .most = 1})
+            .field(
+                "max_fraction", &OnCorrupt::max_fraction,
+                "Skipped share of an epoch's records beyond which the run fails, from 0 to 1; null: any. A skip counts "
+                "as one record; at the epoch's end an unreadable range or a lost rest of a file counts as the records "
+                "of mean size that it would hold, where a packed file was cut short as many as it still has, and a "
+                "missing file as many as the others have.",
+                {.least = 0, .most = 1})
             .field("max_consecutive", &OnCorrupt::max_consecutive,
                    "Skips without a good record in between beyond which the run fails.", {.least = 1});
     return fields;
