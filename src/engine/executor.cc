@@ -92,17 +92,26 @@ void Executor::cut_tickets(Job& job) const {
 Result<std::int64_t> Executor::bytes_of(const Layout& layout) const {
   std::int64_t size = 0;
   bool huge = false;
+  bool others = false;  // tensors whose size is known when they are decoded
   for (const std::size_t row_bytes : row_bytes_) {
+    others = others || row_bytes == 0;
     if (row_bytes == 0) continue;
     std::int64_t bytes = 0;
     huge = huge || __builtin_mul_overflow(row_bytes, layout.rows, &bytes) ||
            __builtin_add_overflow(size, bytes, &size) || __builtin_add_overflow(size, line, &size);
   }
   if (!huge && size <= pool_->limit()) return size;
+  std::string needed = huge ? "more than 2^63" : std::to_string(size);
+  std::string fixed;
+  if (others && !huge) {  // what they will need is not known, but it comes out of the records
+    fixed = fmt::format(" ({} of them for tensors of fixed size)", size);
+    for (const Handle& handle : layout.handles) size += handle.length;
+    needed = fmt::format("about {}", size);
+  }
   return Error{Code::data, Detail::resource_exhausted,
-               fmt::format("batch {} needs {} bytes for its {} rows, more than the memory budget of {} bytes; raise "
+               fmt::format("batch {} needs {} bytes for its {} rows{}, more than the memory budget of {} bytes; raise "
                            "`memory` or make batches smaller",
-                           layout.number, huge ? "more than 2^63" : std::to_string(size), layout.rows, pool_->limit())};
+                           layout.number, needed, layout.rows, fixed, pool_->limit())};
 }
 
 Result<void> Executor::cut(Job& job) const {

@@ -2,6 +2,7 @@
 #include "engine/record_access.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -121,12 +122,16 @@ Result<void> RecordAccess::check_content(std::uint32_t number, const RecordIndex
                Place{.file = program_.source.files[number]}};
 }
 
-Error RecordAccess::too_large() const {
+/// Says what all indexes need, from those that were made: they are for such a share of the bytes of all files.
+Error RecordAccess::too_large(double share_made) const {
+  const bool all = share_made >= 1;
+  const auto bytes = all ? index_bytes_ : std::llround(static_cast<double>(index_bytes_) / std::max(share_made, 1e-9));
   return {
       Code::data, Detail::resource_exhausted,
-      fmt::format("the record indexes of the files need more than {} bytes, half of the memory budget of {} bytes, at "
-                  "12 bytes a record; raise `memory`, or use a shuffle buffer, which needs no index",
-                  pool_->limit() / 2, pool_->limit())};
+      fmt::format("this run needs {} bytes of `memory` and has {}: the record indexes of its files take {}{} bytes, "
+                  "12 a record, and may take half of it; raise `memory`, or use a shuffle buffer, which needs no "
+                  "index",
+                  2 * bytes, pool_->limit(), all ? "" : "about ", bytes)};
 }
 
 std::shared_ptr<const RecordIndex> RecordAccess::stored(std::uint32_t number) {
@@ -139,45 +144,59 @@ std::shared_ptr<const RecordIndex> RecordAccess::stored(std::uint32_t number) {
   return file.index;
 }
 
-/// Makes the indexes of the files that lack something, a few files at a time, and hands them on. What was complete is
-/// handed on whatever happened to the others; the index of one that was not is null.
-Result<void> RecordAccess::make(std::span<const std::uint32_t> files, const std::function<bool()>& go_on,
-                                const std::function<bool(const File&)>& lacks,
-                                const std::function<Result<void>(std::uint32_t, MadeIndex)>& take) {
-  std::vector<std::uint32_t> missing;
+/// Those that lack something, each once.
+std::vector<std::uint32_t> RecordAccess::lacking(std::span<const std::uint32_t> files,
+                                                 const std::function<bool(const File&)>& lacks) {
+  std::vector<std::uint32_t> out;
   for (const std::uint32_t number : files) {
-    if (lacks(at(number)) && std::find(missing.begin(), missing.end(), number) == missing.end())
-      missing.push_back(number);
+    if (lacks(at(number)) && std::find(out.begin(), out.end(), number) == out.end()) out.push_back(number);
   }
+  return out;
+}
+
+/// Makes the indexes of files, a few at a time, and hands them on. What was complete is handed on whatever happened to
+/// the others; the index of one that was not is null.
+Result<void> RecordAccess::make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
+                                const Take& take) {
   for (std::size_t first = 0; first < missing.size(); first += files_at_once) {
-    const auto some = std::span{missing}.subspan(first, std::min(files_at_once, missing.size() - first));
+    const auto some = missing.subspan(first, std::min(files_at_once, missing.size() - first));
     std::vector<MadeIndex> made(some.size());
     const auto done = index_in_parallel(program_, some, go_on, made);
-    for (std::size_t i = 0; i < some.size(); ++i) FOREBAY_DO(take(some[i], std::move(made[i])));
+    FOREBAY_DO(take(some, made));
     FOREBAY_DO(done);
   }
   return {};
 }
 
 Result<void> RecordAccess::index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on) {
-  return make(
-      files, go_on, [](const File& file) { return !file.index; },
-      [this](std::uint32_t number, MadeIndex made) -> Result<void> {
-        if (made.index) FOREBAY_DO(check_content(number, *made.index));
-        if (!keep(files_[number], std::move(made.index))) return too_large();
-        files_[number].skips = std::move(made.skips);
-        return {};
-      });
+  const auto missing = lacking(files, [](const File& file) { return !file.index; });
+  std::int64_t bytes = 0;  // of the files whose indexes were made
+  return make(missing, go_on, [&](std::span<const std::uint32_t> some, std::span<MadeIndex> made) -> Result<void> {
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (!made[i].index) continue;
+      FOREBAY_DO(check_content(some[i], *made[i].index));
+      bytes += made[i].index->identity().size;
+      static_cast<void>(keep(files_[some[i]], std::move(made[i].index)));
+      files_[some[i]].skips = std::move(made[i].skips);
+    }
+    if (index_bytes_ <= pool_->limit() / 2) return {};
+    std::int64_t all = 0;
+    for (const std::uint32_t number : missing) {
+      if (const auto size = io::file_size(program_.source.files[number]); size.ok()) all += *size;
+    }
+    return too_large(static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(all, 1)));
+  });
 }
 
 Result<std::vector<std::int64_t>> RecordAccess::count(std::span<const std::uint32_t> files,
                                                       const std::function<bool()>& go_on) {
-  FOREBAY_DO(make(
-      files, go_on, [](const File& file) { return !file.records; },
-      [this](std::uint32_t number, const MadeIndex& made) -> Result<void> {
-        if (made.index) files_[number].records = made.index->records();
-        return {};
-      }));
+  const auto missing = lacking(files, [](const File& file) { return !file.records; });
+  FOREBAY_DO(make(missing, go_on, [this](std::span<const std::uint32_t> some, std::span<MadeIndex> made) {
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (made[i].index) files_[some[i]].records = made[i].index->records();
+    }
+    return Result<void>{};
+  }));
   std::vector<std::int64_t> out;
   for (const std::uint32_t number : files) out.push_back(*files_[number].records);
   return out;

@@ -70,11 +70,13 @@ class RecordAccess {
   // Handles have 32 bits for a place, so a file is divided into segments.
   static constexpr int segment_bits = 31;
   File& at(std::uint32_t file);
-  [[nodiscard]] Result<void> make(std::span<const std::uint32_t> files, const std::function<bool()>& go_on,
-                                  const std::function<bool(const File&)>& lacks,
-                                  const std::function<Result<void>(std::uint32_t, MadeIndex)>& take);
+  [[nodiscard]] std::vector<std::uint32_t> lacking(std::span<const std::uint32_t> files,
+                                                   const std::function<bool(const File&)>& lacks);
+  using Take = std::function<Result<void>(std::span<const std::uint32_t> files, std::span<MadeIndex> made)>;
+  [[nodiscard]] Result<void> make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
+                                  const Take& take);
   [[nodiscard]] bool keep(File& file, std::shared_ptr<const RecordIndex> index);
-  [[nodiscard]] Error too_large() const;
+  [[nodiscard]] Error too_large(double share_made) const;
   [[nodiscard]] Result<void> check_content(std::uint32_t number, const RecordIndex& index) const;
   [[nodiscard]] Result<void> open(std::uint32_t number);
   [[nodiscard]] Handle handle_of(const RecordName& name) const {

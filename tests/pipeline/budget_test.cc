@@ -52,6 +52,18 @@ TEST(MemoryBudget, ABatchOfFixedTensorsThatDoesNotFitSaysHowMuchItNeeds) {
   }
 }
 
+TEST(MemoryBudget, OfABatchThatHasTensorsOfNoFixedSizeItsRecordsTellTheRest) {
+  const Folder folder;
+  const Json json = testing::document(testing::write_examples(folder.file("a"), 0, 64), R"({"batch": {"size": 64}})");
+  std::int64_t bytes = 64 * 8 + 64 * 16;
+  for (std::int64_t id = 0; id < 64; ++id) bytes += std::ssize(testing::example_of(id));
+  const auto [batches, error] = until_error(json, 1000, 1);
+  EXPECT_EQ(batches, 0);
+  EXPECT_THAT(error.text(), HasSubstr("batch 0 needs about " + std::to_string(bytes + 128) +
+                                      " bytes for its 64 rows (1664 of them for tensors of fixed size), more than"));
+  EXPECT_EQ(until_error(json, bytes + 128, 1).second.text(), "no error");
+}
+
 TEST(MemoryBudget, RowsThatNoRecordFillsCountToo) {
   const Folder folder;
   const std::string path = write_floats(folder.file("a"), {1});
@@ -138,8 +150,9 @@ TEST(MemoryBudget, IndexesThatDoNotFitIntoHalfOfItSayHowMuchTheyNeed) {
     EXPECT_EQ(batches, 0);
     EXPECT_EQ(error.detail(), Detail::resource_exhausted);
     EXPECT_THAT(error.text(),
-                HasSubstr("the record indexes of the files need more than 1048576 bytes, half of the memory "
-                          "budget of 2097152 bytes"));
+                HasSubstr("this run needs 2880840 bytes of `memory` and has 2097152: the record indexes of "
+                          "its files take 1440420 bytes, 12 a record"));
+    EXPECT_EQ(until_error(reading_all(global), 2'880'840, threads, enough).second.text(), "no error");
     EXPECT_EQ(until_error(reading_all(global), 4 << 20, threads, enough).second.text(), "no error");
     EXPECT_EQ(until_error(reading_all(""), 2 << 20, threads, enough).second.text(), "no error") << "no index is needed";
   }
