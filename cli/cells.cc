@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cells.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <span>
@@ -50,9 +51,11 @@ class RowPrinter {
       for (const std::int64_t dim : inner) size *= dim;
       return nested(inner, row * size);
     }
+    // Splits that nobody validated may name rows that are not there.
+    const std::int64_t there = splits.size() > 1 ? splits[1].count() - 1 : values_.shape[0];
     std::vector<Json> items;
-    const std::int64_t end = split(splits[0], row + 1);
-    for (std::int64_t i = split(splits[0], row); i < end && more(items); ++i) {
+    const std::int64_t end = std::min(split(splits[0], row + 1), there);
+    for (std::int64_t i = std::max<std::int64_t>(split(splits[0], row), 0); i < end && more(items); ++i) {
       items.push_back(ragged(splits.subspan(1), i));
     }
     return Json::array(std::move(items));

@@ -44,6 +44,15 @@ enum class Delivery : std::uint8_t {
   sparse,  ///< Indices, values and dense shape.
 };
 
+/// What the numbers of one level of a ragged column are.
+enum class Partitioning : std::uint8_t {
+  row_splits,    ///< Each row begins with 0 and ends with the size of what it splits.
+  row_limits,    ///< Counted within the record, as are the next two; nobody has validated these four.
+  row_starts,    ///< Without an end.
+  value_rowids,  ///< The row of each value; the rows end with the largest.
+  row_lengths,   ///< As the message has them.
+};
+
 using ColumnId = std::int32_t;
 
 /// What one column holds. Ids are never reused: a step that changes a tensor makes a new column of the same name.
@@ -58,6 +67,7 @@ struct ColumnSpec {
   std::vector<std::int64_t> sizes = {};
   bool row_splits_int32 = false;  ///< Ragged: hand the row splits over as int32, not int64.
   std::string pad = {};           ///< Padded: the bytes of one padding element; empty is 0, false or "".
+  Partitioning partitioning = Partitioning::row_splits;  ///< Of a part of a ragged column.
 };
 
 /// The columns of a pipeline at one point of it: all that were ever made, and those visible by name.

@@ -111,6 +111,14 @@ def test_head_shows_rows_of_a_document_and_of_a_file(data):
     assert "x" in forebay("head", data / "data.tfrecord").stdout
 
 
+def test_head_shows_nothing_behind_the_values_when_partitions_do_not_fit(data):
+    fb.write_records(data / "data.tfrecord", [fb.encode_example({"v": [1, 2], "p": [-5, 1, 1 << 40]})])
+    ragged = {"kind": "ragged", "dtype": "int64", "partitions": [["row_limits", "p"]], "validate": False,
+              "row_splits_dtype": "int64"}
+    path = edit(data, lambda d: d["decode"]["example"].update(features={"v": ragged}))
+    assert json.loads(forebay("head", path, "--json").stdout)[0]["values"]["v"] == [[], [1], [2]]
+
+
 def test_explain_names_every_option_of_a_plugin(data):
     text = forebay("explain", "shuffle").stdout
     assert "buffer" in text and "from a buffer of so many" in text

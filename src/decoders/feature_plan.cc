@@ -309,6 +309,8 @@ class Planner {
       return fault("partitions", fmt::format("unknown kind {}; known: row_splits, row_lengths, row_starts, row_limits, "
                                              "value_rowids, uniform_row_length",
                                              json.items()[0].text()));
+    for (std::size_t level = 0; level < output.partitions.size() && !output.validate; ++level)
+      column.parts[levels - output.partitions.size() + level].partitioning = kept_as(output.partitions[level].kind);
     }
     Partition made{.kind = static_cast<PartitionKind>(kind - kinds.begin())};
     const Json& what = json.items()[1];

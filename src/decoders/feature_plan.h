@@ -31,6 +31,24 @@ enum class PartitionKind : std::uint8_t {
   uniform_row_length
 };
 
+/// What a column holds of a partition that nobody validates.
+constexpr Partitioning kept_as(PartitionKind kind) {
+  switch (kind) {
+    case PartitionKind::row_splits:  // without the first
+    case PartitionKind::row_limits:
+      return Partitioning::row_limits;
+    case PartitionKind::row_lengths:
+      return Partitioning::row_lengths;
+    case PartitionKind::row_starts:
+      return Partitioning::row_starts;
+    case PartitionKind::value_rowids:
+      return Partitioning::value_rowids;
+    case PartitionKind::uniform_row_length:
+      break;
+  }
+  return Partitioning::row_splits;
+}
+
 struct Partition {
   PartitionKind kind = PartitionKind::row_splits;
   int source = KeyTable::none;
@@ -58,6 +76,10 @@ struct Output {
   std::int64_t inner = 1;                   ///< ragged: product of the trailing uniform lengths.
   std::vector<std::int64_t> inner_lengths;  ///< … and these, outermost first.
   bool validate = true;
+  /// Whether the column holds row splits of a partition, not the numbers of the message.
+  [[nodiscard]] bool holds_splits(const Partition& partition) const {
+    return validate || kept_as(partition.kind) == Partitioning::row_splits;
+  }
   bool swaps = false;  ///< raw: the other byte order than this machine's.
   std::int64_t len = 1;
   std::int64_t fixed_length = 0;  ///< raw: 0 means as long as it is.

@@ -26,6 +26,7 @@ struct Scratch {
   std::vector<std::int64_t> numbers;              ///< A partition.
   std::vector<std::int64_t> splits;               ///< Of one level of one step.
   std::vector<std::vector<std::int64_t>> levels;  ///< Row splits, or index lists.
+  std::vector<std::int64_t> rows_before;          ///< Of each level in this record's steps so far, and of the values.
   std::vector<std::uint32_t> order;
   std::vector<std::byte> bytes;
 };
@@ -73,6 +74,7 @@ class FeatureWriter {
   template <class Find>
   Result<void> add_partitions(const Output& output, std::int64_t& rows, Find find);
   Result<void> splits_of(const Output& output, const Partition& partition, std::int64_t below);
+  Result<void> keep_numbers(const Output& output, std::size_t level, std::int64_t& rows);
   Result<void> inner_rows(const Output& output, std::int64_t values, std::int64_t& rows) const;
   void write_levels(Column& column, std::size_t first);
 

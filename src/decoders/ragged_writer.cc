@@ -12,7 +12,7 @@
 namespace forebay::decoders {
 namespace {
 
-/// A row id may name any row, but not so many that a few bytes fill the memory.
+/// A row id may name any row of a record, but not so many that a few bytes fill the memory.
 constexpr std::int64_t most_rows_from_ids = 1 << 24;
 
 std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
@@ -69,7 +69,6 @@ Result<void> FeatureWriter::splits_of(const Output& output, const Partition& par
       for (std::int64_t at = partition.length; at <= below; at += partition.length) splits.push_back(at);
       return {};
   }
-  if (!output.validate) return {};
   const bool ids = partition.kind == PartitionKind::value_rowids;
   const bool ordered =
       ids ? std::ranges::is_sorted(numbers) && (numbers.empty() || numbers[0] >= 0) : std::ranges::is_sorted(splits);
@@ -84,24 +83,55 @@ Result<void> FeatureWriter::splits_of(const Output& output, const Partition& par
   return {};
 }
 
+/// The partition in scratch numbers as it is, counted within the record, to scratch levels. `rows`: those it declares.
+Result<void> FeatureWriter::keep_numbers(const Output& output, std::size_t level, std::int64_t& rows) {
+  const Partition& partition = output.partitions[level];
+  std::span<const std::int64_t> numbers = scratch_.numbers;
+  std::int64_t base = scratch_.rows_before[level + 1];
+  if (partition.kind == PartitionKind::row_splits && !numbers.empty()) numbers = numbers.subspan(1);
+  rows = static_cast<std::int64_t>(numbers.size());
+  if (partition.kind == PartitionKind::row_lengths) base = 0;
+  if (partition.kind == PartitionKind::value_rowids) {
+    base = scratch_.rows_before[level];
+    const std::int64_t largest = numbers.empty() ? -1 : *std::ranges::max_element(numbers);
+    if (largest >= most_rows_from_ids - base) {
+      return fault(Detail::resource_exhausted, partition.source,
+                   fmt::format("row id {} is above {}", largest, most_rows_from_ids - base - 1));
+    }
+    rows = std::max<std::int64_t>(largest + 1, 0);
+  }
+  auto& all = scratch_.levels[level + (output.list ? 1 : 0)];
+  for (const std::int64_t number : numbers) all.push_back(wrapping_sum(number, base));
+  return {};
+}
+
 /// `find(source)` is the feature of this step under that key.
 template <class Find>
 Result<void> FeatureWriter::add_partitions(const Output& output, std::int64_t& rows, Find find) {
   const std::size_t first = output.list ? 1 : 0;
+  std::vector<std::int64_t>& rows_before = scratch_.rows_before;
   for (std::size_t level = output.partitions.size(); level-- > 0;) {
     const Partition& partition = output.partitions[level];
     scratch_.numbers.clear();
     if (partition.source != KeyTable::none) {
       FOREBAY_DO(read_numbers(partition.source, find(partition.source), scratch_.numbers));
     }
-    FOREBAY_DO(splits_of(output, partition, rows));
+    const std::int64_t below = rows;
+    if (!output.holds_splits(partition)) {
+      FOREBAY_DO(keep_numbers(output, level, rows));
+      rows_before[level + 1] += below;
+      continue;
+    }
+    FOREBAY_DO(splits_of(output, partition, below));
     // Splits of this step count from what the steps before it have below this level.
     std::vector<std::int64_t>& all = scratch_.levels[first + level];
     std::vector<std::int64_t>& splits = scratch_.splits;
     const std::int64_t before = all.empty() ? 0 : all.back();
     for (std::size_t i = all.empty() ? 0 : 1; i < splits.size(); ++i) all.push_back(wrapping_sum(splits[i], before));
     rows = static_cast<std::int64_t>(splits.size()) - 1;
+    rows_before[level + 1] += below;
   }
+  rows_before[0] += rows;
   return {};
 }
 
@@ -111,6 +141,7 @@ Result<void> FeatureWriter::ragged(const Output& output) {
   FOREBAY_DO(inner_rows(output, scratch_.values.size(output.stored), rows));
   if (scratch_.levels.size() < output.partitions.size()) scratch_.levels.resize(output.partitions.size());
   for (auto& level : scratch_.levels) level.clear();
+  scratch_.rows_before.assign(output.partitions.size() + 1, 0);
   Column& column = block_[output.column];
   append(output, column, scratch_.values);
   column.end_row({&rows, 1});
@@ -181,9 +212,11 @@ Result<void> FeatureWriter::list_steps(const Output& output, const FoundList& li
   Column& column = block_[output.column];
   if (scratch_.levels.size() < column.parts.size()) scratch_.levels.resize(column.parts.size());
   for (auto& level : scratch_.levels) level.clear();
+  scratch_.rows_before.assign(output.partitions.size() + 1, 0);
   scratch_.levels[0].push_back(0);
-  for (std::size_t level = 1; level < column.parts.size() && list.count == 0; ++level)
-    scratch_.levels[level].push_back(0);
+  for (std::size_t level = 1; level < column.parts.size() && list.count == 0; ++level) {
+    if (output.holds_splits(output.partitions[level - 1])) scratch_.levels[level].push_back(0);
+  }
   for (const Partition& partition : output.partitions) {
     if (partition.source == KeyTable::none) continue;
     const std::uint32_t count = parsed_.lists[static_cast<std::size_t>(partition.source)].count;

@@ -127,8 +127,7 @@ std::optional<Finisher::Failure> Finisher::gather(std::size_t index, Made& made)
                                          job_.layout.number, columns::extents(rows).elements),
                              Place{.feature = output.spec.name}}};
       }
-      ragged(output, rows, made);
-      break;
+      return ragged(output, rows, made);
     case Delivery::sparse:
       if (auto failed = room(output, rows, Shape{columns::extents(rows).elements})) return failed;
       sparse(output, rows, made);

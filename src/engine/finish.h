@@ -37,7 +37,7 @@ class Finisher {
   std::optional<Failure> dense(const Output& output, columns::Pieces pieces, Made& made);
   /// A failure when the batch does not fit into the budget any more with an array of that shape.
   std::optional<Failure> room(const Output& output, columns::Pieces pieces, const Shape& shape);
-  void ragged(const Output& output, columns::Pieces pieces, Made& made);
+  std::optional<Failure> ragged(const Output& output, columns::Pieces pieces, Made& made);
   void sparse(const Output& output, columns::Pieces pieces, Made& made);
   Tensor flat_values(columns::Pieces pieces, Shape shape);
   Tensor integers(Shape shape);

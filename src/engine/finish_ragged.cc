@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/core.h>
+
 #include "engine/finish.h"
 
 // The conventions of the companion columns are those of include/forebay/decoders/example.h.
@@ -17,9 +19,16 @@ std::span<const std::int64_t> row_of(const Column& column, std::int64_t row) {
 /// Rows of a partition with that many splits.
 std::int64_t rows_of(std::size_t splits) { return splits == 0 ? 0 : static_cast<std::int64_t>(splits) - 1; }
 
+/// Rows that a partition declares.
+std::int64_t rows_of(std::span<const std::int64_t> numbers, Partitioning partitioning) {
+  if (partitioning == Partitioning::row_splits) return rows_of(numbers.size());
+  if (partitioning != Partitioning::value_rowids) return static_cast<std::int64_t>(numbers.size());
+  return numbers.empty() ? 0 : std::max<std::int64_t>(*std::ranges::max_element(numbers) + 1, 0);
+}
+
 /// Size of level `level` of one record: rows of the partition, or of the values behind the last one.
-std::int64_t level_size(const Column& piece, std::int64_t row, std::size_t level) {
-  if (level < piece.parts.size()) return rows_of(row_of(piece.parts[level], row).size());
+std::int64_t level_size(const ColumnSpec& spec, const Column& piece, std::int64_t row, std::size_t level) {
+  if (level < piece.parts.size()) return rows_of(row_of(piece.parts[level], row), spec.parts[level].partitioning);
   return piece.dims.as<std::int64_t>()[row * static_cast<std::int64_t>(piece.shape.unknown())];
 }
 
@@ -28,24 +37,71 @@ std::int64_t shifted(std::int64_t split, std::int64_t base) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(split) + static_cast<std::uint64_t>(base));
 }
 
-/// The row splits of all records at one level, each record's shifted behind the ones before.
-std::vector<std::int64_t> join_level(columns::Pieces pieces, std::size_t level) {
-  std::vector<std::int64_t> splits{0};
+/// Calls `visit` with the numbers of each record at one level, and the rows before it: at `counted`, a level as well.
+template <class Visit>
+void each_record(const ColumnSpec& spec, columns::Pieces pieces, std::size_t level, std::size_t counted, Visit visit) {
   std::int64_t base = 0;
   for (const Column* piece : pieces) {
     for (std::int64_t row = 0; row < piece->rows; ++row) {
-      const auto own = row_of(piece->parts[level], row);
-      for (std::size_t i = 1; i < own.size(); ++i) splits.push_back(shifted(own[i], base));
-      base += level_size(*piece, row, level + 1);
+      visit(row_of(piece->parts[level], row), base);
+      base += level_size(spec, *piece, row, counted);
     }
   }
+}
+
+/// Row ids that nobody validated: those of a record count from the rows before it, and the last one of the batch ends
+/// the rows, whatever ids there are above it. Ids below 0 belong to the records before. At most `most` rows.
+Result<std::vector<std::int64_t>> join_ids(const ColumnSpec& spec, columns::Pieces pieces, std::size_t level,
+                                           std::int64_t most) {
+  std::int64_t rows = 0, least = 0;
+  each_record(spec, pieces, level, level, [&](auto ids, std::int64_t base) {
+    if (ids.empty()) return;
+    rows = ids.back() + base + 1;
+    least = std::min(least, *std::ranges::min_element(ids) + base);
+  });
+  if (least < 0) {
+    return Error{Code::data, Detail::invalid_argument,
+                 fmt::format("row id {} is before the first row of the batch; row ids must be 0 or more", least),
+                 Place{.feature = spec.name}};
+  }
+  if (rows > most) {
+    return Error{Code::data, Detail::resource_exhausted,
+                 fmt::format("row ids make {} rows in one batch, more than the memory budget has room for", rows),
+                 Place{.feature = spec.name}};
+  }
+  std::vector<std::int64_t> splits(static_cast<std::size_t>(rows) + 1);
+  each_record(spec, pieces, level, level, [&](auto ids, std::int64_t base) {
+    for (const std::int64_t id : ids) {
+      if (id + base < rows) ++splits[static_cast<std::size_t>(id + base) + 1];
+    }
+  });
+  for (std::size_t i = 1; i < splits.size(); ++i) splits[i] += splits[i - 1];
   return splits;
 }
 
-std::vector<std::int64_t> join_rows(columns::Pieces pieces) {
+/// The row splits of all records at one level, each record's shifted behind the ones before. `below`: what they split.
+std::vector<std::int64_t> join_level(const ColumnSpec& spec, columns::Pieces pieces, std::size_t level,
+                                     std::int64_t below) {
+  const Partitioning partitioning = spec.parts[level].partitioning;
+  std::vector<std::int64_t> splits;
+  if (partitioning != Partitioning::row_starts) splits.push_back(0);
+  each_record(spec, pieces, level, level + 1, [&](auto own, std::int64_t base) {
+    if (partitioning == Partitioning::row_lengths) {
+      for (const std::int64_t length : own) splits.push_back(shifted(length, splits.back()));
+      return;
+    }
+    for (std::size_t i = partitioning == Partitioning::row_splits ? 1 : 0; i < own.size(); ++i)
+      splits.push_back(shifted(own[i], base));
+  });
+  if (partitioning == Partitioning::row_starts) splits.push_back(below);
+  return splits;
+}
+
+std::vector<std::int64_t> join_rows(const ColumnSpec& spec, columns::Pieces pieces) {
   std::vector<std::int64_t> splits{0};
   for (const Column* piece : pieces) {
-    for (std::int64_t row = 0; row < piece->rows; ++row) splits.push_back(splits.back() + level_size(*piece, row, 0));
+    for (std::int64_t row = 0; row < piece->rows; ++row)
+      splits.push_back(splits.back() + level_size(spec, *piece, row, 0));
   }
   return splits;
 }
@@ -100,12 +156,25 @@ void add_row(const Column& piece, std::int64_t row, std::int64_t batch_row, bool
 
 }  // namespace
 
-void Finisher::ragged(const Output& output, columns::Pieces pieces, Made& made) {
+std::optional<Finisher::Failure> Finisher::ragged(const Output& output, columns::Pieces pieces, Made& made) {
   const ColumnSpec& spec = output.spec;
   made.value.kind = Value::Kind::ragged;
-  const std::vector<std::int64_t> rows = join_rows(pieces);
-  std::vector<std::vector<std::int64_t>> levels{rows};
-  for (std::size_t level = 0; level < spec.parts.size(); ++level) levels.push_back(join_level(pieces, level));
+  std::int64_t total = 0;
+  for (const Column* piece : pieces) {
+    for (std::int64_t row = 0; row < piece->rows; ++row) total += level_size(spec, *piece, row, spec.parts.size());
+  }
+  std::vector<std::vector<std::int64_t>> levels(spec.parts.size() + 1);
+  levels[0] = join_rows(spec, pieces);
+  std::int64_t below = total;
+  for (std::size_t level = spec.parts.size(); level-- > 0; below = rows_of(levels[level + 1].size())) {
+    if (spec.parts[level].partitioning != Partitioning::value_rowids) {
+      levels[level + 1] = join_level(spec, pieces, level, below);
+      continue;
+    }
+    auto joined = join_ids(spec, pieces, level, pool_.limit() / static_cast<std::int64_t>(sizeof(std::int64_t)));
+    if (!joined.ok()) return Failure{joined.error()};
+    levels[level + 1] = *std::move(joined);
+  }
   for (const auto& level : levels) {
     Tensor splits = integers(Shape{static_cast<std::int64_t>(level.size())});
     if (spec.row_splits_int32) {
@@ -117,13 +186,10 @@ void Finisher::ragged(const Output& output, columns::Pieces pieces, Made& made) 
     }
     made.value.row_splits.push_back(std::move(splits));
   }
-  std::int64_t total = 0;
-  for (const Column* piece : pieces) {
-    for (std::int64_t row = 0; row < piece->rows; ++row) total += level_size(*piece, row, spec.parts.size());
-  }
   std::vector<std::int64_t> dims = spec.shape.dims();
   dims.front() = total;
   made.value.values = flat_values(pieces, Shape{std::move(dims)});
+  return std::nullopt;
 }
 
 void Finisher::sparse(const Output& output, columns::Pieces pieces, Made& made) {
@@ -140,7 +206,7 @@ void Finisher::sparse(const Output& output, columns::Pieces pieces, Made& made) 
   for (const Column* piece : pieces) {
     for (std::int64_t row = 0; row < piece->rows; ++row, ++batch_row) {
       add_row(*piece, row, batch_row, listed, indices);
-      if (!listed && !piece->parts.empty()) steps[0] = std::max(steps[0], level_size(*piece, row, 0));
+      if (!listed && !piece->parts.empty()) steps[0] = std::max(steps[0], level_size(spec, *piece, row, 0));
     }
   }
   std::vector<std::int64_t> dims{job_.layout.rows};

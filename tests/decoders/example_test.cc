@@ -235,6 +235,24 @@ TEST(Example, RawBytesAreReadInTheirByteOrder) {
   constexpr auto options = R"({"features": {"l": {"kind": "raw", "dtype": "uint16", "shape": [2], "endian": "little"},
                                             "b": {"kind": "raw", "dtype": "uint16", "shape": [2], "endian": "big"},
                                             "n": {"kind": "raw", "dtype": "uint8", "shape": [2], "endian": "big", "len": 2},
+TEST(Example, PartitionsThatNobodyValidatesAreKeptAsTheyAre) {
+  const std::vector<std::tuple<std::string, Ints, std::string>> kinds{{"row_splits", {2, 1, 9}, "1,9"},
+                                                                      {"row_lengths", {2, -1, 9}, "2,-1,9"},
+                                                                      {"row_starts", {2, 1, 9}, "2,1,9"},
+                                                                      {"row_limits", {2, 1, 9}, "2,1,9"},
+                                                                      {"value_rowids", {2, 1, 9}, "2,1,9"}};
+  for (const auto& [kind, numbers, kept] : kinds) {
+    const std::string options =
+        R"({"features": {"r": {"kind": "ragged", "dtype": "int64", "value_key": "v", "validate": false,
+            "partitions": [[")" +
+        kind + R"(", "p"]]}}})";
+    const std::string count = kind == "row_splits" ? "2" : "3";
+    EXPECT_EQ(of_examples(options, {{{"v", Ints{3, 1}}, {"p", numbers}}}),
+              R"({"r":[[3,1],[0,2],[[)" + kept + "],[0," + count + "]]]}")
+        << kind;
+  }
+}
+
                                             "f": {"kind": "raw", "dtype": "uint8", "shape": [4], "endian": "big", "fixed_length": 4}}})";
   const ExampleMap example{{"l", Strings{"\x01\x02\x03\x04"}},
                            {"b", Strings{"\x01\x02\x03\x04"}},

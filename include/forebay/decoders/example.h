@@ -33,6 +33,8 @@ enum class Endian : std::uint8_t { little, big };
 ///   the other levels, outermost first, each row starting at 0 and counting within its record. With n_k splits in
 ///   parts[k], the record has n_0 - 1 outer rows. A batch joins a level by adding the sum of the sizes (n - 1 of the
 ///   next level; of the innermost, the first dim of the values) of the records before; no parts: one level, the rows.
+///   With `validate` false the levels hold the numbers themselves (ColumnSpec::partitioning), and a batch takes them
+///   for one long partition: lengths and row ids add up whatever they split, starts end with the size of the batch.
 /// * lists of a sequence example, `var_len`: values [-1], `parts[0]` the row splits of the steps; delivered sparse,
 ///   `sizes` is empty and the indices follow from the splits. `ragged`: the splits of the steps come first.
 struct ExampleFeature {
