@@ -2,7 +2,8 @@
 """Where we choose to differ from what the original systems did, and what we promise instead.
 
 Each rule looks at the content of a vector, never at its id, and puts another expectation (or another way to ask) in
-its place. D-numbers are those of the decisions page of the specification; B-numbers those of the list of bad inputs.
+its place. D-numbers are those of the decisions page of the specification, F-numbers those of its features, numbers with
+a dot its sections; B-numbers are those of the list of bad inputs. Where there is none of these, the comment says why.
 """
 
 from __future__ import annotations
@@ -75,26 +76,29 @@ DEPARTURES: list[Departure] = [
     Departure("D82", "all compressed streams of a file are read",
               _READ, files.has_unread_stream, files.all_read),
     # Examples.
-    Departure("", "errors name file and record, not example names",
+    Departure("D35", "errors name file and record, not example names",
               _PARSE, examples.names_examples, examples.name_records),
-    Departure("", "of several faults any is named, and only what is one by the protobuf rules",
+    Departure("D33, D34, D35", "of several faults any is named, and only what is one by the protobuf rules",
               _PARSE, examples.has_faults, examples.name_any_fault),
     Departure("B21", "keys are bytes: they need not be UTF-8", _PARSE, examples.has_raw_keys, examples.as_original),
-    Departure("", "features that nobody asks for are not decoded",
+    Departure("3.7", "features that nobody asks for are not decoded",
               _PARSE, examples.has_unasked_fault, examples.as_original),
-    Departure("", "row splits begin with 0 also when there are no rows",
-              _PARSE, examples.has_no_splits, examples.one_split),
-    Departure("", "there are no example names to count",
+    Departure("B33", "row splits begin with 0, also of a single record and when there are no rows",
+              _PARSE, examples.has_other_splits, examples.from_zero),
+    Departure("B33", "a partition that is validated fits its own record, not only the batch",
+              _PARSE, examples.fits_the_batch_only, examples.refused),
+    Departure("D35", "there are no example names to count",
               _PARSE, examples.has_wrong_names, examples.plainly_parsed),
-    Departure("", "features may have any dtype: values are cast",
+    Departure("F10", "features may have any dtype: values are cast",
               _PARSE, examples.casts, examples.plainly_parsed),
+    # The original takes no other value of `allow_missing` here, so it says nothing: there is no such option.
     Departure("", "sequences need no leave to be missing",
               _PARSE, examples.leaves_sequences_out, examples.plainly_parsed),
     Departure("D70", "a default of no elements is a default",
               _PARSE, examples.has_empty_default, examples.empty_default),
     Departure("D84", "sparse indices lie inside the size, one for each value",
               _PARSE, examples.has_index_outside, examples.refused),
-    Departure("", "no records make no batch",
+    Departure("D25", "no records make no batch",
               (*_PARSE, "decode_raw"), examples.has_no_records, examples.nothing),
     # Raw bytes.
     Departure("", "complex numbers are not among the dtypes",

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import wire
 from example_faults import faults, records
 
 Vector = dict[str, Any]
+Value = dict[str, Any]
 _STORED = {"int64", "float32", "string"}
 
 
@@ -62,14 +65,30 @@ def as_original(vector: Vector) -> None:
     vector["expect"] = vector["original"]
 
 
-def has_no_splits(vector: Vector) -> bool:
-    return any(value.get("row_splits") == [] for value in _results(vector).values())
+def _levels(vector: Vector) -> Iterator[tuple[str, Value]]:
+    """(kind of partition, level) of every ragged value that is expected, without the axis of the records."""
+    single = vector["op"] == "parse_single_example"
+    for name, value in _results(vector).items():
+        if not single and "row_splits" in value:
+            value = value["values"]
+        for kind, _ in _features(vector)[name].get("partitions", []):
+            if "row_splits" in value:
+                yield kind, value
+                value = value["values"]
 
 
-def one_split(vector: Vector) -> None:
-    for value in _results(vector).values():
-        if value.get("row_splits") == []:
-            value["row_splits"] = [0]
+def _begins_elsewhere(kind: str, value: Value) -> bool:
+    return value["row_splits"] == [] or (kind == "row_splits" and value["row_splits"][0] != 0)
+
+
+def has_other_splits(vector: Vector) -> bool:
+    return any(_begins_elsewhere(kind, value) for kind, value in _levels(vector))
+
+
+def from_zero(vector: Vector) -> None:
+    for kind, value in _levels(vector):
+        if _begins_elsewhere(kind, value):
+            value["row_splits"] = [0, *value["row_splits"][1:]]
 
 
 def has_wrong_names(vector: Vector) -> bool:
@@ -135,15 +154,68 @@ def empty_default(vector: Vector) -> None:
 
 def has_index_outside(vector: Vector) -> bool:
     specs = _features(vector)
-    sparse = [value for key, value in _results(vector).items() if specs[key]["kind"] == "sparse"]
-    if any(len(value["indices"]) != value["values"]["shape"][0] for value in sparse):
+    sparse = [(specs[key], value) for key, value in _results(vector).items() if specs[key]["kind"] == "sparse"]
+    if any(len(value["indices"]) != value["values"]["shape"][0] for _, value in sparse):
+        return True
+    if sparse and any(not _as_many_indices(spec, record) for spec, _ in sparse for record in records(vector)):
         return True
     return any(
         not 0 <= at < size
-        for value in sparse
+        for _, value in sparse
         for index in value["indices"]
         for at, size in zip(index, value["dense_shape"], strict=True)
     )
+
+
+def _lists(record: bytes, keys: list[str]) -> list[list]:
+    try:
+        entries = wire.entries(record)
+        found = [wire.feature(entries[key]) if key in entries else None for key in keys]
+    except ValueError:   # nothing to compare
+        found = [None] * len(keys)
+    return [values for _, values in (one or ("", []) for one in found)]
+
+
+def _as_many_indices(spec: dict[str, Any], record: bytes) -> bool:
+    """The original compares the numbers of the whole batch, not those of each record."""
+    index = spec["index_key"]
+    lists = _lists(record, [spec["value_key"], *([index] if isinstance(index, str) else index)])
+    return len(set(map(len, lists))) == 1
+
+
+def fits_the_batch_only(vector: Vector) -> bool:
+    """The original validates the partition of the whole batch, not those of its records."""
+    return any(
+        "ok" in vector["expect"] and spec.get("validate") and not _fits(name, spec, record)
+        for name, spec in _features(vector).items()
+        for record in records(vector)
+    )
+
+
+def _fits(name: str, spec: dict[str, Any], record: bytes) -> bool:
+    below = len(_lists(record, [spec.get("value_key") or name])[0])
+    for kind, what in reversed(spec.get("partitions", [])):
+        if kind == "uniform_row_length":
+            if below % what:
+                return False
+            below //= what
+            continue
+        numbers = _lists(record, [what])[0]
+        if kind == "value_rowids":
+            if numbers != sorted(numbers) or len(numbers) != below or min(numbers, default=0) < 0:
+                return False
+            below = max(numbers, default=-1) + 1
+            continue
+        splits = {
+            "row_splits": numbers or [0],
+            "row_lengths": list(accumulate(numbers, initial=0)),
+            "row_starts": [*numbers, below] if numbers else [0],
+            "row_limits": [0, *numbers],
+        }[kind]
+        if splits[0] != 0 or splits[-1] != below or splits != sorted(splits):
+            return False
+        below = len(splits) - 1
+    return True
 
 
 def refused(vector: Vector) -> None:
