@@ -94,6 +94,10 @@ Json sparse_row(const Value& value, std::int64_t row, std::int64_t most) {
 Json element_json(const Tensor& tensor, std::int64_t element) {
   if (tensor.dtype == DType::string) return Json{std::string{tensor.string(element)}};
   const std::byte* at = tensor.data + static_cast<std::size_t>(element) * size_of(tensor.dtype);
+  if (is_complex(tensor.dtype)) {  // [real, imaginary]
+    const Tensor parts = parts_of(tensor);
+    return Json::array({element_json(parts, 2 * element), element_json(parts, 2 * element + 1)});
+  }
   if (is_float(tensor.dtype) || tensor.dtype == DType::uint64) {
     double number = 0;
     columns::cast(at, tensor.dtype, reinterpret_cast<std::byte*>(&number), DType::float64, 1);
@@ -103,6 +107,15 @@ Json element_json(const Tensor& tensor, std::int64_t element) {
   std::int64_t integer = 0;
   columns::cast(at, tensor.dtype, reinterpret_cast<std::byte*>(&integer), DType::int64, 1);
   return tensor.dtype == DType::boolean ? Json{integer != 0} : Json{integer};
+}
+
+Tensor parts_of(const Tensor& complex) {
+  return {.dtype = complex.dtype == DType::complex64 ? DType::float32 : DType::float64,
+          .shape = Shape{2 * complex.count()},
+          .data = complex.data,
+          .byte_splits = nullptr,
+          .bytes = nullptr,
+          .owner = complex.owner};
 }
 
 Json row_json(const Value& value, std::int64_t row, std::int64_t most) {

@@ -9,7 +9,11 @@
 
 namespace forebay::cli {
 
-/// One element. Floats are the shortest decimals that read back the same; nan and infinities are strings.
+/// The real and imaginary parts of complex numbers, one behind the other.
+[[nodiscard]] Tensor parts_of(const Tensor& complex);
+
+/// One element. Floats are the shortest decimals that read back the same; nan and infinities are strings;
+/// complex numbers are [real, imaginary].
 [[nodiscard]] Json element_json(const Tensor& tensor, std::int64_t element);
 
 /// Row `row` of a value as nested lists; of a sparse value {indices, values}, with the indices inside the row.

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "cells.h"
 #include "columns/cast.h"
 
 namespace forebay::cli {
@@ -78,12 +79,16 @@ Elements look_at(const Tensor& tensor) {
     case 4:
       hash_elements<4>(tensor.data, out.hashes);
       break;
-    default:
+    case 8:
       hash_elements<8>(tensor.data, out.hashes);
       break;
+    default:
+      hash_elements<16>(tensor.data, out.hashes);
+      break;
   }
-  std::vector<double> values(count);
-  columns::cast(tensor.data, tensor.dtype, reinterpret_cast<std::byte*>(values.data()), DType::float64, count);
+  const Tensor real = is_complex(tensor.dtype) ? parts_of(tensor) : tensor;
+  std::vector<double> values(static_cast<std::size_t>(real.count()));
+  columns::cast(real.data, real.dtype, reinterpret_cast<std::byte*>(values.data()), DType::float64, values.size());
   out.sum = pairwise_sum(values);
   return out;
 }

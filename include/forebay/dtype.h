@@ -23,6 +23,8 @@ enum class DType : std::uint8_t {
   bfloat16,
   float32,
   float64,
+  complex64,   ///< Real and imaginary part, each a float32.
+  complex128,  ///< … each a float64.
   string,
 };
 
@@ -51,7 +53,10 @@ enum class DType : std::uint8_t {
     case DType::int64:
     case DType::uint64:
     case DType::float64:
+    case DType::complex64:
       return 8;
+    case DType::complex128:
+      return 16;
     case DType::string:
       return 0;
   }
@@ -62,9 +67,12 @@ enum class DType : std::uint8_t {
   return dtype == DType::float16 || dtype == DType::bfloat16 || dtype == DType::float32 || dtype == DType::float64;
 }
 
+/// Complex numbers come from raw bytes only, and no step computes with them.
+[[nodiscard]] constexpr bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype == DType::complex128; }
+
 /// True for every signed and unsigned integer, not for bool.
 [[nodiscard]] constexpr bool is_integer(DType dtype) {
-  return !is_float(dtype) && dtype != DType::boolean && dtype != DType::string;
+  return !is_float(dtype) && !is_complex(dtype) && dtype != DType::boolean && dtype != DType::string;
 }
 
 }  // namespace forebay

@@ -40,6 +40,10 @@ int numpy_type(DType dtype) {
       return NPY_FLOAT32;
     case DType::float64:
       return NPY_FLOAT64;
+    case DType::complex64:
+      return NPY_COMPLEX64;
+    case DType::complex128:
+      return NPY_COMPLEX128;
     case DType::string:
       return NPY_OBJECT;
   }

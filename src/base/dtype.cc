@@ -6,9 +6,9 @@
 namespace forebay {
 
 namespace {
-constexpr std::array<std::string_view, 14> dtype_names{"bool",     "int8",    "int16",   "int32",  "int64",
-                                                       "uint8",    "uint16",  "uint32",  "uint64", "float16",
-                                                       "bfloat16", "float32", "float64", "string"};
+constexpr std::array<std::string_view, 16> dtype_names{
+    "bool",   "int8",    "int16",    "int32",   "int64",   "uint8",     "uint16",     "uint32",
+    "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "string"};
 }  // namespace
 
 std::string_view to_string(DType dtype) { return dtype_names[static_cast<std::size_t>(dtype)]; }

@@ -100,6 +100,8 @@ void with_type(DType dtype, Visit visit) {
       return visit(static_cast<float*>(nullptr));
     case DType::float64:
       return visit(static_cast<double*>(nullptr));
+    case DType::complex64:
+    case DType::complex128:
     case DType::string:
       return;
   }

@@ -11,9 +11,9 @@ namespace forebay {
 
 namespace {
 
-constexpr std::array<std::string_view, 14> dtype_names{"bool",     "int8",    "int16",   "int32",  "int64",
-                                                       "uint8",    "uint16",  "uint32",  "uint64", "float16",
-                                                       "bfloat16", "float32", "float64", "string"};
+constexpr std::array<std::string_view, 16> dtype_names{
+    "bool",   "int8",    "int16",    "int32",   "int64",   "uint8",     "uint16",     "uint32",
+    "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "string"};
 
 Json typed(const char* type) {
   Json out = Json::object();

@@ -122,6 +122,10 @@ class Planner {
     output.stored = feature_->stored.value_or(natural);
     if ((output.stored == StoredAs::bytes) != (natural == StoredAs::bytes)) {
       fault("stored",
+    if (!raw && is_complex(output.dtype))
+      return fault("dtype", fmt::format("a list of ints or floats cannot become {}; use kind raw, which reads the "
+                                        "numbers from bytes",
+                                        to_string(output.dtype)));
             fmt::format("bytes and numbers cannot become each other: dtype {} cannot come from '{}'{}",
                         to_string(output.dtype), EnumNames<StoredAs>::names[static_cast<std::size_t>(output.stored)],
                         output.stored == StoredAs::bytes ? "; for numbers in byte strings use kind raw" : ""));

@@ -309,7 +309,8 @@ Result<void> FeatureWriter::raw_item(const Output& output, columns::Wire bytes, 
   if (output.dtype == DType::boolean) {
     for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<std::byte>(to[i] != std::byte{0});
   } else if (output.swaps && item > 1) {
-    for (std::size_t i = 0; i < size; i += item) std::reverse(to + i, to + i + item);
+    const std::size_t part = is_complex(output.dtype) ? item / 2 : item;
+    for (std::size_t i = 0; i < size; i += part) std::reverse(to + i, to + i + part);
   }
   return {};
 }

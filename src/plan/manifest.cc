@@ -185,6 +185,8 @@ void check_loadable(const ManifestFeature& feature, Faults& faults) {
     case Stored::integer:
     case Stored::floating:
       if (text) refuse("dtype", "numbers cannot be cast to string");
+      if (is_complex(feature.dtype))
+        refuse("dtype", fmt::format("numbers cannot be cast to {}; use deserialize_type 'raw' to read bytes", type));
       break;
     case Stored::string:
       if (!text)

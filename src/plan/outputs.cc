@@ -48,6 +48,7 @@ bool converts(const Json& value, DType dtype) {
   if (value.is(Json::Kind::null)) return true;
   if (dtype == DType::string) return value.is(Json::Kind::string);
   if (dtype == DType::boolean) return value.is(Json::Kind::boolean);
+  if (is_complex(dtype)) return false;
   if (is_integer(dtype)) return fits_integer(value, dtype);
   return value.is(Json::Kind::integer) || value.is(Json::Kind::number);
 }

@@ -33,15 +33,18 @@ class Convert final : public Step {
   const ColumnId from_, to_;
 };
 
+bool converts(DType dtype) { return dtype != DType::string && !is_complex(dtype); }
+
 Result<Bound<Step>> bind(const Cast& options, const Schema& in) {
   FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
   ColumnSpec spec = in[from];
   if (spec.dtype == options.dtype) return Bound<Step>{no_work(), in};
-  if (spec.dtype == DType::string || options.dtype == DType::string) {
+  if (!converts(spec.dtype) || !converts(options.dtype)) {
     return Error{
         Code::config, Detail::invalid_argument,
-        fmt::format("dtype: tensor '{}' is {} and cannot be cast to {}; only numbers and bools convert into each other",
-                    options.tensor, to_string(spec.dtype), to_string(options.dtype))};
+        fmt::format(
+            "dtype: tensor '{}' is {} and cannot be cast to {}; only real numbers and bools convert into each other",
+            options.tensor, to_string(spec.dtype), to_string(options.dtype))};
   }
   spec.dtype = options.dtype;
   Schema out = in;
@@ -53,8 +56,8 @@ Result<Bound<Step>> bind(const Cast& options, const Schema& in) {
 
 StepType cast() {
   return describe<StepType, Cast>("cast", "Changes the element type of one tensor.", bind)
-      .required("tensor", &Cast::tensor, "Tensor to convert; not a string one.")
-      .required("dtype", &Cast::dtype, "Type it gets; not string.")
+      .required("tensor", &Cast::tensor, "Tensor to convert; not a string or complex one.")
+      .required("dtype", &Cast::dtype, "Type it gets; not string or complex.")
       .example({.options = R"({"tensor": "x", "dtype": "int32"})",
                 .in = R"({"x": [[1.5, -1.5], [0.0, 7.0]]})",
                 .out = R"({"x": [[1, -1], [0, 7]]})"})

@@ -109,9 +109,10 @@ class Standardize final : public Step {
 Result<Bound<Step>> bind(const Normalize& options, const Schema& in) {
   FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
   ColumnSpec spec = in[from];
-  if (spec.dtype == DType::string) {
-    return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("tensor: '{}' is string; only numbers can be normalized", options.tensor)};
+  if (spec.dtype == DType::string || is_complex(spec.dtype)) {
+    return Error{
+        Code::config, Detail::invalid_argument,
+        fmt::format("tensor: '{}' is {}; only real numbers can be normalized", options.tensor, to_string(spec.dtype))};
   }
   const auto rank = static_cast<std::int64_t>(spec.shape.rank());
   if (options.axis >= rank || options.axis < -rank) {

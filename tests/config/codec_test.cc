@@ -85,7 +85,7 @@ TEST(Fields, ValuesOfTheWrongTypeAreNamedWithTheirIndex) {
       "'shape[0]' must be a size from 0 up, or -1 for an unknown one, found -2\n"
       "'dtype' must be one of: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, "
       "float32, "
-      "float64, string; found 'int3'; did you mean 'int8'?\n");
+      "float64, complex64, complex128, string; found 'int3'; did you mean 'int8'?\n");
 }
 TEST(Fields, SomethingOtherThanAnObjectIsOneFault) {
   EXPECT_EQ(read("[]"), "the value has the wrong type: expected an object, found a list\n");
@@ -113,7 +113,7 @@ TEST(Fields, TheSchemaStatesTypesRangesDefaultsAndWhatIsRequired) {
     "shape": {"type": "array", "items": {"type": "integer", "minimum": -1},
       "description": "Of the table.", "default": []},
     "dtype": {"type": "string", "enum": ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-      "uint64", "float16", "bfloat16", "float32", "float64", "string"],
+      "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "string"],
       "description": "Of the bill.", "default": "int32"}},
     "required": ["name"], "additionalProperties": false})"));
 }

@@ -37,7 +37,9 @@ def spec_of(array: np.ndarray) -> dict[str, Any]:
     if array.dtype == object:
         data = [base64.b64encode(cell).decode() for cell in array.reshape(-1)]
         return {"dtype": "string", "shape": list(array.shape), "data_b64": data}
-    return {"dtype": str(array.dtype), "shape": list(array.shape), "data": array.reshape(-1).tolist()}
+    flat = array.reshape(-1)
+    data = np.stack([flat.real, flat.imag], axis=1) if array.dtype.kind == "c" else flat
+    return {"dtype": str(array.dtype), "shape": list(array.shape), "data": data.tolist()}
 
 
 def array_difference(spec: dict[str, Any], got: Any, tolerance: float = 0) -> Difference:
@@ -72,6 +74,9 @@ def bfloat16(array: np.ndarray) -> np.ndarray:
 def same(want: np.ndarray, got: np.ndarray, tolerance: float) -> bool:
     if want.dtype == object:
         return all(a == b for a, b in zip(want.reshape(-1), got.reshape(-1), strict=True))
+    if want.dtype.kind == "c":
+        part = f"f{want.dtype.itemsize // 2}"
+        return same(want.reshape(-1).view(part), got.reshape(-1).view(part), tolerance)
     if want.dtype.kind != "f":
         return bool(np.array_equal(want, got))
     if tolerance:

@@ -286,13 +286,15 @@ TEST(Example, EveryFaultOfTheOptionsIsReported) {
     "a": {"dtype": "int64", "shape": [2, -1]}, "b": {"dtype": "int64", "shape": [2], "default": [1]}, "c": {"kind": "raw", "dtype": "uint8"},
     "d": {"kind": "sparse", "dtype": "int64", "index_key": ["i", "j"], "value_key": "v", "size": [3]},
     "e": {"dtype": "float32", "shape": [8589934592, 8589934592]}, "f": {"dtype": "string", "stored": "int"},
-    "g": {"kind": "var_len", "dtype": "float32", "key": "a2"}, "h": {"kind": "ragged", "dtype": "float32", "value_key": "a2"}}})",
+    "g": {"kind": "var_len", "dtype": "float32", "key": "a2"}, "h": {"kind": "ragged", "dtype": "float32", "value_key": "a2"},
+    "i": {"kind": "var_len", "dtype": "complex64"}}})",
                                    {});
   for (const char* part :
        {"feature 'a': size -1 of axis 1", "feature 'b': default has 1 values, but shape [2] takes 2",
         "feature 'c': raw numbers need their byte order", "feature 'd': has 1 sizes for 2 index keys",
         "feature 'e': [8589934592,8589934592] has more than", "feature 'f': bytes and numbers",
-        "feature 'h': key 'a2' is already used by feature 'g'"}) {
+        "feature 'h': key 'a2' is already used by feature 'g'",
+        "feature 'i': a list of ints or floats cannot become complex64; use kind raw"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }

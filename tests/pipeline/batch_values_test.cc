@@ -108,5 +108,26 @@ TEST(RaggedBatch, RowIdsBeforeTheBatchAreRefused) {
   EXPECT_THAT(splits.error().text(), HasSubstr("feature 'v': row id -1 is before the first row of the batch"));
 }
 
+TEST(ComplexBatch, BothPartsAreReadInTheirByteOrderAndPaddingIsZero) {
+  const Folder folder;
+  const auto bytes = [](std::initializer_list<float> parts) {
+    std::string out;
+    for (const float part : parts) {
+      const auto* const at = reinterpret_cast<const char*>(&part);
+      out += std::string{std::reverse_iterator{at + sizeof(float)}, std::reverse_iterator{at}};
+    }
+    return std::vector<std::string>{out};
+  };
+  const auto batch = batch_of(folder, {{{"v", bytes({1, 2, 3, 4})}}, {{"v", bytes({5, 6})}}},
+                              R"({"kind": "raw", "dtype": "complex64", "shape": [-1], "endian": "big"})",
+                              R"({"size": 2, "pad": true})");
+  ASSERT_TRUE(batch.ok()) << batch.error().text();
+  const Tensor& values = batch->tensor("v");
+  EXPECT_EQ(values.dtype, DType::complex64);
+  EXPECT_EQ(values.shape, (Shape{2, 2}));
+  const auto* const parts = reinterpret_cast<const float*>(values.data);
+  EXPECT_EQ((std::vector<float>{parts, parts + 8}), (std::vector<float>{1, 2, 3, 4, 5, 6, 0, 0}));
+}
+
 }  // namespace
 }  // namespace forebay

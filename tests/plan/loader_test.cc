@@ -160,7 +160,8 @@ TEST_F(LoaderDocument, SecondaryFeaturesSeeOnlyPrimaryOnes) {
       (Faults{"6:52 /args/secondary_features/1/args/shape: 'shape' must be sizes, as [2,3] or \"[2,3]\", or the name "
               "of a primary feature; found 'a'; did you mean 'x'?",
               "6:66 /args/secondary_features/1/args/dtype: 'dtype' must be one of: bool, int8, int16, int32, int64, "
-              "uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, string; found 'int33'; did you "
+              "uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128, string; "
+              "found 'int33'; did you "
               "mean 'int32'?; the name of a primary feature is allowed too"}));
 }
 

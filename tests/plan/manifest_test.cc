@@ -41,7 +41,8 @@ TEST(Manifest, AllFaultsAreReportedUnknownKeysBeforeMissingOnes) {
                 "/features/0: missing required option 'shape'",
                 "/features/0: missing required option 'deserialize_type'",
                 "/features/0/dtype: 'dtype' must be one of: bool, int8, int16, int32, int64, uint8, uint16, uint32, "
-                "uint64, float16, bfloat16, float32, float64, string; found 'int63'; did you mean 'int64'?",
+                "uint64, float16, bfloat16, float32, float64, complex64, complex128, string; found 'int63'; did you "
+                "mean 'int64'?",
             }));
 }
 

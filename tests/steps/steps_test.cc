@@ -129,6 +129,17 @@ TEST(Normalize, MatchesTheReferenceAlongEitherAxis) {
 TEST(Normalize, AxisOutsideTheTensorIsRefused) {
   EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 2})", R"({"x": [[[1.5]]]})"),
               HasSubstr("axis: 2 is outside -2 to 1"));
+TEST(Cast, RefusesComplexNumbers) {
+  EXPECT_THAT(run(cast(), R"({"tensor": "x", "dtype": "complex64"})", R"({"x": [1.5]})"),
+              HasSubstr("is float32 and cannot be cast to complex64; only real numbers and bools"));
+  EXPECT_THAT(run(cast(), R"({"tensor": "x", "dtype": "float32"})", R"({"x": {"rows": [], "dtype": "complex64"}})"),
+              HasSubstr("is complex64 and cannot be cast to float32; only real numbers and bools"));
+  EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": {"rows": [], "dtype": "complex128"}})"),
+              HasSubstr("tensor: 'x' is complex128; only real numbers can be normalized"));
+  EXPECT_THAT(run(one_hot(), R"({"tensor": "x", "depth": 2, "dtype": "complex64"})", R"({"x": [1]})"),
+              HasSubstr("are integers or floats, not complex64"));
+}
+
   EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": [1.5]})"),
               HasSubstr("has no axis but the batch's"));
 }
