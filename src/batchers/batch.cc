@@ -79,25 +79,30 @@ class FixedBatcher final : public Batcher {
 Result<bool> read_padding(const Json& pad, const Schema& in, std::vector<std::pair<std::string, Padding>>& out) {
   if (pad.is(Json::Kind::boolean)) return pad.boolean();
   std::vector<Error> faults;
-  const auto entries = Codec<std::vector<PadEntry>>::read(pad, faults);
-  if (!entries)
-    return Error::all(std::move(faults))
-        .at(Place{.pointer = pad.place().pointer, .line = pad.place().line, .column = pad.place().column});
-  for (std::size_t i = 0; i < entries->size(); ++i) {
-    const PadEntry& entry = (*entries)[i];
+  if (!pad.is(Json::Kind::array)) static_cast<void>(Codec<std::vector<PadEntry>>::read(pad, faults));
+  for (std::size_t i = 0; pad.is(Json::Kind::array) && i < pad.items().size() && faults.size() < most_item_faults;
+       ++i) {
     const Json& json = pad.items()[i];
-    FOREBAY_TRY(const ColumnId column, in.find(entry.tensor).at(json.place()));
-    const std::size_t rank = in[column].shape.rank();
-    const Shape shape = entry.shape.value_or(Shape{std::vector<std::int64_t>(rank, unknown_dim)});
-    if (shape.rank() != rank) {
-      return Error{Code::config, Detail::invalid_argument,
-                   "expected " + std::to_string(rank) + " pad dimensions for tensor " + entry.tensor + ", got " +
-                       std::to_string(shape.rank()),
-                   json.place()};
+    const auto entry = Codec<PadEntry>::read(json, faults);
+    if (!entry) continue;
+    const auto column = in.find(entry->tensor);
+    if (!column.ok()) {
+      faults.push_back(column.error().at(json.find("tensor")->place()));
+      continue;
     }
-    out.emplace_back(entry.tensor, Padding{.shape = shape, .value = entry.value});
+    const std::size_t rank = in[*column].shape.rank();
+    const Shape shape = entry->shape.value_or(Shape{std::vector<std::int64_t>(rank, unknown_dim)});
+    if (shape.rank() != rank) {
+      faults.emplace_back(Code::config, Detail::invalid_argument,
+                          "expected " + std::to_string(rank) + " pad dimensions for tensor " + entry->tensor +
+                              ", got " + std::to_string(shape.rank()),
+                          json.find("shape")->place());
+      continue;
+    }
+    out.emplace_back(entry->tensor, Padding{.shape = shape, .value = entry->value});
   }
-  return !entries->empty();
+  if (!faults.empty()) return Error::all(std::move(faults)).at(pad.place());
+  return !out.empty();
 }
 
 Result<Batching> bind(const Fixed& options, const Schema& in) {

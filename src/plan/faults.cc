@@ -22,6 +22,22 @@ void keep(const Error& error, Faults& faults) {
   }
 }
 
+void point_at_options(const Json& options, Faults& found) {
+  for (Error& fault : found) {
+    const std::string& message = fault.message();
+    const std::size_t colon = message.find(": ");
+    if (colon == std::string::npos) continue;
+    const Json* const option = options.find(message.substr(0, colon));
+    if (option == nullptr || option->place().pointer.empty()) continue;
+    Place place = fault.place();
+    if (place.pointer != options.place().pointer && place.pointer != option->place().pointer) continue;
+    place.pointer = option->place().pointer;
+    place.line = option->place().line;
+    place.column = option->place().column;
+    fault = Error{fault.code(), fault.detail(), message.substr(colon + 2), std::move(place)};
+  }
+}
+
 Error together(Faults faults) {
   if (faults.size() > most_faults) {
     const std::size_t more = faults.size() - most_faults;

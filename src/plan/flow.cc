@@ -50,6 +50,7 @@ class Binding {
         place(step.stage, *std::move(bound), placed);
         continue;
       }
+      point_at_options(*step.stage.options, found);
       if (doubtful(named)) found = option_faults(step.stage, step.type->description);
       faults_.insert(faults_.end(), found.begin(), found.end());
       doubt_.insert(named.begin(), named.end());
@@ -79,6 +80,7 @@ void bind_batch(const Stages& stages, const Binding& steps, Flow& flow, Faults& 
   collect_strings(*stages.batch_stage->options, named);
   Faults found;
   auto batching = keep(stages.batcher->bind(*stages.batch_stage->options, flow.schema), found);
+  point_at_options(*stages.batch_stage->options, found);
   if (batching) {
     flow.batching = *std::move(batching);
     flow.batched = batch_outputs(flow.schema, flow.batching, *stages.batch_stage->options, found);

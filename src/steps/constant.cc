@@ -2,13 +2,22 @@
 #include <forebay/plugin.h>
 #include <forebay/steps/constant.h>
 
+#include "columns/scalar.h"
 #include "steps/same_value.h"
 
 namespace forebay::steps {
+namespace {
+
+Result<Bound<Step>> bind(const Constant& options, const Schema& in) {
+  return bind_same_value(options, in,
+                         [&](DType dtype) { return columns::element_from(options.value, dtype).at("value"); });
+}
+
+}  // namespace
 
 StepType constant() {
-  return describe<StepType, Constant>("constant", "Makes a tensor whose elements are all the same.", bind_same_value)
-      .required("tensor", &Constant::tensor, "Name of the new tensor.")
+  return describe<StepType, Constant>("constant", "Makes a tensor whose elements are all the same.", bind)
+      .required("tensor", &Constant::tensor, "Name of the new tensor, which no other one has.")
       .required("shape", &Constant::shape,
                 "Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.")
       .required("dtype", &Constant::dtype, "Element type, or the name of a tensor whose type it takes.")

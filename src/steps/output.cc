@@ -25,6 +25,14 @@ Result<ColumnId> find_dense(const Schema& schema, std::string_view name) {
   return id;
 }
 
+Result<void> check_new_name(std::string_view name, const Schema& schema) {
+  if (name.empty()) return refusal("a tensor's name must not be empty");
+  if (!schema.find(name).ok()) return {};
+  std::string free;
+  for (int i = 2; free.empty() || schema.find(free).ok(); ++i) free = fmt::format("{}_{}", name, i);
+  return refusal(fmt::format("there is already a tensor '{}'; choose another name, '{}' is free", name, free));
+}
+
 Error refusal(std::string message, Place place) {
   return Error{Code::config, Detail::invalid_argument, std::move(message), std::move(place)};
 }

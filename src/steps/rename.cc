@@ -2,8 +2,6 @@
 #include <forebay/plugin.h>
 #include <forebay/steps/rename.h>
 
-#include <fmt/core.h>
-
 #include "steps/output.h"
 
 namespace forebay::steps {
@@ -11,10 +9,7 @@ namespace {
 
 Result<Bound<Step>> bind(const Rename& options, const Schema& in) {
   FOREBAY_TRY(const ColumnId id, in.find(options.from).at("from"));
-  if (options.to.empty()) return Error{Code::config, Detail::invalid_argument, "to: a tensor's name must not be empty"};
-  if (options.to != options.from && in.find(options.to).ok()) {
-    return Error{Code::config, Detail::invalid_argument, fmt::format("to: there is already a tensor '{}'", options.to)};
-  }
+  if (options.to != options.from) FOREBAY_DO(check_new_name(options.to, in).at("to"));
   Schema out = in;
   out.rename(id, options.to);
   return Bound<Step>{no_work(), std::move(out)};

@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include "columns/fill.h"
-#include "columns/scalar.h"
 #include "steps/output.h"
 #include "steps/slice_text.h"
 
@@ -63,32 +62,30 @@ std::optional<Shape> shape_from(std::string_view text) {
   return Shape{std::move(dims)};
 }
 
-Result<Shape> literal_shape(const Json& json, const Schema& in) {
-  if (!json.is(Json::Kind::array)) {
-    if (!json.is(Json::Kind::string)) {
-      return refusal(
-          fmt::format("shape: expected a list of integers or the name of a tensor, found {}", json.kind_name()),
-          json.place());
-    }
-    if (auto shape = shape_from(json.string())) return *std::move(shape);
-    return in.find(json.string()).at("shape").at(json.place()).error();
-  }
-  std::vector<Error> faults;
-  auto dims = Codec<std::vector<std::int64_t>>::read(json, faults);
-  if (!dims) return Error::all(std::move(faults)).at("shape");
-  return Shape{*std::move(dims)};
-}
-
-Result<void> check_shape(const Shape& shape, const Place& place) {
+Result<Shape> checked(Shape shape) {
   for (const std::int64_t dim : shape.dims()) {
-    if (dim < 0) return refusal(fmt::format("shape: a dim must not be negative; found {}", dim), place);
+    if (dim < 0) return refusal(fmt::format("shape: a dim must not be negative; found {}", dim));
   }
   if (shape.rank() > columns::max_rank || shape.count() > max_elements) {
     return refusal(fmt::format("shape: {} axes, {} elements; at most {} axes and {} elements are allowed", shape.rank(),
-                               shape.count(), columns::max_rank, max_elements),
-                   place);
+                               shape.count(), columns::max_rank, max_elements));
   }
-  return {};
+  return shape;
+}
+
+Result<Shape> literal_shape(const Json& json, const Schema& in) {
+  if (json.is(Json::Kind::array)) {
+    std::vector<Error> faults;
+    auto dims = Codec<std::vector<std::int64_t>>::read(json, faults);
+    if (!dims) return Error::all(std::move(faults)).at("shape");
+    return checked(Shape{*std::move(dims)});
+  }
+  if (!json.is(Json::Kind::string)) {
+    return refusal(
+        fmt::format("shape: expected a list of integers or the name of a tensor, found {}", json.kind_name()));
+  }
+  if (auto shape = shape_from(json.string())) return checked(*std::move(shape));
+  return in.find(json.string()).at("shape").error();
 }
 
 Result<DType> dtype_named(const std::string& name, const Schema& in) {
@@ -101,24 +98,26 @@ Result<DType> dtype_named(const std::string& name, const Schema& in) {
 
 }  // namespace
 
-Result<Bound<Step>> bind_same_value(const Constant& options, const Schema& in) {
-  if (options.tensor.empty()) return refusal("tensor: a tensor's name must not be empty");
+Result<Bound<Step>> bind_same_value(const Constant& options, const Schema& in, const ElementOf& element) {
   ColumnSpec spec{.name = options.tensor};
-  FOREBAY_TRY(spec.dtype, dtype_named(options.dtype, in));
+  std::vector<Error> faults;
+  if (const auto free = check_new_name(options.tensor, in); !free.ok()) faults.push_back(free.error().at("tensor"));
   std::optional<ColumnId> like;
   if (options.shape.is(Json::Kind::string) && in.find(options.shape.string()).ok()) {
-    FOREBAY_TRY(like, find_dense(in, options.shape.string()).at("shape"));
-    spec.shape = in[*like].shape;
-    spec.delivery = in[*like].delivery;
-  } else {
-    FOREBAY_TRY(spec.shape, literal_shape(options.shape, in));
-    FOREBAY_DO(check_shape(spec.shape, options.shape.place()));
+    like = keep(find_dense(in, options.shape.string()).at("shape"), faults);
+    if (like) spec.shape = in[*like].shape, spec.delivery = in[*like].delivery;
+  } else if (auto shape = keep(literal_shape(options.shape, in), faults)) {
+    spec.shape = *std::move(shape);
   }
-  FOREBAY_TRY(std::vector<std::byte> element, columns::element_from(options.value, spec.dtype).at("value"));
+  const auto dtype = keep(dtype_named(options.dtype, in), faults);
+  std::optional<std::vector<std::byte>> bytes;
+  if (dtype) bytes = keep(element(*dtype), faults);
+  if (!faults.empty()) return Error::all(std::move(faults));
+  spec.dtype = *dtype;
   Schema out = in;
   Shape shape = spec.shape;
   const ColumnId to = out.put(std::move(spec));
-  return Bound<Step>{std::make_unique<Fill>(options.tensor, std::move(element), std::move(shape), like, to),
+  return Bound<Step>{std::make_unique<Fill>(options.tensor, *std::move(bytes), std::move(shape), like, to),
                      std::move(out)};
 }
 

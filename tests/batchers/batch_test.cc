@@ -64,5 +64,17 @@ TEST(Batch, PadDimensionsMustMatchTheRankOfTheTensor) {
   EXPECT_THAT(bound.error().text(), ::testing::HasSubstr("expected 1 pad dimensions for tensor x, got 2"));
 }
 
+TEST(Batch, EveryWrongPadEntryIsNamed) {
+  Schema schema;
+  schema.put({.name = "x", .dtype = DType::int64, .shape = {unknown_dim}});
+  const auto json = parse_json(R"({"size": 2, "pad": [{"tensor": "z"}, {"tensor": "x", "shape": [1, 2]}, {"shape": [1]},
+    {"tensor": "x", "shapes": [3]}, {"tensor": "x", "shape": [4]}]})");
+  const auto bound = batchers::batch().bind(*json, schema);
+  ASSERT_FALSE(bound.ok());
+  EXPECT_EQ(bound.error().text(),
+            "4 faults:\n"
+            "  line 1:35, /pad/0/tensor: there is no tensor 'z'; did you mean 'x'? defined here: x\n");
+}
+
 }  // namespace
 }  // namespace forebay

@@ -89,7 +89,7 @@ TEST(PipelineDocument, EveryFaultIsToldAndNoneThatOnlyFollowsFromAnother) {
   EXPECT_EQ(
       faults(document(R"({"slice": {"tensor": "x", "slice": "[9]"}},
 {"reshape": {"tensor": "x", "shape": [77]}},
-{"slice": {"tensor": "m", "slice": "[0]"}},
+{"slice": {"tensor": "m", "slice": "[0"}},
 {"batch": {"size": 0}})",
                       R"(, "memory": "1 GX", "shard": [4, 4], "sead": 3)")),
       (Faults{
@@ -99,8 +99,9 @@ TEST(PipelineDocument, EveryFaultIsToldAndNoneThatOnlyFollowsFromAnother) {
           "7:53 /shard: 'shard' must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
           "{\"index\": …, \"count\": …, \"by\": …}; found "
           "[4,4]",
-          "4:21 /steps/0/slice: slice '[9]': column 2: index 9 is outside an axis of 4 elements",
-          "6:11 /steps/2/slice: tensor: there is no tensor 'm'; did you mean 'x'? defined here: x, n",
+          "4:46 /steps/0/slice/slice: slice '[9]': column 2: index 9 is outside an axis of 4 elements",
+          "6:22 /steps/2/slice/tensor: there is no tensor 'm'; did you mean 'x'? defined here: x, n",
+          "6:36 /steps/2/slice/slice: slice '[0': column 3: expected ']' at the end",
           "7:20 /steps/3/batch/size: 'size' must be from 1 to 100000000, found 0",
       }));
 }

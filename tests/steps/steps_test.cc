@@ -60,6 +60,25 @@ TEST(Constant, ValueMustFitTheType) {
   EXPECT_THAT(made("int63", "3"), HasSubstr("'int63' is neither a type nor a tensor"));
 }
 
+TEST(Constant, NamesThatAreTakenAreRefused) {
+  const std::string in = R"({"x": [7], "x_2": [8]})";
+  const std::string says = "tensor: there is already a tensor 'x'; choose another name, 'x_3' is free";
+  EXPECT_EQ(run(constant(), R"({"tensor": "x", "shape": [], "dtype": "int8"})", in), says);
+  EXPECT_EQ(run(ones(), R"({"tensor": "x", "shape": [], "dtype": "int8"})", in), says);
+  EXPECT_EQ(run(rename(), R"({"from": "x_2", "to": "x"})", in), "to" + says.substr(says.find(':')));
+}
+
+TEST(Constant, AllFaultsAreNamedAtOnce) {
+  EXPECT_EQ(run(constant(), R"({"tensor": "x", "shape": [-1], "dtype": "int8", "value": 300})", R"({"x": [7]})"),
+            "3 faults:\n"
+            "  tensor: there is already a tensor 'x'; choose another name, 'x_2' is free\n"
+            "  shape: a dim must not be negative; found -1\n"
+            "  /value: value: must be a value of type int8; found 300");
+  EXPECT_THAT(run(ones(), R"({"tensor": "", "shape": "q", "dtype": "string"})", R"({"x": [7]})"),
+              AllOf(HasSubstr("tensor: a tensor's name must not be empty"), HasSubstr("shape: there is no tensor 'q'"),
+                    HasSubstr("dtype: ones are real numbers or bools, not string")));
+}
+
 TEST(Constant, HugeAndNegativeShapesAreRefused) {
   EXPECT_THAT(run(constant(), R"({"tensor": "c", "shape": [-1], "dtype": "int8"})", R"({"x": [7]})"),
               HasSubstr("must not be negative; found -1"));
@@ -110,6 +129,17 @@ TEST(Cast, RefusesStrings) {
               HasSubstr("is string and cannot be cast to int32"));
 }
 
+TEST(Cast, RefusesComplexNumbers) {
+  EXPECT_THAT(run(cast(), R"({"tensor": "x", "dtype": "complex64"})", R"({"x": [1.5]})"),
+              HasSubstr("is float32 and cannot be cast to complex64; only real numbers and bools"));
+  EXPECT_THAT(run(cast(), R"({"tensor": "x", "dtype": "float32"})", R"({"x": {"rows": [], "dtype": "complex64"}})"),
+              HasSubstr("is complex64 and cannot be cast to float32; only real numbers and bools"));
+  EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": {"rows": [], "dtype": "complex128"}})"),
+              HasSubstr("tensor: 'x' is complex128; only real numbers can be normalized"));
+  EXPECT_THAT(run(one_hot(), R"({"tensor": "x", "depth": 2, "dtype": "complex64"})", R"({"x": [1]})"),
+              HasSubstr("are integers or floats, not complex64"));
+}
+
 TEST(Normalize, MatchesTheReferenceAlongEitherAxis) {
   Schema schema;
   ColumnBlock block =
@@ -129,17 +159,6 @@ TEST(Normalize, MatchesTheReferenceAlongEitherAxis) {
 TEST(Normalize, AxisOutsideTheTensorIsRefused) {
   EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 2})", R"({"x": [[[1.5]]]})"),
               HasSubstr("axis: 2 is outside -2 to 1"));
-TEST(Cast, RefusesComplexNumbers) {
-  EXPECT_THAT(run(cast(), R"({"tensor": "x", "dtype": "complex64"})", R"({"x": [1.5]})"),
-              HasSubstr("is float32 and cannot be cast to complex64; only real numbers and bools"));
-  EXPECT_THAT(run(cast(), R"({"tensor": "x", "dtype": "float32"})", R"({"x": {"rows": [], "dtype": "complex64"}})"),
-              HasSubstr("is complex64 and cannot be cast to float32; only real numbers and bools"));
-  EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": {"rows": [], "dtype": "complex128"}})"),
-              HasSubstr("tensor: 'x' is complex128; only real numbers can be normalized"));
-  EXPECT_THAT(run(one_hot(), R"({"tensor": "x", "depth": 2, "dtype": "complex64"})", R"({"x": [1]})"),
-              HasSubstr("are integers or floats, not complex64"));
-}
-
   EXPECT_THAT(run(normalize(), R"({"tensor": "x", "axis": 0})", R"({"x": [1.5]})"),
               HasSubstr("has no axis but the batch's"));
 }
