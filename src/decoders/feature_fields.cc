@@ -11,7 +11,7 @@ const Fields<ExampleFeature>& fields() {
           .field("kind", &F::kind, "How many values a record has, and in what shape they come out.")
           .field("key", &F::key, "Name in the message; the tensor's name when left out.")
           .required("dtype", &F::dtype, "Type of the tensor; values stored as another type are converted.")
-          .field("shape", &F::shape, "Shape of a record, or of one step of a sequence; the first size may be -1.")
+          .field("shape", &F::shape, "Shape of a record, or of one step of a sequence; one size may be -1.")
           .field("default", &F::fallback,
                  "fixed_len: value when missing (without: an error); fixed_len_sequence: what pads it.")
           .field("stored", &F::stored,

@@ -62,6 +62,9 @@ class Planner {
         raw(output, column);
         break;
     }
+    if (column.delivery == Delivery::ragged && !column.shape.known() && column.shape[0] != unknown_dim)
+      fault("as", fmt::format("rows of shape {} differ behind their first axis; hand them over padded or equal",
+                              column.shape.text()));
     check_unused(output.kind);
     if (faults_.size() != before_) return;
     output.variable = !column.shape.known();
@@ -88,9 +91,11 @@ class Planner {
   }
 
   void check_kind(Output& output) {
-    if (output.kind == FeatureKind::fixed_len && output.shape.rank() > 0 && output.shape[0] == unknown_dim) {
+    if (output.kind == FeatureKind::fixed_len && output.shape.unknown() == 1) {
       output.kind = FeatureKind::fixed_len_sequence;
-      output.shape = Shape{std::vector<std::int64_t>(output.shape.dims().begin() + 1, output.shape.dims().end())};
+      std::vector<std::int64_t> step = output.shape.dims();
+      std::erase(step, unknown_dim);
+      output.shape = Shape{std::move(step)};
     }
     const bool never_in_context = output.kind == FeatureKind::fixed_len_sequence || output.kind == FeatureKind::sparse;
     const bool never_in_lists = output.kind == FeatureKind::fixed_len || output.kind == FeatureKind::sparse;
@@ -117,33 +122,35 @@ class Planner {
     const bool raw = output.kind == FeatureKind::raw;
     if (raw && output.dtype == DType::string)
       return fault("dtype", "raw bytes become numbers, not strings; use fixed_len");
+    if (!raw && is_complex(output.dtype))
+      return fault("dtype", fmt::format("a list of ints or floats cannot become {}; use kind raw, which reads the "
+                                        "numbers from bytes",
+                                        to_string(output.dtype)));
     StoredAs natural = is_float(output.dtype) ? StoredAs::floats : StoredAs::ints;
     if (raw || output.dtype == DType::string) natural = StoredAs::bytes;
     output.stored = feature_->stored.value_or(natural);
     if ((output.stored == StoredAs::bytes) != (natural == StoredAs::bytes)) {
       fault("stored",
-    if (!raw && is_complex(output.dtype))
-      return fault("dtype", fmt::format("a list of ints or floats cannot become {}; use kind raw, which reads the "
-                                        "numbers from bytes",
-                                        to_string(output.dtype)));
             fmt::format("bytes and numbers cannot become each other: dtype {} cannot come from '{}'{}",
                         to_string(output.dtype), EnumNames<StoredAs>::names[static_cast<std::size_t>(output.stored)],
                         output.stored == StoredAs::bytes ? "; for numbers in byte strings use kind raw" : ""));
     }
   }
 
-  /// Every dim and the number of elements; `raw` may leave its first dim open.
+  /// Every dim and the number of elements; `raw` may leave one dim open.
   void check_shape(Output& output) {
     const auto& dims = output.shape.dims();
     if (dims.size() > most_rank)
       return fault("shape", fmt::format("has {} dims; at most {} are possible", dims.size(), most_rank));
-    const bool open = output.kind == FeatureKind::raw && !dims.empty() && dims[0] == unknown_dim;
+    const bool open = output.kind == FeatureKind::raw && output.shape.unknown() == 1;
     std::int64_t count = 1;
     bool too_large = false;
-    for (std::size_t i = open ? 1 : 0; i < dims.size(); ++i) {
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      if (open && dims[i] == unknown_dim) continue;
       if (dims[i] < 0)
-        return fault("shape", fmt::format("size {} of axis {} must be 0 or more{}", dims[i], i,
-                                          dims[i] == unknown_dim ? "; only the first may be -1 (unknown)" : ""));
+        return fault("shape",
+                     fmt::format("size {} of axis {} must be 0 or more{}", dims[i], i,
+                                 dims[i] == unknown_dim ? "; only one of a fixed_len or raw may be -1 (unknown)" : ""));
       if (dims[i] != 0 && count > most_elements / dims[i])
         too_large = true;
       else
@@ -222,9 +229,11 @@ class Planner {
 
   void sequence(Output& output, ColumnSpec& column) {
     own_source(output);
-    std::vector<std::int64_t> dims = output.shape.dims();
-    dims.insert(dims.begin(), unknown_dim);
-    column.shape = Shape{std::move(dims)};
+    if (feature_->kind != FeatureKind::fixed_len) {  // its shape has the open axis already
+      std::vector<std::int64_t> dims = output.shape.dims();
+      dims.insert(dims.begin(), unknown_dim);
+      column.shape = Shape{std::move(dims)};
+    }
     column.delivery = feature_->as.value_or(Delivery::padded);
     if (column.delivery == Delivery::sparse)
       fault("as", "a sequence of fixed shapes can be handed over padded, ragged or equal");
@@ -300,6 +309,8 @@ class Planner {
     const std::size_t levels = output.partitions.size() + (role_ == Role::lists ? 1 : 0);
     column.parts.assign(
         levels, {.name = "row_splits", .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
+    for (std::size_t level = 0; level < output.partitions.size() && !output.validate; ++level)
+      column.parts[levels - output.partitions.size() + level].partitioning = kept_as(output.partitions[level].kind);
   }
 
   void partition(const Json& json, Output& output) {
@@ -313,8 +324,6 @@ class Planner {
       return fault("partitions", fmt::format("unknown kind {}; known: row_splits, row_lengths, row_starts, row_limits, "
                                              "value_rowids, uniform_row_length",
                                              json.items()[0].text()));
-    for (std::size_t level = 0; level < output.partitions.size() && !output.validate; ++level)
-      column.parts[levels - output.partitions.size() + level].partitioning = kept_as(output.partitions[level].kind);
     }
     Partition made{.kind = static_cast<PartitionKind>(kind - kinds.begin())};
     const Json& what = json.items()[1];

@@ -193,6 +193,24 @@ TEST(Example, SparseFeaturesAreSortedByIndexAndKeepRepeatedOnes) {
   EXPECT_THAT(of_examples(options, {{{"i", Ints{1, 2}}, {"v", Strings{"a"}}}}), HasSubstr("2 indices for 1 values"));
 }
 
+TEST(Example, OneSizeOfAShapeMayFollowFromTheValues) {
+  constexpr auto options = R"({"features": {"x": {"dtype": "int64", "shape": [2, -1, 1]},
+                                            "r": {"kind": "raw", "dtype": "uint8", "shape": [2, -1], "endian": "little"}}})";
+  const auto bound = decoders::example().bind(*parse_json(options), {});
+  ASSERT_TRUE(bound.ok()) << bound.error().text();
+  EXPECT_EQ(bound->out[0].shape, (Shape{2, unknown_dim, 1}));
+  EXPECT_EQ(bound->out[1].shape, (Shape{2, unknown_dim}));
+  const ExampleMap wide{{"x", Ints{1, 2, 3, 4}}, {"r", Strings{"abcdef"}}};
+  const ExampleMap narrow{{"x", Ints{5, 6}}, {"r", Strings{""}}};
+  EXPECT_EQ(of_examples(options, {wide, narrow}),
+            R"({"x":[[1,2,3,4,5,6],[0,4,6]],"r":[[97,98,99,100,101,102],[0,6,6]]})");
+  EXPECT_THAT(of_examples(options, {{{"x", Ints{1, 2, 3}}, {"r", Strings{""}}}}),
+              HasSubstr("3 int64 values are not a multiple of 2, the size of one step (shape [2,1])"));
+  EXPECT_THAT(of_examples(options, {{{"x", Ints{}}, {"r", Strings{"abc"}}}}), HasSubstr("3 bytes are not a multiple"));
+  EXPECT_THAT(of_examples(R"({"features": {"x": {"dtype": "int64", "shape": [2, -1], "as": "ragged"}}})", {}),
+              HasSubstr("rows of shape [2,?] differ behind their first axis; hand them over padded or equal"));
+}
+
 TEST(Example, RaggedPartitionsOfEveryKindGiveTheSameSplits) {
   const std::vector<std::pair<std::string, Ints>> kinds{{"row_splits", {0, 2, 3, 3, 6}},
                                                         {"row_lengths", {2, 1, 0, 3}},
@@ -217,24 +235,6 @@ TEST(Example, TwoRaggedLevelsCountWithinTheirRecord) {
             R"({"r":[[3,1,4,1,5,9],[0,6],[[0,2,3,4],[0,4]],[[0,2,3,3,6],[0,5]]]})");
 }
 
-TEST(Example, PartitionsThatDoNotFitAreRefused) {
-  constexpr auto options =
-      R"({"features": {"r": {"kind": "ragged", "dtype": "int64", "value_key": "v", "partitions": [["row_splits",
-          "p"]]}}})";
-  for (const Ints& splits : {Ints{}, Ints{1, 2}, Ints{0, 2, 1, 2}, Ints{0, 1}}) {
-    EXPECT_THAT(of_examples(options, {{{"v", Ints{3, 1}}, {"p", splits}}}), HasSubstr("does not fit the 2 values"));
-  }
-  constexpr auto ids =
-      R"({"features": {"r": {"kind": "ragged", "dtype": "int64", "value_key": "v", "partitions": [["value_rowids",
-          "p"]]}}})";
-  EXPECT_THAT(of_examples(ids, {{{"v", Ints{3}}, {"p", Ints{std::int64_t{1} << 40}}}}),
-              HasSubstr("row id 1099511627776 is above"));
-}
-
-TEST(Example, RawBytesAreReadInTheirByteOrder) {
-  constexpr auto options = R"({"features": {"l": {"kind": "raw", "dtype": "uint16", "shape": [2], "endian": "little"},
-                                            "b": {"kind": "raw", "dtype": "uint16", "shape": [2], "endian": "big"},
-                                            "n": {"kind": "raw", "dtype": "uint8", "shape": [2], "endian": "big", "len": 2},
 TEST(Example, PartitionsThatNobodyValidatesAreKeptAsTheyAre) {
   const std::vector<std::tuple<std::string, Ints, std::string>> kinds{{"row_splits", {2, 1, 9}, "1,9"},
                                                                       {"row_lengths", {2, -1, 9}, "2,-1,9"},
@@ -253,6 +253,24 @@ TEST(Example, PartitionsThatNobodyValidatesAreKeptAsTheyAre) {
   }
 }
 
+TEST(Example, PartitionsThatDoNotFitAreRefused) {
+  constexpr auto options =
+      R"({"features": {"r": {"kind": "ragged", "dtype": "int64", "value_key": "v", "partitions": [["row_splits",
+          "p"]]}}})";
+  for (const Ints& splits : {Ints{}, Ints{1, 2}, Ints{0, 2, 1, 2}, Ints{0, 1}}) {
+    EXPECT_THAT(of_examples(options, {{{"v", Ints{3, 1}}, {"p", splits}}}), HasSubstr("does not fit the 2 values"));
+  }
+  constexpr auto ids =
+      R"({"features": {"r": {"kind": "ragged", "dtype": "int64", "value_key": "v", "partitions": [["value_rowids",
+          "p"]]}}})";
+  EXPECT_THAT(of_examples(ids, {{{"v", Ints{3}}, {"p", Ints{std::int64_t{1} << 40}}}}),
+              HasSubstr("row id 1099511627776 is above"));
+}
+
+TEST(Example, RawBytesAreReadInTheirByteOrder) {
+  constexpr auto options = R"({"features": {"l": {"kind": "raw", "dtype": "uint16", "shape": [2], "endian": "little"},
+                                            "b": {"kind": "raw", "dtype": "uint16", "shape": [2], "endian": "big"},
+                                            "n": {"kind": "raw", "dtype": "uint8", "shape": [2], "endian": "big", "len": 2},
                                             "f": {"kind": "raw", "dtype": "uint8", "shape": [4], "endian": "big", "fixed_length": 4}}})";
   const ExampleMap example{{"l", Strings{"\x01\x02\x03\x04"}},
                            {"b", Strings{"\x01\x02\x03\x04"}},
@@ -283,7 +301,7 @@ TEST(Example, OnlyWantedFeaturesAreRead) {
 
 TEST(Example, EveryFaultOfTheOptionsIsReported) {
   const std::string text = decoded(R"({"features": {
-    "a": {"dtype": "int64", "shape": [2, -1]}, "b": {"dtype": "int64", "shape": [2], "default": [1]}, "c": {"kind": "raw", "dtype": "uint8"},
+    "a": {"dtype": "int64", "shape": [2, -1, -1]}, "b": {"dtype": "int64", "shape": [2], "default": [1]}, "c": {"kind": "raw", "dtype": "uint8"},
     "d": {"kind": "sparse", "dtype": "int64", "index_key": ["i", "j"], "value_key": "v", "size": [3]},
     "e": {"dtype": "float32", "shape": [8589934592, 8589934592]}, "f": {"dtype": "string", "stored": "int"},
     "g": {"kind": "var_len", "dtype": "float32", "key": "a2"}, "h": {"kind": "ragged", "dtype": "float32", "value_key": "a2"},

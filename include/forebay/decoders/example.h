@@ -24,8 +24,8 @@ enum class Endian : std::uint8_t { little, big };
 
 /// How one tensor comes out of a message. The columns, by kind and by `as`:
 ///
-/// * `fixed_len`, `raw`: known shape (`raw` with len > 1: [len] + shape). A first size of -1 makes a `fixed_len` a
-///   `fixed_len_sequence` of the rest, and a `raw` as long as its bytes.
+/// * `fixed_len`, `raw`: known shape (`raw` with len > 1: [len] + shape). One size of -1, at any axis, is what
+///   the values of the record make it: a `fixed_len` is then read like a `fixed_len_sequence` of the rest.
 /// * `var_len`: [-1]; `fixed_len_sequence`: [-1] + shape. Missing: 0 values.
 /// * `sparse`: values [-1], `ColumnSpec::sizes` is the dense shape of a row, `parts[k]` the int64 [-1] indices along
 ///   axis k; all rows of all parts are as long as the values, sorted (unless `already_sorted`) and inside the sizes.
