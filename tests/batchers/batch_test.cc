@@ -71,9 +71,13 @@ TEST(Batch, EveryWrongPadEntryIsNamed) {
     {"tensor": "x", "shapes": [3]}, {"tensor": "x", "shape": [4]}]})");
   const auto bound = batchers::batch().bind(*json, schema);
   ASSERT_FALSE(bound.ok());
-  EXPECT_EQ(bound.error().text(),
-            "4 faults:\n"
-            "  line 1:35, /pad/0/tensor: there is no tensor 'z'; did you mean 'x'? defined here: x\n");
+  EXPECT_EQ(
+      bound.error().text(),
+      "4 faults:\n"
+      "  line 1:32, /pad/0/tensor: there is no tensor 'z'; did you mean 'x'? defined here: x\n"
+      "  line 1:63, /pad/1/shape: expected 1 pad dimensions for tensor x, got 2\n"
+      "  line 1:72, /pad/2: missing required option 'tensor'\n"
+      "  line 2:31, /pad/3/shapes: unexpected option 'shapes'; did you mean 'shape'? known here: tensor, shape, value");
 }
 
 }  // namespace
