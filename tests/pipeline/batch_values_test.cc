@@ -24,6 +24,7 @@ Result<Batch> batch_of(const Folder& folder, const std::vector<ExampleMap>& reco
     "decode": {"example": {"features": {"v": )" + feature +
                                                      R"(}}}, "steps": [{"batch": )" + batch + "}]}")));
   FOREBAY_TRY(std::optional<Batch> first, pipeline.next());
+  if (!first) return Error{Code::internal, Detail::none, "there is no batch"};
   return *std::move(first);
 }
 
