@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "records.h"
 
+#include <limits>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +14,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.h"
+#include "engine/file_scan.h"
+#include "formats/framing.h"
+#include "interpreter.h"
 
 namespace forebay::python {
 namespace {
@@ -27,42 +33,87 @@ std::vector<std::string> texts_of(const nb::list& list) {
   return out;
 }
 
-nb::list to_list(const std::vector<std::string>& texts) {
-  nb::list out;
+void move_to(nb::list& out, std::vector<std::string>& texts) {
   for (const std::string& text : texts) out.append(nb::bytes(text.data(), text.size()));
+  texts.clear();
+}
+
+nb::list to_list(std::vector<std::string> texts) {
+  nb::list out;
+  move_to(out, texts);
   return out;
 }
 
-nb::list read(const std::string& path, const std::string& compression) {
-  const Compression packed = compression_of(compression);
-  auto records = [&] {
-    const nb::gil_scoped_release reading;
-    return read_records(path, packed);
-  }();
-  return to_list(value_of(std::move(records)));
+/// Ctrl-C, in the middle of something; the exception is set.
+Error interrupted() { return {Code::cancelled, "interrupted"}; }
+
+/// Appends the records of a block, whose checksums must be right.
+Result<void> collect(const engine::Block& block, const Source& source, std::vector<std::string>& records) {
+  std::int64_t number = block.first_record;
+  for (const Extent& extent : block.records) {
+    const Record record{block.base + extent.offset, extent.length};
+    FOREBAY_DO(source.format->verify({&record, 1})
+                   .at(Place{.file = source.files.front(),
+                             .record = number++,
+                             .offset = block.file_offset + static_cast<std::int64_t>(extent.offset)}));
+    records.emplace_back(reinterpret_cast<const char*>(record.data()), record.size());
+  }
+  return {};
 }
 
+nb::list read(const std::string& path, const std::string& compression) {
+  const Source source{
+      .files = {path}, .compression = compression_of(compression), .format = formats::tfrecord_format()};
+  engine::KeptFiles kept{0};
+  engine::Scanner scanner{source, 0, std::make_shared<engine::Pool>(std::numeric_limits<std::int64_t>::max()), kept};
+  nb::list out;
+  std::vector<std::string> found;  // not yet in the list
+  auto done = [&]() -> Result<void> {
+    Unlocked reading;
+    Patience patience;
+    const auto take = [&](const engine::Block& block) -> Result<void> {
+      FOREBAY_DO(collect(block, source, found));
+      if (!patience.over()) return {};
+      const bool go_on = reading.locked([&] {
+        move_to(out, found);
+        return PyErr_CheckSignals() == 0;
+      });
+      return go_on ? Result<void>{} : interrupted();
+    };
+    FOREBAY_DO(engine::each_block(scanner, take));
+    return scanner.unchanged();
+  }();
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  value_of(std::move(done));
+  move_to(out, found);
+  return out;
+}
+
+/// Nobody else may have the list: its bytes are read while other threads run.
 void write(const std::string& path, const nb::list& records, const std::string& compression) {
   const Compression packed = compression_of(compression);
-  const std::vector<std::string> texts = texts_of(records);
-  value_of([&] {
-    const nb::gil_scoped_release writing;
-    return write_records(path, texts, packed);
-  }());
-}
-
-/// Ctrl-C is looked for while the interpreter waits.
-bool no_signal(const IndexProgress&) {
-  const nb::gil_scoped_acquire asking;
-  return PyErr_CheckSignals() == 0;
+  std::vector<std::string_view> texts;
+  for (const nb::handle record : records) texts.push_back(text_of(record));
+  auto done = [&]() -> Result<void> {
+    Unlocked writing;
+    Patience patience;
+    FOREBAY_TRY(RecordWriter writer, RecordWriter::create(path, packed));
+    for (const std::string_view text : texts) {
+      FOREBAY_DO(writer.write(std::as_bytes(std::span{text})));
+      if (patience.over() && !writing.no_signal()) return interrupted();
+    }
+    return writer.finish();
+  }();
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  value_of(std::move(done));
 }
 
 nb::list index(const std::vector<std::string>& patterns, const std::string& compression, bool force) {
-  const IndexOptions options{.compression = compression_of(compression),
-                             .existing = force ? IndexOptions::Existing::replace : IndexOptions::Existing::keep,
-                             .progress = no_signal};
+  IndexOptions options{.compression = compression_of(compression),
+                       .existing = force ? IndexOptions::Existing::replace : IndexOptions::Existing::keep};
   auto done = [&] {
-    const nb::gil_scoped_release indexing;
+    Unlocked indexing;
+    options.progress = [&](const IndexProgress&) { return indexing.no_signal(); };
     return index_files(patterns, options);
   }();
   if (PyErr_Occurred() != nullptr) throw nb::python_error();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runs.h"
 
-#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -14,15 +13,13 @@
 #include "documents.h"
 #include "engine/program.h"
 #include "engine/stall_notice.h"
+#include "interpreter.h"
 #include "plan/pipeline_document.h"
 #include "plan/shard.h"
 #include "plan/state.h"
 
 namespace forebay::python {
 namespace {
-
-/// How long Ctrl-C may go unnoticed while a batch is not there yet.
-constexpr std::chrono::milliseconds patience{50};
 
 /// A pipeline that Python holds.
 class Run {
@@ -34,7 +31,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
-    const nb::gil_scoped_release joining;
+    const Unlocked joining;
     pipeline_.reset();
   }
 
@@ -43,7 +40,7 @@ class Run {
     while (true) {
       bool timed_out = false;
       auto batch = [&] {
-        const nb::gil_scoped_release waiting;
+        const Unlocked waiting;
         return pipeline_->next_within(patience, timed_out);
       }();
       if (timed_out) {
@@ -61,14 +58,14 @@ class Run {
   }
 
   void close() {
-    const nb::gil_scoped_release joining;
+    const Unlocked joining;
     pipeline_->close();
   }
 
   /// Behind the last batch, or before it.
   [[nodiscard]] std::string state(bool before) const {
     auto state = [&] {
-      const nb::gil_scoped_release inspecting;
+      const Unlocked inspecting;
       return before ? pipeline_->state_before() : pipeline_->state();
     }();
     return value_of(std::move(state)).text();
@@ -77,7 +74,7 @@ class Run {
   void restore(const std::string& text) {
     const Turn turn{busy_};
     value_of([&]() -> Result<void> {
-      const nb::gil_scoped_release restarting;
+      const Unlocked restarting;
       FOREBAY_TRY(const Json state, plan::parse_state(text));
       return pipeline_->restore(state);
     }());
@@ -118,7 +115,7 @@ class Run {
 
 Plan plan_path(const std::string& path) {
   auto plan = [&] {
-    const nb::gil_scoped_release reading;
+    const Unlocked reading;
     return Plan::load(path);
   }();
   return value_of(std::move(plan));
@@ -127,7 +124,7 @@ Plan plan_path(const std::string& path) {
 Plan plan_document(nb::handle document, const std::string& folder) {
   const Json json = to_json(document);
   auto plan = [&] {
-    const nb::gil_scoped_release reading;
+    const Unlocked reading;
     return Plan::make(json, folder);
   }();
   return value_of(std::move(plan));
@@ -167,7 +164,7 @@ std::unique_ptr<Run> start(const Plan& plan, std::optional<std::int64_t> threads
   options.shard_count = chosen.count;
   options.shard_by = chosen.by;
   auto pipeline = [&] {
-    const nb::gil_scoped_release starting;
+    const Unlocked starting;
     return Pipeline::start(plan, options);
   }();
   return std::make_unique<Run>(value_of(std::move(pipeline)), chosen);

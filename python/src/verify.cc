@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "interpreter.h"
 #include "records.h"
 
 namespace forebay::python {
@@ -30,17 +31,12 @@ nb::list verify_files(const nb::list& paths, const std::string& compression, std
   std::vector<std::string> names;
   for (const nb::handle path : paths) names.push_back(from_str(path));
   VerifyOptions options{.compression = compression_of(compression), .threads = threads};
-  bool raised = false;  // by a signal handler: Ctrl-C
-  options.progress = [&](const VerifyProgress&) {
-    const nb::gil_scoped_acquire held;
-    raised = PyErr_CheckSignals() != 0;
-    return !raised;
-  };
   auto reports = [&] {
-    const nb::gil_scoped_release verifying;
+    Unlocked verifying;
+    options.progress = [&](const VerifyProgress&) { return verifying.no_signal(); };
     return verify(names, options);
   }();
-  if (raised) throw nb::python_error();
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
   nb::list out;
   for (const FileReport& report : value_of(std::move(reports))) out.append(to_tuple(report));
   return out;

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that are inside a call of the package when the interpreter ends."""
+from __future__ import annotations
+
+import pytest
+from conftest import run_python, write_counts
+
+PROGRAM = """
+import sys, threading, time
+import forebay as fb
+path = sys.argv[1]
+pipe = fb.tfrecord(path).example({"y": fb.feature("int64")}).batch(4).epochs(None)
+started = threading.Event()
+def call(): CALL
+def work():
+    while True:
+        started.set()
+        call()
+for _ in range(2): threading.Thread(target=work, daemon=True).start()
+started.wait()
+time.sleep(0.02)
+"""
+
+CALLS = {
+    "next": "[started.set() for batch in pipe.load(threads=2)]",
+    "state_dict": "loader = pipe.load(threads=1); [loader.state_dict() for batch in loader]",
+    "plan": "pipe.plan()",
+    "read_records": "fb.read_records(path)",
+    "write_records": "fb.write_records(path + threading.current_thread().name, [b'record'] * 10000)",
+    "index_files": "fb.index_files(path, force=True)",
+    "verify": "fb.verify([path] * 4, threads=2)",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_daemon_thread_inside_a_call_does_not_abort_the_process(tmp_path, call):
+    path = write_counts(tmp_path, 2000)
+    ends = [run_python(PROGRAM.replace("CALL", CALLS[call]), path, timeout=30) for _ in range(6)]
+    assert [end.returncode for end in ends] == [0] * 6, "".join(end.stderr for end in ends)
