@@ -5,12 +5,25 @@ from __future__ import annotations
 import os
 from typing import Sequence, Union
 
+from forebay._arguments import wrong_type
+
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Sequence[Path]]
 
 
-def paths_of(paths: Paths) -> list[str]:
+def path_of(path: Path, name: str = "path") -> str:
+    """A path as str; `name` is what the argument is called."""
+    if isinstance(path, (str, os.PathLike)):
+        text = os.fspath(path)
+        if isinstance(text, str):
+            return text
+    raise wrong_type(name, "a str or a pathlib.Path", path)
+
+
+def paths_of(paths: Paths, name: str = "paths") -> list[str]:
     """One path or several, as a list."""
     if isinstance(paths, (str, os.PathLike)):
-        return [os.fspath(paths)]
-    return [os.fspath(path) for path in paths]
+        return [path_of(paths, name)]
+    if isinstance(paths, (bytes, bytearray)) or not hasattr(paths, "__iter__"):
+        raise wrong_type(name, "a str or a pathlib.Path, or a list of them", paths)
+    return [path_of(path, f"{name}[{place}]") for place, path in enumerate(paths)]

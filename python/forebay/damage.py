@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Optional
 
 from forebay import _core
+from forebay._arguments import compression_of, threads_of
 from forebay._paths import Paths, paths_of
 
 __all__ = ["DamagedPlace", "FileReport", "verify"]
@@ -53,8 +54,8 @@ def verify(paths: Paths, compression: Optional[str] = "auto",
     """Verifies every checksum of TFRecord files: a report for each, in order. Damage is no exception.
 
     paths: files and patterns, as `tfrecord` has them. compression: "auto", "none" or None, "gzip", "zlib".
-    threads: files at once; None: one for every CPU. Raises ConfigError when a pattern matches nothing.
+    threads: files at once; None or 0: one for every CPU. Raises ConfigError when a pattern matches nothing.
     """
-    found = _core.verify(paths_of(paths), compression or "none", threads or 0)
+    found = _core.verify(paths_of(paths), compression_of(compression), threads_of(threads))
     return [FileReport(*(report[:7] + (tuple(DamagedPlace(*place) for place in report[7]), report[8])))
             for report in found]

@@ -2,13 +2,16 @@
 """Whole TFRecord files and single tf.train.Example messages: for tests, tools and small jobs."""
 from __future__ import annotations
 
-import os
-from typing import Any, Iterable, Mapping, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional
 
 import numpy as np
 
 from forebay import _core
-from forebay._paths import Path, Paths, paths_of
+from forebay._arguments import compression_of, wrong_type
+from forebay._paths import Path, Paths, path_of, paths_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["read_records", "write_records", "index_files", "IndexReport", "encode_example", "decode_example"]
 
@@ -19,16 +22,27 @@ def read_records(path: Path, compression: Optional[str] = "auto") -> list[bytes]
     compression: "auto" (looks at the first bytes), "none" or None, "gzip", "zlib".
     Raises IoError when the file cannot be read, DataError (with record and offset) when it is damaged.
     """
-    return _core.read_records(os.fspath(path), compression or "none")
+    return _core.read_records(path_of(path), compression_of(compression))
 
 
-def write_records(path: Path, records: Iterable[bytes], compression: Optional[str] = None) -> None:
+def write_records(path: Path, records: Iterable[Buffer], compression: Optional[str] = None) -> None:
     """Writes a TFRecord file; what was there is replaced only when the new file is complete.
 
-    records: bytes-like objects. compression: None, "gzip" or "zlib". Raises IoError.
+    records: bytes-like objects. compression: None, "gzip" or "zlib". Raises IoError. Ctrl-C leaves what was there.
     """
-    whole = [record if type(record) is bytes else bytes(memoryview(record)) for record in records]
-    _core.write_records(os.fspath(path), whole, compression or "none")
+    if isinstance(records, (str, bytes, bytearray, memoryview)) or not hasattr(records, "__iter__"):
+        raise wrong_type("records", "a list or another iterable of bytes-like objects", records)
+    whole = [_record(place, record) for place, record in enumerate(records)]
+    _core.write_records(path_of(path), whole, compression_of(compression))
+
+
+def _record(place: int, record: Buffer) -> bytes:
+    if type(record) is bytes:
+        return record
+    try:
+        return bytes(memoryview(record))
+    except TypeError:
+        raise wrong_type(f"records[{place}]", "bytes, or another bytes-like object", record) from None
 
 
 class IndexReport(NamedTuple):
@@ -50,7 +64,8 @@ def index_files(paths: Paths, compression: Optional[str] = "auto",
     FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written.
     When files are damaged or cannot be indexed, raises the first one's DataError or IoError after the others are done.
     """
-    return [IndexReport(*report) for report in _core.index_files(paths_of(paths), compression or "none", force)]
+    reports = _core.index_files(paths_of(paths), compression_of(compression), bool(force))
+    return [IndexReport(*report) for report in reports]
 
 
 def encode_example(features: Mapping[str, Any]) -> bytes:
@@ -59,18 +74,29 @@ def encode_example(features: Mapping[str, Any]) -> bytes:
     Values: integers and bool become an int64_list, floats a float_list, bytes and str (as UTF-8) a bytes_list; single
     or in lists, tuples and arrays of any shape, which are flattened. None, and a list without elements, becomes a
     feature without a kind; an array without elements an empty list of its dtype's kind.
-    Raises TypeError for other values, OverflowError for integers that no int64 holds.
+    Raises TypeError for other values, OverflowError for numbers that no int64 or float32 holds, ValueError for rows of
+    different lengths.
     """
+    if not isinstance(features, Mapping):
+        raise wrong_type("features", "a dict of the features by name", features)
+    for name in features:
+        if not isinstance(name, str):
+            raise wrong_type("features", "a dict whose keys are names (str)", name)
     return _core.encode_example({name: _list_of(name, value) for name, value in features.items()})
 
 
-def decode_example(message: bytes) -> dict[str, Any]:
+def decode_example(message: Buffer) -> dict[str, Any]:
     """The features of a serialized tf.train.Example, by name, in the order of the names.
 
     int64_list → int64 ndarray, float_list → float32 ndarray, bytes_list → list of bytes, no kind → None.
     Raises DataError when the bytes are no such message.
     """
-    return _core.decode_example(bytes(message))
+    if type(message) is not bytes:
+        try:
+            message = bytes(memoryview(message))
+        except TypeError:
+            raise wrong_type("message", "bytes, or another bytes-like object", message) from None
+    return _core.decode_example(message)
 
 
 def _list_of(name: str, value: Any) -> Any:
@@ -83,18 +109,42 @@ def _list_of(name: str, value: Any) -> Any:
             return None
         if any(isinstance(item, (bytes, bytearray, memoryview, str)) for item in value):
             return [_bytes_of(name, item) for item in value]
-    array = np.asarray(value)
-    if array.dtype.kind == "O" and array.size and all(type(item) is int for item in array.ravel().tolist()):
-        raise OverflowError(f"feature {name!r}: an integer that no int64 holds")
+    array = _array_of(name, value)
     if array.dtype.kind == "u" and array.size and int(array.max()) > 2**63 - 1:
         raise OverflowError(f"feature {name!r}: {array.max()} is more than an int64 holds")
     if array.dtype.kind in "biu":
         return np.ascontiguousarray(array.reshape(-1), np.int64)
     if array.dtype.kind == "f":
-        return np.ascontiguousarray(array.reshape(-1), np.float32)
+        return _floats_of(name, array.reshape(-1))
     if array.dtype.kind in "SUO":
         return [_bytes_of(name, item) for item in array.reshape(-1).tolist()]
-    raise TypeError(f"feature {name!r}: expected integers, floats, bytes, str or None, found {type(value).__name__}")
+    raise _unfit(name, value)
+
+
+def _array_of(name: str, value: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"feature {name!r}: its rows have different lengths, and an Example holds only one list; give "
+                         "the values as one list, and the lengths as another feature") from None
+    if array.dtype.kind == "O" and array.size and all(type(item) is int for item in array.ravel().tolist()):
+        raise OverflowError(f"feature {name!r}: an integer that no int64 holds")
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise _unfit(name, value)
+    return array
+
+
+def _floats_of(name: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    with np.errstate(over="ignore"):
+        narrow = np.ascontiguousarray(array, np.float32)
+    lost = np.isinf(narrow) & np.isfinite(array)
+    if lost.any():
+        raise OverflowError(f"feature {name!r}: {array[lost][0]} is more than a float32 holds")
+    return narrow
+
+
+def _unfit(name: str, value: Any) -> TypeError:
+    return TypeError(f"feature {name!r}: expected integers, floats, bytes, str or None, found {type(value).__name__}")
 
 
 def _bytes_of(name: str, value: Any) -> bytes:

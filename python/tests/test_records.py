@@ -55,10 +55,37 @@ def test_each_python_type_has_its_kind_of_list():
     assert (decoded["i"].dtype, decoded["f"].dtype, decoded["empty"].dtype) == (np.int64, np.float32, np.float32)
 
 
-@pytest.mark.parametrize("value, error", [(2**63, OverflowError), ([1, "a"], TypeError), (object(), TypeError), (1j, TypeError)])
+@pytest.mark.parametrize("value, error", [
+    (2**63, OverflowError), (1e300, OverflowError), ([0.5, -1e39], OverflowError), ([1, "a"], TypeError), (object(), TypeError),
+    (1j, TypeError), ({1, 2}, TypeError), ([[1], [2, 3]], ValueError)])
 def test_what_no_list_holds_is_refused_by_name(value, error):
     with pytest.raises(error, match="'wide'"):
         fb.encode_example({"wide": value})
+
+
+@pytest.mark.parametrize("features, found", [({1: 2}, "1 (int)"), ({b"a": 2}, "b'a' (bytes)"), ([1], "[1] (list)")])
+def test_features_have_names(features, found):
+    with pytest.raises(TypeError) as caught:
+        fb.encode_example(features)
+    assert str(caught.value).startswith("features: must be a dict") and str(caught.value).endswith(f"found {found}")
+
+
+def test_infinity_and_what_float32_rounds_are_no_overflow():
+    assert plain(fb.decode_example(fb.encode_example({"f": [float("inf"), 1e-300]}))) == {"f": [float("inf"), 0.0]}
+
+
+@pytest.mark.parametrize("message", [0, 5, [10, 0], None, "text"])
+def test_only_a_buffer_is_a_message(message):
+    with pytest.raises(TypeError, match="^message: must be bytes, or another bytes-like object; found "):
+        fb.decode_example(message)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_any_buffer_is_a_message_and_a_record(tmp_path, kind):
+    message = fb.encode_example({"a": 1})
+    assert plain(fb.decode_example(kind(message))) == {"a": [1]}
+    fb.write_records(tmp_path / "a", [kind(message)])
+    assert fb.read_records(tmp_path / "a") == [message]
 
 
 @given(st.dictionaries(st.text(max_size=5), st.one_of(

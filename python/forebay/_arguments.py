@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of functions: what does not fit is refused by name."""
+from __future__ import annotations
+
+import operator
+from typing import Any, Optional, Sequence, Union
+
+import numpy as np
+
+from forebay.errors import ConfigError
+
+#: An element type: as documents name it, or as NumPy and Python do.
+DType = Union[str, "np.dtype[Any]", type]
+
+
+def wrong_type(name: str, allowed: str, found: object) -> TypeError:
+    shown = repr(found)
+    shown = shown if len(shown) <= 80 else shown[:77] + "…"
+    return TypeError(f"{name}: must be {allowed}; found {shown} ({type(found).__name__})")
+
+
+def integer_of(name: str, value: Any, allowed: str = "an integer or None") -> int:
+    """An integer; None is 0, which leaves the choice to the run. What else is too small or too large the run says."""
+    if value is None:
+        return 0
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise wrong_type(name, allowed, value)
+    number = operator.index(value)
+    if not -2**63 <= number < 2**63:
+        raise out_of_range(name, "an integer of 64 bits", number)
+    return number
+
+
+def threads_of(value: Any) -> int:
+    """A number of threads for what has no upper limit."""
+    threads = integer_of("threads", value)
+    if threads < 0:
+        raise out_of_range("threads", "0 (one for every CPU) or more", threads)
+    return threads
+
+
+def out_of_range(name: str, allowed: str, found: int) -> ConfigError:
+    return ConfigError(f"{name}: must be {allowed}, found {found}", code="config", detail="invalid_argument")
+
+
+def memory_of(value: Any) -> Union[int, str]:
+    """Bytes, or a text that says how many."""
+    return value if isinstance(value, str) else integer_of("memory", value, 'bytes, as 1073741824 or "1GiB", or None')
+
+
+def compression_of(value: Optional[str]) -> str:
+    """Its name; the compiled part knows which there are."""
+    if value is None:
+        return "none"
+    if not isinstance(value, str):
+        raise wrong_type("compression", 'a str, as "gzip", or None', value)
+    return value
+
+
+def dtype_of(dtype: DType, known: Sequence[str]) -> str:
+    """The name of an element type. A str is one already; what it may be the document's checks say."""
+    if isinstance(dtype, str):
+        return dtype
+    if dtype in (str, bytes):
+        return "string"
+    if isinstance(dtype, (type, np.dtype)) and dtype is not object:
+        try:
+            found = np.dtype(dtype)
+        except TypeError:
+            found = np.dtype(object)
+        if found.kind in "SU" and found.itemsize == 0:
+            return "string"
+        if found.name in known and found.isnative:
+            return found.name
+    raise wrong_type("dtype", f"one of {', '.join(known)}, or NumPy's or Python's type of that kind", dtype)
+
+
+def names_of(name: str, names: Any) -> list[str]:
+    """One name or several, as a list."""
+    if isinstance(names, str):
+        return [names]
+    if isinstance(names, (bytes, bytearray)) or not hasattr(names, "__iter__"):
+        raise wrong_type(name, "a name or a list of names", names)
+    out = list(names)
+    for place, each in enumerate(out):
+        if not isinstance(each, str):
+            raise wrong_type(f"{name}[{place}]", "a name", each)
+    return out
+
+
+def sizes_of(shape: Any) -> list[Any]:
+    """The sizes of a shape, as a list; the document's checks look at each."""
+    if isinstance(shape, (str, bytes)) or not hasattr(shape, "__iter__"):
+        raise wrong_type("shape", "a list of sizes, [] for a single number", shape)
+    return list(shape)
