@@ -2,6 +2,7 @@
 """The exceptions. All are `Error`; who has to act decides the class."""
 from __future__ import annotations
 
+import os
 from typing import Optional, Sequence
 
 __all__ = ["Error", "ConfigError", "DataError", "IoError", "StateError", "Cancelled"]
@@ -52,7 +53,8 @@ class DataError(Error):
 
 
 class IoError(Error, OSError):
-    """A file cannot be found, opened or read. `errno` is set where the cause is known."""
+    """A file cannot be found, opened, read or written. `filename` is the file; `errno` and `strerror` are set where the cause
+    is known, and FileNotFoundError, PermissionError or IsADirectoryError then catches it, too."""
 
 
 class StateError(Error):
@@ -64,15 +66,36 @@ class Cancelled(Error):
 
 
 _CLASSES = {"config": ConfigError, "data": DataError, "io": IoError, "state": StateError, "cancelled": Cancelled}
-_ERRNO = {"not_found": 2, "permission_denied": 13, "resource_exhausted": 12}
+_FOLDER = 21
+# What the system may have said behind each detail; the text at the end of the message tells which it was.
+_ERRNOS = {"not_found": (2, 20), "permission_denied": (13, 1, 30), "resource_exhausted": (12, 28, 122, 24, 23),
+           "invalid_argument": (36, 40), "none": (5,)}
+# An IoError that the usual `except` clauses for files catch, too. To people it is an IoError.
+_BY_ERRNO = {number: type("IoError", (IoError, usual), {"__module__": __name__, "__doc__": IoError.__doc__})
+             for number, usual in ((2, FileNotFoundError), (20, NotADirectoryError), (13, PermissionError), (1, PermissionError),
+                                   (_FOLDER, IsADirectoryError))}
 
 
 def make(code: str, detail: str, message: str, file: Optional[str], record: Optional[int], offset: Optional[int],
          feature: Optional[str], pointer: Optional[str], line: Optional[int], column: Optional[int],
          faults: list[Error]) -> Error:
     """The exception for an error of the compiled part."""
-    error = _CLASSES.get(code, Error)(message, code=code, detail=detail, file=file, record=record, offset=offset,
-                                      feature=feature, pointer=pointer, line=line, column=column, faults=faults)
+    kind = _CLASSES.get(code, Error)
+    number = _errno(detail, message, file) if kind is IoError else None
+    error: Error = _BY_ERRNO.get(number or 0, kind)(
+        message, code=code, detail=detail, file=file, record=record, offset=offset, feature=feature, pointer=pointer,
+        line=line, column=column, faults=faults)
     if isinstance(error, OSError):
-        error.errno = _ERRNO.get(detail)
+        error.errno = number
+        error.strerror = os.strerror(number) if number else message
+        error.filename = file
     return error
+
+
+def _errno(detail: str, message: str, file: Optional[str]) -> Optional[int]:
+    for number in _ERRNOS.get(detail, ()):
+        if message.endswith(os.strerror(number)):
+            return number
+    if detail == "invalid_argument" and file is not None and os.path.isdir(file):
+        return _FOLDER
+    return {"not_found": 2, "permission_denied": 13}.get(detail)
