@@ -2,15 +2,15 @@
 # Written by python/tools/make_stubs.py from the compiled module; do not edit.
 """The compiled part of forebay; use the names of the package."""
 
-from collections.abc import ItemsView, Iterator, ValuesView
-from typing import Any
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from typing import Any, NoReturn
 
 import forebay.values
 
 
 version: str = '0.1.0'
 
-class Batch:
+class Batch(Mapping[str, Any]):
     """
     One batch: a mapping from the names of tensors to arrays, in schema order.
 
@@ -114,6 +114,8 @@ class Plan:
     @property
     def columns(self) -> list[tuple[str, str, tuple[int | None, ...], str]]:
         """(name, dtype, shape of a row, delivery) of every tensor."""
+
+    def __reduce__(self) -> NoReturn: ...
 
     def __str__(self) -> str: ...
 
@@ -248,7 +250,7 @@ def plan_path(path: str) -> Plan: ...
 
 def plan_document(document: object, folder: str) -> Plan: ...
 
-def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None, shard: object | None) -> Run: ...
+def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None) -> Run: ...
 
 def read_records(path: str, compression: str) -> list[bytes]: ...
 

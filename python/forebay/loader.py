@@ -7,18 +7,19 @@ import collections.abc
 import os
 import threading
 import weakref
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Union
+from typing import Any, Callable, Mapping, NamedTuple, NoReturn, Optional, Sequence, Union
 
 from forebay import _core
+from forebay._arguments import integer_of, memory_of, wrong_type
 from forebay._core import Batch, Plan, Stats
-from forebay._paths import Path
+from forebay._paths import Path, path_of
 from forebay.errors import StateError
 
 __all__ = ["Batch", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
 Document = Union[Path, Mapping[str, Any]]
 Transform = Callable[[Any], Any]
-Shard = Union[tuple[int, int], str, Mapping[str, Any]]
+Shard = Union[Sequence[int], str, Mapping[str, Any]]
 
 collections.abc.Mapping.register(Batch)
 
@@ -37,11 +38,17 @@ class TensorSpec(NamedTuple):
 
 
 class Schema(dict[str, TensorSpec]):
-    """The tensors of every batch by name, in order; prints itself."""
+    """The tensors of every batch by name, in order; prints itself.
+
+    mapped   the functions given to `map`, which change every batch after that; into what, only they know
+    """
+
+    mapped: tuple[Transform, ...] = ()
 
     def __str__(self) -> str:
         width = max(map(len, self), default=0)
-        return "\n".join(f"{name:<{width}}  {spec}" for name, spec in self.items())
+        lines = [f"{name:<{width}}  {spec}" for name, spec in self.items()]
+        return "\n".join([*lines, *mapped_text(self.mapped)])
 
     __repr__ = __str__
 
@@ -113,12 +120,14 @@ class Loader:
 
     @property
     def schema(self) -> Schema:
-        """What a batch holds, by name."""
-        return Schema((name, TensorSpec(dtype, shape, delivery)) for name, dtype, shape, delivery in self.plan.columns)
+        """What a batch holds, by name, before the functions given to `map`, which are its `mapped`."""
+        schema = Schema((name, TensorSpec(dtype, shape, delivery)) for name, dtype, shape, delivery in self.plan.columns)
+        schema.mapped = self._transforms
+        return schema
 
     @property
     def plan(self) -> Plan:
-        """What the run does, stage by stage; printable."""
+        """What the run does, stage by stage; printable. Functions given to `map` come behind it and are no part of it."""
         return self._run.plan
 
     def stats(self) -> Stats:
@@ -158,6 +167,9 @@ class Loader:
         """
         import json
         try:
+            if not isinstance(state, Mapping):
+                hint = "; json.loads makes it of JSON text" if isinstance(state, (str, bytes)) else ""
+                raise wrong_type("state", f"the dict that state_dict gave{hint}", state)
             text = json.dumps(dict(state))
         except (TypeError, ValueError, RecursionError) as problem:
             raise StateError(f"this is no state of a Forebay loader: {problem}", code="state",
@@ -170,7 +182,11 @@ class Loader:
     set_state = load_state_dict
 
     def __repr__(self) -> str:
-        return f"Loader:\n{self.plan}"
+        return f"Loader:\n{self.plan}" + "\n".join(mapped_text(self._transforms))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Loader cannot be pickled or copied: its threads are in this process; send the document, or the "
+                        "Pipeline, and make the Loader of it in the worker process")
 
 
 def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,
@@ -180,9 +196,9 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
     doc         path of a loader or pipeline document, or the document itself, whose paths are then relative to the
                 working directory
     threads     workers in the background, of which one rests while a loop that is always back at once for the next
-                batch does its work; left out: the document's, else one for every CPU
-    memory      budget, as bytes or "1GiB"; left out: the document's, else a quarter of the memory
-    prefetch    finished batches kept ready; left out: the document's, else chosen by their size
+                batch does its work; left out or 0: the document's, else one for every CPU
+    memory      budget, as bytes or "1GiB"; left out or 0: the document's, else a quarter of the memory
+    prefetch    finished batches kept ready; left out or 0: the document's, else chosen by their size
     shard       (index, count) or "index/count": the rows of every batch that this process takes, index · B / count up to
                 (index + 1) · B / count; count must divide the batch size. "auto" asks the launcher's environment
                 variables (torchrun, Open MPI, PMI, SLURM, JAX) and says on standard error what it picked.
@@ -201,12 +217,20 @@ def plan(doc: Document) -> Plan:
     """The plan of a document; nothing is started. Raises like `load`."""
     if isinstance(doc, Mapping):
         return _core.plan_document(dict(doc), ".")
-    return _core.plan_path(os.fspath(doc))
+    if not isinstance(doc, (str, os.PathLike)):
+        raise wrong_type("doc", "the path of a document, or a document as a dict", doc)
+    return _core.plan_path(path_of(doc, "doc"))
 
 
 def start(planned: Plan, threads: Optional[int], memory: Union[int, str, None], prefetch: Optional[int],
           shard: Optional[Shard], transforms: tuple[Transform, ...] = ()) -> Loader:
-    return Loader(_core.start(planned, threads, memory, prefetch, shard), transforms)
+    run = _core.start(planned, integer_of("threads", threads), memory_of(memory), integer_of("prefetch", prefetch), shard)
+    return Loader(run, transforms)
+
+
+def mapped_text(functions: Sequence[Transform]) -> list[str]:
+    """A line that says what happens to a batch behind the plan, if anything does."""
+    return [f"then every batch goes through map: {', '.join(map(_name, functions))}"] if functions else []
 
 
 def _name(function: object) -> str:
@@ -219,5 +243,7 @@ _live_lock = threading.Lock()
 
 @atexit.register
 def _close_all() -> None:
-    for loader in list(_live):
+    with _live_lock:
+        loaders = list(_live)
+    for loader in loaders:
         loader.close()

@@ -2,9 +2,11 @@
 """What a pipeline written in Python is made of; forebay.builder adds a method for every step, order and batcher."""
 from __future__ import annotations
 
+import os
 from typing import Any, Mapping, Optional, Sequence, TypeVar, Union
 
-from forebay.loader import Loader, Plan, Shard, Transform, plan, start
+from forebay._arguments import names_of
+from forebay.loader import Loader, Plan, Shard, Transform, mapped_text, plan, start
 
 __all__ = ["PipelineBase", "StageSource"]
 
@@ -51,13 +53,13 @@ class PipelineBase:
         """False lets the order, never the content, depend on timing."""
         return self._with(deterministic=deterministic)
 
-    def inputs(self: P, names: Sequence[str]) -> P:
-        """Tensors of Batch.inputs; left out: all that are no targets."""
-        return self._with(inputs=list(names))
+    def inputs(self: P, names: Union[str, Sequence[str]]) -> P:
+        """Tensors of Batch.inputs, one or several; left out: all that are no targets."""
+        return self._with(inputs=names_of("inputs", names))
 
-    def targets(self: P, names: Sequence[str]) -> P:
-        """Tensors of Batch.targets."""
-        return self._with(targets=list(names))
+    def targets(self: P, names: Union[str, Sequence[str]]) -> P:
+        """Tensors of Batch.targets, one or several."""
+        return self._with(targets=names_of("targets", names))
 
     def map(self: P, function: Transform) -> P:
         """Calls `function` with every batch, on the thread that asks for it; the mapping it returns is delivered.
@@ -77,7 +79,7 @@ class PipelineBase:
     def to_json(self) -> str:
         """The pipeline document as JSON text. Functions given to `map` are no part of it."""
         import json
-        return json.dumps(self._document, indent=2, default=lambda value: value.tolist())
+        return json.dumps(self._document, indent=2, default=_plain)
 
     def plan(self) -> Plan:
         """What a run will do; nothing is started. Raises ConfigError with every fault, IoError."""
@@ -89,7 +91,7 @@ class PipelineBase:
         return start(self.plan(), threads, memory, prefetch, shard, self._transforms)
 
     def __repr__(self) -> str:
-        return self.to_json()
+        return "\n".join([self.to_json(), *mapped_text(self._transforms)])
 
 
 def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:
@@ -98,3 +100,12 @@ def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:
         default = defaults.get(name)
         return value is None or (type(value) is type(default) and bool(value == default))
     return {name: value for name, value in options.items() if not silent(name, value)}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for paths, bytes that are text, and NumPy's numbers and arrays."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).decode()
+    return value.tolist()

@@ -182,7 +182,7 @@ void bind_mapping(nb::class_<PyBatch>& batch) {
 
 void bind_batches(nb::module_& module) {
   nb::class_<PyBatch> batch{
-      module, "Batch",
+      module, "Batch", nb::sig("class Batch(collections.abc.Mapping[str, typing.Any])"),
       "One batch: a mapping from the names of tensors to arrays, in schema order.\n\n"
       "Arrays share the batch's memory, may be written to, and stay valid when batch and loader are gone."};
   bind_mapping(batch);

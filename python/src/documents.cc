@@ -19,6 +19,12 @@ constexpr int most_depth = 64;
 
 std::string python_type(nb::handle value) { return nb::cast<std::string>(nb::type_name(value.type())); }
 
+[[noreturn]] void refuse_type(nb::handle value, const std::string& pointer) {
+  refuse("a document holds dict, list, str, int, float, bool, None, paths and bytes that are text; found " +
+             python_type(value),
+         pointer);
+}
+
 Json convert(nb::handle value, const std::string& pointer, int depth);
 
 Json convert_dict(nb::dict value, const std::string& pointer, int depth) {
@@ -60,6 +66,22 @@ Json convert_float(nb::handle value, const std::string& pointer) {
   return Json{number};
 }
 
+/// A document is text, and so is a string in it.
+Json convert_bytes(nb::handle value, const std::string& pointer) {
+  const nb::object text = nb::steal(PyUnicode_FromEncodedObject(value.ptr(), "utf-8", "strict"));
+  if (!text.is_valid()) {
+    PyErr_Clear();
+    refuse("bytes that are no UTF-8 cannot stand in a document", pointer);
+  }
+  return Json{from_str(text)};
+}
+
+Json convert_path(nb::handle value, const std::string& pointer, int depth) {
+  const nb::object path = nb::steal(PyOS_FSPath(value.ptr()));
+  if (!path.is_valid()) throw nb::python_error();
+  return convert(path, pointer, depth + 1);
+}
+
 Json convert_plain(nb::handle value, const std::string& pointer, int depth) {
   if (value.is_none()) return {};
   if (PyBool_Check(value.ptr())) return Json{value.ptr() == Py_True};
@@ -67,9 +89,12 @@ Json convert_plain(nb::handle value, const std::string& pointer, int depth) {
   if (PyFloat_Check(value.ptr())) return convert_float(value, pointer);
   if (PyDict_Check(value.ptr())) return convert_dict(nb::borrow<nb::dict>(value), pointer, depth);
   if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) return convert_list(value, pointer, depth);
+  if (PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr())) return convert_bytes(value, pointer);
+  if (PyType_Check(value.ptr())) refuse_type(value, pointer);
+  if (nb::hasattr(value, "__fspath__")) return convert_path(value, pointer, depth);
   if (nb::hasattr(value, "tolist")) return convert(value.attr("tolist")(), pointer, depth + 1);
   if (PyIndex_Check(value.ptr())) return convert_integer(value, pointer);
-  refuse("a document holds dict, list, str, int, float, bool and None; found " + python_type(value), pointer);
+  refuse_type(value, pointer);
 }
 
 Json convert(nb::handle value, const std::string& pointer, int depth) {
@@ -81,6 +106,6 @@ Json convert(nb::handle value, const std::string& pointer, int depth) {
 
 }  // namespace
 
-Json to_json(nb::handle value) { return convert(value, "", 0); }
+Json to_json(nb::handle value, const std::string& pointer) { return convert(value, pointer, 0); }
 
 }  // namespace forebay::python

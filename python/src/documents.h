@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include <forebay/json.h>
 
 #include "errors.h"
 
 namespace forebay::python {
 
-/// The JSON value of dicts, lists, tuples, str, numbers, bool and None (NumPy scalars and arrays included); every value
-/// knows its JSON pointer. Raises ConfigError for anything else, and when nested deeper than 64.
-[[nodiscard]] Json to_json(nb::handle value);
+/// The JSON value of dicts, lists, tuples, str, numbers, bool and None (NumPy scalars and arrays, paths and bytes that
+/// are text included); every value knows its JSON pointer, and `pointer` is that of the outermost. Raises ConfigError
+/// for anything else, and when nested deeper than 64.
+[[nodiscard]] Json to_json(nb::handle value, const std::string& pointer = "");
 
 }  // namespace forebay::python

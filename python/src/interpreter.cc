@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 namespace forebay::python {
+
 void Unlocked::lock() noexcept {
   try {
     PyEval_RestoreThread(state_);

@@ -17,6 +17,7 @@
 #include "engine/file_scan.h"
 #include "formats/framing.h"
 #include "interpreter.h"
+#include "io/file.h"
 
 namespace forebay::python {
 namespace {
@@ -71,6 +72,7 @@ nb::list read(const std::string& path, const std::string& compression) {
   auto done = [&]() -> Result<void> {
     Unlocked reading;
     Patience patience;
+    FOREBAY_DO(io::File::open(path));  // what cannot be opened fails here, and not at a record
     const auto take = [&](const engine::Block& block) -> Result<void> {
       FOREBAY_DO(collect(block, source, found));
       if (!patience.over()) return {};

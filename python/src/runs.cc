@@ -52,6 +52,7 @@ class Run {
       stall_.delivered();
       if (!announced_) announce(batch.ok() && *batch ? &**batch : nullptr);
       std::optional<Batch> ready = value_of(std::move(batch));
+      ended_ = !ready;
       if (!ready) throw nb::stop_iteration();
       return PyBatch{*std::move(ready), layout_};
     }
@@ -78,8 +79,10 @@ class Run {
       FOREBAY_TRY(const Json state, plan::parse_state(text));
       return pipeline_->restore(state);
     }());
+    ended_ = false;
   }
 
+  [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const Pipeline& pipeline() const { return *pipeline_; }
   [[nodiscard]] const engine::Shard& shard() const { return shard_; }
 
@@ -110,6 +113,7 @@ class Run {
   engine::Shard shard_;
   engine::StallNotice stall_;
   bool announced_ = false;
+  bool ended_ = false;
   bool busy_ = false;
 };
 
@@ -131,34 +135,24 @@ Plan plan_document(nb::handle document, const std::string& folder) {
 }
 
 std::int64_t bytes_of(nb::handle memory) {
-  if (memory.is_none()) return 0;
-  const Json json = to_json(memory).mark({});
+  const Json json = to_json(memory, "/memory");
   std::vector<Error> faults;
   const std::int64_t bytes = plan::read_memory(&json, faults);
-  if (!faults.empty()) raise(Error::all(std::move(faults)).at("memory"));
+  if (!faults.empty()) raise(Error::all(std::move(faults)));
   return bytes;
 }
 
-std::int64_t positive(std::optional<std::int64_t> value, const char* what) {
-  if (value && *value < 1) {
-    raise(Error{Code::config, Detail::invalid_argument,
-                std::string{what} + " must be at least 1, found " + std::to_string(*value)});
-  }
-  return value.value_or(0);
-}
-
 engine::Shard shard_of(nb::handle shard) {
-  const Json json = to_json(shard).mark({});
+  const Json json = to_json(shard, "/shard");
   std::vector<Error> faults;
   engine::Shard chosen = plan::read_shard(json, faults);
-  if (!faults.empty()) raise(Error::all(std::move(faults)).at("shard"));
+  if (!faults.empty()) raise(Error::all(std::move(faults)));
   return chosen;
 }
 
-std::unique_ptr<Run> start(const Plan& plan, std::optional<std::int64_t> threads, nb::handle memory,
-                           std::optional<std::int64_t> prefetch, nb::handle shard) {
-  RunOptions options{
-      .threads = positive(threads, "threads"), .memory = bytes_of(memory), .prefetch = positive(prefetch, "prefetch")};
+std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle memory, std::int64_t prefetch,
+                           nb::handle shard) {
+  RunOptions options{.threads = threads, .memory = bytes_of(memory), .prefetch = prefetch};
   const engine::Shard chosen = shard.is_none() ? plan.program().shard : shard_of(shard);
   options.shard_index = chosen.index;
   options.shard_count = chosen.count;
@@ -199,6 +193,12 @@ nb::list columns_of(const Plan& plan) {
   return out;
 }
 
+nb::object refuse_to_pickle(const Plan&) {
+  throw nb::type_error(
+      "a Plan cannot be pickled or copied; send its document, Plan.lowered, and make the plan of that in the worker "
+      "process");
+}
+
 void bind_plan(nb::module_& module) {
   nb::class_<Plan>(module, "Plan", "What a document asks for, checked and resolved; printable.")
       .def_prop_ro(
@@ -213,10 +213,26 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("columns", &columns_of,
                    nb::sig("def columns(self) -> list[tuple[str, str, tuple[int | None, ...], str]]"),
                    "(name, dtype, shape of a row, delivery) of every tensor.")
+      .def("__reduce__", &refuse_to_pickle, nb::sig("def __reduce__(self) -> typing.NoReturn"))
       .def(
           "__str__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __str__(self) -> str"))
       .def(
           "__repr__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __repr__(self) -> str"));
+}
+
+/// The counters of a run, and whether it has come to its end.
+struct RunStats : Stats {
+  bool ended = false;
+};
+
+std::string bottleneck_of(const RunStats& stats) {
+  return stats.ended && stats.batches == 0 ? "The run has ended and delivered nothing." : stats.bottleneck();
+}
+
+/// The core's text with its last sentence, of which it does not know that the run has ended.
+std::string text_of(const RunStats& stats) {
+  const std::string text = stats.text();
+  return text.substr(0, text.size() - stats.bottleneck().size()) + bottleneck_of(stats);
 }
 
 nb::list skipped_of(const Stats& stats) {
@@ -226,7 +242,7 @@ nb::list skipped_of(const Stats& stats) {
 }
 
 void bind_stats(nb::module_& module) {
-  nb::class_<Stats>(module, "Stats", "Counters of a run; printed, they end in a sentence that names the bottleneck.")
+  nb::class_<RunStats>(module, "Stats", "Counters of a run; printed, they end in a sentence that names the bottleneck.")
       .def_ro("batches", &Stats::batches, "Delivered.")
       .def_ro("rows", &Stats::rows, "Delivered.")
       .def_ro("records", &Stats::records, "Found in the files.")
@@ -249,9 +265,9 @@ void bind_stats(nb::module_& module) {
       .def_ro("memory_used", &Stats::memory_used, "Bytes charged to the budget now.")
       .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
       .def_ro("threads", &Stats::threads, "Workers.")
-      .def_prop_ro("bottleneck", &Stats::bottleneck, "What holds the run up, in one sentence.")
-      .def("__str__", &Stats::text)
-      .def("__repr__", &Stats::text);
+      .def_prop_ro("bottleneck", &bottleneck_of, "What holds the run up, in one sentence.")
+      .def("__str__", &text_of)
+      .def("__repr__", &text_of);
 }
 
 }  // namespace
@@ -273,15 +289,18 @@ void bind_runs(nb::module_& module) {
             return nb::make_tuple(shard.index, shard.count, shard.by == ShardBy::file ? "file" : "row");
           },
           nb::sig("def shard(self) -> tuple[int, int, str]"), "(index, count, by) of what this run takes.")
-      .def_prop_ro("stats", [](const Run& run) { return run.pipeline().stats(); })
+      .def_prop_ro("stats",
+                   [](const Run& run) {
+                     return RunStats{run.pipeline().stats(), run.ended()};
+                   })
       .def_prop_ro("complete_frac", [](const Run& run) { return run.pipeline().complete_frac(); });
   module.def("plan_path", &plan_path, nb::arg("path"));
   module.def("plan_document", &plan_document, nb::arg("document"), nb::arg("folder"),
              nb::sig("def plan_document(document: object, folder: str) -> Plan"));
-  module.def("start", &start, nb::arg("plan"), nb::arg("threads").none(), nb::arg("memory").none(),
-             nb::arg("prefetch").none(), nb::arg("shard").none(),
-             nb::sig("def start(plan: Plan, threads: int | None, memory: int | str | None, prefetch: int | None, "
-                     "shard: object | None) -> Run"));
+  module.def(
+      "start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
+      nb::arg("shard").none(),
+      nb::sig("def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None) -> Run"));
 }
 
 }  // namespace forebay::python

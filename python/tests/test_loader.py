@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import copy
 import json
+import pathlib
 import pickle
 import threading
 
@@ -40,7 +42,7 @@ def test_the_knobs_of_a_run_do_not_change_the_stream(counts):
 
 
 @pytest.mark.parametrize("arguments, word", [
-    ({"threads": 0}, "threads"), ({"threads": 5000}, "1024"), ({"memory": "much"}, "much"), ({"memory": -1}, "memory"),
+    ({"threads": -1}, "threads"), ({"threads": 5000}, "1024"), ({"memory": "much"}, "much"), ({"memory": -1}, "memory"),
     ({"prefetch": -1}, "prefetch"), ({"shard": (0, 3)}, "counts that fit: 1, 2, 4"), ({"shard": (2, 2)}, "shard"),
     ({"shard": "2/1"}, "shard")])
 def test_a_wrong_knob_is_a_config_error(counts, arguments, word):
@@ -68,6 +70,42 @@ def test_schema_plan_and_stats_print_themselves(counts):
         assert stats.bottleneck in str(stats)
 
 
+def twice(batch):
+    return {"y": batch["y"] * 2}
+
+
+def test_what_map_changes_is_said_behind_schema_and_plan(counts):
+    line = "then every batch goes through map: twice, dict"
+    pipe = fb.tfrecord(counts(5)["source"]["tfrecord"]["files"]).example({"y": fb.feature("int64")}).batch(4)
+    with pipe.map(twice).map(dict).load() as loader:
+        assert (loader.schema, loader.schema.mapped) == ({"y": fb.TensorSpec("int64", (), "equal")}, (twice, dict))
+        assert str(loader.schema) == f"y  int64[]\n{line}"
+        assert repr(loader) == f"Loader:\n{loader.plan}{line}"
+    assert repr(pipe.map(twice).map(dict)) == f"{pipe.to_json()}\n{line}"
+    with pipe.load() as loader:
+        assert (str(loader.schema), repr(loader), repr(pipe)) == ("y  int64[]", f"Loader:\n{loader.plan}", pipe.to_json())
+
+
+def test_a_run_that_has_ended_without_a_batch_says_so(counts):
+    with fb.load(counts(0)) as loader:
+        assert loader.stats().bottleneck == "Nothing was delivered yet."
+        state = loader.state_dict()
+        assert list(loader) == []
+        assert loader.stats().bottleneck == "The run has ended and delivered nothing."
+        assert str(loader.stats()).splitlines()[-1] == "The run has ended and delivered nothing."
+        loader.load_state_dict(state)
+        assert loader.stats().bottleneck == "Nothing was delivered yet."
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_what_belongs_to_a_process_cannot_be_pickled_and_says_what_can(counts, copied):
+    with fb.load(counts(1)) as loader:
+        with pytest.raises(TypeError, match="^a Loader cannot be pickled.* make the Loader of it in the worker process$"):
+            copied(loader)
+        with pytest.raises(TypeError, match="^a Plan cannot be pickled.* make the plan of that in the worker process$"):
+            copied(loader.plan)
+
+
 def test_all_faults_of_a_document_arrive_with_their_places(counts):
     document = counts(1)
     document["steps"] = [{"slise": {}}, {"batch": {"size": 0}}]
@@ -92,6 +130,19 @@ def test_a_fault_in_a_file_has_line_and_column(tmp_path):
 @pytest.mark.parametrize("document", [{1: 2}, {"a": {1, 2}}, {"a": float("nan")}, {"a": b"x"}, {"a": object()}])
 def test_what_is_no_json_is_a_config_error(document):
     with pytest.raises(fb.ConfigError):
+        fb.load(document)
+
+
+def test_a_document_may_hold_paths_and_bytes_that_are_text(counts):
+    document = counts(3)
+    (path,) = document["source"]["tfrecord"]["files"]
+    document["source"]["tfrecord"]["files"] = [pathlib.Path(path)]
+    document["decode"]["example"]["features"]["none"] = {"dtype": "string", "default": "é".encode()}
+    assert next(fb.load(document))["none"].tolist() == ["é".encode()] * 3
+    pipe = fb.tfrecord(path).example({"none": fb.feature("string", default="é".encode())}).batch(3)
+    assert next(fb.load(json.loads(pipe.to_json())))["none"].tolist() == ["é".encode()] * 3
+    document["decode"]["example"]["features"]["none"]["default"] = b"\xff"
+    with pytest.raises(fb.ConfigError, match="^/decode/example/features/none/default: bytes that are no UTF-8 cannot"):
         fb.load(document)
 
 
