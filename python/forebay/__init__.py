@@ -8,7 +8,7 @@
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forebay._core import version as __version__
 from forebay.builder import *  # noqa: F403
@@ -23,22 +23,30 @@ from forebay.values import Ragged, RecordKeys, Sparse
 
 __all__ = ["Batch", "Cancelled", "ConfigError", "DamagedPlace", "DataError", "Error", "FileReport", "IndexReport", "IoError",
            "Loader", "Plan", "Ragged", "RecordKeys", "Schema", "Sparse", "StateError", "Stats", "TensorSpec",
-           "atomic_file", "decode_example", "encode_example", "explain", "index_files", "json_schema", "load",
+           "__version__", "atomic_file", "decode_example", "encode_example", "explain", "index_files", "json_schema", "load",
            "read_records", "verify", "verify_replicas", "write_records", *_builder_names]
 
-_ADAPTORS = ("torch", "jax", "tf")
+if TYPE_CHECKING:
+    import numpy as _np
+    from forebay import jax, tf, torch
+    from forebay.reference import explain, json_schema
+    bfloat16: "_np.dtype[Any]"
+else:
+    _LATER = {"bfloat16", "explain", "jax", "json_schema", "tf", "torch"}
 
-
-def __getattr__(name: str) -> Any:
     # What is rarely needed is imported when it is asked for; frameworks only then.
-    import importlib
-    if name in ("explain", "json_schema"):
-        return getattr(importlib.import_module("forebay.reference"), name)
-    if name == "bfloat16":
-        # NumPy's bfloat16 where the package ml_dtypes is installed; without it such tensors are their bits as uint16.
-        import numpy as np
-        from forebay.values import bfloat16_type
-        return bfloat16_type() or np.dtype(np.uint16)
-    if name in _ADAPTORS:
+    def __getattr__(name):
+        import importlib
+        if name not in _LATER:
+            raise AttributeError(f"module 'forebay' has no attribute {name!r}")
+        if name in ("explain", "json_schema"):
+            return getattr(importlib.import_module("forebay.reference"), name)
+        if name == "bfloat16":
+            # NumPy's bfloat16 where the package ml_dtypes is installed; without it such tensors are their bits as uint16.
+            import numpy as np
+            from forebay.values import bfloat16_type
+            return bfloat16_type() or np.dtype(np.uint16)
         return importlib.import_module(f"forebay.{name}")
-    raise AttributeError(f"module 'forebay' has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*__all__, *_LATER, *(name for name in globals() if name.startswith("__"))})

@@ -5,18 +5,56 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Sequence, Union
 
+from forebay._arguments import DType, dtype_of, sizes_of
 from forebay._paths import Paths, paths_of
+from forebay.loader import Shard
 from forebay.pipeline import PipelineBase, StageSource, given
 
 __all__ = ["Pipeline", "Source", "feature", "tfrecord"]
 
 Feature = Mapping[str, Any]
 
+_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+           "float32", "float64", "string")
+
 
 class Pipeline(PipelineBase):
     """Records, how they are decoded, and what happens to them: a pipeline document."""
 
     __slots__ = ()
+
+    def on_corrupt(self, policy: str, *, max_count: Optional[int] = None, max_fraction: Optional[float] = None,
+                   max_consecutive: int = 100) -> Pipeline:
+        """What a damaged record does: "fail", "skip_record", "skip_file".
+
+        policy             What a damaged record does.
+        max_count          Skips of an epoch beyond which the run fails; null: any number.
+        max_fraction       Skipped share of an epoch's records beyond which the run fails, from 0 to 1; null:
+                           any.
+        max_consecutive    Skips without a good record in between beyond which the run fails.
+        """
+        options = given({"policy": policy, "max_count": max_count, "max_fraction": max_fraction,
+                        "max_consecutive": max_consecutive}, max_consecutive=100)
+        return self._with(on_corrupt=options if len(options) > 1 else options["policy"])
+
+    def threads(self, threads: int) -> Pipeline:
+        """Default of the run; 0: one for every CPU."""
+        return self._with(threads=threads)
+
+    def memory(self, memory: Union[int, str]) -> Pipeline:
+        """Default of the run, in bytes or as "1GiB"; 0: a quarter of the machine's."""
+        return self._with(memory=memory)
+
+    def prefetch(self, prefetch: int) -> Pipeline:
+        """Default of the run: finished batches kept ready; 0: chosen by their size."""
+        return self._with(prefetch=prefetch)
+
+    def shard(self, shard: Optional[Shard]) -> Pipeline:
+        """Default of the run: the part of every batch that this process takes, as [index, count], "index/count",
+        "auto" (by the launcher's environment variables) or {index, count, by}, where by is "row" or "file";
+        null: all.
+        """
+        return self._with(shard=shard)
 
     def slice(self, tensor: str, slice: str) -> Pipeline:
         """Cuts a rectangular piece out of one tensor; the piece replaces it.
@@ -26,7 +64,7 @@ class Pipeline(PipelineBase):
         """
         return self._then("slice", {"tensor": tensor, "slice": slice})
 
-    def constant(self, tensor: str, shape: Any, dtype: str, *, value: Any = None) -> Pipeline:
+    def constant(self, tensor: str, shape: Any, dtype: DType, *, value: Any = None) -> Pipeline:
         """Makes a tensor whose elements are all the same.
 
         tensor    Name of the new tensor.
@@ -34,16 +72,17 @@ class Pipeline(PipelineBase):
         dtype     Element type, or the name of a tensor whose type it takes.
         value     The element; null: 0, false or "".
         """
-        return self._then("constant", {"tensor": tensor, "shape": shape, "dtype": dtype, "value": value})
+        return self._then("constant", {"tensor": tensor, "shape": shape, "dtype": dtype_of(dtype, _DTYPES),
+                                      "value": value})
 
-    def ones(self, tensor: str, shape: Any, dtype: str) -> Pipeline:
+    def ones(self, tensor: str, shape: Any, dtype: DType) -> Pipeline:
         """Makes a tensor whose elements are all 1.
 
         tensor    Name of the new tensor.
         shape     Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.
         dtype     Element type, or the name of a tensor whose type it takes; not string.
         """
-        return self._then("ones", {"tensor": tensor, "shape": shape, "dtype": dtype})
+        return self._then("ones", {"tensor": tensor, "shape": shape, "dtype": dtype_of(dtype, _DTYPES)})
 
     def normalize(self, tensor: str, axis: int) -> Pipeline:
         """Shifts and scales one tensor along an axis to mean 0 and deviation 1.
@@ -53,14 +92,15 @@ class Pipeline(PipelineBase):
         """
         return self._then("normalize", {"tensor": tensor, "axis": axis})
 
-    def one_hot(self, tensor: str, depth: int, *, dtype: str = "float32") -> Pipeline:
+    def one_hot(self, tensor: str, depth: int, *, dtype: DType = "float32") -> Pipeline:
         """Turns each index into a vector that is 1 at that place and 0 elsewhere.
 
         tensor    Tensor of indices, int32 or int64.
         depth     Length of the vectors: a new last axis; an index outside gives zeros.
         dtype     Type of the result, an integer or float.
         """
-        return self._then("one_hot", {"tensor": tensor, "depth": depth, "dtype": dtype}, dtype="float32")
+        return self._then("one_hot", {"tensor": tensor, "depth": depth, "dtype": dtype_of(dtype, _DTYPES)},
+                                     dtype="float32")
 
     def reshape(self, tensor: str, shape: Sequence[int]) -> Pipeline:
         """Gives one tensor another shape with as many elements, in the same order.
@@ -70,13 +110,13 @@ class Pipeline(PipelineBase):
         """
         return self._then("reshape", {"tensor": tensor, "shape": shape})
 
-    def cast(self, tensor: str, dtype: str) -> Pipeline:
+    def cast(self, tensor: str, dtype: DType) -> Pipeline:
         """Changes the element type of one tensor.
 
         tensor    Tensor to convert; not a string one.
         dtype     Type it gets; not string.
         """
-        return self._then("cast", {"tensor": tensor, "dtype": dtype})
+        return self._then("cast", {"tensor": tensor, "dtype": dtype_of(dtype, _DTYPES)})
 
     def select(self, tensors: Sequence[str]) -> Pipeline:
         """Keeps some tensors and forgets the others.
@@ -195,7 +235,7 @@ def tfrecord(files: Paths, *, compression: str = "auto", max_record_bytes: int =
     allow_trailing_zeros       Zero bytes behind the last record, or behind the end of packed data, are padding
                                and no error.
     """
-    return Source({"tfrecord": given({"files": paths_of(files), "compression": compression,
+    return Source({"tfrecord": given({"files": paths_of(files, "files"), "compression": compression,
                                      "max_record_bytes": max_record_bytes,
                                      "max_decompressed_bytes": max_decompressed_bytes,
                                      "tolerate_partial_header": tolerate_partial_header,
@@ -204,11 +244,11 @@ def tfrecord(files: Paths, *, compression: str = "auto", max_record_bytes: int =
                                      tolerate_partial_header=False, allow_trailing_zeros=False)})
 
 
-def feature(dtype: str, shape: Sequence[int] = (), *, kind: str = "fixed_len", key: Any = None, default: Any = None,
-            stored: Any = None, as_: Any = None, index_key: Any = None, value_key: Any = None, size: Any = None,
-            already_sorted: bool = False, partitions: Any = None, row_splits_dtype: str = "int32",
-            validate: bool = True, endian: Any = None, len: int = 1, fixed_length: Any = None,
-            allow_missing: bool = False) -> dict[str, Any]:
+def feature(dtype: DType, shape: Sequence[int] = (), *, kind: str = "fixed_len", key: Optional[str] = None,
+            default: Any = None, stored: Optional[str] = None, as_: Optional[str] = None, index_key: Any = None,
+            value_key: Optional[str] = None, size: Any = None, already_sorted: bool = False, partitions: Any = None,
+            row_splits_dtype: str = "int32", validate: bool = True, endian: Optional[str] = None, len: int = 1,
+            fixed_length: Optional[int] = None, allow_missing: bool = False) -> dict[str, Any]:
     """A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.
 
     dtype               Type of the tensor; values stored as another type are converted.
@@ -231,9 +271,9 @@ def feature(dtype: str, shape: Sequence[int] = (), *, kind: str = "fixed_len", k
     fixed_length        raw: cut or zero-fill every byte string to this length.
     allow_missing       Lists of a sequence example: take a missing list as an empty one.
     """
-    return given({"dtype": dtype, "shape": list(shape), "kind": kind, "key": key, "default": default, "stored": stored,
-                 "as": as_, "index_key": index_key, "value_key": value_key, "size": size,
-                 "already_sorted": already_sorted, "partitions": partitions, "row_splits_dtype": row_splits_dtype,
-                 "validate": validate, "endian": endian, "len": len, "fixed_length": fixed_length,
-                 "allow_missing": allow_missing}, shape=[], kind="fixed_len", already_sorted=False,
-                 row_splits_dtype="int32", validate=True, len=1, allow_missing=False)
+    return given({"dtype": dtype_of(dtype, _DTYPES), "shape": sizes_of(shape), "kind": kind, "key": key,
+                 "default": default, "stored": stored, "as": as_, "index_key": index_key, "value_key": value_key,
+                 "size": size, "already_sorted": already_sorted, "partitions": partitions,
+                 "row_splits_dtype": row_splits_dtype, "validate": validate, "endian": endian, "len": len,
+                 "fixed_length": fixed_length, "allow_missing": allow_missing}, shape=[], kind="fixed_len",
+                 already_sorted=False, row_splits_dtype="int32", validate=True, len=1, allow_missing=False)

@@ -7,7 +7,7 @@ from typing import Any, Mapping
 from forebay._convert import arrays
 
 try:
-    import jax.numpy
+    import jax.numpy  # type: ignore[import-not-found, import-untyped, unused-ignore]
 except ImportError as missing:
     raise ImportError("forebay.jax needs the package jax") from missing
 

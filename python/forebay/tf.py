@@ -7,7 +7,7 @@ from typing import Any, Mapping
 from forebay._convert import arrays
 
 try:
-    import tensorflow
+    import tensorflow  # type: ignore[import-not-found, import-untyped, unused-ignore]
 except ImportError as missing:
     raise ImportError("forebay.tf needs the package tensorflow") from missing
 

@@ -13,7 +13,7 @@ from forebay.checkpoint import atomic_file
 from forebay.loader import Loader
 
 try:
-    import torch
+    import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
 except ImportError as missing:
     raise ImportError("forebay.torch needs the package torch") from missing
 
@@ -45,7 +45,7 @@ def load_with_state(path: Path, loader: Loader, **options: Any) -> Any:
 
 def verify_replicas(loader: Loader, batches: int = 2, replicas: Optional[int] = None, group: Any = None) -> None:
     """fb.verify_replicas over the processes of torch.distributed, or of one of its groups."""
-    import torch.distributed as distributed
+    import torch.distributed as distributed  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     def allgather(mine: Any) -> list[Any]:
         every: list[Any] = [None] * distributed.get_world_size(group)

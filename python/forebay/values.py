@@ -177,7 +177,7 @@ def unknown_name(name: object, known: list[str], kind: str = "tensor") -> str:
 def bfloat16_type() -> Any:
     """NumPy's bfloat16, which the package ml_dtypes brings; None without it."""
     try:
-        import ml_dtypes
+        import ml_dtypes  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
         return None
     return np.dtype(ml_dtypes.bfloat16)

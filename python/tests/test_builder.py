@@ -53,6 +53,56 @@ def test_members_of_the_document_have_methods(pipeline):
         "epochs": None, "epoch_boundary": "hard", "deterministic": False, "inputs": ["x"], "targets": ["y"]}
 
 
+def test_every_member_of_a_pipeline_document_has_a_method(pipeline):
+    (schema,) = [one for one in fb.json_schema()["anyOf"] if "steps" in one.get("properties", {})]
+    assert [name for name in schema["properties"] if not hasattr(fb.Pipeline, name)] == ["source", "decode", "steps"]
+    document = pipeline.threads(2).memory("1GiB").prefetch(3).shard((0, 2)).to_dict()
+    assert {name: document[name] for name in ("threads", "memory", "prefetch", "shard")} == {
+        "threads": 2, "memory": "1GiB", "prefetch": 3, "shard": (0, 2)}
+    assert pipeline.threads(2).memory("1GiB").prefetch(3).shard((0, 2)).plan().batches == pipeline.plan().batches
+
+
+def test_on_corrupt_has_the_options_of_the_document(pipeline):
+    assert pipeline.on_corrupt("skip_record").to_dict()["on_corrupt"] == "skip_record"
+    assert pipeline.on_corrupt("skip_file", max_count=3, max_consecutive=100).to_dict()["on_corrupt"] == {
+        "policy": "skip_file", "max_count": 3}
+    with pytest.raises(fb.ConfigError, match="^/on_corrupt/max_fraction: .*from 0 to 1"):
+        pipeline.on_corrupt("skip_record", max_fraction=2.0).plan()
+
+
+def test_on_corrupt_passes_over_a_damaged_record(tmp_path):
+    path = pathlib.Path(write_counts(tmp_path, 10))
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    pipe = fb.tfrecord(path).example({"y": fb.feature("int64")}).batch(20)
+    with pytest.raises(fb.DataError):
+        next(pipe.load())
+    assert next(pipe.on_corrupt("skip_record").load())["y"].tolist() == [*range(9)]
+
+
+@pytest.mark.parametrize("dtype, name", [
+    (np.float32, "float32"), (np.dtype("int16"), "int16"), (float, "float64"), (int, "int64"), (bool, "bool"), (bytes, "string"),
+    (str, "string"), (np.bytes_, "string"), ("float16", "float16")])
+def test_an_element_type_may_be_numpys_or_pythons(pipeline, dtype, name):
+    assert fb.feature(dtype) == {"dtype": name}
+    assert pipeline.cast("x", dtype).to_dict()["steps"][-1] == {"cast": {"tensor": "x", "dtype": name}}
+
+
+@pytest.mark.parametrize("dtype", [complex, object, np.dtype(">f4"), np.datetime64, np.dtype("S3"), None, 5, list, fb.Batch])
+def test_what_is_no_element_type_is_refused_with_those_there_are(dtype):
+    with pytest.raises(TypeError, match=r"^dtype: must be one of bool, int8, .*, float64, string, or NumPy's or Python's type"):
+        fb.feature(dtype)
+
+
+def test_names_may_be_one_or_several(pipeline):
+    assert pipeline.inputs("x").targets("y").to_dict() == pipeline.inputs(["x"]).targets(("y",)).to_dict()
+    with pytest.raises(TypeError, match=r"^inputs\[1\]: must be a name; found 5 \(int\)$"):
+        pipeline.inputs(["x", 5])
+    with pytest.raises(TypeError, match=r"^targets: must be a name or a list of names; found None"):
+        pipeline.targets(None)
+
+
 def test_explain_names_every_plugin_and_the_nearest_to_a_wrong_one():
     everything = fb.explain()
     assert all(name in everything for name in ("tfrecord", "example", "slice", "shuffle", "batch"))
@@ -74,6 +124,9 @@ def test_checked_in_stubs_and_builder_are_up_to_date(tmp_path):
 
 
 PROGRAM = '''
+from collections.abc import Mapping
+from typing import Any
+
 import forebay as fb
 import numpy as np
 source = fb.tfrecord("a").example({"x": fb.feature("float32", [2], default=0)})
@@ -87,6 +140,18 @@ for batch in loader:
     total = np.sum(batch["x"])
 fb.write_records("a", [fb.encode_example({"x": 1})], compression="gzip")
 text: str = fb.explain("slice")
+schema: dict[str, Any] = fb.json_schema()
+version: str = fb.__version__
+small: np.dtype[Any] = fb.bfloat16
+mapping: Mapping[str, Any] = batch
+tensors = fb.torch.to(batch)
+fb.write_records("a", [b"a", bytearray(b"b"), memoryview(b"c")])
+fb.decode_example(memoryview(b""))
+fb.load("a", shard=[0, 2])
+fb.load({}, shard=(0, 2))
+fb.load({}, shard={"index": 0, "count": 2, "by": "file"})
+damaged = pipe.on_corrupt("skip_record", max_fraction=0.1).inputs("x")
+typed = [fb.feature(np.float32), fb.feature(np.dtype("int64")), fb.feature(float)]
 WRONG
 '''
 
@@ -105,6 +170,24 @@ def test_a_correct_program_has_no_type_errors(tmp_path):
 def test_a_wrong_argument_is_a_type_error(tmp_path):
     checked = check_types(tmp_path, "pipe.shuffle(buffer='many')")
     assert '"str"; expected "int | None"' in checked.stdout
+
+
+def test_a_typo_is_a_type_error(tmp_path):
+    said = {"fb.explian('slice')": 'Module has no attribute "explian"', "fb.explain(5)": '"explain" has incompatible type "int"',
+            "number: int = fb.json_schema()": 'expression has type "dict[str, Any]"',
+            "batch['x'] = 1": "Unsupported target for indexed assignment",
+            "fb.decode_example(5)": '"decode_example" has incompatible type "int"'}
+    errors = [line for line in check_types(tmp_path, "\n".join(said)).stdout.splitlines() if ": error: " in line]
+    assert [text in line for text, line in zip(said.values(), errors)] == [True] * len(said) == [True] * len(errors), errors
+
+
+def test_dir_shows_what_there_is_and_nothing_else():
+    shown = [name for name in dir(fb) if not name.startswith("__")]
+    later = ["bfloat16", "jax", "tf", "torch"]
+    assert shown == sorted([*(name for name in fb.__all__ if not name.startswith("__")), *later])
+    assert all(hasattr(fb, name) for name in fb.__all__)
+    with pytest.raises(AttributeError, match="^module 'forebay' has no attribute 'nonsense'$"):
+        fb.nonsense
 
 
 def test_the_package_itself_has_no_type_errors(tmp_path):

@@ -24,13 +24,16 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Sequence, Union
 
+from forebay._arguments import DType, dtype_of, sizes_of
 from forebay._paths import Paths, paths_of
+from forebay.loader import Shard
 from forebay.pipeline import PipelineBase, StageSource, given
 
 __all__ = [{names}]
 
 Feature = Mapping[str, Any]
-'''
+
+{dtypes}'''
 
 PIPELINE_HEAD = '''
 
@@ -62,6 +65,8 @@ def python_type(field: dict[str, Any]) -> str:
         text = "Mapping[str, Feature]"
     elif field["name"] == "files":
         text = "Paths"
+    elif field["name"] == "dtype":
+        text = "DType"
     text = text.replace("list[", "Sequence[").replace("dict[", "Mapping[").replace("object", "Any")
     text = re.sub(r"(\w[\w\[\], ]*) \| (\w[\w\[\], ]*)", r"Union[\1, \2]", text)
     return f"Optional[{text}]" if optional and text != "Any" else text
@@ -69,6 +74,9 @@ def python_type(field: dict[str, Any]) -> str:
 
 def type_of_schema(schema: dict[str, Any]) -> str:
     """The hint for a value of a JSON Schema."""
+    if "anyOf" in schema:
+        kinds = [type_of_schema(one) for one in schema["anyOf"] if one.get("type") != "null"]
+        return kinds[0] if len(kinds) == 1 else "Any"
     simple = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "Sequence[Any]",
               "object": "Mapping[str, Any]"}
     return simple.get(schema.get("type", ""), "Any") if isinstance(schema.get("type", ""), str) else "Any"
@@ -141,9 +149,11 @@ def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str, 
     for field in fields:
         name = value = parameter_name(field["name"])
         if field["name"] == "files":
-            value = f"paths_of({name})"
+            value = f'paths_of({name}, "{name}")'
+        elif field["name"] == "dtype":
+            value = f"dtype_of({name}, _DTYPES)"
         elif shapes and name == "shape":
-            value = "list(shape)"
+            value = "sizes_of(shape)"
         cells.append(f'"{field["name"]}": {value}')
     cells = cells or [""]
     cells[0] = "{" + cells[0]
@@ -174,33 +184,72 @@ def source(plugin: dict[str, Any]) -> str:
 
 def feature(plugins: list[dict[str, Any]]) -> str:
     """`feature`, from the schema of one feature of the decoder `example`."""
-    example = next(plugin for plugin in plugins if plugin["name"] == "example")
-    schema = example["fields"][0]["schema"]["additionalProperties"]
-    required = set(schema.get("required", []))
-    fields = []
-    for name, value in schema["properties"].items():
-        hint = type_of_schema(value)
-        default = value.get("default")
-        plain = default is not None or hint == "Any" or name in required
-        fields.append({"name": name, "doc": value.get("description", ""), "required": name in required,
-                       "type": hint if plain else f"{hint} | None",
-                       "default": default})
+    schema = feature_schema(plugins)
+    fields = fields_of(schema["properties"], set(schema.get("required", [])))
     by_name = {field["name"]: field for field in fields}
     first = [by_name.pop("dtype"), {**by_name.pop("shape"), "default": []}]
     rest = list(by_name.values())
-    arguments = ["dtype: str", "shape: Sequence[int] = ()", *parameters(rest)]
+    arguments = ["dtype: DType", "shape: Sequence[int] = ()", *parameters(rest)]
     return (signature("feature", arguments, "dict[str, Any]", "")
             + doc_string("A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.",
                          first + rest, "    ")
             + call("return given(", first + rest, ")", "    ", shapes=True))
 
 
-def builder(plugins: list[dict[str, Any]]) -> str:
+def fields_of(properties: dict[str, Any], required: set[str]) -> list[dict[str, Any]]:
+    """The members of an object's schema, as a description has the fields of options."""
+    fields = []
+    for name, value in properties.items():
+        hint, default = type_of_schema(value), value.get("default")
+        plain = default is not None or hint == "Any" or name in required
+        fields.append({"name": name, "doc": value.get("description", ""), "required": name in required,
+                       "type": hint if plain else f"{hint} | None", "default": default})
+    return fields
+
+
+def long_form(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """The schema of the object that may stand for a member's value, if there is one."""
+    return next((one for one in schema.get("anyOf", []) if one.get("type") == "object"), None)
+
+
+def member(name: str, schema: dict[str, Any]) -> str:
+    """The method for a member of the document. A member with a long form has an argument for each part of that."""
+    form, indent = long_form(schema), " " * 8
+    if form is not None:
+        fields = fields_of(form["properties"], set(form["required"]))
+        (first,) = form["required"]
+        doc = re.sub(r", or \{.*?\}", "", schema["description"])
+        return (signature(name, ["self", *parameters(fields)], "Pipeline", "    ")
+                + doc_string(doc, fields, indent) + call("options = given(", fields, ")", indent)
+                + f'{indent}return self._with({name}=options if len(options) > 1 else options["{first}"])\n')
+    hint = {"memory": "Union[int, str]", "shard": "Optional[Shard]"}.get(name) or type_of_schema(schema)
+    return (signature(name, ["self", f"{name}: {hint}"], "Pipeline", "    ")
+            + doc_string(schema["description"], [], indent) + f"{indent}return self._with({name}={name})\n")
+
+
+def members(document: dict[str, Any]) -> str:
+    """A method for every member of a pipeline document that PipelineBase has none for."""
+    by_hand = {"source", "decode", "steps", "epochs", "seed", "epoch_boundary", "deterministic", "inputs", "targets"}
+    return "".join("\n" + member(name, schema) for name, schema in document["properties"].items() if name not in by_hand)
+
+
+def dtypes(plugins: list[dict[str, Any]]) -> str:
+    names = feature_schema(plugins)["properties"]["dtype"]["enum"]
+    return packed("_DTYPES = (", [f'"{name}"' for name in names], ")", " " * 11)
+
+
+def feature_schema(plugins: list[dict[str, Any]]) -> dict[str, Any]:
+    example = next(plugin for plugin in plugins if plugin["name"] == "example")
+    schema: dict[str, Any] = example["fields"][0]["schema"]["additionalProperties"]
+    return schema
+
+
+def builder(plugins: list[dict[str, Any]], document: dict[str, Any]) -> str:
     kinds = ("format", "decoder", "step", "order", "batcher")
     of = {kind: [plugin for plugin in plugins if plugin["kind"] == kind] for kind in kinds}
     names = sorted(["Pipeline", "Source", "feature", *(plugin["name"] for plugin in of["format"])])
-    out = HEAD.format(names=", ".join(f'"{name}"' for name in names))
-    out += PIPELINE_HEAD
+    out = HEAD.format(names=", ".join(f'"{name}"' for name in names), dtypes=dtypes(plugins))
+    out += PIPELINE_HEAD + members(document)
     out += "".join("\n" + method(plugin) for kind in ("step", "order", "batcher") for plugin in of[kind])
     out += SOURCE_HEAD
     out += "".join("\n" + decoder(plugin) for plugin in of["decoder"])
@@ -208,20 +257,22 @@ def builder(plugins: list[dict[str, Any]]) -> str:
     return out + "\n\n" + feature(plugins)
 
 
-def descriptions() -> list[dict[str, Any]]:
-    """From the compiled module without the package around it, whose builder may be the one to be replaced."""
+def descriptions() -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The plug-ins and the schema of a pipeline document, from the compiled module without the package around it, whose
+    builder may be the one to be replaced."""
     spec = importlib.util.find_spec("forebay")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit("forebay is not installed for this interpreter: python/tools/link_into.py")
     folder = spec.submodule_search_locations[0]
-    code = f"import sys; sys.path.append({folder!r}); import _core; print(_core.plugin_reference())"
+    code = (f"import sys; sys.path.append({folder!r}); import _core\n"
+            'print("[" + _core.plugin_reference() + "," + _core.document_schema() + "]")')
     text = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, cwd=TOOLS).stdout
-    plugins: list[dict[str, Any]] = json.loads(text)
-    return plugins
+    plugins, documents = json.loads(text)
+    return plugins, next(one for one in documents["anyOf"] if "steps" in one.get("properties", {}))
 
 
 def main(folder: pathlib.Path) -> None:
-    (folder / "builder.py").write_text(builder(descriptions()))
+    (folder / "builder.py").write_text(builder(*descriptions()))
     stub = folder.resolve() / "_core.pyi"
     command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "forebay._core", "-o", str(stub)]
     subprocess.run(command, check=True, cwd=TOOLS)
