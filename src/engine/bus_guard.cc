@@ -4,10 +4,13 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <mutex>
+#include <memory>
+#include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "engine/sync.h"
 
 namespace forebay::engine {
 
@@ -15,37 +18,100 @@ namespace {
 
 constexpr std::uintptr_t nowhere = ~std::uintptr_t{0};  // no address is at or behind it
 
-struct Range {
-  std::atomic<bool> taken{false};
+}  // namespace
+
+struct GuardedRange {
   std::atomic<std::uintptr_t> begin{nowhere};
   std::atomic<std::uintptr_t> end{0};
   std::atomic<bool> damaged{false};
+
+  [[nodiscard]] bool holds(std::uintptr_t address) const {
+    const std::uintptr_t from = begin.load(std::memory_order_acquire);
+    if (address < from || address >= end.load(std::memory_order_acquire)) return false;
+    return begin.load(std::memory_order_acquire) == from;  // else `end` may be that of a range which came after
+  }
 };
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free, "used in a signal handler");
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "used in a signal handler");
 
-std::array<Range, 4096> ranges;
+namespace {
+
+/// Chunks are only ever added, so that the handler goes through them without a lock.
+struct Chunk {
+  std::array<GuardedRange, 1024> ranges;
+  Chunk* older = nullptr;
+};
+
+std::atomic<Chunk*> newest{nullptr};
+std::atomic<std::int64_t> replaced{0};
 struct sigaction previous;
 
+/// Which ranges are free. Not for the handler.
+class FreeRanges {
+ public:
+  [[nodiscard]] GuardedRange& take() EXCLUDES(mutex_) {
+    const Lock lock{mutex_};
+    if (free_.empty()) add_chunk();
+    GuardedRange& range = *free_.back();
+    free_.pop_back();
+    return range;
+  }
+  void give(GuardedRange& range) EXCLUDES(mutex_) {
+    const Lock lock{mutex_};
+    free_.push_back(&range);  // there is room: it was taken from here
+  }
+
+ private:
+  void add_chunk() REQUIRES(mutex_) {
+    auto chunk = std::make_unique<Chunk>();
+    free_.reserve(ranges_ + chunk->ranges.size());
+    ranges_ += chunk->ranges.size();
+    for (auto range = chunk->ranges.rbegin(); range != chunk->ranges.rend(); ++range) free_.push_back(&*range);
+    chunk->older = newest.load(std::memory_order_relaxed);
+    newest.store(chunk.release(), std::memory_order_release);  // and never freed: the handler may be at it
+  }
+
+  Mutex mutex_;
+  std::vector<GuardedRange*> free_ GUARDED_BY(mutex_);
+  std::size_t ranges_ GUARDED_BY(mutex_) = 0;
+};
+
+/// Outlives whatever is destroyed when the process ends.
+FreeRanges& free_ranges() {
+  static FreeRanges& ranges = *std::make_unique<FreeRanges>().release();
+  return ranges;
+}
+
 bool replace_page(std::uintptr_t address) {
-  for (Range& range : ranges) {
-    if (address < range.begin.load(std::memory_order_acquire) || address >= range.end.load(std::memory_order_acquire))
-      continue;
-    const auto page = static_cast<std::uintptr_t>(getpagesize());
-    void* const start = reinterpret_cast<void*>(address & ~(page - 1));
-    range.damaged.store(true, std::memory_order_release);
-    return mmap(start, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == start;
+  for (Chunk* chunk = newest.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->older) {
+    for (GuardedRange& range : chunk->ranges) {
+      if (!range.holds(address)) continue;
+      const auto page = static_cast<std::uintptr_t>(getpagesize());
+      void* const start = reinterpret_cast<void*>(address & ~(page - 1));
+      range.damaged.store(true, std::memory_order_release);
+      replaced.fetch_add(1, std::memory_order_release);
+      return mmap(start, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == start;
+    }
   }
   return false;
 }
 
+void end_by_default(int signal) {
+  struct sigaction fatal {};
+  fatal.sa_handler = SIG_DFL;
+  sigaction(signal, &fatal, nullptr);
+}
+
 void on_bus_error(int signal, siginfo_t* info, void* context) {
-  if (replace_page(reinterpret_cast<std::uintptr_t>(info->si_addr))) return;
-  if ((previous.sa_flags & SA_SIGINFO) != 0 && previous.sa_sigaction != nullptr) {
+  const bool sent = info->si_code <= 0;  // by kill and the like: there is no address, and it does not come again
+  if (!sent && replace_page(reinterpret_cast<std::uintptr_t>(info->si_addr))) return;
+  if ((previous.sa_flags & SA_SIGINFO) != 0) {
     previous.sa_sigaction(signal, info, context);
-  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN && previous.sa_handler != nullptr) {
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
     previous.sa_handler(signal);
-  } else {
-    sigaction(SIGBUS, &previous, nullptr);  // the fault comes again, to the handler that was there before
+  } else if (previous.sa_handler == SIG_DFL || !sent) {  // a fault cannot be ignored
+    end_by_default(signal);
+    if (sent) raise(signal);  // a fault comes again by itself
   }
 }
 
@@ -58,28 +124,25 @@ void install() {
 
 }  // namespace
 
-int guard_range(const std::byte* memory, std::size_t size) {
+GuardedRange& guard_range(const std::byte* memory, std::size_t size) {
   static std::once_flag once;
   std::call_once(once, install);
-  for (std::size_t slot = 0; slot < ranges.size(); ++slot) {
-    bool expected = false;
-    if (!ranges[slot].taken.compare_exchange_strong(expected, true)) continue;
-    const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-    ranges[slot].damaged.store(false);
-    ranges[slot].end.store(begin + size, std::memory_order_release);
-    ranges[slot].begin.store(begin, std::memory_order_release);
-    return static_cast<int>(slot);
-  }
-  return -1;
+  GuardedRange& range = free_ranges().take();
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  range.damaged.store(false);
+  range.end.store(begin + size, std::memory_order_release);
+  range.begin.store(begin, std::memory_order_release);
+  return range;
 }
 
-void unguard_range(int slot) {
-  Range& range = ranges[static_cast<std::size_t>(slot)];
+void unguard_range(GuardedRange& range) {
   range.begin.store(nowhere, std::memory_order_release);
   range.end.store(0, std::memory_order_release);
-  range.taken.store(false, std::memory_order_release);
+  free_ranges().give(range);
 }
 
-bool range_damaged(int slot) { return ranges[static_cast<std::size_t>(slot)].damaged.load(std::memory_order_acquire); }
+bool range_damaged(const GuardedRange& range) { return range.damaged.load(std::memory_order_acquire); }
+
+std::int64_t pages_replaced() { return replaced.load(std::memory_order_acquire); }
 
 }  // namespace forebay::engine

@@ -5,12 +5,18 @@
 #include <cstdint>
 
 /// Reading a mapped file that somebody truncates raises SIGBUS, which would end the process. While a range is guarded,
-/// the missing page is replaced by zeros and the range is marked as damaged; checksums then refuse what was read.
+/// the missing page is replaced by zeros and the range is marked as damaged; checksums then refuse what was read, and
+/// whoever reads on behind a checksum asks whether the range was damaged meanwhile.
 namespace forebay::engine {
 
-/// Guards [memory, memory + size); a slot number, or -1 when all slots are taken. Any thread may call.
-[[nodiscard]] int guard_range(const std::byte* memory, std::size_t size);
-void unguard_range(int slot);
-[[nodiscard]] bool range_damaged(int slot);  ///< Whether a page of the range had to be replaced.
+struct GuardedRange;
+
+/// Guards [memory, memory + size). There are as many ranges as memory; throws std::bad_alloc. Any thread may call.
+[[nodiscard]] GuardedRange& guard_range(const std::byte* memory, std::size_t size);
+/// It may guard something else from then on.
+void unguard_range(GuardedRange& range);
+[[nodiscard]] bool range_damaged(const GuardedRange& range);  ///< Whether a page of it had to be replaced.
+/// Pages that were replaced since the process began, in all ranges: while it stays the same, nothing was damaged.
+[[nodiscard]] std::int64_t pages_replaced();
 
 }  // namespace forebay::engine

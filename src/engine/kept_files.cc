@@ -12,12 +12,13 @@ KeptFiles::Mapped KeptFiles::map(std::uint32_t number, const io::File& file) {
   {
     const Lock lock{mutex_};
     Kept& kept = at(number);
-    if (kept.file && kept.file->identity() == identity_of(file) && !kept.file->damaged())
-      return {.file = kept.file, .kept = true, .fresh = false, .frames = kept.frames};
+    if (kept.file && kept.file->identity() == file.identity() && !kept.file->damaged())
+      return {.file = kept.file, .error = {}, .kept = true, .fresh = false, .frames = kept.frames};
     forget(kept);
   }
-  std::shared_ptr<MappedFile> mapped = MappedFile::map(file);
-  if (!mapped) return {};
+  auto done = MappedFile::map(file);
+  if (!done.ok()) return {.error = done.error()};
+  std::shared_ptr<MappedFile> mapped = *std::move(done);
   const auto size = static_cast<std::int64_t>(mapped->bytes().size());
   const Lock lock{mutex_};
   Kept& kept = files_[number];
@@ -26,7 +27,7 @@ KeptFiles::Mapped KeptFiles::map(std::uint32_t number, const io::File& file) {
     kept.file = mapped;
     bytes_ += size;
   }
-  return {.file = std::move(mapped), .kept = keep};
+  return {.file = std::move(mapped), .error = {}, .kept = keep};
 }
 
 void KeptFiles::keep(std::uint32_t number, const MappedFile& file, Frames frames) {
@@ -38,10 +39,9 @@ void KeptFiles::keep(std::uint32_t number, const MappedFile& file, Frames frames
 }
 
 std::shared_ptr<const Content> KeptFiles::content(std::uint32_t number, const io::File& file) {
-  const MappedFile::Identity identity = identity_of(file);
   const Lock lock{mutex_};
   Kept& kept = at(number);
-  if (kept.content && kept.identity != identity) kept.content.reset();
+  if (kept.content && kept.identity != file.identity()) kept.content.reset();
   return kept.content;
 }
 
@@ -57,7 +57,7 @@ std::shared_ptr<void> KeptFiles::claim(std::int64_t bytes) {
   return {this, [bytes, all = content_bytes_](void*) { all->fetch_sub(bytes); }};
 }
 
-void KeptFiles::keep(std::uint32_t number, const MappedFile::Identity& identity, Content content) {
+void KeptFiles::keep(std::uint32_t number, const io::File::Identity& identity, Content content) {
   auto kept_content = std::make_shared<const Content>(std::move(content));
   const Lock lock{mutex_};
   Kept& kept = at(number);

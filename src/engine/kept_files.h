@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <forebay/record.h>
@@ -49,7 +50,8 @@ class KeptFiles {
   explicit KeptFiles(std::int64_t limit, bool passes = false) : limit_{limit}, passes_{passes} {}
 
   struct Mapped {
-    std::shared_ptr<MappedFile> file;      ///< Null when the file cannot be mapped.
+    std::shared_ptr<MappedFile> file;      ///< Null when the file cannot be mapped …
+    std::optional<Error> error;            ///< … for this reason.
     bool kept = false;                     ///< Its pages are accounted here, once.
     bool fresh = true;                     ///< Its pages have not been touched yet.
     std::shared_ptr<const Frames> frames;  ///< Of a kept file that was scanned to its end; else null.
@@ -63,7 +65,7 @@ class KeptFiles {
   /// Place for so many bytes of content, until the last owner lets go; null when there is none.
   [[nodiscard]] std::shared_ptr<void> claim(std::int64_t bytes) EXCLUDES(mutex_);
   /// Keeps all that a scan has found in a packed file. `identity`: the file's, before the scan began.
-  void keep(std::uint32_t number, const MappedFile::Identity& identity, Content content) EXCLUDES(mutex_);
+  void keep(std::uint32_t number, const io::File::Identity& identity, Content content) EXCLUDES(mutex_);
   void drop_contents() EXCLUDES(mutex_);  ///< For good: memory is needed for something else.
   /// Mapped, and of frames.
   [[nodiscard]] std::int64_t bytes() const EXCLUDES(mutex_);
@@ -75,7 +77,7 @@ class KeptFiles {
     std::shared_ptr<MappedFile> file;
     std::shared_ptr<const Frames> frames;
     std::shared_ptr<const Content> content;
-    MappedFile::Identity identity;  // of the content's file
+    io::File::Identity identity;  // of the content's file
   };
   Kept& at(std::uint32_t number) REQUIRES(mutex_);
   void forget(Kept& kept) REQUIRES(mutex_);

@@ -2,36 +2,57 @@
 #include "engine/mapped_file.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <fstream>
 
+#include <fmt/core.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include "engine/bus_guard.h"
 
 namespace forebay::engine {
 
-std::unique_ptr<MappedFile> MappedFile::map(const io::File& file) {
+namespace {
+
+constexpr std::size_t read_behind = 64;  // what a kernel may read behind the end
+
+/// What `mmap` says when there are too many mappings is that there is no memory.
+Error cannot_map(const io::File& file, int number) {
+  const Error error = io::system_error("map", file.path(), number);
+  std::int64_t most = 0;
+  if (number != ENOMEM || !(std::ifstream{"/proc/sys/vm/max_map_count"} >> most)) return error;
+  return {error.code(), error.detail(),
+          fmt::format("{}; the system allows a process {} mappings (vm.max_map_count), of which every file that is "
+                      "reached by its index takes one, and as much address space as `ulimit -v` says: raise them, or "
+                      "use fewer and larger files",
+                      error.message(), most),
+          error.place()};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MappedFile>> MappedFile::map(const io::File& file) {
   const auto page = static_cast<std::size_t>(getpagesize());
   const auto size = static_cast<std::size_t>(file.size());
-  if (size == 0) return nullptr;
-  // One anonymous page more than the file needs: what a kernel reads behind the end is there.
+  if (size == 0) return cannot_map(file, EINVAL);
+  // An anonymous page more where what is read behind the end would not be in the last page.
   const std::size_t mapped = (size + page - 1) / page * page;
-  const std::size_t reserved = mapped + page;
+  const std::size_t reserved = (size + read_behind + page - 1) / page * page;
   void* const base = mmap(nullptr, reserved, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) return nullptr;
-  auto* const data = static_cast<std::byte*>(base);
-  if (mmap(base, size, PROT_READ, MAP_SHARED | MAP_FIXED, file.descriptor(), 0) == MAP_FAILED) {
+  if (base == MAP_FAILED) return cannot_map(file, errno);
+  if (mmap(base, mapped, PROT_READ, MAP_SHARED | MAP_FIXED, file.descriptor(), 0) == MAP_FAILED) {
+    const int number = errno;
     munmap(base, reserved);
-    return nullptr;
+    return cannot_map(file, number);
   }
-  const int guard = guard_range(data, mapped);
-  if (guard < 0) {
-    munmap(base, reserved);
-    return nullptr;
-  }
-  return std::make_unique<MappedFile>(Token{}, data, size, reserved, guard, identity_of(file));
+  return std::make_unique<MappedFile>(Token{}, static_cast<std::byte*>(base), reserved, file.identity());
 }
+
+MappedFile::MappedFile(Token, std::byte* data, std::size_t reserved, const io::File::Identity& identity)
+    : data_{data},
+      size_{static_cast<std::size_t>(identity.size)},
+      reserved_{reserved},
+      identity_{identity},
+      guard_{guard_range(data, reserved)} {}
 
 MappedFile::~MappedFile() {
   unguard_range(guard_);
@@ -45,15 +66,6 @@ void MappedFile::will_need(std::size_t offset, std::size_t length) {
   const auto page = static_cast<std::size_t>(getpagesize());
   const std::size_t begin = offset / page * page;
   madvise(data_ + begin, std::min(length, size_ - begin), MADV_WILLNEED);
-}
-
-MappedFile::Identity identity_of(const io::File& file) {
-  struct stat status {};
-  if (fstat(file.descriptor(), &status) != 0) return {};
-  return {.device = status.st_dev,
-          .inode = status.st_ino,
-          .size = status.st_size,
-          .changed_ns = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
 
 void MappedFile::forget(std::size_t offset, std::size_t length) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "engine/bus_guard.h"
 #include "io/file.h"
 
 namespace forebay::engine {
@@ -16,25 +17,18 @@ class MappedFile {
   struct Token {};  // only `map` has one
 
  public:
-  /// What a file is known by: another file under the same name, or other content, has another identity.
-  struct Identity {
-    std::uint64_t device = 0, inode = 0;
-    std::int64_t size = 0, changed_ns = 0;
-    bool operator==(const Identity&) const = default;
-  };
-
-  /// Null when this file cannot be mapped; it is then read as a stream.
-  [[nodiscard]] static std::unique_ptr<MappedFile> map(const io::File& file);
+  /// As large as it was when it was opened; it need not stay open. Fails with Code::io for what cannot be mapped, like
+  /// an empty file, or one more than the system allows: it can then be read as a stream.
+  [[nodiscard]] static Result<std::unique_ptr<MappedFile>> map(const io::File& file);
   // For `map`.
-  MappedFile(Token, std::byte* data, std::size_t size, std::size_t reserved, int guard, const Identity& identity)
-      : data_{data}, size_{size}, reserved_{reserved}, guard_{guard}, identity_{identity} {}
+  MappedFile(Token, std::byte* data, std::size_t reserved, const io::File::Identity& identity);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
   [[nodiscard]] bool damaged() const;
-  [[nodiscard]] const Identity& identity() const { return identity_; }
+  [[nodiscard]] const io::File::Identity& identity() const { return identity_; }
   void will_need(std::size_t offset, std::size_t length);  ///< Starts reading a range that is not cached.
   /// Gives the pages of a range back to the system; reading them again is slower but right.
   void forget(std::size_t offset, std::size_t length);
@@ -43,10 +37,8 @@ class MappedFile {
   std::byte* data_;
   std::size_t size_;
   std::size_t reserved_;
-  int guard_;
-  Identity identity_;
+  io::File::Identity identity_;
+  GuardedRange& guard_;
 };
-
-[[nodiscard]] MappedFile::Identity identity_of(const io::File& file);
 
 }  // namespace forebay::engine

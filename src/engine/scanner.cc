@@ -32,6 +32,12 @@ Error too_large(std::size_t bytes, std::int64_t budget) {
                       bytes, budget)};
 }
 
+constexpr std::string_view ends_early = "it ends before a record of its index";
+
+Error file_changed(std::string_view how) {
+  return {Code::data, Detail::failed_precondition, fmt::format("the file changed while it was read: {}", how)};
+}
+
 }  // namespace
 
 Scanner::Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept, Damage damage,
@@ -45,7 +51,6 @@ Result<void> Scanner::open() {
   FOREBAY_TRY(compression_, formats::compression_of(*file_, source_.compression));
   if (compression_ != Compression::none) {
     const bool keep = !finder_ && point_interval_ == 0;
-    identity_ = identity_of(*file_);
     if (keep) content_ = kept_files_.content(number_, *file_);
     if (!content_) FOREBAY_DO(open_packed());
     if (keep && !content_ && kept_files_.room() > 0) found_.emplace();
@@ -115,8 +120,10 @@ void Scanner::scan(Block& block) {
   block.fraction = fraction();
   if (!done.ok()) {
     auto same = file_ ? file_->unchanged() : Result<void>{};  // the better reason, if there is one
-    block.error = (same.ok() ? done.error() : same.error())
-                      .at(Place{.file = source_.files[number_], .record = record_, .offset = offset_});
+    const Error& error = same.ok() ? done.error() : same.error();
+    // What could not be opened has no records.
+    block.error = opened_ ? error.at(Place{.file = source_.files[number_], .record = record_, .offset = offset_})
+                          : error.at(Place{.file = source_.files[number_]});
   }
 }
 
@@ -172,8 +179,7 @@ Result<void> Scanner::scan_mapped(Block& block) {
   block.kept = kept_;
   Scanned found;
   FOREBAY_DO(find_mapped(block, bytes, found));
-  if (mapping_->damaged())
-    return Error{Code::data, Detail::failed_precondition, "the file was cut short while it was read"};
+  if (mapping_->damaged()) return file_changed("it was cut short");
   offset_ += static_cast<std::int64_t>(found.consumed);
   block.mapped_bytes = found.consumed;
   block.last = offset_ == file_->size();
@@ -197,6 +203,7 @@ Result<void> Scanner::find_mapped(Block& block, std::span<const std::byte> bytes
     }
   }
   if (frames_) {
+    if (frame_blocks_ == frames_->blocks.size()) return file_changed("it goes on behind the records of the last pass");
     const Frames::Block& known = frames_->blocks[frame_blocks_++];
     const auto extents = std::span{frames_->extents}.subspan(frame_extents_, known.records);
     block.records.assign(extents.begin(), extents.end());
@@ -294,7 +301,7 @@ void Scanner::collect_content(const Block& block) {
                             .end = offset_,
                             .read = read_so_far(),
                             .claim = std::move(claim)});
-  if (block.last) kept_files_.keep(number_, identity_, *std::move(found_));
+  if (block.last) kept_files_.keep(number_, file_->identity(), *std::move(found_));
 }
 
 void Scanner::take_kept(Block& block) {
@@ -309,6 +316,11 @@ void Scanner::take_kept(Block& block) {
 
 Result<void> Scanner::skip_to(const RecordIndex& index, std::int64_t record) {
   FOREBAY_DO(open().at(Place{.file = source_.files[number_]}));
+  return go_on_from(index, record)
+      .at(Place{.file = source_.files[number_], .record = record, .offset = index.offset(record)});
+}
+
+Result<void> Scanner::go_on_from(const RecordIndex& index, std::int64_t record) {
   frames_.reset();
   collected_.reset();
   if (content_) FOREBAY_DO(open_packed());
@@ -317,7 +329,7 @@ Result<void> Scanner::skip_to(const RecordIndex& index, std::int64_t record) {
   offset_ = source_.format->record_offset(index.offset(record));
   record_ = record;
   advised_ = position_ = offset_;
-  if (!inflater_) return {};
+  if (!inflater_) return offset_ <= file_->size() ? Result<void>{} : file_changed(ends_early);
   const io::RestartPoint point = index.point_before(offset_);
   FOREBAY_TRY(inflater_, io::Inflater::resume(compression_, point, behind()));
   inflater_->limit(source_.max_decompressed_bytes);
@@ -325,7 +337,7 @@ Result<void> Scanner::skip_to(const RecordIndex& index, std::int64_t record) {
   for (std::int64_t at = point.uncompressed; at < offset_;) {
     const auto wanted = static_cast<std::size_t>(std::min(offset_ - at, passed_at_once));
     FOREBAY_TRY(const std::size_t got, inflater_->read(*file_, std::span{passed}.first(wanted)));
-    if (got == 0) return Error{Code::data, Detail::failed_precondition, "the file ends before a record of its index"};
+    if (got == 0) return file_changed(ends_early);
     at += static_cast<std::int64_t>(got);
   }
   return {};

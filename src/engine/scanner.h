@@ -33,7 +33,8 @@ class Scanner {
   /// What a damaged packing makes of a record before is intact, too: there a record may come twice.
   void scan(Block& block);
 
-  /// Instead of from its beginning, goes on from a record of the file's index. Before the first block.
+  /// Instead of from its beginning, goes on from a record of the file's index. Before the first block. Fails with the
+  /// place when the file is not what the index says.
   [[nodiscard]] Result<void> skip_to(const RecordIndex& index, std::int64_t record);
   /// Before the first block: restart points of a compressed file are collected on the way.
   void collect_restart_points(std::int64_t interval) { point_interval_ = interval; }
@@ -51,6 +52,7 @@ class Scanner {
   [[nodiscard]] double fraction() const;           // of the file's bytes that have been read, 0 … 1
   Result<void> open();
   Result<void> open_packed();
+  Result<void> go_on_from(const RecordIndex& index, std::int64_t record);
   [[nodiscard]] io::Inflater::Behind behind() const;
   [[nodiscard]] Error with_loss(const Error& fault) const;
   [[nodiscard]] std::int64_t unread_behind(std::int64_t content) const;
@@ -78,8 +80,7 @@ class Scanner {
   std::optional<Frames> collected_;         // for later passes
   std::shared_ptr<const Content> content_;  // of an earlier pass …
   std::size_t content_blocks_ = 0;          // … so many blocks of which have been taken
-  std::optional<Content> found_;            // for later passes …
-  MappedFile::Identity identity_;           // … over this file
+  std::optional<Content> found_;            // for later passes
   Compression compression_ = Compression::automatic;
   std::optional<io::Inflater> inflater_;
   std::vector<std::byte> carry_;  // the beginning of a record that the last block broke off

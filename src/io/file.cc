@@ -13,8 +13,11 @@
 namespace forebay::io {
 namespace {
 
-std::int64_t modified_of(const struct stat& status) {
-  return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+File::Identity identity_of(const struct stat& status) {
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .size = status.st_size,
+          .modified_ns = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
 
 Detail detail_of(int number) {
@@ -56,10 +59,15 @@ Error system_error(const std::string& doing, const std::string& path, int number
                Place{.file = path}};
 }
 
-Result<std::int64_t> file_size(const std::string& path) {
+Result<File::Identity> File::identity_at(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return system_error("inspect", path, errno);
-  return std::int64_t{status.st_size};
+  return identity_of(status);
+}
+
+Result<std::int64_t> file_size(const std::string& path) {
+  FOREBAY_TRY(const File::Identity identity, File::identity_at(path));
+  return identity.size;
 }
 
 std::int64_t total_size(std::span<const std::string> paths) {
@@ -89,22 +97,17 @@ Result<File> File::open(const std::string& path, Links links) {
                  fmt::format("cannot read '{}': it is {}, not a regular file", path, kind_of(status.st_mode)),
                  Place{.file = path}};
   }
-  file.size_ = status.st_size;
-  file.modified_ = modified_of(status);
+  file.identity_ = identity_of(status);
   return file;
 }
 
 File::File(File&& other) noexcept
-    : path_{std::move(other.path_)},
-      descriptor_{std::exchange(other.descriptor_, -1)},
-      size_{other.size_},
-      modified_{other.modified_} {}
+    : path_{std::move(other.path_)}, descriptor_{std::exchange(other.descriptor_, -1)}, identity_{other.identity_} {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(descriptor_, other.descriptor_);
-  std::swap(size_, other.size_);
-  std::swap(modified_, other.modified_);
+  std::swap(identity_, other.identity_);
   return *this;
 }
 
@@ -141,11 +144,12 @@ Result<std::size_t> File::read_some(std::span<std::byte> out, std::int64_t offse
 Result<void> File::unchanged() const {
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0) return system_error("inspect", path_, errno);
-  if (status.st_size == size_ && modified_of(status) == modified_) return {};
-  return Error{Code::data, Detail::failed_precondition,
-               fmt::format("'{}': file changed while it was read (it had {} bytes, now {})", path_, size_,
-                           std::int64_t{status.st_size}),
-               Place{.file = path_}};
+  const Identity now = identity_of(status);
+  if (now == identity_) return {};
+  return Error{
+      Code::data, Detail::failed_precondition,
+      fmt::format("'{}': file changed while it was read (it had {} bytes, now {})", path_, identity_.size, now.size),
+      Place{.file = path_}};
 }
 
 }  // namespace forebay::io

@@ -24,6 +24,16 @@ enum class Links : std::uint8_t { follow, refuse };
 /// A regular file, open for reading. Any number of threads may read it at once.
 class File {
  public:
+  /// What an open file is known by: another file under the same name, or other content, has another identity.
+  struct Identity {
+    std::uint64_t device = 0, inode = 0;
+    std::int64_t size = 0, modified_ns = 0;
+    bool operator==(const Identity&) const = default;
+  };
+
+  /// Of what is there under that name now, without opening it; links are followed.
+  [[nodiscard]] static Result<Identity> identity_at(const std::string& path);
+
   /// Fails with Code::io for what cannot be opened; never waits. Folders, pipes, sockets and devices are refused.
   [[nodiscard]] static Result<File> open(const std::string& path, Links links = Links::follow);
 
@@ -34,23 +44,22 @@ class File {
   ~File();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::int64_t size() const { return size_; }             ///< When it was opened.
-  [[nodiscard]] std::int64_t modified_ns() const { return modified_; }  ///< When it was opened.
+  [[nodiscard]] const Identity& identity() const { return identity_; }  ///< When it was opened …
+  [[nodiscard]] std::int64_t size() const { return identity_.size; }    ///< … and so is this.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
   /// Fills `out` from `offset`; fewer bytes only where the file ends.
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> out, std::int64_t offset) const;
   /// The same, but a fault behind the first byte ends it: what came before is given, and the next call there fails.
   [[nodiscard]] Result<std::size_t> read_some(std::span<std::byte> out, std::int64_t offset) const;
-  /// Fails with Code::data when size or modification time are no longer what they were at the opening.
+  /// Fails with Code::data when its identity is no longer what it was at the opening.
   [[nodiscard]] Result<void> unchanged() const;
 
  private:
   File() = default;
   std::string path_;
   int descriptor_ = -1;
-  std::int64_t size_ = 0;
-  std::int64_t modified_ = 0;  ///< Nanoseconds.
+  Identity identity_;
 };
 
 }  // namespace forebay::io

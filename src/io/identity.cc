@@ -29,7 +29,8 @@ Result<FileIdentity> identify(const File& file) {
   FOREBAY_TRY(const std::uint64_t head, hash_at(file, 0));
   const std::int64_t last = std::max<std::int64_t>(0, file.size() - static_cast<std::int64_t>(end_bytes));
   FOREBAY_TRY(const std::uint64_t tail, hash_at(file, last));
-  return FileIdentity{.size = file.size(), .modified_ns = file.modified_ns(), .head = head, .tail = tail};
+  return FileIdentity{
+      .size = file.identity().size, .modified_ns = file.identity().modified_ns, .head = head, .tail = tail};
 }
 
 std::string difference(const FileIdentity& before, const FileIdentity& now) {

@@ -12,8 +12,9 @@
 
 namespace forebay::io {
 
-/// What a file is known by from one process to the next. Equal identities mean the same content, but for a rewrite in
-/// the middle that keeps the size and puts the modification time back.
+/// What a file is known by from one process to the next: of File::Identity what a copy keeps, and its ends. Equal
+/// identities mean the same content, but for a rewrite in the middle that keeps the size and puts the modification time
+/// back.
 struct FileIdentity {
   std::int64_t size = 0;
   std::int64_t modified_ns = 0;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/mapped_file.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace forebay::engine {
@@ -19,7 +23,8 @@ std::string file_of(std::size_t size) {
 
 std::unique_ptr<MappedFile> mapped(const std::string& path) {
   auto file = io::File::open(path);
-  return file.ok() ? MappedFile::map(*file) : nullptr;
+  auto mapping = file.ok() ? MappedFile::map(*file) : file.error();
+  return mapping.ok() ? *std::move(mapping) : nullptr;
 }
 
 TEST(MappedFile, BytesBehindTheEndMayBeReadWhereverTheFileEnds) {
@@ -49,6 +54,59 @@ TEST(MappedFile, ForgottenPagesReadTheSameAgain) {
   ASSERT_NE(mapping, nullptr);
   mapping->forget(0, 5 * 4096);
   EXPECT_EQ(mapping->bytes()[3 * 4096], std::byte{'x'});
+}
+
+TEST(MappedFile, FiveThousandAreGuardedAtOnce) {
+  const std::string path = file_of(3 * 4096);
+  std::vector<std::unique_ptr<MappedFile>> mappings;
+  for (int i = 0; i < 5000; ++i) {
+    mappings.push_back(mapped(path));
+    ASSERT_NE(mappings.back(), nullptr) << i;
+  }
+  std::filesystem::resize_file(path, 4096);
+  EXPECT_EQ(mappings.back()->bytes()[2 * std::size_t{4096}], std::byte{0});
+  EXPECT_EQ(mappings.front()->bytes()[2 * std::size_t{4096}], std::byte{0});
+  EXPECT_TRUE(mappings.back()->damaged());
+  EXPECT_TRUE(mappings.front()->damaged());
+  EXPECT_FALSE(mappings[2500]->damaged());
+}
+
+TEST(MappedFile, IsWhatTheFileWasWhenItWasOpened) {
+  const std::string path = file_of(100);
+  const auto file = io::File::open(path);
+  ASSERT_TRUE(file.ok());
+  std::ofstream{path, std::ios::binary | std::ios::app} << std::string(50, 'y');
+  const auto mapping = MappedFile::map(*file);
+  ASSERT_TRUE(mapping.ok());
+  EXPECT_EQ((*mapping)->bytes().size(), 100U);
+  EXPECT_EQ((*mapping)->identity(), file->identity());
+  EXPECT_NE((*mapping)->identity(), *io::File::identity_at(path));
+}
+
+TEST(MappedFile, AFileThatIsTooMuchForTheSystemSaysWhatTheSystemAllows) {
+  const std::string path = file_of(1);
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
+  const auto file = io::File::open(path);
+  ASSERT_TRUE(file.ok());
+  rlim_t pages = 0;
+  std::ifstream{"/proc/self/statm"} >> pages;
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  const rlimit little{pages * 4096 + (rlim_t{1} << 28), before.rlim_max};
+  setrlimit(RLIMIT_AS, &little);
+  const auto mapping = MappedFile::map(*file);
+  setrlimit(RLIMIT_AS, &before);
+  std::filesystem::remove(path);
+  ASSERT_FALSE(mapping.ok());
+  EXPECT_EQ(mapping.error().code(), Code::io);
+  EXPECT_EQ(mapping.error().place().file, path);
+  EXPECT_THAT(mapping.error().message(), ::testing::StartsWith("cannot map '" + path + "': Cannot allocate memory; "));
+  EXPECT_THAT(mapping.error().message(), ::testing::HasSubstr("vm.max_map_count"));
+}
+
+TEST(MappedFileDeathTest, ABusErrorThatSomebodySendsEndsTheProcessAsItDidBefore) {
+  const auto mapping = mapped(file_of(1));
+  EXPECT_EXIT(kill(getpid(), SIGBUS), ::testing::KilledBySignal(SIGBUS), "");
 }
 
 TEST(MappedFile, AnEmptyFileIsNotMapped) { EXPECT_EQ(mapped(file_of(0)), nullptr); }
