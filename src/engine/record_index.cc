@@ -116,7 +116,7 @@ Result<void> RecordIndex::check_points() {
     const bool stream = point.at == 0;
     const bool possible = point.at <= 1 && point.bit <= 7 && point.zero == decltype(point.zero){} &&
                           point.window_size <= io::window_bytes &&
-                          (!stream || (point.bit == 0 && point.window_size == 0));
+                          (stream ? point.bit == 0 && point.window_size == 0 : point.compressed > 0);
     const bool inside = point.compressed < static_cast<std::uint64_t>(identity_.size) &&
                         point.uncompressed <= static_cast<std::uint64_t>(bytes_) &&
                         point.window_size <= point.uncompressed && point.window == windows &&

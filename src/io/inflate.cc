@@ -173,7 +173,8 @@ Result<void> Inflater::State::skip_zeros(const File& file) {
 Result<void> Inflater::State::prime(const File& file) {
   FOREBAY_DO(refill(file));
   resumed = false;
-  if (stream.avail_in == 0 && offset > 0) return fault(file, "the restart point lies behind the end of the file");
+  if (stream.avail_in == 0 && (offset > 0 || used_bits > 0))
+    return fault(file, "the restart point lies behind the end of the file");
   if (used_bits == 0) return {};
   stream.read_in = static_cast<std::uint64_t>(*stream.next_in >> used_bits);
   stream.read_in_length = 8 - used_bits;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/index_layout.h"
+#include "engine/scanner.h"
 #include "tests/engine/index_fixture.h"
 
 namespace forebay::engine {
@@ -83,6 +84,22 @@ TEST_P(RecordIndexTest, ADamagedFileHasNoIndexButAPlacedError) {
   EXPECT_EQ(index.error().place().offset, 21);
 }
 
+TEST_P(RecordIndexTest, AScanFromARecordOfAFileThatGotShorterFailsWithItsPlace) {
+  const Records records = some_records(20);
+  const auto index = built(records);
+  ASSERT_NE(index, nullptr);
+  const std::string path = write("data", Records(records.begin(), records.begin() + 2), GetParam());
+  const Source source{{path}, GetParam(), formats::tfrecord_format()};
+  KeptFiles kept{0};
+  Scanner scanner{source, 0, std::make_shared<Pool>(std::int64_t{1} << 30), kept};
+  const auto done = scanner.skip_to(*index, 19);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().detail(), Detail::failed_precondition);
+  EXPECT_EQ(done.error().message(), "the file changed while it was read: it ends before a record of its index");
+  EXPECT_EQ(done.error().place().file, path);
+  EXPECT_EQ(done.error().place().record, 19);
+}
+
 std::vector<std::byte> copy_of(const RecordIndex& index) { return {index.image().begin(), index.image().end()}; }
 
 TEST_P(RecordIndexTest, EveryFlippedBitAndEveryCutIsRefused) {
@@ -139,6 +156,7 @@ TEST(RecordIndex, WhatNoFileCanHaveIsRefusedThoughItsChecksumIsRight) {
     return parts.accepted();
   };
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].compressed = 40; }));
+  EXPECT_FALSE(with([](Parts& parts) { parts.points[1].compressed = 0; }));  // no header before it
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].uncompressed = 50; }));
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].uncompressed = 0; }));
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].bit = 8; }));

@@ -63,6 +63,13 @@ TEST_P(Restart, EveryPointOfEveryLevelGivesTheRestOfTheContent) {
   for (int level = 0; level <= 9; ++level) EXPECT_GT(check(packed(text, level), text), 4U) << level;
 }
 
+TEST_P(Restart, APointWithinTheFirstByteOfAFileThatIsEmptyByNowIsRefused) {
+  const RestartPoint point{.at = RestartPoint::At::block, .bit = 3, .compressed = 0, .uncompressed = 0, .window = {}};
+  const Inflated got = resumed(file_of(""), GetParam().compression, point);
+  EXPECT_EQ(got.bytes, "");
+  EXPECT_THAT(got.fault, HasSubstr("the restart point lies behind the end of the file"));
+}
+
 TEST_P(Restart, TheSizeOfTheOutputPiecesDoesNotMatter) {
   const std::string text = some_text(600'000);
   for (const std::size_t piece : {1000, 4096, 32'768, 65'537, 600'001})
