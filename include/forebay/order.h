@@ -50,6 +50,12 @@ class Reader {
   virtual void hold(std::span<const Handle> records) = 0;      ///< These will be asked for once more.
   [[nodiscard]] virtual std::int64_t files_ahead() const = 0;  ///< How many files it is worth to announce early.
 
+  /// Accounts for memory that an order holds besides the records, as long as it keeps what it is given. Fails with
+  /// Code::data, resource_exhausted when that is more than half of the memory budget.
+  [[nodiscard]] virtual Result<std::shared_ptr<void>> charge([[maybe_unused]] std::int64_t bytes) {
+    return std::shared_ptr<void>{};
+  }
+
   /// How many records each of these files gives, by its index, which is read or made now and not kept.
   [[nodiscard]] virtual Result<std::vector<std::int64_t>> count(std::span<const Handle> files) = 0;
 

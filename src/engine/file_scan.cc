@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engine/machine.h"
 #include "io/identity.h"
 
 namespace forebay::engine {
@@ -48,6 +49,10 @@ std::int64_t content_from(const Skip& skip, const Block& block) {
   if (block.last) return here + block.skips.back().unread;
   if (block.fraction <= 0) return here;
   return here + std::llround(static_cast<double>(block.file_end) * (1 - block.fraction) / block.fraction);
+}
+
+std::shared_ptr<Pool> pool_of(const IndexRequest& request) {
+  return request.pool ? request.pool : std::make_shared<Pool>(usable_memory() / 4);
 }
 
 Result<std::shared_ptr<const RecordIndex>> scan_index(const IndexRequest& request, Scanner& scanner,

@@ -23,6 +23,9 @@ namespace forebay::engine {
 /// Content of the file from a skip of this block on, by estimate.
 [[nodiscard]] std::int64_t content_from(const Skip& skip, const Block& block);
 
+/// Of the request, or one of its own.
+[[nodiscard]] std::shared_ptr<Pool> pool_of(const IndexRequest& request);
+
 /// Gives the builder the records of a block that an index is to name.
 using AddRecords = std::function<void(const Block& block, RecordIndexBuilder& builder)>;
 /// The index of the requested file by a scan that has not begun. Fails with what is wrong with the file, with

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/file_scan.h"
 #include "engine/index_file.h"
-#include "engine/machine.h"
 
 namespace forebay::engine {
 
@@ -11,7 +10,7 @@ Result<std::shared_ptr<const RecordIndex>> build_index(const IndexRequest& reque
                       .format = request.format,
                       .max_decompressed_bytes = request.max_decompressed_bytes};
   KeptFiles kept{0};
-  Scanner scanner{source, 0, std::make_shared<Pool>(usable_memory() / 4), kept};
+  Scanner scanner{source, 0, pool_of(request), kept};
   return scan_index(request, scanner, watch, [](const Block& block, RecordIndexBuilder& builder) {
     builder.add(block.records, block.file_offset);
   });

@@ -9,6 +9,7 @@
 
 #include <forebay/index.h>
 
+#include "engine/pool.h"
 #include "engine/record_index.h"
 
 namespace forebay::engine {
@@ -22,6 +23,8 @@ struct IndexRequest {
   std::shared_ptr<const Format> format;
   std::string signature;  ///< Of the format and the options that matter; an index with another one is stale.
   std::int64_t max_decompressed_bytes = INT64_MAX;  ///< More content is an error; stored indexes do not depend on it.
+  /// What a scan takes its memory from; null: a quarter of the machine's for each.
+  std::shared_ptr<Pool> pool = {};
 };
 
 /// Called between blocks with the bytes of the file that were read since; false ends it with Code::cancelled.

@@ -4,7 +4,6 @@
 #include "engine/each_file.h"
 #include "engine/file_scan.h"
 #include "engine/guarded.h"
-#include "engine/machine.h"
 #include "engine/trial_decode.h"
 
 namespace forebay::engine {
@@ -29,15 +28,14 @@ void add_good(const Block& block, Corrupt policy, RecordIndexBuilder& builder, s
 }
 
 /// The records of a file that are good, and what is not. Such an index is never stored: it depends on the decoder.
-Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file, const IndexWatch& watch) {
+Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file, const IndexRequest& request,
+                                     const IndexWatch& watch) {
   KeptFiles kept{0};
-  Scanner scanner{program.source, file,         std::make_shared<Pool>(usable_memory() / 4),
-                  kept,           Damage::find, trial_check(program)};
+  Scanner scanner{program.source, file, pool_of(request), kept, Damage::find, trial_check(program)};
   MadeIndex out;
-  auto index = scan_index(request_for(program.source, file), scanner, watch,
-                          [&](const Block& block, RecordIndexBuilder& builder) {
-                            add_good(block, program.on_corrupt.policy, builder, out.skips);
-                          });
+  auto index = scan_index(request, scanner, watch, [&](const Block& block, RecordIndexBuilder& builder) {
+    add_good(block, program.on_corrupt.policy, builder, out.skips);
+  });
   if (!index.ok() && passes_over_file(program.on_corrupt, index.error())) {
     out.skips.push_back({.what = Skip::What::file, .error = index.error()});
     index = RecordIndexBuilder{program.source.signature}.finish({}, {});
@@ -46,9 +44,12 @@ Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file,
   return out;
 }
 
-Result<MadeIndex> make(const Program& program, std::uint32_t file, const IndexWatch& watch) {
-  if (program.on_corrupt.policy != Corrupt::fail) return index_good_records(program, file, watch);
-  FOREBAY_TRY(IndexOutcome done, load_or_build(request_for(program.source, file), watch));
+Result<MadeIndex> make(const Program& program, std::uint32_t file, const std::shared_ptr<Pool>& pool,
+                       const IndexWatch& watch) {
+  IndexRequest request = request_for(program.source, file);
+  request.pool = pool;
+  if (program.on_corrupt.policy != Corrupt::fail) return index_good_records(program, file, request, watch);
+  FOREBAY_TRY(IndexOutcome done, load_or_build(request, watch));
   return MadeIndex{.index = std::move(done.index), .skips = {}};
 }
 
@@ -62,12 +63,12 @@ IndexRequest request_for(const Source& source, std::uint32_t file) {
           .max_decompressed_bytes = source.max_decompressed_bytes};
 }
 
-Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files,
+Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
                                const std::function<bool()>& go_on, std::span<MadeIndex> made) {
   std::vector<std::optional<Error>> errors(files.size());
   const auto one = [&](std::size_t at, std::stop_source& stop) {
     const auto thrown = guarded([&] {
-      auto done = make(program, files[at], [&](std::int64_t) { return !stop.stop_requested(); });
+      auto done = make(program, files[at], means.pool, [&](std::int64_t) { return !stop.stop_requested(); });
       if (done.ok())
         made[at] = *std::move(done);
       else
@@ -76,7 +77,7 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
     if (thrown) errors[at] = thrown;
     if (errors[at]) stop.request_stop();
   };
-  if (each_file({.files = files.size(), .period = between_questions}, one, go_on)) return {};
+  if (each_file({.files = files.size(), .threads = means.threads, .period = between_questions}, one, go_on)) return {};
   std::optional<Error> cancelled;
   for (const auto& error : errors) {
     if (!error) continue;

@@ -16,6 +16,12 @@ namespace forebay::engine {
 /// Which index a run wants of a file of its source.
 [[nodiscard]] IndexRequest request_for(const Source& source, std::uint32_t file);
 
+/// What indexing may use.
+struct IndexMeans {
+  std::shared_ptr<Pool> pool;  ///< For all files together.
+  std::int64_t threads = 0;    ///< Files at once; 0: one for every CPU.
+};
+
 struct MadeIndex {
   std::shared_ptr<const RecordIndex> index;  ///< Null when it was not made.
   std::vector<Skip> skips;                   ///< When damaged records may be skipped: what the index leaves out.
@@ -25,6 +31,7 @@ struct MadeIndex {
 /// is asked by the calling thread now and then; false ends the work with Code::cancelled. Fails with the error of the
 /// first file, in their order, that has one.
 [[nodiscard]] Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files,
-                                             const std::function<bool()>& go_on, std::span<MadeIndex> made);
+                                             const IndexMeans& means, const std::function<bool()>& go_on,
+                                             std::span<MadeIndex> made);
 
 }  // namespace forebay::engine

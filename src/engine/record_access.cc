@@ -161,7 +161,7 @@ Result<void> RecordAccess::make(std::span<const std::uint32_t> missing, const st
   for (std::size_t first = 0; first < missing.size(); first += files_at_once) {
     const auto some = missing.subspan(first, std::min(files_at_once, missing.size() - first));
     std::vector<MadeIndex> made(some.size());
-    const auto done = index_in_parallel(program_, some, go_on, made);
+    const auto done = index_in_parallel(program_, some, {.pool = pool_, .threads = threads_}, go_on, made);
     FOREBAY_DO(take(some, made));
     FOREBAY_DO(done);
   }
@@ -216,6 +216,7 @@ Result<void> RecordAccess::open(std::uint32_t number) {
   if (index.compression() == Compression::none && index.bytes() > 0) {
     FOREBAY_TRY(const io::File opened, io::File::open(program_.source.files[number]));
     mapped = kept_files_.map(number, opened);
+    if (opened.size() > 0 && mapped.error) return *mapped.error;
     if (!mapped.file || static_cast<std::int64_t>(mapped.file->bytes().size()) != index.bytes()) {
       return Error{Code::data, Detail::failed_precondition, "the file changed after its index was read",
                    Place{.file = program_.source.files[number]}};
@@ -231,7 +232,24 @@ Result<void> RecordAccess::open(std::uint32_t number) {
     block->kept = mapped.kept;
     file.slots.push_back(table_.add_lasting(std::move(block)));
   }
+  file.mapping = std::move(mapped.file);
   opened_[number] = {&index, file.slots.data()};
+  return {};
+}
+
+Result<void> RecordAccess::unchanged() const {
+  for (std::size_t number = 0; number < files_.size(); ++number) {
+    const MappedFile* const mapping = files_[number].mapping.get();
+    if (mapping == nullptr) continue;
+    const auto now = io::File::identity_at(program_.source.files[number]);
+    if (!now.ok() || now->device != mapping->identity().device || now->inode != mapping->identity().inode) continue;
+    if (mapping->damaged() || *now != mapping->identity()) {
+      return Error{Code::data, Detail::failed_precondition,
+                   fmt::format("the file changed while it was read (it had {} bytes, now {})", mapping->identity().size,
+                               now->size),
+                   Place{.file = program_.source.files[number]}};
+    }
+  }
   return {};
 }
 
@@ -271,6 +289,7 @@ Result<void> RecordAccess::fetch(std::span<Handle> handles) {
   for (Handle& handle : handles) {
     if (handle.block != BlockTable::nowhere && table_.absent(handle.block)) absent.push_back(&handle);
   }
+  FOREBAY_DO(check_room(absent));
   const auto place = [&](const Handle* handle) {
     const Block& block = table_[handle->block];
     return std::pair{block.file, block.file_offset + handle->offset};
@@ -284,6 +303,25 @@ Result<void> RecordAccess::fetch(std::span<Handle> handles) {
     first = end;
   }
   return {};
+}
+
+/// What is fetched together is in memory at once.
+Result<void> RecordAccess::check_room(std::span<Handle* const> handles) const {
+  std::int64_t bytes = 0;
+  const Handle* largest = nullptr;
+  for (const Handle* handle : handles) {
+    bytes += std::int64_t{handle->length} + static_cast<std::int64_t>(room_behind);
+    if (largest == nullptr || handle->length > largest->length) largest = handle;
+  }
+  if (bytes <= pool_->limit()) return {};
+  const Block& segment = table_[largest->block];
+  return Error{Code::data, Detail::resource_exhausted,
+               fmt::format("{} records that are unpacked together need {} bytes, this one {} of them, more than the "
+                           "memory budget of {} bytes; raise `memory`",
+                           handles.size(), bytes, largest->length, pool_->limit()),
+               Place{.file = program_.source.files[segment.file],
+                     .record = largest->ordinal,
+                     .offset = segment.file_offset + largest->offset}};
 }
 
 /// Copies records of one segment, in the order of the file, into a block of their own.

@@ -24,14 +24,16 @@ namespace forebay::engine {
 /// which are there, or records of a packed file, which `fetch` inflates. The order plane's own.
 class RecordAccess {
  public:
-  RecordAccess(const Program& program, std::shared_ptr<Pool> pool, KeptFiles& kept, BlockTable& table)
-      : program_{program}, pool_{std::move(pool)}, kept_files_{kept}, table_{table} {}
+  /// So many files are indexed at once as there are threads.
+  RecordAccess(const Program& program, std::shared_ptr<Pool> pool, std::int64_t threads, KeptFiles& kept,
+               BlockTable& table)
+      : program_{program}, pool_{std::move(pool)}, threads_{threads}, kept_files_{kept}, table_{table} {}
 
   /// The stored index of a file, or null when there is no good one. Its identity was compared with the file's.
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
   /// Makes sure that all these have an index: stored ones are read, others made, several at once, and stored if
   /// possible. `go_on` is asked now and then; false ends it with Code::cancelled, and a later call goes on. When
-  /// records may be skipped, every file is gone through, what is skipped goes to `skipped`, and its index names only
+  /// records may be skipped, every file is gone through, what is skipped stands in `skips`, and its index names only
   /// good records. Fails with Code::data, resource_exhausted, when all indexes together take more than half of the
   /// memory budget.
   [[nodiscard]] Result<void> index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on);
@@ -46,10 +48,14 @@ class RecordAccess {
 
   /// Handles of records of files that have an index; nothing is read.
   [[nodiscard]] Result<void> locate(std::span<const RecordName> names, std::span<Handle> out);
-  /// Brings the bytes of records of packed files: the handles then name the copies.
+  /// Brings the bytes of records of packed files: the handles then name the copies. Fails with Code::data,
+  /// resource_exhausted when they are more than the memory budget.
   [[nodiscard]] Result<void> fetch(std::span<Handle> handles);
   [[nodiscard]] std::int64_t window() const;             ///< Records that are worth fetching together.
   [[nodiscard]] bool packed() const { return packed_; }  ///< Whether `fetch` has to bring anything.
+  /// Fails with Code::data when a plain file that was located in was written to since. One that was deleted or replaced
+  /// under its name was not.
+  [[nodiscard]] Result<void> unchanged() const;
   /// Bytes of files that `fetch` has read since the last call.
   [[nodiscard]] std::int64_t take_bytes_read() { return std::exchange(bytes_read_, 0); }
 
@@ -61,6 +67,7 @@ class RecordAccess {
     std::optional<std::int64_t> records;  // counted
     bool looked = false;                  // for a stored index
     std::vector<std::uint32_t> slots;     // by segment of the uncompressed file
+    std::shared_ptr<MappedFile> mapping;  // of a plain file that was located in
   };
   /// What a handle is made of; of files that were opened.
   struct Opened {
@@ -87,10 +94,12 @@ class RecordAccess {
             .offset = static_cast<std::uint32_t>(offset & ((std::int64_t{1} << segment_bits) - 1)),
             .length = file.index->length(name.record)};
   }
+  [[nodiscard]] Result<void> check_room(std::span<Handle* const> handles) const;
   [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles);
 
   const Program& program_;
   std::shared_ptr<Pool> pool_;
+  const std::int64_t threads_;
   KeptFiles& kept_files_;
   BlockTable& table_;
   std::vector<File> files_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "engine/file_scan.h"
 #include "engine/open_file.h"
 
@@ -12,6 +14,7 @@ namespace {
 
 constexpr std::int64_t ahead_per_thread = std::int64_t{64} << 20;
 constexpr std::int64_t least_compacted = std::int64_t{16} << 20;
+constexpr std::int64_t always_granted = std::int64_t{64} << 10;  // to an order, whatever the budget
 constexpr std::size_t mapped_blocks_ahead =
     2;  // their scan is cheap and their pages should still be cached when needed
 
@@ -24,7 +27,7 @@ Streams::Streams(const Program& program, std::shared_ptr<Pool> pool, std::int64_
       ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
       kept_files_{pool->limit() / 2, program.epochs != 1},
       table_{pool},
-      access_{program, std::move(pool), kept_files_, table_},
+      access_{program, std::move(pool), threads, kept_files_, table_},
       compact_from_{least_compacted},
       skips_{program.on_corrupt} {}
 
@@ -185,6 +188,14 @@ Result<bool> Streams::next_block(Open& file) {
   skips_.found_in(*block);
   file.block = table_.add(std::move(block));
   return true;
+}
+
+Result<std::shared_ptr<void>> Streams::charge(std::int64_t bytes) {
+  if (bytes <= std::max(pool_->limit() / 2, always_granted)) return pool_->charge(bytes);
+  return Error{Code::data, Detail::resource_exhausted,
+               fmt::format("{} bytes are more than half of the memory budget of {} bytes; raise `memory`, or lower the "
+                           "size that is asked for",
+                           bytes, pool_->limit())};
 }
 
 bool Streams::ready(Stream stream) {

@@ -35,6 +35,7 @@ class Streams final : public Reader {
   void close(Stream stream) override EXCLUDES(mutex_);
   void drop(std::span<const Handle> records) override { table_.release(records, batch_); }
   void hold(std::span<const Handle> records) override { table_.hold(records); }
+  Result<std::shared_ptr<void>> charge(std::int64_t bytes) override;
   std::int64_t files_ahead() const override { return threads_ > 1 ? 2 * threads_ : 0; }
   Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override EXCLUDES(mutex_);
@@ -54,7 +55,8 @@ class Streams final : public Reader {
     indexed_.reset();
     skips_.begin_pass();
   }
-  [[nodiscard]] Result<void> end_pass() const { return skips_.end_pass(); }  ///< Fails when too much was skipped in it.
+  /// Fails when too much was skipped in it, or when a file was written to that is reached by its index.
+  [[nodiscard]] Result<void> end_pass() const;
   /// From then on `read` fails rather than scan one more block; nothing is lost, and `interrupted` tells.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
     deadline_ = deadline;

@@ -87,6 +87,11 @@ Result<void> Streams::locate(std::span<const RecordName> names, std::span<Handle
   return {};
 }
 
+Result<void> Streams::end_pass() const {
+  FOREBAY_DO(access_.unchanged());
+  return skips_.end_pass();
+}
+
 Result<bool> Streams::fetch(std::span<Handle> handles) {
   if (catching_up_) return false;
   FOREBAY_DO(access_.fetch(handles));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/draw.h"
@@ -43,7 +45,11 @@ class ShuffleBuffer final : public Handles {
       }
       while (held_.size() < capacity_ && !ended_) {  // only while the buffer fills for the first time, or drains
         if (auto more = refill(); !more.ok()) return count > 0 ? Result<std::size_t>{count} : more.error();
-        if (!ended_) held_.push_back(ahead_[next_++]);
+        if (ended_) break;
+        if (held_.size() == held_.capacity()) {
+          if (auto room = grow(); !room.ok()) return count > 0 ? Result<std::size_t>{count} : room.error();
+        }
+        held_.push_back(ahead_[next_++]);
       }
       if (held_.empty()) break;
       const std::size_t pick = below(draw_at(key_, drawn_++), held_.size());
@@ -81,8 +87,23 @@ class ShuffleBuffer final : public Handles {
     return {};
   }
 
+  /// Room for twice as many, but for no more than the buffer may hold.
+  Result<void> grow() {
+    const std::size_t room = std::min(capacity_, std::max(least_room, 2 * held_.capacity()));
+    std::shared_ptr<void> charge;
+    if (context_.reader != nullptr) {
+      FOREBAY_TRY(charge, context_.reader->charge(static_cast<std::int64_t>(room * sizeof(Handle)))
+                              .at("a shuffle buffer with room for " + std::to_string(room) + " records"));
+    }
+    held_.reserve(room);
+    charge_ = std::move(charge);
+    return {};
+  }
+
+  static constexpr std::size_t least_room = 1024;
   const std::size_t capacity_;
   OrderContext context_;
+  std::shared_ptr<void> charge_;  // of what is held, to the budget
   std::vector<Handle> held_;
   std::array<std::uint32_t, 64> picks_;
   std::array<Handle, 256> ahead_;  // what was pulled and is not in the buffer yet
