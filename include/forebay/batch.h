@@ -7,11 +7,29 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <forebay/schema.h>
 
 namespace forebay {
+
+/// Whether elements of that type can be read as T: the same kind of number in as many bytes. Unsigned integers also
+/// read what has no type of its own here: bool as bytes, float16 and bfloat16 as their bits.
+template <class T>
+[[nodiscard]] constexpr bool readable_as(DType dtype) {
+  using Plain = std::remove_cv_t<T>;
+  if (size_of(dtype) != sizeof(Plain)) return false;
+  if constexpr (std::is_same_v<Plain, bool>) {
+    return dtype == DType::boolean;
+  } else if constexpr (std::is_floating_point_v<Plain>) {
+    return dtype == DType::float32 || dtype == DType::float64;
+  } else if constexpr (std::is_unsigned_v<Plain>) {
+    return dtype == DType::boolean || (dtype >= DType::uint8 && dtype <= DType::bfloat16);
+  } else {
+    return std::is_integral_v<Plain> && dtype >= DType::int8 && dtype <= DType::int64;
+  }
+}
 
 /// An array of a batch. Copying shares the memory, which goes back to its pool when the last copy is gone; it may
 /// outlive the batch and the pipeline. Numeric data is row-major, 64-byte aligned and may be written to.
@@ -23,12 +41,15 @@ struct Tensor {
   const std::byte* bytes = nullptr;
   std::shared_ptr<void> owner;
 
-  [[nodiscard]] std::int64_t count() const { return shape.count(); }
+  /// Elements; a tensor that holds nothing, like one that was just made, has none.
+  [[nodiscard]] std::int64_t count() const { return data == nullptr && byte_splits == nullptr ? 0 : shape.count(); }
+  /// The elements in row-major order; empty when they are no T (readable_as), as strings never are.
   template <class T>
   [[nodiscard]] std::span<T> as() const {
+    if (data == nullptr || !readable_as<T>(dtype)) return {};
     return {reinterpret_cast<T*>(data), static_cast<std::size_t>(count())};
   }
-  [[nodiscard]] std::string_view string(std::int64_t element) const;
+  [[nodiscard]] std::string_view string(std::int64_t element) const;  ///< Of strings, with element < count().
 };
 
 /// What a batch holds under one name.
@@ -48,7 +69,8 @@ struct Origin {
   std::int64_t offset = 0;  ///< Byte offset of the record in the (uncompressed) file.
 };
 
-/// One batch. Cheap to move; shares its memory when copied.
+/// One batch. Cheap to move; shares its memory when copied. One that was made without content, or was moved from, may
+/// only be assigned to and destroyed.
 class Batch {
  public:
   [[nodiscard]] std::int64_t rows() const;        ///< Length of the batch axis.
@@ -59,7 +81,7 @@ class Batch {
   [[nodiscard]] const std::vector<std::string>& names() const;  ///< In schema order.
   /// The value under that name, or null. Valid while the batch lives.
   [[nodiscard]] const Value* find(std::string_view name) const;
-  /// The dense array or flat values under that name; an empty tensor when there is none.
+  /// The dense array or flat values under that name; a tensor without elements when there is none.
   [[nodiscard]] const Tensor& tensor(std::string_view name) const;
   /// True sizes in the unknown dims, int64 [rows] (one unknown dim) or [rows, unknown dims]; null for fixed tensors.
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;

@@ -18,7 +18,7 @@ std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) 
   entry.batch = -1;
   entry.moved = entry.parcel = entry.forgotten = entry.lasting = false;
   entry.base = block->base;
-  entry.piece = {slot, block->file, block->first_record, block->file_offset};
+  entry.piece = {slot, block->file, block->first_record, block->file_offset, block->mapping.get()};
   entry.serial = ++serial_;
   entry.released.clear();
   if (block->buffer) pinned_ += static_cast<std::int64_t>(block->buffer_bytes);

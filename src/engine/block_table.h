@@ -15,8 +15,9 @@ namespace forebay::engine {
 struct Piece {
   std::uint32_t slot = 0;
   std::uint32_t file = 0;
-  std::int64_t first_record = 0;  ///< Ordinal in the file of its first record.
-  std::int64_t file_offset = 0;   ///< Of the block, in the uncompressed file.
+  std::int64_t first_record = 0;        ///< Ordinal in the file of its first record.
+  std::int64_t file_offset = 0;         ///< Of the block, in the uncompressed file.
+  const MappedFile* mapping = nullptr;  ///< What the block points into; null when it holds its bytes.
 };
 
 /// Blocks whose records are still named by handles. Only the order plane uses it, so nothing is locked or counted

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/bus_guard.h"
 #include "engine/finish.h"
 #include "engine/guarded.h"
 #include "engine/trial_decode.h"
@@ -244,7 +245,23 @@ Error Executor::place(const Job& job, const Error& error, std::int64_t row) cons
                         .offset = program_->source.format->record_offset(layout.payload_offset(row))});
 }
 
+/// Payloads are verified and then decoded where they are mapped. Of a file that is cut short in between zeros are
+/// decoded; the guard knows, and is asked when no more is read.
+std::optional<Error> Executor::cut_short(const Job& job) const {
+  if (pages_replaced() == 0) return std::nullopt;
+  for (const Piece& piece : job.layout.pieces) {
+    if (piece.mapping == nullptr || !piece.mapping->damaged()) continue;
+    return Error{Code::data, Detail::failed_precondition,
+                 fmt::format("batch {} is not delivered: the file was cut short while its records were decoded; leave "
+                             "files alone while they are read",
+                             job.layout.number),
+                 Place{.file = program_->source.files[piece.file]}};
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> Executor::finish(Job& job) const {
+  if (auto failed = cut_short(job)) return failed;
   auto content = contents_->take();
   Finisher finisher{*program_, *pool_, job};
   if (auto failed = finisher.run(*content)) {

@@ -44,6 +44,7 @@ class Executor {
   [[nodiscard]] Result<std::int64_t> bytes_of(const Layout& layout) const;
   RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
   void bind_columns(Ticket& ticket) const;
+  [[nodiscard]] std::optional<Error> cut_short(const Job& job) const;
   Error place(const Job& job, const Error& error, std::int64_t row) const;
 
   std::shared_ptr<const Program> program_;

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that change between the moment when they are read and the moment when what was read is used.
+#include <chrono>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <forebay/plugin.h>
+
+#include "tests/pipeline/stream_files.h"
+
+namespace forebay {
+namespace {
+
+using testing::Folder;
+using ::testing::HasSubstr;
+
+struct Cutting {
+  std::string file;  // empty: none
+  std::int64_t size = 0;
+};
+
+/// The last byte of every record; the file is cut before the first one is looked at. Nothing else comes between a
+/// record's checksum and its decoding so surely.
+class CuttingDecoder final : public Decoder {
+ public:
+  explicit CuttingDecoder(Cutting options) : options_{std::move(options)} {}
+  std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<DecoderMemory>(); }
+  Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
+                      DecoderMemory&) const override {
+    if (!options_.file.empty()) std::filesystem::resize_file(options_.file, static_cast<std::uintmax_t>(options_.size));
+    auto* const out = block.columns[0].values.as<std::uint8_t>() + first_row;
+    for (std::size_t i = 0; i < records.size(); ++i) out[i] = std::to_integer<std::uint8_t>(records[i].back());
+    return {};
+  }
+
+ private:
+  const Cutting options_;
+};
+
+void register_cutting() {
+  static const bool done = [] {
+    Registry::global().add(
+        describe<DecoderType, Cutting>(
+            "test_cutting", "The last byte of each record, of a file that is cut short meanwhile.",
+            [](const Cutting& options, const std::vector<std::string>&) -> Result<Bound<Decoder>> {
+              Schema out;
+              out.put({.name = "last", .dtype = DType::uint8, .shape = Shape{}});
+              return Bound<Decoder>{std::make_unique<CuttingDecoder>(options), std::move(out)};
+            })
+            .required("file", &Cutting::file, "The file.")
+            .required("size", &Cutting::size, "What is left of it.")
+            .example({.options = R"({"file": "", "size": 0})", .in = R"(["x"])", .out = R"({"last": [120]})"}));
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+TEST(ChangingFile, CutShortBetweenChecksumAndDecodingGivesNoBatchButItsName) {
+  register_cutting();
+  for (const char* const order : {"", R"({"shuffle": {"buffer": 3}}, )", R"({"shuffle": {"global": true}}, )"}) {
+    const Folder folder;
+    const std::string path = folder.file("data");
+    ASSERT_TRUE(write_records(path, {std::string(5000, 'a'), std::string(5000, 'b'), std::string(5000, 'c')}).ok());
+    const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +
+                                     R"("]}}, "decode": {"test_cutting": {"file": ")" + path +
+                                     R"(", "size": 4096}}, "steps": [)" + order + R"({"batch": {"size": 3}}]})");
+    const testing::Delivered got = testing::run(json, {.threads = 1});
+    EXPECT_EQ(got.batches, std::vector<std::string>{}) << order;
+    EXPECT_EQ(got.error, path +
+                             ": batch 0 is not delivered: the file was cut short while its records were decoded; "
+                             "leave files alone while they are read")
+        << order;
+  }
+}
+
+/// The error at the end of a run whose file gets another time when the first batch is there.
+std::string touched(const std::string& order) {
+  const Folder folder;
+  const std::string path = testing::write_examples(folder.file("data"), 0, 400);
+  auto pipeline = open(testing::document(path, order + R"({"batch": {"size": 1}})"), {.threads = 1, .prefetch = 1});
+  auto batch = pipeline->next();
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() + std::chrono::hours{1});
+  while (batch.ok() && *batch) batch = pipeline->next();
+  return batch.ok() ? "" : batch.error().message();
+}
+
+TEST(ChangingFile, WrittenToWhileItIsReachedByIndexIsAnErrorAtTheEndOfThePass) {
+  EXPECT_THAT(touched(R"({"shuffle": {"global": true}}, )"), HasSubstr("the file changed while it was read"));
+}
+
+TEST(ChangingFile, ReplacedByAnotherUnderItsNameStaysWhatItWas) {
+  const Folder folder;
+  const std::string path = testing::write_examples(folder.file("data"), 0, 400);
+  const Json json = testing::document(path, R"({"shuffle": {"global": true}}, {"batch": {"size": 1}})");
+  const testing::Delivered whole = testing::run(json, {.threads = 1});
+  auto pipeline = open(json, {.threads = 1, .prefetch = 1});
+  testing::Delivered got;
+  for (auto batch = pipeline->next(); batch.ok() && *batch; batch = pipeline->next()) {
+    got.batches.push_back(testing::text_of(**batch));
+    if (got.batches.size() == 1) testing::write_examples(path, 1000, 3);
+  }
+  EXPECT_EQ(got, whole);
+}
+
+/// Open descriptors of this process.
+std::ptrdiff_t descriptors() {
+  return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"}, std::filesystem::directory_iterator{});
+}
+
+TEST(ManyFiles, AGlobalShuffleGoesOverMoreThanFourThousandAndKeepsNoneOpen) {
+  constexpr int files = 4200;
+  const Folder folder;
+  const std::string one = testing::write_examples(folder.file("00000.tfrecord"), 7, 2);
+  for (int i = 1; i < files; ++i)
+    std::filesystem::copy_file(one, folder.file(std::to_string(10'000 + i) + ".tfrecord"));
+  auto pipeline = open(
+      testing::document(folder.path() + "/*.tfrecord", R"({"shuffle": {"global": true}}, {"batch": {"size": 100}})",
+                        R"(, "on_corrupt": "skip_record")"),  // no index is stored then: faster
+      {.threads = 1});
+  ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+  std::int64_t rows = 0;
+  std::ptrdiff_t most_open = 0;
+  auto batch = pipeline->next();
+  for (; batch.ok() && *batch; batch = pipeline->next()) {
+    rows += (*batch)->rows();
+    most_open = std::max(most_open, descriptors());
+  }
+  EXPECT_TRUE(batch.ok()) << batch.error().text();
+  EXPECT_EQ(rows, 2 * files);
+  EXPECT_LT(most_open, 200);
+}
+
+TEST(Tensor, WithoutAnythingHasNoElements) {
+  EXPECT_EQ(Tensor{}.count(), 0);
+  EXPECT_TRUE(Tensor{}.as<float>().empty());
+}
+
+TEST(Tensor, IsReadAsTheTypeItHasAndAsNoOther) {
+  const Folder folder;
+  const std::string path = testing::write_examples(folder.file("data"), 0, 2);
+  auto pipeline = open(testing::document(path, R"({"batch": {"size": 2}})"), {.threads = 1});
+  ASSERT_TRUE(pipeline.ok());
+  const auto batch = pipeline->next();
+  ASSERT_TRUE(batch.ok());
+  const Tensor& x = (*batch)->tensor("x");
+  EXPECT_EQ(x.as<float>().size(), 8U);
+  EXPECT_EQ(x.as<const float>().size(), 8U);
+  EXPECT_TRUE(x.as<double>().empty());
+  EXPECT_TRUE(x.as<std::int32_t>().empty());
+  EXPECT_EQ((*batch)->tensor("id").as<std::int64_t>().size(), 2U);
+  EXPECT_TRUE((*batch)->tensor("id").as<std::uint64_t>().empty());
+  EXPECT_TRUE((*batch)->tensor("name").as<std::uint8_t>().empty());
+  EXPECT_EQ((*batch)->tensor("missing").count(), 0);
+}
+
+}  // namespace
+}  // namespace forebay
