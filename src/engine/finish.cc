@@ -54,6 +54,11 @@ Shape with_rows(std::int64_t rows, const Shape& shape) {
 
 }  // namespace
 
+std::int64_t Finisher::text_bytes(columns::Pieces pieces) {
+  if (pieces.front()->dtype != DType::string) return 0;
+  return columns::extents(pieces).bytes + static_cast<std::int64_t>(sizeof(std::int64_t));
+}
+
 bool changes_shape(const Output& output) {
   if (!output.padding) return false;
   for (std::size_t axis = 0; axis < output.spec.shape.rank(); ++axis) {
@@ -113,36 +118,26 @@ std::optional<Finisher::Failure> Finisher::gather(std::size_t index, Made& made)
     return std::nullopt;
   }
   const std::vector<const Column*> rows = pieces(output);
-  if (!spec.shape.known()) made.lengths = lengths_of(rows);
+  if (!spec.shape.known()) {
+    if (auto failed = lengths_of(output, rows, made)) return failed;
+  }
   switch (spec.delivery) {
     case Delivery::equal:
     case Delivery::padded:
       return dense(output, rows, made);
     case Delivery::ragged:
-      if (auto failed = room(output, rows, Shape{columns::extents(rows).elements})) return failed;
-      if (spec.row_splits_int32 && columns::extents(rows).elements > INT32_MAX) {
-        return Failure{Error{Code::data, Detail::resource_exhausted,
-                             fmt::format("batch {} has {} values, more than int32 row splits can count; ask for int64 "
-                                         "row splits or make batches smaller",
-                                         job_.layout.number, columns::extents(rows).elements),
-                             Place{.feature = output.spec.name}}};
-      }
       return ragged(output, rows, made);
     case Delivery::sparse:
-      if (auto failed = room(output, rows, Shape{columns::extents(rows).elements})) return failed;
-      sparse(output, rows, made);
-      break;
+      return sparse(output, rows, made);
   }
   return std::nullopt;
 }
 
-std::optional<Finisher::Failure> Finisher::room(const Output& output, columns::Pieces pieces, const Shape& shape) {
-  const bool text = output.spec.dtype == DType::string;
-  const std::size_t size = text ? sizeof(std::int64_t) : size_of(output.spec.dtype);
+std::optional<Finisher::Failure> Finisher::room(const Output& output, std::size_t size, const Shape& shape,
+                                                std::int64_t more) {
   std::int64_t bytes = 0;
   const bool huge = __builtin_mul_overflow(shape.count(), size, &bytes) ||
-                    __builtin_add_overflow(bytes, text ? columns::extents(pieces).bytes : 0, &bytes) ||
-                    __builtin_add_overflow(needed_, bytes, &needed_);
+                    __builtin_add_overflow(bytes, more, &bytes) || __builtin_add_overflow(needed_, bytes, &needed_);
   if (!huge && needed_ <= pool_.limit()) return std::nullopt;
   return Failure{Error{
       Code::data, Detail::resource_exhausted,
@@ -168,13 +163,20 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
   auto shape = target_shape(output, columns::largest_sizes(pieces));
   if (!shape.ok()) return Failure{shape.error()};
   const Shape whole = with_rows(job_.layout.rows, *shape);
-  if (auto failed = room(output, pieces, whole)) return failed;
   const bool as_they_are = spec.delivery == Delivery::equal || (spec.shape.known() && !changes_shape(output));
+  const std::vector<std::byte> filler = as_they_are ? std::vector<std::byte>{} : filler_of(output);
+  std::int64_t text = text_bytes(pieces);
+  if (spec.dtype == DType::string && !filler.empty()) {
+    const std::int64_t filled = whole.count() - columns::extents(pieces).elements;
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(filled, filler.size(), &bytes) || __builtin_add_overflow(text, bytes, &text))
+      text = INT64_MAX;
+  }
+  if (auto failed = room(output, element_bytes(spec.dtype), whole, text)) return failed;
   if (as_they_are) {
     made.value.values = flat_values(pieces, whole);
     return std::nullopt;
   }
-  const std::vector<std::byte> filler = filler_of(output);
   if (spec.dtype == DType::string) {
     auto padded = std::make_unique<Column>(ColumnSpec{.name = spec.name, .dtype = spec.dtype, .shape = *shape});
     columns::pad_strings(pieces, *shape, filler, *padded);
@@ -230,11 +232,13 @@ Tensor Finisher::integers(Shape shape) {
           .owner = std::move(memory)};
 }
 
-Tensor Finisher::lengths_of(columns::Pieces pieces) {
+std::optional<Finisher::Failure> Finisher::lengths_of(const Output& output, columns::Pieces pieces, Made& made) {
   const auto unknown = static_cast<std::int64_t>(pieces.front()->shape.unknown());
-  Tensor out = integers(unknown == 1 ? Shape{job_.layout.rows} : Shape{job_.layout.rows, unknown});
-  columns::copy_sizes(pieces, out.as<std::int64_t>().data());
-  return out;
+  const Shape shape = unknown == 1 ? Shape{job_.layout.rows} : Shape{job_.layout.rows, unknown};
+  if (auto failed = room(output, sizeof(std::int64_t), shape)) return failed;
+  made.lengths = integers(shape);
+  columns::copy_sizes(pieces, made.lengths->as<std::int64_t>().data());
+  return std::nullopt;
 }
 
 std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) {

@@ -35,13 +35,20 @@ class Finisher {
   std::optional<Failure> gather(std::size_t index, Made& made);
   std::vector<const Column*> pieces(const Output& output);
   std::optional<Failure> dense(const Output& output, columns::Pieces pieces, Made& made);
-  /// A failure when the batch does not fit into the budget any more with an array of that shape.
-  std::optional<Failure> room(const Output& output, columns::Pieces pieces, const Shape& shape);
+  /// A failure when the batch does not fit into the budget any more with an array of that shape, `size` bytes an
+  /// element, and so many `more`.
+  std::optional<Failure> room(const Output& output, std::size_t size, const Shape& shape, std::int64_t more = 0);
+  /// Bytes an element; of strings a split, of which there is one more.
+  [[nodiscard]] static std::size_t element_bytes(DType dtype) {
+    return dtype == DType::string ? sizeof(std::int64_t) : size_of(dtype);
+  }
+  [[nodiscard]] static std::int64_t text_bytes(columns::Pieces pieces);  ///< Of strings; else none.
+  [[nodiscard]] static std::int64_t splits_of(columns::Pieces pieces);   ///< Of all levels of a ragged value.
   std::optional<Failure> ragged(const Output& output, columns::Pieces pieces, Made& made);
-  void sparse(const Output& output, columns::Pieces pieces, Made& made);
+  std::optional<Failure> sparse(const Output& output, columns::Pieces pieces, Made& made);
   Tensor flat_values(columns::Pieces pieces, Shape shape);
   Tensor integers(Shape shape);
-  Tensor lengths_of(columns::Pieces pieces);
+  std::optional<Failure> lengths_of(const Output& output, columns::Pieces pieces, Made& made);
   std::optional<Failure> after_batch(Batch::Content& content);
 
   const Program& program_;

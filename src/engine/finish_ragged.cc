@@ -156,8 +156,31 @@ void add_row(const Column& piece, std::int64_t row, std::int64_t batch_row, bool
 
 }  // namespace
 
+std::int64_t Finisher::splits_of(columns::Pieces pieces) {
+  std::int64_t count = 1;
+  for (const Column* piece : pieces) count += piece->rows;
+  for (std::size_t level = 0; level < pieces.front()->parts.size(); ++level) {
+    ++count;
+    for (const Column* piece : pieces) {
+      const std::int64_t* const own = piece->parts[level].row_splits.as<std::int64_t>();
+      count += own[piece->rows] - own[0];  // a few more than are joined: the first one of each row is not
+    }
+  }
+  return count;
+}
+
 std::optional<Finisher::Failure> Finisher::ragged(const Output& output, columns::Pieces pieces, Made& made) {
   const ColumnSpec& spec = output.spec;
+  const std::int64_t elements = columns::extents(pieces).elements;
+  const std::int64_t more = text_bytes(pieces) + splits_of(pieces) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  if (auto failed = room(output, element_bytes(spec.dtype), Shape{elements}, more)) return failed;
+  if (spec.row_splits_int32 && elements > INT32_MAX) {
+    return Failure{Error{Code::data, Detail::resource_exhausted,
+                         fmt::format("batch {} has {} values, more than int32 row splits can count; ask for int64 "
+                                     "row splits or make batches smaller",
+                                     job_.layout.number, elements),
+                         Place{.feature = output.spec.name}}};
+  }
   made.value.kind = Value::Kind::ragged;
   std::int64_t total = 0;
   for (const Column* piece : pieces) {
@@ -192,11 +215,13 @@ std::optional<Finisher::Failure> Finisher::ragged(const Output& output, columns:
   return std::nullopt;
 }
 
-void Finisher::sparse(const Output& output, columns::Pieces pieces, Made& made) {
+std::optional<Finisher::Failure> Finisher::sparse(const Output& output, columns::Pieces pieces, Made& made) {
   const ColumnSpec& spec = output.spec;
   const bool listed = !spec.sizes.empty();
   const std::size_t rank = listed ? spec.sizes.size() : spec.shape.rank() + spec.parts.size();
   const std::int64_t count = columns::extents(pieces).elements;
+  const std::int64_t places = count * static_cast<std::int64_t>((rank + 1) * sizeof(std::int64_t));
+  if (auto failed = room(output, element_bytes(spec.dtype), Shape{count}, text_bytes(pieces) + places)) return failed;
   made.value.kind = Value::Kind::sparse;
   made.value.values = flat_values(pieces, Shape{count});
   made.value.indices = integers(Shape{count, static_cast<std::int64_t>(rank) + 1});
@@ -214,6 +239,7 @@ void Finisher::sparse(const Output& output, columns::Pieces pieces, Made& made) 
   dims.insert(dims.end(), largest.begin(), largest.end());
   if (!listed && !spec.parts.empty()) dims[1] = std::max(dims[1], steps[0]);  // trailing empty steps count
   made.value.dense_shape = Shape{std::move(dims)};
+  return std::nullopt;
 }
 
 }  // namespace forebay::engine

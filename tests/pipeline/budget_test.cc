@@ -88,7 +88,7 @@ TEST(MemoryBudget, OneLongOutlierThatPadsItsBatchIsAnErrorBehindTheBatchesBefore
     EXPECT_EQ(batches, 2) << error.text();
     EXPECT_EQ(error.detail(), Detail::resource_exhausted);
     EXPECT_THAT(error.text(), HasSubstr("feature 'v'"));
-    EXPECT_THAT(error.text(), HasSubstr("batch 2 needs 6400000 bytes with an array of shape [16,100000]"));
+    EXPECT_THAT(error.text(), HasSubstr("batch 2 needs 6400128 bytes with an array of shape [16,100000]"));
   }
 }
 
@@ -99,7 +99,57 @@ TEST(MemoryBudget, ARaggedBatchThatDoesNotFitIsAnError) {
   const auto [batches, error] = until_error(json, 4 << 20, 2);
   EXPECT_EQ(batches, 0) << error.text();
   EXPECT_EQ(error.detail(), Detail::resource_exhausted);
-  EXPECT_THAT(error.text(), HasSubstr("batch 0 needs 6400000 bytes"));
+  EXPECT_THAT(error.text(), HasSubstr("batch 0 needs 6400072 bytes"));
+}
+
+TEST(MemoryBudget, ThePlacesOfASparseBatchCountToo) {
+  const Folder folder;
+  const std::string path = write_floats(folder.file("a"), std::vector<std::size_t>(4, 100'000));
+  const Json json = reading(path, R"({"kind": "var_len", "dtype": "float32", "as": "sparse"})", R"({"size": 4})");
+  const auto [batches, error] = until_error(json, 4 << 20, 1);  // 1.6 MB of values, 6.4 MB of places
+  EXPECT_EQ(batches, 0);
+  EXPECT_EQ(error.detail(), Detail::resource_exhausted);
+  EXPECT_THAT(error.text(), HasSubstr("batch 0 needs 8000032 bytes with an array of shape [400000], more than"));
+  EXPECT_EQ(until_error(json, 16 << 20, 1).second.text(), "no error");
+}
+
+/// The error of a global shuffle over a gzip file with one record of 6 MiB.
+std::string over_large_record(std::int64_t memory, bool indexed) {
+  const Folder folder;
+  const std::string path = folder.file("a.gz");
+  EXPECT_TRUE(write_records(path, {std::string(6 << 20, 'x')}, Compression::gzip).ok());
+  if (indexed) {
+    EXPECT_TRUE(index_files({path}).ok());
+  }
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +
+                                   R"("]}}, "decode": {"record": {"name": "v"}}, "steps": [)" +
+                                   R"({"shuffle": {"global": true}}, {"batch": {"size": 1}}]})");
+  return until_error(json, memory, 1).second.message();
+}
+
+TEST(MemoryBudget, ARecordThatIsTooLargeIsRefusedWhereItIsReachedByIndexToo) {
+  EXPECT_THAT(over_large_record(4 << 20, false), HasSubstr("more than the memory budget of 4194304 bytes"));
+  EXPECT_EQ(over_large_record(4 << 20, true),
+            "1 records that are unpacked together need 6291472 bytes, this one 6291456 of them, more than the memory "
+            "budget of 4194304 bytes; raise `memory`");
+  EXPECT_EQ(over_large_record(64 << 20, true), "no error");
+}
+
+TEST(MemoryBudget, WhatAShuffleBufferHoldsCountsAndMayTakeHalfOfIt) {
+  const Folder folder;
+  ASSERT_TRUE(write_records(folder.file("a"), std::vector<std::string>(100'000)).ok());
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("a") +
+                                   R"("]}}, "decode": {"record": {"name": "v"}}, "steps": [)" +
+                                   R"({"shuffle": {"buffer": 1000000}}, {"batch": {"size": 100}}]})");
+  const auto [batches, error] = until_error(json, 1 << 20, 1);  // 1.6 MB
+  EXPECT_EQ(batches, 0);
+  EXPECT_EQ(error.message(),
+            "a shuffle buffer with room for 65536 records: 1048576 bytes are more than half of the memory budget of "
+            "1048576 bytes; raise `memory`, or lower the size that is asked for");
+  auto pipeline = open(json, {.threads = 1, .memory = 8 << 20});
+  ASSERT_TRUE(pipeline.ok());
+  ASSERT_TRUE(pipeline->next().ok());
+  EXPECT_GE(pipeline->stats().memory_used, 100'000 * 16);
 }
 
 /// What is still in use after six passes over a packed file with 3 MiB of floats, of which the first so many batches, a
