@@ -31,9 +31,9 @@ struct IndexOptions {
   enum class Existing : std::uint8_t { keep, replace, only_check };  ///< What becomes of an index that is good.
   Compression compression = Compression::automatic;
   Existing existing = Existing::keep;
-  std::int64_t threads = 0;  ///< 0: one for every CPU.
+  std::int64_t threads = 0;  ///< Files at once, at most 1024; 0: one for every CPU this process may use.
   /// Called at the beginning, now and then, and at the end, by the thread that waits; false ends the work with
-  /// Code::cancelled.
+  /// Code::cancelled. So does an exception, which then comes out of `index_files`.
   std::function<bool(const IndexProgress&)> progress;
 };
 
@@ -55,7 +55,8 @@ struct IndexReport {
 /// as in a document. An index is `<file>.fbindex`, or in the cache folder where that cannot be written.
 ///
 /// What is wrong with one file is in its report, and the others go on. Fails for patterns that match nothing
-/// (Code::config) and when `progress` says so (Code::cancelled); indexes that were complete by then stay.
+/// and options out of their range (Code::config) and when `progress` says so (Code::cancelled); indexes that were
+/// complete by then stay.
 [[nodiscard]] Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& patterns,
                                                            const IndexOptions& options = {});
 

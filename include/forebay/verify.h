@@ -54,16 +54,17 @@ struct VerifyProgress {
 
 struct VerifyOptions {
   Compression compression = Compression::automatic;
-  std::int64_t threads = 0;  ///< Files at once; 0: one for every CPU this process may use.
+  std::int64_t threads = 0;  ///< Files at once, at most 1024; 0: one for every CPU this process may use.
   std::int64_t max_record_bytes = 1 << 30;
   std::size_t most_places = 16;  ///< Of each file's report.
   /// Called by the thread that verifies, about ten times a second and at the end; false stops everything soon.
+  /// So does an exception, which then comes out of `verify` or `repair`.
   std::function<bool(const VerifyProgress&)> progress = {};
 };
 
 /// Reads every byte of the files that `paths` name (patterns as in a document) and verifies every checksum. One report
 /// for each file, in order; what is wrong with a file stands in its report. Fails with Code::config when a pattern
-/// matches nothing, with Code::cancelled when `progress` stopped it.
+/// matches nothing or an option is out of its range, with Code::cancelled when `progress` stopped it.
 [[nodiscard]] Result<std::vector<FileReport>> verify(const std::vector<std::string>& paths,
                                                      const VerifyOptions& options = {});
 

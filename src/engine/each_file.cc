@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -16,17 +17,24 @@ class FileWorkers {
  public:
   FileWorkers(const FileWork& wanted, const std::function<void(std::size_t, std::stop_source&)>& work)
       : files_{wanted.files}, work_{work} {
-    const std::int64_t most = wanted.threads > 0 ? wanted.threads : usable_processors();
+    const std::int64_t most = wanted.threads > 0 ? wanted.threads : std::min(usable_processors(), threads_allowed);
     const std::size_t threads = std::min(static_cast<std::size_t>(most), files_);
-    for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+    threads_.reserve(threads);
+    try {
+      for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+    } catch (const std::system_error&) {}  // the system gives no more: those that there are do it
   }
+  ~FileWorkers() { stop(); }
+  FileWorkers(const FileWorkers&) = delete;
+  FileWorkers& operator=(const FileWorkers&) = delete;
 
   void stop() { stop_.request_stop(); }
 
   /// Until all files are done, a stop is requested, or the time is up.
   void wait_until(std::chrono::steady_clock::time_point deadline) EXCLUDES(mutex_) {
+    if (threads_.empty()) run_next();
     const Lock lock{mutex_};
-    while (done_ < files_ && !stop_.stop_requested() && changed_.wait_until(mutex_, deadline)) {}
+    while (!threads_.empty() && done_ < files_ && !stop_.stop_requested() && changed_.wait_until(mutex_, deadline)) {}
   }
   [[nodiscard]] bool stopped() const { return stop_.stop_requested(); }
   [[nodiscard]] bool all_done() EXCLUDES(mutex_) {
@@ -36,14 +44,18 @@ class FileWorkers {
 
  private:
   void run() EXCLUDES(mutex_) {
-    while (!stop_.stop_requested()) {
-      const std::size_t file = next_.fetch_add(1);
-      if (file >= files_) return;
-      work_(file, stop_);
-      const Lock lock{mutex_};
-      ++done_;
-      if (done_ == files_ || stop_.stop_requested()) changed_.notify_one();
-    }
+    while (!stop_.stop_requested() && run_next()) {}
+  }
+
+  /// False: there is none.
+  bool run_next() EXCLUDES(mutex_) {
+    const std::size_t file = next_.fetch_add(1);
+    if (file >= files_) return false;
+    work_(file, stop_);
+    const Lock lock{mutex_};
+    ++done_;
+    if (done_ == files_ || stop_.stop_requested()) changed_.notify_one();
+    return true;
   }
 
   const std::size_t files_;

@@ -4,6 +4,7 @@
 #include "engine/each_file.h"
 #include "engine/guarded.h"
 #include "engine/index_file.h"
+#include "engine/machine.h"
 #include "engine/sync.h"
 #include "formats/framing.h"
 #include "io/file.h"
@@ -96,6 +97,7 @@ class Indexing {
 }  // namespace
 
 Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& patterns, const IndexOptions& options) {
+  FOREBAY_DO(engine::check_threads(options.threads));
   FOREBAY_TRY(std::vector<std::string> files, io::expand(patterns, ""));
   return Indexing{std::move(files), options}.run();
 }

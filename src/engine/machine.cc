@@ -5,10 +5,17 @@
 #include <fstream>
 #include <string>
 
+#include <fmt/core.h>
 #include <sched.h>
 #include <unistd.h>
 
 namespace forebay::engine {
+
+Result<void> check_threads(std::int64_t threads) {
+  if (threads >= 0 && threads <= threads_allowed) return {};
+  return Error{Code::config, Detail::invalid_argument,
+               fmt::format("threads: must be an integer from 0 to {}, found {}", threads_allowed, threads)};
+}
 
 std::int64_t usable_processors() {
   cpu_set_t set;

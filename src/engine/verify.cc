@@ -144,6 +144,7 @@ Result<std::vector<FileReport>> look_through(Source source, const VerifyOptions&
 
 Result<Source> source_of(const std::vector<std::string>& paths, const VerifyOptions& options) {
   if (paths.empty()) return Error{Code::config, Detail::invalid_argument, "no file is named"};
+  FOREBAY_DO(check_threads(options.threads));
   if (options.max_record_bytes < 1 || options.max_record_bytes > formats::most_record_bytes) {
     return Error{Code::config, Detail::invalid_argument,
                  "max_record_bytes: must be from 1 to " + std::to_string(formats::most_record_bytes)};

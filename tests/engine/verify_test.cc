@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <forebay/index.h>
 #include <forebay/records.h>
 
 #include "tests/formats/frames.h"
@@ -87,7 +88,13 @@ TEST(Verify, WrongArgumentsAreRefusedBeforeAnythingIsRead) {
   EXPECT_EQ(verify({}).error().code(), Code::config);
   EXPECT_EQ(verify({"/nowhere/*"}).error().code(), Code::config);
   EXPECT_EQ(verify({"x"}, {.max_record_bytes = 0}).error().code(), Code::config);
-  EXPECT_THAT(verify({"/nowhere/x"})->front().error->text(), HasSubstr("cannot open"));
+  for (const std::int64_t threads : {-1, 1025}) {
+    EXPECT_EQ(verify({"x"}, {.threads = threads}).error().text(),
+              "threads: must be an integer from 0 to 1024, found " + std::to_string(threads));
+    EXPECT_EQ(index_files({"x"}, {.threads = threads}).error().code(), Code::config);
+  }
+  EXPECT_EQ(verify({"/nowhere/x"})->front().error->text(),
+            "/nowhere/x: cannot open '/nowhere/x': No such file or directory");
 }
 
 TEST(Repair, IntactRecordsComeBackFromEveryCompression) {
