@@ -86,7 +86,8 @@ class OwnFiles final : public Handles {
     for (std::size_t i = 0; i < records.size(); ++i) shards[i % shards.size()] += records[i];
     for (std::int64_t& shard : shards) {
       const auto out = behind(program_.record_orders, shard);
-      if (!out) return refuse("shard: an order of the document cannot say how many records it gives; shard by rows");
+      if (!out)
+        return refuse("shard: an order of the document gives for ever, or more than 2^63 records; shard by rows");
       shard = *out;
     }
     const std::int64_t rows = program_.batching.most_rows / count_;

@@ -2,6 +2,9 @@
 #include <forebay/orders/repeat.h>
 #include <forebay/plugin.h>
 
+#include <cstdint>
+#include <string>
+
 namespace forebay::orders {
 namespace {
 
@@ -10,12 +13,19 @@ class Repeater final : public Handles {
   Repeater(const Repeat& options, OrderContext context) : count_{options.count}, context_{std::move(context)} {}
 
   void begin(std::int64_t epoch) override {
-    first_ = count_ ? epoch * *count_ : epoch;
+    first_ = epoch;
+    uncountable_ = count_ && (__builtin_mul_overflow(epoch, *count_, &first_) || first_ > INT64_MAX - *count_);
     done_ = 0;
+    if (uncountable_) return;
     if (!over()) context_.upstream->begin(first_);
   }
 
   Result<std::size_t> pull(std::span<Handle> out) override {
+    if (uncountable_) {
+      return Error{Code::config, Detail::invalid_argument,
+                   "repeat: " + std::to_string(*count_) +
+                       " rounds a pass have by now been more than 2^63 altogether; lower `count`, or begin a new run"};
+    }
     while (!over()) {
       FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out));
       if (count > 0) return empty_passes_ = 0, count;
@@ -37,6 +47,7 @@ class Repeater final : public Handles {
   std::int64_t first_ = 0;
   std::int64_t done_ = 0;
   int empty_passes_ = 0;
+  bool uncountable_ = false;  // the upstream's passes so far
 };
 
 Result<Ordering> bind(const Repeat& options) {
@@ -45,7 +56,9 @@ Result<Ordering> bind(const Repeat& options) {
                   },
                   .count = [options](std::int64_t n) -> std::optional<std::int64_t> {
                     if (!options.count) return std::nullopt;
-                    return n * *options.count;
+                    std::int64_t all = 0;
+                    if (__builtin_mul_overflow(n, *options.count, &all)) return std::nullopt;
+                    return all;
                   }};
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -173,6 +175,19 @@ TEST(Repeat, GoesThroughEverythingThatOften) {
   auto order = make_order(orders::repeat(), options({{"count", 3}}), std::make_unique<Numbers>(first(2)));
   order->begin(0);
   EXPECT_EQ(drain(*order), (Order{0, 1, 0, 1, 0, 1}));
+}
+
+TEST(Repeat, MoreRoundsThanCanBeCountedAreNoLengthAndAnErrorInsteadOfAnEnd) {
+  const auto bound = orders::repeat().bind(options({{"count", 1'000'000'000}}));
+  ASSERT_TRUE(bound.ok());
+  EXPECT_EQ(bound->count(9'000'000'000), 9'000'000'000'000'000'000);
+  EXPECT_EQ(bound->count(10'000'000'000), std::nullopt);
+  auto order = make_order(orders::repeat(), options({{"count", 1'000'000'000}}), std::make_unique<Numbers>(first(2)));
+  order->begin(10'000'000'000);
+  std::array<Handle, 4> out;
+  const auto pulled = order->pull(out);
+  ASSERT_FALSE(pulled.ok());
+  EXPECT_THAT(pulled.error().message(), ::testing::StartsWith("repeat: 1000000000 rounds a pass"));
 }
 
 TEST(Repeat, ShufflesAnewInEveryPass) {
