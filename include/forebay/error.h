@@ -42,7 +42,7 @@ struct Place {
   std::int64_t row = -1;     ///< Row of the span that was being decoded; the engine turns it into a record.
 };
 
-/// One failure: what was found, what is allowed, where. Cheap to copy; immutable but for the place.
+/// One failure: what was found, what is allowed, where. Cheap to copy and immutable: `at` gives a copy.
 class Error {
  public:
   Error(Code code, Detail detail, std::string message, Place place = {});
@@ -77,7 +77,7 @@ class Error {
   std::shared_ptr<const Body> body_;
 };
 
-/// A value or the error that prevented it.
+/// A value or the error that prevented it. Ask ok() first: neither `*` and `->` nor error() look whether they may.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -12,7 +12,7 @@
 #include <forebay/order.h>
 #include <forebay/record.h>
 
-/// The contracts of the six kinds of plug-in; formats stand in format.h, orders and batchers in order.h. Every one is
+/// The contracts of the five kinds of plug-in; formats stand in format.h, orders and batchers in order.h. Every one is
 /// single-threaded by contract; formats, decoders and steps are const while running, because any number of workers call
 /// them at once.
 namespace forebay {
@@ -36,9 +36,9 @@ class Decoder {
  public:
   virtual ~Decoder() = default;
   [[nodiscard]] virtual std::unique_ptr<DecoderMemory> memory() const = 0;
-  /// Decodes `records` into rows first_row… of the columns in `wanted`: fixed numeric columns already have their rows
-  /// and are written in place; strings and variable columns are appended to. The others are not touched.
-  /// An error's place has `row` (index in `records`) and `feature`; columns are then unspecified.
+  /// Decodes `records` into rows first_row… of the columns that it was bound to make: fixed numeric ones already have
+  /// their rows and are written in place; strings and variable columns are appended to. The others are not touched. An
+  /// error's place has `row` (index in `records`) and `feature`; columns are then unspecified.
   [[nodiscard]] virtual Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
                                             DecoderMemory& memory) const = 0;
 };
