@@ -51,6 +51,7 @@ Result<void> Streams::scan_from_here(const std::shared_ptr<Open>& file) {
 Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) {
   const auto numbers = numbers_of(files);
   FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
+  interrupted_ = false;  // it was done all the same: an error from here on is one
   std::vector<std::int64_t> counts;
   for (const std::uint32_t file : numbers) {
     counts.push_back(access_.records(file));
@@ -71,7 +72,9 @@ Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) 
 }
 
 Result<std::vector<std::int64_t>> Streams::count(std::span<const Handle> files) {
-  return access_.count(numbers_of(files), [this] { return !interrupt(); });
+  auto counts = access_.count(numbers_of(files), [this] { return !interrupt(); });
+  if (counts.ok()) interrupted_ = false;
+  return counts;
 }
 
 Result<void> Streams::locate(std::span<const RecordName> names, std::span<Handle> out) {
