@@ -197,7 +197,7 @@ TEST_F(LoaderDocument, SequenceLoadersAreCheckedAndThenRefused) {
 TEST_F(LoaderDocument, AFaultOfAStepIsToldInTheLoadersWords) {
   EXPECT_EQ(faults_of(document(R"("primary_features": [{"from_name": "image", "to_name": "x"}],
 "processing_steps": [{"tensor": "x", "type": "onehot", "args": {"depth": 3}}])")),
-            (Faults{"5:22 /args/processing_steps/0: processing step 'onehot': tensor: onehot takes indices "
+            (Faults{"5:33 /args/processing_steps/0/tensor: processing step 'onehot': onehot takes indices "
                     "of type int32 or int64; 'x' is float32 (cast it first)"}));
 }
 
