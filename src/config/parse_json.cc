@@ -76,13 +76,16 @@ std::string explain(rapidjson::ParseErrorCode code, std::string_view text, std::
   }
   if (rest.starts_with("/*")) return "comments are written with // only";
   if (code == rapidjson::kParseErrorDocumentEmpty) return "the document is empty";
-  if (code == rapidjson::kParseErrorStringEscapeInvalid) return "unknown escape in a text after a backslash";
   if (code == rapidjson::kParseErrorNumberTooBig) return "the number is too large for a 64-bit float";
   if (code == rapidjson::kParseErrorStringUnicodeSurrogateInvalid) return "half of a surrogate pair in a text";
   if (code == rapidjson::kParseErrorStringMissQuotationMark && rest.empty())
     return "a text that is never closed: missing '\"'";
-  if (code == rapidjson::kParseErrorStringInvalidEncoding || code == rapidjson::kParseErrorStringMissQuotationMark) {
-    const bool control = !rest.empty() && static_cast<unsigned char>(rest.front()) < 0x20;
+  // The parser calls a control character in a text an unknown escape, too; only a real one stands behind a backslash.
+  const bool control = !rest.empty() && static_cast<unsigned char>(rest.front()) < 0x20;
+  const bool escape = code == rapidjson::kParseErrorStringEscapeInvalid;
+  if (escape && !control) return "unknown escape in a text after a backslash";
+  if (escape || code == rapidjson::kParseErrorStringInvalidEncoding ||
+      code == rapidjson::kParseErrorStringMissQuotationMark) {
     return control ? "a line break or control character inside a text; write it as \\n or \\u000a"
                    : "a text that is not valid UTF-8";
   }
@@ -97,6 +100,11 @@ std::string explain(rapidjson::ParseErrorCode code, std::string_view text, std::
   const auto found = static_cast<unsigned char>(rest.front());
   return words + (found > 0x20 && found < 0x7f ? fmt::format("; found '{}'", rest.front())
                                                : fmt::format("; found byte 0x{:02x}", found));
+}
+
+/// What no text begins with: packed bytes, or those of a record's length.
+bool is_binary(std::string_view text) {
+  return text.starts_with("\x1f\x8b") || text.substr(0, 12).find('\0') != std::string_view::npos;
 }
 
 Error refused(std::string message, Place place) {
@@ -126,6 +134,10 @@ Result<Json> parse_json(std::string_view text, std::string_view file) {
   rapidjson::Reader reader;
   const rapidjson::ParseResult parsed = reader.Parse<flags>(stream, events);
   if (builder.fault()) return *builder.fault();
+  if (parsed.IsError() && is_binary(text)) {
+    return refused("this is no JSON text but packed or binary data, as a record file is; `forebay head` shows records",
+                   beginning(file));
+  }
   if (parsed.IsError()) {
     builder.cursor().move_to_token();
     const std::size_t token = builder.cursor().offset();

@@ -24,6 +24,18 @@ TEST(ParseJson, AQuoteAfterABackslashDoesNotEndAString) { EXPECT_EQ(text_of(R"([
 TEST(ParseJson, OtherCommentsAreRefused) {
   EXPECT_EQ(text_of("[1, /* x */ 2]"), "line 1:5: comments are written with // only");
 }
+TEST(ParseJson, ARawLineBreakOrTabInATextIsNamed) {
+  const std::string why = "a line break or control character inside a text; write it as \\n or \\u000a";
+  EXPECT_EQ(text_of("[\"a\nb\"]"), "line 1:4: " + why);
+  EXPECT_EQ(text_of("[\"a\tb\"]"), "line 1:4: " + why);
+  EXPECT_EQ(text_of("[\"a\\qb\"]"), "line 1:4: unknown escape in a text after a backslash");
+}
+TEST(ParseJson, PackedAndBinaryDataIsSentToHead) {
+  const std::string why =
+      "line 1:1: this is no JSON text but packed or binary data, as a record file is; `forebay head` shows records";
+  EXPECT_EQ(text_of("\x1f\x8b\x08"), why);
+  EXPECT_EQ(text_of(std::string_view{"\x10\0\0\0", 4}), why);
+}
 TEST(ParseJson, ValuesKnowPointerLineColumnAndFile) {
   const Json json = *parse_json("{\"a\": [1,\n  {\"b/~\": // why\n\t\"é\", \"c\":2}]}", "dir/run.json");
   const Json& inner = json.find("a")->items()[1];
