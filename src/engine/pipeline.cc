@@ -10,6 +10,7 @@
 #include "engine/fork_guard.h"
 #include "engine/machine.h"
 #include "engine/scheduler.h"
+#include "engine/shard_counts.h"
 #include "engine/source_sizes.h"
 #include "engine/sync.h"
 
@@ -19,15 +20,6 @@ namespace {
 
 constexpr std::int64_t most_threads = 1024;
 constexpr std::int64_t most_prefetch = 1'000'000;
-
-/// The counts up to 64 that divide a batch.
-std::string counts_that_fit(std::int64_t rows) {
-  std::string out;
-  for (std::int64_t count = 1; count <= std::min<std::int64_t>(rows, 64); ++count) {
-    if (rows % count == 0) out += (out.empty() ? "" : ", ") + std::to_string(count);
-  }
-  return out;
-}
 
 /// One shard takes everything, in whichever way.
 bool by_files(const RunOptions& options) { return options.shard_by == ShardBy::file && options.shard_count > 1; }
@@ -42,9 +34,7 @@ Result<void> check_shard(const engine::Program& program, const RunOptions& optio
   if (rows % options.shard_count == 0) {
     return by_files(options) ? engine::check_file_shard(program, options.shard_count) : Result<void>{};
   }
-  return Error{Code::config, Detail::invalid_argument,
-               fmt::format("shard: a batch of {} rows cannot be divided among {} shards; counts that fit: {}", rows,
-                           options.shard_count, counts_that_fit(rows))};
+  return Error{Code::config, Detail::invalid_argument, "shard: " + engine::shard_misfit(rows, options.shard_count)};
 }
 
 Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
