@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/error.h>
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 namespace forebay {
@@ -77,11 +79,12 @@ Error Error::at(const Place& place) const {
   Body body = *body_;
   for (Error& fault : body.faults) fault = fault.at(place);
   Place& known = body.place;
+  const bool elsewhere = !known.file.empty() && !place.file.empty() && known.file != place.file;
   if (known.file.empty()) known.file = place.file;
   if (known.record < 0) known.record = place.record;
   if (known.offset < 0) known.offset = place.offset;
   if (known.feature.empty()) known.feature = place.feature;
-  if (known.pointer.empty() && known.line == 0) {
+  if (known.pointer.empty() && known.line == 0 && !elsewhere) {
     known.pointer = place.pointer;
     known.line = place.line;
     known.column = place.column;
@@ -102,7 +105,10 @@ Error Error::at(std::string_view where) const {
 
 Error Error::all(std::vector<Error> faults) {
   if (faults.size() == 1) return faults.front();
-  Error out{faults.front().code(), faults.front().detail(), "several faults"};
+  const auto config =
+      std::find_if(faults.begin(), faults.end(), [](const Error& fault) { return fault.code() == Code::config; });
+  const Error& first = config != faults.end() ? *config : faults.front();
+  Error out{first.code(), first.detail(), "several faults"};
   Body body = *out.body_;
   body.faults = std::move(faults);
   out.body_ = std::make_shared<const Body>(std::move(body));

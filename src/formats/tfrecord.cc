@@ -12,7 +12,7 @@
 #include "formats/frame.h"
 #include "formats/framing.h"
 #include "formats/resync.h"
-#include "io/paths.h"
+#include "io/patterns.h"
 
 namespace forebay::formats {
 namespace {
@@ -171,7 +171,16 @@ class TfrecordFormat final : public Format {
 
 Result<Source> bind(const TfRecord& options, const std::string& folder) {
   if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "files: names no file"};
-  FOREBAY_TRY(std::vector<std::string> files, io::expand(options.files, folder).at("files"));
+  std::vector<std::string> files;
+  std::vector<Error> faults;
+  auto each = io::expand_each(options.files, folder);
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    if (each[i].ok())
+      std::move(each[i]->begin(), each[i]->end(), std::back_inserter(files));
+    else
+      faults.push_back(each[i].error().at(Place{.pointer = fmt::format("/files/{}", i)}));
+  }
+  if (!faults.empty()) return Error::all(std::move(faults));
   const Framing framing{.max_record_bytes = options.max_record_bytes,
                         .tolerate_partial_header = options.tolerate_partial_header,
                         .allow_trailing_zeros = options.allow_trailing_zeros};

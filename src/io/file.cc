@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/file.h"
+#include "io/regular.h"
 
 #include <cerrno>
 #include <system_error>
@@ -51,6 +52,11 @@ std::string_view kind_of(mode_t mode) {
   return "a device";
 }
 
+Error not_regular(const std::string& path, mode_t mode) {
+  return Error{Code::io, Detail::invalid_argument,
+               fmt::format("cannot read '{}': it is {}, not a regular file", path, kind_of(mode)), Place{.file = path}};
+}
+
 }  // namespace
 
 Error system_error(const std::string& doing, const std::string& path, int number) {
@@ -68,6 +74,12 @@ Result<File::Identity> File::identity_at(const std::string& path) {
 Result<std::int64_t> file_size(const std::string& path) {
   FOREBAY_TRY(const File::Identity identity, File::identity_at(path));
   return identity.size;
+}
+
+Result<void> check_regular(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return system_error("open", path, errno);
+  return S_ISREG(status.st_mode) ? Result<void>{} : not_regular(path, status.st_mode);
 }
 
 std::int64_t total_size(std::span<const std::string> paths) {
@@ -92,11 +104,7 @@ Result<File> File::open(const std::string& path, Links links) {
   if (file.descriptor_ < 0) return system_error("open", path, errno);
   struct stat status {};
   if (::fstat(file.descriptor_, &status) != 0) return system_error("inspect", path, errno);
-  if (!S_ISREG(status.st_mode)) {
-    return Error{Code::io, Detail::invalid_argument,
-                 fmt::format("cannot read '{}': it is {}, not a regular file", path, kind_of(status.st_mode)),
-                 Place{.file = path}};
-  }
+  if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
   file.identity_ = identity_of(status);
   return file;
 }

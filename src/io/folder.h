@@ -31,7 +31,7 @@ struct GlobBudget {
   std::int64_t names = 4'000'000;
 };
 
-/// The paths that match, sorted bytewise; none is no error here. Folders that cannot be read match nothing.
+/// The paths that match, sorted bytewise; none is no error here, but a folder on the way that may not be read is one.
 [[nodiscard]] Result<std::vector<std::string>> glob(const std::string& pattern, const std::string& folder,
                                                     GlobBudget& budget);
 

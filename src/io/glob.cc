@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include "io/file.h"
 #include "io/folder.h"
 #include "io/paths.h"
 
@@ -71,12 +73,18 @@ Result<std::vector<std::string>> advance(const std::vector<std::string>& bases, 
     if (!wild(segment)) {
       std::string path = resolve(segment, base);
       if ((budget.names -= inspect_cost) < 0) return too_much(pattern);
-      if (last ? is_there(path) : is_folder(path)) out.push_back(std::move(path));
+      errno = 0;
+      if (last ? is_there(path) : is_folder(path))
+        out.push_back(std::move(path));
+      else if (errno == EACCES)
+        return system_error("look into", path, EACCES);
       continue;
     }
     auto entries = list_folder(base);
     if (!entries.ok()) {
-      if (entries.error().detail() == Detail::resource_exhausted) return entries.error();
+      // What was there is gone, or is no folder; but one that may not be read might hold what is meant.
+      const Detail detail = entries.error().detail();
+      if (detail == Detail::resource_exhausted || detail == Detail::permission_denied) return entries.error();
       continue;
     }
     // A long pattern costs more to compare: what is counted is work, in names of ordinary length.

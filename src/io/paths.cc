@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 #include <fmt/core.h>
 #include <sys/stat.h>
 
 #include "io/file.h"
 #include "io/folder.h"
+#include "io/patterns.h"
 
 namespace forebay::io {
 namespace {
@@ -53,21 +55,21 @@ std::int64_t shards_of(std::string_view path) {
   return count;
 }
 
-Result<void> add_shards(const std::string& path, std::int64_t count, std::vector<std::string>& out) {
+Result<std::vector<std::string>> shard_paths(const std::string& path, std::int64_t count) {
   if (count > most_shards) {
     return Error{Code::config, Detail::invalid_argument,
                  fmt::format("'{}': at most {} shards are allowed", path, most_shards)};
   }
   const std::string base = path.substr(0, path.rfind('@'));
+  std::vector<std::string> out;
   for (std::int64_t shard = 0; shard < count; ++shard) {
     std::string name = fmt::format("{}-{:05}-of-{:05}", base, shard, count);
     if (!exists(name)) {
-      return Error{Code::config, Detail::not_found, fmt::format("'{}': shard '{}' is missing", path, name),
-                   Place{.file = name}};
+      return Error{Code::config, Detail::not_found, fmt::format("'{}': shard '{}' is missing", path, name)};
     }
     out.push_back(std::move(name));
   }
-  return {};
+  return out;
 }
 
 std::string_view strip(std::string_view line) {
@@ -101,38 +103,58 @@ std::string parent(const std::string& path) {
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+std::string absolute(const std::string& path) {
+  std::error_code unknown;
+  const std::string here = std::filesystem::current_path(unknown).string();
+  return unknown ? path : resolve(path, here);
+}
+
 std::string resolve(const std::string& path, const std::string& folder) {
   if (folder.empty() || path.starts_with('/')) return path;
   return folder.ends_with('/') ? folder + path : folder + "/" + path;
 }
 
-Result<std::vector<std::string>> expand(const std::vector<std::string>& patterns, const std::string& folder) {
-  std::vector<std::string> out;
+namespace {
+
+Result<std::vector<std::string>> expand_one(const std::string& pattern, const std::string& folder, GlobBudget& budget) {
+  FOREBAY_DO(check_local(pattern));
+  const std::string path = resolve(pattern, folder);
+  if (pattern.find_first_of("*?[") == std::string::npos) {
+    const std::int64_t shards = shards_of(pattern);
+    if (shards > 0 && !exists(path)) return shard_paths(path, shards);
+    return std::vector{path};
+  }
+  FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
+  if (!pattern.ends_with(index_suffix))
+    std::erase_if(found, [](const std::string& name) { return name.ends_with(index_suffix); });
+  if (!found.empty()) return found;
+  if (exists(path)) return std::vector{path};  // a file whose name happens to have wildcards in it
+  return Error{Code::config, Detail::not_found, fmt::format("no file matches '{}'", path)};
+}
+
+}  // namespace
+
+std::vector<Result<std::vector<std::string>>> expand_each(const std::vector<std::string>& patterns,
+                                                          const std::string& folder) {
+  std::vector<Result<std::vector<std::string>>> out;
   GlobBudget budget;
   for (const std::string& pattern : patterns) {
-    FOREBAY_DO(check_local(pattern));
-    const std::string path = resolve(pattern, folder);
-    const bool wild = pattern.find_first_of("*?[") != std::string::npos;
-    if (!wild) {
-      const std::int64_t shards = shards_of(pattern);
-      if (shards > 0 && !exists(path)) {
-        FOREBAY_DO(add_shards(path, shards, out));
-      } else {
-        out.push_back(path);
-      }
-      continue;
-    }
-    FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
-    if (!pattern.ends_with(index_suffix))
-      std::erase_if(found, [](const std::string& name) { return name.ends_with(index_suffix); });
-    if (found.empty()) {
-      if (!exists(path)) {
-        return Error{Code::config, Detail::not_found, fmt::format("no file matches '{}'", path), Place{.file = path}};
-      }
-      found.push_back(path);  // a file whose name happens to have wildcards in it
-    }
-    std::move(found.begin(), found.end(), std::back_inserter(out));
+    out.push_back(expand_one(pattern, folder, budget));
+    if (budget.names < 0) break;
   }
+  return out;
+}
+
+Result<std::vector<std::string>> expand(const std::vector<std::string>& patterns, const std::string& folder) {
+  std::vector<std::string> out;
+  std::vector<Error> faults;
+  for (auto& found : expand_each(patterns, folder)) {
+    if (found.ok())
+      std::move(found->begin(), found->end(), std::back_inserter(out));
+    else
+      faults.push_back(found.error());
+  }
+  if (!faults.empty()) return Error::all(std::move(faults));
   return out;
 }
 

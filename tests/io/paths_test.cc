@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/io/files.h"
@@ -106,6 +107,43 @@ TEST(Expand, APatternThatMatchesNothingIsNamed) {
   folder.write("a.x");
   EXPECT_EQ(refused(folder, {"*.x", "*.y"}), "no file matches '" + folder.path() + "/*.y'");
   EXPECT_THAT(refused(folder, {"no/*/such/*"}), HasSubstr("no/*/such/*"));
+}
+
+TEST(Expand, EveryPatternWithoutAMatchIsNamed) {
+  const tests::Folder folder;
+  folder.write("a.x");
+  const auto result = expand({"*.y", "*.x", "t@2"}, folder.path());
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().text(), "2 faults:\n  no file matches '" + folder.path() + "/*.y'\n  '" + folder.path() +
+                                       "/t@2': shard '" + folder.path() + "/t-00000-of-00002' is missing");
+}
+
+/// Root may read everything: what this does is done by nobody.
+class AsNobody {
+ public:
+  AsNobody() { changed_ = ::geteuid() == 0 && ::seteuid(65534) == 0; }
+  ~AsNobody() {
+    if (changed_ && ::seteuid(0) != 0) ADD_FAILURE();
+  }
+
+ private:
+  bool changed_ = false;
+};
+
+TEST(Expand, AFolderThatMayNotBeReadIsToldAndNotTakenForAnEmptyOne) {
+  const tests::Folder folder;
+  folder.write("shut/in/a.x");
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod((folder / "shut").c_str(), 0), 0);
+  for (const char* pattern : {"shut/*.x", "*/*.x", "shut/in/*.x"}) {
+    const AsNobody nobody;
+    const auto result = expand({pattern}, folder.path());
+    ASSERT_FALSE(result.ok()) << pattern;
+    EXPECT_EQ(result.error().code(), Code::io);
+    EXPECT_EQ(result.error().detail(), Detail::permission_denied);
+    EXPECT_THAT(result.error().message(), HasSubstr(folder / "shut"));
+  }
+  ASSERT_EQ(::chmod((folder / "shut").c_str(), 0755), 0);
 }
 
 TEST(Expand, APatternThatMultipliesItsPathsIsStopped) {
