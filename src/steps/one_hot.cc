@@ -86,12 +86,12 @@ Result<Bound<Step>> bind(const OneHot& options, const Schema& in) {
   FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
   ColumnSpec spec = in[from];
   if (spec.dtype != DType::int32 && spec.dtype != DType::int64) {
-    return refusal(fmt::format("tensor: onehot takes indices of type int32 or int64; '{}' is {} (cast it first)",
-                               options.tensor, to_string(spec.dtype)));
+    return refusal(fmt::format("tensor: the indices must be int32 or int64; '{}' is {} (cast it first)", options.tensor,
+                               to_string(spec.dtype)));
   }
   if (options.depth < 0) return refusal(fmt::format("depth: must not be negative; found {}", options.depth));
   if (!is_float(options.dtype) && !is_integer(options.dtype)) {
-    return refusal(fmt::format("dtype: onehot vectors of depth {} are integers or floats, not {}", options.depth,
+    return refusal(fmt::format("dtype: vectors of depth {} are integers or floats, not {}", options.depth,
                                to_string(options.dtype)));
   }
   std::vector<std::int64_t> dims = spec.shape.dims();

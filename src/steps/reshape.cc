@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "steps/output.h"
+#include "steps/rules.h"
 
 namespace forebay::steps {
 namespace {
@@ -56,16 +57,28 @@ class Regroup final : public Step {
   const ColumnId from_, to_;
 };
 
-Result<Bound<Step>> bind(const Reshape& options, const Schema& in) {
-  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
-  const Shape shape{options.shape};
-  for (const std::int64_t dim : options.shape) {
+Result<void> check_sizes(const std::vector<std::int64_t>& sizes) {
+  const Shape shape{sizes};
+  for (const std::int64_t dim : sizes) {
     if (dim <= 0) return refusal(fmt::format("shape: every dim must be positive; found {}", dim));
   }
   if (shape.rank() > columns::max_rank || shape.count() > max_elements) {
     return refusal(fmt::format("shape: {} axes, {} elements; at most {} axes and {} elements are allowed", shape.rank(),
                                shape.count(), columns::max_rank, max_elements));
   }
+  return {};
+}
+
+Result<void> check_shape_option(const Json& options) {
+  std::vector<Error> none;  // of its type: told already
+  return check_sizes(
+      Codec<std::vector<std::int64_t>>::read(*options.find("shape"), none).value_or(std::vector<std::int64_t>{}));
+}
+
+Result<Bound<Step>> bind(const Reshape& options, const Schema& in) {
+  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
+  FOREBAY_DO(check_sizes(options.shape));
+  const Shape shape{options.shape};
   const Shape& old = in[from].shape;
   // A row of unknown sizes has a multiple of the elements that its known sizes give.
   if (old.known() ? old.count() != shape.count() : old.count() == 0 || shape.count() % old.count() != 0) {
@@ -81,16 +94,17 @@ Result<Bound<Step>> bind(const Reshape& options, const Schema& in) {
 }  // namespace
 
 StepType reshape() {
-  return describe<StepType, Reshape>("reshape",
-                                     "Gives one tensor another shape with as many elements, in the same order.", bind)
-      .required("tensor", &Reshape::tensor, "Tensor to reshape.")
-      .required("shape", &Reshape::shape, "New shape, without the batch axis; every dim is positive.")
-      .example({.options = R"({"tensor": "x", "shape": [3, 2]})",
-                .in = R"({"x": [[[1, 2, 3], [4, 5, 6]]]})",
-                .out = R"({"x": [[[1, 2], [3, 4], [5, 6]]]})"})
-      .example({.options = R"({"tensor": "x", "shape": []})",
-                .in = R"({"x": [["a"], ["b"]]})",
-                .out = R"({"x": ["a", "b"]})"});
+  StepType type = describe<StepType, Reshape>(
+                      "reshape", "Gives one tensor another shape with as many elements, in the same order.", bind)
+                      .required("tensor", &Reshape::tensor, "Tensor to reshape.")
+                      .required("shape", &Reshape::shape, "New shape, without the batch axis; every dim is positive.")
+                      .example({.options = R"({"tensor": "x", "shape": [3, 2]})",
+                                .in = R"({"x": [[[1, 2, 3], [4, 5, 6]]]})",
+                                .out = R"({"x": [[[1, 2], [3, 4], [5, 6]]]})"})
+                      .example({.options = R"({"tensor": "x", "shape": []})",
+                                .in = R"({"x": [["a"], ["b"]]})",
+                                .out = R"({"x": ["a", "b"]})"});
+  return with_rules(std::move(type), check_shape_option);
 }
 
 }  // namespace forebay::steps

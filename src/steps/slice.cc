@@ -4,6 +4,7 @@
 #include <forebay/steps/slice.h>
 
 #include "steps/output.h"
+#include "steps/rules.h"
 #include "steps/slice_cut.h"
 
 namespace forebay::steps {
@@ -88,21 +89,28 @@ Result<Bound<Step>> bind(const Slice& options, const Schema& in) {
   return Bound<Step>{std::make_unique<Cut>(options, *std::move(items), *from, to), std::move(out)};
 }
 
+Result<void> check_text(const Json& options) {
+  const auto items = parse_slice(options.find("slice")->string());
+  return items.ok() ? Result<void>{} : items.error();
+}
+
 }  // namespace
 
 StepType slice() {
-  return describe<StepType, Slice>("slice", "Cuts a rectangular piece out of one tensor; the piece replaces it.", bind)
-      .required("tensor", &Slice::tensor, "Tensor to cut.")
-      .required("slice", &Slice::slice, "Python-style, without the batch axis: [3,:,4:,:-2,1:4].")
-      .example({.options = R"({"tensor": "x", "slice": "[0]"})",
-                .in = R"({"x": [[1, 2], [3, 4]]})",
-                .out = R"({"x": [1, 3]})"})
-      .example({.options = R"({"tensor": "x", "slice": "[::-1, 1:]"})",
-                .in = R"({"x": [[[1, 2, 3], [4, 5, 6]]]})",
-                .out = R"({"x": [[[5, 6], [2, 3]]]})"})
-      .example({.options = R"({"tensor": "x", "slice": "[:2]"})",
-                .in = R"({"x": [["a", "b", "c"], ["d"], []]})",
-                .out = R"({"x": [["a", "b"], ["d"], []]})"});
+  StepType type =
+      describe<StepType, Slice>("slice", "Cuts a rectangular piece out of one tensor; the piece replaces it.", bind)
+          .required("tensor", &Slice::tensor, "Tensor to cut.")
+          .required("slice", &Slice::slice, "Python-style, without the batch axis: [3,:,4:,:-2,1:4].")
+          .example({.options = R"({"tensor": "x", "slice": "[0]"})",
+                    .in = R"({"x": [[1, 2], [3, 4]]})",
+                    .out = R"({"x": [1, 3]})"})
+          .example({.options = R"({"tensor": "x", "slice": "[::-1, 1:]"})",
+                    .in = R"({"x": [[[1, 2, 3], [4, 5, 6]]]})",
+                    .out = R"({"x": [[[5, 6], [2, 3]]]})"})
+          .example({.options = R"({"tensor": "x", "slice": "[:2]"})",
+                    .in = R"({"x": [["a", "b", "c"], ["d"], []]})",
+                    .out = R"({"x": [["a", "b"], ["d"], []]})"});
+  return with_rules(std::move(type), check_text);
 }
 
 }  // namespace forebay::steps
