@@ -6,10 +6,15 @@
 #include <fmt/core.h>
 
 #include "config/utf8.h"
+#include "engine/shard_counts.h"
+#include "io/patterns.h"
 #include "plan/canonical.h"
+#include "plan/data_files.h"
 #include "plan/flow.h"
 #include "plan/lower.h"
+#include "plan/names.h"
 #include "plan/outputs.h"
+#include "plan/places.h"
 #include "plan/shard.h"
 #include "plan/text.h"
 
@@ -29,8 +34,8 @@ class Building {
     bind_source();
     flow_ = bind_flow(stages_, {}, faults_);
     if (faults_.empty() && flow_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
-    if (!faults_.empty()) return together(std::move(faults_));
     group_outputs();
+    check_shard();
     if (!faults_.empty()) return together(std::move(faults_));
     project();
     auto program = std::make_shared<const Program>(assemble());
@@ -41,8 +46,14 @@ class Building {
  private:
   void bind_source() {
     if (stages_.source == nullptr) return;
-    auto source = keep(stages_.source->bind(*stages_.source_stage->options, folder_), faults_);
+    const Json& options = *stages_.source_stage->options;
+    auto source = keep_at(stages_.source->bind(options, folder_), options, faults_);
     if (source) source_ = *std::move(source);
+    Faults unclear;
+    const Json* policy = json_.find("on_corrupt");
+    const auto on_corrupt = policy != nullptr ? read_on_corrupt(*policy, unclear) : engine::OnCorrupt{};
+    if (unclear.empty())
+      check_files(source ? source_.files : known_files(options, folder_), options, folder_, on_corrupt, faults_);
   }
 
   /// Decodes only what is used. Binding again gives the same outputs, with fewer columns.
@@ -52,8 +63,9 @@ class Building {
   }
 
   void group_outputs() {
+    if (!flow_.columns_known) return;
     std::vector<std::string> names;
-    for (const engine::Output& output : flow_.outputs) names.push_back(output.spec.name);
+    for (const ColumnId id : flow_.schema.visible()) names.push_back(flow_.schema[id].name);
     check_group("inputs", names);
     check_group("targets", names);
     parts_.targets = document_.targets.value_or(std::vector<std::string>{});
@@ -61,9 +73,19 @@ class Building {
       parts_.inputs = *document_.inputs;
       return;
     }
-    std::copy_if(names.begin(), names.end(), std::back_inserter(parts_.inputs), [&](const std::string& name) {
-      return std::find(parts_.targets.begin(), parts_.targets.end(), name) == parts_.targets.end();
-    });
+    std::copy_if(names.begin(), names.end(), std::back_inserter(parts_.inputs),
+                 [&](const std::string& name) { return !contains(parts_.targets, name); });
+  }
+
+  /// A shard that the document itself names must fit its batches. One that a launcher names is the run's.
+  void check_shard() {
+    const Json* json = json_.find("shard");
+    const std::int64_t rows = flow_.batching.most_rows;
+    if (json == nullptr || rows == 0) return;
+    Faults none;
+    const engine::Shard shard = read_shard(*json, none);
+    if (!shard.source.empty() || rows % shard.count == 0) return;
+    complain(*json, engine::shard_misfit(rows, shard.count), faults_);
   }
 
   void check_group(const char* key, const std::vector<std::string>& names) {
@@ -71,12 +93,13 @@ class Building {
     if (list == nullptr) return;
     std::vector<std::string> seen;
     for (const Json& item : list->items()) {
-      if (std::find(names.begin(), names.end(), item.string()) == names.end()) {
+      if (!item.is(Json::Kind::string)) continue;  // told by the top level
+      if (!contains(names, item.string()) && !flow_.doubt.contains(item.string())) {
         complain(item,
                  fmt::format("the batch has no tensor {}{}", config::quoted(item.string()),
                              among(item.string(), names, "it has")),
                  faults_);
-      } else if (std::find(seen.begin(), seen.end(), item.string()) != seen.end()) {
+      } else if (contains(seen, item.string())) {
         complain(item, fmt::format("{} is named twice in '{}'", config::quoted(item.string()), key), faults_);
       }
       seen.push_back(item.string());
@@ -124,22 +147,22 @@ class Building {
                    .shard = read_shard(document_.shard, none)};
   }
 
-  /// The document with the files that its patterns stand for.
-  [[nodiscard]] Json resolved() const {
+  /// The document with the files that its patterns stand for, each path as `named` gives it.
+  [[nodiscard]] Json resolved(std::string (*named)(const std::string&)) const {
     Json out = json_;
     const Json* options = stages_.source_stage->options;
     const Json* patterns = options->find("files");
     if (patterns == nullptr) return out;
     std::vector<Json> files;
     for (const std::string& path : source_.files) {
-      Json file{literal(path)};
+      Json file{literal(named(path))};
       file.mark(patterns->place());
       files.push_back(std::move(file));
     }
-    Json named = *options;
-    named.set("files", Json::array(std::move(files)).mark(patterns->place()));
+    Json all = *options;
+    all.set("files", Json::array(std::move(files)).mark(patterns->place()));
     Json source = *json_.find("source");
-    source.set(stages_.source_stage->plugin, std::move(named));
+    source.set(stages_.source_stage->plugin, std::move(all));
     out.set("source", std::move(source));
     return out;
   }
@@ -150,9 +173,10 @@ class Building {
       shown.shape = shown_shape(output);
       parts_.outputs.push_back(std::move(shown));
     }
-    parts_.lowered = resolved();
+    parts_.lowered = resolved(io::absolute);
     if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
-    const Json whole = canonical(parts_.lowered, registry_);
+    // The hash is of the paths as the document gives them: it stays where a project and its data move together.
+    const Json whole = canonical(resolved([](const std::string& path) { return path; }), registry_);
     parts_.hash = fnv1a(whole.text());
     parts_.sections = sections(whole);
     parts_.text = plan_text(program, stages_, parts_.inputs, parts_.targets);

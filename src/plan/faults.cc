@@ -2,6 +2,7 @@
 #include "plan/faults.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,29 +23,31 @@ void keep(const Error& error, Faults& faults) {
   }
 }
 
-void point_at_options(const Json& options, Faults& found) {
-  for (Error& fault : found) {
-    const std::string& message = fault.message();
-    const std::size_t colon = message.find(": ");
-    if (colon == std::string::npos) continue;
-    const Json* const option = options.find(message.substr(0, colon));
-    if (option == nullptr || option->place().pointer.empty()) continue;
-    Place place = fault.place();
-    if (place.pointer != options.place().pointer && place.pointer != option->place().pointer) continue;
-    place.pointer = option->place().pointer;
-    place.line = option->place().line;
-    place.column = option->place().column;
-    fault = Error{fault.code(), fault.detail(), message.substr(colon + 2), std::move(place)};
+namespace {
+
+/// By place; what has none comes last.
+void sort_by_place(Faults& faults) {
+  std::vector<std::string> files;
+  const auto number = [&](const std::string& file) { return std::find(files.begin(), files.end(), file); };
+  for (const Error& fault : faults) {
+    if (number(fault.place().file) == files.end()) files.push_back(fault.place().file);
   }
+  const auto key = [&](const Error& fault) {
+    const Place& place = fault.place();
+    return std::tuple{place.line == 0, number(place.file) - files.begin(), place.line, place.column};
+  };
+  std::stable_sort(faults.begin(), faults.end(), [&](const Error& a, const Error& b) { return key(a) < key(b); });
 }
 
+}  // namespace
+
 Error together(Faults faults) {
+  sort_by_place(faults);
   if (faults.size() > most_faults) {
     const std::size_t more = faults.size() - most_faults;
     faults.erase(faults.begin() + most_faults, faults.end());
     faults.emplace_back(Code::config, Detail::invalid_argument, fmt::format("{} more faults", more));
   }
-  std::stable_partition(faults.begin(), faults.end(), [](const Error& fault) { return fault.code() == Code::config; });
   return Error::all(std::move(faults));
 }
 

@@ -28,10 +28,6 @@ std::optional<T> keep(Result<T> result, Faults& faults) {
   return std::nullopt;
 }
 
-/// A fault of an operator's binding whose words begin with the name of an option, "tensor: …", is placed at the option
-/// where it stands in the document; its words lose the name, which the pointer ends with.
-void point_at_options(const Json& options, Faults& found);
-
 /// One error for all of them, what the author of the document can mend first.
 [[nodiscard]] Error together(Faults faults);
 

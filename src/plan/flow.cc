@@ -5,53 +5,125 @@
 #include <set>
 
 #include "plan/outputs.h"
+#include "plan/places.h"
 
 namespace forebay::plan {
 namespace {
 
 using engine::PlacedStep;
 
-void collect_strings(const Json& json, std::set<std::string>& out) {
-  if (json.is(Json::Kind::string)) out.insert(json.string());
-  for (const Json& item : json.items()) collect_strings(item, out);
-  for (const auto& [key, value] : json.members()) collect_strings(value, out);
+/// The strings in a plug-in's options that may name a tensor: neither a choice among words nor the text of a slice.
+void collect_names(const Json& json, std::set<std::string>& out) {
+  const auto other = [](const std::string& text) { return text.starts_with('[') || dtype_from(text).has_value(); };
+  if (json.is(Json::Kind::string) && !other(json.string())) out.insert(json.string());
+  for (const Json& item : json.items()) collect_names(item, out);
+  for (const auto& [key, value] : json.members()) collect_names(value, out);
+}
+
+std::set<std::string> names_in(const Stage& stage, const Description& description) {
+  std::set<std::string> out;
+  for (const auto& [key, value] : stage.options->members()) {
+    const auto& fields = description.fields;
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const FieldInfo& f) { return f.name == key; });
+    const bool choice = field != fields.end() && field->schema.find("enum") != nullptr;
+    if (!choice) collect_names(value, out);
+  }
+  return out;
 }
 
 /// The faults of options that can be seen without knowing the columns.
 Faults option_faults(const Stage& stage, const Description& description) {
-  Faults faults;
-  description.check(*stage.options, faults);
-  return faults;
+  Faults found;
+  description.check(*stage.options, found);
+  for (Error& fault : found) fault = at_option(fault, *stage.options);
+  return found;
 }
 
 void check_all_options(const Stages& stages, Faults& faults) {
   const auto add = [&](const Stage& stage, const Description& description) {
-    const Faults found = option_faults(stage, description);
-    faults.insert(faults.end(), found.begin(), found.end());
+    keep_new(option_faults(stage, description), faults);
   };
   for (const StepStage& step : stages.before) add(step.stage, step.type->description);
   if (stages.batcher != nullptr) add(*stages.batch_stage, stages.batcher->description);
   for (const StepStage& step : stages.after) add(step.stage, step.type->description);
 }
 
+/// Binds a decoder without the columns that something is wrong with, so that all others are judged, too.
+class DecoderBinding {
+ public:
+  DecoderBinding(const Stages& stages, const std::vector<std::string>& wanted, Faults& faults)
+      : stages_{stages}, wanted_{wanted}, faults_{faults}, options_{*stages.decoder_stage->options} {}
+
+  std::set<std::string> left_out;
+  bool none_left = false;  ///< Every column was left out.
+
+  std::optional<Bound<Decoder>> run() {
+    while (true) {
+      Faults found;
+      auto bound = keep_at(stages_.decoder->bind(options_, wanted_), *stages_.decoder_stage->options, found);
+      if (bound) return bound;
+      keep_new(found, faults_);
+      if (faults_.size() > most_faults || !leave_out(found)) return std::nullopt;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool drop_unknown(const std::string& option) {
+    const auto& fields = stages_.decoder->description.fields;
+    if (std::any_of(fields.begin(), fields.end(), [&](const FieldInfo& field) { return field.name == option; }))
+      return false;
+    return std::erase_if(options_.members(), [&](const Json::Member& member) { return member.first == option; }) > 0;
+  }
+
+  /// Takes every column out that a fault is in: a member of an option that is a map. Says whether to try again.
+  bool leave_out(const Faults& found) {
+    bool changed = false;
+    const std::string root = options_.place().pointer + "/";
+    for (const Error& fault : found) {
+      if (!fault.place().pointer.starts_with(root)) continue;
+      std::string_view rest = std::string_view{fault.place().pointer}.substr(root.size() - 1);
+      const std::string option = take_token(rest);
+      if (rest.empty()) {
+        changed = drop_unknown(option) || changed;
+        continue;
+      }
+      const std::string column = take_token(rest);
+      for (auto& [key, map] : options_.members()) {
+        const auto same = [&](const Json::Member& member) { return member.first == column; };
+        if (key != option || std::erase_if(map.members(), same) == 0) continue;
+        left_out.insert(column);
+        changed = true;
+        none_left = none_left || map.members().empty();
+      }
+    }
+    return changed && !none_left;
+  }
+
+  const Stages& stages_;
+  const std::vector<std::string>& wanted_;
+  Faults& faults_;
+  Json options_;
+};
+
 /// Binds steps one after the other. What a step that failed would have made is not known, so steps that name anything
-/// that it names are not judged.
+/// that it names are judged by their options alone.
 class Binding {
  public:
-  Binding(Schema& schema, Faults& faults) : schema_{schema}, faults_{faults} {}
+  Binding(Schema& schema, std::set<std::string>& doubt, Faults& faults)
+      : schema_{schema}, doubt_{doubt}, faults_{faults} {}
 
   void bind(const std::vector<StepStage>& steps, std::vector<PlacedStep>& placed) {
     for (const StepStage& step : steps) {
-      std::set<std::string> named;
-      collect_strings(*step.stage.options, named);
+      const std::set<std::string> named = names_in(step.stage, step.type->description);
       Faults found;
-      auto bound = keep(step.type->bind(*step.stage.options, schema_), found);
-      if (bound) {
-        place(step.stage, *std::move(bound), placed);
-        continue;
+      if (!doubtful(named)) {
+        auto bound = keep_at(step.type->bind(*step.stage.options, schema_), *step.stage.options, found);
+        if (bound) {
+          place(step.stage, *std::move(bound), placed);
+          continue;
+        }
       }
-      point_at_options(*step.stage.options, found);
-      if (doubtful(named)) found = option_faults(step.stage, step.type->description);
+      keep_new(option_faults(step.stage, step.type->description), found);
       faults_.insert(faults_.end(), found.begin(), found.end());
       doubt_.insert(named.begin(), named.end());
     }
@@ -71,22 +143,23 @@ class Binding {
   }
 
   Schema& schema_;
+  std::set<std::string>& doubt_;
   Faults& faults_;
-  std::set<std::string> doubt_;
 };
 
 void bind_batch(const Stages& stages, const Binding& steps, Flow& flow, Faults& faults) {
-  std::set<std::string> named;
-  collect_strings(*stages.batch_stage->options, named);
+  const std::set<std::string> named = names_in(*stages.batch_stage, stages.batcher->description);
+  const Json& options = *stages.batch_stage->options;
   Faults found;
-  auto batching = keep(stages.batcher->bind(*stages.batch_stage->options, flow.schema), found);
-  point_at_options(*stages.batch_stage->options, found);
-  if (batching) {
-    flow.batching = *std::move(batching);
-    flow.batched = batch_outputs(flow.schema, flow.batching, *stages.batch_stage->options, found);
+  if (!steps.doubtful(named)) {
+    if (auto batching = keep_at(stages.batcher->bind(options, flow.schema), options, found)) {
+      flow.batching = *std::move(batching);
+      flow.batched = batch_outputs(flow.schema, flow.batching, options, found);
+    }
   }
-  if (steps.doubtful(named)) found = option_faults(*stages.batch_stage, stages.batcher->description);
+  keep_new(option_faults(*stages.batch_stage, stages.batcher->description), found);
   faults.insert(faults.end(), found.begin(), found.end());
+  if (!found.empty()) flow.doubt.insert(named.begin(), named.end());
 }
 
 /// A decoder may say what it could decode, too; steps are to see only what is wanted.
@@ -150,22 +223,29 @@ class Probing {
 
 Flow bind_flow(const Stages& stages, const std::vector<std::string>& wanted, Faults& faults) {
   Flow flow;
-  std::optional<Bound<Decoder>> decoder;
-  if (stages.decoder != nullptr) decoder = keep(stages.decoder->bind(*stages.decoder_stage->options, wanted), faults);
-  if (!decoder) return check_all_options(stages, faults), flow;
-  flow.decoder = std::move(decoder->op);
-  flow.schema = std::move(decoder->out);
-  keep_wanted(wanted, flow.schema);
+  if (stages.decoder == nullptr) return check_all_options(stages, faults), flow;
+  DecoderBinding binding{stages, wanted, faults};
+  std::optional<Bound<Decoder>> decoder = binding.run();
+  if (!decoder && !binding.none_left) return check_all_options(stages, faults), flow;
+  if (decoder) {
+    flow.decoder = std::move(decoder->op);
+    flow.schema = std::move(decoder->out);
+    keep_wanted(wanted, flow.schema);
+  }
   flow.decoded.assign(flow.schema.visible().begin(), flow.schema.visible().end());
   for (const ColumnId id : flow.decoded) flow.decoded_names.push_back(flow.schema[id].name);
-  Binding before{flow.schema, faults};
-  before.bind(stages.before, flow.late);
+  for (const std::string& name : binding.left_out)
+    flow.schema.put({.name = name, .shape = {}});  // so that messages list it
+  flow.doubt = std::move(binding.left_out);
+  for (const Json* item : stages.unread) collect_names(*item, flow.doubt);
+  flow.columns_known = true;
+  Binding steps{flow.schema, flow.doubt, faults};
+  steps.bind(stages.before, flow.late);
   if (stages.batcher == nullptr) return flow;
-  bind_batch(stages, before, flow, faults);
+  bind_batch(stages, steps, flow, faults);
   flow.at_batch = flow.schema;
   flow.schema = behind_batch(flow.schema, flow.batched);
-  Binding after{flow.schema, faults};
-  after.bind(stages.after, flow.after);
+  steps.bind(stages.after, flow.after);
   flow.outputs = final_outputs(flow.schema, flow.at_batch.size(), flow.batched, flow.batching);
   return flow;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Flow {
   Schema at_batch;  ///< What rows are gathered from.
   Schema schema;    ///< Behind the last step.
   std::vector<engine::Output> outputs;
+  bool columns_known = false;   ///< False: the decoder could not be bound, so nobody can say what there is.
+  std::set<std::string> doubt;  ///< Names of tensors that something is wrong with: nothing else is said of them.
 };
 
 /// Binds everything that depends on columns, with only the decoder's columns in `wanted` (empty: all). Goes on after

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "config/utf8.h"
+#include "plan/places.h"
 
 namespace forebay::plan {
 namespace {
@@ -30,9 +31,13 @@ class Sorting {
     const Json* steps = document_.find("steps");
     if (steps == nullptr || !steps->is(Json::Kind::array)) return std::move(stages_);
     for (const Json& item : steps->items()) {
-      if (const auto stage = read_stage(item, "step, order or batcher", faults_)) place(*stage);
+      if (const auto stage = read_stage(item, "step, order or batcher", faults_)) {
+        place(*stage);
+      } else {
+        stages_.unread.push_back(&item);
+      }
     }
-    if (!stages_.batch_stage && !unknown_) {
+    if (!stages_.batch_stage && stages_.unread.empty()) {
       complain(*steps, "no step makes batches; add {\"batch\": {\"size\": …}}", faults_);
     }
     return std::move(stages_);
@@ -55,11 +60,10 @@ class Sorting {
   }
 
   void refuse(const Stage& stage, std::string_view what, const std::vector<std::string>& names) {
-    complain(*stage.options,
-             fmt::format("there is no {} {}{}{}", what, quoted(stage.plugin), belongs(stage.plugin),
-                         among(stage.plugin, names, "known")),
-             faults_);
-    unknown_ = true;
+    faults_.emplace_back(Code::config, Detail::invalid_argument,
+                         fmt::format("there is no {} {}{}{}", what, quoted(stage.plugin), belongs(stage.plugin),
+                                     among(stage.plugin, names, "known")),
+                         stage.options->place());
   }
 
   /// Where a plug-in that stands in the wrong place should stand.
@@ -94,6 +98,7 @@ class Sorting {
       add_names(registry_.orders(), names);
       add_names(registry_.batchers(), names);
       refuse(stage, "step, order or batcher", names);
+      stages_.unread.push_back(stage.json);
     }
   }
 
@@ -104,7 +109,7 @@ class Sorting {
                faults_);
       return;
     }
-    auto ordering = keep(type.bind(*stage.options), faults_);
+    auto ordering = keep_at(type.bind(*stage.options), *stage.options, faults_);
     if (!ordering) return;
     if (ordering->grain != Grain::files_to_records) {
       stages_.record_orders.push_back({stage, *std::move(ordering)});
@@ -128,7 +133,6 @@ class Sorting {
   const Registry& registry_;
   Faults& faults_;
   Stages stages_;
-  bool unknown_ = false;  // a step that might have been the batcher
 };
 
 }  // namespace

@@ -35,7 +35,8 @@ struct Stages {
   std::vector<StepStage> before;  ///< The batch.
   std::optional<Stage> batch_stage;
   const BatcherType* batcher = nullptr;
-  std::vector<StepStage> after;  ///< The batch.
+  std::vector<StepStage> after;     ///< The batch.
+  std::vector<const Json*> unread;  ///< Items of `steps` that name no plug-in: what they would do is not known.
 };
 
 /// Looks up every plug-in and checks that their order makes sense.

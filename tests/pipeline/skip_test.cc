@@ -2,6 +2,7 @@
 // What falls under `on_corrupt`, what its budgets allow, and what is counted.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -47,9 +48,8 @@ struct Remains {
   [[nodiscard]] std::string text() const { return error ? error->text() : ""; }
 };
 
-Remains remains_of(const Json& document, std::int64_t threads = 2) {
+Remains remains_of(Result<Pipeline> pipeline) {
   Remains out;
-  auto pipeline = open(document, {.threads = threads, .memory = 64 << 20});
   EXPECT_TRUE(pipeline.ok());
   while (true) {
     auto batch = pipeline->next();
@@ -59,6 +59,19 @@ Remains remains_of(const Json& document, std::int64_t threads = 2) {
   }
   out.stats = pipeline->stats();
   return out;
+}
+
+Remains remains_of(const Json& document, std::int64_t threads = 2) {
+  return remains_of(open(document, {.threads = threads, .memory = 64 << 20}));
+}
+
+/// The same, where the file goes between planning and running.
+Remains remains_without(const std::string& file, const Json& document, std::int64_t threads = 2) {
+  testing::write_examples(file, 3, 3);
+  const auto plan = Plan::make(document);
+  std::filesystem::remove(file);
+  EXPECT_TRUE(plan.ok());
+  return remains_of(Pipeline::start(*plan, {.threads = threads, .memory = 64 << 20}));
 }
 
 /// Single rows over the files, with a policy written as JSON.
@@ -293,7 +306,11 @@ TEST(MissingFile, IsSkippedWithItsPlaceUnderSkipFileAndAFaultOtherwise) {
     ASSERT_EQ(skipped.stats.skipped.size(), 1U);
     EXPECT_EQ(skipped.stats.skipped[0].place().file, folder.file("b"));
     for (const char* const other : {R"("fail")", R"("skip_record")"}) {
-      const Remains failed = remains_of(policy(files, other), threads);
+      const auto refused = open(policy(files, other));
+      ASSERT_FALSE(refused.ok());
+      EXPECT_EQ(refused.error().detail(), Detail::not_found);
+      EXPECT_THAT(refused.error().message(), HasSubstr(folder.file("b")));
+      const Remains failed = remains_without(folder.file("b"), policy(files, other), threads);
       EXPECT_EQ(failed.ids, range(0, 3));
       ASSERT_TRUE(failed.error);
       EXPECT_EQ(failed.error->code(), Code::io);
@@ -319,7 +336,8 @@ TEST(MissingFile, IsSkippedWhereAllFilesAreIndexedFirst) {
   EXPECT_EQ(skipped.stats.skipped_files, 1);
   ASSERT_EQ(skipped.stats.skipped.size(), 1U);
   EXPECT_EQ(skipped.stats.skipped[0].place().file, folder.file("b"));
-  EXPECT_EQ(shuffled(R"("skip_record")").error->detail(), Detail::not_found);
+  const Json strict = policy(files, R"("skip_record")", R"({"shuffle": {"global": true}}, )");
+  EXPECT_EQ(remains_without(folder.file("b"), strict).error->detail(), Detail::not_found);
   EXPECT_THAT(shuffled(R"({"policy": "skip_file", "max_count": 0})").text(), HasSubstr("max_count allows 0 skips"));
   testing::write_examples(folder.file("d"), 9, 3);
   const Json shared =

@@ -10,10 +10,18 @@
 namespace forebay {
 namespace {
 
-using testing::faults;
 using Faults = std::vector<std::string>;
 
-/// A document over files that need not be there; `features` are the decoder's.
+/// Where the files of `document` are; they are empty.
+const std::string& data() {
+  static const testing::Folder folder;
+  for (const char* name : {"a.tfrecord", "b.tfrecord"}) folder.write(name, "");
+  return folder.path();
+}
+
+Faults faults(const std::string& text) { return testing::faults(text, data()); }
+
+/// A document over two empty files; `features` are the decoder's.
 std::string document(const std::string& steps, const std::string& rest = "",
                      const std::string& features = R"("x": {"dtype": "float32", "shape": [4]},
 "n": {"dtype": "int64", "shape": []})") {
@@ -24,7 +32,7 @@ std::string document(const std::string& steps, const std::string& rest = "",
          steps + "]" + rest + "}";
 }
 
-Result<Plan> plan_of(const std::string& text) { return Plan::make(testing::parse(text)); }
+Result<Plan> plan_of(const std::string& text) { return Plan::make(testing::parse(text), data()); }
 
 /// What may stand in `steps`, in the order of the reference.
 std::vector<std::string> known_steps() {
@@ -93,17 +101,77 @@ TEST(PipelineDocument, EveryFaultIsToldAndNoneThatOnlyFollowsFromAnother) {
 {"batch": {"size": 0}})",
                       R"(, "memory": "1 GX", "shard": [4, 4], "sead": 3)")),
       (Faults{
-          "7:69 /sead: unexpected option 'sead'; did you mean 'seed'? known here: source, decode, steps, epochs, seed, "
-          "epoch_boundary, deterministic, on_corrupt, threads, memory, prefetch, shard, inputs, targets",
+          "4:45 /steps/0/slice/slice: slice '[9]': column 2: index 9 is outside an axis of 4 elements",
+          "6:22 /steps/2/slice/tensor: there is no tensor 'm'; did you mean 'x'? defined here: x, n",
+          "7:20 /steps/3/batch/size: 'size' must be from 1 to 100000000, found 0",
           "7:36 /memory: 'memory' must be a number of bytes, as 1073741824 or \"1GiB\"; found '1 GX'",
           "7:53 /shard: 'shard' must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
           "{\"index\": …, \"count\": …, \"by\": …}; found "
           "[4,4]",
-          "4:46 /steps/0/slice/slice: slice '[9]': column 2: index 9 is outside an axis of 4 elements",
-          "6:22 /steps/2/slice/tensor: there is no tensor 'm'; did you mean 'x'? defined here: x, n",
-          "6:36 /steps/2/slice/slice: slice '[0': column 3: expected ']' at the end",
-          "7:20 /steps/3/batch/size: 'size' must be from 1 to 100000000, found 0",
+          "7:69 /sead: unexpected option 'sead'; did you mean 'seed'? known here: source, decode, steps, epochs, seed, "
+          "epoch_boundary, deterministic, on_corrupt, threads, memory, prefetch, shard, inputs, targets",
       }));
+}
+
+TEST(PipelineDocument, IndependentFaultsOfFeaturesStepsAndGroupsAreToldInOneRound) {
+  EXPECT_EQ(
+      faults(R"({
+  "source": {"tfrecord": {"files": ["a.tfrecord", "nothing.tfrecord", "*.x"]}},
+  "decode": {"example": {"features": {
+    "fare": {"dtype": "float3"},
+    "hour": {"dtype": "int64", "default": "a"}
+  }}},
+  "steps": [
+    {"slice": {"tensor": "fare", "slice": "[0:"}},
+    {"slice": {"tensor": "huor", "slice": "[0]"}},
+    {"reshape": {"tensor": "hour", "shape": [-5]}},
+    {"batch": {"size": 2}}
+  ],
+  "shard": "0/3",
+  "inputs": ["far", "hour"]
+})"),
+      (Faults{
+          "2:51 /source/tfrecord/files/1: cannot open '" + data() + "/nothing.tfrecord': No such file or directory",
+          "2:71 /source/tfrecord/files/2: no file matches '" + data() + "/*.x'",
+          "4:23 /decode/example/features/fare/dtype: 'dtype' must be one of: bool, int8, int16, int32, int64, uint8, "
+          "uint16, uint32, uint64, float16, bfloat16, float32, float64, string; found 'float3'; did you mean "
+          "'float32'?",
+          "5:43 /decode/example/features/hour/default: default must have values of type int64; found \"a\"",
+          "8:43 /steps/0/slice/slice: slice '[0:': column 4: expected ']' at the end",
+          "9:26 /steps/1/slice/tensor: there is no tensor 'huor'; did you mean 'hour'? defined here: fare, hour",
+          "10:45 /steps/2/reshape/shape: every dim must be positive; found -5",
+          "13:12 /shard: a batch of 2 rows cannot be divided among 3 shards; counts that fit: 1, 2",
+          "14:14 /inputs/0: the batch has no tensor 'far'; did you mean 'fare'? it has: fare, hour",
+      }));
+}
+
+TEST(PipelineDocument, FilesThatAreMissingOrNoFilesAreFaultsUnlessTheyAreSkipped) {
+  const auto with = [](const std::string& policy) {
+    return R"({"source": {"tfrecord": {"files": ["a.tfrecord", "nothing.tfrecord",
+".", "nothing.tfrecord"]}},
+"decode": {"record": {}}, "steps": [{"batch": {"size": 2}}], "on_corrupt": ")" +
+           policy + "\"}";
+  };
+  const std::string missing = "cannot open '" + data() + "/nothing.tfrecord': No such file or directory";
+  const std::string folder =
+      "2:1 /source/tfrecord/files/2: cannot read '" + data() + "/.': it is a folder, not a regular file";
+  const Faults all{"1:51 /source/tfrecord/files/1: " + missing, "1:51 /source/tfrecord/files/1: " + missing, folder};
+  EXPECT_EQ(faults(with("fail")), all);
+  EXPECT_EQ(faults(with("skip_record")), all);
+  EXPECT_EQ(faults(with("skip_file")), (Faults{folder}));
+}
+
+TEST(Plan, LoweredPathsAreAbsoluteAndTheHashDoesNotSeeIt) {
+  const auto plan = Plan::make(testing::parse(document(R"({"batch": {"size": 2}})")), data());
+  ASSERT_TRUE(plan.ok()) << plan.error().text();
+  const std::string before = std::filesystem::current_path();
+  std::filesystem::current_path(data());
+  const auto beside = Plan::make(testing::parse(document(R"({"batch": {"size": 2}})")), "");
+  std::filesystem::current_path(before);
+  ASSERT_TRUE(beside.ok()) << beside.error().text();
+  EXPECT_EQ(beside->lowered().find("source")->text(), plan->lowered().find("source")->text());
+  EXPECT_EQ(beside->lowered().find("source")->text(),
+            R"({"tfrecord":{"files":[")" + data() + R"(/b.tfrecord",")" + data() + R"(/a.tfrecord"]}})");
 }
 
 constexpr const char* variable =

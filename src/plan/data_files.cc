@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/data_files.h"
+
+#include "io/paths.h"
+#include "io/patterns.h"
+#include "io/regular.h"
+#include "plan/lower.h"
+
+namespace forebay::plan {
+namespace {
+
+/// The item of "files" that is this path; that of a pattern is not known, so the list stands for it.
+const Json& named_by(const std::string& path, const Json& options, const std::string& folder) {
+  const Json* list = options.find("files");
+  if (list == nullptr) return options;
+  for (const Json& item : list->items()) {
+    const std::string written = io::resolve(item.string(), folder);
+    if (written == path || written == literal(path)) return item;
+  }
+  return *list;
+}
+
+}  // namespace
+
+void check_files(const std::vector<std::string>& files, const Json& options, const std::string& folder,
+                 const engine::OnCorrupt& policy, Faults& faults) {
+  const std::size_t before = faults.size();
+  for (const std::string& path : files) {
+    const auto found = io::check_regular(path);
+    if (found.ok() || engine::passes_over_file(policy, found.error())) continue;
+    if (faults.size() - before > most_faults) return;
+    const Error& error = found.error();
+    faults.emplace_back(error.code(), error.detail(), error.message(), named_by(path, options, folder).place());
+  }
+}
+
+std::vector<std::string> known_files(const Json& options, const std::string& folder) {
+  std::vector<std::string> patterns, out;
+  const Json* list = options.find("files");
+  if (list == nullptr) return out;
+  for (const Json& item : list->items()) {
+    if (item.is(Json::Kind::string)) patterns.push_back(item.string());
+  }
+  for (auto& found : io::expand_each(patterns, folder)) {
+    if (found.ok()) out.insert(out.end(), found->begin(), found->end());
+  }
+  return out;
+}
+
+}  // namespace forebay::plan
