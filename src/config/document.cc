@@ -35,31 +35,31 @@ Place in_file(const std::string& path) {
   return place;
 }
 
-Error unreadable(const std::string& path, int cause) {
+Error unreadable(const std::string& path, std::string_view what, int cause) {
   Detail detail = Detail::none;
   if (cause == ENOENT || cause == ENOTDIR) detail = Detail::not_found;
   if (cause == EACCES || cause == EPERM) detail = Detail::permission_denied;
-  return Error{Code::io, detail, fmt::format("cannot read the document: {}", std::generic_category().message(cause)),
+  return Error{Code::io, detail, fmt::format("cannot read {}: {}", what, std::generic_category().message(cause)),
                in_file(path)};
 }
 
-Result<std::string> read_file(const std::string& path) {
-  if (path.find('\0') != std::string::npos) return unreadable(path, ENOENT);
+Result<std::string> read_file(const std::string& path, std::string_view what) {
+  if (path.find('\0') != std::string::npos) return unreadable(path, what, ENOENT);
   // Not blocking: opening a pipe must not wait for someone to write to it.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.number() < 0) return unreadable(path, errno);
+  if (file.number() < 0) return unreadable(path, what, errno);
   struct stat status {};
-  if (::fstat(file.number(), &status) != 0) return unreadable(path, errno);
+  if (::fstat(file.number(), &status) != 0) return unreadable(path, what, errno);
   if (!S_ISREG(status.st_mode)) {
-    const char* what = S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file";
-    return Error{Code::io, Detail::invalid_argument, fmt::format("cannot read the document: {}", what), in_file(path)};
+    const char* why = S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file";
+    return Error{Code::io, Detail::invalid_argument, fmt::format("cannot read {}: {}", what, why), in_file(path)};
   }
   std::string text;
   char piece[1 << 16];
   while (text.size() <= most_document_bytes) {
     const ssize_t count = ::read(file.number(), piece, sizeof(piece));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return unreadable(path, errno);
+    if (count < 0) return unreadable(path, what, errno);
     if (count == 0) break;
     text.append(piece, static_cast<std::size_t>(count));
   }
@@ -68,8 +68,8 @@ Result<std::string> read_file(const std::string& path) {
 
 }  // namespace
 
-Result<Json> read_document(const std::string& path) {
-  FOREBAY_TRY(const std::string text, read_file(path));
+Result<Json> read_document(const std::string& path, std::string_view what) {
+  FOREBAY_TRY(const std::string text, read_file(path, what));
   FOREBAY_TRY(Json json, parse_json(text, path));
   if (!json.is(Json::Kind::object)) {
     return Error{Code::config, Detail::invalid_argument,

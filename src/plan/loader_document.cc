@@ -122,27 +122,42 @@ class Reading {
     }
   }
 
+  /// The value, or its faults: those without a line in a file of their own are where the document names the file.
+  template <class T>
+  std::optional<T> keep_named(Result<T> result, const Json& name) {
+    Faults found;
+    auto value = keep(std::move(result), found);
+    for (const Error& fault : found) {
+      const bool placed = fault.place().line > 0;
+      faults_.push_back(placed ? fault : Error{fault.code(), fault.detail(), fault.message(), name.place()});
+    }
+    return value;
+  }
+
   void read_dataset(const Json* json) {
     if (json == nullptr || !json->is(Json::Kind::object)) return;
     const auto dataset = Codec<Dataset>::read(*json, faults_);
     if (!dataset) return;
     const Json& args = *json->find("args");
     std::string manifest;
+    const Json* manifest_named = nullptr;
     std::optional<Names> files;
     if (dataset->type == DatasetType::dir) {
       const auto dir = Codec<DirArgs>::read(args, faults_);
       if (!dir) return;
       const std::string data_dir = io::resolve(dir->data_dir, folder_);
       manifest = io::resolve("__manifest__.json", data_dir);
-      files = keep(io::find_files(data_dir, ".tfrecords").at(args.find("data_dir")->place()), faults_);
+      files = keep_named(io::find_files(data_dir, ".tfrecords"), *args.find("data_dir"));
       if (!files) return;
+      manifest_named = args.find("data_dir");
     } else {
       const auto list = Codec<ListArgs>::read(args, faults_);
       if (!list) return;
       manifest = io::resolve(list->manifest_file, folder_);
-      files = keep(io::read_list(io::resolve(list->list_file, folder_)), faults_);
+      files = keep_named(io::read_list(io::resolve(list->list_file, folder_)), *args.find("list_file"));
+      manifest_named = args.find("manifest_file");
     }
-    auto loaded = keep(load_manifest(manifest), faults_);
+    auto loaded = keep_named(load_manifest(manifest), *manifest_named);
     if (files) loader_.files = *std::move(files);
     if (!loaded) return;
     loader_.manifest = *std::move(loaded);

@@ -114,10 +114,17 @@ void read_args(ManifestFeature& feature, const Json& json, Faults& faults) {
              faults);
     return;
   }
-  const Json none = Json{Json::object()}.mark(json.place());
-  const Json& args = given != nullptr ? *given : none;
-  if (auto raw = Codec<RawArgs>::read(args, faults)) feature.raw = *raw;
-  if (const Json* len = args.find("len"); len != nullptr && feature.var_len) {
+  if (given == nullptr) {
+    complain(
+        json,
+        fmt::format("missing required option 'deserialize_args' of feature '{}': raw numbers need their byte order, "
+                    "{{\"endian\": \"little\"}} or {{\"endian\": \"big\"}}",
+                    feature.name),
+        faults);
+    return;
+  }
+  if (auto raw = Codec<RawArgs>::read(*given, faults)) feature.raw = *raw;
+  if (const Json* len = given->find("len"); len != nullptr && feature.var_len) {
     complain(*len, fmt::format("feature '{}': 'len' cannot be given together with var_len", feature.name), faults);
   }
 }
@@ -168,7 +175,7 @@ Result<Manifest> read_manifest(const Json& json) {
 }
 
 Result<Manifest> load_manifest(const std::string& path) {
-  FOREBAY_TRY(const Json json, read_document(path));
+  FOREBAY_TRY(const Json json, read_document(path, fmt::format("the manifest '{}'", path)));
   return read_manifest(json);
 }
 
@@ -178,7 +185,8 @@ void check_loadable(const ManifestFeature& feature, Faults& faults) {
     complain(value != nullptr ? *value : feature.json, fmt::format("feature '{}': {}", feature.name, why), faults);
   };
   if (!feature.shape.known())
-    refuse("shape", fmt::format("every size of 'shape' must be 0 or more, found {}", feature.shape.text()));
+    refuse("shape",
+           fmt::format("every size of 'shape' must be 0 or more, found {}", Codec<Shape>::write(feature.shape).text()));
   const bool text = feature.dtype == DType::string;
   const std::string_view type = to_string(feature.dtype);
   switch (feature.deserialize_type) {

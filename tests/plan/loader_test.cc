@@ -26,7 +26,7 @@ class LoaderDocument : public ::testing::Test {
   LoaderDocument() {
     folder_.write("plain.json", plain_manifest);
     folder_.write("sequence.json", sequence_manifest);
-    folder_.write("two [2].tfrecords", "");
+    for (const char* name : {"one.tfrecords", "two [2].tfrecords"}) folder_.write(name, "");
     folder_.write("files.txt", "one.tfrecords\n\n  two [2].tfrecords\n");
   }
 
@@ -116,18 +116,18 @@ TEST_F(LoaderDocument, EveryFaultIsNamedWithItsPlaceAndTheNearestName) {
 "padding": [{"tensor": "mask"}], "shufle": true)",
                          "plain", R"(, "inputs": ["x", "y"])")),
       (Faults{
+          "4:36 /args/primary_features/0/from_name: the manifest has no feature 'imag'; did you mean 'image'? it has: "
+          "image, class, code",
+          "4:61 /args/primary_features/1: missing required option 'to_name'",
+          "5:47 /args/processing_steps/0/type: 'type' must be one of: slice, onehot, reshape; found 'slize'; did you "
+          "mean 'slice'?",
+          "6:24 /args/padding/0/tensor: there is no tensor 'mask'; defined here: x",
           "6:44 /args/shufle: unexpected option 'shufle'; did you mean 'shuffle'? known here: name, dataset, "
           "target_batch_size, drop_remainder, epochs, num_parallel_reads, num_parallel_parses, num_read_buffer_bytes, "
           "num_prefetch, shuffle, num_shuffle_buffer_elements, num_filenames_shuffle_buffer, num_mix_files, "
           "sloppy_interleave, num_interleave_out_buffer_elements, num_interleave_in_buffer_elements, primary_features, "
           "secondary_features, processing_steps, padding, normalization, multi_load",
-          "4:61 /args/primary_features/1: missing required option 'to_name'",
-          "5:47 /args/processing_steps/0/type: 'type' must be one of: slice, onehot, reshape; found 'slize'; did you "
-          "mean 'slice'?",
-          "4:36 /args/primary_features/0/from_name: the manifest has no feature 'imag'; did you mean 'image'? it has: "
-          "image, class, code",
           "6:67 /inputs/1: no feature produces 'y'; did you mean 'x'? produced are: x",
-          "6:24 /args/padding/0/tensor: there is no tensor 'mask'; defined here: x",
       }));
 }
 
@@ -173,12 +173,19 @@ TEST_F(LoaderDocument, MultiLoadExcludesWhatNeedsSingleRecords) {
 }
 
 TEST_F(LoaderDocument, AMissingManifestIsAnIoErrorThatNamesIt) {
-  const auto plan =
-      Plan::make(testing::parse(document(R"("primary_features": [{"from_name": "image", "to_name": "x"}])", "nope")),
-                 folder_.path());
+  const std::string text = document(R"("primary_features": [{"from_name": "image", "to_name": "x"}])", "nope");
+  const auto plan = Plan::make(testing::parse(text), folder_.path());
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code(), Code::io);
-  EXPECT_EQ(plan.error().place().file, folder_.path() + "/nope.json");
+  EXPECT_EQ(faults_of(text), (Faults{"2:87 /args/dataset/args/manifest_file: cannot read the manifest '" +
+                                     folder_.path() + "/nope.json': No such file or directory"}));
+}
+
+TEST_F(LoaderDocument, AMissingListIsToldWhereTheDocumentNamesIt) {
+  std::string text = document(R"("primary_features": [{"from_name": "image", "to_name": "x"}])");
+  text.replace(text.find("files.txt"), 9, "lines.txt");
+  EXPECT_EQ(faults_of(text), (Faults{"2:57 /args/dataset/args/list_file: cannot open '" + folder_.path() +
+                                     "/lines.txt': No such file or directory"}));
 }
 
 TEST_F(LoaderDocument, SequenceLoadersAreCheckedAndThenRefused) {
@@ -188,17 +195,18 @@ TEST_F(LoaderDocument, SequenceLoadersAreCheckedAndThenRefused) {
                "sequence");
   text.replace(text.find("independent"), 11, "continuous_sequence");
   EXPECT_EQ(faults_of(text),
-            (Faults{"5:32 /args/min_window: 'min_window' must not be greater than 'max_window': found 4 and 2",
-                    "4:87 /args/min_stride: 'min_stride' must not be greater than 'max_stride': found 3 and 2",
+            (Faults{"1:10 /type: the loader type 'continuous_sequence' is not available yet; 'independent' is",
                     "4:70 /args/stride: 'stride' cannot be given together with 'min_stride' and 'max_stride'",
-                    "1:10 /type: the loader type 'continuous_sequence' is not available yet; 'independent' is"}));
+                    "4:87 /args/min_stride: 'min_stride' must not be greater than 'max_stride': found 3 and 2",
+                    "5:32 /args/min_window: 'min_window' must not be greater than 'max_window': found 4 and 2"}));
 }
 
 TEST_F(LoaderDocument, AFaultOfAStepIsToldInTheLoadersWords) {
-  EXPECT_EQ(faults_of(document(R"("primary_features": [{"from_name": "image", "to_name": "x"}],
+  EXPECT_EQ(
+      faults_of(document(R"("primary_features": [{"from_name": "image", "to_name": "x"}],
 "processing_steps": [{"tensor": "x", "type": "onehot", "args": {"depth": 3}}])")),
-            (Faults{"5:33 /args/processing_steps/0/tensor: processing step 'onehot': onehot takes indices "
-                    "of type int32 or int64; 'x' is float32 (cast it first)"}));
+      (Faults{"5:33 /args/processing_steps/0/tensor: processing step 'onehot': the indices must be int32 or int64; "
+              "'x' is float32 (cast it first)"}));
 }
 
 }  // namespace
