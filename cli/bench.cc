@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "arguments.h"
 #include "pump.h"
 #include "report.h"
 #include "run_flags.h"
@@ -93,7 +94,7 @@ void add_bench(CLI::App& app, Command& command) {
   asked->flags.add_to(*verb);
   verb->add_option("--seconds", asked->seconds, "Longest time of each of the two passes")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   set_command(verb, asked, bench, command);
 }
 

@@ -36,7 +36,7 @@ Result<void> check(const Check& asked) {
 void add_check(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Check>();
   CLI::App* verb = app.add_subcommand("check", "Plans a document and lists every fault; no record is read");
-  verb->add_option("CONFIG", asked->document, "Loader or pipeline document (JSON)")->required();
+  verb->add_option("DOC", asked->document, "Loader or pipeline document (JSON)")->required();
   set_command(verb, asked, check, command);
 }
 

@@ -43,6 +43,13 @@ std::string list_text(const Json& reference) {
   return out;
 }
 
+/// The words that a value may be, also where it may be left out.
+const Json* choices_of(const Json& schema) {
+  if (const Json* choices = schema.find("enum")) return choices;
+  const Json* any = schema.find("anyOf");
+  return any != nullptr && !any->items().empty() ? any->items().front().find("enum") : nullptr;
+}
+
 std::string plugin_text(const Json& plugin) {
   std::string out =
       fmt::format("{} ({})\n  {}\n", text_at(plugin, "name"), text_at(plugin, "kind"), text_at(plugin, "doc"));
@@ -56,7 +63,7 @@ std::string plugin_text(const Json& plugin) {
       if (const Json* bound = field.find("schema")->find(limit))
         out += fmt::format("      {}: {}\n", limit, bound->text());
     }
-    if (const Json* choices = field.find("schema")->find("enum"))
+    if (const Json* choices = choices_of(*field.find("schema")))
       out += fmt::format("      one of {}\n", choices->text());
   }
   if (!plugin.find("examples")->items().empty()) out += "\nexamples\n";
@@ -152,7 +159,7 @@ Result<void> explain_document(const Explain& asked) {
 
 Result<void> explain(const Explain& asked) {
   if (asked.schema) return print_line(plan::document_schema().pretty()), Result<void>{};
-  const Json reference = plan::plugin_reference();
+  const Json reference = plan::document_reference();
   if (asked.what.empty()) {
     if (asked.lowered || asked.shuffle) {
       return Error{Code::config, Detail::invalid_argument,
@@ -165,7 +172,11 @@ Result<void> explain(const Explain& asked) {
   if (found.empty() || asked.lowered || asked.shuffle) {
     // What looks like a path gets the system's own message when it cannot be read.
     const bool path = asked.what.find_first_of("/.") != std::string::npos || ::access(asked.what.c_str(), F_OK) == 0;
-    return path ? explain_document(asked) : unknown(reference, asked.what);
+    if (path) return explain_document(asked);
+    if (found.empty()) return unknown(reference, asked.what);
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("{} is a plug-in; {} takes a document", config::quoted(asked.what),
+                             asked.lowered ? "--lowered" : "--shuffle")};
   }
   if (asked.json) return print_line(Json::array(found).pretty()), Result<void>{};
   for (std::size_t i = 0; i < found.size(); ++i) print((i == 0 ? "" : "\n") + plugin_text(found[i]));
@@ -177,7 +188,8 @@ Result<void> explain(const Explain& asked) {
 void add_explain(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Explain>();
   CLI::App* verb = app.add_subcommand("explain", "Says what a plug-in does and takes, or what a document makes happen");
-  verb->add_option("WHAT", asked->what, "Name of a plug-in, or a document; without it all plug-ins are listed");
+  verb->add_option("WHAT", asked->what,
+                   "Name of a plug-in or of a part of documents, or a document; without it all names are listed");
   verb->add_flag("--lowered", asked->lowered, "Print the pipeline document that a document stands for");
   verb->add_flag("--shuffle", asked->shuffle,
                  "Read the files and say how well the first epoch of a document is shuffled")

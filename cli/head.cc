@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "arguments.h"
 #include "cells.h"
 #include "config/utf8.h"
 #include "formats/detect.h"
@@ -34,6 +35,7 @@ Result<bool> is_record_file(const std::string& path) {
   std::array<std::byte, 16> bytes{};
   FOREBAY_TRY(const std::size_t size, file.read(bytes, 0));
   const std::span<const std::byte> head = std::span{bytes}.first(size);
+  if (head.empty()) return true;  // a file without records is one; no document is empty
   return std::ranges::find(head, std::byte{0}) != head.end() || formats::detect(head) != Compression::none;
 }
 
@@ -136,32 +138,34 @@ Row record_row(const Batch& batch, std::int64_t i, const Head& asked) {
   return row;
 }
 
+void print_rows(const std::vector<Row>& rows, const Head& asked) {
+  if (asked.json) return print_line(to_json(rows).pretty());
+  for (const Row& row : rows) show(row);
+  if (rows.empty()) print_line("no rows");
+}
+
+Result<Pipeline> open_head(const Head& asked, bool records) {
+  constexpr std::int64_t most_single = 1000;  // one by one, so that those before a fault are seen
+  if (records) return plan::open_records(asked.flags.document, asked.rows, asked.rows <= most_single ? 1 : 100);
+  return asked.flags.start();
+}
+
 Result<void> head(const Head& asked) {
   FOREBAY_TRY(const bool records, is_record_file(asked.flags.document));
-  auto pipeline = records ? plan::open_records(asked.flags.document, asked.rows) : asked.flags.start();
-  if (!pipeline.ok()) return pipeline.error();
+  FOREBAY_TRY(Pipeline pipeline, open_head(asked, records));
   std::vector<Row> rows;
   Progress progress{Progress::Wanted::no};
   PumpLimits limits;
   if (!records) limits.batches = 1;
-  FOREBAY_DO([&]() -> Result<void> {
-    FOREBAY_TRY(const Pumped done, pump(*pipeline, limits, progress, [&](const Batch& batch) {
-                  asked.flags.announce(*pipeline, &batch);
-                  if (!records) rows = rows_of(batch, asked);
-                  for (std::int64_t i = 0; records && i < batch.valid_rows(); ++i)
-                    rows.push_back(record_row(batch, i, asked));
-                }));
-    static_cast<void>(done);
-    return {};
-  }());
-  pipeline->close();
-  if (asked.json) {
-    print_line(to_json(rows).pretty());
-  } else {
-    for (const Row& row : rows) show(row);
-    if (rows.empty()) print_line("no rows");
-  }
-  return {};
+  const auto done = pump(pipeline, limits, progress, [&](const Batch& batch) {
+    asked.flags.announce(pipeline, &batch);
+    if (!records) rows = rows_of(batch, asked);
+    for (std::int64_t i = 0; records && i < batch.valid_rows(); ++i) rows.push_back(record_row(batch, i, asked));
+  });
+  pipeline.close();
+  if (done.ok()) return print_rows(rows, asked), Result<void>{};
+  if (!asked.json && !rows.empty()) print_rows(rows, asked);
+  return done.error();
 }
 
 }  // namespace
@@ -171,10 +175,8 @@ void add_head(CLI::App& app, Command& command) {
   CLI::App* verb =
       app.add_subcommand("head", "Shows the first rows of a document's first batch, or of a TFRecord file");
   asked->flags.add_to(*verb);
-  verb->get_option("CONFIG")->description("Loader or pipeline document (JSON), or a TFRecord file");
-  verb->add_option("-n,--rows", asked->rows, "Rows to show")
-      ->capture_default_str()
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  verb->get_option("DOC")->description("Loader or pipeline document (JSON), or a TFRecord file");
+  verb->add_option("-n,--rows", asked->rows, "Rows to show")->capture_default_str()->check(whole_number(1, 1'000'000));
   set_command(verb, asked, head, command, "Print JSON, every element");
 }
 

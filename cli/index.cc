@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/core.h>
 #include <forebay/index.h>
 
+#include "arguments.h"
 #include "enum_names.h"
 #include "interrupt.h"
+#include "progress.h"
 #include "report.h"
 #include "verbs.h"
 
@@ -27,22 +26,6 @@ struct Index {
   bool check = false;
   bool json = false;
 };
-
-/// A bar on standard error, where that is a terminal. Says whether to go on.
-bool show_progress(const IndexProgress& now) {
-  static const bool on = ::isatty(STDERR_FILENO) == 1;
-  if (on) {
-    constexpr std::size_t width = 30;
-    const double done = now.bytes == 0 ? 1 : static_cast<double>(now.bytes_done) / static_cast<double>(now.bytes);
-    const auto filled = static_cast<std::size_t>(std::clamp(done, 0.0, 1.0) * static_cast<double>(width));
-    fmt::print(stderr, "\r\033[K[{}{}] {} of {} files", std::string(filled, '='), std::string(width - filled, ' '),
-               now.files_done, now.files);
-    if (now.files_done == now.files) std::fputs("\r\033[K", stderr);
-    std::fflush(stderr);
-  }
-  if (on && interrupted()) std::fputs("\r\033[K", stderr);
-  return !interrupted();
-}
 
 std::string line_of(const IndexReport& report, const Index& asked) {
   if (asked.check && report.found != IndexState::good) {
@@ -81,12 +64,21 @@ void print_json(const std::vector<IndexReport>& reports, const std::vector<Error
 
 Result<void> index(const Index& asked) {
   using Existing = IndexOptions::Existing;
+  const std::vector<std::string> paths = without_indexes(asked.files);
+  if (paths.empty()) return Error{Code::config, Detail::invalid_argument, "every FILE is an index; name record files"};
+  Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
   const IndexOptions options{.compression = value_of<Compression>(asked.compression),
                              .existing = asked.check   ? Existing::only_check
                                          : asked.force ? Existing::replace
                                                        : Existing::keep,
-                             .progress = show_progress};
-  const auto reports = index_files(asked.files, options);
+                             .progress = [&](const IndexProgress& now) {
+                               const auto bytes = static_cast<double>(std::max<std::int64_t>(now.bytes, 1));
+                               progress.show(static_cast<double>(now.bytes_done) / bytes,
+                                             fmt::format("{} of {} files", now.files_done, now.files));
+                               return !interrupted();
+                             }};
+  const auto reports = index_files(paths, options);
+  progress.clear();
   if (!reports.ok()) {
     if (asked.json) print_json({}, faults_of(reports.error()));
     return reports.error();

@@ -6,6 +6,7 @@
 
 #include "interrupt.h"
 #include "report.h"
+#include "usage.h"
 #include "verbs.h"
 
 namespace forebay::cli {
@@ -15,9 +16,6 @@ namespace {
 void add_verbs(CLI::App& app, Command& command) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "forebay 0.1.0");
-  app.failure_message([](const CLI::App*, const CLI::Error& problem) {
-    return fmt::format("forebay: error: {}\n(--help says what is possible)\n", problem.what());
-  });
   app.footer("Exit codes: 0 ok, 2 usage or config, 3 data, 4 I/O, 130 interrupted.");
   add_run(app, command);
   add_head(app, command);
@@ -28,6 +26,10 @@ void add_verbs(CLI::App& app, Command& command) {
   add_bench(app, command);
   add_index(app, command);
   add_verify(app, command);
+  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    for (CLI::Option* option : verb->get_options([](const CLI::Option* each) { return each->get_positional(); }))
+      option->type_name("");  // its name says what it is
+  }
 }
 
 int fail(const Error& error, bool json) {
@@ -38,8 +40,8 @@ int fail(const Error& error, bool json) {
     out.set("ok", false);
     out.set("faults", Json::array(std::move(faults)));
     print_line(out.pretty());
-    static_cast<void>(flush_output());
   }
+  static_cast<void>(flush_output());  // what was shown comes before what went wrong
   const char* kind = error.code() == Code::cancelled ? "" : "error: ";
   fmt::print(stderr, "forebay: {}{}\n", kind, error.text());
   return exit_code(error);
@@ -53,7 +55,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? 0 : 2;
+    if (problem.get_exit_code() == 0) return app.exit(problem);  // --help, --version
+    const bool json = wants_json(argc, argv);
+    fail({Code::config, Detail::invalid_argument, usage_text(app, problem, argc, argv)}, json);
+    fmt::print(stderr, "(--help says what is possible)\n");
+    return 2;
   }
   const auto done = command.run();
   if (!done.ok()) return fail(done.error(), command.json);

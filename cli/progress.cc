@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "progress.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include <fmt/core.h>
 
+#include "engine/program.h"
+
 namespace forebay::cli {
 
+namespace {
+
+/// A terminal that can go back to the beginning of a line and clear it.
+bool can_redraw() {
+  const char* const kind = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && kind != nullptr && *kind != '\0' && std::string_view{kind} != "dumb";
+}
+
+std::size_t columns() {
+  struct winsize size {};
+  constexpr std::size_t usual = 80;
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
+}
+
+}  // namespace
+
 Progress::Progress(Wanted wanted)
-    : on_{wanted == Wanted::yes && ::isatty(STDERR_FILENO) == 1}, next_{std::chrono::steady_clock::now()} {}
+    : on_{wanted == Wanted::yes && can_redraw()}, next_{std::chrono::steady_clock::now()} {}
 
 void Progress::show(const Pipeline& pipeline) {
   if (!on_) return;
@@ -21,18 +42,31 @@ void Progress::show(const Pipeline& pipeline) {
   next_ = now + std::chrono::milliseconds{100};
   const Stats stats = pipeline.stats();
   const double per_second = stats.seconds > 0 ? 1 / stats.seconds : 0;
-  show(pipeline.complete_frac(),
-       fmt::format("{} rows  {:.0f} rows/s  {:.1f} MB/s", stats.rows, static_cast<double>(stats.rows) * per_second,
-                   static_cast<double>(stats.bytes_read) * per_second * 1e-6));
+  const std::string counters =
+      fmt::format("{} rows  {:.0f} rows/s  {:.1f} MB/s", stats.rows, static_cast<double>(stats.rows) * per_second,
+                  static_cast<double>(stats.bytes_read) * per_second * 1e-6);
+  // A run without an end is no part of the way there.
+  if (pipeline.plan().program().epochs)
+    show(pipeline.complete_frac(), counters);
+  else
+    draw(counters);
 }
 
 void Progress::show(double done, const std::string& counters) {
   if (!on_) return;
-  constexpr std::size_t width = 30;
   done = std::clamp(done, 0.0, 1.0);
+  const std::string words = fmt::format("{:3.0f} %  {}", 100 * done, counters);
+  constexpr std::size_t widest = 30, narrowest = 5, frame = 4;  // "[", "] " and the column that stays free
+  const std::size_t room = columns();
+  const std::size_t left = room > words.size() + frame ? room - words.size() - frame : 0;
+  if (left < narrowest) return draw(words);
+  const std::size_t width = std::min(left, widest);
   const auto filled = static_cast<std::size_t>(done * static_cast<double>(width));
-  fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {}", std::string(filled, '='), std::string(width - filled, ' '),
-             100 * done, counters);
+  draw(fmt::format("[{}{}] {}", std::string(filled, '='), std::string(width - filled, ' '), words));
+}
+
+void Progress::draw(const std::string& line) {
+  fmt::print(stderr, "\r\033[K{}", std::string_view{line}.substr(0, columns() - 1));
   std::fflush(stderr);
   shown_ = true;
 }

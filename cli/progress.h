@@ -8,7 +8,8 @@
 
 namespace forebay::cli {
 
-/// A line on standard error that says how far a run is. Shown only where that is a terminal.
+/// A line on standard error that says how far a run is. Shown only where that is a terminal that can clear a line, and
+/// never wider than it.
 class Progress {
  public:
   enum class Wanted : bool { no, yes };
@@ -18,6 +19,8 @@ class Progress {
   void clear();
 
  private:
+  void draw(const std::string& line);  // as much of it as the terminal is wide
+
   const bool on_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point next_;

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "arguments.h"
 #include "digest.h"
 #include "pump.h"
 #include "report.h"
@@ -87,9 +88,10 @@ void add_run(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Run>();
   CLI::App* verb = app.add_subcommand("run", "Runs a document to its end and says how fast it was");
   asked->flags.add_to(*verb);
-  verb->add_option("--batches", asked->batches, "Stop after so many batches")->check(CLI::NonNegativeNumber);
-  verb->add_option("--resume", asked->resume, "Go on from the state in this file");
-  verb->add_option("--save-state", asked->save_state, "Write where the run stands to this file at the end");
+  verb->add_option("--batches", asked->batches, "Stop after so many batches")->check(whole_number(0));
+  verb->add_option("--resume", asked->resume, "Go on from the state in this file")->check(not_empty());
+  verb->add_option("--save-state", asked->save_state, "Write where the run stands to this file at the end")
+      ->check(not_empty());
   verb->add_flag("--digest", asked->digest, "Print count, sum and checksums of every tensor");
   set_command(verb, asked, run, command);
 }

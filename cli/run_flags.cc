@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_flags.h"
 
-#include <limits>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "arguments.h"
 #include "config/utf8.h"
 #include "engine/program.h"
 #include "plan/pipeline_document.h"
@@ -44,16 +44,17 @@ Result<ShardBy> read_by(const std::string& text) {
 }  // namespace
 
 void RunFlags::add_to(CLI::App& verb) {
-  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-  verb.add_option("CONFIG", document, "Loader or pipeline document (JSON)")->required();
-  verb.add_option("--threads", threads, "Worker threads; 0: one for every CPU")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}));
-  verb.add_option("--memory", memory, "Memory budget: 512MiB, 1GiB, 2GB or plain bytes; 0: a quarter of the machine's");
+  verb.add_option("DOC", document, "Loader or pipeline document (JSON)")->required();
+  verb.add_option("--threads", threads, "Worker threads; 0: one for every CPU")->check(whole_number(0, 1024));
+  verb.add_option("--memory", memory, "Memory budget: 512MiB, 1GiB, 2GB or plain bytes; 0: a quarter of the machine's")
+      ->check(not_empty());
   verb.add_option("--prefetch", prefetch, "Finished batches kept ready; 0: chosen by their size")
-      ->check(CLI::Range(std::int64_t{0}, any));
-  verb.add_option("--shard", shard, "I/N: the I-th of N equal parts of every batch; auto: as the launcher says");
+      ->check(whole_number(0));
+  verb.add_option("--shard", shard, "I/N: the I-th of N equal parts of every batch; auto: as the launcher says")
+      ->check(not_empty());
   verb.add_option("--shard-by", shard_by,
-                  "row: rows of every batch; file: every N-th file, in batches of 1/N of the document's size");
+                  "row: rows of every batch; file: every N-th file, in batches of 1/N of the document's size")
+      ->check(not_empty());
 }
 
 Result<Pipeline> RunFlags::start() const {

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "arguments.h"
+#include "interrupt.h"
 #include "plan/infer.h"
 #include "report.h"
 #include "verbs.h"
@@ -19,7 +21,7 @@ struct Schema {
 };
 
 Result<void> schema(const Schema& asked) {
-  FOREBAY_TRY(const plan::Inferred found, plan::infer_manifest(asked.file, asked.records));
+  FOREBAY_TRY(const plan::Inferred found, plan::infer_manifest(asked.file, asked.records, interrupted));
   print_line(found.manifest.pretty());
   for (const std::string& note : found.left_out) fmt::print(stderr, "forebay: note: {}\n", note);
   return {};
@@ -33,7 +35,7 @@ void add_schema(CLI::App& app, Command& command) {
   verb->add_option("FILE", asked->file, "TFRecord file")->required();
   verb->add_option("--records", asked->records, "Records to look at")
       ->capture_default_str()
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+      ->check(whole_number(1, 1'000'000'000));
   set_command(verb, asked, schema, command, "Print JSON (a manifest always is)");
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <forebay/verify.h>
 
+#include "arguments.h"
 #include "enum_names.h"
 #include "interrupt.h"
 #include "progress.h"
@@ -96,7 +97,7 @@ void print_report(const FileReport& report) {
   const auto more = report.damages() - static_cast<std::int64_t>(report.first.size());
   if (more > 0) print_line(fmt::format("{}: and {} more", report.file, more));
   std::string line = fmt::format("{}: {}", report.file, counters_text(report));
-  if (report.error) line += "; not read to its end";
+  if (report.error) line += report.error->place().file == report.file ? "; not read to its end" : "; not written";
   if (report.repaired) line += fmt::format("; written to {}", *report.repaired);
   print_line(line);
   if (report.error) fmt::print(stderr, "forebay: error: {}\n", report.error->text());
@@ -120,6 +121,8 @@ int code_of(const std::vector<FileReport>& reports, bool repaired) {
 }
 
 Result<int> verify(const Verify& asked) {
+  const std::vector<std::string> paths = without_indexes(asked.paths);
+  if (paths.empty()) return Error{Code::config, Detail::invalid_argument, "every FILE is an index; name record files"};
   if (asked.out.empty() && (asked.force || asked.out_compression != "auto")) {
     return Error{Code::config, Detail::invalid_argument, "--force and --output-compression need --repair OUT"};
   }
@@ -134,8 +137,7 @@ Result<int> verify(const Verify& asked) {
   using Existing = RepairOptions::Existing;
   const RepairOptions repairing{value_of<Compression>(asked.out_compression),
                                 asked.force ? Existing::replace : Existing::refuse};
-  auto reports =
-      asked.out.empty() ? forebay::verify(asked.paths, options) : repair(asked.paths, asked.out, repairing, options);
+  auto reports = asked.out.empty() ? forebay::verify(paths, options) : repair(paths, asked.out, repairing, options);
   progress.clear();
   if (!reports.ok()) return reports.error();
   if (asked.json) {
@@ -154,10 +156,10 @@ void add_verify(CLI::App& app, Command& command) {
   verb->add_option("FILE", asked->paths, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
   verb->add_option("--compression", asked->compression, "How the files are packed: auto, none, gzip or zlib")
       ->check(CLI::IsMember(names_of<Compression>()));
-  verb->add_option("--threads", asked->threads, "Files at once; 0: one for every CPU")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}));
+  verb->add_option("--threads", asked->threads, "Files at once; 0: one for every CPU")->check(whole_number(0, 1024));
   verb->add_option("--repair", asked->out,
-                   "Write the intact records here: a file for one FILE, a folder for several (same names)");
+                   "Write the intact records here: a file for one FILE, a folder for several (same names)")
+      ->check(not_empty());
   verb->add_option("--output-compression", asked->out_compression, "Of what is written; auto: as each file was")
       ->check(CLI::IsMember(names_of<Compression>()));
   verb->add_flag("--force", asked->force, "Replace files that are there already; never one that is read");

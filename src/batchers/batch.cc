@@ -126,24 +126,40 @@ Result<Batching> bind(const Fixed& options, const Schema& in) {
   return batching;
 }
 
+/// Of `pad`, which is read together with the tensors.
+Json pad_schema() {
+  Json list = Codec<std::vector<PadEntry>>::schema();
+  Json out = Json::object();
+  out.set("anyOf", Json::array({Codec<bool>::schema(), std::move(list)}));
+  return out;
+}
+
 }  // namespace
 
 BatcherType batch() {
-  return describe<BatcherType, Fixed>("batch", "Cuts the stream into batches of one size.", bind)
-      .required("size", &Fixed::size, "Rows of a batch.", {.least = 1, .most = 100'000'000})
-      .field("remainder", &Fixed::remainder,
-             "What becomes of a last batch that is not full: keep it short, drop it, pad it with empty rows, or repeat "
-             "its "
-             "own records, from its first one on.")
-      .field("pad", &Fixed::pad,
-             "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
-             "value}.")
-      .field("require_equal", &Fixed::require_equal, "Refuse rows of unequal shape instead of delivering them ragged.")
-      .example({.options = R"({"size": 2})", .in = R"([1, 2, 3, 4, 5])", .out = R"([[1, 2], [3, 4], [5]])"})
-      .example({.options = R"({"size": 2, "remainder": "drop"})", .in = R"([1, 2, 3])", .out = R"([[1, 2]])"})
-      .example({.options = R"({"size": 3, "remainder": "repeat"})",
-                .in = R"([1, 2, 3, 4])",
-                .out = R"([[1, 2, 3], [4, 4, 4]])"});
+  BatcherType type =
+      describe<BatcherType, Fixed>("batch", "Cuts the stream into batches of one size.", bind)
+          .required("size", &Fixed::size, "Rows of a batch.", {.least = 1, .most = 100'000'000})
+          .field("remainder", &Fixed::remainder,
+                 "What becomes of a last batch that is not full: keep it short, drop it, pad it with empty rows, or "
+                 "repeat "
+                 "its "
+                 "own records, from its first one on.")
+          .field(
+              "pad", &Fixed::pad,
+              "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
+              "value}.")
+          .field("require_equal", &Fixed::require_equal,
+                 "Refuse rows of unequal shape instead of delivering them ragged.")
+          .example({.options = R"({"size": 2})", .in = R"([1, 2, 3, 4, 5])", .out = R"([[1, 2], [3, 4], [5]])"})
+          .example({.options = R"({"size": 2, "remainder": "drop"})", .in = R"([1, 2, 3])", .out = R"([[1, 2]])"})
+          .example({.options = R"({"size": 3, "remainder": "repeat"})",
+                    .in = R"([1, 2, 3, 4])",
+                    .out = R"([[1, 2, 3], [4, 4, 4]])"});
+  for (FieldInfo& field : type.description.fields) {
+    if (field.name == "pad") field.schema = pad_schema();
+  }
+  return type;
 }
 
 }  // namespace batchers

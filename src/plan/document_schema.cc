@@ -107,6 +107,36 @@ void add_reference(const char* kind, const std::vector<Type>& types, std::vector
   }
 }
 
+/// How a schema's values are called: "integer", "array | null".
+std::string type_text(const Json& schema) {
+  if (const Json* type = schema.find("type")) return type->string();
+  std::string out;
+  if (const Json* choices = schema.find("anyOf")) {
+    for (const Json& choice : choices->items()) out += (out.empty() ? "" : " | ") + type_text(choice);
+  }
+  return out.empty() ? "any" : out;
+}
+
+Json schema_reference(const char* name, const char* doc, const Json& schema) {
+  std::vector<Json> fields;
+  for (const auto& [key, property] : schema.find("properties")->members()) {
+    const Json* fallback = property.find("default");
+    const Json* words = property.find("description");
+    FieldInfo field{.name = key, .doc = words != nullptr ? words->string() : "", .required = fallback == nullptr};
+    if (fallback != nullptr) field.fallback = *fallback;
+    field.schema = property;
+    field.python_type = type_text(property);
+    fields.push_back(field_reference(field));
+  }
+  Json json = Json::object();
+  json.set("kind", "document part");
+  json.set("name", name);
+  json.set("doc", doc);
+  json.set("fields", Json::array(std::move(fields)));
+  json.set("examples", Json::array());
+  return json;
+}
+
 }  // namespace
 
 Json document_schema() {
@@ -124,6 +154,19 @@ Json plugin_reference() {
   add_reference("order", registry.orders(), out);
   add_reference("batcher", registry.batchers(), out);
   return Json::array(std::move(out));
+}
+
+Json document_reference() {
+  Json out = plugin_reference();
+  const auto add = [&](const char* name, const char* doc, const Json& schema) {
+    out.items().push_back(schema_reference(name, doc, schema));
+  };
+  add("pipeline", "The members of a pipeline document.", pipeline_schema());
+  add("independent", "The `args` of a loader document of this type.", loader_fields(LoaderType::independent).schema());
+  add("feature", "How a decoder makes one tensor, in `features`, `context` or `lists`.",
+      Codec<ExampleFeature>::schema());
+  add("manifest", "The members of a manifest.", manifest_schema());
+  return out;
 }
 
 }  // namespace forebay::plan

@@ -14,5 +14,7 @@ namespace forebay::plan {
 /// Every description: a list of {kind, name, doc, fields, examples}; fields are {name, doc, required, default, type,
 /// schema}, where type is a Python type hint. For reference pages and for the Python package.
 [[nodiscard]] Json plugin_reference();
+/// The same, and the parts of documents that belong to no plug-in.
+[[nodiscard]] Json document_reference();
 
 }  // namespace forebay::plan

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include <fmt/core.h>
@@ -11,6 +12,7 @@
 #include "config/utf8.h"
 #include "formats/detect.h"
 #include "io/file.h"
+#include "plan/lower.h"
 
 namespace forebay::plan {
 namespace {
@@ -18,15 +20,6 @@ namespace {
 Json with(const char* key, Json value) {
   Json out = Json::object();
   out.set(key, std::move(value));
-  return out;
-}
-
-std::string literal_pattern(std::string_view path) {
-  std::string out;
-  for (const char c : path) {
-    if (std::string_view{"*?[\\"}.find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
   return out;
 }
 
@@ -57,11 +50,11 @@ const char* dtype_of(std::string_view kind) {
 
 }  // namespace
 
-Result<Pipeline> open_records(const std::string& path, std::int64_t count) {
+Result<Pipeline> open_records(const std::string& path, std::int64_t count, std::int64_t rows) {
   FOREBAY_TRY(const io::File file, io::File::open(path));  // a better message than that of a pattern without matches
-  Json batch = with("size", std::clamp<std::int64_t>(count, 1, 100));
+  Json batch = with("size", std::clamp<std::int64_t>(count, 1, rows));
   batch.set("remainder", "keep");
-  Json document = with("source", with("tfrecord", with("files", Json::array({Json{literal_pattern(path)}}))));
+  Json document = with("source", with("tfrecord", with("files", Json::array({Json{literal(path)}}))));
   document.set("decode", with("record", with("name", "record")));
   document.set("steps", Json::array({with("take", with("count", count)), with("batch", std::move(batch))}));
   document.set("epochs", 1);
@@ -126,12 +119,16 @@ Inferred ManifestGuess::result(Json compression) const {
   return out;
 }
 
-Result<Inferred> infer_manifest(const std::string& path, std::int64_t records) {
+Result<Inferred> infer_manifest(const std::string& path, std::int64_t records, const std::function<bool()>& stop) {
+  constexpr std::chrono::milliseconds patience{50};  // how long a wish to stop may go unnoticed
   FOREBAY_TRY(const Compression compression, compression_of(path));
   FOREBAY_TRY(Pipeline pipeline, open_records(path, records));
   ManifestGuess guess;
   while (true) {
-    FOREBAY_TRY(const std::optional<Batch> batch, pipeline.next());
+    bool timed_out = false;
+    FOREBAY_TRY(const std::optional<Batch> batch, pipeline.next_within(patience, timed_out));
+    if (stop && stop()) return Error{Code::cancelled, fmt::format("interrupted after {} records", guess.records())};
+    if (timed_out) continue;
     if (!batch) break;
     const Tensor& bytes = batch->tensor("record");
     for (std::int64_t row = 0; row < batch->valid_rows(); ++row) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -13,8 +14,9 @@
 namespace forebay::plan {
 
 /// A pipeline over the first `count` records of one TFRecord file: batches of one string tensor, "record".
-/// The path is taken as it is, wildcards in it mean themselves. Code::io when it cannot be read.
-[[nodiscard]] Result<Pipeline> open_records(const std::string& path, std::int64_t count);
+/// The path is taken as it is, wildcards in it mean themselves. A batch has `rows` rows at most; a fault takes the
+/// others of its batch with it. Code::io when the file cannot be read.
+[[nodiscard]] Result<Pipeline> open_records(const std::string& path, std::int64_t count, std::int64_t rows = 100);
 
 /// Whether a record is a tf.train.SequenceExample: it has feature lists, which an Example has not.
 [[nodiscard]] bool has_feature_lists(std::string_view record);
@@ -32,6 +34,7 @@ class ManifestGuess {
   void add(const ExampleMap& example);
   /// Fixed features, by name: dtype, shape and how they are stored. `compression` is null, "GZIP" or "ZLIB".
   [[nodiscard]] Inferred result(Json compression) const;
+  [[nodiscard]] std::int64_t records() const { return records_; }
 
  private:
   struct Seen {
@@ -44,7 +47,9 @@ class ManifestGuess {
   std::int64_t records_ = 0;
 };
 
-/// Reads up to `records` records of a TFRecord file of Examples and describes them. Code::data when they are none.
-[[nodiscard]] Result<Inferred> infer_manifest(const std::string& path, std::int64_t records = 1000);
+/// Reads up to `records` records of a TFRecord file of Examples and describes them. Code::data when they are none,
+/// Code::cancelled soon after `stop` says so.
+[[nodiscard]] Result<Inferred> infer_manifest(const std::string& path, std::int64_t records = 1000,
+                                              const std::function<bool()>& stop = {});
 
 }  // namespace forebay::plan
