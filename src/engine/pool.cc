@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -17,6 +18,7 @@ constexpr std::size_t slack = 64;
 constexpr std::size_t mapped_from = std::size_t{256} << 10;  // below, the heap; from here on freeing gives memory back
 constexpr std::size_t huge_from = std::size_t{4} << 20;      // huge pages save most page faults of a large fresh buffer
 
+/// Null when the machine has none.
 std::byte* allocate(std::size_t size) {
   void* memory = nullptr;
   if (size < mapped_from) {
@@ -26,7 +28,6 @@ std::byte* allocate(std::size_t size) {
     if (memory == MAP_FAILED) memory = nullptr;
     if (memory != nullptr && size >= huge_from) madvise(memory, size, MADV_HUGEPAGE);
   }
-  if (memory == nullptr) throw std::bad_alloc{};
   return static_cast<std::byte*>(memory);
 }
 
@@ -37,6 +38,14 @@ void deallocate(std::byte* memory, std::size_t size) {
     munmap(memory, size + slack);
   }
 }
+
+std::byte* next_of(const std::byte* memory) {
+  std::byte* next = nullptr;
+  std::memcpy(&next, memory, sizeof(next));
+  return next;
+}
+
+void set_next(std::byte* memory, std::byte* next) { std::memcpy(memory, &next, sizeof(next)); }
 
 }  // namespace
 
@@ -55,50 +64,59 @@ std::size_t Pool::size_of_class(std::size_t index) {
   return power + index % 4 * (power / 4);
 }
 
-Pool::~Pool() {
-  for (std::size_t index = 0; index < free_.size(); ++index) {
-    for (std::byte* memory : free_[index]) deallocate(memory, size_of_class(index));
+void Pool::deallocate_all(const Lists& lists) {
+  for (std::size_t index = 0; index < lists.size(); ++index) {
+    for (std::byte* memory = lists[index]; memory != nullptr;)
+      deallocate(std::exchange(memory, next_of(memory)), size_of_class(index));
   }
 }
 
+Pool::~Pool() { deallocate_all(free_); }
+
 std::byte* Pool::take(std::size_t size) {
   const Class type = class_of(size);
-  std::vector<std::pair<std::byte*, std::size_t>> evicted;
+  const auto bytes = static_cast<std::int64_t>(type.size);
   {
     const Lock lock{mutex_};
-    used_ += static_cast<std::int64_t>(type.size);
-    auto& list = free_[type.index];
-    if (!list.empty()) {
-      std::byte* const memory = list.back();
-      list.pop_back();
-      kept_ -= static_cast<std::int64_t>(type.size);
+    used_ += bytes;
+    if (std::byte* const memory = free_[type.index]) {
+      free_[type.index] = next_of(memory);
+      kept_ -= bytes;
       return memory;
     }
-    if (used_ + kept_ > limit_) {  // what other sizes keep is worth less than staying within the budget
-      for (std::size_t index = 0; index < free_.size(); ++index) {
-        for (std::byte* memory : free_[index]) evicted.emplace_back(memory, size_of_class(index));
-        free_[index].clear();
-      }
-      kept_ = 0;
-    }
   }
-  for (const auto& [memory, bytes] : evicted) deallocate(memory, bytes);
-  return allocate(type.size);
+  evict();
+  if (std::byte* const memory = allocate(type.size)) return memory;
+  const Lock lock{mutex_};
+  used_ -= bytes;
+  throw std::bad_alloc{};
+}
+
+/// What other sizes keep is worth less than staying within the budget.
+void Pool::evict() {
+  Lists evicted{};
+  {
+    const Lock lock{mutex_};
+    if (used_ + kept_ <= limit_) return;
+    std::swap(evicted, free_);
+    kept_ = 0;
+  }
+  deallocate_all(evicted);
 }
 
 void Pool::give(std::byte* memory, std::size_t size) {
   const Class type = class_of(size);
-  bool keep = false;
+  const auto bytes = static_cast<std::int64_t>(type.size);
   {
     const Lock lock{mutex_};
-    used_ -= static_cast<std::int64_t>(type.size);
-    keep = used_ + kept_ + static_cast<std::int64_t>(type.size) <= limit_;
-    if (keep) {
-      free_[type.index].push_back(memory);
-      kept_ += static_cast<std::int64_t>(type.size);
+    used_ -= bytes;
+    if (used_ + kept_ + bytes <= limit_) {
+      set_next(memory, std::exchange(free_[type.index], memory));
+      kept_ += bytes;
+      return;
     }
   }
-  if (!keep) deallocate(memory, type.size);
+  deallocate(memory, type.size);
 }
 
 std::shared_ptr<std::byte> Pool::lend(std::size_t size) {

@@ -5,14 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "engine/sync.h"
 
 namespace forebay::engine {
 
 /// Recycled memory in size classes, and the account of it: every byte that a run holds in blocks and batches comes from
-/// here. Lent memory may outlive the pool's user, so it is held by shared pointer. Any thread may call.
+/// here. Lent memory may outlive the pool's user, so it is held by shared pointer. Any thread may call. Giving back
+/// never fails: free memory names the next of its size in its own first bytes.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
   explicit Pool(std::int64_t limit) : limit_{limit} {}
@@ -40,12 +40,15 @@ class Pool : public std::enable_shared_from_this<Pool> {
   struct Class {
     std::size_t index, size;
   };
+  using Lists = std::array<std::byte*, classes>;  // the first free one of each size
   static Class class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t index);
+  static void deallocate_all(const Lists& lists);
+  void evict() EXCLUDES(mutex_);
 
   const std::int64_t limit_;
   mutable Mutex mutex_;
-  std::array<std::vector<std::byte*>, classes> free_ GUARDED_BY(mutex_);
+  Lists free_ GUARDED_BY(mutex_) = {};
   std::int64_t used_ GUARDED_BY(mutex_) = 0;
   std::int64_t kept_ GUARDED_BY(mutex_) = 0;  // in free_
 };
