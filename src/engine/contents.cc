@@ -39,6 +39,10 @@ std::shared_ptr<Batch::Content> Contents::take() {
 }
 
 void Contents::give(std::unique_ptr<Batch::Content> content) {
+  if (forked_since(generation_)) {
+    static_cast<void>(content.release());
+    return abandon(shared_from_this());
+  }
   content->values.clear();
   content->lengths.clear();
   content->layout.clear();

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/batch_content.h"
+#include "engine/fork_guard.h"
 #include "engine/program.h"
 #include "engine/sync.h"
 
 namespace forebay::engine {
 
 /// Recycles what a batch is besides its arrays: a batch is made by one thread and dropped by another, and memory that
-/// the heap has to carry from one to the other costs both. Batches may outlive the run. Any thread may call.
+/// the heap has to carry from one to the other costs both. Batches may outlive the run. Any thread may call. In a child
+/// that was forked meanwhile nothing comes back, as the mutex may be held there for ever.
 class Contents : public std::enable_shared_from_this<Contents> {
  public:
   explicit Contents(std::shared_ptr<const Program> program);
@@ -22,6 +25,7 @@ class Contents : public std::enable_shared_from_this<Contents> {
  private:
   void give(std::unique_ptr<Batch::Content> content) EXCLUDES(mutex_);
 
+  const std::uint64_t generation_ = fork_generation();
   const std::shared_ptr<const Program> program_;
   std::shared_ptr<const std::vector<std::string>> names_;  // of the outputs
   Mutex mutex_;

@@ -2,7 +2,6 @@
 #include "engine/fork_guard.h"
 
 #include <atomic>
-#include <mutex>
 
 #include <pthread.h>
 
@@ -13,9 +12,11 @@ std::atomic<std::uint64_t> generation{0};
 }  // namespace
 
 std::uint64_t fork_generation() {
-  static std::once_flag once;
-  std::call_once(once,
-                 [] { pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); }); });
+  static const bool told = [] {
+    pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+    return true;
+  }();
+  static_cast<void>(told);
   return generation.load(std::memory_order_relaxed);
 }
 

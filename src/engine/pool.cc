@@ -105,6 +105,7 @@ void Pool::evict() {
 }
 
 void Pool::give(std::byte* memory, std::size_t size) {
+  if (forked_since(generation_)) return abandon(shared_from_this());
   const Class type = class_of(size);
   const auto bytes = static_cast<std::int64_t>(type.size);
   {
@@ -129,7 +130,10 @@ std::shared_ptr<void> Pool::charge(std::int64_t bytes) {
     used_ += more;
   };
   add(bytes);
-  return {this, [pool = shared_from_this(), add, bytes](void*) { add(-bytes); }};
+  return {this, [pool = shared_from_this(), add, bytes](void*) {
+            if (forked_since(pool->generation_)) return abandon(pool);
+            add(-bytes);
+          }};
 }
 
 std::int64_t Pool::used() const {

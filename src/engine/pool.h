@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <memory>
 
+#include "engine/fork_guard.h"
 #include "engine/sync.h"
 
 namespace forebay::engine {
 
 /// Recycled memory in size classes, and the account of it: every byte that a run holds in blocks and batches comes from
 /// here. Lent memory may outlive the pool's user, so it is held by shared pointer. Any thread may call. Giving back
-/// never fails: free memory names the next of its size in its own first bytes.
+/// never fails: free memory names the next of its size in its own first bytes. In a child that was forked after the
+/// pool was made nothing is given back, as its mutex may be held there for ever.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
   explicit Pool(std::int64_t limit) : limit_{limit} {}
@@ -47,6 +49,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   void evict() EXCLUDES(mutex_);
 
   const std::int64_t limit_;
+  const std::uint64_t generation_ = fork_generation();
   mutable Mutex mutex_;
   Lists free_ GUARDED_BY(mutex_) = {};
   std::int64_t used_ GUARDED_BY(mutex_) = 0;

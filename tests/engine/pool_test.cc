@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/pool.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <memory>
 #include <new>
 #include <vector>
@@ -94,6 +97,21 @@ TEST(Pool, GivesBackToTheMachineWhatOtherSizesKeepWhenTheBudgetIsReached) {
   }
   const auto large = pool->lend(64 * kib);  // what was kept is freed, once: a sanitizer sees it otherwise
   EXPECT_EQ(pool->used(), static_cast<std::int64_t>(64 * kib));
+}
+
+TEST(Pool, AForkedChildGivesNothingBack) {
+  const auto pool = std::make_shared<Pool>(1 << 20);
+  auto lent = pool->lend(4 * kib);
+  auto charge = pool->charge(1000);
+  const pid_t child = fork();
+  if (child == 0) {
+    lent.reset();
+    charge.reset();
+    _exit(pool->used() == static_cast<std::int64_t>(4 * kib) + 1000 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 }  // namespace
