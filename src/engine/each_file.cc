@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -22,7 +22,7 @@ class FileWorkers {
     threads_.reserve(threads);
     try {
       for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
-    } catch (const std::system_error&) {}  // the system gives no more: those that there are do it
+    } catch (const std::exception&) {}  // the system gives no more: those that there are do it
   }
   ~FileWorkers() { stop(); }
   FileWorkers(const FileWorkers&) = delete;

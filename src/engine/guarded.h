@@ -10,24 +10,53 @@
 
 namespace forebay::engine {
 
-inline Error no_memory_for_batch() {
-  return {Code::data, Detail::resource_exhausted,
-          "the machine has no memory left for this batch; lower `memory`, `prefetch` or the batch size"};
-}
-inline Error no_memory_for_file() { return {Code::io, Detail::resource_exhausted, "not enough memory"}; }
+// What a machine without memory gets, whatever data it was at. Made beforehand: then no error can be made either.
+inline const Error no_memory_for_batch{
+    Code::io, Detail::resource_exhausted,
+    "the machine has no memory left for this batch; lower `memory`, `prefetch` or the batch size"};
+inline const Error no_memory_for_order{
+    Code::io, Detail::resource_exhausted,
+    "the machine has no memory left to decide the order of the records; lower `memory`, the buffers of shuffles or the "
+    "batch size"};
+inline const Error no_memory_for_scan{
+    Code::io, Detail::resource_exhausted,
+    "the machine has no memory left to read this file; lower `memory`, `threads` or `prefetch`"};
+inline const Error no_memory_for_index{
+    Code::io, Detail::resource_exhausted,
+    "the machine has no memory left for the index of this file; lower `memory` or use a shuffle buffer, which needs no "
+    "index"};
+inline const Error no_memory_for_run{Code::io, Detail::resource_exhausted,
+                                     "the machine has no memory left for this run; lower `memory`, `threads` or "
+                                     "`prefetch`"};
+inline const Error no_memory_for_file{Code::io, Detail::resource_exhausted,
+                                      "the machine has no memory left to look through this file; use fewer threads, or "
+                                      "end other programs"};
 
 /// Runs a task; its failure when it threw. Plug-ins may throw what they like, and nothing may leave a thread.
 template <class Task>
-std::optional<Error> guarded(Task task, Error (*no_memory)() = no_memory_for_batch) {
+std::optional<Error> guarded(Task task, const Error& no_memory = no_memory_for_batch) {
   try {
-    task();
-    return std::nullopt;
+    try {
+      task();
+      return std::nullopt;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& thrown) {
+      return Error{Code::internal, std::string{"unexpected: "} + thrown.what()};
+    } catch (...) {
+      return Error{Code::internal, "unexpected: an exception that is no std::exception"};
+    }
+  } catch (const std::bad_alloc&) {  // of the task, or of the words for what it threw
+    return no_memory;
+  }
+}
+
+/// The error with its file, or as it is when there is no memory for that.
+inline Error in_file(const Error& error, const std::string& file) {
+  try {
+    return error.at(Place{.file = file});
   } catch (const std::bad_alloc&) {
-    return no_memory();
-  } catch (const std::exception& thrown) {
-    return Error{Code::internal, std::string{"unexpected: "} + thrown.what()};
-  } catch (...) {
-    return Error{Code::internal, "unexpected: an exception that is no std::exception"};
+    return error;
   }
 }
 

@@ -64,7 +64,7 @@ class Indexing {
     Result<void> done;
     const auto thrown = engine::guarded([&] { done = one(report, stop); }, engine::no_memory_for_file);
     if (!done.ok()) report.error = done.error();
-    if (thrown) report.error = thrown->at(Place{.file = report.file});
+    if (thrown) report.error = engine::in_file(*thrown, report.file);
     const engine::Lock lock{mutex_};
     ++progress_.files_done;
   }

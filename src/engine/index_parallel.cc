@@ -67,14 +67,16 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
                                const std::function<bool()>& go_on, std::span<MadeIndex> made) {
   std::vector<std::optional<Error>> errors(files.size());
   const auto one = [&](std::size_t at, std::stop_source& stop) {
-    const auto thrown = guarded([&] {
-      auto done = make(program, files[at], means.pool, [&](std::int64_t) { return !stop.stop_requested(); });
-      if (done.ok())
-        made[at] = *std::move(done);
-      else
-        errors[at] = done.error();
-    });
-    if (thrown) errors[at] = thrown;
+    const auto thrown = guarded(
+        [&] {
+          auto done = make(program, files[at], means.pool, [&](std::int64_t) { return !stop.stop_requested(); });
+          if (done.ok())
+            made[at] = *std::move(done);
+          else
+            errors[at] = done.error();
+        },
+        no_memory_for_index);
+    if (thrown) errors[at] = in_file(*thrown, program.source.files[files[at]]);
     if (errors[at]) stop.request_stop();
   };
   if (each_file({.files = files.size(), .threads = means.threads, .period = between_questions}, one, go_on)) return {};

@@ -95,36 +95,40 @@ void Scanner::scan(Block& block) {
   block.file = number_;
   block.first_record = record_;
   Result<void> done;
-  const auto thrown = guarded([&] {
-    if (!opened_) done = open();
-    if (done.ok() && content_) {
-      take_kept(block);
-    } else if (done.ok()) {
-      done = mapping_ ? scan_mapped(block) : scan_streamed(block);
-    }
-    if (done.ok() && block.last) done = file_->unchanged();
-  });
+  const auto thrown = guarded(
+      [&] {
+        if (!opened_) done = open();
+        if (done.ok() && content_) {
+          take_kept(block);
+        } else if (done.ok()) {
+          done = mapping_ ? scan_mapped(block) : scan_streamed(block);
+        }
+        if (done.ok() && block.last) done = file_->unchanged();
+        for (Skip& skip : block.skips) {
+          const std::int64_t record = record_ + static_cast<std::int64_t>(skip.index);
+          skip.error = skip.error.at(Place{.file = source_.files[number_], .record = record});
+        }
+      },
+      no_memory_for_scan);
   if (thrown) {  // who waits for this block must get it
     block.records.clear();
     block.skips.clear();
     done = *thrown;
-  }
-  for (Skip& skip : block.skips) {
-    skip.error =
-        skip.error.at(Place{.file = source_.files[number_], .record = record_ + static_cast<std::int64_t>(skip.index)});
   }
   record_ += static_cast<std::int64_t>(block.records.size());
   block.file_end = offset_;
   block.bytes_read = read_so_far() - bytes_read_;
   bytes_read_ += block.bytes_read;
   block.fraction = fraction();
-  if (!done.ok()) {
+  if (done.ok()) return;
+  block.error = done.error();
+  static_cast<void>(guarded([&] {  // it stays without a place when there is no memory for one
     auto same = file_ ? file_->unchanged() : Result<void>{};  // the better reason, if there is one
     const Error& error = same.ok() ? done.error() : same.error();
     // What could not be opened has no records.
     block.error = opened_ ? error.at(Place{.file = source_.files[number_], .record = record_, .offset = offset_})
                           : error.at(Place{.file = source_.files[number_]});
-  }
+  }));
 }
 
 /// A fault of the packed data, with what is not unpacked because of it.

@@ -119,7 +119,7 @@ Result<ShuffleQuality> shuffle_quality(const Plan& plan, const std::function<boo
     FOREBAY_DO(engine::measure(program, pool, stop, measure));
     return measure.result();
   } catch (const std::bad_alloc&) {
-    return Error{Code::data, Detail::resource_exhausted, "the machine has no memory left to measure the shuffle"};
+    return Error{Code::io, Detail::resource_exhausted, "the machine has no memory left to measure the shuffle"};
   }
 }
 

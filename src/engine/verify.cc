@@ -116,11 +116,15 @@ Result<void> Verification::look_through(std::uint32_t number, FileReport& report
 
 void Verification::work(std::uint32_t number, const std::stop_source& stop) {
   FileReport& report = reports_[number];
-  report.file = source_.files[number];
   Result<void> done;
-  const auto thrown = guarded([&] { done = look_through(number, report, stop); }, no_memory_for_file);
+  const auto thrown = guarded(
+      [&] {
+        report.file = source_.files[number];
+        done = look_through(number, report, stop);
+      },
+      no_memory_for_file);
   if (!done.ok()) report.error = done.error();
-  if (thrown) report.error = thrown->at(Place{.file = report.file});
+  if (thrown) report.error = in_file(*thrown, source_.files[number]);
   const Lock lock{mutex_};
   ++progress_.files_done;
 }
