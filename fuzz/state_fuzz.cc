@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t rows = 12;  // of a batch
 const forebay::engine::SourceSizes sizes{.files = 1};
+constexpr std::int64_t epochs = 3;
 
 const Plan& small_plan() {
   static forebay::fuzz::ScratchFile file;  // as long as the plan
@@ -57,7 +58,8 @@ void read_text(std::string_view text, const Shard& shard) {
 bool possible(const Position& at, const Shard& shard) {
   const std::int64_t size = shard.by == forebay::ShardBy::file ? rows / shard.count : rows;
   return at.epoch >= 0 && at.epoch <= INT32_MAX && at.batch >= 0 && at.pulled >= 0 && at.pulled < size &&
-         at.next >= at.batch && at.done >= 0 && at.done <= 1'000'000;
+         at.next >= at.batch + (at.pulled > 0 ? 1 : 0) && at.next <= INT64_MAX / 2 && at.epoch <= epochs &&
+         (at.epoch > 0 || (at.batch == 0 && at.pulled == 0)) && at.done >= 0 && at.done <= 1'000'000;
 }
 
 /// A state of any position, whole and then edited: pairs of a place and a byte.

@@ -23,6 +23,11 @@ namespace {
 
 using engine::Position;
 
+// Far more than any run has, and far from what a number can hold.
+constexpr std::int64_t most_epochs = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t most_batches = std::numeric_limits<std::int64_t>::max() / 2;
+constexpr std::int64_t most_done = 1'000'000;
+
 struct Member {
   const char* name;
   std::int64_t Position::*value;
@@ -133,23 +138,45 @@ Result<void> check_members(const Json& json) {
   return check_members(*json.find("data"), data);
 }
 
+Error contradiction(const Position& at, std::string_view rule) {
+  return refuse(
+      Detail::data_loss,
+      fmt::format("damaged state: its position contradicts itself: {}; found epoch {}, batch {}, pulled {}, next "
+                  "{}, done {}; go on from an older state",
+                  rule, at.epoch, at.batch, at.pulled, at.next, at.done));
+}
+
+/// What holds for the positions of every plan.
+Result<void> check_position(const Position& at) {
+  if (at.epoch > most_epochs) return contradiction(at, fmt::format("'epoch' is at most {}", most_epochs));
+  if (at.next > most_batches) return contradiction(at, fmt::format("'next' is at most {}", most_batches));
+  if (at.done > most_done) return contradiction(at, fmt::format("'done' is at most {}", most_done));
+  if (at.epoch == 0 && (at.batch > 0 || at.pulled > 0))
+    return contradiction(at, "epoch 0 begins with batch 0, of which nothing was pulled before");
+  if (at.next < at.batch) return contradiction(at, "'next' is at least 'batch'");
+  // Records of earlier epochs are in no batch that is still to be delivered.
+  if (at.pulled > 0 && at.next == at.batch)
+    return contradiction(at, "a batch of which something was pulled in an earlier epoch lies before 'next'");
+  return {};
+}
+
 Result<State> read(const Json& json) {
   FOREBAY_DO(check_version(json));
   State out;
   FOREBAY_TRY(out.position, read_position(json));
   FOREBAY_TRY(out.data, read_sources(json));
   FOREBAY_TRY(const Json* const sections, member(json, "plan", Json::Kind::object, "an object"));
-  for (const auto& [name, hash] : sections->members()) out.plan.emplace_back(name, hash.string());
+  for (const auto& [name, hash] : sections->members()) {
+    FOREBAY_DO(member(*sections, name.c_str(), Json::Kind::string, "a string"));
+    out.plan.emplace_back(name, hash.string());
+  }
   std::sort(out.plan.begin(), out.plan.end());
   FOREBAY_TRY(const Json* const check, member(json, "check", Json::Kind::string, "a string"));
   FOREBAY_DO(check_members(json));
   if (check->string() != checksum(out)) {
     return refuse(Detail::data_loss, "damaged state: its checksum is wrong; it was edited or not written whole");
   }
-  const Position& at = out.position;
-  if (at.next < at.batch || at.epoch > std::numeric_limits<std::int32_t>::max() || at.done > 1'000'000) {
-    return refuse(Detail::data_loss, "damaged state: its position contradicts itself");
-  }
+  FOREBAY_DO(check_position(out.position));
   return out;
 }
 
@@ -203,6 +230,18 @@ Result<void> check_sources(const Sources& then, const Sources& now) {
                             then.bytes == now.bytes ? ", differently divided" : ""));
 }
 
+/// What holds for the positions of this plan. Else a made-up state would keep the run busy with records that never
+/// were.
+Result<void> check_position(const Position& at, const Plan& plan, const engine::Shard& shard) {
+  const engine::Program& program = plan.program();
+  const std::int64_t rows = program.batching.most_rows / (shard.by == ShardBy::file ? shard.count : 1);
+  if (at.pulled >= rows) return contradiction(at, fmt::format("'pulled' is less than a batch, {} rows", rows));
+  if (program.epochs && at.epoch > *program.epochs)
+    return contradiction(at, fmt::format("'epoch' is at most the number of them, {}", *program.epochs));
+  if (program.hard_epochs && at.pulled > 0) return contradiction(at, "no batch has records of two hard epochs");
+  return {};
+}
+
 }  // namespace
 
 Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const engine::SourceSizes& sizes,
@@ -237,9 +276,7 @@ Result<Position> read_state(const Plan& plan, const engine::Shard& shard, const 
                   fmt::format("the state belongs to another plan; what differs: {}", changed));
   }
   FOREBAY_DO(check_sources(state.data, sources_of(sizes)));
-  // Else a made-up state would keep the run busy with records that never were.
-  const std::int64_t rows = plan.program().batching.most_rows / (shard.by == ShardBy::file ? shard.count : 1);
-  if (state.position.pulled >= rows) return refuse(Detail::data_loss, "damaged state: its position contradicts itself");
+  FOREBAY_DO(check_position(state.position, plan, shard));
   return state.position;
 }
 

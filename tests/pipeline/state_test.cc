@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // States that do not fit, or are none.
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -172,6 +176,76 @@ TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
                 "the state stands before batch 4611686018427387903 in epoch 2, but that epoch e");
     }
   }
+}
+
+/// A run that goes on from there: the reason why it does not, or how it ended.
+std::string outcome(const Plan& plan, const engine::Shard& shard, const engine::Position& position) {
+  const auto state = plan::write_state(plan, shard, position);  // with the right checksum
+  if (!state.ok()) return "not written: " + state.error().text();
+  auto pipeline = Pipeline::start(
+      plan,
+      {.threads = 1, .memory = 16 << 20, .shard_index = shard.index, .shard_count = shard.count, .shard_by = shard.by});
+  if (const auto done = pipeline->restore(*state); !done.ok())
+    return std::string{to_string(done.error().code())} + ": " + done.error().message();
+  for (int batches = 0;; ++batches) {
+    const auto batch = pipeline->next();
+    if (!batch.ok()) return std::string{to_string(batch.error().code())} + ": " + batch.error().message();
+    if (!*batch || batches == 30) return "";  // an endless run does not end
+  }
+}
+
+TEST(State, OfAnyPositionWithTheRightChecksumIsRefusedOrRunsToItsEnd) {
+  const Folder folder;
+  testing::write_parts(folder, {9, 0, 21}, {.gzip = 2, .zlib = 3});
+  constexpr std::int64_t most = INT64_MAX;
+  const std::vector<std::int64_t> small{-most - 1, -1, 0, 1, 2, 3, most - 1, most};
+  std::map<bool, int> ends;
+  for (const char* const more :
+       {R"(, "epochs": 2)", R"(, "epochs": null)", R"(, "epochs": 2, "epoch_boundary": "hard")"}) {
+    for (const char* const remainder : {"keep", "repeat"}) {
+      const auto plan = Plan::make(document(
+          folder.file("part-?.tfrecord"),
+          std::string{R"({"shuffle": {"buffer": 5}}, {"batch": {"size": 4, "remainder": ")"} + remainder + "\"}}",
+          more));
+      ASSERT_TRUE(plan.ok()) << plan.error().text();
+      for (const std::int64_t epoch :
+           {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{INT32_MAX}, most}) {
+        for (const std::int64_t batch : small) {
+          for (const std::int64_t pulled :
+               {-most - 1, std::int64_t{0}, std::int64_t{1}, std::int64_t{3}, std::int64_t{4}, most}) {
+            for (const std::int64_t next : small) {
+              const std::string end =
+                  outcome(*plan, {}, {.epoch = epoch, .batch = batch, .pulled = pulled, .next = next});
+              ASSERT_TRUE(end.empty() || end.starts_with("state: ")) << end;
+              ++ends[end.empty()];
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(ends[true], 50);
+  EXPECT_GT(ends[false], 10'000);
+}
+
+TEST(State, WhosePositionContradictsItselfSaysInWhat) {
+  const Folder folder;
+  write_examples(folder.file("a"), 0, 30);
+  const auto plan = Plan::make(document(folder.file("a"), R"({"batch": {"size": 4}})", R"(, "epochs": 3)"));
+  const auto refused = [&](const engine::Position& position) {
+    const std::string end = outcome(*plan, {}, position);
+    const std::string start = "state: damaged state: its position contradicts itself: ";
+    return end.starts_with(start) ? end.substr(start.size(), end.find(';') - start.size()) : end;
+  };
+  EXPECT_EQ(refused({.epoch = 1, .batch = 7, .pulled = 2, .next = 7}),
+            "a batch of which something was pulled in an earlier epoch lies before 'next'");
+  EXPECT_EQ(refused({.epoch = 0, .batch = 0, .pulled = 3, .next = 0}),
+            "epoch 0 begins with batch 0, of which nothing was pulled before");
+  EXPECT_EQ(refused({.epoch = 1, .batch = 8, .next = 7}), "'next' is at least 'batch'");
+  EXPECT_EQ(refused({.epoch = 1, .batch = 7, .pulled = 4, .next = 8}), "'pulled' is less than a batch, 4 rows");
+  EXPECT_EQ(refused({.epoch = 4, .batch = 7, .next = 8}), "'epoch' is at most the number of them, 3");
+  EXPECT_EQ(refused({.epoch = 1, .batch = 7, .next = INT64_MAX}), "'next' is at most 4611686018427387903");
+  EXPECT_EQ(refused({.done = 1'000'001}), "'done' is at most 1000000");
 }
 
 TEST(State, ThatIsNoneIsRefused) {
