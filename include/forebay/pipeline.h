@@ -69,8 +69,10 @@ struct Stats {
   [[nodiscard]] std::string text() const;
 };
 
-/// A running plan. `next`, `state` and `close` are for one thread at a time; `stats` and `close` may be called from
-/// any.
+/// A running plan. `next`, `next_within`, `state`, `state_before` and `restore` are for one thread at a time; `close`,
+/// `stats`, `complete_frac` and `plan` may be called from any, meanwhile too. A pipeline that was moved from may be
+/// closed (which does nothing), assigned to and destroyed. In a child that was forked meanwhile `next`, `state` and
+/// `restore` fail, and what is dropped is not freed.
 class Pipeline {
  public:
   /// Starts the workers; nothing is opened before the first `next`.
@@ -82,7 +84,7 @@ class Pipeline {
   /// The next batch, or nothing at the end of the run. After an error every further call gives the same error; after
   /// `close`, Code::cancelled, unless there was such an error.
   [[nodiscard]] Result<std::optional<Batch>> next();
-  /// Like `next`, but gives up after `patience`: `*timed_out` is then true and nothing is lost.
+  /// Like `next`, but gives up after `patience`: `timed_out` is then true and nothing is lost.
   [[nodiscard]] Result<std::optional<Batch>> next_within(std::chrono::milliseconds patience, bool& timed_out);
   /// Where the run stands, behind the last batch that `next` gave: a small JSON object. A pipeline of the same plan
   /// over the same files goes on from there exactly, with any threads, prefetch, memory and shard (by files: any index
@@ -96,21 +98,22 @@ class Pipeline {
   /// the message says what differs).
   [[nodiscard]] Result<void> restore(const Json& state);
 
-  /// Stops and joins all threads, frees what is not lent. Idempotent. Batches that are out stay valid.
+  /// Stops and joins all threads, frees what is not lent; returns when that is done, by whichever call. Batches that
+  /// are out stay valid.
   void close();
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] Stats stats() const;
   /// Share of the run that was delivered, by bytes of files, or by records where all of them are indexed first (global
-  /// shuffle); 1 at the end. Endless runs: of the current epoch.
+  /// shuffle); 1 at its end, which a `close` is not. Endless runs: of the current epoch.
   [[nodiscard]] double complete_frac() const;
 
  private:
   class Running;
   explicit Pipeline(std::unique_ptr<Running> running);
   [[nodiscard]] engine::Shard shard() const;
-  [[nodiscard]] engine::Position position() const;
-  [[nodiscard]] engine::Position position_before() const;
+  [[nodiscard]] Result<engine::Position> position() const;
+  [[nodiscard]] Result<engine::Position> position_before() const;
   [[nodiscard]] engine::SourceSizes sizes() const;
   [[nodiscard]] Result<void> restart(const engine::Position& position, const engine::SourceSizes& sizes);
   std::unique_ptr<Running> running_;

@@ -8,6 +8,7 @@
 
 #include "engine/file_shard.h"
 #include "engine/fork_guard.h"
+#include "engine/guarded.h"
 #include "engine/machine.h"
 #include "engine/scheduler.h"
 #include "engine/shard_counts.h"
@@ -72,12 +73,10 @@ class Pipeline::Running {
         sizes_{engine::inspect(plan_.program().source.files)} {}
   ~Running() {
     // In a forked child there are no threads to join, and a lock may be held by one of them: leave it all alone.
-    if (!forked()) return;
-    auto abandoned = std::make_unique<std::shared_ptr<engine::Scheduler>>(std::move(scheduler_));
-    static_cast<void>(abandoned.release());
+    if (forked()) engine::abandon(std::move(scheduler_));
   }
 
-  [[nodiscard]] bool forked() const { return generation_ != engine::fork_generation(); }
+  [[nodiscard]] bool forked() const { return engine::forked_since(generation_); }
   [[nodiscard]] const Plan& plan() const { return plan_; }
   /// The present one: a restart puts another in its place, while other threads may ask for counters or close.
   [[nodiscard]] std::shared_ptr<engine::Scheduler> scheduler() const EXCLUDES(mutex_) {
@@ -91,9 +90,11 @@ class Pipeline::Running {
   }
   Result<void> restart(const engine::Position& position, const engine::SourceSizes& sizes) EXCLUDES(mutex_) {
     scheduler()->close();
+    std::shared_ptr<engine::Scheduler> other;  // in the end the one before, or one that came too late
+    if (auto thrown = engine::guarded([&] { other = run_from(position); }, engine::no_memory_for_run)) return *thrown;
     const engine::Lock lock{mutex_};
     if (closed_) return Error{Code::cancelled, "the pipeline was closed"};
-    scheduler_ = run_from(position);
+    std::swap(scheduler_, other);
     sizes_ = sizes;
     return {};
   }
@@ -139,7 +140,11 @@ Pipeline::~Pipeline() = default;
 
 Result<Pipeline> Pipeline::start(Plan plan, RunOptions options) {
   FOREBAY_TRY(const RunOptions resolved, resolve(plan.program(), options));
-  return Pipeline{std::make_unique<Running>(std::move(plan), resolved)};
+  std::unique_ptr<Running> running;
+  if (auto thrown = engine::guarded([&] { running = std::make_unique<Running>(std::move(plan), resolved); },
+                                    engine::no_memory_for_run))
+    return *thrown;
+  return Pipeline{std::move(running)};
 }
 
 Result<std::optional<Batch>> Pipeline::next() {
@@ -171,8 +176,14 @@ void Pipeline::close() {
 }
 
 engine::Shard Pipeline::shard() const { return running_->shard(); }
-engine::Position Pipeline::position() const { return running_->scheduler()->position(); }
-engine::Position Pipeline::position_before() const { return running_->scheduler()->position_before(); }
+Result<engine::Position> Pipeline::position() const {
+  if (running_->forked()) return forked_error();
+  return running_->scheduler()->position();
+}
+Result<engine::Position> Pipeline::position_before() const {
+  if (running_->forked()) return forked_error();
+  return running_->scheduler()->position_before();
+}
 
 engine::SourceSizes Pipeline::sizes() const { return running_->sizes(); }
 

@@ -301,9 +301,15 @@ Result<std::string> state_text(const Json& json) {
 
 }  // namespace plan
 
-Result<Json> Pipeline::state() const { return plan::write_state(plan(), shard(), sizes(), position()); }
+Result<Json> Pipeline::state() const {
+  FOREBAY_TRY(const engine::Position at, position());
+  return plan::write_state(plan(), shard(), sizes(), at);
+}
 
-Result<Json> Pipeline::state_before() const { return plan::write_state(plan(), shard(), sizes(), position_before()); }
+Result<Json> Pipeline::state_before() const {
+  FOREBAY_TRY(const engine::Position at, position_before());
+  return plan::write_state(plan(), shard(), sizes(), at);
+}
 
 Result<void> Pipeline::restore(const Json& state) {
   const engine::SourceSizes now = engine::inspect(plan().program().source.files);
