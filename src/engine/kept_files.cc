@@ -74,6 +74,11 @@ void KeptFiles::drop_contents() {
   for (Kept& kept : files_) dropped.push_back(std::move(kept.content));
 }
 
+bool KeptFiles::keeps_content() const {
+  const Lock lock{mutex_};
+  return contents_ && content_bytes_->load() > 0;
+}
+
 void KeptFiles::forget(Kept& kept) {
   if (kept.file) bytes_ -= static_cast<std::int64_t>(kept.file->bytes().size());
   if (kept.frames) bytes_ -= kept.frames->bytes();

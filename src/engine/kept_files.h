@@ -67,6 +67,7 @@ class KeptFiles {
   /// Keeps all that a scan has found in a packed file. `identity`: the file's, before the scan began.
   void keep(std::uint32_t number, const io::File::Identity& identity, Content content) EXCLUDES(mutex_);
   void drop_contents() EXCLUDES(mutex_);  ///< For good: memory is needed for something else.
+  [[nodiscard]] bool keeps_content() const EXCLUDES(mutex_);
   /// Mapped, and of frames.
   [[nodiscard]] std::int64_t bytes() const EXCLUDES(mutex_);
   /// What frames of a kept file may take.

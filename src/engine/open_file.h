@@ -30,6 +30,7 @@ struct Streams::Open {
   // Guarded by the mutex of Streams.
   Scan state = Scan::idle;
   std::deque<std::unique_ptr<Block>> ready;
+  std::optional<Error> broken;  // behind what is ready: there was no memory to scan it
   bool streamed = true;
   bool closed = false;
   // The order plane's own.

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "engine/file_scan.h"
+#include "engine/guarded.h"
 #include "engine/open_file.h"
 
 namespace forebay::engine {
@@ -163,12 +164,14 @@ Result<bool> Streams::next_block(Open& file) {
         block = std::move(file.ready.front());
         file.ready.pop_front();
         ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+      } else if (file.broken) {
+        return *file.broken;
       } else if (file.state == Scan::over) {
         return false;
       } else if (file.state == Scan::idle) {
+        block = spare();
         file.state = Scan::running;
         ++scanning_;
-        block = spare();
         scan_here = true;
       } else if (other = claim_locked(); !other) {
         block_ready_.wait(mutex_);
@@ -179,6 +182,7 @@ Result<bool> Streams::next_block(Open& file) {
   if (scan_here) {
     file.scanner.scan(*block);
     const Lock lock{mutex_};
+    --scanning_;
     scanned(file, *block);
   }
   files_done_ += block->fraction - file.fraction;
@@ -245,17 +249,30 @@ std::shared_ptr<Streams::Open> Streams::claim_locked() {
 
 void Streams::scan(const std::shared_ptr<Open>& file) {
   std::unique_ptr<Block> block;
-  {
-    const Lock lock{mutex_};
-    block = spare();
-  }
-  file->scanner.scan(*block);
+  auto thrown = guarded(
+      [&] {
+        block = spare_block();
+        file->scanner.scan(*block);
+      },
+      no_memory_for_scan);
   const Lock lock{mutex_};
-  scanned(*file, *block);
+  const std::int64_t bytes = block ? static_cast<std::int64_t>(block->buffer_bytes) : 0;
+  --scanning_;
+  if (block) scanned(*file, *block);
+  if (!thrown && !file->closed) {
+    thrown = guarded([&] { file->ready.push_back(std::move(block)); }, no_memory_for_scan);
+    if (!thrown) ahead_bytes_ += bytes;
+  }
+  if (thrown) {  // who waits for a block must not wait for ever
+    file->state = Scan::over;
+    file->broken = in_file(*thrown, program_.source.files[file->number]);
+  }
   block_ready_.notify_all();
-  if (file->closed) return;
-  ahead_bytes_ += static_cast<std::int64_t>(block->buffer_bytes);
-  file->ready.push_back(std::move(block));
+}
+
+std::unique_ptr<Block> Streams::spare_block() {
+  const Lock lock{mutex_};
+  return spare();
 }
 
 std::unique_ptr<Block> Streams::spare() {
@@ -266,7 +283,6 @@ std::unique_ptr<Block> Streams::spare() {
 }
 
 void Streams::scanned(Open& file, const Block& block) {
-  --scanning_;
   file.state = block.last || block.error ? Scan::over : Scan::idle;
   file.streamed = file.scanner.streamed();
   records_ += static_cast<std::int64_t>(block.records.size());

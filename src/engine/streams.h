@@ -71,7 +71,9 @@ class Streams final : public Reader {
   [[nodiscard]] static std::uint32_t number_of(const Open& file);  ///< Of the file.
   /// A file that is worth scanning ahead, or null; it is then reserved for the caller, who must call `scan`.
   [[nodiscard]] std::shared_ptr<Open> claim() EXCLUDES(mutex_);
-  void scan(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);
+  void scan(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);  ///< Without memory, `read` of the file fails.
+  [[nodiscard]] bool keeps_content() const { return kept_files_.keeps_content(); }  ///< For later passes.
+  void drop_kept_content() { kept_files_.drop_contents(); }                         ///< For good.
   void stop() EXCLUDES(mutex_);  ///< Wakes who waits in `read`, which then fails with Code::cancelled.
   [[nodiscard]] std::int64_t records() const EXCLUDES(mutex_);
   [[nodiscard]] std::int64_t bytes_read() const EXCLUDES(mutex_);
@@ -89,6 +91,7 @@ class Streams final : public Reader {
   [[nodiscard]] bool wants_more(const Open& file) const REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<Open> claim_locked() REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> spare() REQUIRES(mutex_);
+  [[nodiscard]] std::unique_ptr<Block> spare_block() EXCLUDES(mutex_);
   void scanned(Open& file, const Block& block) REQUIRES(mutex_);  // accounts for it
 
   const Program& program_;
