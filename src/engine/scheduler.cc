@@ -2,8 +2,9 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
@@ -22,6 +23,15 @@ constexpr std::int64_t most_depth = 16;
 constexpr std::chrono::milliseconds longest_help{20};
 // How long a caller of next that stood in for a worker may be away unnoticed: each look wakes a thread.
 constexpr std::chrono::milliseconds longest_rest{5};
+
+/// Empty: for ever, or for longer than the clock goes.
+std::optional<Stages::Clock::time_point> deadline_of(Stages::Clock::time_point since,
+                                                     std::optional<std::chrono::milliseconds> patience) {
+  using std::chrono::milliseconds;
+  const auto most = std::chrono::duration_cast<milliseconds>(Stages::Clock::time_point::max() - since);
+  if (!patience || *patience >= most) return std::nullopt;
+  return since + std::max(*patience, milliseconds{0});
+}
 
 }  // namespace
 
@@ -61,16 +71,17 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       order_{*program_, streams_, start, {.index = options.shard_index, .count = options.shard_count}},
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},
+      line_{start.next},
       depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : least_depth)},
-      finished_{start.next},
       position_{start},
       before_{start},
       complete_frac_{static_cast<double>(start.done) / 1e6},
       stages_{static_cast<std::size_t>(options.threads) + 1} {
+  workers_.reserve(static_cast<std::size_t>(threads_));
   for (; started_ < threads_; ++started_) {
     try {
       workers_.emplace_back([this, number = static_cast<std::size_t>(started_)] { work(number); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       break;  // the caller of next does the work that no thread could be started for
     }
   }
@@ -79,21 +90,28 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
 Scheduler::~Scheduler() { close(); }
 
 void Scheduler::close() {
-  {
-    const Lock lock{mutex_};
-    stopped_ = true;
-    rest_over_.notify_all();
-    work_there_.notify_all();
-    batch_done_.notify_all();
-  }
+  if (!begin_close()) return;
   streams_.stop();
   for (std::thread& worker : workers_) worker.join();
-  workers_.clear();
   const Lock lock{mutex_};
   while (caller_.inside()) caller_left_.wait(mutex_);  // it may be helping with a ticket
-  tickets_.clear();
-  jobs_.clear();
-  spare_.clear();
+  if (!line_.empty()) order_over_ = false;             // the end that it had decided does not come any more
+  line_.clear();
+  half_decided_.reset();
+  closed_ = true;
+  closing_over_.notify_all();
+}
+
+bool Scheduler::begin_close() {
+  const Lock lock{mutex_};
+  if (std::exchange(stopped_, true)) {
+    while (!closed_) closing_over_.wait(mutex_);
+    return false;
+  }
+  rest_over_.notify_all();
+  work_there_.notify_all();
+  batch_done_.notify_all();
+  return true;
 }
 
 void Scheduler::spend(Work work, std::chrono::nanoseconds time) {
@@ -102,7 +120,19 @@ void Scheduler::spend(Work work, std::chrono::nanoseconds time) {
 }
 
 void Scheduler::work(std::size_t number) {
-  Worker worker = executor_.worker(number);
+  const auto thrown = guarded(
+      [&] {
+        Worker worker = executor_.worker(number);
+        take_turns(worker);
+      },
+      no_memory_for_run);
+  if (!thrown) return;
+  const Lock lock{mutex_};
+  if (!broken_) broken_ = thrown;
+  batch_done_.notify_all();
+}
+
+void Scheduler::take_turns(Worker& worker) {
   const Lock lock{mutex_};
   while (!began_ && !stopped_) work_there_.wait(mutex_);
   while (!stopped_) {
@@ -132,10 +162,14 @@ void Scheduler::rest() {
 
 bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadline) {
   // With others to run them, new tickets come first while few are left: who sleeps for want of one is woken dearly.
-  const bool running_low = threads_ > 1 && jobs_.size() <= depth_ / 2;
+  const bool running_low = threads_ > 1 && line_.size() <= depth_ / 2;
   if (!(running_low && may_decide()) && run_next_ticket(worker)) return true;
   if (may_decide()) {
     decide_order(worker, deadline);
+    return true;
+  }
+  if (order_is_crowded_out()) {
+    make_room(worker);
     return true;
   }
   if (const auto file = streams_.claim()) {
@@ -146,16 +180,26 @@ bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadl
 }
 
 bool Scheduler::run_next_ticket(Worker& worker) {
-  if (tickets_.empty()) return false;
-  Ticket& ticket = *tickets_.front();
-  tickets_.pop_front();
-  run_ticket(ticket, worker);
+  Ticket* const ticket = line_.take_ticket();
+  if (ticket == nullptr) return false;
+  run_ticket(*ticket, worker);
   return true;
 }
 
 bool Scheduler::may_decide() const {
-  if (baton_taken_ || order_over_ || jobs_.size() >= depth_) return false;
-  return jobs_.empty() || !pool_->over(batch_bytes_);
+  if (baton_taken_ || order_over_ || line_.size() >= depth_) return false;
+  return line_.empty() || !pool_->over(batch_bytes_);
+}
+
+/// Whether content that is kept for later passes takes the room of a batch.
+bool Scheduler::order_is_crowded_out() const {
+  if (baton_taken_ || order_over_ || line_.size() >= depth_ || line_.empty()) return false;
+  return pool_->over(batch_bytes_) && streams_.keeps_content();
+}
+
+void Scheduler::make_room(Worker& worker) {
+  const Doing doing{*this, worker, Work::order, line_.next()};
+  streams_.drop_kept_content();
 }
 
 void Scheduler::decide_order(Worker& worker, std::optional<Clock::time_point> deadline) {
@@ -166,40 +210,46 @@ void Scheduler::decide_order(Worker& worker, std::optional<Clock::time_point> de
 
 void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> deadline) {
   baton_taken_ = true;
-  std::unique_ptr<Job> job = half_decided_ ? std::move(half_decided_) : spare_job();
-  const std::int64_t finished = finished_;
-  const std::int64_t number = jobs_.empty() ? position_.next : jobs_.back()->number + 1;
+  std::unique_ptr<Job> job = half_decided_ ? std::move(half_decided_) : line_.spare();
+  const std::int64_t finished = line_.finished();
   Result<bool> more = false;
+  std::optional<Error> thrown;
   {
-    const Doing doing{*this, worker, Work::order, number};
-    auto thrown = guarded([&] {
-      streams_.collect(finished);
-      streams_.set_deadline(deadline);
-      more = order_.next(job->layout);
-      if (more.ok() && *more) {
-        if (auto cut = executor_.cut(*job); !cut.ok()) more = cut.error();
-      }
-      streams_.limit_memory();
-    });
-    if (thrown) more = *thrown;
+    const Doing doing{*this, worker, Work::order, line_.next()};
+    thrown = guarded([&] { more = decide(job, finished, deadline); }, no_memory_for_order);
   }
   baton_taken_ = false;
-  if (!more.ok() && streams_.interrupted()) {
+  if (!thrown && !more.ok() && streams_.interrupted()) {
     half_decided_ = std::move(job);
     wake_workers(1);
     return;
   }
-  if (!more.ok()) order_error_ = more.error();
-  if (!more.ok() || !*more) {
-    order_over_ = true;
-    batch_done_.notify_all();
-    return;
+  if (!thrown && more.ok() && *more) {
+    const std::size_t tasks = job->cut;
+    if (line_.add(std::move(job))) return wake_workers(tasks);
+    thrown = no_memory_for_order;
   }
-  job->number = job->layout.number;
-  for (std::size_t i = 0; i < job->cut; ++i) tickets_.push_back(job->tickets[i].get());
-  const std::size_t tasks = job->cut;
-  jobs_.push_back(std::move(job));
-  wake_workers(tasks);
+  if (thrown) {
+    order_error_ = thrown;
+  } else if (!more.ok()) {
+    order_error_ = more.error();
+  }
+  order_over_ = true;
+  batch_done_.notify_all();
+}
+
+/// Of whoever holds the baton, without the mutex. False at the end.
+Result<bool> Scheduler::decide(std::unique_ptr<Job>& job, std::int64_t finished,
+                               std::optional<Clock::time_point> deadline) {
+  if (!job) job = std::make_unique<Job>();
+  streams_.collect(finished);
+  streams_.set_deadline(deadline);
+  auto more = order_.next(job->layout);
+  if (more.ok() && *more) {
+    if (auto cut = executor_.cut(*job); !cut.ok()) more = cut.error();
+  }
+  streams_.limit_memory();
+  return more;
 }
 
 void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
@@ -221,13 +271,8 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
     const Doing doing{*this, worker, Work::decode, job.number};
     finish(job);
   }
-  job.done = true;
-  ++done_;
-  // The finished prefix may grow by more than this batch.
-  for (auto next = static_cast<std::size_t>(finished_ - jobs_.front()->number);
-       next < jobs_.size() && jobs_[next]->done; ++next)
-    ++finished_;
-  if (caller_.waits() && jobs_.front()->done) batch_done_.notify_one();
+  line_.finish(job);
+  if (caller_.waits() && line_.ready()) batch_done_.notify_one();
 }
 
 /// Of a batch whose tickets are done; nobody else is at it.
@@ -240,13 +285,6 @@ void Scheduler::scan_ahead(const std::shared_ptr<Streams::Open>& file, Worker& w
   streams_.scan(file);
 }
 
-std::unique_ptr<Job> Scheduler::spare_job() {
-  if (spare_.empty()) return std::make_unique<Job>();
-  std::unique_ptr<Job> job = std::move(spare_.back());
-  spare_.pop_back();
-  return job;
-}
-
 void Scheduler::wake_workers(std::size_t tasks) {
   for (std::size_t i = 0; i < std::min(tasks, sleeping_); ++i) work_there_.notify_one();
 }
@@ -257,7 +295,13 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std:
   const auto since = Clock::now();
   const Lock lock{mutex_};
   caller_.enter(since);
-  auto out = next_locked(since, patience, timed_out);
+  Result<std::shared_ptr<const Batch::Content>> out = std::shared_ptr<const Batch::Content>{};
+  try {
+    out = next_locked(since, deadline_of(since, patience), timed_out);
+  } catch (const std::bad_alloc&) {
+    if (!broken_) broken_ = no_memory_for_run;
+    out = *broken_;
+  }
   const auto now = Clock::now();
   caller_.leave(now);
   stats_.consumer_wait_seconds += std::chrono::duration<double>(now - since).count();
@@ -267,25 +311,25 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std:
 }
 
 Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time_point since,
-                                                                     std::optional<std::chrono::milliseconds> patience,
+                                                                     std::optional<Clock::time_point> deadline,
                                                                      bool& timed_out) {
   if (!began_) {
     began_ = since;
     work_there_.notify_all();
   }
   ++asked_;
-  ready_fill_sum_ += static_cast<double>(done_) / static_cast<double>(depth_);
+  ready_fill_sum_ += static_cast<double>(line_.done()) / static_cast<double>(depth_);
   while (true) {
     if (broken_) return *broken_;
     if (stopped_) return Error{Code::cancelled, "the pipeline was closed"};
-    if (!jobs_.empty() && jobs_.front()->done) break;
-    if (jobs_.empty() && order_over_) {
+    if (line_.ready()) break;
+    if (line_.empty() && order_over_) {
       if (!order_error_) return std::shared_ptr<const Batch::Content>{};
       broken_ = order_error_;
       continue;
     }
     if (!waiting_since_) waiting_since_ = since;
-    if (patience && Clock::now() >= since + *patience) {
+    if (deadline && Clock::now() >= *deadline) {
       timed_out = true;
       return std::shared_ptr<const Batch::Content>{};
     }
@@ -300,11 +344,11 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time
     }
     caller_.wait(true);
     const auto look_again = Clock::now() + stuck_after_;
-    batch_done_.wait_until(mutex_, patience ? std::min(look_again, since + *patience) : look_again);
+    batch_done_.wait_until(mutex_, deadline ? std::min(look_again, *deadline) : look_again);
     caller_.wait(false);
   }
-  if (jobs_.front()->error) {
-    broken_ = jobs_.front()->error;
+  if (line_.front().error) {
+    broken_ = line_.front().error;
     return *broken_;
   }
   return deliver();
@@ -329,9 +373,7 @@ bool Scheduler::stuck() const {
 }
 
 std::shared_ptr<const Batch::Content> Scheduler::deliver() {
-  std::unique_ptr<Job> job = std::move(jobs_.front());
-  jobs_.pop_front();
-  --done_;
+  std::unique_ptr<Job> job = line_.pop();
   std::shared_ptr<const Batch::Content> content = std::move(job->content);
   ++stats_.batches;
   stats_.rows += content->layout.rows;
@@ -346,18 +388,10 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
     depth_ = static_cast<std::size_t>(
         std::clamp(ready_bytes / bytes, std::max(least_depth, std::min(threads_ + 1, most_depth)), most_depth));
   }
-  recycle(std::move(job));
+  line_.recycle(std::move(job), depth_);
   // Woken by halves: a worker that is woken for one batch at a time costs more than the batch.
-  if (sleeping_ > 0 && !order_over_ && jobs_.size() <= depth_ / 2) work_there_.notify_one();
+  if (sleeping_ > 0 && !order_over_ && line_.size() <= depth_ / 2) work_there_.notify_one();
   return content;
-}
-
-void Scheduler::recycle(std::unique_ptr<Job> job) {
-  job->content.reset();
-  job->fixed.reset();
-  job->error.reset();
-  job->done = false;
-  if (spare_.size() < depth_) spare_.push_back(std::move(job));
 }
 
 }  // namespace forebay::engine

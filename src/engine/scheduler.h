@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -13,6 +12,7 @@
 
 #include <forebay/pipeline.h>
 
+#include "engine/batch_line.h"
 #include "engine/caller.h"
 #include "engine/executor.h"
 #include "engine/order_plane.h"
@@ -32,11 +32,11 @@ class Scheduler {
             std::chrono::milliseconds stuck_after = std::chrono::seconds{30});
   ~Scheduler();
 
-  /// The next finished batch; empty at the end. `patience` bounds the wait, not the work; when it is over,
-  /// `*timed_out`.
+  /// The next finished batch; empty at the end. `patience` bounds the wait, not the work; when it is over, `timed_out`.
   Result<std::shared_ptr<const Batch::Content>> next(std::optional<std::chrono::milliseconds> patience, bool& timed_out)
       EXCLUDES(mutex_);
-  void close() EXCLUDES(mutex_);  ///< Stops and joins; idempotent.
+  /// Stops and joins. Any thread may call, and any number of them at once: each returns when all is closed.
+  void close() EXCLUDES(mutex_);
   [[nodiscard]] Stats stats() const EXCLUDES(mutex_);
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
   [[nodiscard]] Position position() const EXCLUDES(mutex_);         ///< Behind the batch that was delivered last.
@@ -47,12 +47,14 @@ class Scheduler {
   friend struct SchedulerPeer;  // of a test
   class Doing;
   Result<std::shared_ptr<const Batch::Content>> next_locked(Clock::time_point since,
-                                                            std::optional<std::chrono::milliseconds> patience,
-                                                            bool& timed_out) REQUIRES(mutex_);
+                                                            std::optional<Clock::time_point> deadline, bool& timed_out)
+      REQUIRES(mutex_);
   struct Spent {  // nanoseconds, by Work
     std::array<std::atomic<std::int64_t>, 4> ns{};
   };
   void work(std::size_t number) EXCLUDES(mutex_);  // a worker's life
+  void take_turns(Worker& worker) EXCLUDES(mutex_);
+  [[nodiscard]] bool begin_close() EXCLUDES(mutex_);  // false: another call has closed
   // False: there was nothing to do. A decision about order that takes longer than the deadline is left half made.
   bool work_once(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   bool run_next_ticket(Worker& worker) REQUIRES(mutex_);  // false: there is none
@@ -61,10 +63,12 @@ class Scheduler {
   void decide_order(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   void decide_batch(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   [[nodiscard]] bool may_decide() const REQUIRES(mutex_);
+  [[nodiscard]] bool order_is_crowded_out() const REQUIRES(mutex_);
+  void make_room(Worker& worker) REQUIRES(mutex_);
+  [[nodiscard]] Result<bool> decide(std::unique_ptr<Job>& job, std::int64_t finished,
+                                    std::optional<Clock::time_point> deadline);
   void scan_ahead(const std::shared_ptr<Streams::Open>& file, Worker& worker) REQUIRES(mutex_);
-  [[nodiscard]] std::unique_ptr<Job> spare_job() REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<const Batch::Content> deliver() REQUIRES(mutex_);
-  void recycle(std::unique_ptr<Job> job) REQUIRES(mutex_);
   void wake_workers(std::size_t tasks) REQUIRES(mutex_);
   void spend(Work work, std::chrono::nanoseconds time);
   [[nodiscard]] bool one_too_many() const REQUIRES(mutex_);    // workers, since the caller of next stands in for one
@@ -86,12 +90,9 @@ class Scheduler {
   Spent spent_;
 
   mutable Mutex mutex_;
-  Condition work_there_;                                      // workers wait for work
-  Condition batch_done_;                                      // the caller of next waits for its batch
-  std::deque<std::unique_ptr<Job>> jobs_ GUARDED_BY(mutex_);  // in order; the first is delivered next
-  std::int64_t done_ GUARDED_BY(mutex_) = 0;                  // of them
-  std::deque<Ticket*> tickets_ GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<Job>> spare_ GUARDED_BY(mutex_);
+  Condition work_there_;  // workers wait for work
+  Condition batch_done_;  // the caller of next waits for its batch
+  BatchLine line_ GUARDED_BY(mutex_);
   std::unique_ptr<Job> half_decided_ GUARDED_BY(mutex_);
   std::size_t depth_ GUARDED_BY(mutex_);             // batches in the making or ready, at most
   std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;  // the largest so far
@@ -99,13 +100,14 @@ class Scheduler {
   bool baton_taken_ GUARDED_BY(mutex_) = false;
   bool order_over_ GUARDED_BY(mutex_) = false;
   bool stopped_ GUARDED_BY(mutex_) = false;
-  Condition caller_left_;  // close waits for the caller of next
-  Condition rest_over_;    // the worker that it stands in for waits for it to stand down
+  bool closed_ GUARDED_BY(mutex_) = false;  // all is over: workers are joined, batches forgotten
+  Condition closing_over_;                  // a second close waits for the first
+  Condition caller_left_;                   // close waits for the caller of next
+  Condition rest_over_;                     // the worker that it stands in for waits for it to stand down
   Caller caller_ GUARDED_BY(mutex_);
   std::int64_t resting_ GUARDED_BY(mutex_) = 0;
   std::optional<Error> order_error_ GUARDED_BY(mutex_);  // comes behind the jobs
   std::optional<Error> broken_ GUARDED_BY(mutex_);       // delivered: repeated for ever
-  std::int64_t finished_ GUARDED_BY(mutex_);             // batches before this one are finished
   Position position_ GUARDED_BY(mutex_);                 // behind what was delivered
   Position before_ GUARDED_BY(mutex_);                   // before the last batch of it
   Stats stats_ GUARDED_BY(mutex_);
@@ -115,7 +117,7 @@ class Scheduler {
   std::optional<Clock::time_point> began_ GUARDED_BY(mutex_);
   std::optional<Clock::time_point> waiting_since_ GUARDED_BY(mutex_);  // for the next batch
   Stages stages_ GUARDED_BY(mutex_);
-  std::vector<std::thread> workers_;  // last: gone before what they use
+  std::vector<std::thread> workers_;  // last: gone before what they use; of whoever closes
 };
 
 }  // namespace forebay::engine

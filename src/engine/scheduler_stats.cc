@@ -49,7 +49,7 @@ Position Scheduler::position_before() const {
 
 double Scheduler::complete_frac() const {
   const Lock lock{mutex_};
-  return jobs_.empty() && order_over_ && !order_error_ ? 1.0 : complete_frac_;
+  return line_.empty() && order_over_ && !order_error_ ? 1.0 : complete_frac_;
 }
 
 std::string Scheduler::waiting() const {
@@ -58,9 +58,8 @@ std::string Scheduler::waiting() const {
   return fmt::format(
       "batch {} has been waited for {:.1f} s. {}. {} batches are in the making, {} tickets wait, order is {}; "
       "{:.1f} of {:.1f} MiB are in use",
-      jobs_.empty() ? position_.next : jobs_.front()->number,
-      std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
-      stages_.text(program_->source.files, now), jobs_.size(), tickets_.size(),
+      position_.next, std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
+      stages_.text(program_->source.files, now), line_.size(), line_.tickets(),
       order_over_    ? "decided"
       : baton_taken_ ? "being decided"
                      : "open",

@@ -6,13 +6,30 @@
 #include <atomic>
 #include <cstddef>
 #include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/pipeline/stream_files.h"
 
 namespace {
+
 std::atomic<long> allocations{0};
+
+// While `starving`, allocations from number `starved_from` on, as many as `starved_for`, find no memory.
+std::atomic<bool> starving{false};
+std::atomic<long> seen{0};
+long starved_from = 0, starved_for = 0;
+
+bool starved() {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (!starving.load(std::memory_order_acquire)) return false;
+  const long number = seen.fetch_add(1, std::memory_order_relaxed);
+  return number >= starved_from && number - starved_from < starved_for;
+}
+
 }  // namespace
 
 extern "C" {
@@ -20,17 +37,10 @@ void* __libc_malloc(std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 
-void* malloc(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(size);
-}
-void* realloc(void* memory, std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_realloc(memory, size);
-}
+void* malloc(std::size_t size) { return starved() ? nullptr : __libc_malloc(size); }
+void* realloc(void* memory, std::size_t size) { return starved() ? nullptr : __libc_realloc(memory, size); }
 void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_memalign(alignment, size);
+  return starved() ? nullptr : __libc_memalign(alignment, size);
 }
 }
 
@@ -78,6 +88,77 @@ TEST(Allocations, TheHookCounts) {
   const long before = allocations.load();
   const std::string text(1000, 'x');
   EXPECT_GT(allocations.load() + static_cast<long>(text.size()), before + 1000);
+}
+
+/// What a run delivered until it failed or ended, when some of its allocations failed.
+struct Starved {
+  std::vector<Batch> batches;
+  std::optional<Error> error;
+  bool reached = false;  ///< It came to those allocations.
+};
+
+Starved starve(const Plan& plan, std::int64_t threads, long from, long count) {
+  Starved out;
+  out.batches.reserve(1000);
+  auto pipeline = Pipeline::start(plan, {.threads = threads, .memory = 64 << 20});
+  seen = 0;
+  starved_from = from;
+  starved_for = count;
+  starving.store(true, std::memory_order_release);
+  while (true) {
+    auto batch = pipeline->next();
+    if (!batch.ok()) out.error = batch.error();
+    if (!batch.ok() || !*batch) break;
+    out.batches.push_back(**std::move(batch));
+  }
+  pipeline->close();
+  starving = false;
+  out.reached = seen > from;
+  return out;
+}
+
+std::vector<std::string> texts_of(const std::vector<Batch>& batches) {
+  std::vector<std::string> out;
+  for (const Batch& batch : batches) out.push_back(testing::text_of(batch));
+  return out;
+}
+
+// One allocation that fails, and all from one on: each place at which there can be no memory left.
+TEST(Starvation, OfAnyAllocationIsTheRightStreamOrAnErrorAndNeverAHang) {
+  alarm(600);  // ends a run that hangs
+  int runs = 0;
+  int failed = 0;
+  const testing::Folder folder;
+  testing::write_examples(folder.file("a"), 0, 40);
+  testing::write_examples(folder.file("b"), 40, 40, Compression::gzip);
+  for (const char* const order : {R"({"shuffle": {"buffer": 16}})", R"({"shuffle": {"global": true}})"}) {
+    const auto plan = Plan::make(testing::document(
+        folder.file("[ab]"), std::string{order} + R"(, {"batch": {"size": 8, "pad": true}})", R"(, "epochs": 2)"));
+    ASSERT_TRUE(plan.ok()) << plan.error().text();
+    const std::vector<std::string> all = texts_of(starve(*plan, 1, 0, 0).batches);
+    ASSERT_EQ(all.size(), 20U);
+    for (const std::int64_t threads : {1, 2}) {
+      for (const long count : {1L, 1'000'000'000L}) {
+        bool reached = true;
+        for (long from = 0; reached; from += from < 100 ? 1 : 5) {
+          const Starved run = starve(*plan, threads, from, count);
+          reached = run.reached;
+          std::vector<std::string> expected = all;
+          ++runs;
+          if (run.error) {
+            ++failed;
+            expected.resize(std::min(all.size(), run.batches.size()));
+            ASSERT_EQ(run.error->code(), Code::io) << run.error->text();
+            ASSERT_EQ(run.error->detail(), Detail::resource_exhausted) << run.error->text();
+          }
+          ASSERT_EQ(texts_of(run.batches), expected) << "allocation " << from;
+        }
+      }
+    }
+  }
+  alarm(0);
+  EXPECT_GT(runs, 400);
+  EXPECT_GT(failed, runs / 2);
 }
 
 std::int64_t resident_bytes() {

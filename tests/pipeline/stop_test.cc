@@ -2,13 +2,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/pipeline/scheduler_peer.h"
 #include "tests/pipeline/stream_files.h"
 
 namespace forebay {
@@ -106,6 +110,59 @@ TEST(Stop, ACloseFromAnotherThreadEndsAnEndlessRun) {
   EXPECT_EQ(batch.error().code(), Code::cancelled);
 }
 
+/// So many threads that begin at once.
+void at_once(int count, const std::function<void(int)>& work) {
+  std::atomic<int> there{0};
+  std::vector<std::thread> threads;
+  for (int number = 0; number < count; ++number) {
+    threads.emplace_back([&, number] {
+      for (++there; there < count;) std::this_thread::yield();
+      work(number);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Stop, SeveralClosesAtOnceAllReturnAndSoDoesARestart) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 100);
+  const auto plan = Plan::make(document(folder.file("a"), R"({"batch": {"size": 16}})", R"(, "epochs": null)"));
+  ASSERT_TRUE(plan.ok());
+  for (int round = 0; round < (testing::sanitized ? 30 : 300); ++round) {
+    auto pipeline = Pipeline::start(*plan, {.threads = 2});
+    ASSERT_TRUE(pipeline.ok() && pipeline->next().ok());
+    const auto state = pipeline->state();
+    ASSERT_TRUE(state.ok());
+    at_once(3, [&](int number) {
+      if (number == 0) {
+        const auto restored = pipeline->restore(*state);
+        EXPECT_TRUE(restored.ok() || restored.error().code() == Code::cancelled);
+      } else {
+        pipeline->close();
+      }
+    });
+    const auto batch = pipeline->next();
+    EXPECT_TRUE(!batch.ok() && batch.error().code() == Code::cancelled);
+  }
+}
+
+TEST(Stop, ACloseIsNotTheEndOfTheRun) {
+  const Folder folder;
+  for (int i = 0; i < 4; ++i) testing::write_examples(folder.file("part-" + std::to_string(i)), 16 * i, 16);
+  const auto plan = Plan::make(document(folder.file("part-?"), R"({"batch": {"size": 16}})"));
+  ASSERT_TRUE(plan.ok());
+  for (const int taken : {1, 4}) {
+    engine::Scheduler scheduler{plan->share(), {.threads = 1, .memory = 64 << 20, .prefetch = 16, .shard_count = 1}};
+    bool timed_out = false;
+    for (int i = 0; i < taken; ++i) ASSERT_TRUE(scheduler.next(std::nullopt, timed_out).ok());
+    while (!engine::SchedulerPeer::order_over(scheduler)) std::this_thread::yield();
+    const double before = scheduler.complete_frac();
+    EXPECT_EQ(before == 1, taken == 4);
+    scheduler.close();
+    EXPECT_EQ(scheduler.complete_frac(), before);
+  }
+}
+
 TEST(Stop, BatchesOutliveTheirPipeline) {
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 100);
@@ -134,6 +191,46 @@ TEST(Fork, AChildGetsAnErrorAndTheParentGoesOn) {
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   EXPECT_TRUE(pipeline->next().ok());
+}
+
+/// Whether a child that does this ends by itself, and with true.
+bool forked(const std::function<bool()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(work() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(Fork, AChildIsToldThatItHasNoStateAndDropsItsBatches) {
+  const Folder folder;
+  testing::write_examples(folder.file("a"), 0, 1000);
+  auto pipeline =
+      open(document(folder.file("a"), R"({"shuffle": {"buffer": 100}}, {"batch": {"size": 4}})", R"(, "epochs": null)"),
+           {.threads = 3});
+  std::vector<Batch> held;
+  for (int i = 0; i < 3; ++i) held.push_back(**pipeline->next());
+  std::atomic<bool> over{false};
+  std::thread reader{[&] {  // its locks, and those of the workers, may be held when the child is made
+    while (!over && pipeline->next().ok()) continue;
+  }};
+  const auto is_told = [](const Result<Json>& state) {
+    return !state.ok() && state.error().code() == Code::state &&
+           state.error().text().find("before fork()") != std::string::npos;
+  };
+  for (int i = 0; i < (testing::sanitized ? 20 : 200); ++i) {
+    ASSERT_TRUE(forked([&] {
+      const bool told = is_told(pipeline->state()) && is_told(pipeline->state_before());
+      held.clear();
+      return told;
+    }));
+  }
+  over = true;
+  reader.join();
+  EXPECT_TRUE(pipeline->state().ok());
 }
 
 }  // namespace

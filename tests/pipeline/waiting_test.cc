@@ -9,20 +9,8 @@
 
 #include <forebay/plugin.h>
 
-#include "engine/scheduler.h"
+#include "tests/pipeline/scheduler_peer.h"
 #include "tests/pipeline/stream_files.h"
-
-namespace forebay::engine {
-
-/// Makes a fault that no plan can: the order is taken, and nobody decides it.
-struct SchedulerPeer {
-  static void take_baton(Scheduler& scheduler) {
-    const Lock lock{scheduler.mutex_};
-    scheduler.baton_taken_ = true;
-  }
-};
-
-}  // namespace forebay::engine
 
 namespace forebay {
 namespace {
@@ -142,6 +130,22 @@ TEST(Waiting, ARunWhoseConsumerComesLateIsNotStuck) {
     ASSERT_TRUE(batch.ok()) << batch.error().text();
     EXPECT_EQ(*batch != nullptr, i < 2);
   }
+}
+
+TEST(Waiting, PatienceBeyondTheEndOfTheClockIsForEver) {
+  const Folder folder;
+  const std::string file = testing::write_examples(folder.file("a.tfrecord"), 0, 4);
+  for (const std::chrono::milliseconds for_so_long :
+       {std::chrono::milliseconds{std::chrono::hours{3'000'000}}, std::chrono::milliseconds::max() - 1ms}) {
+    auto pipeline = open(document_over(file, ""), {.threads = 1});
+    bool timed_out = false;
+    const auto batch = pipeline->next_within(for_so_long, timed_out);
+    EXPECT_TRUE(batch.ok() && *batch && !timed_out) << for_so_long.count();
+  }
+  auto pipeline = open(document_over(file, ""), {.threads = 1});
+  bool timed_out = false;
+  const auto batch = pipeline->next_within(std::chrono::milliseconds::min(), timed_out);
+  EXPECT_TRUE(batch.ok() && !*batch && timed_out);
 }
 
 TEST(Waiting, ACallerThatIsBackAtOnceWorksInAWorkersPlaceUntilItStaysAway) {
