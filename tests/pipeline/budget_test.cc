@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch that is larger than the memory budget is an error that says how much it needs, behind the batches before it.
+#include <chrono>
+#include <limits>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <limits>
 
 #include "tests/pipeline/stream_files.h"
 
@@ -182,6 +185,33 @@ TEST(MemoryBudget, ContentOfPackedFilesIsKeptInAQuarterOfItUntilItIsNeeded) {
   EXPECT_GE(used_behind(std::int64_t{16} << 20, 0), content);
   EXPECT_LT(used_behind(std::int64_t{8} << 20, 0), content);
   EXPECT_LT(used_behind(std::int64_t{16} << 20, 48), content);
+}
+
+// Each batch is a third of the budget: with kept content, one that is held and one that is ready, there is room for no
+// other, but an eighth of the budget is free.
+TEST(MemoryBudget, KeptContentMakesWayForTheNextBatch) {
+  constexpr std::int64_t rows = 1279;  // 5 MiB with what goes with them
+  const Folder folder;
+  std::vector<std::string> messages;
+  for (int i = 0; i < 768; ++i) messages.push_back(encode_example({{"v", std::vector<float>(1024, 1.0F)}}));
+  ASSERT_TRUE(write_records(folder.file("a.gz"), messages, Compression::gzip).ok());
+  Json json = reading(folder.file("a.gz"), R"({"dtype": "float32", "shape": [1024]})",
+                      R"({"size": )" + std::to_string(rows) + "}");
+  json.set("epochs", Json{});
+  constexpr std::int64_t batch = rows * 4096;
+  auto pipeline = open(json, {.threads = 1, .memory = std::int64_t{16} << 20});
+  ASSERT_TRUE(pipeline.ok());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  std::optional<Batch> held;
+  while (pipeline->stats().memory_used < 3 * batch && std::chrono::steady_clock::now() < deadline) {
+    held.reset();
+    auto next = pipeline->next();
+    ASSERT_TRUE(next.ok() && *next);
+    held = *std::move(next);
+    next = std::optional<Batch>{};
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  }
+  EXPECT_GE(pipeline->stats().memory_used, 3 * batch);  // one is held, two are ready
 }
 
 TEST(MemoryBudget, IndexesThatDoNotFitIntoHalfOfItSayHowMuchTheyNeed) {
