@@ -63,7 +63,8 @@ class Error {
   /// A copy with the words "<where>: " before the message.
   [[nodiscard]] Error at(std::string_view where) const;
 
-  /// One error that stands for all of `faults`, which must not be empty.
+  /// One error that stands for all of `faults`, which must not be empty. Its code is that of the first config fault,
+  /// which the author of the document can mend, else that of the first one.
   [[nodiscard]] static Error all(std::vector<Error> faults);
 
  private:

@@ -67,7 +67,7 @@ class Pipeline(PipelineBase):
     def constant(self, tensor: str, shape: Any, dtype: DType, *, value: Any = None) -> Pipeline:
         """Makes a tensor whose elements are all the same.
 
-        tensor    Name of the new tensor.
+        tensor    Name of the new tensor, which no other one has.
         shape     Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.
         dtype     Element type, or the name of a tensor whose type it takes.
         value     The element; null: 0, false or "".
@@ -78,9 +78,9 @@ class Pipeline(PipelineBase):
     def ones(self, tensor: str, shape: Any, dtype: DType) -> Pipeline:
         """Makes a tensor whose elements are all 1.
 
-        tensor    Name of the new tensor.
+        tensor    Name of the new tensor, which no other one has.
         shape     Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.
-        dtype     Element type, or the name of a tensor whose type it takes; not string.
+        dtype     Element type, or the name of a tensor whose type it takes; not string or complex.
         """
         return self._then("ones", {"tensor": tensor, "shape": shape, "dtype": dtype_of(dtype, _DTYPES)})
 
@@ -113,8 +113,8 @@ class Pipeline(PipelineBase):
     def cast(self, tensor: str, dtype: DType) -> Pipeline:
         """Changes the element type of one tensor.
 
-        tensor    Tensor to convert; not a string one.
-        dtype     Type it gets; not string.
+        tensor    Tensor to convert; not a string or complex one.
+        dtype     Type it gets; not string or complex.
         """
         return self._then("cast", {"tensor": tensor, "dtype": dtype_of(dtype, _DTYPES)})
 
@@ -252,7 +252,7 @@ def feature(dtype: DType, shape: Sequence[int] = (), *, kind: str = "fixed_len",
     """A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.
 
     dtype               Type of the tensor; values stored as another type are converted.
-    shape               Shape of a record, or of one step of a sequence; the first size may be -1.
+    shape               Shape of a record, or of one step of a sequence; one size may be -1.
     kind                How many values a record has, and in what shape they come out.
     key                 Name in the message; the tensor's name when left out.
     default             fixed_len: value when missing (without: an error); fixed_len_sequence: what pads it.

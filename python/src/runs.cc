@@ -135,17 +135,20 @@ Plan plan_document(nb::handle document, const std::string& folder) {
 }
 
 std::int64_t bytes_of(nb::handle memory) {
-  const Json json = to_json(memory, "/memory");
+  const Json json = to_json(memory).mark({});
   std::vector<Error> faults;
   const std::int64_t bytes = plan::read_memory(&json, faults);
-  if (!faults.empty()) raise(Error::all(std::move(faults)));
+  if (!faults.empty()) raise(Error::all(std::move(faults)).at("memory"));
   return bytes;
 }
 
 engine::Shard shard_of(nb::handle shard) {
-  const Json json = to_json(shard, "/shard");
+  const Json json = to_json(shard, "/shard").mark({});
   std::vector<Error> faults;
   engine::Shard chosen = plan::read_shard(json, faults);
+  for (Error& fault : faults) {  // one of a member has its place, "/shard/by"
+    if (fault.place().pointer.empty()) fault = fault.at("shard");
+  }
   if (!faults.empty()) raise(Error::all(std::move(faults)));
   return chosen;
 }

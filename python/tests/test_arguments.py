@@ -28,11 +28,11 @@ LOAD = [
     ({"prefetch": -1}, fb.ConfigError, "prefetch: must be an integer from 0 to 1000000, found -1"),
     ({"memory": 1.5}, TypeError, 'memory: must be bytes, as 1073741824 or "1GiB", or None; found 1.5 (float)'),
     ({"memory": "1gb"}, fb.ConfigError,
-     "/memory: 'memory' must be a number of bytes, as 1073741824 or \"1GiB\"; found '1gb'"),
+     "memory: the value must be a number of bytes, as 1073741824 or \"1GiB\"; found '1gb'"),
     ({"shard": {"index": 0, "count": 2, "by": "fil"}}, fb.ConfigError,
      "/shard/by: 'by' must be one of: row, file; found 'fil'; did you mean 'file'?"),
     ({"shard": 5}, fb.ConfigError,
-     "/shard: 'shard' must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
+     "shard: the value must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
      "{\"index\": …, \"count\": …, \"by\": …}; found 5"),
 ]
 

@@ -170,7 +170,7 @@ def test_what_is_skipped_is_not_counted(tmp_path):
     assert [loader.stats().skipped_records for loader in loaders] == [2, 0]
 
 
-@pytest.mark.parametrize("sizes, empty", [((0, 8, 8, 8), None), ((0, 8), 0), ((8, 8, 0, 5), None), ((8, 8, 5, 0, 3, 0), 1)])
+@pytest.mark.parametrize("sizes, empty", [((0, 8, 8, 8), None), ((0, 8), 0), ((8, 8, 0, 5), None), ((8, 0, 5, 0, 3, 0), 1)])
 def test_with_repeat_a_shard_without_records_makes_every_shard_fail_with_the_same_words(tmp_path, sizes, empty):
     pipe = examples(write_parts(tmp_path, sizes, [None] * len(sizes))).batch(4, remainder="repeat")
     outcomes = []
@@ -214,7 +214,7 @@ def test_what_cannot_be_shared_out_by_file_is_refused_with_the_way_out(tmp_path,
 def test_what_is_no_such_shard_is_refused(tmp_path, shard, words):
     with pytest.raises(fb.ConfigError) as caught:
         examples(write_parts(tmp_path)).batch(12).load(shard=shard)
-    assert "shard: " in str(caught.value) and words in str(caught.value)
+    assert str(caught.value).startswith(("shard: ", "/shard/")) and words in str(caught.value)
 
 
 def test_the_document_and_the_command_say_it_too(tmp_path):

@@ -94,11 +94,13 @@ Result<void> FeatureWriter::keep_numbers(const Output& output, std::size_t level
   if (partition.kind == PartitionKind::value_rowids) {
     base = scratch_.rows_before[level];
     const std::int64_t largest = numbers.empty() ? -1 : *std::ranges::max_element(numbers);
-    if (largest >= most_rows_from_ids - base) {
+    const bool outermost = level == 0 && !output.list;  // its rows are counted only; what is made ends with the last id
+    if (const std::int64_t id = outermost && !numbers.empty() ? numbers.back() : largest;
+        id >= most_rows_from_ids - base) {
       return fault(Detail::resource_exhausted, partition.source,
-                   fmt::format("row id {} is above {}", largest, most_rows_from_ids - base - 1));
+                   fmt::format("row id {} is above {}", id, most_rows_from_ids - base - 1));
     }
-    rows = std::max<std::int64_t>(largest + 1, 0);
+    rows = std::max<std::int64_t>(wrapping_sum(largest, 1), 0);
   }
   auto& all = scratch_.levels[level + (output.list ? 1 : 0)];
   for (const std::int64_t number : numbers) all.push_back(wrapping_sum(number, base));

@@ -16,6 +16,11 @@ std::span<const std::int64_t> row_of(const Column& column, std::int64_t row) {
   return {column.values.as<std::int64_t>() + splits[0], static_cast<std::size_t>(splits[1] - splits[0])};
 }
 
+/// Splits that nobody validated may be any number.
+std::int64_t shifted(std::int64_t split, std::int64_t base) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(split) + static_cast<std::uint64_t>(base));
+}
+
 /// Rows of a partition with that many splits.
 std::int64_t rows_of(std::size_t splits) { return splits == 0 ? 0 : static_cast<std::int64_t>(splits) - 1; }
 
@@ -23,18 +28,13 @@ std::int64_t rows_of(std::size_t splits) { return splits == 0 ? 0 : static_cast<
 std::int64_t rows_of(std::span<const std::int64_t> numbers, Partitioning partitioning) {
   if (partitioning == Partitioning::row_splits) return rows_of(numbers.size());
   if (partitioning != Partitioning::value_rowids) return static_cast<std::int64_t>(numbers.size());
-  return numbers.empty() ? 0 : std::max<std::int64_t>(*std::ranges::max_element(numbers) + 1, 0);
+  return numbers.empty() ? 0 : std::max<std::int64_t>(shifted(*std::ranges::max_element(numbers), 1), 0);
 }
 
 /// Size of level `level` of one record: rows of the partition, or of the values behind the last one.
 std::int64_t level_size(const ColumnSpec& spec, const Column& piece, std::int64_t row, std::size_t level) {
   if (level < piece.parts.size()) return rows_of(row_of(piece.parts[level], row), spec.parts[level].partitioning);
   return piece.dims.as<std::int64_t>()[row * static_cast<std::int64_t>(piece.shape.unknown())];
-}
-
-/// Splits that nobody validated may be any number.
-std::int64_t shifted(std::int64_t split, std::int64_t base) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(split) + static_cast<std::uint64_t>(base));
 }
 
 /// Calls `visit` with the numbers of each record at one level, and the rows before it: at `counted`, a level as well.
@@ -44,7 +44,7 @@ void each_record(const ColumnSpec& spec, columns::Pieces pieces, std::size_t lev
   for (const Column* piece : pieces) {
     for (std::int64_t row = 0; row < piece->rows; ++row) {
       visit(row_of(piece->parts[level], row), base);
-      base += level_size(spec, *piece, row, counted);
+      base = shifted(base, level_size(spec, *piece, row, counted));
     }
   }
 }
@@ -56,8 +56,8 @@ Result<std::vector<std::int64_t>> join_ids(const ColumnSpec& spec, columns::Piec
   std::int64_t rows = 0, least = 0;
   each_record(spec, pieces, level, level, [&](auto ids, std::int64_t base) {
     if (ids.empty()) return;
-    rows = ids.back() + base + 1;
-    least = std::min(least, *std::ranges::min_element(ids) + base);
+    rows = std::max<std::int64_t>(shifted(shifted(ids.back(), base), 1), 0);
+    least = std::min(least, shifted(*std::ranges::min_element(ids), base));
   });
   if (least < 0) {
     return Error{Code::data, Detail::invalid_argument,
@@ -72,7 +72,7 @@ Result<std::vector<std::int64_t>> join_ids(const ColumnSpec& spec, columns::Piec
   std::vector<std::int64_t> splits(static_cast<std::size_t>(rows) + 1);
   each_record(spec, pieces, level, level, [&](auto ids, std::int64_t base) {
     for (const std::int64_t id : ids) {
-      if (id + base < rows) ++splits[static_cast<std::size_t>(id + base) + 1];
+      if (const std::int64_t at = shifted(id, base); at >= 0 && at < rows) ++splits[static_cast<std::size_t>(at) + 1];
     }
   });
   for (std::size_t i = 1; i < splits.size(); ++i) splits[i] += splits[i - 1];
@@ -101,7 +101,7 @@ std::vector<std::int64_t> join_rows(const ColumnSpec& spec, columns::Pieces piec
   std::vector<std::int64_t> splits{0};
   for (const Column* piece : pieces) {
     for (std::int64_t row = 0; row < piece->rows; ++row)
-      splits.push_back(splits.back() + level_size(spec, *piece, row, 0));
+      splits.push_back(shifted(splits.back(), level_size(spec, *piece, row, 0)));
   }
   return splits;
 }

@@ -24,7 +24,8 @@ inline constexpr std::string_view index_suffix = ".fbindex";
 /// The files that `patterns` name, relative ones in `folder`: matches of one pattern sorted bytewise, patterns in their
 /// order, duplicates kept. A path without wildcards is kept even when there is no such file; `path@N` names the
 /// shards path-00000-of-0000N, which must all be there. Wildcards pass over indexes, which lie beside the data. Fails
-/// with Code::config for a pattern that matches nothing, that costs too much to follow, or that is not a local path.
+/// with Code::config for a pattern that matches nothing, that costs too much to follow, or that is not a local path,
+/// with Code::io for a folder that may not be read; the fault of every pattern is told.
 [[nodiscard]] Result<std::vector<std::string>> expand(const std::vector<std::string>& patterns,
                                                       const std::string& folder);
 

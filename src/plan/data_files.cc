@@ -5,6 +5,7 @@
 #include "io/patterns.h"
 #include "io/regular.h"
 #include "plan/lower.h"
+#include "plan/places.h"
 
 namespace forebay::plan {
 namespace {
@@ -30,7 +31,7 @@ void check_files(const std::vector<std::string>& files, const Json& options, con
     if (found.ok() || engine::passes_over_file(policy, found.error())) continue;
     if (faults.size() - before > most_faults) return;
     const Error& error = found.error();
-    faults.emplace_back(error.code(), error.detail(), error.message(), named_by(path, options, folder).place());
+    keep_new({{error.code(), error.detail(), error.message(), named_by(path, options, folder).place()}}, faults);
   }
 }
 

@@ -28,7 +28,7 @@ std::optional<T> keep(Result<T> result, Faults& faults) {
   return std::nullopt;
 }
 
-/// One error for all of them, what the author of the document can mend first.
+/// One error for all of them, by line and column; files in the order in which they are first named.
 [[nodiscard]] Error together(Faults faults);
 
 /// "; did you mean 'x'?", or nothing when no candidate is near.

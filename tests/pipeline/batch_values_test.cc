@@ -71,6 +71,7 @@ TEST(RaggedBatch, PartitionsThatDoNotFitAreJoinedAsIfTheyWereOne) {
       {R"([["value_rowids", "p"]])",
        {record({1, 2}, {3, 1}), record({3, 4}, {-1, 1})},
        {{0, 4, 6}, {0, 0, 1, 1, 3, 3, 4}}},
+      {R"([["value_rowids", "p"]])", {record({1}, {1 << 30, 0})}, {{0, (1 << 30) + 1}, {0, 1}}},
   };
   for (const Joined& one : cases) {
     for (const char* dtype : {"int32", "int64"}) {

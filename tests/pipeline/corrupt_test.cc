@@ -142,6 +142,7 @@ class Corrupt : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     std::ofstream{folder_.file("a"), std::ios::binary} << tests::framed(before);
     std::ofstream{folder_.file("c"), std::ios::binary} << tests::framed(behind);
+    std::ofstream{folder_.file("b"), std::ios::binary};  // planning wants it to be there
   }
   Plan plan(const std::string& policy) const {
     const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder_.file("a") + R"(", ")" +

@@ -207,12 +207,16 @@ TEST(Fault, ComesBehindTheBatchesBeforeItAndRepeats) {
 TEST(Fault, AMissingFileIsNamedWhenItsTurnComes) {
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 10);
-  Json json = testing::document(folder.file("a"), R"({"batch": {"size": 5}})");
-  Json files = Json::array({Json{folder.file("a")}, Json{folder.file("missing")}});
-  const_cast<Json*>(json.find("source"))->members()[0].second.set("files", files);
-  const Delivered got = run(json, {.threads = 2});
-  EXPECT_EQ(got.batches.size(), 2U);
-  EXPECT_THAT(got.error, HasSubstr("missing"));
+  testing::write_examples(folder.file("missing"), 10, 10);
+  const auto plan =
+      Plan::make(testing::document(folder.file("a") + R"(", ")" + folder.file("missing"), R"({"batch": {"size": 5}})"));
+  ASSERT_TRUE(plan.ok()) << plan.error().text();
+  std::filesystem::remove(folder.file("missing"));
+  auto pipeline = Pipeline::start(*plan, {.threads = 2});
+  ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+  EXPECT_EQ((*pipeline->next())->rows(), 5);
+  EXPECT_EQ((*pipeline->next())->rows(), 5);
+  EXPECT_THAT(pipeline->next().error().text(), HasSubstr("missing"));
 }
 
 TEST(Fault, AWrongKindNamesFileRecordAndFeature) {

@@ -177,14 +177,14 @@ TEST_F(LoaderDocument, AMissingManifestIsAnIoErrorThatNamesIt) {
   const auto plan = Plan::make(testing::parse(text), folder_.path());
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code(), Code::io);
-  EXPECT_EQ(faults_of(text), (Faults{"2:87 /args/dataset/args/manifest_file: cannot read the manifest '" +
+  EXPECT_EQ(faults_of(text), (Faults{"2:90 /args/dataset/args/manifest_file: cannot read the manifest '" +
                                      folder_.path() + "/nope.json': No such file or directory"}));
 }
 
 TEST_F(LoaderDocument, AMissingListIsToldWhereTheDocumentNamesIt) {
   std::string text = document(R"("primary_features": [{"from_name": "image", "to_name": "x"}])");
   text.replace(text.find("files.txt"), 9, "lines.txt");
-  EXPECT_EQ(faults_of(text), (Faults{"2:57 /args/dataset/args/list_file: cannot open '" + folder_.path() +
+  EXPECT_EQ(faults_of(text), (Faults{"2:60 /args/dataset/args/list_file: cannot open '" + folder_.path() +
                                      "/lines.txt': No such file or directory"}));
 }
 

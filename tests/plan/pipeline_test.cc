@@ -19,7 +19,7 @@ const std::string& data() {
   return folder.path();
 }
 
-Faults faults(const std::string& text) { return testing::faults(text, data()); }
+Faults faults_in(const std::string& text) { return testing::faults(text, data()); }
 
 /// A document over two empty files; `features` are the decoder's.
 std::string document(const std::string& steps, const std::string& rest = "",
@@ -74,13 +74,13 @@ TEST(PipelineDocument, OnlyColumnsThatAreUsedAreDecoded) {
 }
 
 TEST(PipelineDocument, ABatchIsMandatory) {
-  EXPECT_EQ(faults(document(R"({"shuffle": {"buffer": 2}})")),
+  EXPECT_EQ(faults_in(document(R"({"shuffle": {"buffer": 2}})")),
             (Faults{"4:10 /steps: no step makes batches; add {\"batch\": {\"size\": …}}"}));
 }
 
 TEST(PipelineDocument, WhatStandsInTheWrongPlaceIsRefused) {
   EXPECT_EQ(
-      faults(document(R"({"take": {"count": 1}}, {"slice": {"tensor": "x", "slice": "[1]"}},
+      faults_in(document(R"({"take": {"count": 1}}, {"slice": {"tensor": "x", "slice": "[1]"}},
 {"interleave": {}}, {"batch": {"size": 2}},
 {"shuffle": {"buffer": 3}},
 {"batch": {"size": 3}},
@@ -95,13 +95,13 @@ TEST(PipelineDocument, WhatStandsInTheWrongPlaceIsRefused) {
 
 TEST(PipelineDocument, EveryFaultIsToldAndNoneThatOnlyFollowsFromAnother) {
   EXPECT_EQ(
-      faults(document(R"({"slice": {"tensor": "x", "slice": "[9]"}},
+      faults_in(document(R"({"slice": {"tensor": "x", "slice": "[9]"}},
 {"reshape": {"tensor": "x", "shape": [77]}},
 {"slice": {"tensor": "m", "slice": "[0"}},
 {"batch": {"size": 0}})",
-                      R"(, "memory": "1 GX", "shard": [4, 4], "sead": 3)")),
+                         R"(, "memory": "1 GX", "shard": [4, 4], "sead": 3)")),
       (Faults{
-          "4:45 /steps/0/slice/slice: slice '[9]': column 2: index 9 is outside an axis of 4 elements",
+          "4:46 /steps/0/slice/slice: slice '[9]': column 2: index 9 is outside an axis of 4 elements",
           "6:22 /steps/2/slice/tensor: there is no tensor 'm'; did you mean 'x'? defined here: x, n",
           "7:20 /steps/3/batch/size: 'size' must be from 1 to 100000000, found 0",
           "7:36 /memory: 'memory' must be a number of bytes, as 1073741824 or \"1GiB\"; found '1 GX'",
@@ -115,7 +115,7 @@ TEST(PipelineDocument, EveryFaultIsToldAndNoneThatOnlyFollowsFromAnother) {
 
 TEST(PipelineDocument, IndependentFaultsOfFeaturesStepsAndGroupsAreToldInOneRound) {
   EXPECT_EQ(
-      faults(R"({
+      faults_in(R"({
   "source": {"tfrecord": {"files": ["a.tfrecord", "nothing.tfrecord", "*.x"]}},
   "decode": {"example": {"features": {
     "fare": {"dtype": "float3"},
@@ -155,10 +155,10 @@ TEST(PipelineDocument, FilesThatAreMissingOrNoFilesAreFaultsUnlessTheyAreSkipped
   const std::string missing = "cannot open '" + data() + "/nothing.tfrecord': No such file or directory";
   const std::string folder =
       "2:1 /source/tfrecord/files/2: cannot read '" + data() + "/.': it is a folder, not a regular file";
-  const Faults all{"1:51 /source/tfrecord/files/1: " + missing, "1:51 /source/tfrecord/files/1: " + missing, folder};
-  EXPECT_EQ(faults(with("fail")), all);
-  EXPECT_EQ(faults(with("skip_record")), all);
-  EXPECT_EQ(faults(with("skip_file")), (Faults{folder}));
+  const Faults all{"1:50 /source/tfrecord/files/1: " + missing, folder};
+  EXPECT_EQ(faults_in(with("fail")), all);
+  EXPECT_EQ(faults_in(with("skip_record")), all);
+  EXPECT_EQ(faults_in(with("skip_file")), (Faults{folder}));
 }
 
 TEST(Plan, LoweredPathsAreAbsoluteAndTheHashDoesNotSeeIt) {
@@ -188,9 +188,9 @@ TEST(PipelineDocument, PaddingFixesSizesAndMayEnlargeKnownOnes) {
 }
 
 TEST(PipelineDocument, PaddingThatDoesNotFitIsRefused) {
-  EXPECT_EQ(faults(document(R"({"batch": {"size": 2, "pad": [{"tensor": "v", "value": 40000},
+  EXPECT_EQ(faults_in(document(R"({"batch": {"size": 2, "pad": [{"tensor": "v", "value": 40000},
 {"tensor": "x", "shape": [1, 3], "value": "a"}]}})",
-                            "", variable)),
+                               "", variable)),
             (Faults{"3:66 /steps/0/batch/pad/0/value: the padding value 40000 of tensor 'v' is no int16",
                     "4:26 /steps/0/batch/pad/1/shape: tensor 'x' has shape [2,3] and cannot be padded to [1,3]",
                     "4:43 /steps/0/batch/pad/1/value: the padding value \"a\" of tensor 'x' is no float32"}));
@@ -201,7 +201,7 @@ TEST(PipelineDocument, GroupsNameTensorsOfTheBatch) {
   ASSERT_TRUE(plan.ok()) << plan.error().text();
   EXPECT_EQ(plan->inputs(), (std::vector<std::string>{"x"}));
   EXPECT_EQ(plan->targets(), (std::vector<std::string>{"n"}));
-  EXPECT_EQ(faults(document(R"({"batch": {"size": 2}})", R"(, "inputs": ["x", "m"])")),
+  EXPECT_EQ(faults_in(document(R"({"batch": {"size": 2}})", R"(, "inputs": ["x", "m"])")),
             (Faults{"4:52 /inputs/1: the batch has no tensor 'm'; did you mean 'x'? it has: x, n"}));
 }
 
@@ -225,7 +225,7 @@ TEST(PlanHash, DoesNotDependOnWhetherADefaultIsWritten) {
 }
 
 TEST(Plan, KnowsBothKindsOfDocument) {
-  EXPECT_EQ(faults(R"({"files": []})"),
+  EXPECT_EQ(faults_in(R"({"files": []})"),
             (Faults{"1:1 : the document is of no known form; a loader document has \"type\" and \"args\" (and perhaps "
                     "\"inputs\" and \"targets\"), a pipeline document has \"source\", \"decode\" and \"steps\""}));
 }
