@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/sanitized.h"
+
 namespace forebay::engine {
 namespace {
 
@@ -84,6 +86,7 @@ TEST(MappedFile, IsWhatTheFileWasWhenItWasOpened) {
 }
 
 TEST(MappedFile, AFileThatIsTooMuchForTheSystemSaysWhatTheSystemAllows) {
+  if (tests::sanitized) GTEST_SKIP() << "a sanitizer needs address space of its own";
   const std::string path = file_of(1);
   std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
   const auto file = io::File::open(path);

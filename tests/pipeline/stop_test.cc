@@ -128,7 +128,7 @@ TEST(Stop, SeveralClosesAtOnceAllReturnAndSoDoesARestart) {
   testing::write_examples(folder.file("a"), 0, 100);
   const auto plan = Plan::make(document(folder.file("a"), R"({"batch": {"size": 16}})", R"(, "epochs": null)"));
   ASSERT_TRUE(plan.ok());
-  for (int round = 0; round < (testing::sanitized ? 30 : 300); ++round) {
+  for (int round = 0; round < (tests::sanitized ? 30 : 300); ++round) {
     auto pipeline = Pipeline::start(*plan, {.threads = 2});
     ASSERT_TRUE(pipeline.ok() && pipeline->next().ok());
     const auto state = pipeline->state();
@@ -221,7 +221,7 @@ TEST(Fork, AChildIsToldThatItHasNoStateAndDropsItsBatches) {
     return !state.ok() && state.error().code() == Code::state &&
            state.error().text().find("before fork()") != std::string::npos;
   };
-  for (int i = 0; i < (testing::sanitized ? 20 : 200); ++i) {
+  for (int i = 0; i < (tests::sanitized ? 20 : 200); ++i) {
     ASSERT_TRUE(forked([&] {
       const bool told = is_told(pipeline->state()) && is_told(pipeline->state_before());
       held.clear();
