@@ -174,6 +174,7 @@ def test_wrong_usage_ends_with_code_2(file):
     assert forebay("verify", file, "--compression", "zip").returncode == 2
     assert forebay("verify", file, "--force").returncode == 2
     assert forebay("verify", file.parent / "*.none").returncode == 2
+    assert forebay("verify", file, "--threads", 1025).returncode == 2
 
 
 def test_an_interrupt_ends_with_code_130_and_leaves_no_half_file(tmp_path):
@@ -223,3 +224,5 @@ def test_python_gives_the_same_reports(file):
     assert fb.verify(file)[0] == bad
     with pytest.raises(fb.ConfigError):
         fb.verify(file.parent / "*.none")
+    with pytest.raises(fb.ConfigError, match="threads: must be an integer from 0 to 1024, found -1"):
+        fb.verify(file, threads=-1)
