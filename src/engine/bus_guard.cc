@@ -38,7 +38,7 @@ namespace {
 
 /// Chunks are only ever added, so that the handler goes through them without a lock.
 struct Chunk {
-  std::array<GuardedRange, 1024> ranges;
+  std::array<GuardedRange, 64> ranges;
   Chunk* older = nullptr;
 };
 
@@ -64,8 +64,8 @@ class FreeRanges {
  private:
   void add_chunk() REQUIRES(mutex_) {
     auto chunk = std::make_unique<Chunk>();
-    free_.reserve(ranges_ + chunk->ranges.size());
     ranges_ += chunk->ranges.size();
+    if (free_.capacity() < ranges_) free_.reserve(2 * ranges_);
     for (auto range = chunk->ranges.rbegin(); range != chunk->ranges.rend(); ++range) free_.push_back(&*range);
     chunk->older = newest.load(std::memory_order_relaxed);
     newest.store(chunk.release(), std::memory_order_release);  // and never freed: the handler may be at it
