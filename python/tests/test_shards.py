@@ -128,7 +128,7 @@ def test_four_processes_that_wait_for_each_other_at_every_batch_all_end(tmp_path
 # ---------------------------------------------------------------- what may be asked for
 
 @pytest.mark.parametrize("size, count, fit", [(12, 5, "1, 2, 3, 4, 6, 12"), (12, 24, "1, 2, 3, 4, 6, 12"), (7, 2, "1, 7"),
-                                              (1, 2, "1"), (256, 3, "1, 2, 4, 8, 16, 32, 64")])
+                                              (1, 2, "1"), (256, 3, "1, 2, 4, 8, 16, 32, 64, 128, 256")])
 def test_a_count_that_does_not_divide_the_batch_is_refused_with_those_that_do(tmp_path, size, count, fit):
     pipe = examples(write_parts(tmp_path)).batch(size)
     words = f"shard: a batch of {size} rows cannot be divided among {count} shards; counts that fit: {fit}"
