@@ -31,14 +31,6 @@ def integer_of(name: str, value: Any, allowed: str = "an integer or None") -> in
     return number
 
 
-def threads_of(value: Any) -> int:
-    """A number of threads for what has no upper limit."""
-    threads = integer_of("threads", value)
-    if threads < 0:
-        raise out_of_range("threads", "0 (one for every CPU) or more", threads)
-    return threads
-
-
 def out_of_range(name: str, allowed: str, found: int) -> ConfigError:
     return ConfigError(f"{name}: must be {allowed}, found {found}", code="config", detail="invalid_argument")
 

@@ -15,7 +15,7 @@ __all__ = ["Pipeline", "Source", "feature", "tfrecord"]
 Feature = Mapping[str, Any]
 
 _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-           "float32", "float64", "string")
+           "float32", "float64", "complex64", "complex128", "string")
 
 
 class Pipeline(PipelineBase):
@@ -30,7 +30,10 @@ class Pipeline(PipelineBase):
         policy             What a damaged record does.
         max_count          Skips of an epoch beyond which the run fails; null: any number.
         max_fraction       Skipped share of an epoch's records beyond which the run fails, from 0 to 1; null:
-                           any.
+                           any. A skip counts as one record; at the epoch's end an unreadable range or a lost
+                           rest of a file counts as the records of mean size that it would hold, where a packed
+                           file was cut short as many as it still has, and a missing file as many as the others
+                           have.
         max_consecutive    Skips without a good record in between beyond which the run fails.
         """
         options = given({"policy": policy, "max_count": max_count, "max_fraction": max_fraction,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Optional
 
 from forebay import _core
-from forebay._arguments import compression_of, threads_of
+from forebay._arguments import compression_of, integer_of
 from forebay._paths import Paths, paths_of
 
 __all__ = ["DamagedPlace", "FileReport", "verify"]
@@ -56,6 +56,6 @@ def verify(paths: Paths, compression: Optional[str] = "auto",
     paths: files and patterns, as `tfrecord` has them. compression: "auto", "none" or None, "gzip", "zlib".
     threads: files at once; None or 0: one for every CPU. Raises ConfigError when a pattern matches nothing.
     """
-    found = _core.verify(paths_of(paths), compression_of(compression), threads_of(threads))
+    found = _core.verify(paths_of(paths), compression_of(compression), integer_of("threads", threads))
     return [FileReport(*(report[:7] + (tuple(DamagedPlace(*place) for place in report[7]), report[8])))
             for report in found]

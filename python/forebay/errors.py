@@ -81,21 +81,29 @@ def make(code: str, detail: str, message: str, file: Optional[str], record: Opti
          faults: list[Error]) -> Error:
     """The exception for an error of the compiled part."""
     kind = _CLASSES.get(code, Error)
-    number = _errno(detail, message, file) if kind is IoError else None
+    path = _path(message, file) if kind is IoError else None
+    number = _errno(detail, message, path) if kind is IoError else None
     error: Error = _BY_ERRNO.get(number or 0, kind)(
         message, code=code, detail=detail, file=file, record=record, offset=offset, feature=feature, pointer=pointer,
         line=line, column=column, faults=faults)
     if isinstance(error, OSError):
         error.errno = number
         error.strerror = os.strerror(number) if number else message
-        error.filename = file
+        error.filename = path
     return error
 
 
-def _errno(detail: str, message: str, file: Optional[str]) -> Optional[int]:
+def _path(message: str, file: Optional[str]) -> Optional[str]:
+    """What could not be opened; `file` may be the document that names it."""
+    import re
+    found = re.search(r"cannot \w+(?: \w+)* '(.*)': ", message, re.DOTALL)
+    return found[1] if found else file
+
+
+def _errno(detail: str, message: str, path: Optional[str]) -> Optional[int]:
     for number in _ERRNOS.get(detail, ()):
         if message.endswith(os.strerror(number)):
             return number
-    if detail == "invalid_argument" and file is not None and os.path.isdir(file):
+    if detail == "invalid_argument" and path is not None and os.path.isdir(path):
         return _FOLDER
     return {"not_found": 2, "permission_denied": 13}.get(detail)

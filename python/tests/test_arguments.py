@@ -63,7 +63,7 @@ def test_0_is_the_default_everywhere(path: str) -> None:
 
 
 CALLS = [
-    (lambda path: fb.verify(path, threads=-1), fb.ConfigError, "threads: must be 0 (one for every CPU) or more, found -1"),
+    (lambda path: fb.verify(path, threads=-1), fb.ConfigError, "threads: must be an integer from 0 to 1024, found -1"),
     (lambda path: fb.verify(path, threads="1"), TypeError, "threads: must be an integer or None; found '1' (str)"),
     (lambda path: fb.verify(path, compression=5), TypeError, 'compression: must be a str, as "gzip", or None; found 5 (int)'),
     (lambda path: fb.verify(5), TypeError, "paths: must be a str or a pathlib.Path, or a list of them; found 5 (int)"),

@@ -50,15 +50,15 @@ def test_a_single_path_or_pattern_may_be_given(data):
 
 def test_what_is_stored_is_what_the_document_says(data):
     stored = pathlib.Path(fb.index_files(data / "a")[0].path).read_bytes()
-    head = struct.unpack_from("<8sIIQQqQQQQQQBB6x", stored)
+    head = struct.unpack_from("<8sIIQQqQQQQQQQBB6x", stored)
     signature = b"tfrecord max_record_bytes=1073741824"
     status = os.stat(data / "a")
-    assert head[:6] == (b"\x89FBINDX\n", 1, 2**32 - 2, len(stored), status.st_size, status.st_mtime_ns)
-    assert head[8:] == (CONTENT, len(RECORDS), 0, 0, 0, len(signature))
-    assert stored[96:136] == signature + bytes(4)
+    assert head[:6] == (b"\x89FBINDX\n", 2, 2**32 - 3, len(stored), status.st_size, status.st_mtime_ns)
+    assert head[8:] == (CONTENT, len(RECORDS), 0, 0, 0, 0, len(signature))
+    assert stored[104:144] == signature + bytes(4)
     lengths = [len(record) for record in RECORDS]
     offsets = [sum(lengths[:i]) + 16 * i + 12 for i in range(len(RECORDS))]
-    assert stored[136:-4] == struct.pack(f"<{len(RECORDS)}Q{len(RECORDS)}I", *offsets, *lengths)
+    assert stored[144:-4] == struct.pack(f"<{len(RECORDS)}Q{len(RECORDS)}I", *offsets, *lengths)
 
 
 def test_a_damaged_file_is_a_data_error_after_the_others_are_done(data):

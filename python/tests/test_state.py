@@ -111,7 +111,7 @@ EDITED = "data_loss: damaged state: its checksum is wrong; it was edited or not 
     ("forebay_state", None, "invalid_argument: this is no state of a Forebay pipeline: it has no member"),
     ("forebay_state", "1", "data_loss: damaged state: 'forebay_state' must be an integer, found a string"),
     ("position/next", 31, EDITED), ("position/epoch", 0, EDITED), ("data/files", 4, EDITED), ("check", "00000000", EDITED),
-    ("plan/seed", "0000000000000000", EDITED), ("plan/seed", None, EDITED), ("plan/seed", 7, EDITED),
+    ("plan/seed", "0000000000000000", EDITED), ("plan/seed", None, EDITED), ("plan/seed", 7, "data_loss: damaged state: 'seed' must be a string, found an integer"),
     ("plan/more", "0000000000000000", EDITED), ("data/digest", "", EDITED), ("position/next", 2**62, EDITED),
     ("position/next", -1, "data_loss: damaged state: 'next' must not be negative, found -1"),
     ("position/next", 30.0, "data_loss: damaged state: 'next' must be an integer, found a float"),

@@ -143,9 +143,9 @@ ExampleDecoder::ExampleDecoder(FeaturePlan plan, Path path, StraightKernel strai
 void ExampleDecoder::prepare(ColumnBlock& block, ExampleMemory& memory) const {
   const bool first = memory.sinks.empty();
   if (first) {
-    memory.sinks.resize(plan_.sources.size());
     memory.parsed.features.resize(plan_.sources.size());
     memory.first_rows.resize(plan_.outputs.size());
+    memory.sinks.resize(plan_.sources.size());  // last: there are none as long as there was no memory for the others
   }
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];

@@ -66,7 +66,7 @@ class Inflater {
   /// Behind a fault inside a stream, corrupt or cut: where in the content that stream begins, for what was given out of
   /// it may be wrong, although it could be inflated. Behind any other fault, and without one: produced().
   [[nodiscard]] std::int64_t sound() const;
-  [[nodiscard]] bool cut_short() const;         ///< `read` failed because the file ends inside a stream.
+  [[nodiscard]] bool cut_short() const;  ///< `read` failed because the file ends inside a stream.
 
  private:
   struct State;

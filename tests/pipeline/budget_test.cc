@@ -230,9 +230,9 @@ TEST(MemoryBudget, IndexesThatDoNotFitIntoHalfOfItSayHowMuchTheyNeed) {
     EXPECT_EQ(batches, 0);
     EXPECT_EQ(error.detail(), Detail::resource_exhausted);
     EXPECT_THAT(error.text(),
-                HasSubstr("this run needs 2880840 bytes of `memory` and has 2097152: the record indexes of "
-                          "its files take 1440420 bytes, 12 a record"));
-    EXPECT_EQ(until_error(reading_all(global), 2'880'840, threads, enough).second.text(), "no error");
+                HasSubstr("this run needs 2880888 bytes of `memory` and has 2097152: the record indexes of "
+                          "its files take 1440444 bytes, 12 a record"));
+    EXPECT_EQ(until_error(reading_all(global), 2'880'888, threads, enough).second.text(), "no error");
     EXPECT_EQ(until_error(reading_all(global), 4 << 20, threads, enough).second.text(), "no error");
     EXPECT_EQ(until_error(reading_all(""), 2 << 20, threads, enough).second.text(), "no error") << "no index is needed";
   }

@@ -327,7 +327,7 @@ class ChangedFile : public ::testing::TestWithParam<Compression> {};
 
 TEST_P(ChangedFile, WhileItIsReadGivesItsOwnRecordsAndThenAFault) {
   const std::int64_t all = tests::sanitized ? 4'000 : 6'000;  // several blocks, packed or not
-  const std::int64_t points = tests::sanitized ? 12 : 125;  // of each of the four, in two kinds of files: a thousand
+  const std::int64_t points = tests::sanitized ? 12 : 125;    // of each of the four, in two kinds of files: a thousand
   const Folder folder;
   testing::write_examples(folder.file("good"), 0, all, GetParam());
   for (const Change how : {Change::cut, Change::replaced, Change::appended, Change::deleted}) {

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/program.h"
+#include "engine/source_sizes.h"
 #include "plan/state.h"
 #include "tests/pipeline/restarts.h"
 
@@ -180,7 +182,8 @@ TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
 
 /// A run that goes on from there: the reason why it does not, or how it ended.
 std::string outcome(const Plan& plan, const engine::Shard& shard, const engine::Position& position) {
-  const auto state = plan::write_state(plan, shard, position);  // with the right checksum
+  const auto sizes = engine::inspect(plan.program().source.files);
+  const auto state = plan::write_state(plan, shard, sizes, position);  // with the right checksum
   if (!state.ok()) return "not written: " + state.error().text();
   auto pipeline = Pipeline::start(
       plan,

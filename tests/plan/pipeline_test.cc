@@ -103,6 +103,7 @@ TEST(PipelineDocument, EveryFaultIsToldAndNoneThatOnlyFollowsFromAnother) {
       (Faults{
           "4:46 /steps/0/slice/slice: slice '[9]': column 2: index 9 is outside an axis of 4 elements",
           "6:22 /steps/2/slice/tensor: there is no tensor 'm'; did you mean 'x'? defined here: x, n",
+          "6:36 /steps/2/slice/slice: slice '[0': column 3: expected ']' at the end",
           "7:20 /steps/3/batch/size: 'size' must be from 1 to 100000000, found 0",
           "7:36 /memory: 'memory' must be a number of bytes, as 1073741824 or \"1GiB\"; found '1 GX'",
           "7:53 /shard: 'shard' must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
@@ -134,7 +135,8 @@ TEST(PipelineDocument, IndependentFaultsOfFeaturesStepsAndGroupsAreToldInOneRoun
           "2:51 /source/tfrecord/files/1: cannot open '" + data() + "/nothing.tfrecord': No such file or directory",
           "2:71 /source/tfrecord/files/2: no file matches '" + data() + "/*.x'",
           "4:23 /decode/example/features/fare/dtype: 'dtype' must be one of: bool, int8, int16, int32, int64, uint8, "
-          "uint16, uint32, uint64, float16, bfloat16, float32, float64, string; found 'float3'; did you mean "
+          "uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128, string; found 'float3'; "
+          "did you mean "
           "'float32'?",
           "5:43 /decode/example/features/hour/default: default must have values of type int64; found \"a\"",
           "8:43 /steps/0/slice/slice: slice '[0:': column 4: expected ']' at the end",
