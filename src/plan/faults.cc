@@ -57,9 +57,9 @@ std::string hint(std::string_view name, std::span<const std::string> candidates)
 }
 
 std::string among(std::string_view name, std::span<const std::string> candidates, std::string_view words) {
-  constexpr std::size_t most_named = 30;
+  constexpr std::size_t shown_at_most = 30;
   const std::string near = hint(name, candidates);
-  const auto shown = candidates.first(std::min(candidates.size(), most_named));
+  const auto shown = candidates.first(std::min(candidates.size(), shown_at_most));
   return fmt::format(
       "{} {}: {}{}", near.empty() ? ";" : near, words, fmt::join(shown, ", "),
       shown.size() < candidates.size() ? fmt::format(" and {} more", candidates.size() - shown.size()) : "");

@@ -22,11 +22,12 @@ void collect_names(const Json& json, std::set<std::string>& out) {
 
 std::set<std::string> names_in(const Stage& stage, const Description& description) {
   std::set<std::string> out;
-  for (const auto& [key, value] : stage.options->members()) {
+  for (const auto& member : stage.options->members()) {
     const auto& fields = description.fields;
-    const auto field = std::find_if(fields.begin(), fields.end(), [&](const FieldInfo& f) { return f.name == key; });
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const FieldInfo& f) { return f.name == member.first; });
     const bool choice = field != fields.end() && field->schema.find("enum") != nullptr;
-    if (!choice) collect_names(value, out);
+    if (!choice) collect_names(member.second, out);
   }
   return out;
 }
