@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -16,6 +17,8 @@
 namespace forebay::io {
 namespace {
 
+constexpr std::string_view begin_of_name = ".forebay-";
+constexpr std::string_view end_of_name = ".tmp";
 constexpr std::size_t pending_most = 256 * 1024;
 constexpr int most_tries = 10'000;
 
@@ -37,6 +40,11 @@ std::string follow(const std::string& path) {
 
 }  // namespace
 
+bool AtomicFile::unfinished(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with(begin_of_name) && name.ends_with(end_of_name);
+}
+
 Result<AtomicFile> AtomicFile::create(const std::string& path, Links links) {
   AtomicFile file;
   file.path_ = links == Links::follow ? follow(path) : path;
@@ -47,7 +55,8 @@ Result<AtomicFile> AtomicFile::create(const std::string& path, Links links) {
                  fmt::format("cannot write '{}': it exists and is not a regular file", path), Place{.file = path}};
   }
   for (int attempt = 0; file.descriptor_ < 0; ++attempt) {
-    std::string name = fmt::format("{}/.forebay-{}-{}.tmp", folder_of(file.path_), ::getpid(), attempt);
+    std::string name =
+        fmt::format("{}/{}{}-{}{}", folder_of(file.path_), begin_of_name, ::getpid(), attempt, end_of_name);
     file.descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file.descriptor_ >= 0) {
       file.temporary_ = std::move(name);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <forebay/error.h>
@@ -18,6 +19,9 @@ class AtomicFile {
  public:
   /// A symbolic link at `path` is written through, or replaced when links are refused.
   [[nodiscard]] static Result<AtomicFile> create(const std::string& path, Links links = Links::follow);
+
+  /// Whether a path is that of a file that is being written, or of one whose writer was killed.
+  [[nodiscard]] static bool unfinished(std::string_view path);
 
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;

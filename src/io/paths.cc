@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include "io/atomic_file.h"
 #include "io/file.h"
 #include "io/folder.h"
 #include "io/patterns.h"
@@ -125,8 +126,10 @@ Result<std::vector<std::string>> expand_one(const std::string& pattern, const st
     return std::vector{path};
   }
   FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
-  if (!pattern.ends_with(index_suffix))
-    std::erase_if(found, [](const std::string& name) { return name.ends_with(index_suffix); });
+  const bool indexes = pattern.ends_with(index_suffix);
+  std::erase_if(found, [&](const std::string& name) {
+    return (!indexes && name.ends_with(index_suffix)) || AtomicFile::unfinished(name);
+  });
   if (!found.empty()) return found;
   if (exists(path)) return std::vector{path};  // a file whose name happens to have wildcards in it
   return Error{Code::config, Detail::not_found, fmt::format("no file matches '{}'", path)};

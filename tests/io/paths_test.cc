@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/paths.h"
 
+#include <csignal>
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "io/atomic_file.h"
 #include "tests/io/files.h"
 
 namespace forebay::io {
@@ -77,6 +82,21 @@ TEST(Expand, WildcardsPassOverIndexesUnlessTheyAskForThem) {
   const tests::Folder folder;
   for (const char* name : {"a", "a.fbindex", "b.fbindex"}) folder.write(name, "");
   EXPECT_EQ(expanded(folder, {"*", "a.fbindex", "*.fbindex"}), (Names{"a", "a.fbindex", "a.fbindex", "b.fbindex"}));
+}
+
+TEST(Expand, WildcardsPassOverFilesWhoseWriterWasKilled) {
+  const tests::Folder folder;
+  folder.write("a", "");
+  const pid_t writer = fork();
+  if (writer == 0) {
+    const auto file = AtomicFile::create(folder / "a.fbindex");
+    ::kill(::getpid(), SIGKILL);
+  }
+  ASSERT_EQ(::waitpid(writer, nullptr, 0), writer);
+  const auto files = std::filesystem::directory_iterator{folder.path()};
+  ASSERT_EQ(std::distance(begin(files), end(files)), 2);
+  EXPECT_EQ(expanded(folder, {"*"}), (Names{"a"}));
+  EXPECT_THAT(refused(folder, {".forebay*"}), HasSubstr("no file matches"));
 }
 
 TEST(Expand, APathWithoutWildcardsIsKeptEvenWhenMissing) {
