@@ -92,7 +92,7 @@ struct Inflater::State {
   std::int64_t offset = 0;          ///< Of the next byte to read from the file.
   std::int64_t produced = 0;        ///< Content up to here has been given out.
   std::int64_t stream_begin = 0;    ///< Content that the present stream begins with.
-  bool doubtful = false;            ///< The fault lies inside this stream.
+  bool doubtful = false;            ///< This stream is corrupt.
   std::int64_t most = most_offset;  ///< Content behind it is a fault.
   bool resumed = false;             ///< At a restart point, nothing read yet.
   std::uint8_t used_bits = 0;
@@ -129,7 +129,7 @@ Error Inflater::State::fault(const File& file, std::string what) const {
                fmt::format("{} (compressed byte {} of {})", what, consumed(), file.size()), Place{.file = file.path()}};
 }
 
-/// Inside a stream, whose content was not verified so far.
+/// Corrupt data: the content of the stream was not verified so far.
 Error Inflater::State::broken(const File& file, std::string what) {
   doubtful = true;
   return fault(file, std::move(what));
@@ -137,7 +137,7 @@ Error Inflater::State::broken(const File& file, std::string what) {
 
 Error Inflater::State::truncated(const File& file) {
   cut_short = true;
-  return broken(file, fmt::format("truncated {} data: the file ends inside it", name_of(compression)));
+  return fault(file, fmt::format("truncated {} data: the file ends inside it", name_of(compression)));
 }
 
 Error Inflater::State::too_much(const File& file) const {

@@ -63,8 +63,8 @@ class Inflater {
 
   [[nodiscard]] std::int64_t consumed() const;  ///< Compressed bytes used up so far.
   [[nodiscard]] std::int64_t produced() const;  ///< Where in the content the next inflated byte stands.
-  /// Behind a fault inside a stream, corrupt or cut: where in the content that stream begins, for what was given out of
-  /// it may be wrong, although it could be inflated. Behind any other fault, and without one: produced().
+  /// Behind corrupt data: where in the content their stream begins, for what was given out of it may be wrong, although
+  /// it could be inflated. Behind any other fault, and without one: produced(). What a file that was cut has is right.
   [[nodiscard]] std::int64_t sound() const;
   [[nodiscard]] bool cut_short() const;  ///< `read` failed because the file ends inside a stream.
 
