@@ -103,8 +103,8 @@ RecordAccess::File& RecordAccess::at(std::uint32_t file) {
 bool RecordAccess::keep(File& file, std::shared_ptr<const RecordIndex> index) {
   if (!index) return true;
   const std::int64_t bytes = std::ssize(index->image());
+  if (index_bytes_ + bytes > pool_->limit() / 2) return false;
   index_bytes_ += bytes;
-  if (index_bytes_ > pool_->limit() / 2) return false;
   file.index = std::move(index);
   file.charge = pool_->charge(bytes);
   // Known before the first window, which would otherwise be one of mapped files, whatever its records' size.
@@ -122,10 +122,12 @@ Result<void> RecordAccess::check_content(std::uint32_t number, const RecordIndex
                Place{.file = program_.source.files[number]}};
 }
 
-/// Says what all indexes need, from those that were made: they are for such a share of the bytes of all files.
-Error RecordAccess::too_large(double share_made) const {
+/// Says what all indexes need, from those that were made, kept or not: they are for such a share of the bytes of all
+/// files.
+Error RecordAccess::too_large(std::int64_t not_kept, double share_made) const {
   const bool all = share_made >= 1;
-  const auto bytes = all ? index_bytes_ : std::llround(static_cast<double>(index_bytes_) / std::max(share_made, 1e-9));
+  const std::int64_t made = index_bytes_ + not_kept;
+  const auto bytes = all ? made : std::llround(static_cast<double>(made) / std::max(share_made, 1e-9));
   return {
       Code::data, Detail::resource_exhausted,
       fmt::format("this run needs {} bytes of `memory` and has {}: the record indexes of its files take {}{} bytes, "
@@ -139,7 +141,7 @@ std::shared_ptr<const RecordIndex> RecordAccess::stored(std::uint32_t number) {
   if (!file.looked && !file.index) {
     file.looked = true;
     auto found = load_index(request_for(program_.source, number));
-    if (found.ok() && found->index && !keep(file, found->index)) index_bytes_ -= std::ssize(found->index->image());
+    if (found.ok()) static_cast<void>(keep(file, found->index));
   }
   return file.index;
 }
@@ -170,21 +172,22 @@ Result<void> RecordAccess::make(std::span<const std::uint32_t> missing, const st
 
 Result<void> RecordAccess::index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on) {
   const auto missing = lacking(files, [](const File& file) { return !file.index; });
-  std::int64_t bytes = 0;  // of the files whose indexes were made
+  std::int64_t bytes = 0;     // of the files whose indexes were made
+  std::int64_t not_kept = 0;  // bytes of indexes
   return make(missing, go_on, [&](std::span<const std::uint32_t> some, std::span<MadeIndex> made) -> Result<void> {
     for (std::size_t i = 0; i < some.size(); ++i) {
       if (!made[i].index) continue;
       FOREBAY_DO(check_content(some[i], *made[i].index));
       bytes += made[i].index->identity().size;
-      static_cast<void>(keep(files_[some[i]], std::move(made[i].index)));
+      if (!keep(files_[some[i]], made[i].index)) not_kept += std::ssize(made[i].index->image());
       files_[some[i]].skips = std::move(made[i].skips);
     }
-    if (index_bytes_ <= pool_->limit() / 2) return {};
+    if (not_kept == 0) return {};
     std::int64_t all = 0;
     for (const std::uint32_t number : missing) {
       if (const auto size = io::file_size(program_.source.files[number]); size.ok()) all += *size;
     }
-    return too_large(static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(all, 1)));
+    return too_large(not_kept, static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(all, 1)));
   });
 }
 

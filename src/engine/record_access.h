@@ -83,7 +83,7 @@ class RecordAccess {
   [[nodiscard]] Result<void> make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
                                   const Take& take);
   [[nodiscard]] bool keep(File& file, std::shared_ptr<const RecordIndex> index);
-  [[nodiscard]] Error too_large(double share_made) const;
+  [[nodiscard]] Error too_large(std::int64_t not_kept, double share_made) const;
   [[nodiscard]] Result<void> check_content(std::uint32_t number, const RecordIndex& index) const;
   [[nodiscard]] Result<void> open(std::uint32_t number);
   [[nodiscard]] Handle handle_of(const RecordName& name) const {

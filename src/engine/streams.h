@@ -84,6 +84,10 @@ class Streams final : public Reader {
   [[nodiscard]] Result<bool> next_block(Open& file) EXCLUDES(mutex_);  ///< False at the end of the file.
   [[nodiscard]] Result<std::size_t> read_indexed(Open& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);
+  /// What was done all the same, or failed by itself, was not interrupted: an error is one then.
+  void judge_interruption(const std::optional<Error>& error) {
+    if (!error || error->code() != Code::cancelled) interrupted_ = false;
+  }
   [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // whether to come back before more is read
   [[nodiscard]] Result<void> pass_over(Open& file, const Skip& skip) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> fail(Open& file, const Error& error) EXCLUDES(mutex_);

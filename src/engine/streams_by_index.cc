@@ -50,8 +50,9 @@ Result<void> Streams::scan_from_here(const std::shared_ptr<Open>& file) {
 
 Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) {
   const auto numbers = numbers_of(files);
-  FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
-  interrupted_ = false;  // it was done all the same: an error from here on is one
+  const auto done = access_.index(numbers, [this] { return !interrupt(); });
+  judge_interruption(done.ok() ? std::nullopt : std::optional{done.error()});
+  FOREBAY_DO(done);
   std::vector<std::int64_t> counts;
   for (const std::uint32_t file : numbers) {
     counts.push_back(access_.records(file));
@@ -73,7 +74,7 @@ Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) 
 
 Result<std::vector<std::int64_t>> Streams::count(std::span<const Handle> files) {
   auto counts = access_.count(numbers_of(files), [this] { return !interrupt(); });
-  if (counts.ok()) interrupted_ = false;
+  judge_interruption(counts.ok() ? std::nullopt : std::optional{counts.error()});
   return counts;
 }
 

@@ -108,6 +108,7 @@ TEST(MappedFile, AFileThatIsTooMuchForTheSystemSaysWhatTheSystemAllows) {
 }
 
 TEST(MappedFileDeathTest, ABusErrorThatSomebodySendsEndsTheProcessAsItDidBefore) {
+  if (tests::sanitized) GTEST_SKIP() << "a sanitizer takes the signal";
   const auto mapping = mapped(file_of(1));
   EXPECT_EXIT(kill(getpid(), SIGBUS), ::testing::KilledBySignal(SIGBUS), "");
 }
