@@ -285,6 +285,8 @@ Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, s
   stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
   stream.avail_out = out_before;
   const int code = inflate();
+  // Of some data that are none, ISA-L says that they filled more than there was.
+  if (stream.avail_out > out_before) return broken(file, fmt::format("corrupt {} data: no code", name_of(compression)));
   made = out_before - stream.avail_out;
   produced += static_cast<std::int64_t>(made);
   if (code < 0 || code == ISAL_NEED_DICT) {
