@@ -2,22 +2,14 @@
 """The real command on real files: its answers, its exit codes, and what it does when it is interrupted."""
 
 import json
-import os
 import pathlib
-import signal
-import subprocess
-import time
 
 import pytest
+from command import forebay, interrupt_while_reading, start
 
 import forebay as fb
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMAND = pathlib.Path(os.environ.get("FOREBAY_COMMAND", ROOT / "build" / "release" / "forebay"))
-
-
-def forebay(*arguments, **options):
-    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
 
 
 @pytest.fixture
@@ -96,13 +88,9 @@ def test_a_missing_file_ends_with_code_4(data):
 
 def test_an_interrupt_ends_with_code_130_within_half_a_second(data):
     path = edit(data, lambda d: d.__setitem__("epochs", None))
-    process = subprocess.Popen([COMMAND, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(0.5)
-    began = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert time.monotonic() - began < 0.5
+    code, _, errors, took = interrupt_while_reading(start("run", path), data / "data.tfrecord")
+    assert code == 130
+    assert took < 0.5
     assert len(errors.strip().splitlines()) == 1
 
 

@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from streams import digest, digests, examples, rows_of, write_parts
-from test_command import COMMAND
+from streams import digest, digests, examples, write_parts
+from command import COMMAND
 from test_dlpack import TESTS
 from test_shards import TOGETHER
 
@@ -119,7 +119,7 @@ def test_a_restart_at_any_batch_with_the_state_of_any_shard_goes_on_exactly(tmp_
     whole = [digests(pipe.load(shard=by_file(index, 3))) for index in range(3)]
     draw = random.Random(5)
     for _ in range(12):
-        at, state, seen = 0, None, [[], [], []]
+        state, seen = None, [[], [], []]
         for leg in range(4):
             take = len(whole[0]) if leg == 3 else draw.randrange(12)
             states = []

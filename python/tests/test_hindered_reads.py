@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from conftest import counts_document, write_counts
-from test_command import COMMAND
+from command import COMMAND
 
 ROWS = 30_000
 

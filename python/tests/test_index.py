@@ -6,23 +6,20 @@ import gzip
 import json
 import os
 import pathlib
-import signal
 import struct
-import subprocess
-import time
 
 import pytest
+from command import forebay, interrupt_while_reading, start
 
 import forebay as fb
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMAND = pathlib.Path(os.environ.get("FOREBAY_COMMAND", ROOT / "build" / "release" / "forebay"))
 RECORDS = [bytes([i % 256]) * (i % 300) for i in range(1000)]
 CONTENT = sum(len(record) + 16 for record in RECORDS)
 
 
 def index(*arguments):
-    return subprocess.run([COMMAND, "index", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return forebay("index", *arguments)
 
 
 @pytest.fixture
@@ -112,9 +109,6 @@ def test_an_interrupt_ends_with_code_130_and_leaves_nothing(data):
     member = gzip.compress((data / "one").read_bytes() * 1000, 1)
     (data / "large.gz").write_bytes(member * 500)  # 5 GB of content
     before = sorted(path.name for path in data.iterdir())
-    process = subprocess.Popen([COMMAND, "index", data / "large.gz"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
-    assert process.returncode == 130
+    code, *_ = interrupt_while_reading(start("index", data / "large.gz"), data / "large.gz")
+    assert code == 130
     assert sorted(path.name for path in data.iterdir()) == before

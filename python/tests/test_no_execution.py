@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT, run_python
-from test_command import COMMAND
+from command import COMMAND
 
 import forebay as fb
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 from conftest import run_python
 from streams import examples, rows_of, write_parts
-from test_command import COMMAND
+from command import COMMAND
 from test_dlpack import TESTS
 
 import forebay as fb

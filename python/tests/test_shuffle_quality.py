@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import time
 
 import numpy as np
 import pytest
-from test_command import COMMAND, forebay
+from command import forebay, interrupt_while_reading, start
 
 import forebay as fb
 
@@ -136,11 +133,6 @@ def test_an_interrupt_ends_it_at_once(folder, tmp_path):
     doc = json.loads(path.read_text())
     doc["source"]["tfrecord"]["files"] = [str(tmp_path / "big.gz")] * 50
     path.write_text(json.dumps(doc))
-    running = subprocess.Popen([COMMAND, "explain", path, "--shuffle"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True)
-    time.sleep(0.5)
-    running.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    out, err = running.communicate(timeout=30)
-    assert (running.returncode, out) == (130, "") and "interrupted" in err
-    assert time.monotonic() - began < 5
+    code, out, errors, took = interrupt_while_reading(start("explain", path, "--shuffle"), tmp_path / "big.gz")
+    assert (code, out) == (130, "") and "interrupted" in errors
+    assert took < 5

@@ -10,7 +10,7 @@ import re
 
 import pytest
 from streams import digest, digests, examples, resumed, write_parts
-from test_command import forebay
+from command import forebay
 
 import forebay as fb
 

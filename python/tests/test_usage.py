@@ -5,20 +5,14 @@ import json
 import os
 import pathlib
 import pty
-import signal
 import subprocess
-import time
 
 import pytest
+from command import COMMAND, forebay, interrupt_while_reading, start
 
 import forebay as fb
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMAND = pathlib.Path(os.environ.get("FOREBAY_COMMAND", ROOT / "build" / "release" / "forebay"))
-
-
-def forebay(*arguments, **options):
-    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
 
 
 @pytest.fixture
@@ -138,13 +132,11 @@ def test_lowered_documents_work_anywhere(data, tmp_path_factory):
 
 def test_schema_stops_at_once_when_it_is_interrupted(tmp_path):
     record = fb.encode_example({"x": list(range(50))})
-    fb.write_records(tmp_path / "long.tfrecord", [record] * 200_000)
-    process = subprocess.Popen([COMMAND, "schema", tmp_path / "long.tfrecord", "--records", "1000000"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=20)
-    assert (process.returncode, out) == (130, "")
+    fb.write_records(tmp_path / "some.tfrecord", [record] * 100_000)
+    (tmp_path / "long.tfrecord").write_bytes((tmp_path / "some.tfrecord").read_bytes() * 20)  # seconds of work
+    code, out, errors, _ = interrupt_while_reading(
+        start("schema", tmp_path / "long.tfrecord", "--records", 10_000_000), tmp_path / "long.tfrecord")
+    assert (code, out) == (130, "")
     assert "interrupted after" in errors
 
 

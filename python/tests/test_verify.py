@@ -7,20 +7,15 @@ import os
 import pathlib
 import resource
 import signal
-import subprocess
 import time
 
 import pytest
+from command import forebay, start
 
 import forebay as fb
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMAND = pathlib.Path(os.environ.get("FOREBAY_COMMAND", ROOT / "build" / "release" / "forebay"))
 RECORDS = [b"record %d " % i * 3 for i in range(10)]  # of 27 bytes, in frames of 43
-
-
-def forebay(*arguments, **options):
-    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
 
 
 def verify_json(*arguments, **options):
@@ -182,8 +177,7 @@ def test_an_interrupt_ends_with_code_130_and_leaves_no_half_file(tmp_path):
     fb.write_records(big, [os.urandom(1 << 20)] * 64)
     out = tmp_path / "out"
     out.write_bytes(b"old")
-    process = subprocess.Popen([COMMAND, "verify", *[big] * 1, "--repair", out, "--force", "--output-compression", "gzip"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = start("verify", big, "--repair", out, "--force", "--output-compression", "gzip")
     deadline = time.monotonic() + 20  # it is under way once its temporary file is there
     while not list(tmp_path.glob(".forebay-*")) and time.monotonic() < deadline:
         time.sleep(0.01)

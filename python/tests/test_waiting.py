@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import pathlib
 import re
-import subprocess
 import warnings
 
 import pytest
 from conftest import counts_document, write_counts
-from test_command import COMMAND
+from command import forebay
 
 import forebay as fb
 
@@ -45,7 +44,7 @@ def test_the_command_says_it_on_standard_error(one_large_batch: dict[str, object
     monkeypatch.setenv("FOREBAY_STALL_SECONDS", "0.01")
     document = tmp_path / "document.json"
     document.write_text(json.dumps(one_large_batch))
-    done = subprocess.run([COMMAND, "run", document], capture_output=True, text=True, timeout=60)
+    done = forebay("run", document)
     assert done.returncode == 0
     assert re.fullmatch("forebay: " + NOTICE, done.stderr.splitlines()[0])
     assert "800000 rows, 1 batches" in done.stdout
