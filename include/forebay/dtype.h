@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace forebay {
@@ -30,6 +31,8 @@ enum class DType : std::uint8_t {
 
 /// "bool", "int32", "bfloat16", …; the names used in documents and by numpy.
 [[nodiscard]] std::string_view to_string(DType dtype);
+/// Of all types, in the order of the enumerators.
+[[nodiscard]] std::span<const std::string_view> dtype_names();
 
 /// The type of that name, or nothing.
 [[nodiscard]] std::optional<DType> dtype_from(std::string_view name);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/codec.h>
 
-#include <array>
 #include <cmath>
 
 #include <fmt/core.h>
@@ -10,10 +9,6 @@
 namespace forebay {
 
 namespace {
-
-constexpr std::array<std::string_view, 16> dtype_names{
-    "bool",   "int8",    "int16",    "int32",   "int64",   "uint8",     "uint16",     "uint32",
-    "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "string"};
 
 Json typed(const char* type) {
   Json out = Json::object();
@@ -105,11 +100,11 @@ Json Codec<std::string>::schema() { return typed("string"); }
 std::string Codec<std::string>::python_type() { return "str"; }
 
 std::optional<DType> Codec<DType>::read(const Json& json, std::vector<Error>& faults) {
-  if (const auto index = read_choice(json, dtype_names, faults)) return dtype_from(dtype_names[*index]);
+  if (const auto index = read_choice(json, dtype_names(), faults)) return static_cast<DType>(*index);
   return std::nullopt;
 }
 Json Codec<DType>::write(const DType& value) { return Json{std::string{to_string(value)}}; }
-Json Codec<DType>::schema() { return choice_schema(dtype_names); }
+Json Codec<DType>::schema() { return choice_schema(dtype_names()); }
 std::string Codec<DType>::python_type() { return "str"; }
 
 std::optional<Shape> Codec<Shape>::read(const Json& json, std::vector<Error>& faults) {

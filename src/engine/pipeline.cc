@@ -19,7 +19,6 @@ namespace forebay {
 
 namespace {
 
-constexpr std::int64_t most_threads = 1024;
 constexpr std::int64_t most_prefetch = 1'000'000;
 
 /// One shard takes everything, in whichever way.
@@ -43,14 +42,14 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
     return Error{Code::config, Detail::invalid_argument,
                  fmt::format("{}: must be an integer from 0 to {}, found {}", name, most, found)};
   };
-  if (options.threads < 0 || options.threads > most_threads) return refuse("threads", options.threads, most_threads);
+  FOREBAY_DO(engine::check_threads(options.threads));
   if (options.prefetch < 0 || options.prefetch > most_prefetch)
     return refuse("prefetch", options.prefetch, most_prefetch);
   if (options.memory < 0) return refuse("memory", options.memory, INT64_MAX);
   if (options.threads == 0) options.threads = program.threads;
   if (options.memory == 0) options.memory = program.memory;
   if (options.prefetch == 0) options.prefetch = program.prefetch;
-  if (options.threads == 0) options.threads = std::min(engine::usable_processors(), most_threads);
+  if (options.threads == 0) options.threads = std::min(engine::usable_processors(), engine::threads_allowed);
   if (options.memory == 0) options.memory = engine::usable_memory() / 4;
   if (options.shard_count == 0) {
     options.shard_index = program.shard.index;
@@ -69,8 +68,8 @@ class Pipeline::Running {
       : plan_{std::move(plan)},
         options_{options},
         generation_{engine::fork_generation()},
-        scheduler_{run_from({})},
-        sizes_{engine::inspect(plan_.program().source.files)} {}
+        sizes_{engine::inspect(plan_.program().source.files)},
+        scheduler_{run_from({})} {}
   ~Running() {
     // In a forked child there are no threads to join, and a lock may be held by one of them: leave it all alone.
     if (forked()) engine::abandon(std::move(scheduler_));
@@ -128,8 +127,8 @@ class Pipeline::Running {
   RunOptions options_;
   std::uint64_t generation_;
   mutable engine::Mutex mutex_;
+  engine::SourceSizes sizes_ GUARDED_BY(mutex_);  // asked for before anything is read
   std::shared_ptr<engine::Scheduler> scheduler_ GUARDED_BY(mutex_);
-  engine::SourceSizes sizes_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
 };
 

@@ -219,7 +219,7 @@ void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> de
     thrown = guarded([&] { more = decide(job, finished, deadline); }, no_memory_for_order);
   }
   baton_taken_ = false;
-  if (!thrown && !more.ok() && streams_.interrupted()) {
+  if (!thrown && !more.ok() && streams_.interrupted(more.error())) {
     half_decided_ = std::move(job);
     wake_workers(1);
     return;

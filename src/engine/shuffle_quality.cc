@@ -53,7 +53,7 @@ Result<void> measure(const Program& program, const std::shared_ptr<Pool>& pool, 
     if (stop && stop()) return stopped();
     streams.set_deadline(Clock::now() + patience);
     const auto more = order.next(layout);
-    if (!more.ok() && streams.interrupted()) continue;  // the next call goes on where it was
+    if (!more.ok() && streams.interrupted(more.error())) continue;  // the next call goes on where it was
     if (!more.ok()) return more.error();
     if (!*more) return {};
     for (std::int64_t row = 0; row < static_cast<std::int64_t>(layout.handles.size()); ++row)

@@ -62,7 +62,8 @@ class Streams final : public Reader {
     deadline_ = deadline;
     interrupted_ = false;
   }
-  [[nodiscard]] bool interrupted() const { return interrupted_; }
+  /// Whether that is what this error, of an order over this, comes from.
+  [[nodiscard]] bool interrupted(const Error& error) const { return interrupted_ && error.code() == Code::cancelled; }
   void collect(std::int64_t finished) EXCLUDES(mutex_);  ///< Recycles what batches before `finished` used.
   void limit_memory();  ///< Lets go of mapped pages over the budget, compacts streamed blocks near it.
 
@@ -84,10 +85,6 @@ class Streams final : public Reader {
   [[nodiscard]] Result<bool> next_block(Open& file) EXCLUDES(mutex_);  ///< False at the end of the file.
   [[nodiscard]] Result<std::size_t> read_indexed(Open& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);
-  /// What was done all the same, or failed by itself, was not interrupted: an error is one then.
-  void judge_interruption(const std::optional<Error>& error) {
-    if (!error || error->code() != Code::cancelled) interrupted_ = false;
-  }
   [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // whether to come back before more is read
   [[nodiscard]] Result<void> pass_over(Open& file, const Skip& skip) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> fail(Open& file, const Error& error) EXCLUDES(mutex_);

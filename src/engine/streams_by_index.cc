@@ -50,9 +50,7 @@ Result<void> Streams::scan_from_here(const std::shared_ptr<Open>& file) {
 
 Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) {
   const auto numbers = numbers_of(files);
-  const auto done = access_.index(numbers, [this] { return !interrupt(); });
-  judge_interruption(done.ok() ? std::nullopt : std::optional{done.error()});
-  FOREBAY_DO(done);
+  FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
   std::vector<std::int64_t> counts;
   for (const std::uint32_t file : numbers) {
     counts.push_back(access_.records(file));
@@ -73,9 +71,7 @@ Result<std::vector<std::int64_t>> Streams::index(std::span<const Handle> files) 
 }
 
 Result<std::vector<std::int64_t>> Streams::count(std::span<const Handle> files) {
-  auto counts = access_.count(numbers_of(files), [this] { return !interrupt(); });
-  judge_interruption(counts.ok() ? std::nullopt : std::optional{counts.error()});
-  return counts;
+  return access_.count(numbers_of(files), [this] { return !interrupt(); });
 }
 
 Result<void> Streams::locate(std::span<const RecordName> names, std::span<Handle> out) {

@@ -15,14 +15,6 @@ void complain(const Json& found, std::string message, Faults& faults) {
   faults.emplace_back(Code::config, Detail::invalid_argument, std::move(message), found.place());
 }
 
-void keep(const Error& error, Faults& faults) {
-  if (error.faults().empty()) {
-    faults.push_back(error);
-  } else {
-    faults.insert(faults.end(), error.faults().begin(), error.faults().end());
-  }
-}
-
 namespace {
 
 /// By place; what has none comes last.

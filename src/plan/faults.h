@@ -9,6 +9,8 @@
 
 #include <forebay/codec.h>
 
+#include "base/keep.h"
+
 /// Collecting what is wrong with a document: planning goes on after a fault, so that one run names all of them.
 namespace forebay::plan {
 
@@ -16,17 +18,6 @@ using Faults = std::vector<Error>;
 
 /// A config fault at the place of `found`, in the given words (fault_value puts the value's name in front).
 void complain(const Json& found, std::string message, Faults& faults);
-
-/// Adds the error, or every fault that it stands for.
-void keep(const Error& error, Faults& faults);
-
-/// The value, or nothing and its faults kept.
-template <class T>
-std::optional<T> keep(Result<T> result, Faults& faults) {
-  if (result.ok()) return *std::move(result);
-  keep(result.error(), faults);
-  return std::nullopt;
-}
 
 /// One error for all of them, by line and column; files in the order in which they are first named.
 [[nodiscard]] Error together(Faults faults);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,18 +22,6 @@ inline constexpr std::int64_t max_elements = std::int64_t{1} << 31;
 /// The visible tensor `name`, which must be one array: no companion columns, at most max_rank axes, at most
 /// max_elements in a row.
 [[nodiscard]] Result<ColumnId> find_dense(const Schema& schema, std::string_view name);
-
-/// The value, or nothing and its fault kept: binding goes on, so that one error names all faults.
-template <class T>
-[[nodiscard]] std::optional<T> keep(Result<T> result, std::vector<Error>& faults) {
-  if (result.ok()) return *std::move(result);
-  const Error& error = result.error();
-  if (error.faults().empty())
-    faults.push_back(error);
-  else
-    faults.insert(faults.end(), error.faults().begin(), error.faults().end());
-  return std::nullopt;
-}
 
 /// Fails when a new tensor cannot have that name: it is empty, or another one has it.
 [[nodiscard]] Result<void> check_new_name(std::string_view name, const Schema& schema);

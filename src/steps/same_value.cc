@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/keep.h"
 #include "columns/fill.h"
 #include "steps/output.h"
 #include "steps/slice_text.h"
@@ -101,7 +102,7 @@ Result<DType> dtype_named(const std::string& name, const Schema& in) {
 Result<Bound<Step>> bind_same_value(const Constant& options, const Schema& in, const ElementOf& element) {
   ColumnSpec spec{.name = options.tensor};
   std::vector<Error> faults;
-  if (const auto free = check_new_name(options.tensor, in); !free.ok()) faults.push_back(free.error().at("tensor"));
+  if (const auto free = check_new_name(options.tensor, in); !free.ok()) keep(free.error().at("tensor"), faults);
   std::optional<ColumnId> like;
   if (options.shape.is(Json::Kind::string) && in.find(options.shape.string()).ok()) {
     like = keep(find_dense(in, options.shape.string()).at("shape"), faults);

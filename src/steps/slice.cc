@@ -78,15 +78,13 @@ class Cut final : public Step {
 
 // Called once, by the planner: every fault of the options is found here, and what comes out is stated.
 Result<Bound<Step>> bind(const Slice& options, const Schema& in) {
-  std::vector<Error> faults;
-  const auto from = keep(find_dense(in, options.tensor).at("tensor"), faults);
-  auto items = keep(parse_slice(options.slice).at("slice"), faults);
-  if (!from || !items) return Error::all(std::move(faults));
-  ColumnSpec piece = in[*from];
-  FOREBAY_TRY(piece.shape, cut_shape(in[*from].shape, *items).at(slice_label(options.slice)).at("slice"));
+  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
+  FOREBAY_TRY(std::vector<SliceItem> items, parse_slice(options.slice).at("slice"));
+  ColumnSpec piece = in[from];
+  FOREBAY_TRY(piece.shape, cut_shape(in[from].shape, items).at(slice_label(options.slice)).at("slice"));
   Schema out = in;
   const ColumnId to = out.put(std::move(piece));  // of the same name: later steps see the piece
-  return Bound<Step>{std::make_unique<Cut>(options, *std::move(items), *from, to), std::move(out)};
+  return Bound<Step>{std::make_unique<Cut>(options, std::move(items), from, to), std::move(out)};
 }
 
 Result<void> check_text(const Json& options) {
