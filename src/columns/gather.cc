@@ -137,54 +137,32 @@ std::int64_t first_unequal(Pieces pieces) {
   return -1;
 }
 
-void copy_sizes(Pieces pieces, std::int64_t* out) {
-  for (const Column* piece : pieces)
-    out = std::copy_n(piece->dims.as<std::int64_t>(), piece->dims.size() / sizeof(std::int64_t), out);
+std::int64_t* copy_sizes(const Column& piece, std::int64_t* out) {
+  return std::copy_n(piece.dims.as<std::int64_t>(), piece.dims.size() / sizeof(std::int64_t), out);
 }
 
-void concatenate(Pieces pieces, std::byte* out) {
-  for (const Column* piece : pieces) {
-    if (piece->values.size() > 0) std::memcpy(out, piece->values.data(), piece->values.size());
-    out += piece->values.size();
-  }
+std::byte* copy_values(const Column& piece, std::byte* out) {
+  if (piece.values.size() > 0) std::memcpy(out, piece.values.data(), piece.values.size());
+  return out + piece.values.size();
 }
 
-void concatenate_strings(Pieces pieces, std::int64_t* splits, std::byte* bytes) {
-  std::int64_t offset = 0;
-  *splits++ = 0;
-  for (const Column* piece : pieces) {
-    const auto own = piece->byte_splits.span<std::int64_t>().subspan(1);
-    splits = std::transform(own.begin(), own.end(), splits, [offset](std::int64_t split) { return split + offset; });
-    if (piece->bytes.size() > 0) std::memcpy(bytes + offset, piece->bytes.data(), piece->bytes.size());
-    offset += static_cast<std::int64_t>(piece->bytes.size());
-  }
+std::int64_t* copy_strings(const Column& piece, std::int64_t offset, std::int64_t* ends, std::byte* bytes) {
+  const auto own = piece.byte_splits.span<std::int64_t>().subspan(1);
+  if (piece.bytes.size() > 0) std::memcpy(bytes + offset, piece.bytes.data(), piece.bytes.size());
+  return std::transform(own.begin(), own.end(), ends, [offset](std::int64_t split) { return split + offset; });
 }
 
-void concatenate_splits(Pieces pieces, std::int64_t* out) {
-  std::int64_t offset = 0;
-  *out++ = 0;
-  for (const Column* piece : pieces) {
-    const auto own = piece->row_splits.span<std::int64_t>().subspan(1);
-    out = std::transform(own.begin(), own.end(), out, [offset](std::int64_t split) { return split + offset; });
-    offset += piece->elements();
-  }
-}
-
-void pad(Pieces pieces, const Shape& shape, std::span<const std::byte> filler, std::byte* out) {
+std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byte> filler, std::byte* out) {
   const std::size_t row_bytes = static_cast<std::size_t>(shape.count()) * filler.size();
-  for (const Column* piece : pieces) {
-    for (std::int64_t row = 0; row < piece->rows; ++row, out += row_bytes) {
-      pad_row(*piece, row, target_of(*piece, row, shape), filler, out);
-    }
-  }
+  for (std::int64_t row = 0; row < piece.rows; ++row, out += row_bytes)
+    pad_row(piece, row, target_of(piece, row, shape), filler, out);
+  return out;
 }
 
-void pad_strings(Pieces pieces, const Shape& shape, std::span<const std::byte> filler, Column& out) {
-  for (const Column* piece : pieces) {
-    for (std::int64_t row = 0; row < piece->rows; ++row) {
-      pad_string_row(*piece, row, target_of(*piece, row, shape), filler, out);
-      ++out.rows;
-    }
+void pad_strings(const Column& piece, const Shape& shape, std::span<const std::byte> filler, Column& out) {
+  for (std::int64_t row = 0; row < piece.rows; ++row) {
+    pad_string_row(piece, row, target_of(piece, row, shape), filler, out);
+    ++out.rows;
   }
 }
 

@@ -26,19 +26,21 @@ struct Extents {
 /// The first row whose sizes differ from those of row 0, or -1.
 [[nodiscard]] std::int64_t first_unequal(Pieces pieces);
 
-/// The sizes of all rows, [rows, unknown dims], to `out`.
-void copy_sizes(Pieces pieces, std::int64_t* out);
+// Copying takes one piece at a time, so that whoever copies a large batch may give it up in between.
 
-/// Elements of all pieces, one after the other; strings as splits ([elements + 1], from 0) and bytes.
-void concatenate(Pieces pieces, std::byte* out);
-void concatenate_strings(Pieces pieces, std::int64_t* splits, std::byte* bytes);
+/// The sizes of all rows, [rows, unknown dims], to `out`; returns where the next piece's go.
+std::int64_t* copy_sizes(const Column& piece, std::int64_t* out);
 
-/// Running element counts of all rows, [rows + 1], from 0: row splits of a column with one unknown dim.
-void concatenate_splits(Pieces pieces, std::int64_t* out);
+/// All elements, to `out`; returns where the next piece's go.
+std::byte* copy_values(const Column& piece, std::byte* out);
 
-/// Writes every row as an array of `shape` (no size smaller than a row's), filled up at the high side of each axis.
-void pad(Pieces pieces, const Shape& shape, std::span<const std::byte> filler, std::byte* out);
+/// All strings, to `bytes` + `offset`, and where each of them ends, to `ends`; returns where the next piece's ends go.
+std::int64_t* copy_strings(const Column& piece, std::int64_t offset, std::int64_t* ends, std::byte* bytes);
+
+/// Writes every row as an array of `shape` (no size smaller than a row's), filled up at the high side of each axis;
+/// returns where the next piece's rows go.
+std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byte> filler, std::byte* out);
 /// The same for strings: appends to a column of `shape` rows.
-void pad_strings(Pieces pieces, const Shape& shape, std::span<const std::byte> filler, Column& out);
+void pad_strings(const Column& piece, const Shape& shape, std::span<const std::byte> filler, Column& out);
 
 }  // namespace forebay::columns

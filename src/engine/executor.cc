@@ -17,6 +17,7 @@ namespace forebay::engine {
 namespace {
 
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
+constexpr std::int64_t most_ticket_bytes = std::int64_t{8} << 20;  // nobody looks for a stop inside a ticket
 constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
 constexpr std::size_t group_records = 16;
 constexpr std::size_t line = 64;
@@ -67,12 +68,11 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool>
 
 void Executor::cut_tickets(Job& job) const {
   const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
-  const std::int64_t most = threads_ == 1 ? 1 : std::min(rows, 4 * threads_);
+  const std::int64_t most = threads_ == 1 ? 1 : std::max<std::int64_t>(1, std::min(rows, 4 * threads_));
   std::int64_t bytes = 0;
-  if (most > 1) {
-    for (const Handle& handle : job.layout.handles) bytes += handle.length;
-  }
-  const std::int64_t count = std::clamp<std::int64_t>(bytes / ticket_bytes, 1, std::max<std::int64_t>(1, most));
+  for (const Handle& handle : job.layout.handles) bytes += handle.length;
+  const std::int64_t count =
+      std::max(std::clamp<std::int64_t>(bytes / ticket_bytes, 1, most), bytes / most_ticket_bytes);
   const std::int64_t share = bytes / count + 1;
   job.cut = 0;
   std::int64_t row = 0;
@@ -263,7 +263,7 @@ std::optional<Error> Executor::cut_short(const Job& job) const {
 std::optional<Error> Executor::finish(Job& job) const {
   if (auto failed = cut_short(job)) return failed;
   auto content = contents_->take();
-  Finisher finisher{*program_, *pool_, job};
+  Finisher finisher{*program_, *pool_, job, stopping_};
   if (auto failed = finisher.run(*content)) {
     return failed->row < 0 ? failed->error : place(job, failed->error, failed->row);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,6 +38,8 @@ class Executor {
   [[nodiscard]] Result<void> cut(Job& job) const;
   [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Fetch, verify, decode, steps.
   [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< When all tickets are done: makes `content`.
+  /// From now on `finish` gives up between two tensors, which take as long as their copying.
+  void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
  private:
   std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
@@ -54,6 +57,7 @@ class Executor {
   std::vector<std::size_t> row_bytes_;  // by batched output; 0: not written in place
   std::vector<ColumnId> in_place_;      // by column: its batched output, or -1
   const std::shared_ptr<Contents> contents_;
+  std::atomic<bool> stopping_{false};
 };
 
 }  // namespace forebay::engine

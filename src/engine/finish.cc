@@ -106,6 +106,12 @@ std::vector<const Column*> Finisher::pieces(const Output& output) {
 }
 
 std::optional<Finisher::Failure> Finisher::gather(std::size_t index, Made& made) {
+  if (auto failed = make(index, made)) return failed;
+  if (stopping()) return Failure{Error{Code::cancelled, "the pipeline was closed"}};  // it may be half made
+  return std::nullopt;
+}
+
+std::optional<Finisher::Failure> Finisher::make(std::size_t index, Made& made) {
   const Output& output = program_.batched[index];
   const ColumnSpec& spec = output.spec;
   if (job_.fixed_outputs[index] != nullptr) {
@@ -179,13 +185,14 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
   }
   if (spec.dtype == DType::string) {
     auto padded = std::make_unique<Column>(ColumnSpec{.name = spec.name, .dtype = spec.dtype, .shape = *shape});
-    columns::pad_strings(pieces, *shape, filler, *padded);
+    each(pieces, [&](const Column& piece) { columns::pad_strings(piece, *shape, filler, *padded); });
     const Column* const one = padded.get();
     made.value.values = flat_values({&one, 1}, whole);
     return std::nullopt;
   }
   auto memory = pool_.lend(static_cast<std::size_t>(whole.count()) * size_of(spec.dtype));
-  columns::pad(pieces, *shape, filler, memory.get());
+  std::byte* next = memory.get();
+  each(pieces, [&](const Column& piece) { next = columns::pad(piece, *shape, filler, next); });
   made.value.values = Tensor{.dtype = spec.dtype,
                              .shape = whole,
                              .data = memory.get(),
@@ -206,7 +213,8 @@ Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape) {
              .owner = nullptr};
   if (first.dtype != DType::string) {
     auto memory = pool_.lend(static_cast<std::size_t>(size.elements) * size_of(first.dtype));
-    columns::concatenate(pieces, memory.get());
+    std::byte* next = memory.get();
+    each(pieces, [&](const Column& piece) { next = columns::copy_values(piece, next); });
     out.data = memory.get();
     out.owner = std::move(memory);
     return out;
@@ -214,9 +222,15 @@ Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape) {
   const auto splits_bytes = static_cast<std::size_t>(size.elements + 1) * sizeof(std::int64_t);
   auto memory = pool_.lend(splits_bytes + static_cast<std::size_t>(size.bytes));
   auto* const splits = reinterpret_cast<std::int64_t*>(memory.get());
-  columns::concatenate_strings(pieces, splits, memory.get() + splits_bytes);
   out.byte_splits = splits;
   out.bytes = memory.get() + splits_bytes;
+  std::int64_t* ends = splits;
+  *ends++ = 0;
+  std::int64_t offset = 0;
+  each(pieces, [&](const Column& piece) {
+    ends = columns::copy_strings(piece, offset, ends, memory.get() + splits_bytes);
+    offset += static_cast<std::int64_t>(piece.bytes.size());
+  });
   out.owner = std::move(memory);
   return out;
 }
@@ -237,7 +251,8 @@ std::optional<Finisher::Failure> Finisher::lengths_of(const Output& output, colu
   const Shape shape = unknown == 1 ? Shape{job_.layout.rows} : Shape{job_.layout.rows, unknown};
   if (auto failed = room(output, sizeof(std::int64_t), shape)) return failed;
   made.lengths = integers(shape);
-  columns::copy_sizes(pieces, made.lengths->as<std::int64_t>().data());
+  std::int64_t* next = made.lengths->as<std::int64_t>().data();
+  each(pieces, [&](const Column& piece) { next = columns::copy_sizes(piece, next); });
   return std::nullopt;
 }
 

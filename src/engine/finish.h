@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -23,8 +24,8 @@ class Finisher {
     std::int64_t row = -1;  ///< Of the batch; -1: no row in particular.
   };
 
-  Finisher(const Program& program, Pool& pool, Job& job)
-      : program_{program}, pool_{pool}, job_{job}, needed_{job.fixed_bytes} {}
+  Finisher(const Program& program, Pool& pool, Job& job, const std::atomic<bool>& stopping)
+      : program_{program}, pool_{pool}, job_{job}, stopping_{stopping}, needed_{job.fixed_bytes} {}
   [[nodiscard]] std::optional<Failure> run(Batch::Content& content);
 
  private:
@@ -32,7 +33,14 @@ class Finisher {
     Value value;
     std::optional<Tensor> lengths;
   };
+  [[nodiscard]] bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+  /// Calls `copy` with the pieces, one after the other, but with no more of them once the run is stopped.
+  template <class Copy>
+  void each(columns::Pieces pieces, Copy copy) const {
+    for (std::size_t i = 0; i < pieces.size() && !stopping(); ++i) copy(*pieces[i]);
+  }
   std::optional<Failure> gather(std::size_t index, Made& made);
+  std::optional<Failure> make(std::size_t index, Made& made);
   std::vector<const Column*> pieces(const Output& output);
   std::optional<Failure> dense(const Output& output, columns::Pieces pieces, Made& made);
   /// A failure when the batch does not fit into the budget any more with an array of that shape, `size` bytes an
@@ -54,6 +62,7 @@ class Finisher {
   const Program& program_;
   Pool& pool_;
   Job& job_;
+  const std::atomic<bool>& stopping_;
   std::int64_t needed_;                              // bytes of the batch, as far as it is made
   std::vector<std::unique_ptr<Column>> empty_rows_;  // rows that no record fills
 };

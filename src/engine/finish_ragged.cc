@@ -228,12 +228,12 @@ std::optional<Finisher::Failure> Finisher::sparse(const Output& output, columns:
   Indices indices{made.value.indices.as<std::int64_t>().data(), rank};
   std::vector<std::int64_t> steps(1);
   std::int64_t batch_row = 0;
-  for (const Column* piece : pieces) {
-    for (std::int64_t row = 0; row < piece->rows; ++row, ++batch_row) {
-      add_row(*piece, row, batch_row, listed, indices);
-      if (!listed && !piece->parts.empty()) steps[0] = std::max(steps[0], level_size(spec, *piece, row, 0));
+  each(pieces, [&](const Column& piece) {
+    for (std::int64_t row = 0; row < piece.rows; ++row, ++batch_row) {
+      add_row(piece, row, batch_row, listed, indices);
+      if (!listed && !piece.parts.empty()) steps[0] = std::max(steps[0], level_size(spec, piece, row, 0));
     }
-  }
+  });
   std::vector<std::int64_t> dims{job_.layout.rows};
   const auto& largest = listed ? spec.sizes : indices.largest();
   dims.insert(dims.end(), largest.begin(), largest.end());

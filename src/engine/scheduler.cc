@@ -92,6 +92,7 @@ Scheduler::~Scheduler() { close(); }
 void Scheduler::close() {
   if (!begin_close()) return;
   streams_.stop();
+  executor_.stop();
   for (std::thread& worker : workers_) worker.join();
   const Lock lock{mutex_};
   while (caller_.inside()) caller_left_.wait(mutex_);  // it may be helping with a ticket

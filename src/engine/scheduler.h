@@ -85,7 +85,7 @@ class Scheduler {
   std::int64_t started_ = 0;  // workers; fewer than `threads_` where the system gives no more
   Streams streams_;
   OrderPlane order_;  // of whoever holds the baton
-  const Executor executor_;
+  Executor executor_;
   Worker consumer_;  // of the caller of next
   Spent spent_;
 

@@ -20,13 +20,14 @@ Column column_of(const Shape& shape, const std::vector<Row>& rows) {
 }
 
 std::vector<std::int32_t> padded(const std::vector<Column>& columns, const Shape& shape, std::int32_t filler) {
-  std::vector<const Column*> pieces;
   std::int64_t rows = 0;
-  for (const Column& column : columns) pieces.push_back(&column), rows += column.rows;
+  for (const Column& column : columns) rows += column.rows;
   std::vector<std::int32_t> out(static_cast<std::size_t>(rows * shape.count()));
   std::vector<std::byte> element(sizeof(filler));
   std::memcpy(element.data(), &filler, sizeof(filler));
-  pad(pieces, shape, element, reinterpret_cast<std::byte*>(out.data()));
+  auto* next = reinterpret_cast<std::byte*>(out.data());
+  for (const Column& column : columns) next = pad(column, shape, element, next);
+  EXPECT_EQ(next, reinterpret_cast<std::byte*>(out.data() + out.size()));
   return out;
 }
 
@@ -56,10 +57,9 @@ TEST(PadStrings, FillsWithTheGivenText) {
   column.push_string(std::as_bytes(std::span{text}));
   column.end_row(std::vector<std::int64_t>{1});
   column.end_row(std::vector<std::int64_t>{0});
-  const Column* piece = &column;
   Column out{ColumnSpec{.name = "s", .dtype = DType::string, .shape = {2}}};
   const std::string filler = "-";
-  pad_strings({&piece, 1}, {2}, std::as_bytes(std::span{filler}), out);
+  pad_strings(column, {2}, std::as_bytes(std::span{filler}), out);
   const std::string joined{reinterpret_cast<const char*>(out.bytes.data()), out.bytes.size()};
   const auto splits = out.byte_splits.span<std::int64_t>();
   EXPECT_EQ(joined, "abc---");
@@ -81,17 +81,18 @@ TEST(FirstUnequal, NamesTheFirstRowThatDiffersFromRowZero) {
   EXPECT_EQ(first_unequal(std::span{both}.first(1)), -1);
 }
 
-TEST(ConcatenateStrings, ShiftsTheSplitsOfLaterPieces) {
+TEST(CopyStrings, ShiftsTheSplitsOfLaterPieces) {
   std::vector<Column> columns;
   for (const std::string text : {"ab", "c"}) {
     Column& column = columns.emplace_back(ColumnSpec{.name = "s", .dtype = DType::string, .shape = {}});
     column.push_string(std::as_bytes(std::span{text}));
     column.rows = 1;
   }
-  const std::vector<const Column*> pieces{&columns[0], &columns[1]};
   std::vector<std::int64_t> splits(3);
   std::string bytes(3, ' ');
-  concatenate_strings(pieces, splits.data(), reinterpret_cast<std::byte*>(bytes.data()));
+  auto* const out = reinterpret_cast<std::byte*>(bytes.data());
+  std::int64_t* const next = copy_strings(columns[0], 0, splits.data() + 1, out);
+  EXPECT_EQ(copy_strings(columns[1], 2, next, out), splits.data() + 3);
   EXPECT_EQ(splits, (std::vector<std::int64_t>{0, 2, 3}));
   EXPECT_EQ(bytes, "abc");
 }
