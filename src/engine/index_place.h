@@ -13,7 +13,7 @@ namespace forebay::engine {
 /// Where the index of a file may be: beside it, or in a folder of this user.
 struct IndexPlace {
   std::string path;
-  io::Links links = io::Links::follow;  ///< Refused where others might have put one.
+  io::Links links = io::Links::follow;  ///< When it is read; to write, a link is always replaced.
 };
 
 [[nodiscard]] IndexPlace beside(const std::string& file);

@@ -222,6 +222,24 @@ TEST_F(IndexFile, ALinkPlantedInTheCacheFolderIsNotFollowed) {
   EXPECT_EQ(found(path).state, IndexState::good);
 }
 
+TEST_F(IndexFile, ALinkBesideTheFileIsReadThroughAndReplacedWhenItIsWritten) {
+  const std::string path = write("data", {"one", "two"});
+  const std::string place = beside(path).path;
+  ASSERT_EQ(opened(path).path, place);
+  const std::string elsewhere = cache_.path() + "/elsewhere";
+  std::filesystem::rename(place, elsewhere);
+  std::filesystem::create_symlink(elsewhere, place);
+  EXPECT_EQ(found(path).state, IndexState::good);
+  const std::string victim = cache_.write("victim", "precious");
+  std::filesystem::remove(place);
+  std::filesystem::create_symlink(victim, place);
+  EXPECT_EQ(found(path).state, IndexState::damaged);
+  EXPECT_EQ(opened(path).path, place);
+  EXPECT_EQ(tests::read_text(victim), "precious");
+  EXPECT_FALSE(std::filesystem::is_symlink(place));
+  EXPECT_EQ(found(path).state, IndexState::good);
+}
+
 /// What remains in the folder when the index cannot be written to its end.
 void store_with_a_full_disk(const std::string& path) {
   const pid_t child = ::fork();
