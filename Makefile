@@ -81,7 +81,7 @@ test-release: build-all
 	@tail -n 4 build/ctest-release.log
 
 test-python: build
-	@$(VENV)/bin/python -m pytest -q python/tests
+	@$(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests
 
 test-examples: build-all
 	@$(VENV)/bin/python tools/run_examples.py build/release

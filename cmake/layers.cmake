@@ -37,7 +37,8 @@ function(forebay_layer name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   if(sources)
     add_library(forebay_${name} STATIC ${sources})
-    if(NOT FOREBAY_SANITIZE)  # shows that every source compiles alone, and is what users get
+    if(NOT FOREBAY_SANITIZE AND NOT name MATCHES "^(config|steps|orders|windows|engine|plan)$")
+      # The loops over bytes and elements: in one unit with others, GCC inlines less of them (2 to 3 % more instructions).
       set_target_properties(forebay_${name} PROPERTIES UNITY_BUILD OFF)
     endif()
     set(kind PUBLIC)
