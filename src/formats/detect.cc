@@ -2,7 +2,7 @@
 #include "formats/detect.h"
 
 #include <array>
-#include <cstdint>
+#include <utility>
 
 #include "formats/frame.h"
 
@@ -43,6 +43,18 @@ Result<Compression> compression_of(const io::File& file, Compression asked) {
 std::string_view magic_of(std::span<const std::byte> head) {
   if (gzip(head)) return "gzip data (1f 8b)";
   if (zlib(head)) return "zlib data (78)";
+  return {};
+}
+
+std::string_view foreign_packing(std::span<const std::byte> head) {
+  using namespace std::string_view_literals;
+  constexpr std::array magics{std::pair{"\x28\xb5\x2f\xfd"sv, "zstd"sv}, std::pair{"\xfd\x37zXZ"sv, "xz"sv},
+                              std::pair{"BZh"sv, "bzip2"sv}, std::pair{"\x04\x22\x4d\x18"sv, "lz4"sv},
+                              std::pair{"PK\x03\x04"sv, "zip"sv}};
+  const std::string_view text{reinterpret_cast<const char*>(head.data()), head.size()};
+  for (const auto& [magic, name] : magics) {
+    if (text.starts_with(magic)) return name;
+  }
   return {};
 }
 

@@ -20,5 +20,7 @@ namespace forebay::formats {
 
 /// What the first bytes look like, "gzip data (1f 8b)", or nothing when they have no magic that is known.
 [[nodiscard]] std::string_view magic_of(std::span<const std::byte> head);
+/// The packing of a file that begins with `head`, "zstd", when it is one that nothing here reads; else nothing.
+[[nodiscard]] std::string_view foreign_packing(std::span<const std::byte> head);
 
 }  // namespace forebay::formats

@@ -154,6 +154,9 @@ class TfrecordFormat final : public Format {
     std::string message = "corrupted record: length checksum is wrong";
     if (const std::string_view magic = magic_of(frame); place.offset == 0 && !magic.empty()) {
       message += fmt::format("; the file looks like {}: is its compression right?", magic);
+    } else if (const std::string_view packing = foreign_packing(frame); place.offset == 0 && !packing.empty()) {
+      message +=
+          fmt::format("; the file looks like {} data, which is not read: unpack it, or pack it as gzip", packing);
     } else if (place.offset == 0) {
       message += "; is this a TFRecord file?";
     }

@@ -155,6 +155,8 @@ TEST(TfRecord, AtTheBeginningOfAFileAWrongHeaderAsksWhatTheFileIs) {
   EXPECT_THAT(scan(tests::pack(framed(three), tests::gzip_window)).fault,
               HasSubstr("looks like gzip data (1f 8b): is its compression right?"));
   EXPECT_THAT(scan(tests::pack(framed(three), tests::zlib_window)).fault, HasSubstr("looks like zlib data"));
+  EXPECT_THAT(scan("\x28\xb5\x2f\xfd and so on").fault,
+              HasSubstr("looks like zstd data, which is not read: unpack it, or pack it as gzip"));
 }
 
 TEST(TfRecord, LengthsThatCannotBeAreFaultsWithoutWrapping) {
