@@ -14,7 +14,9 @@ namespace forebay::engine {
 /// A file of a run, from its announcement until nothing more is wanted of it.
 struct Streams::Open {
   Open(const Program& program, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept)
-      : number{file}, scanner{program.source, file, std::move(pool), kept, damage_of(program), check_of(program)} {}
+      : number{file},
+        scanner{program.source, file, std::move(pool), kept, damage_of(program), check_of(program)},
+        keeping{program.epochs != 1 && damage_of(program) == Damage::fail} {}
 
   static Damage damage_of(const Program& program) {
     return program.on_corrupt.policy == Corrupt::fail ? Damage::fail : Damage::find;
@@ -32,6 +34,8 @@ struct Streams::Open {
   std::deque<std::unique_ptr<Block>> ready;
   std::optional<Error> broken;  // behind what is ready: there was no memory to scan it
   bool streamed = true;
+  bool begun = false;  // a block has been scanned
+  bool keeping;        // what is found is for later passes; before a block has shown it, supposed
   bool closed = false;
   // The order plane's own.
   std::optional<std::uint32_t> block;  // the one being read

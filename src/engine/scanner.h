@@ -42,6 +42,7 @@ class Scanner {
   [[nodiscard]] std::int64_t offset() const { return offset_; }       ///< Of what comes next, in the uncompressed file.
 
   [[nodiscard]] bool streamed() const { return opened_ && !mapping_ && !content_; }  ///< Its blocks own memory.
+  [[nodiscard]] bool keeping() const { return found_.has_value(); }  ///< Its content so far, for later passes.
   /// Whether the file is still the one that was opened; Code::data if not. Only after a block without an error.
   [[nodiscard]] Result<void> unchanged() const { return file_->unchanged(); }
   /// How the file is packed, once a block was scanned.

@@ -228,6 +228,16 @@ bool Streams::wants_more(const Open& file) const {
   return ahead_bytes_ < ahead_limit_ && !pool_->over(0);
 }
 
+/// Whether the same file is being scanned for an earlier pass, whose find makes another scan needless.
+bool Streams::will_be_kept(const Open& file) const {
+  if (file.begun) return false;
+  for (const auto& earlier : waiting_) {
+    if (earlier.get() == &file) return false;
+    if (earlier->number == file.number && earlier->keeping && earlier->state != Scan::over) return true;
+  }
+  return false;
+}
+
 std::uint32_t Streams::number_of(const Open& file) { return file.number; }
 
 std::shared_ptr<Streams::Open> Streams::claim() {
@@ -239,7 +249,7 @@ std::shared_ptr<Streams::Open> Streams::claim_locked() {
   // The caller of next helps, but more scans at once than processors would only delay the one that is needed first.
   if (scanning_ >= threads_) return nullptr;
   for (const auto& file : waiting_) {
-    if (!wants_more(*file)) continue;
+    if (!wants_more(*file) || will_be_kept(*file)) continue;
     file->state = Scan::running;
     ++scanning_;
     return file;
@@ -285,6 +295,8 @@ std::unique_ptr<Block> Streams::spare() {
 void Streams::scanned(Open& file, const Block& block) {
   file.state = block.last || block.error ? Scan::over : Scan::idle;
   file.streamed = file.scanner.streamed();
+  file.begun = true;
+  file.keeping = file.scanner.keeping();
   records_ += static_cast<std::int64_t>(block.records.size());
   bytes_read_ += block.bytes_read;
 }

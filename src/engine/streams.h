@@ -90,6 +90,7 @@ class Streams final : public Reader {
   [[nodiscard]] Result<void> fail(Open& file, const Error& error) EXCLUDES(mutex_);
   void leave(Open& file) EXCLUDES(mutex_);  // what is left of it is not wanted
   [[nodiscard]] bool wants_more(const Open& file) const REQUIRES(mutex_);
+  [[nodiscard]] bool will_be_kept(const Open& file) const REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<Open> claim_locked() REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> spare() REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> spare_block() EXCLUDES(mutex_);

@@ -17,10 +17,11 @@ namespace forebay::plan {
 /// The value, or nothing and its faults kept, each with the place of the option that it is about.
 template <class T>
 std::optional<T> keep_at(Result<T> result, const Json& options, Faults& faults) {
+  if (result.ok()) return *std::move(result);
   Faults found;
-  auto value = keep(std::move(result), found);
+  keep(result.error(), found);
   for (const Error& fault : found) faults.push_back(at_option(fault, options));
-  return value;
+  return std::nullopt;
 }
 
 /// Adds those of `found` that are not there yet.
