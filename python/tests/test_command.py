@@ -2,14 +2,11 @@
 """The real command on real files: its answers, its exit codes, and what it does when it is interrupted."""
 
 import json
-import pathlib
 
 import pytest
-from command import forebay, interrupt_while_reading, start
+from command import ROOT, forebay, interrupt_while_reading, start
 
 import forebay as fb
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from command import forebay, interrupt_while_reading, start
 
 import forebay as fb
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDS = [bytes([i % 256]) * (i % 300) for i in range(1000)]
 CONTENT = sum(len(record) + 16 for record in RECORDS)
 

@@ -3,7 +3,6 @@
 
 import json
 import os
-import pathlib
 import pty
 import subprocess
 
@@ -11,8 +10,6 @@ import pytest
 from command import COMMAND, forebay, interrupt_while_reading, start
 
 import forebay as fb
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

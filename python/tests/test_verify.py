@@ -4,7 +4,6 @@
 import gzip
 import json
 import os
-import pathlib
 import resource
 import signal
 import time
@@ -14,7 +13,6 @@ from command import forebay, start
 
 import forebay as fb
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDS = [b"record %d " % i * 3 for i in range(10)]  # of 27 bytes, in frames of 43
 
 

@@ -205,16 +205,13 @@ std::uint32_t Inflater::State::morsel() const {
 
 int Inflater::State::inflate() {
   if (interval == 0) return inflate_some(stream);
-  const std::uint32_t room = stream.avail_out;
   const bool searching = produced >= next_point;
   const std::uint32_t hidden = searching ? stream.avail_in - std::min(stream.avail_in, morsel()) : 0;
-  const std::uint32_t allowed =
-      searching ? room : static_cast<std::uint32_t>(std::min<std::int64_t>(room, next_point - produced));
+  if (!searching)
+    stream.avail_out = static_cast<std::uint32_t>(std::min<std::int64_t>(stream.avail_out, next_point - produced));
   stream.avail_in -= hidden;
-  stream.avail_out = allowed;
   const int code = inflate_some(stream);
   stream.avail_in += hidden;
-  stream.avail_out += room - allowed;
   if (searching && --morsels_left <= 0) {
     next_point = produced + interval;
     morsels_left = most_morsels;

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::int64_t records = 40;
 
-/// A batch of forty records of about a mebibyte each, as one thread makes it; each has a text and its own number of
-/// ids.
+/// A batch of forty records of about a mebibyte each, as one thread makes it; each has a text and some ids.
 class LargeBatch : public ::testing::Test {
  protected:
   void SetUp() override {
