@@ -51,6 +51,10 @@ class Format {
                                       [[maybe_unused]] std::shared_ptr<void>& kept) const {
     return {.at = bytes.size()};  // nobody can say: all the rest is unreadable
   }
+  /// How many of these bytes, from the first on, may be padding: what stands behind the last record, or behind the end
+  /// of packed data, and is no fault as long as nothing else follows. For who has had an error from `scan`, and asks
+  /// whether what begins there is one.
+  [[nodiscard]] virtual std::size_t padding([[maybe_unused]] std::span<const std::byte> bytes) const { return 0; }
   /// Where the record begins whose payload begins at `payload`, in the (uncompressed) file.
   [[nodiscard]] virtual std::int64_t record_offset(std::int64_t payload) const { return payload; }
 };
@@ -67,7 +71,6 @@ struct Source {
   std::vector<std::string> files;  ///< Patterns expanded, relative paths resolved.
   Compression compression = Compression::none;
   std::shared_ptr<const Format> format;
-  bool zeros_behind = false;  ///< Zero bytes behind packed data are padding.
   /// A packed file that has more content is an error, however little of it is held at a time.
   std::int64_t max_decompressed_bytes = INT64_MAX;
   std::string signature = {};  ///< The format and the options that decide what is a record: an index names it.

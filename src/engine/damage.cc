@@ -40,6 +40,7 @@ struct DamageFinder::Pass {
   void run();
   void step();
   void find_end_of_lost();
+  [[nodiscard]] bool padding(std::size_t begin, std::size_t end) const;
   [[nodiscard]] bool verify(std::size_t first, std::size_t stop);
   void stopped(std::size_t stop, const Scanned& found, bool unsure);
   void damaged(std::size_t stop, const Error& error, bool unsure, bool cut);
@@ -62,15 +63,22 @@ std::size_t DamageFinder::Pass::take_back() {
   return begin;
 }
 
+/// Whether all of this may be padding.
+bool DamageFinder::Pass::padding(std::size_t begin, std::size_t end) const {
+  return format.padding(window.bytes.subspan(begin, end - begin)) == end - begin;
+}
+
 void DamageFinder::Pass::find_end_of_lost() {
   const Resync next = resync(at);
+  Lost& lost = *finder.lost_;
+  lost.padding = lost.padding && !next.found && padding(at, next.at);
   if (!next.found && !window.last) {
     done = Scanned{.consumed = next.at, .wanted = next.wanted - next.at};
     return;
   }
   at = next.at;
-  const Lost& lost = *finder.lost_;
-  skips.push_back({Skip::What::range, records.size(), lost.offset, place(at) - lost.offset, lost.error});
+  if (!lost.padding)
+    skips.push_back({Skip::What::range, records.size(), lost.offset, place(at) - lost.offset, lost.error});
   finder.lost_.reset();
   if (next.found) return;
   if (window.broken != nullptr) add_range(at, at, *window.broken);  // a fault of its own, with all that is behind it
@@ -135,7 +143,7 @@ void DamageFinder::Pass::stopped(std::size_t stop, const Scanned& found, bool un
   } else {
     finder.probed_.clear();
     const auto end = format.scan(window.bytes.subspan(stop), place(stop), true, most_reach, finder.probed_);
-    if (end.ok()) {
+    if (end.ok() || padding(stop, window.bytes.size())) {
       done = Scanned{.consumed = window.bytes.size()};
     } else {
       damaged(stop, end.error(), unsure, true);
@@ -150,7 +158,7 @@ void DamageFinder::Pass::damaged(std::size_t stop, const Error& error, bool unsu
     add_range(stop, window.bytes.size(), error);
     done = Scanned{.consumed = window.bytes.size()};
   } else {
-    finder.lost_ = Lost{place(stop), error};
+    finder.lost_ = Lost{place(stop), error, padding(stop, stop + 1)};
     at = stop + 1;
   }
 }

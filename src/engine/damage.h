@@ -60,6 +60,7 @@ class DamageFinder {
   struct Lost {
     std::int64_t offset;
     Error error;
+    bool padding;  // so far, what the format may take for padding
   };
 
   const std::shared_ptr<const Format> format_;

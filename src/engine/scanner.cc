@@ -22,8 +22,10 @@ constexpr std::int64_t passed_at_once = std::int64_t{256} << 10;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
 constexpr std::int64_t read_step = std::int64_t{1} << 20;
 constexpr std::size_t plain_head = std::size_t{16} << 20;
-// Of a mapped file, where damage is looked for: whoever waits can stop it between two of them.
-constexpr std::size_t searched_at_once = std::size_t{1} << 20;
+// What one call of `scan` does at most, as it can be stopped only between two.
+constexpr std::size_t searched_at_once = std::size_t{1} << 20;  // for damage, unless a record is larger
+constexpr std::size_t padding_at_once = std::size_t{8} << 20;
+constexpr std::size_t streamed_at_once = std::size_t{16} << 20;
 
 Error too_large(std::size_t bytes, std::int64_t budget) {
   return {Code::data, Detail::resource_exhausted,
@@ -68,7 +70,8 @@ Result<void> Scanner::open() {
 }
 
 io::Inflater::Behind Scanner::behind() const {
-  return source_.zeros_behind ? io::Inflater::Behind::zeros : io::Inflater::Behind::nothing;
+  const std::byte zero{0};
+  return source_.format->padding({&zero, 1}) == 1 ? io::Inflater::Behind::zeros : io::Inflater::Behind::nothing;
 }
 
 Result<void> Scanner::open_packed() {
@@ -184,8 +187,10 @@ Result<void> Scanner::scan_mapped(Block& block) {
   Scanned found;
   FOREBAY_DO(find_mapped(block, bytes, found));
   if (mapping_->damaged()) return file_changed("it was cut short");
+  // Without a record nobody will look at these pages again, and there may be gigabytes of them before the next block.
+  if (block.records.empty()) mapping_->forget(static_cast<std::size_t>(offset_), found.consumed);
+  block.mapped_bytes = block.records.empty() ? 0 : found.consumed;
   offset_ += static_cast<std::int64_t>(found.consumed);
-  block.mapped_bytes = found.consumed;
   block.last = offset_ == file_->size();
   if (block.last && collected_) kept_files_.keep(number_, *mapping_, std::move(*collected_));
   return {};
@@ -194,17 +199,12 @@ Result<void> Scanner::scan_mapped(Block& block) {
 /// Finds the records, or takes those that an earlier pass has found.
 Result<void> Scanner::find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found) {
   if (finder_) {
-    std::size_t size = searched_at_once;
-    while (true) {
-      size = std::min(size, bytes.size());
-      const bool last = size == bytes.size();
-      block.records.clear();
-      block.skips.clear();
-      found = finder_->find({.bytes = bytes.first(size), .offset = offset_, .limit = mapped_block, .last = last},
-                            block.records, block.skips);
-      if (last || found.consumed > 0) return {};
-      size = std::max(found.wanted, size + size / 4);
-    }
+    const std::size_t size = std::min(std::max(searched_at_once, searched_next_), bytes.size());
+    const bool last = size == bytes.size();
+    found = finder_->find({.bytes = bytes.first(size), .offset = offset_, .limit = mapped_block, .last = last},
+                          block.records, block.skips);
+    searched_next_ = found.consumed > 0 ? 0 : std::max(found.wanted, size + size / 4);
+    return {};
   }
   if (frames_) {
     if (frame_blocks_ == frames_->blocks.size()) return file_changed("it goes on behind the records of the last pass");
@@ -215,14 +215,30 @@ Result<void> Scanner::find_mapped(Block& block, std::span<const std::byte> bytes
     found.consumed = known.consumed;
     return {};
   }
-  FOREBAY_TRY(found, source_.format->scan(bytes, offset_, true, mapped_block, block.records));
+  FOREBAY_TRY(found, find_records(bytes, true, mapped_block, block.records));
   if (collected_) collect_frames(block, found.consumed);
   return {};
 }
 
+/// Records, then the padding behind the last one, piece by piece.
+Result<Scanned> Scanner::find_records(std::span<const std::byte> bytes, bool last, std::size_t limit,
+                                      std::vector<Extent>& records) {
+  if (!unless_padding_) {
+    auto scanned = source_.format->scan(bytes, offset_, last, limit, records);
+    if (scanned.ok()) return scanned;
+    const auto consumed = static_cast<std::size_t>(scanned.error().place().offset - offset_);
+    if (source_.format->padding(bytes.subspan(consumed).first(1)) == 0) return scanned;
+    unless_padding_ = scanned.error();
+    if (consumed > 0) return Scanned{.consumed = consumed};
+  }
+  const auto piece = bytes.first(std::min(bytes.size(), padding_at_once));
+  if (source_.format->padding(piece) < piece.size()) return *unless_padding_;
+  return Scanned{.consumed = piece.size()};
+}
+
 void Scanner::collect_frames(const Block& block, std::size_t consumed) {
   Frames& frames = *collected_;
-  if (frames.blocks.empty()) {  // the rest of the file will be much like its first block
+  if (frames.blocks.empty() && !unless_padding_) {  // the rest of the file will be much like its first block
     const auto blocks = mapping_->bytes().size() / std::max<std::size_t>(consumed, 1) + 2;
     frames.blocks.reserve(blocks);
     frames.extents.reserve((block.records.size() + block.records.size() / 16 + 1) * blocks);
@@ -232,8 +248,9 @@ void Scanner::collect_frames(const Block& block, std::size_t consumed) {
   if (frames.bytes() > kept_files_.room()) collected_.reset();
 }
 
-/// Fills `out` as far as the stream reaches, or to a fault. What came before one is given out first, and the next call
-/// repeats it; unless that may be wrong and nobody looks for damage, who then has to know at once.
+/// Fills `out` as far as the stream reaches, or to a fault; less before either: it has to be asked again. What came
+/// before one is given out first, and the next call repeats it; unless that may be wrong and nobody looks for damage,
+/// who then has to know at once.
 std::size_t Scanner::fill(std::span<std::byte> out, std::optional<Error>& fault) {
   std::size_t size = 0;
   while (size < out.size() && !stream_ended_) {
@@ -245,23 +262,30 @@ std::size_t Scanner::fill(std::span<std::byte> out, std::optional<Error>& fault)
       break;
     }
     if (!inflater_) position_ += static_cast<std::int64_t>(*count);
-    stream_ended_ = *count == 0;
+    stream_ended_ = inflater_ ? inflater_->ended() : *count == 0;
     size += *count;
+    if (*count == 0) break;
   }
   return size;
 }
 
 Result<void> Scanner::scan_streamed(Block& block) {
-  // What is carried over from block to block is copied each time, so a block brings in proportion to it.
-  std::size_t capacity = std::max(streamed_block, carry_.size() + carry_.size() / 4 + streamed_block / 2);
-  auto buffer = pool_->lend(capacity);
-  std::size_t size = carry_.size();
-  std::copy(carry_.begin(), carry_.end(), buffer.get());
+  auto& [buffer, size, capacity] = filling_;
+  if (!buffer) {
+    // What is carried over from block to block is copied each time, so a block brings in proportion to it.
+    capacity = std::max(streamed_block, carry_.size() + carry_.size() / 4 + streamed_block / 2);
+    buffer = pool_->lend(capacity);
+    size = carry_.size();
+    std::copy(carry_.begin(), carry_.end(), buffer.get());
+  }
   block.file_offset = offset_;
   Scanned found;
   std::optional<Error> broken;
-  while (true) {
-    size += fill({buffer.get() + size, capacity - size}, broken);
+  for (std::size_t left = streamed_at_once;;) {
+    const std::size_t filled = fill({buffer.get() + size, std::min(left, capacity - size)}, broken);
+    size += filled;
+    left -= filled;
+    if (size < capacity && !broken && !stream_ended_) return {};
     if (broken && !finder_ && inflater_) {  // what came before the fault is still good, as far as that is known
       size = std::min(size, static_cast<std::size_t>(std::max<std::int64_t>(0, inflater_->sound() - offset_)));
     }
@@ -269,7 +293,7 @@ Result<void> Scanner::scan_streamed(Block& block) {
     if (finder_) {
       find_streamed(block, {buffer.get(), size}, broken, found);
     } else {
-      auto scanned = source_.format->scan({buffer.get(), size}, offset_, stream_ended_ && !broken, size, block.records);
+      auto scanned = find_records({buffer.get(), size}, stream_ended_ && !broken, size, block.records);
       if (!scanned.ok()) {
         broken = scanned.error();
         break;
@@ -297,10 +321,11 @@ Result<void> Scanner::scan_streamed(Block& block) {
 }
 
 void Scanner::collect_content(const Block& block) {
-  const std::size_t bytes = block.buffer_bytes + block.records.size() * sizeof(Extent);
+  const bool empty = block.records.empty();
+  const std::size_t bytes = empty ? 0 : block.buffer_bytes + block.records.size() * sizeof(Extent);
   auto claim = kept_files_.claim(static_cast<std::int64_t>(bytes));
   if (!claim) return found_.reset();
-  found_->blocks.push_back({.bytes = block.buffer,
+  found_->blocks.push_back({.bytes = empty ? nullptr : block.buffer,
                             .records = block.records,
                             .end = offset_,
                             .read = read_so_far(),

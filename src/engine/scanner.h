@@ -26,11 +26,12 @@ class Scanner {
   Scanner(const Source& source, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept,
           Damage damage = Damage::fail, RecordCheck check = {});
 
-  /// Fills an empty block. Errors are in the block, behind its records; the block with `last` or an error is the last.
-  /// With Damage::find, damaged bytes are no error but stand in the block's skips; errors are then what the machine or
-  /// somebody else does: a file that cannot be opened or read, or that changes meanwhile. Intact records, skipped ones
-  /// and ranges are together the whole file, or all of a packed one that can be inflated.
-  /// What a damaged packing makes of a record before is intact, too: there a record may come twice.
+  /// Fills an empty block, or leaves it empty, although the file goes on, when a record or the padding behind the last
+  /// one is so long that it should be asked whether to go on. Errors are in the block, behind its records; the block
+  /// with `last` or an error is the last. With Damage::find, damaged bytes are no error but stand in the block's skips;
+  /// errors are then what the machine or somebody else does: a file that cannot be opened or read, or that changes
+  /// meanwhile. Intact records, skipped ones and ranges are together the whole file, or all of a packed one that can be
+  /// inflated. What a damaged packing makes of a record before is intact, too: there a record may come twice.
   void scan(Block& block);
 
   /// Instead of from its beginning, goes on from a record of the file's index. Before the first block. Fails with the
@@ -60,6 +61,8 @@ class Scanner {
   void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
   Result<void> find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found);
+  [[nodiscard]] Result<Scanned> find_records(std::span<const std::byte> bytes, bool last, std::size_t limit,
+                                             std::vector<Extent>& records);
   void collect_frames(const Block& block, std::size_t consumed);
   void collect_content(const Block& block);
   void take_kept(Block& block);
@@ -84,6 +87,12 @@ class Scanner {
   std::optional<Content> found_;            // for later passes
   Compression compression_ = Compression::automatic;
   std::optional<io::Inflater> inflater_;
+  struct Filling {
+    std::shared_ptr<std::byte> bytes = {};  // null: none has been begun
+    std::size_t size = 0;
+    std::size_t capacity = 0;
+  };
+  Filling filling_;               // the block that is being read
   std::vector<std::byte> carry_;  // the beginning of a record that the last block broke off
   std::int64_t offset_ = 0;       // in the uncompressed file, of what comes next (the carry included)
   std::int64_t advised_ = 0;
@@ -91,7 +100,9 @@ class Scanner {
   std::int64_t record_ = 0;
   std::int64_t bytes_read_ = 0;
   bool stream_ended_ = false;
+  std::optional<Error> unless_padding_;  // set: padding has begun, and this is the fault if anything else follows
   std::optional<DamageFinder> finder_;
+  std::size_t searched_next_ = 0;  // bytes that it has asked for
   std::int64_t point_interval_ = 0;
 };
 

@@ -2,25 +2,14 @@
 #include "formats/resync.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/cpu.h"
+#include "base/zeros.h"
 #include "columns/crc32c.h"
 #include "formats/frame.h"
 
 namespace forebay::formats {
 namespace {
-
-/// Where the next byte that is not 0 stands, or the end.
-std::size_t behind_zeros(std::span<const std::byte> bytes, std::size_t at) {
-  std::uint64_t word = 0;
-  for (; at + sizeof(word) <= bytes.size(); at += sizeof(word)) {
-    std::memcpy(&word, bytes.data() + at, sizeof(word));
-    if (word != 0) break;
-  }
-  while (at < bytes.size() && bytes[at] == std::byte{0}) ++at;
-  return at;
-}
 
 template <std::uint32_t (*checksum)(std::uint64_t)>
 [[gnu::always_inline]] inline std::size_t next(std::span<const std::byte> bytes, std::size_t from, std::uint64_t most) {
@@ -34,7 +23,7 @@ template <std::uint32_t (*checksum)(std::uint64_t)>
     const std::uint32_t stored = checksum_at(header + 8);
     if (columns::mask(checksum(length)) == stored) return at;
     // A header of zeros is none, and files lose whole pages to them: on to the first that ends with another byte.
-    if (length == 0 && stored == 0) at = behind_zeros(bytes, at + header_bytes) - header_bytes;
+    if (length == 0 && stored == 0) at += leading_zeros(bytes.subspan(at + header_bytes));
   }
   return std::clamp(from, end, bytes.size());
 }

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/cpu.h"
+#include "base/zeros.h"
 #include "formats/detect.h"
 #include "formats/frame.h"
 #include "formats/framing.h"
@@ -89,17 +90,11 @@ class TfrecordFormat final : public Format {
       case Stop::limit:
         return Scanned{.consumed = end.at};
       case Stop::bad_length:
-        // So many zeros that no record could be as long are none: that bounds what is held of a stream.
-        if (padding(bytes.subspan(end.at)) && (last || left <= most_)) {
-          return last ? Scanned{.consumed = bytes.size()} : Scanned{.consumed = end.at, .wanted = left + 1};
-        }
         return wrong_length(bytes.subspan(end.at), place);
       case Stop::too_long:
         return too_long(end.length, place);
       case Stop::header:
-        if (last && (framing_.tolerate_partial_header || padding(bytes.subspan(end.at)))) {
-          return Scanned{.consumed = bytes.size()};
-        }
+        if (last && framing_.tolerate_partial_header) return Scanned{.consumed = bytes.size()};
         if (last && left != 0) return truncated(fmt::format("{} of the 12 bytes of its header", left), place);
         return Scanned{.consumed = end.at, .wanted = last ? 0 : header_bytes};
       case Stop::payload: {
@@ -114,6 +109,10 @@ class TfrecordFormat final : public Format {
                 std::shared_ptr<void>& kept) const override {
     if (!kept) kept = std::make_shared<columns::RangeChecksums>();
     return next_frame(bytes, offset, from, last, most_, *static_cast<columns::RangeChecksums*>(kept.get()));
+  }
+
+  std::size_t padding(std::span<const std::byte> bytes) const override {
+    return framing_.allow_trailing_zeros ? leading_zeros(bytes) : 0;
   }
 
   std::int64_t record_offset(std::int64_t payload) const override {
@@ -134,12 +133,6 @@ class TfrecordFormat final : public Format {
   }
 
  private:
-  /// Whether zeros may stand at the end, and these are some.
-  [[nodiscard]] bool padding(std::span<const std::byte> rest) const {
-    return framing_.allow_trailing_zeros &&
-           std::all_of(rest.begin(), rest.end(), [](std::byte byte) { return byte == std::byte{0}; });
-  }
-
   [[nodiscard]] static Error wrong_payload(std::uint32_t stored, std::uint32_t found, std::size_t record) {
     return {Code::data, Detail::data_loss,
             fmt::format("corrupted record: payload checksum is {:#010x}, the bytes give {:#010x}", stored, found),
@@ -190,7 +183,6 @@ Result<Source> bind(const TfRecord& options, const std::string& folder) {
   return Source{.files = std::move(files),
                 .compression = options.compression,
                 .format = tfrecord_format(framing),
-                .zeros_behind = options.allow_trailing_zeros,
                 .max_decompressed_bytes = options.max_decompressed_bytes,
                 .signature = tfrecord_signature(framing)};
 }

@@ -45,12 +45,15 @@ class Inflater {
   Inflater& operator=(Inflater&&) noexcept;
   ~Inflater();
 
-  /// Fills `out` (not empty) with the next inflated bytes; fewer only before the end or a fault, 0 is the clean end.
+  /// Fills `out` (not empty) with the next inflated bytes; fewer only before the end or a fault. 0 is the clean end
+  /// or, before `ended` says so, a pause: of the zeros behind the last member, one call passes 8 MiB.
   ///
   /// Corrupt, cut or trailing bytes fail with Code::data, data_loss; the message names the compressed offset, the
   /// place only the file. Bytes inflated before the fault are given out first. A failure repeats. What has been given
   /// out of a member whose trailer then turns out wrong cannot be taken back.
   [[nodiscard]] Result<std::size_t> read(const File& file, std::span<std::byte> out);
+
+  [[nodiscard]] bool ended() const;  ///< The clean end has been reached.
 
   /// From now on content that lies behind `most` bytes from the beginning of the file is a fault, Code::data,
   /// resource_exhausted: what is packed a thousandfold should not keep anybody busy for hours.

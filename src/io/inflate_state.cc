@@ -10,12 +10,15 @@
 #endif
 #include <fmt/core.h>
 
+#include "base/zeros.h"
+
 namespace forebay::io {
 namespace {
 
 constexpr std::uint32_t head_bytes = 4;  // of a stream, wanted at once
 constexpr std::size_t most_output_per_call = std::size_t{1} << 30;
 constexpr std::size_t longest_copy = 258;  // of a match in deflate
+constexpr std::int64_t zeros_at_once = std::int64_t{8} << 20;
 // The decoder cannot be told to stop at a block. But when its input ends inside a block's header, it keeps that header
 // and says so; with input in morsels that are shorter than most headers it mostly does. Morsels are counted in output,
 // because that is what a call costs.
@@ -113,12 +116,18 @@ Result<void> Inflater::State::refill(const File& file) {
   return {};
 }
 
-Result<void> Inflater::State::skip_zeros(const File& file) {
-  while (true) {
-    for (; stream.avail_in != 0 && *stream.next_in == 0; ++stream.next_in, --stream.avail_in) padded = true;
-    if (stream.avail_in != 0 || at_end) return {};
+/// False when there may be more of them than one call should pass.
+Result<bool> Inflater::State::skip_zeros(const File& file) {
+  for (const std::int64_t end = consumed() + zeros_at_once; consumed() < end;) {
+    const auto zeros_here =
+        static_cast<std::uint32_t>(leading_zeros(std::as_bytes(std::span{stream.next_in, stream.avail_in})));
+    padded = padded || zeros_here > 0;
+    stream.next_in += zeros_here;
+    stream.avail_in -= zeros_here;
+    if (stream.avail_in != 0 || at_end) return true;
     FOREBAY_DO(refill(file));
   }
+  return false;
 }
 
 /// Reads the first bytes behind a restart point; the bits of the first byte that are left go to the decoder by hand.
@@ -219,14 +228,20 @@ int Inflater::State::inflate() {
   return code;
 }
 
-/// Makes some progress; false is the end of the file behind a complete stream.
+/// Makes some progress; false is the end of the file behind a complete stream, or a pause among the zeros behind it.
 Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, std::size_t& made) {
   if (resumed) FOREBAY_DO(prime(file));
   while (!at_end && stream.avail_in < (between ? head_bytes : 1U)) FOREBAY_DO(refill(file));
   if (trailer_left > 0) return skip_trailer(file);
   if (between) {
-    if (zeros && !first) FOREBAY_DO(skip_zeros(file));
-    if (stream.avail_in == 0) return false;
+    if (zeros && !first) {
+      FOREBAY_TRY(const bool skipped, skip_zeros(file));
+      if (!skipped) return false;
+    }
+    if (stream.avail_in == 0) {
+      ended = true;
+      return false;
+    }
     FOREBAY_DO(begin(file));
   }
   const std::uint32_t in_before = stream.avail_in;

@@ -29,6 +29,7 @@ struct Inflater::State {
   bool first = true;    ///< No stream has begun yet.
   bool zeros = false;   ///< May stand behind the last stream.
   bool padded = false;  ///< Some did: nothing else may follow.
+  bool ended = false;   ///< Nothing comes any more.
   bool at_end = false;  ///< All of the file is in `buffer`.
   int stalled = 0;
   std::int64_t offset = 0;          ///< Of the next byte to read from the file.
@@ -54,7 +55,7 @@ struct Inflater::State {
   [[nodiscard]] Error truncated(const File& file);
   [[nodiscard]] Error too_much(const File& file) const;
   Result<void> refill(const File& file);
-  Result<void> skip_zeros(const File& file);
+  Result<bool> skip_zeros(const File& file);
   Result<void> prime(const File& file);
   Result<void> begin(const File& file);
   Result<bool> skip_trailer(const File& file);

@@ -86,7 +86,7 @@ inline void add_block(const Block& block, Found& found) {
 
 inline Found find(const std::string& path, const Finding& how = {}) {
   static const auto pool = std::make_shared<Pool>(std::int64_t{1} << 30);
-  const Source source{{path}, how.compression, formats::tfrecord_format(how.framing), how.framing.allow_trailing_zeros};
+  const Source source{{path}, how.compression, formats::tfrecord_format(how.framing)};
   KeptFiles kept{0};
   Scanner scanner{source, 0, pool, kept, Damage::find, how.check};
   Found found;

@@ -203,20 +203,19 @@ TEST(TfRecord, APartOfAHeaderAtTheEndIsTheEndOnlyWhereItIsTolerated) {
   EXPECT_THAT(scan(framed("abc") + header(5), {.partial = true}).fault, HasSubstr("truncated record"));
 }
 
-TEST(TfRecord, ZerosAtTheEndAreTheEndOnlyWhereTheyAreAllowed) {
+TEST(TfRecord, ZerosAreAFaultThatMayBePaddingOnlyWhereTheyAreAllowed) {
   for (const std::size_t size : {1, 11, 12, 15, 16, 63, 4096}) {
-    const std::string bytes = framed("abc") + std::string(size, '\0');
-    EXPECT_NE(scan(bytes).fault, "") << size;
-    EXPECT_EQ(scan(bytes, {.zeros = true}), (Found{{"abc"}, bytes.size()})) << size;
-    EXPECT_EQ(scan(bytes, {.zeros = true, .last = false}), (Found{{"abc"}, 19, size < 12 ? 12 : size + 1})) << size;
-    EXPECT_NE(scan(bytes + "x", {.zeros = true}).fault, "") << size;
-    EXPECT_NE(scan(bytes + framed("abc"), {.zeros = true}).fault, "") << size;
+    const std::string zeros(size, '\0');
+    const Found found = scan(framed("abc") + zeros);
+    EXPECT_EQ(found.records, (std::vector<std::string>{"abc"}));
+    EXPECT_NE(found.fault, "") << size;
+    EXPECT_EQ(found.fault_at, 19);
+    EXPECT_EQ(scan(framed("abc") + zeros, {.zeros = true}), found);
+    for (const std::string& behind : {std::string{}, std::string{"x"}, std::string{"x\0", 2}}) {
+      EXPECT_EQ(tfrecord_format({.allow_trailing_zeros = true})->padding(bytes_of(zeros + behind)), size);
+      EXPECT_EQ(tfrecord_format()->padding(bytes_of(zeros + behind)), 0U);
+    }
   }
-}
-
-TEST(TfRecord, MoreZerosThanARecordMayHaveAreNotWaitedThrough) {
-  EXPECT_NE(scan(std::string(200, '\0'), {.zeros = true, .last = false, .most = 100}).fault, "");
-  EXPECT_EQ(scan(std::string(200, '\0'), {.zeros = true, .most = 100}), (Found{{}, 200}));
 }
 
 TEST(Detect, TellsPackedFilesByTheirFirstBytes) {

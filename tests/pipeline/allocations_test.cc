@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/pipeline/stream_files.h"
+#include "tests/support/resident.h"
 
 namespace {
 
@@ -161,14 +161,6 @@ TEST(Starvation, OfAnyAllocationIsTheRightStreamOrAnErrorAndNeverAHang) {
   EXPECT_GT(failed, runs / 2);
 }
 
-std::int64_t resident_bytes() {
-  std::ifstream statm{"/proc/self/statm"};
-  std::int64_t size = 0;
-  std::int64_t resident = 0;
-  statm >> size >> resident;
-  return resident * getpagesize();
-}
-
 TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
   const testing::Folder folder;
   std::vector<std::string> records(2000, std::string(20'000, 'x'));  // 40 MB a file
@@ -182,7 +174,7 @@ TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
                                    R"("]}}, "decode": {"record": {}},
     "steps": [{"shuffle": {"buffer": 500}}, {"batch": {"size": 16}}], "epochs": 5})");
   constexpr std::int64_t budget = std::int64_t{32} << 20;
-  const std::int64_t before = resident_bytes();
+  const std::int64_t before = tests::resident_bytes();
   std::int64_t most = 0;
   auto pipeline = open(json, {.threads = 2, .memory = budget});
   ASSERT_TRUE(pipeline.ok());
@@ -192,7 +184,7 @@ TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
     ASSERT_TRUE(batch.ok()) << batch.error().text();
     if (!*batch) break;
     rows += (*batch)->rows();
-    most = std::max(most, resident_bytes());
+    most = std::max(most, tests::resident_bytes());
   }
   EXPECT_EQ(rows, 40'000);
   EXPECT_LT(most - before, budget + (std::int64_t{64} << 20));

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -14,6 +13,7 @@
 
 #include "tests/pipeline/scheduler_peer.h"
 #include "tests/pipeline/stream_files.h"
+#include "tests/support/resident.h"
 
 namespace forebay {
 namespace {
@@ -51,14 +51,6 @@ TEST(Stop, FromAnyStateLeavesNoThreadAndNoFile) {
   EXPECT_EQ(entries("/proc/self/fd"), files);
 }
 
-/// Pages of this process that are in memory.
-std::int64_t resident_bytes() {
-  std::ifstream file{"/proc/self/statm"};
-  std::int64_t all = 0, resident = 0;
-  file >> all >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
-}
-
 TEST(Stop, TenThousandAbandonedPipelinesLeaveNothingBehind) {
   const int cycles = tests::sanitized ? 300 : 10'000;
   const Folder folder;
@@ -73,14 +65,14 @@ TEST(Stop, TenThousandAbandonedPipelinesLeaveNothingBehind) {
   for (int round = 0; round < cycles / 10; ++round) cycle(round);
   const std::size_t threads = entries("/proc/self/task");
   const std::size_t files = entries("/proc/self/fd");
-  const std::int64_t resident = resident_bytes();
+  const std::int64_t resident = tests::resident_bytes();
   for (int round = cycles / 10; round < cycles; ++round) cycle(round);
   for (int i = 0; i < 100 && entries("/proc/self/task") > threads; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds{10});
   EXPECT_LE(entries("/proc/self/task"), threads);
   EXPECT_EQ(entries("/proc/self/fd"), files);
   // A sanitizer keeps what was freed for a while.
-  EXPECT_LT(resident_bytes() - resident, std::int64_t{tests::sanitized ? 512 : 4} << 20);
+  EXPECT_LT(tests::resident_bytes() - resident, std::int64_t{tests::sanitized ? 512 : 4} << 20);
 }
 
 TEST(Stop, EveryCallAfterCloseIsCancelled) {
@@ -108,6 +100,29 @@ TEST(Stop, ACloseFromAnotherThreadEndsAnEndlessRun) {
   while (batch.ok());
   closer.join();
   EXPECT_EQ(batch.error().code(), Code::cancelled);
+}
+
+TEST(Stop, ComesInTimeWhileGigabytesOfPaddingAreLookedThrough) {
+  const Folder folder;
+  const std::string path = testing::write_examples(folder.file("a"), 0, 10);
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 36);  // sparse: half a minute at the least
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +
+                                   R"("], "compression": "none", "allow_trailing_zeros": true}},
+                                   "decode": {"record": {}}, "steps": [{"batch": {"size": 16}}]})");
+  for (const std::int64_t threads : {1, 2}) {
+    auto pipeline = open(json, {.threads = threads});
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    std::thread closer{[&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds{50});
+      const auto since = std::chrono::steady_clock::now();
+      pipeline->close();
+      EXPECT_LT(std::chrono::steady_clock::now() - since, std::chrono::seconds{2});
+    }};
+    const auto batch = pipeline->next();
+    closer.join();
+    ASSERT_FALSE(batch.ok());
+    EXPECT_EQ(batch.error().code(), Code::cancelled);
+  }
 }
 
 /// So many threads that begin at once.
