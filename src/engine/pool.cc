@@ -17,6 +17,8 @@ constexpr std::size_t alignment = 64;
 constexpr std::size_t slack = 64;
 constexpr std::size_t mapped_from = std::size_t{256} << 10;  // below, the heap; from here on freeing gives memory back
 constexpr std::size_t huge_from = std::size_t{4} << 20;      // huge pages save most page faults of a large fresh buffer
+// Once so much is in use, a fresh block is one of many that will be filled: its pages are had in one call then.
+constexpr std::int64_t populated_from = std::int64_t{4} << 20;
 
 /// Null when the machine has none.
 std::byte* allocate(std::size_t size) {
@@ -29,6 +31,12 @@ std::byte* allocate(std::size_t size) {
     if (memory != nullptr && size >= huge_from) madvise(memory, size, MADV_HUGEPAGE);
   }
   return static_cast<std::byte*>(memory);
+}
+
+void populate([[maybe_unused]] std::byte* memory, [[maybe_unused]] std::size_t size) {
+#ifdef MADV_POPULATE_WRITE
+  if (size >= mapped_from && size < huge_from) madvise(memory, size, MADV_POPULATE_WRITE);
+#endif
 }
 
 void deallocate(std::byte* memory, std::size_t size) {
@@ -76,9 +84,11 @@ Pool::~Pool() { deallocate_all(free_); }
 std::byte* Pool::take(std::size_t size) {
   const Class type = class_of(size);
   const auto bytes = static_cast<std::int64_t>(type.size);
+  bool much = false;
   {
     const Lock lock{mutex_};
     used_ += bytes;
+    much = used_ > populated_from;
     if (std::byte* const memory = free_[type.index]) {
       free_[type.index] = next_of(memory);
       kept_ -= bytes;
@@ -86,7 +96,10 @@ std::byte* Pool::take(std::size_t size) {
     }
   }
   evict();
-  if (std::byte* const memory = allocate(type.size)) return memory;
+  if (std::byte* const memory = allocate(type.size)) {
+    if (much) populate(memory, type.size);
+    return memory;
+  }
   const Lock lock{mutex_};
   used_ -= bytes;
   throw std::bad_alloc{};

@@ -2,6 +2,7 @@
 #include "engine/scanner.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -18,6 +19,7 @@ namespace {
 // Small enough for a block's bytes to be in the second-level cache when its tickets come.
 constexpr std::size_t mapped_block = std::size_t{256} << 10;
 constexpr std::size_t streamed_block = std::size_t{512} << 10;
+constexpr std::size_t least_streamed_block = std::size_t{32} << 10;
 constexpr std::int64_t passed_at_once = std::int64_t{256} << 10;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
 constexpr std::int64_t read_step = std::int64_t{1} << 20;
@@ -269,11 +271,19 @@ std::size_t Scanner::fill(std::span<std::byte> out, std::optional<Error>& fault)
   return size;
 }
 
+/// Of a packed file that is so small that it will hardly fill a block, less: there may be thousands of them.
+std::size_t Scanner::usual_block() const {
+  if (!inflater_ || offset_ > 0) return streamed_block;
+  const auto expected = 8 * static_cast<std::size_t>(std::max<std::int64_t>(file_->size(), 1));
+  return std::bit_ceil(std::clamp(expected, least_streamed_block, streamed_block));
+}
+
 Result<void> Scanner::scan_streamed(Block& block) {
   auto& [buffer, size, capacity] = filling_;
   if (!buffer) {
     // What is carried over from block to block is copied each time, so a block brings in proportion to it.
-    capacity = std::max(streamed_block, carry_.size() + carry_.size() / 4 + streamed_block / 2);
+    const std::size_t usual = usual_block();
+    capacity = std::max(usual, carry_.size() + carry_.size() / 4 + usual / 2);
     buffer = pool_->lend(capacity);
     size = carry_.size();
     std::copy(carry_.begin(), carry_.end(), buffer.get());

@@ -66,6 +66,7 @@ class Scanner {
   void collect_frames(const Block& block, std::size_t consumed);
   void collect_content(const Block& block);
   void take_kept(Block& block);
+  [[nodiscard]] std::size_t usual_block() const;
   Result<void> scan_streamed(Block& block);
   std::size_t fill(std::span<std::byte> out, std::optional<Error>& fault);
 
