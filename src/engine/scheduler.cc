@@ -17,8 +17,11 @@ namespace {
 
 // What a run that names no depth keeps ready: as many batches as stay in the second-level cache, within reason.
 constexpr std::int64_t ready_bytes = std::int64_t{2} << 20;
-constexpr std::int64_t least_depth = 2;
 constexpr std::int64_t most_depth = 16;
+// However large they are: with fewer, several threads would wait for the slowest of them.
+constexpr std::int64_t least_depth(std::int64_t threads) {
+  return threads == 1 ? 2 : std::min(2 * threads + 2, most_depth);
+}
 // The caller of next must come back in time to notice an interrupt.
 constexpr std::chrono::milliseconds longest_help{20};
 // How long a caller of next that stood in for a worker may be away unnoticed: each look wakes a thread.
@@ -72,7 +75,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},
       line_{start.next},
-      depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : least_depth)},
+      depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : least_depth(1))},
       position_{start},
       before_{start},
       complete_frac_{static_cast<double>(start.done) / 1e6},
@@ -386,8 +389,7 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
       bytes += value.values.count() * static_cast<std::int64_t>(std::max<std::size_t>(1, size_of(value.values.dtype)));
     }
     batch_bytes_ = std::max(batch_bytes_, bytes);
-    depth_ = static_cast<std::size_t>(
-        std::clamp(ready_bytes / bytes, std::max(least_depth, std::min(threads_ + 1, most_depth)), most_depth));
+    depth_ = static_cast<std::size_t>(std::clamp(ready_bytes / bytes, least_depth(threads_), most_depth));
   }
   line_.recycle(std::move(job), depth_);
   // Woken by halves: a worker that is woken for one batch at a time costs more than the batch.
