@@ -129,7 +129,11 @@ void BlockTable::release_count(std::uint32_t slot, std::size_t count, std::int64
 void BlockTable::retire(std::uint32_t slot, std::int64_t batch) {
   Entry& entry = entries_[slot];
   if (entry.block->buffer) pinned_ -= static_cast<std::int64_t>(entry.block->buffer_bytes);
-  retired_.push_back({std::move(entry.block), batch});
+  if (entry.batch < 0) {
+    unused_.push_back(std::move(entry.block));
+  } else {
+    retired_.push_back({std::move(entry.block), batch});
+  }
   free_slots_.push_back(slot);
 }
 
@@ -140,6 +144,14 @@ void BlockTable::collect(std::int64_t finished, std::vector<std::unique_ptr<Bloc
     block->clear();
     freed.push_back(std::move(block));
   }
+}
+
+void BlockTable::collect_unused(std::vector<std::unique_ptr<Block>>& freed) {
+  for (auto& block : unused_) {
+    block->clear();
+    freed.push_back(std::move(block));
+  }
+  unused_.clear();
 }
 
 void BlockTable::compact(std::int64_t batch) {

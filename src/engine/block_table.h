@@ -49,6 +49,8 @@ class BlockTable {
 
   /// Frees blocks that only batches before `finished` used, and gives them back to be filled again.
   void collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed);
+  /// The same, of blocks that no batch used: one decision may pass over any number of them.
+  void collect_unused(std::vector<std::unique_ptr<Block>>& freed);
 
   /// Copies the records still wanted out of streamed blocks that hold mostly others.
   void compact(std::int64_t batch);
@@ -90,7 +92,8 @@ class BlockTable {
   std::shared_ptr<Pool> pool_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_slots_;
-  std::deque<Retired> retired_;    // in the order of `batch`
+  std::deque<Retired> retired_;  // in the order of `batch`
+  std::vector<std::unique_ptr<Block>> unused_;
   std::deque<Window> windows_;     // mapped ranges in the order they were scanned
   std::int64_t mapped_ = 0;        // bytes in windows_
   std::int64_t mapped_again_ = 0;  // at most, by reading from forgotten blocks

@@ -151,6 +151,9 @@ Result<bool> Streams::next_block(Open& file) {
     const bool over = table_[*file.block].last;
     table_.release_stream(*file.block, batch_);
     file.block.reset();
+    table_.collect_unused(freed_);
+    recycle();
+    limit_mapped();
     if (over) return false;
   }
   std::unique_ptr<Block> block;
@@ -303,14 +306,20 @@ void Streams::scanned(Open& file, const Block& block) {
 
 void Streams::collect(std::int64_t finished) {
   table_.collect(finished, freed_);
+  recycle();
+}
+
+void Streams::recycle() {
   if (freed_.empty()) return;
   const Lock lock{mutex_};
   for (auto& block : freed_) spare_.push_back(std::move(block));
   freed_.clear();
 }
 
+void Streams::limit_mapped() { table_.limit_mapped(pool_->limit() / 2 - kept_files_.bytes()); }
+
 void Streams::limit_memory() {
-  table_.limit_mapped(pool_->limit() / 2 - kept_files_.bytes());
+  limit_mapped();
   if (pool_->over(pool_->limit() / 8)) kept_files_.drop_contents();
   if (table_.pinned_bytes() < compact_from_) return;
   table_.compact(batch_);

@@ -88,6 +88,8 @@ class Streams final : public Reader {
   [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // whether to come back before more is read
   [[nodiscard]] Result<void> pass_over(Open& file, const Skip& skip) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> fail(Open& file, const Error& error) EXCLUDES(mutex_);
+  void recycle() EXCLUDES(mutex_);
+  void limit_mapped();
   void leave(Open& file) EXCLUDES(mutex_);  // what is left of it is not wanted
   [[nodiscard]] bool wants_more(const Open& file) const REQUIRES(mutex_);
   [[nodiscard]] bool will_be_kept(const Open& file) const REQUIRES(mutex_);

@@ -161,6 +161,26 @@ TEST(Starvation, OfAnyAllocationIsTheRightStreamOrAnErrorAndNeverAHang) {
   EXPECT_GT(failed, runs / 2);
 }
 
+TEST(Memory, RecordsThatOneDecisionPassesOverAreNotHeld) {
+  const testing::Folder folder;
+  std::vector<std::string> records(10'000, std::string(20'000, 'x'));
+  constexpr std::int64_t budget = std::int64_t{32} << 20;
+  for (const Compression compression : {Compression::none, Compression::gzip}) {
+    const std::string path = folder.file(compression == Compression::none ? "plain" : "packed");
+    ASSERT_TRUE(write_records(path, records, compression).ok());
+    const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +
+                                     R"("], "compression": "auto"}}, "decode": {"record": {}},
+                                     "steps": [{"skip": {"count": 9990}}, {"batch": {"size": 16}}]})");
+    const std::int64_t before = tests::resident_bytes();
+    auto pipeline = open(json, {.threads = 2, .memory = budget});
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    const auto batch = pipeline->next();
+    ASSERT_TRUE(batch.ok() && *batch);
+    EXPECT_EQ((*batch)->rows(), 10);
+    EXPECT_LT(tests::resident_bytes() - before, budget + (std::int64_t{64} << 20));
+  }
+}
+
 TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
   const testing::Folder folder;
   std::vector<std::string> records(2000, std::string(20'000, 'x'));  // 40 MB a file
