@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inflating: no fault of the packed bytes does more than an error, and what ends cleanly is what zlib makes of it.
 #include <cstring>
+#include <string_view>
 
 #include <zlib.h>
 
@@ -14,12 +15,16 @@ namespace {
 
 constexpr std::size_t most = 4 << 20;
 
-// All members with zlib; false when one of them is faulty or something else follows.
-bool inflate_by_zlib(std::span<const std::byte> packed, int bits, std::string& out) {
+// refuses_codes: zlib wants sets of codes to be complete, ISA-L does not. What they decode to has a right checksum, but
+// there is nothing to compare it with.
+enum class Ending { whole, faulty, refuses_codes };
+
+// All members with zlib.
+Ending inflate_by_zlib(std::span<const std::byte> packed, int bits, std::string& out) {
   std::size_t at = 0;
   while (at < packed.size()) {
     z_stream stream{};
-    if (inflateInit2(&stream, bits) != Z_OK) return false;
+    if (inflateInit2(&stream, bits) != Z_OK) return Ending::faulty;
     stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(packed.data() + at));
     stream.avail_in = static_cast<uInt>(packed.size() - at);
     int status = Z_OK;
@@ -31,10 +36,12 @@ bool inflate_by_zlib(std::span<const std::byte> packed, int bits, std::string& o
       out.append(piece, sizeof(piece) - stream.avail_out);
     }
     at = packed.size() - stream.avail_in;
+    const std::string_view fault{stream.msg == nullptr ? "" : stream.msg};
     inflateEnd(&stream);
-    if (status != Z_STREAM_END) return false;
+    if (status == Z_STREAM_END) continue;
+    return fault.ends_with(" set") ? Ending::refuses_codes : Ending::faulty;
   }
-  return true;
+  return Ending::whole;
 }
 
 // From every restart point on, the bytes are those of the straight read.
@@ -84,7 +91,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (!clean || packed.empty()) return 0;
   std::string expected;
-  check(inflate_by_zlib(packed, zlib ? 15 : 31, expected), "what ends cleanly is whole for zlib, too");
+  const Ending ending = inflate_by_zlib(packed, zlib ? 15 : 31, expected);
+  if (ending == Ending::refuses_codes) return 0;
+  check(ending == Ending::whole, "what ends cleanly is whole for zlib, too");
   check(out == expected, "the bytes are those of zlib");
   if (out.size() < 100'000) check_restarts(*file, zlib ? Compression::zlib : Compression::gzip, expected);
   return 0;

@@ -192,6 +192,20 @@ TEST(Inflate, TheOtherFormatIsNamed) {
   EXPECT_THAT(inflate(pack("x", gzip_window), Compression::zlib).fault, HasSubstr("look like gzip"));
 }
 
+TEST(Inflate, CodesThatAreNotCompleteAreTakenWhenTheChecksumIsRight) {
+  // A code for distances that zlib refuses as incomplete, and ISA-L does not: a flipped bit in a stream of zeros.
+  const std::string head{"\x78\xda\xed\xc1\x31\x01\0\0\0\xc2\xa0\xf5\x4f\x6d\x08\x5f\xb0", 17};
+  const std::string tail{"\x3e\x03\x00\xf0\x00\x01", 6};
+  const std::string bytes = head + std::string(1016, '\0') + tail;
+  const Inflated out = inflate(bytes, Compression::zlib);
+  EXPECT_EQ(out.fault, "");
+  EXPECT_EQ(out.bytes, std::string(out.bytes.size(), '\0'));
+  EXPECT_EQ(out.bytes.size() % 65521, 0x00f0U) << "as Adler-32 says of zeros";
+  std::string wrong = bytes;
+  wrong[1036] = '\xf1';
+  EXPECT_THAT(inflate(wrong, Compression::zlib).fault, HasSubstr("wrong checksum"));
+}
+
 TEST(Inflate, APresetDictionaryIsRefused) {
   EXPECT_THAT(inflate(pack("water water", zlib_window, 6, "water "), Compression::zlib).fault,
               HasSubstr("preset dictionary"));
