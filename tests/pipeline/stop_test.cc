@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -208,16 +209,26 @@ TEST(Fork, AChildGetsAnErrorAndTheParentGoesOn) {
   EXPECT_TRUE(pipeline->next().ok());
 }
 
-/// Whether a child that does this ends by itself, and with true.
+/// Whether a child that does this ends by itself, and with true. ThreadSanitizer does not free all locks of its own in
+/// a child (GCC 12: that of its stack depot), so there a child may hang in it: then another one is asked, at most
+/// twice.
 bool forked(const std::function<bool()>& work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    _exit(work() ? 0 : 1);
+#ifdef __SANITIZE_THREAD__
+  int left = 2;
+#else
+  int left = 0;
+#endif
+  while (true) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      _exit(work() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    const bool hung = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    if (!hung || left-- == 0) return WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 TEST(Fork, AChildIsToldThatItHasNoStateAndDropsItsBatches) {
