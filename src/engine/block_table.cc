@@ -138,20 +138,13 @@ void BlockTable::retire(std::uint32_t slot, std::int64_t batch) {
 }
 
 void BlockTable::collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed) {
-  while (!retired_.empty() && retired_.front().batch < finished) {
-    std::unique_ptr<Block> block = std::move(retired_.front().block);
-    retired_.pop_front();
+  const auto free = [&](std::unique_ptr<Block>& block) {
     block->clear();
     freed.push_back(std::move(block));
-  }
-}
-
-void BlockTable::collect_unused(std::vector<std::unique_ptr<Block>>& freed) {
-  for (auto& block : unused_) {
-    block->clear();
-    freed.push_back(std::move(block));
-  }
+  };
+  for (auto& block : unused_) free(block);
   unused_.clear();
+  for (; !retired_.empty() && retired_.front().batch < finished; retired_.pop_front()) free(retired_.front().block);
 }
 
 void BlockTable::compact(std::int64_t batch) {

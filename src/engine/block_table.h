@@ -47,10 +47,8 @@ class BlockTable {
   void release_stream(std::uint32_t slot, std::int64_t batch) { release_count(slot, 1, batch); }
   void release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch);
 
-  /// Frees blocks that only batches before `finished` used, and gives them back to be filled again.
+  /// Frees blocks that only batches before `finished` used, or none, and gives them back to be filled again.
   void collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed);
-  /// The same, of blocks that no batch used: one decision may pass over any number of them.
-  void collect_unused(std::vector<std::unique_ptr<Block>>& freed);
 
   /// Copies the records still wanted out of streamed blocks that hold mostly others.
   void compact(std::int64_t batch);
@@ -92,11 +90,11 @@ class BlockTable {
   std::shared_ptr<Pool> pool_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_slots_;
-  std::deque<Retired> retired_;  // in the order of `batch`
-  std::vector<std::unique_ptr<Block>> unused_;
-  std::deque<Window> windows_;     // mapped ranges in the order they were scanned
-  std::int64_t mapped_ = 0;        // bytes in windows_
-  std::int64_t mapped_again_ = 0;  // at most, by reading from forgotten blocks
+  std::deque<Retired> retired_;                 // in the order of `batch`
+  std::vector<std::unique_ptr<Block>> unused_;  // by any batch
+  std::deque<Window> windows_;                  // mapped ranges in the order they were scanned
+  std::int64_t mapped_ = 0;                     // bytes in windows_
+  std::int64_t mapped_again_ = 0;               // at most, by reading from forgotten blocks
   std::uint64_t serial_ = 0;
   std::int64_t pinned_ = 0;
 };

@@ -151,8 +151,7 @@ Result<bool> Streams::next_block(Open& file) {
     const bool over = table_[*file.block].last;
     table_.release_stream(*file.block, batch_);
     file.block.reset();
-    table_.collect_unused(freed_);
-    recycle();
+    recycle();  // one decision may pass over any number of blocks
     limit_mapped();
     if (over) return false;
   }
@@ -305,11 +304,12 @@ void Streams::scanned(Open& file, const Block& block) {
 }
 
 void Streams::collect(std::int64_t finished) {
-  table_.collect(finished, freed_);
+  finished_ = finished;
   recycle();
 }
 
 void Streams::recycle() {
+  table_.collect(finished_, freed_);
   if (freed_.empty()) return;
   const Lock lock{mutex_};
   for (auto& block : freed_) spare_.push_back(std::move(block));

@@ -112,6 +112,7 @@ class Streams final : public Reader {
   std::vector<Stream> free_numbers_;
   std::deque<std::shared_ptr<Open>> announced_;
   std::int64_t batch_ = 0;
+  std::int64_t finished_ = 0;  // batches before it are
   std::int64_t compact_from_;  // pinned bytes from which it is worth to look for half-empty blocks
   double files_done_ = 0;
   std::optional<std::int64_t> indexed_;

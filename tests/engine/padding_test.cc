@@ -137,11 +137,9 @@ TEST_F(Padding, PagesOfItAreNotHeld) {
   const Source source{{path}, Compression::none, formats::tfrecord_format(zeros_allowed)};
   Scanner scanner{source, 0, pool_, kept_};
   const std::int64_t before = tests::resident_bytes();
-  std::vector<Block> blocks(1);
-  for (; !blocks.back().last && !blocks.back().error; blocks.emplace_back()) {
-    scanner.scan(blocks.back());
-    if (blocks.back().last) break;
-  }
+  std::vector<Block> blocks;
+  do scanner.scan(blocks.emplace_back());
+  while (!blocks.back().last && !blocks.back().error);
   EXPECT_GE(blocks.size(), 32U);
   EXPECT_LT(tests::resident_bytes() - before, (tests::sanitized ? 1024 : 32) * mebi);  // a sanitizer notes each read
 }
