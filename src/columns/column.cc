@@ -7,7 +7,16 @@
 #include <new>
 #include <utility>
 
+#include <sys/mman.h>
+
 namespace forebay {
+
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t huge_from = std::size_t{32} << 20;  // the heap has mapped it for itself then
+
+}  // namespace
 
 Storage::Storage(Storage&& other) noexcept { *this = std::move(other); }
 
@@ -39,6 +48,10 @@ void Storage::grow(std::size_t size) {
   if (grown == nullptr) throw std::bad_alloc{};
   data_ = static_cast<std::byte*>(grown);
   capacity_ = capacity;
+  if (capacity >= huge_from) {
+    const std::size_t skipped = -reinterpret_cast<std::uintptr_t>(data_) % page;
+    madvise(data_ + skipped, capacity - skipped, MADV_HUGEPAGE);
+  }
 }
 
 Column::Column(const ColumnSpec& spec) : dtype{spec.dtype}, shape{spec.shape} {

@@ -81,20 +81,20 @@ void pad_row(const Column& column, std::int64_t row, const Target& target, std::
 }
 
 void pad_string_row(const Column& column, std::int64_t row, const Target& target, std::span<const std::byte> filler,
-                    Column& out) {
+                    StringsOut& out) {
   const std::int64_t begin = column.fixed() ? row * column.shape.count() : column.row_splits.as<std::int64_t>()[row];
   const std::int64_t wanted = product(target.out, 0, target.rank);
   std::int64_t next = 0;
   const auto fill_up_to = [&](std::int64_t end) {
-    for (; next < end; ++next) out.push_string(filler);
+    for (; next < end; ++next) out.add(filler);
   };
   if (target.rank == 0) {
-    out.push_string(column.string(begin));
+    out.add(column.string(begin));
     return;
   }
   for_each_run(target, [&](std::int64_t source, std::int64_t destination, std::int64_t count) {
     fill_up_to(destination);
-    for (std::int64_t i = 0; i < count; ++i) out.push_string(column.string(begin + source + i));
+    for (std::int64_t i = 0; i < count; ++i) out.add(column.string(begin + source + i));
     next = destination + count;
   });
   fill_up_to(wanted);
@@ -146,10 +146,17 @@ std::byte* copy_values(const Column& piece, std::byte* out) {
   return out + piece.values.size();
 }
 
-std::int64_t* copy_strings(const Column& piece, std::int64_t offset, std::int64_t* ends, std::byte* bytes) {
+void StringsOut::add(std::span<const std::byte> value) {
+  if (!value.empty()) std::memcpy(bytes + size, value.data(), value.size());
+  size += static_cast<std::int64_t>(value.size());
+  *ends++ = size;
+}
+
+void copy_strings(const Column& piece, StringsOut& out) {
   const auto own = piece.byte_splits.span<std::int64_t>().subspan(1);
-  if (piece.bytes.size() > 0) std::memcpy(bytes + offset, piece.bytes.data(), piece.bytes.size());
-  return std::transform(own.begin(), own.end(), ends, [offset](std::int64_t split) { return split + offset; });
+  if (piece.bytes.size() > 0) std::memcpy(out.bytes + out.size, piece.bytes.data(), piece.bytes.size());
+  out.ends = std::transform(own.begin(), own.end(), out.ends, [&out](std::int64_t split) { return split + out.size; });
+  out.size += static_cast<std::int64_t>(piece.bytes.size());
 }
 
 std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byte> filler, std::byte* out) {
@@ -159,11 +166,9 @@ std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byt
   return out;
 }
 
-void pad_strings(const Column& piece, const Shape& shape, std::span<const std::byte> filler, Column& out) {
-  for (std::int64_t row = 0; row < piece.rows; ++row) {
+void pad_strings(const Column& piece, const Shape& shape, std::span<const std::byte> filler, StringsOut& out) {
+  for (std::int64_t row = 0; row < piece.rows; ++row)
     pad_string_row(piece, row, target_of(piece, row, shape), filler, out);
-    ++out.rows;
-  }
 }
 
 }  // namespace forebay::columns

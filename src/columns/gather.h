@@ -34,13 +34,22 @@ std::int64_t* copy_sizes(const Column& piece, std::int64_t* out);
 /// All elements, to `out`; returns where the next piece's go.
 std::byte* copy_values(const Column& piece, std::byte* out);
 
-/// All strings, to `bytes` + `offset`, and where each of them ends, to `ends`; returns where the next piece's ends go.
-std::int64_t* copy_strings(const Column& piece, std::int64_t offset, std::int64_t* ends, std::byte* bytes);
+/// Where strings go, one behind the other: their bytes, and where each of them ends.
+struct StringsOut {
+  std::byte* bytes;
+  std::int64_t* ends;
+  std::int64_t size = 0;  ///< Bytes so far.
+
+  void add(std::span<const std::byte> value);
+};
+
+/// All strings.
+void copy_strings(const Column& piece, StringsOut& out);
 
 /// Writes every row as an array of `shape` (no size smaller than a row's), filled up at the high side of each axis;
 /// returns where the next piece's rows go.
 std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byte> filler, std::byte* out);
-/// The same for strings: appends to a column of `shape` rows.
-void pad_strings(const Column& piece, const Shape& shape, std::span<const std::byte> filler, Column& out);
+/// The same for strings.
+void pad_strings(const Column& piece, const Shape& shape, std::span<const std::byte> filler, StringsOut& out);
 
 }  // namespace forebay::columns

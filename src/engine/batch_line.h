@@ -32,6 +32,7 @@ class BatchLine {
 
   /// A batch that was decided and cut. False: there is no memory, and the line is as before.
   [[nodiscard]] bool add(std::unique_ptr<Job> job);
+  [[nodiscard]] bool next_is_large() const { return tickets_ > 0 && jobs_[open_]->large; }  ///< Ticket's batch.
   /// The next ticket of the oldest batch that has one; null when there is none.
   [[nodiscard]] Ticket* take_ticket();
   void finish(Job& job);                                     ///< Its last ticket is done.

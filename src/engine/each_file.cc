@@ -15,7 +15,7 @@ namespace {
 
 class FileWorkers {
  public:
-  FileWorkers(const FileWork& wanted, const std::function<void(std::size_t, std::stop_source&)>& work)
+  FileWorkers(const FileWork& wanted, const std::function<void(std::size_t, const std::stop_token&)>& work)
       : files_{wanted.files}, work_{work} {
     const std::int64_t most = wanted.threads > 0 ? wanted.threads : std::min(usable_processors(), threads_allowed);
     const std::size_t threads = std::min(static_cast<std::size_t>(most), files_);
@@ -24,19 +24,16 @@ class FileWorkers {
       for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
     } catch (const std::exception&) {}  // the system gives no more: those that there are do it
   }
-  ~FileWorkers() { stop(); }
+  ~FileWorkers() { stop_.request_stop(); }
   FileWorkers(const FileWorkers&) = delete;
   FileWorkers& operator=(const FileWorkers&) = delete;
 
-  void stop() { stop_.request_stop(); }
-
-  /// Until all files are done, a stop is requested, or the time is up.
+  /// Until all files are done, or the time is up.
   void wait_until(std::chrono::steady_clock::time_point deadline) EXCLUDES(mutex_) {
     if (threads_.empty()) run_next();
     const Lock lock{mutex_};
-    while (!threads_.empty() && done_ < files_ && !stop_.stop_requested() && changed_.wait_until(mutex_, deadline)) {}
+    while (!threads_.empty() && done_ < files_ && changed_.wait_until(mutex_, deadline)) {}
   }
-  [[nodiscard]] bool stopped() const { return stop_.stop_requested(); }
   [[nodiscard]] bool all_done() EXCLUDES(mutex_) {
     const Lock lock{mutex_};
     return done_ == files_;
@@ -51,15 +48,14 @@ class FileWorkers {
   bool run_next() EXCLUDES(mutex_) {
     const std::size_t file = next_.fetch_add(1);
     if (file >= files_) return false;
-    work_(file, stop_);
+    work_(file, stop_.get_token());
     const Lock lock{mutex_};
-    ++done_;
-    if (done_ == files_ || stop_.stop_requested()) changed_.notify_one();
+    if (++done_ == files_) changed_.notify_one();
     return true;
   }
 
   const std::size_t files_;
-  const std::function<void(std::size_t, std::stop_source&)>& work_;
+  const std::function<void(std::size_t, const std::stop_token&)>& work_;
   std::stop_source stop_;
   std::atomic<std::size_t> next_{0};
   Mutex mutex_;
@@ -70,16 +66,15 @@ class FileWorkers {
 
 }  // namespace
 
-bool each_file(const FileWork& wanted, const std::function<void(std::size_t file, std::stop_source& stop)>& work,
+bool each_file(const FileWork& wanted, const std::function<void(std::size_t file, const std::stop_token& stop)>& work,
                const std::function<bool()>& go_on) {
   if (!go_on()) return false;
   FileWorkers workers{wanted, work};
   while (true) {
     workers.wait_until(std::chrono::steady_clock::now() + wanted.period);
-    if (workers.stopped()) return false;
     const bool all = workers.all_done();
-    if (!go_on() && !all) workers.stop();
-    if (all) return true;
+    const bool more = go_on();
+    if (all || !more) return all;
   }
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
 constexpr std::int64_t most_ticket_bytes = std::int64_t{8} << 20;  // nobody looks for a stop inside a ticket
+constexpr std::int64_t large_bytes = std::int64_t{32} << 20;       // of a batch: some 20 ms
 constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
 constexpr std::size_t group_records = 16;
 constexpr std::size_t line = 64;
@@ -64,6 +65,10 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool>
                                   : 0);
     if (in_place) in_place_[static_cast<std::size_t>(output.id)] = static_cast<ColumnId>(row_bytes_.size() - 1);
   }
+  std::vector<ColumnId> growing;
+  std::copy_if(used_.begin(), used_.end(), std::back_inserter(growing),
+               [this](ColumnId id) { return in_place_[static_cast<std::size_t>(id)] < 0; });
+  columns_ = std::make_unique<ColumnPool>(program_, pool_, std::move(growing));
 }
 
 void Executor::cut_tickets(Job& job) const {
@@ -74,7 +79,9 @@ void Executor::cut_tickets(Job& job) const {
   const std::int64_t count =
       std::max(std::clamp<std::int64_t>(bytes / ticket_bytes, 1, most), bytes / most_ticket_bytes);
   const std::int64_t share = bytes / count + 1;
+  job.large = bytes + job.fixed_bytes > large_bytes;
   job.cut = 0;
+  job.decoded.store(0, std::memory_order_relaxed);
   std::int64_t row = 0;
   while (row < rows || job.cut == 0) {
     if (job.cut == job.tickets.size()) job.tickets.push_back(std::make_unique<Ticket>());
@@ -89,25 +96,36 @@ void Executor::cut_tickets(Job& job) const {
   job.remaining = job.cut;
 }
 
-/// What the rows of the fixed tensors take; an error when that is more than the budget.
+/// What the rows of the fixed tensors take; an error when that, and what others need for rows that no record fills, is
+/// more than the budget.
 Result<std::int64_t> Executor::bytes_of(const Layout& layout) const {
-  std::int64_t size = 0;
+  const auto empty_rows = layout.rows - static_cast<std::int64_t>(layout.handles.size());
+  std::int64_t size = 0;  // of tensors of fixed size
+  std::int64_t rest = 0;  // of the others at least: a number says how long a row is
   bool huge = false;
-  bool others = false;  // tensors whose size is known when they are decoded
+  const auto add = [&](std::int64_t& sum, std::size_t row_bytes, std::int64_t rows) {
+    std::int64_t bytes = 0;
+    huge = huge || __builtin_mul_overflow(row_bytes, rows, &bytes) || __builtin_add_overflow(sum, bytes, &sum) ||
+           __builtin_add_overflow(sum, line, &sum);
+  };
+  bool others = false;
   for (const std::size_t row_bytes : row_bytes_) {
     others = others || row_bytes == 0;
-    if (row_bytes == 0) continue;
-    std::int64_t bytes = 0;
-    huge = huge || __builtin_mul_overflow(row_bytes, layout.rows, &bytes) ||
-           __builtin_add_overflow(size, bytes, &size) || __builtin_add_overflow(size, line, &size);
+    if (row_bytes > 0) {
+      add(size, row_bytes, layout.rows);
+    } else if (empty_rows > 0) {
+      add(rest, sizeof(std::int64_t), empty_rows);
+    }
   }
-  if (!huge && size <= pool_->limit()) return size;
+  std::int64_t all = 0;
+  huge = huge || __builtin_add_overflow(size, rest, &all);
+  if (!huge && all <= pool_->limit()) return size;
   std::string needed = huge ? "more than 2^63" : std::to_string(size);
   std::string fixed;
   if (others && !huge) {  // what they will need is not known, but it comes out of the records
     fixed = fmt::format(" ({} of them for tensors of fixed size)", size);
-    for (const Handle& handle : layout.handles) size += handle.length;
-    needed = fmt::format("about {}", size);
+    for (const Handle& handle : layout.handles) all += handle.length;
+    needed = fmt::format("about {}", all);
   }
   return Error{Code::data, Detail::resource_exhausted,
                fmt::format("batch {} needs {} bytes for its {} rows{}, more than the memory budget of {} bytes; raise "
@@ -140,15 +158,11 @@ Result<void> Executor::cut(Job& job) const {
 }
 
 void Executor::bind_columns(Ticket& ticket) const {
-  if (!ticket.block) {
-    ticket.block = std::make_unique<ColumnBlock>();
-    for (std::size_t id = 0; id < program_->schema.size(); ++id) {
-      ticket.block->columns.emplace_back(program_->schema[static_cast<ColumnId>(id)]);
-    }
-  }
-  ticket.block->rows = ticket.rows;
+  if (!ticket.columns) ticket.columns = columns_->take();
+  ColumnBlock& block = ticket.columns->block;
+  block.rows = ticket.rows;
   for (const ColumnId id : used_) {
-    Column& column = (*ticket.block)[id];
+    Column& column = block[id];
     const ColumnId output = in_place_[static_cast<std::size_t>(id)];
     if (output >= 0) {
       const std::size_t row_bytes = row_bytes_[static_cast<std::size_t>(output)];
@@ -164,10 +178,17 @@ void Executor::bind_columns(Ticket& ticket) const {
 
 std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
   bind_columns(ticket);
-  if (auto failed = decode(ticket, worker)) return failed;
+  auto failed = decode(ticket, worker);
+  if (!failed) failed = apply_steps(ticket);
+  account(ticket);
+  return failed;
+}
+
+std::optional<RowError> Executor::apply_steps(Ticket& ticket) const {
   for (const PlacedStep& placed : program_->late) {
+    if (stopping_.load(std::memory_order_relaxed)) return RowError{was_closed, ticket.first_row};
     Result<void> done;
-    if (auto thrown = guarded([&] { done = placed.step->apply(*ticket.block); })) {
+    if (auto thrown = guarded([&] { done = placed.step->apply(ticket.columns->block); })) {
       const Error error = thrown->at(fmt::format("batch {}, {}", ticket.job->layout.number, placed.name));
       return RowError{error, ticket.first_row};  // it saw all rows at once
     }
@@ -179,8 +200,16 @@ std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
   return std::nullopt;
 }
 
+/// Of a batch that is too large all tickets are run, to say how large, but no more is held of it.
+void Executor::account(Ticket& ticket) const {
+  const std::int64_t more = columns_->account(*ticket.columns);
+  const std::int64_t decoded = ticket.job->decoded.fetch_add(more, std::memory_order_relaxed) + more;
+  if (decoded > pool_->limit()) columns_->drop(std::move(ticket.columns));
+}
+
 std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
   const Layout& layout = ticket.job->layout;
+  ColumnBlock& block = ticket.columns->block;
   const Format& format = *program_->source.format;
   const auto record_of = [&](std::int64_t row) { return layout.record(ticket.first_row + row); };
   std::int64_t begun = 0;
@@ -211,9 +240,9 @@ std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
       }
     }
     worker.records.resize(static_cast<std::size_t>(row - first));  // one before it may be malformed
+    if (stopping_.load(std::memory_order_relaxed)) return RowError{was_closed, ticket.first_row};
     Result<void> done;
-    if (auto threw =
-            guarded([&] { done = program_->decoder->decode(worker.records, first, *ticket.block, *worker.memory); }))
+    if (auto threw = guarded([&] { done = program_->decoder->decode(worker.records, first, block, *worker.memory); }))
       return thrown(ticket, worker, *threw, first);
     if (!done.ok()) {
       const std::int64_t bad = ticket.first_row + first + std::max<std::int64_t>(0, done.error().place().row);
@@ -260,8 +289,26 @@ std::optional<Error> Executor::cut_short(const Job& job) const {
   return std::nullopt;
 }
 
+std::optional<Error> Executor::too_large(const Job& job) const {
+  const std::int64_t decoded = job.decoded.load(std::memory_order_relaxed);
+  if (decoded <= pool_->limit()) return std::nullopt;
+  return Error{Code::data, Detail::resource_exhausted,
+               fmt::format("batch {} needs {} bytes for what its {} rows decode to, more than the memory budget of {} "
+                           "bytes; raise `memory`, make batches smaller, or drop the outlier",
+                           job.layout.number, decoded, job.layout.handles.size(), pool_->limit())};
+}
+
 std::optional<Error> Executor::finish(Job& job) const {
+  auto failed = make(job);
+  for (std::size_t i = 0; i < job.cut; ++i) {
+    if (job.tickets[i]->columns) columns_->give(std::move(job.tickets[i]->columns));
+  }
+  return failed;
+}
+
+std::optional<Error> Executor::make(Job& job) const {
   if (auto failed = cut_short(job)) return failed;
+  if (auto failed = too_large(job)) return failed;
   auto content = contents_->take();
   Finisher finisher{*program_, *pool_, job, stopping_};
   if (auto failed = finisher.run(*content)) {

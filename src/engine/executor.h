@@ -10,6 +10,7 @@
 #include "engine/job.h"
 #include "engine/pool.h"
 #include "engine/program.h"
+#include "engine/ticket_columns.h"
 
 namespace forebay::engine {
 
@@ -43,6 +44,10 @@ class Executor {
 
  private:
   std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
+  [[nodiscard]] std::optional<RowError> apply_steps(Ticket& ticket) const;
+  void account(Ticket& ticket) const;
+  [[nodiscard]] std::optional<Error> too_large(const Job& job) const;
+  [[nodiscard]] std::optional<Error> make(Job& job) const;
   void cut_tickets(Job& job) const;
   [[nodiscard]] Result<std::int64_t> bytes_of(const Layout& layout) const;
   RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
@@ -57,6 +62,7 @@ class Executor {
   std::vector<std::size_t> row_bytes_;  // by batched output; 0: not written in place
   std::vector<ColumnId> in_place_;      // by column: its batched output, or -1
   const std::shared_ptr<Contents> contents_;
+  std::unique_ptr<ColumnPool> columns_;
   std::atomic<bool> stopping_{false};
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/file_scan.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include <fmt/core.h>
 
 #include "engine/machine.h"
 #include "io/identity.h"
@@ -55,6 +58,38 @@ std::shared_ptr<Pool> pool_of(const IndexRequest& request) {
   return request.pool ? request.pool : std::make_shared<Pool>(usable_memory() / 4);
 }
 
+namespace {
+
+/// The part of the budget that an index takes while it is made.
+class IndexCharge {
+ public:
+  explicit IndexCharge(std::shared_ptr<Pool> pool) : pool_{std::move(pool)} {}
+
+  Result<void> account(const RecordIndexBuilder& builder, std::span<const io::RestartPoint> points, double share) {
+    if (!pool_) return {};
+    for (; points_ < points.size(); ++points_)
+      point_bytes_ += static_cast<std::int64_t>(sizeof(io::RestartPoint) + points[points_].window.size());
+    const std::int64_t owned = builder.owned() + point_bytes_;
+    if (owned > pool_->limit()) {
+      return Error{
+          Code::data, Detail::resource_exhausted,
+          fmt::format("this run needs about {} bytes of `memory` and has {}: the record index of this file "
+                      "takes 12 bytes a record; raise `memory`",
+                      std::llround(static_cast<double>(owned) / std::clamp(share, 1e-6, 1.0)), pool_->limit())};
+    }
+    charge_.set(*pool_, owned);
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<Pool> pool_;
+  Charge charge_;
+  std::int64_t point_bytes_ = 0;
+  std::size_t points_ = 0;  // that are in point_bytes_
+};
+
+}  // namespace
+
 Result<std::shared_ptr<const RecordIndex>> scan_index(const IndexRequest& request, Scanner& scanner,
                                                       const IndexWatch& watch, const AddRecords& add) {
   FOREBAY_TRY(const io::File file, io::File::open(request.file));
@@ -62,11 +97,15 @@ Result<std::shared_ptr<const RecordIndex>> scan_index(const IndexRequest& reques
   scanner.collect_restart_points(restart_interval);
   RecordIndexBuilder builder{request.signature};
   std::vector<io::RestartPoint> points;
+  IndexCharge charge{request.pool};
   FOREBAY_DO(each_block(scanner, [&](const Block& block) -> Result<void> {
     add(block, builder);
     for (io::RestartPoint& point : scanner.take_restart_points()) points.push_back(std::move(point));
     if (scanner.compression() != Compression::none) {
       builder.add_content({block.base, static_cast<std::size_t>(block.file_end - block.file_offset)}, points);
+    }
+    if (auto room = charge.account(builder, points, block.fraction); !room.ok()) {
+      return room.error().at(Place{.file = request.file});
     }
     if (!block.error && watch && !watch(block.bytes_read)) return Error{Code::cancelled, "interrupted"};
     return {};

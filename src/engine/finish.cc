@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 
 #include <fmt/core.h>
@@ -83,7 +84,7 @@ std::optional<Finisher::Failure> Finisher::run(Batch::Content& content) {
 
 std::vector<const Column*> Finisher::pieces(const Output& output) {
   std::vector<const Column*> out;
-  for (std::size_t i = 0; i < job_.cut; ++i) out.push_back(&(*job_.tickets[i]->block)[output.id]);
+  for (std::size_t i = 0; i < job_.cut; ++i) out.push_back(&job_.tickets[i]->columns->block[output.id]);
   const std::int64_t missing = job_.layout.rows - static_cast<std::int64_t>(job_.layout.handles.size());
   if (missing == 0) return out;
   auto rows = std::make_unique<Column>(program_.schema[output.id]);
@@ -101,13 +102,13 @@ std::vector<const Column*> Finisher::pieces(const Output& output) {
     for (Column& part : rows->parts) part.end_row(std::vector<std::int64_t>(part.shape.unknown()));
   }
   out.push_back(rows.get());
-  empty_rows_.push_back(std::move(rows));
+  empty_rows_.push_back({std::move(rows), pool_.charge(owned_bytes(*out.back()))});
   return out;
 }
 
 std::optional<Finisher::Failure> Finisher::gather(std::size_t index, Made& made) {
   if (auto failed = make(index, made)) return failed;
-  if (stopping()) return Failure{Error{Code::cancelled, "the pipeline was closed"}};  // it may be half made
+  if (stopping()) return Failure{was_closed};  // it may be half made
   return std::nullopt;
 }
 
@@ -184,10 +185,10 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
     return std::nullopt;
   }
   if (spec.dtype == DType::string) {
-    auto padded = std::make_unique<Column>(ColumnSpec{.name = spec.name, .dtype = spec.dtype, .shape = *shape});
-    each(pieces, [&](const Column& piece) { columns::pad_strings(piece, *shape, filler, *padded); });
-    const Column* const one = padded.get();
-    made.value.values = flat_values({&one, 1}, whole);
+    const columns::Extents size{whole.count(), text - static_cast<std::int64_t>(sizeof(std::int64_t))};
+    made.value.values = strings(pieces, whole, size, [&](const Column& piece, columns::StringsOut& out) {
+      columns::pad_strings(piece, *shape, filler, out);
+    });
     return std::nullopt;
   }
   auto memory = pool_.lend(static_cast<std::size_t>(whole.count()) * size_of(spec.dtype));
@@ -202,37 +203,36 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
   return std::nullopt;
 }
 
-Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape) {
-  const Column& first = *pieces.front();
-  const columns::Extents size = columns::extents(pieces);
-  Tensor out{.dtype = first.dtype,
-             .shape = std::move(shape),
-             .data = nullptr,
-             .byte_splits = nullptr,
-             .bytes = nullptr,
-             .owner = nullptr};
-  if (first.dtype != DType::string) {
-    auto memory = pool_.lend(static_cast<std::size_t>(size.elements) * size_of(first.dtype));
-    std::byte* next = memory.get();
-    each(pieces, [&](const Column& piece) { next = columns::copy_values(piece, next); });
-    out.data = memory.get();
-    out.owner = std::move(memory);
-    return out;
-  }
+template <class Copy>
+Tensor Finisher::strings(columns::Pieces pieces, Shape shape, columns::Extents size, Copy copy) {
   const auto splits_bytes = static_cast<std::size_t>(size.elements + 1) * sizeof(std::int64_t);
   auto memory = pool_.lend(splits_bytes + static_cast<std::size_t>(size.bytes));
   auto* const splits = reinterpret_cast<std::int64_t*>(memory.get());
-  out.byte_splits = splits;
-  out.bytes = memory.get() + splits_bytes;
-  std::int64_t* ends = splits;
-  *ends++ = 0;
-  std::int64_t offset = 0;
-  each(pieces, [&](const Column& piece) {
-    ends = columns::copy_strings(piece, offset, ends, memory.get() + splits_bytes);
-    offset += static_cast<std::int64_t>(piece.bytes.size());
-  });
-  out.owner = std::move(memory);
-  return out;
+  *splits = 0;
+  columns::StringsOut out{.bytes = memory.get() + splits_bytes, .ends = splits + 1};
+  each(pieces, [&](const Column& piece) { copy(piece, out); });
+  return {.dtype = DType::string,
+          .shape = std::move(shape),
+          .data = nullptr,
+          .byte_splits = splits,
+          .bytes = memory.get() + splits_bytes,
+          .owner = std::move(memory)};
+}
+
+Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape) {
+  const DType dtype = pieces.front()->dtype;
+  const columns::Extents size = columns::extents(pieces);
+  if (dtype == DType::string) return strings(pieces, std::move(shape), size, columns::copy_strings);
+  auto memory = pool_.lend(static_cast<std::size_t>(size.elements) * size_of(dtype));
+  std::byte* const data = memory.get();
+  std::byte* next = data;
+  each(pieces, [&](const Column& piece) { next = columns::copy_values(piece, next); });
+  return {.dtype = dtype,
+          .shape = std::move(shape),
+          .data = data,
+          .byte_splits = nullptr,
+          .bytes = nullptr,
+          .owner = std::move(memory)};
 }
 
 Tensor Finisher::integers(Shape shape) {
@@ -261,15 +261,16 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (auto failed = gather(i, made[i])) return failed;
   }
-  auto block = std::make_shared<ColumnBlock>();
-  block->rows = job_.layout.rows;
+  const auto columns = std::make_shared<TicketColumns>();
+  ColumnBlock& block = columns->block;
+  block.rows = job_.layout.rows;
   for (std::size_t id = 0; id < program_.schema.size(); ++id)
-    block->columns.emplace_back(program_.schema[static_cast<ColumnId>(id)]);
+    block.columns.emplace_back(program_.schema[static_cast<ColumnId>(id)]);
   for (std::size_t i = 0; i < made.size(); ++i) {
     const Value& value = made[i].value;
     if (value.kind != Value::Kind::dense || value.values.dtype == DType::string)
       continue;  // the planner refused steps on these
-    Column& column = (*block)[program_.batched[i].id];
+    Column& column = block[program_.batched[i].id];
     const auto& dims = value.values.shape.dims();
     column.shape = Shape{std::vector<std::int64_t>(dims.begin() + 1, dims.end())};
     const std::size_t size = static_cast<std::size_t>(value.values.count()) * size_of(value.values.dtype);
@@ -278,14 +279,16 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
   }
   for (const PlacedStep& placed : program_.after) {
     for (const ColumnId id : placed.makes) {
-      Column& column = (*block)[id];
+      Column& column = block[id];
       if (column.fixed() && column.dtype != DType::string) column.set_rows(job_.layout.rows);
     }
     Result<void> done;
-    if (auto thrown = guarded([&] { done = placed.step->apply(*block); }))
+    if (auto thrown = guarded([&] { done = placed.step->apply(block); }))
       return Failure{thrown->at(fmt::format("batch {}, {}", job_.layout.number, placed.name))};
     if (!done.ok()) return Failure{done.error().at(placed.name), done.error().place().row};
   }
+  const auto add = [](std::int64_t sum, const Column& column) { return sum + owned_bytes(column); };
+  columns->charge.set(pool_, std::accumulate(block.columns.begin(), block.columns.end(), std::int64_t{0}, add));
   for (const Output& output : program_.outputs) {
     if (!output.after_batch) {
       const auto at = static_cast<std::size_t>(std::find_if(program_.batched.begin(), program_.batched.end(),
@@ -295,7 +298,7 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
       content.lengths.push_back(made[at].lengths);
       continue;
     }
-    Column& column = (*block)[output.id];
+    Column& column = block[output.id];
     Value value;
     value.values =
         Tensor{.dtype = column.dtype,
@@ -303,7 +306,7 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
                .data = column.values.data(),
                .byte_splits = column.dtype == DType::string ? column.byte_splits.as<std::int64_t>() : nullptr,
                .bytes = column.bytes.data(),
-               .owner = block};
+               .owner = columns};
     content.values.push_back(std::move(value));
     content.lengths.push_back(std::nullopt);
   }

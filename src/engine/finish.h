@@ -54,6 +54,9 @@ class Finisher {
   [[nodiscard]] static std::int64_t splits_of(columns::Pieces pieces);   ///< Of all levels of a ragged value.
   std::optional<Failure> ragged(const Output& output, columns::Pieces pieces, Made& made);
   std::optional<Failure> sparse(const Output& output, columns::Pieces pieces, Made& made);
+  /// So many strings of so many bytes in all; `copy` adds those of one piece.
+  template <class Copy>
+  Tensor strings(columns::Pieces pieces, Shape shape, columns::Extents size, Copy copy);
   Tensor flat_values(columns::Pieces pieces, Shape shape);
   Tensor integers(Shape shape);
   std::optional<Failure> lengths_of(const Output& output, columns::Pieces pieces, Made& made);
@@ -63,8 +66,14 @@ class Finisher {
   Pool& pool_;
   Job& job_;
   const std::atomic<bool>& stopping_;
-  std::int64_t needed_;                              // bytes of the batch, as far as it is made
-  std::vector<std::unique_ptr<Column>> empty_rows_;  // rows that no record fills
+  /// Rows that no record fills.
+  struct EmptyRows {
+    std::unique_ptr<Column> column;
+    std::shared_ptr<void> charge;
+  };
+
+  std::int64_t needed_;  // bytes of the batch, as far as it is made
+  std::vector<EmptyRows> empty_rows_;
 };
 
 }  // namespace forebay::engine

@@ -172,7 +172,8 @@ std::int64_t Finisher::splits_of(columns::Pieces pieces) {
 std::optional<Finisher::Failure> Finisher::ragged(const Output& output, columns::Pieces pieces, Made& made) {
   const ColumnSpec& spec = output.spec;
   const std::int64_t elements = columns::extents(pieces).elements;
-  const std::int64_t more = text_bytes(pieces) + splits_of(pieces) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  const std::int64_t splits_bytes = splits_of(pieces) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  const std::int64_t more = text_bytes(pieces) + splits_bytes;
   if (auto failed = room(output, element_bytes(spec.dtype), Shape{elements}, more)) return failed;
   if (spec.row_splits_int32 && elements > INT32_MAX) {
     return Failure{Error{Code::data, Detail::resource_exhausted,
@@ -182,6 +183,7 @@ std::optional<Finisher::Failure> Finisher::ragged(const Output& output, columns:
                          Place{.feature = output.spec.name}}};
   }
   made.value.kind = Value::Kind::ragged;
+  const std::shared_ptr<void> charge = pool_.charge(splits_bytes);  // of the levels, until they are copied
   std::int64_t total = 0;
   for (const Column* piece : pieces) {
     for (std::int64_t row = 0; row < piece->rows; ++row) total += level_size(spec, *piece, row, spec.parts.size());

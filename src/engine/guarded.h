@@ -32,6 +32,8 @@ inline const Error no_memory_for_file{Code::io, Detail::resource_exhausted,
                                       "the machine has no memory left to look through this file; use fewer threads, or "
                                       "end other programs"};
 
+inline const Error was_closed{Code::cancelled, "the pipeline was closed"};
+
 /// Runs a task; its failure when it threw. Plug-ins may throw what they like, and nothing may leave a thread.
 template <class Task>
 std::optional<Error> guarded(Task task, const Error& no_memory = no_memory_for_batch) {

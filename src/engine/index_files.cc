@@ -53,14 +53,14 @@ class Indexing {
   Result<std::vector<IndexReport>> run() EXCLUDES(mutex_) {
     const bool all = engine::each_file(
         {.files = reports_.size(), .threads = options_.threads},
-        [this](std::size_t file, std::stop_source& stop) { work(reports_[file], stop); },
+        [this](std::size_t file, const std::stop_token& stop) { work(reports_[file], stop); },
         [this] { return !options_.progress || options_.progress(progress()); });
     if (!all) return Error{Code::cancelled, "interrupted"};
     return std::move(reports_);
   }
 
  private:
-  void work(IndexReport& report, const std::stop_source& stop) EXCLUDES(mutex_) {
+  void work(IndexReport& report, const std::stop_token& stop) EXCLUDES(mutex_) {
     Result<void> done;
     const auto thrown = engine::guarded([&] { done = one(report, stop); }, engine::no_memory_for_file);
     if (!done.ok()) report.error = done.error();
@@ -69,7 +69,7 @@ class Indexing {
     ++progress_.files_done;
   }
 
-  Result<void> one(IndexReport& report, const std::stop_source& stop) {
+  Result<void> one(IndexReport& report, const std::stop_token& stop) {
     const IndexRequest request{.file = report.file,
                                .compression = options_.compression,
                                .format = formats::tfrecord_format(),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/index_parallel.h"
 
+#include <atomic>
+
 #include "engine/each_file.h"
 #include "engine/file_scan.h"
 #include "engine/guarded.h"
@@ -50,7 +52,7 @@ Result<MadeIndex> make(const Program& program, std::uint32_t file, const std::sh
   request.pool = pool;
   if (program.on_corrupt.policy != Corrupt::fail) return index_good_records(program, file, request, watch);
   FOREBAY_TRY(IndexOutcome done, load_or_build(request, watch));
-  return MadeIndex{.index = std::move(done.index), .skips = {}};
+  return MadeIndex{.index = std::move(done.index), .skips = {}, .charge = {}};
 }
 
 }  // namespace
@@ -66,27 +68,29 @@ IndexRequest request_for(const Source& source, std::uint32_t file) {
 Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
                                const std::function<bool()>& go_on, std::span<MadeIndex> made) {
   std::vector<std::optional<Error>> errors(files.size());
-  const auto one = [&](std::size_t at, std::stop_source& stop) {
+  std::atomic<std::size_t> failed{files.size()};  // the first file that did: those before it are gone through
+  const auto one = [&](std::size_t at, const std::stop_token& stop) {
+    const auto wanted = [&](std::int64_t) { return at <= failed.load() && !stop.stop_requested(); };
+    if (!wanted(0)) return;
     const auto thrown = guarded(
         [&] {
-          auto done = make(program, files[at], means.pool, [&](std::int64_t) { return !stop.stop_requested(); });
-          if (done.ok())
+          auto done = make(program, files[at], means.pool, wanted);
+          if (done.ok()) {
             made[at] = *std::move(done);
-          else
+            made[at].charge = means.pool->charge(std::ssize(made[at].index->image()));
+          } else {
             errors[at] = done.error();
+          }
         },
         no_memory_for_index);
     if (thrown) errors[at] = in_file(*thrown, program.source.files[files[at]]);
-    if (errors[at]) stop.request_stop();
+    std::size_t first = failed.load();
+    while (errors[at] && at < first && !failed.compare_exchange_weak(first, at)) {}
   };
-  if (each_file({.files = files.size(), .threads = means.threads, .period = between_questions}, one, go_on)) return {};
-  std::optional<Error> cancelled;
-  for (const auto& error : errors) {
-    if (!error) continue;
-    if (error->code() != Code::cancelled) return *error;
-    cancelled = error;
-  }
-  return cancelled.value_or(Error{Code::cancelled, "interrupted"});
+  if (!each_file({.files = files.size(), .threads = means.threads, .period = between_questions}, one, go_on))
+    return Error{Code::cancelled, "interrupted"};
+  if (failed.load() < files.size()) return *errors[failed.load()];
+  return {};
 }
 
 }  // namespace forebay::engine

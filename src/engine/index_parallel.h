@@ -25,6 +25,7 @@ struct IndexMeans {
 struct MadeIndex {
   std::shared_ptr<const RecordIndex> index;  ///< Null when it was not made.
   std::vector<Skip> skips;                   ///< When damaged records may be skipped: what the index leaves out.
+  std::shared_ptr<void> charge;              ///< Of the index, to the budget.
 };
 
 /// Reads or makes the indexes of `files` of the program's source, several at once; `made` has as many places. `go_on`

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include <forebay/column.h>
 #include <forebay/error.h>
 
 #include "engine/batch_content.h"
 #include "engine/order_plane.h"
+#include "engine/ticket_columns.h"
 
 namespace forebay::engine {
 
 struct Job;
 
-/// Rows a … b of one batch: the unit of parallel work. Recycled with its job, so its columns keep their capacity.
+/// Rows a … b of one batch: the unit of parallel work.
 struct Ticket {
   Job* job = nullptr;
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::unique_ptr<ColumnBlock> block;  ///< All columns of its rows.
+  std::unique_ptr<TicketColumns> columns;  ///< From its run until the batch is made.
 };
 
 /// A batch in the making.
@@ -29,9 +30,11 @@ struct Job {
   Layout layout;
   std::vector<std::unique_ptr<Ticket>> tickets;  ///< The first `cut` are in use.
   std::size_t cut = 0;
+  bool large = false;                       ///< Takes too long for who must come back soon.
   std::int64_t fixed_bytes = 0;             ///< Of `fixed`, all rows.
   std::shared_ptr<std::byte> fixed;         ///< Rows of the fixed numeric outputs; tickets write here.
   std::vector<std::byte*> fixed_outputs;    ///< By batched output: where its rows begin, or null.
+  std::atomic<std::int64_t> decoded{0};     ///< Bytes in columns; tickets add theirs.
   std::shared_ptr<Batch::Content> content;  ///< When finished.
   // Guarded by the scheduler's mutex.
   std::int64_t number = 0;

@@ -92,7 +92,7 @@ class Pipeline::Running {
     std::shared_ptr<engine::Scheduler> other;  // in the end the one before, or one that came too late
     if (auto thrown = engine::guarded([&] { other = run_from(position); }, engine::no_memory_for_run)) return *thrown;
     const engine::Lock lock{mutex_};
-    if (closed_) return Error{Code::cancelled, "the pipeline was closed"};
+    if (closed_) return engine::was_closed;
     std::swap(scheduler_, other);
     sizes_ = sizes;
     return {};

@@ -154,4 +154,12 @@ std::int64_t Pool::used() const {
   return used_;
 }
 
+void Charge::set(Pool& pool, std::int64_t bytes) {
+  if (bytes == bytes_) return;
+  held_.reset();
+  bytes_ = 0;
+  held_ = pool.charge(bytes);
+  bytes_ = bytes;
+}
+
 }  // namespace forebay::engine

@@ -56,4 +56,16 @@ class Pool : public std::enable_shared_from_this<Pool> {
   std::int64_t kept_ GUARDED_BY(mutex_) = 0;  // in free_
 };
 
+/// A part of the budget that changes: of memory that was taken elsewhere and grows.
+class Charge {
+ public:
+  /// From now on it is `bytes`.
+  void set(Pool& pool, std::int64_t bytes);
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_ = 0;
+  std::shared_ptr<void> held_;
+};
+
 }  // namespace forebay::engine

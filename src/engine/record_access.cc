@@ -100,13 +100,13 @@ RecordAccess::File& RecordAccess::at(std::uint32_t file) {
 }
 
 /// False: there is no room for it. Half of the budget is left to what is done with the records.
-bool RecordAccess::keep(File& file, std::shared_ptr<const RecordIndex> index) {
+bool RecordAccess::keep(File& file, std::shared_ptr<const RecordIndex> index, std::shared_ptr<void> charge) {
   if (!index) return true;
   const std::int64_t bytes = std::ssize(index->image());
   if (index_bytes_ + bytes > pool_->limit() / 2) return false;
   index_bytes_ += bytes;
   file.index = std::move(index);
-  file.charge = pool_->charge(bytes);
+  file.charge = charge ? std::move(charge) : pool_->charge(bytes);
   // Known before the first window, which would otherwise be one of mapped files, whatever its records' size.
   packed_ = packed_ || file.index->compression() != Compression::none;
   return true;
@@ -179,7 +179,8 @@ Result<void> RecordAccess::index(std::span<const std::uint32_t> files, const std
       if (!made[i].index) continue;
       FOREBAY_DO(check_content(some[i], *made[i].index));
       bytes += made[i].index->identity().size;
-      if (!keep(files_[some[i]], made[i].index)) not_kept += std::ssize(made[i].index->image());
+      if (!keep(files_[some[i]], made[i].index, std::move(made[i].charge)))
+        not_kept += std::ssize(made[i].index->image());
       files_[some[i]].skips = std::move(made[i].skips);
     }
     if (not_kept == 0) return {};

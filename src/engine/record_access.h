@@ -82,7 +82,7 @@ class RecordAccess {
   using Take = std::function<Result<void>(std::span<const std::uint32_t> files, std::span<MadeIndex> made)>;
   [[nodiscard]] Result<void> make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
                                   const Take& take);
-  [[nodiscard]] bool keep(File& file, std::shared_ptr<const RecordIndex> index);
+  [[nodiscard]] bool keep(File& file, std::shared_ptr<const RecordIndex> index, std::shared_ptr<void> charge = nullptr);
   [[nodiscard]] Error too_large(std::int64_t not_kept, double share_made) const;
   [[nodiscard]] Result<void> check_content(std::uint32_t number, const RecordIndex& index) const;
   [[nodiscard]] Result<void> open(std::uint32_t number);

@@ -114,6 +114,10 @@ class RecordIndexBuilder {
   /// to the end of `bytes` none may be missing.
   void add_content(std::span<const std::byte> bytes, std::span<const io::RestartPoint> points);
   [[nodiscard]] std::int64_t records() const { return static_cast<std::int64_t>(lengths_.size()); }
+  /// Bytes of memory that it owns.
+  [[nodiscard]] std::int64_t owned() const {
+    return static_cast<std::int64_t>(image_.capacity() + 4 * lengths_.capacity() + 4 * sums_.capacity());
+  }
   /// Nothing may be added afterwards.
   [[nodiscard]] Result<std::shared_ptr<const RecordIndex>> finish(const IndexHead& head,
                                                                   std::span<const io::RestartPoint> points);

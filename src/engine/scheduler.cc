@@ -3,11 +3,7 @@
 
 #include <algorithm>
 #include <exception>
-#include <new>
-#include <string>
 #include <utility>
-
-#include <fmt/core.h>
 
 #include "engine/guarded.h"
 
@@ -15,26 +11,10 @@ namespace forebay::engine {
 
 namespace {
 
-// What a run that names no depth keeps ready: as many batches as stay in the second-level cache, within reason.
-constexpr std::int64_t ready_bytes = std::int64_t{2} << 20;
-constexpr std::int64_t most_depth = 16;
-// However large they are: with fewer, several threads would wait for the slowest of them.
-constexpr std::int64_t least_depth(std::int64_t threads) {
-  return threads == 1 ? 2 : std::min(2 * threads + 2, most_depth);
-}
-// The caller of next must come back in time to notice an interrupt.
-constexpr std::chrono::milliseconds longest_help{20};
+// Batches that are kept ready until the first one tells how large they are, where a run names no number.
+constexpr std::int64_t first_depth = 2;
 // How long a caller of next that stood in for a worker may be away unnoticed: each look wakes a thread.
 constexpr std::chrono::milliseconds longest_rest{5};
-
-/// Empty: for ever, or for longer than the clock goes.
-std::optional<Stages::Clock::time_point> deadline_of(Stages::Clock::time_point since,
-                                                     std::optional<std::chrono::milliseconds> patience) {
-  using std::chrono::milliseconds;
-  const auto most = std::chrono::duration_cast<milliseconds>(Stages::Clock::time_point::max() - since);
-  if (!patience || *patience >= most) return std::nullopt;
-  return since + std::max(*patience, milliseconds{0});
-}
 
 }  // namespace
 
@@ -75,7 +55,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},
       line_{start.next},
-      depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : least_depth(1))},
+      depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : first_depth)},
       position_{start},
       before_{start},
       complete_frac_{static_cast<double>(start.done) / 1e6},
@@ -291,110 +271,6 @@ void Scheduler::scan_ahead(const std::shared_ptr<Streams::Open>& file, Worker& w
 
 void Scheduler::wake_workers(std::size_t tasks) {
   for (std::size_t i = 0; i < std::min(tasks, sleeping_); ++i) work_there_.notify_one();
-}
-
-Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std::chrono::milliseconds> patience,
-                                                              bool& timed_out) {
-  timed_out = false;
-  const auto since = Clock::now();
-  const Lock lock{mutex_};
-  caller_.enter(since);
-  Result<std::shared_ptr<const Batch::Content>> out = std::shared_ptr<const Batch::Content>{};
-  try {
-    out = next_locked(since, deadline_of(since, patience), timed_out);
-  } catch (const std::bad_alloc&) {
-    if (!broken_) broken_ = no_memory_for_run;
-    out = *broken_;
-  }
-  const auto now = Clock::now();
-  caller_.leave(now);
-  stats_.consumer_wait_seconds += std::chrono::duration<double>(now - since).count();
-  if (!timed_out) waiting_since_.reset();
-  if (stopped_) caller_left_.notify_all();
-  return out;
-}
-
-Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time_point since,
-                                                                     std::optional<Clock::time_point> deadline,
-                                                                     bool& timed_out) {
-  if (!began_) {
-    began_ = since;
-    work_there_.notify_all();
-  }
-  ++asked_;
-  ready_fill_sum_ += static_cast<double>(line_.done()) / static_cast<double>(depth_);
-  while (true) {
-    if (broken_) return *broken_;
-    if (stopped_) return Error{Code::cancelled, "the pipeline was closed"};
-    if (line_.ready()) break;
-    if (line_.empty() && order_over_) {
-      if (!order_error_) return std::shared_ptr<const Batch::Content>{};
-      broken_ = order_error_;
-      continue;
-    }
-    if (!waiting_since_) waiting_since_ = since;
-    if (deadline && Clock::now() >= *deadline) {
-      timed_out = true;
-      return std::shared_ptr<const Batch::Content>{};
-    }
-    if (help()) {
-      caller_.helped();
-      continue;
-    }
-    if (stuck()) {
-      broken_ = Error{Code::internal, Detail::failed_precondition,
-                      fmt::format("the stages of this run wait for each other: {}", waiting())};
-      continue;
-    }
-    caller_.wait(true);
-    const auto look_again = Clock::now() + stuck_after_;
-    batch_done_.wait_until(mutex_, deadline ? std::min(look_again, *deadline) : look_again);
-    caller_.wait(false);
-  }
-  if (line_.front().error) {
-    broken_ = line_.front().error;
-    return *broken_;
-  }
-  return deliver();
-}
-
-bool Scheduler::help() {
-  // A decision that was left half made is for a worker, which may take as long as it needs: what cannot be done in so
-  // short a time, like an index, would be begun again and again here.
-  if (half_decided_ && started_ > 0 && !stuck()) {
-    if (run_next_ticket(consumer_)) return true;
-    caller_.stand_down();
-    rest_over_.notify_all();
-    wake_workers(1);
-    return false;
-  }
-  const auto deadline = half_decided_ ? std::nullopt : std::optional{Clock::now() + longest_help};
-  return work_once(consumer_, deadline);
-}
-
-bool Scheduler::stuck() const {
-  return stages_.at_rest() && waiting_since_ && Clock::now() - *waiting_since_ >= stuck_after_;
-}
-
-std::shared_ptr<const Batch::Content> Scheduler::deliver() {
-  std::unique_ptr<Job> job = line_.pop();
-  std::shared_ptr<const Batch::Content> content = std::move(job->content);
-  ++stats_.batches;
-  stats_.rows += content->layout.rows;
-  complete_frac_ = content->layout.complete_frac;
-  before_ = std::exchange(position_, content->layout.after);
-  if (asked_prefetch_ == 0) {
-    std::int64_t bytes = 1;
-    for (const Value& value : content->values) {
-      bytes += value.values.count() * static_cast<std::int64_t>(std::max<std::size_t>(1, size_of(value.values.dtype)));
-    }
-    batch_bytes_ = std::max(batch_bytes_, bytes);
-    depth_ = static_cast<std::size_t>(std::clamp(ready_bytes / bytes, least_depth(threads_), most_depth));
-  }
-  line_.recycle(std::move(job), depth_);
-  // Woken by halves: a worker that is woken for one batch at a time costs more than the batch.
-  if (sleeping_ > 0 && !order_over_ && line_.size() <= depth_ / 2) work_there_.notify_one();
-  return content;
 }
 
 }  // namespace forebay::engine

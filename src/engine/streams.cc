@@ -161,7 +161,7 @@ Result<bool> Streams::next_block(Open& file) {
     std::shared_ptr<Open> other;
     {
       const Lock lock{mutex_};
-      if (stopped_) return Error{Code::cancelled, "the pipeline was closed"};
+      if (stopped_) return was_closed;
       if (!file.ready.empty()) {
         block = std::move(file.ready.front());
         file.ready.pop_front();

@@ -34,8 +34,8 @@ class Verification {
   Result<std::vector<FileReport>> run();
 
  private:
-  void work(std::uint32_t number, const std::stop_source& stop) EXCLUDES(mutex_);
-  [[nodiscard]] Result<void> look_through(std::uint32_t number, FileReport& report, const std::stop_source& stop);
+  void work(std::uint32_t number, const std::stop_token& stop) EXCLUDES(mutex_);
+  [[nodiscard]] Result<void> look_through(std::uint32_t number, FileReport& report, const std::stop_token& stop);
   Result<void> copy(const Block& block, const Scanner& scanner, std::uint32_t number,
                     std::optional<RecordWriter>& writer) const;
   void count(const Block& block, FileReport& report) const;
@@ -98,7 +98,7 @@ Result<void> Verification::copy(const Block& block, const Scanner& scanner, std:
   return writer->finish();
 }
 
-Result<void> Verification::look_through(std::uint32_t number, FileReport& report, const std::stop_source& stop) {
+Result<void> Verification::look_through(std::uint32_t number, FileReport& report, const std::stop_token& stop) {
   Scanner scanner{source_, number, pool_, kept_, Damage::find};
   std::optional<RecordWriter> writer;
   FOREBAY_DO(each_block(scanner, [&](const Block& block) -> Result<void> {
@@ -114,7 +114,7 @@ Result<void> Verification::look_through(std::uint32_t number, FileReport& report
   return {};
 }
 
-void Verification::work(std::uint32_t number, const std::stop_source& stop) {
+void Verification::work(std::uint32_t number, const std::stop_token& stop) {
   FileReport& report = reports_[number];
   Result<void> done;
   const auto thrown = guarded(
@@ -132,7 +132,7 @@ void Verification::work(std::uint32_t number, const std::stop_source& stop) {
 Result<std::vector<FileReport>> Verification::run() {
   const bool all = each_file(
       {.files = reports_.size(), .threads = options_.threads, .period = progress_period},
-      [this](std::size_t file, std::stop_source& stop) { work(static_cast<std::uint32_t>(file), stop); },
+      [this](std::size_t file, const std::stop_token& stop) { work(static_cast<std::uint32_t>(file), stop); },
       [this] { return !options_.progress || options_.progress(progress()); });
   if (all) return std::move(reports_);
   const VerifyProgress now = progress();

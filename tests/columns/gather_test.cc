@@ -57,14 +57,14 @@ TEST(PadStrings, FillsWithTheGivenText) {
   column.push_string(std::as_bytes(std::span{text}));
   column.end_row(std::vector<std::int64_t>{1});
   column.end_row(std::vector<std::int64_t>{0});
-  Column out{ColumnSpec{.name = "s", .dtype = DType::string, .shape = {2}}};
   const std::string filler = "-";
+  std::string joined(6, '?');
+  std::vector<std::int64_t> ends(4);
+  StringsOut out{.bytes = reinterpret_cast<std::byte*>(joined.data()), .ends = ends.data()};
   pad_strings(column, {2}, std::as_bytes(std::span{filler}), out);
-  const std::string joined{reinterpret_cast<const char*>(out.bytes.data()), out.bytes.size()};
-  const auto splits = out.byte_splits.span<std::int64_t>();
   EXPECT_EQ(joined, "abc---");
-  EXPECT_EQ(out.elements(), 4);
-  EXPECT_EQ(std::vector<std::int64_t>(splits.begin(), splits.end()), (std::vector<std::int64_t>{0, 3, 4, 5, 6}));
+  EXPECT_EQ(out.size, 6);
+  EXPECT_EQ(ends, (std::vector<std::int64_t>{3, 4, 5, 6}));
 }
 
 TEST(LargestSizes, IsTheMaximumOfEachUnknownDim) {
@@ -88,12 +88,12 @@ TEST(CopyStrings, ShiftsTheSplitsOfLaterPieces) {
     column.push_string(std::as_bytes(std::span{text}));
     column.rows = 1;
   }
-  std::vector<std::int64_t> splits(3);
+  std::vector<std::int64_t> ends(2);
   std::string bytes(3, ' ');
-  auto* const out = reinterpret_cast<std::byte*>(bytes.data());
-  std::int64_t* const next = copy_strings(columns[0], 0, splits.data() + 1, out);
-  EXPECT_EQ(copy_strings(columns[1], 2, next, out), splits.data() + 3);
-  EXPECT_EQ(splits, (std::vector<std::int64_t>{0, 2, 3}));
+  StringsOut out{.bytes = reinterpret_cast<std::byte*>(bytes.data()), .ends = ends.data()};
+  for (const Column& column : columns) copy_strings(column, out);
+  EXPECT_EQ(out.ends, ends.data() + 2);
+  EXPECT_EQ(ends, (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(bytes, "abc");
 }
 

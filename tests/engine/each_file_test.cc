@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/index_parallel.h"
@@ -35,7 +37,7 @@ TEST(EachFile, IsGoneThroughByTheCallerWhereTheSystemGivesNoThread) {
   bool all = false;
   EXPECT_NO_THROW(all = each_file(
                       {.files = times.size(), .threads = 16},
-                      [&](std::size_t file, std::stop_source&) { ++times[file]; }, [] { return true; }));
+                      [&](std::size_t file, const std::stop_token&) { ++times[file]; }, [] { return true; }));
   setrlimit(RLIMIT_AS, &before);
   EXPECT_TRUE(all);
   EXPECT_EQ(times, std::vector<int>(20, 1));
@@ -44,7 +46,7 @@ TEST(EachFile, IsGoneThroughByTheCallerWhereTheSystemGivesNoThread) {
 TEST(EachFile, WhenTheCallerThrowsFilesThatAreBegunAreLeftAndNoOtherIsBegun) {
   std::atomic<int> begun{0};
   std::atomic<bool> left{false};
-  const auto work = [&](std::size_t, const std::stop_source& stop) {
+  const auto work = [&](std::size_t, const std::stop_token& stop) {
     if (++begun > 1) return;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{10};
     while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -98,6 +100,55 @@ TEST(IndexInParallel, TakesNoMoreThreadsThanTheRunHas) {
                   program, numbers, {.pool = pool, .threads = 1}, [] { return true; }, made)
                   .ok());
   EXPECT_EQ(format->threads.size(), 1U);
+}
+
+// The second file is known to be damaged long before the first one is, which is much larger.
+TEST(IndexInParallel, FailsWithTheErrorOfTheFirstFileWhicheverIsFoundFirst) {
+  const tests::Folder folder;
+  std::string frames;
+  for (int i = 0; i < 300'000; ++i) frames += tests::framed("record");
+  Program program;
+  program.source.format = formats::tfrecord_format();
+  program.source.compression = Compression::none;
+  program.source.files = {folder.write("a", frames + "damage"), folder.write("b", "damage")};
+  const std::vector<std::uint32_t> numbers{0, 1};
+  for (const std::int64_t threads : {1, 2}) {
+    std::vector<MadeIndex> made(2);
+    const auto pool = std::make_shared<Pool>(std::int64_t{1} << 30);
+    const auto done = index_in_parallel(
+        program, numbers, {.pool = pool, .threads = threads}, [] { return true; }, made);
+    ASSERT_FALSE(done.ok());
+    EXPECT_EQ(done.error().place().file, program.source.files[0]) << done.error().text();
+  }
+}
+
+TEST(IndexInParallel, ChargesIndexesWhileTheyAreHeldAndNoneThatIsLargerThanTheBudgetIsMade) {
+  const tests::Folder folder;
+  std::string frames;
+  for (int i = 0; i < 300'000; ++i) frames += tests::framed("record");
+  Program program;
+  program.source.format = formats::tfrecord_format();
+  program.source.compression = Compression::none;
+  program.source.files = {folder.write("a", frames)};
+  const std::vector<std::uint32_t> numbers{0};
+  const auto made_with = [&](std::int64_t memory, std::vector<MadeIndex>& made) {
+    std::filesystem::remove(program.source.files[0] + ".fbindex");
+    const auto pool = std::make_shared<Pool>(memory);
+    auto done = index_in_parallel(
+        program, numbers, {.pool = pool, .threads = 1}, [] { return true; }, made);
+    EXPECT_EQ(pool->used(), made[0].index ? std::ssize(made[0].index->image()) : 0);
+    return done;
+  };
+  std::vector<MadeIndex> made(1);
+  ASSERT_TRUE(made_with(std::int64_t{64} << 20, made).ok());
+  EXPECT_EQ(made[0].index->records(), 300'000);
+  std::vector<MadeIndex> none(1);
+  const auto failed = made_with(std::int64_t{1} << 20, none);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().detail(), Detail::resource_exhausted);
+  EXPECT_THAT(failed.error().text(), ::testing::HasSubstr("bytes of `memory` and has 1048576: the record index of this "
+                                                          "file takes 12 bytes a record; raise `memory`"));
+  EXPECT_EQ(failed.error().place().file, program.source.files[0]);
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -178,6 +180,39 @@ TEST(Memory, RecordsThatOneDecisionPassesOverAreNotHeld) {
     ASSERT_TRUE(batch.ok() && *batch);
     EXPECT_EQ((*batch)->rows(), 10);
     EXPECT_LT(tests::resident_bytes() - before, budget + (std::int64_t{64} << 20));
+  }
+}
+
+// A gibibyte comes out of 128 MiB of records, eight bytes of each.
+TEST(Memory, OfABatchThatDecodesToMoreThanTheBudgetNoMoreIsHeld) {
+  const testing::Folder folder;
+  const std::string path = folder.file("data");
+  {
+    const std::string ids = encode_example({{"ids", std::vector<std::int64_t>(2 << 20, 1)}});
+    ASSERT_TRUE(write_records(path, std::vector<std::string>(64, ids)).ok());
+  }
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +
+                                   R"("]}}, "decode": {"example": {"features": {"ids": {"kind": "var_len", "dtype":
+                                   "int64"}}}}, "steps": [{"batch": {"size": 64, "pad": true}}]})");
+  constexpr std::int64_t budget = std::int64_t{64} << 20;
+  for (const std::int64_t threads : {1, 2}) {
+    const std::int64_t before = tests::resident_bytes();
+    auto pipeline = open(json, {.threads = threads, .memory = budget});
+    ASSERT_TRUE(pipeline.ok());
+    std::atomic<bool> over{false};
+    std::int64_t most = 0;
+    std::thread looking{[&] {
+      for (; !over; std::this_thread::sleep_for(std::chrono::milliseconds{1}))
+        most = std::max(most, tests::resident_bytes() - before);
+    }};
+    const auto batch = pipeline->next();
+    over = true;
+    looking.join();
+    ASSERT_FALSE(batch.ok());
+    EXPECT_EQ(batch.error().message(),
+              "batch 0 needs 1073742848 bytes for what its 64 rows decode to, more than the memory budget of 67108864 "
+              "bytes; raise `memory`, make batches smaller, or drop the outlier");
+    EXPECT_LT(most, budget + (std::int64_t{256} << 20)) << "what is mapped of the file, and a ticket for each thread";
   }
 }
 

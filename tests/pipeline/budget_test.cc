@@ -79,6 +79,19 @@ TEST(MemoryBudget, RowsThatNoRecordFillsCountToo) {
   }
 }
 
+TEST(MemoryBudget, RowsOfNoFixedSizeThatNoRecordFillsCountToo) {
+  const Folder folder;
+  const std::string path = write_floats(folder.file("a"), {1});
+  for (const char* const kind : {"var_len", "ragged"}) {
+    const Json json = reading(path, R"({"dtype": "float32", "kind": ")" + std::string{kind} + R"("})",
+                              R"({"size": 100000000, "remainder": "pad", "pad": true})");
+    const auto [batches, error] = until_error(json, 64 << 20, 2);
+    EXPECT_EQ(batches, 0);
+    EXPECT_EQ(error.detail(), Detail::resource_exhausted) << error.text();
+    EXPECT_THAT(error.text(), HasSubstr("bytes for its 100000000 rows"));
+  }
+}
+
 TEST(MemoryBudget, OneLongOutlierThatPadsItsBatchIsAnErrorBehindTheBatchesBeforeIt) {
   const Folder folder;
   std::vector<std::size_t> sizes(64, 2);
@@ -102,7 +115,23 @@ TEST(MemoryBudget, ARaggedBatchThatDoesNotFitIsAnError) {
   const auto [batches, error] = until_error(json, 4 << 20, 2);
   EXPECT_EQ(batches, 0) << error.text();
   EXPECT_EQ(error.detail(), Detail::resource_exhausted);
-  EXPECT_THAT(error.text(), HasSubstr("batch 0 needs 6400072 bytes"));
+  EXPECT_THAT(error.text(), HasSubstr("batch 0 needs 6400064 bytes for what its 4 rows decode to, more than the memory "
+                                      "budget of 4194304 bytes"));
+}
+
+TEST(MemoryBudget, WhatRowsDecodeToCountsAndIsKeptForTheNextBatchWhereThereIsRoom) {
+  const Folder folder;
+  const std::string path = write_floats(folder.file("a"), std::vector<std::size_t>(64, 10'000));  // 2.56 MB
+  const Json json = reading(path, R"({"kind": "ragged", "dtype": "float32"})", R"({"size": 32})");
+  for (const std::int64_t memory : {64 << 20, 2 << 20}) {
+    auto pipeline = open(json, {.threads = 1, .memory = memory});
+    ASSERT_TRUE(pipeline.ok());
+    std::int64_t rows = 0;
+    for (auto batch = pipeline->next(); batch.ok() && *batch; batch = pipeline->next()) rows += (*batch)->rows();
+    EXPECT_EQ(rows, 64);
+    const std::int64_t used = pipeline->stats().memory_used;  // no batch is held, and the file is mapped
+    EXPECT_EQ(used >= 32 * 40'000, memory > 2 << 20) << used;
+  }
 }
 
 TEST(MemoryBudget, ThePlacesOfASparseBatchCountToo) {

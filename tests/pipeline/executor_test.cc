@@ -14,6 +14,7 @@ namespace forebay::engine {
 namespace {
 
 constexpr std::int64_t records = 40;
+constexpr std::int64_t content = records << 20;  // bytes, and some
 
 /// A batch of forty records of about a mebibyte each, as one thread makes it; each has a text and some ids.
 class LargeBatch : public ::testing::Test {
@@ -77,6 +78,25 @@ TEST_F(LargeBatch, IsWholeWhateverItsTickets) {
     EXPECT_TRUE(strings.string(i) == text(i)) << i;
     EXPECT_EQ(lengths.as<std::int64_t>()[static_cast<std::size_t>(i)], i);
   }
+}
+
+TEST_F(LargeBatch, IsForAWorkerNotForTheCallerOfNext) { EXPECT_TRUE(job_.large); }
+
+TEST_F(LargeBatch, ItsColumnsAreChargedAndKeptForAnother) {
+  const std::int64_t before = pool_->used();
+  run_tickets();
+  EXPECT_GE(pool_->used(), before + content);
+  ASSERT_FALSE(executor_->finish(job_));
+  EXPECT_GE(pool_->used(), before + 2 * content) << "of the columns and of the batch";
+  job_.content.reset();
+  EXPECT_GE(pool_->used(), before + content);
+}
+
+TEST_F(LargeBatch, ItsColumnsAreFreedWhereThereIsNoRoomForThem) {
+  const auto others = pool_->charge(pool_->limit() - content - content / 2);
+  run_tickets();
+  ASSERT_FALSE(executor_->finish(job_));
+  EXPECT_LE(pool_->used(), pool_->limit());
 }
 
 TEST_F(LargeBatch, IsGivenUpWhenTheRunIsStopped) {
