@@ -16,10 +16,10 @@ std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) 
   Entry& entry = entries_[slot];
   entry.live = live;
   entry.batch = -1;
-  entry.moved = entry.parcel = entry.forgotten = entry.lasting = false;
+  entry.moved = entry.parcel = entry.unmapped = entry.lasting = false;
   entry.base = block->base;
   entry.piece = {slot, block->file, block->first_record, block->file_offset, block->mapping.get()};
-  entry.serial = ++serial_;
+  entry.window = 0;
   entry.released.clear();
   if (block->buffer) pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
   entry.block = std::move(block);
@@ -35,7 +35,8 @@ std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
     entry.released.resize(records);
   } else if (added.mapping && !added.kept) {
     const auto offset = static_cast<std::size_t>(added.base - added.mapping->bytes().data());
-    windows_.push_back({added.mapping, offset, added.mapped_bytes, slot, entry.serial});
+    entry.window = first_window_ + windows_.size();
+    windows_.push_back({added.mapping, offset, added.mapped_bytes, slot});
     mapped_ += static_cast<std::int64_t>(added.mapped_bytes);
   }
   return slot;
@@ -45,7 +46,7 @@ std::uint32_t BlockTable::add_lasting(std::unique_ptr<Block> block) {
   const std::uint32_t slot = enter(std::move(block), 0);
   Entry& entry = entries_[slot];
   entry.lasting = true;
-  entry.forgotten = entry.block->mapping && !entry.block->kept;  // no window accounts for its pages
+  entry.unmapped = entry.block->mapping && !entry.block->kept;
   return slot;
 }
 
@@ -69,20 +70,30 @@ std::uint32_t offset_of(const Block& block, const Handle& handle) {
 
 }  // namespace
 
-void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, std::vector<const std::byte*>& payloads,
-                           std::vector<Piece>& pieces) {
-  payloads.resize(handles.size());
-  pieces.clear();
-  pieces.reserve(std::min(handles.size(), entries_.size()));
+BlockTable::Window* BlockTable::window_of(const Entry& entry) {
+  return entry.window < first_window_ ? nullptr : &windows_[entry.window - first_window_];
+}
+
+void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, const Places& places) {
+  places.payloads.resize(handles.size());
+  places.pieces.clear();
+  places.pieces.reserve(std::min(handles.size(), entries_.size()));
+  places.unmapped.clear();
   for (std::size_t row = 0; row < handles.size(); ++row) {  // neighbours may be of any blocks: no run is worth a guess
     const Handle& handle = handles[row];
     Entry& entry = entries_[handle.block];
     if (entry.batch != batch) {
       entry.batch = batch;
-      pieces.push_back(entry.piece);
+      places.pieces.push_back(entry.piece);
+      if (Window* const window = window_of(entry)) window->batch = batch;
     }
-    payloads[row] = entry.base + (entry.moved || entry.parcel ? offset_of(*entry.block, handle) : handle.offset);
-    if (entry.forgotten) mapped_again_ += bytes_mapped_by_a_fault;
+    places.payloads[row] = entry.base + (entry.moved || entry.parcel ? offset_of(*entry.block, handle) : handle.offset);
+    if (entry.unmapped) {
+      places.unmapped.push_back({.row = static_cast<std::int64_t>(row),
+                                 .file = entry.piece.file,
+                                 .offset = entry.piece.file_offset + handle.offset,
+                                 .mapping = entry.block->mapping.get()});
+    }
     if (!entry.released.empty()) entry.released[handle.ordinal] = true;
     if (!entry.lasting && --entry.live == 0) retire(handle.block, batch);
   }
@@ -145,6 +156,11 @@ void BlockTable::collect(std::int64_t finished, std::vector<std::unique_ptr<Bloc
   for (auto& block : unused_) free(block);
   unused_.clear();
   for (; !retired_.empty() && retired_.front().batch < finished; retired_.pop_front()) free(retired_.front().block);
+  std::erase_if(leaving_, [&](const Window& window) {
+    if (window.batch >= finished) return false;
+    window.mapping->forget(window.offset, window.bytes);
+    return true;
+  });
 }
 
 void BlockTable::compact(std::int64_t batch) {
@@ -181,28 +197,18 @@ void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
   entry.moved = true;
 }
 
-void BlockTable::limit_mapped(std::int64_t limit) {
-  while (mapped_ > limit && windows_.size() > 1) {
-    const Window& oldest = windows_.front();
-    oldest.mapping->forget(oldest.offset, oldest.bytes);
+void BlockTable::limit_mapped(std::int64_t limit, std::int64_t finished) {
+  for (; mapped_ > limit && windows_.size() > 1; windows_.pop_front(), ++first_window_) {
+    Window& oldest = windows_.front();
     Entry& entry = entries_[oldest.slot];
-    if (entry.serial == oldest.serial) entry.forgotten = true;
+    if (entry.window == first_window_) entry.unmapped = true;
     mapped_ -= static_cast<std::int64_t>(oldest.bytes);
-    windows_.pop_front();
+    if (oldest.batch < finished) {
+      oldest.mapping->forget(oldest.offset, oldest.bytes);
+    } else {
+      leaving_.push_back(std::move(oldest));
+    }
   }
-  if (mapped_again_ > limit) forget_all();
-}
-
-/// Random reads of forgotten blocks have mapped pages that no window accounts for.
-void BlockTable::forget_all() {
-  for (Entry& entry : entries_) {
-    if (!entry.block || !entry.block->mapping || entry.block->kept) continue;
-    MappedFile& mapping = *entry.block->mapping;
-    mapping.forget(0, mapping.bytes().size());
-    entry.forgotten = true;
-  }
-  windows_.clear();
-  mapped_ = mapped_again_ = 0;
 }
 
 }  // namespace forebay::engine

@@ -20,6 +20,14 @@ struct Piece {
   const MappedFile* mapping = nullptr;  ///< What the block points into; null when it holds its bytes.
 };
 
+/// A record of a batch in a mapped file whose pages there were given back: to be read from the file.
+struct Unmapped {
+  std::int64_t row = 0;
+  std::uint32_t file = 0;
+  std::int64_t offset = 0;  ///< In the file.
+  MappedFile* mapping = nullptr;
+};
+
 /// Blocks whose records are still named by handles. Only the order plane uses it, so nothing is locked or counted
 /// atomically: a block is recycled when no handle names it and the last batch that was cut from it is finished.
 class BlockTable {
@@ -38,23 +46,29 @@ class BlockTable {
   [[nodiscard]] bool absent(std::uint32_t slot) const { return entries_[slot].lasting && !entries_[slot].block->base; }
   [[nodiscard]] const Block& operator[](std::uint32_t slot) const { return *entries_[slot].block; }
 
-  /// Says where the records of batch `batch` lie, and of which blocks they are; the handles are released.
-  void hand_over(std::span<const Handle> handles, std::int64_t batch, std::vector<const std::byte*>& payloads,
-                 std::vector<Piece>& pieces);
+  /// What is said of the records of a batch.
+  struct Places {
+    std::vector<const std::byte*>& payloads;  ///< Where each lies,
+    std::vector<Piece>& pieces;               ///< of which blocks they are, each once,
+    std::vector<Unmapped>& unmapped;          ///< and which are better read than looked at there, by row.
+  };
+  /// Says where the records of batch `batch` lie; the handles are released.
+  void hand_over(std::span<const Handle> handles, std::int64_t batch, const Places& places);
   /// The handle's record will not be asked for again once batch `batch` is finished.
   void release(std::span<const Handle> handles, std::int64_t batch);
   void hold(std::span<const Handle> handles);  ///< They are named once more.
   void release_stream(std::uint32_t slot, std::int64_t batch) { release_count(slot, 1, batch); }
   void release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch);
 
-  /// Frees blocks that only batches before `finished` used, or none, and gives them back to be filled again.
+  /// Frees blocks that only batches before `finished` used, or none, and gives them back to be filled again. Of pages
+  /// that nothing is to be read from any more, those that only such batches used are given back to the system.
   void collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed);
 
   /// Copies the records still wanted out of streamed blocks that hold mostly others.
   void compact(std::int64_t batch);
   [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_; }  ///< In streamed blocks.
-  /// Keeps the mapped pages within about `limit` bytes.
-  void limit_mapped(std::int64_t limit);
+  /// Keeps the mapped pages within about `limit` bytes: from the oldest blocks nothing is read there from now on.
+  void limit_mapped(std::int64_t limit, std::int64_t finished);
 
  private:
   struct Entry {
@@ -65,8 +79,8 @@ class BlockTable {
     bool moved = false;       // by compaction: the extents, not the handles, say where the records are
     bool parcel = false;      // as add_parcel says
     bool lasting = false;
-    bool forgotten = false;      // its mapped pages were given back
-    std::uint64_t serial = 0;    // differs between the blocks that use a slot one after the other
+    bool unmapped = false;       // its pages were given back, or are about to be
+    std::uint64_t window = 0;    // its number; 0: none
     std::vector<bool> released;  // streamed blocks: records that nobody wants
     std::unique_ptr<Block> block;
   };
@@ -74,14 +88,14 @@ class BlockTable {
     std::unique_ptr<Block> block;
     std::int64_t batch;
   };
+  /// Pages of a block.
   struct Window {
     std::shared_ptr<MappedFile> mapping;
     std::size_t offset, bytes;
     std::uint32_t slot;
-    std::uint64_t serial;
+    std::int64_t batch = -1;  // the last one that reads there
   };
-  static constexpr std::int64_t bytes_mapped_by_a_fault = std::int64_t{64} << 10;
-  void forget_all();
+  [[nodiscard]] Window* window_of(const Entry& entry);
   std::uint32_t enter(std::unique_ptr<Block> block, std::size_t live);
   void release_count(std::uint32_t slot, std::size_t count, std::int64_t batch);
   void retire(std::uint32_t slot, std::int64_t batch);
@@ -92,10 +106,10 @@ class BlockTable {
   std::vector<std::uint32_t> free_slots_;
   std::deque<Retired> retired_;                 // in the order of `batch`
   std::vector<std::unique_ptr<Block>> unused_;  // by any batch
-  std::deque<Window> windows_;                  // mapped ranges in the order they were scanned
+  std::deque<Window> windows_;                  // in the order they were scanned
+  std::uint64_t first_window_ = 1;              // the number of the front
   std::int64_t mapped_ = 0;                     // bytes in windows_
-  std::int64_t mapped_again_ = 0;               // at most, by reading from forgotten blocks
-  std::uint64_t serial_ = 0;
+  std::vector<Window> leaving_;                 // were in windows_, until their batches are finished
   std::int64_t pinned_ = 0;
 };
 

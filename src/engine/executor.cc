@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -22,6 +23,7 @@ constexpr std::int64_t large_bytes = std::int64_t{32} << 20;       // of a batch
 constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
 constexpr std::size_t group_records = 16;
 constexpr std::size_t line = 64;
+constexpr std::size_t footer_bytes = 4;  // of a record: its checksum stands behind it
 
 /// How many records before its turn one is fetched: enough to hide the memory's latency, and no more. What is fetched,
 /// the group that is worked on and the rows that it fills share the first-level cache, and what falls out of it comes
@@ -39,10 +41,9 @@ constexpr std::size_t verified_together = 4;
 /// Starts fetching a record and the checksum behind it; the hardware follows up on what is longer. A call of a function
 /// that does nothing but this might be taken for one without effect.
 [[gnu::always_inline]] inline void prefetch(Record record) {
-  constexpr std::size_t footer = 4;
   constexpr std::size_t most_lines = 8;
   const auto first = reinterpret_cast<std::uintptr_t>(record.data()) / line;
-  const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + footer - 1) / line;
+  const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + footer_bytes - 1) / line;
   const std::byte* const begin = record.data();
   for (std::size_t i = 0; i <= std::min(last - first, most_lines); ++i) __builtin_prefetch(begin + i * line);
 }
@@ -55,7 +56,8 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool>
     : program_{std::move(program)},
       pool_{std::move(pool)},
       threads_{threads},
-      contents_{std::make_shared<Contents>(program_)} {
+      contents_{std::make_shared<Contents>(program_)},
+      files_{std::make_unique<ReopenedFiles>(program_->source.files)} {
   used_ = program_->decoded;
   for (const PlacedStep& step : program_->late) used_.insert(used_.end(), step.makes.begin(), step.makes.end());
   in_place_.assign(program_->schema.size(), -1);
@@ -178,10 +180,49 @@ void Executor::bind_columns(Ticket& ticket) const {
 
 std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
   bind_columns(ticket);
-  auto failed = decode(ticket, worker);
+  std::shared_ptr<std::byte> memory;
+  auto failed = read_unmapped(ticket, worker, memory);
+  if (!failed) failed = decode(ticket, worker);
   if (!failed) failed = apply_steps(ticket);
   account(ticket);
   return failed;
+}
+
+/// Puts the ticket's records whose pages were given back into memory of its own.
+std::optional<RowError> Executor::read_unmapped(Ticket& ticket, Worker& worker,
+                                                std::shared_ptr<std::byte>& memory) const {
+  Layout& layout = ticket.job->layout;
+  const auto row_before = [](const Unmapped& record, std::int64_t row) { return record.row < row; };
+  const auto end_of = [&](std::int64_t row) {
+    return std::lower_bound(layout.unmapped.begin(), layout.unmapped.end(), row, row_before);
+  };
+  const std::span<const Unmapped> records{end_of(ticket.first_row), end_of(ticket.first_row + ticket.rows)};
+  if (records.empty()) return std::nullopt;
+  const auto length_of = [&](const Unmapped& record) {
+    return layout.handles[static_cast<std::size_t>(record.row)].length;
+  };
+  std::size_t size = 0;
+  for (const Unmapped& record : records) size += aligned(length_of(record) + footer_bytes);
+  memory = pool_->lend(size);
+  std::byte* next = memory.get();
+  worker.wanted.clear();
+  for (const Unmapped& record : records) {
+    const std::size_t length = length_of(record) + footer_bytes;
+    worker.wanted.push_back(
+        {.file = record.file, .offset = record.offset, .mapping = record.mapping, .out = {next, length}});
+    layout.payloads[static_cast<std::size_t>(record.row)] = next;
+    next += aligned(length);
+  }
+  if (auto done = files_->read(worker.wanted); !done.ok()) {
+    const std::int64_t row = records[static_cast<std::size_t>(done.error().place().row)].row;
+    return RowError{place(*ticket.job, done.error(), row), row};
+  }
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto& [file, offset, mapping, out, got] = worker.wanted[i];
+    if (got < length_of(records[i])) return RowError{cut_short(*ticket.job, file), records[i].row};
+    std::memset(out.data() + got, 0, out.size() - got);  // no checksum: the record is found to be damaged
+  }
+  return std::nullopt;
 }
 
 std::optional<RowError> Executor::apply_steps(Ticket& ticket) const {
@@ -274,17 +315,20 @@ Error Executor::place(const Job& job, const Error& error, std::int64_t row) cons
                         .offset = program_->source.format->record_offset(layout.payload_offset(row))});
 }
 
+Error Executor::cut_short(const Job& job, std::uint32_t file) const {
+  return Error{Code::data, Detail::failed_precondition,
+               fmt::format("batch {} is not delivered: the file was cut short while its records were decoded; leave "
+                           "files alone while they are read",
+                           job.layout.number),
+               Place{.file = program_->source.files[file]}};
+}
+
 /// Payloads are verified and then decoded where they are mapped. Of a file that is cut short in between zeros are
 /// decoded; the guard knows, and is asked when no more is read.
-std::optional<Error> Executor::cut_short(const Job& job) const {
+std::optional<Error> Executor::find_cut_short(const Job& job) const {
   if (pages_replaced() == 0) return std::nullopt;
   for (const Piece& piece : job.layout.pieces) {
-    if (piece.mapping == nullptr || !piece.mapping->damaged()) continue;
-    return Error{Code::data, Detail::failed_precondition,
-                 fmt::format("batch {} is not delivered: the file was cut short while its records were decoded; leave "
-                             "files alone while they are read",
-                             job.layout.number),
-                 Place{.file = program_->source.files[piece.file]}};
+    if (piece.mapping != nullptr && piece.mapping->damaged()) return cut_short(job, piece.file);
   }
   return std::nullopt;
 }
@@ -307,7 +351,7 @@ std::optional<Error> Executor::finish(Job& job) const {
 }
 
 std::optional<Error> Executor::make(Job& job) const {
-  if (auto failed = cut_short(job)) return failed;
+  if (auto failed = find_cut_short(job)) return failed;
   if (auto failed = too_large(job)) return failed;
   auto content = contents_->take();
   Finisher finisher{*program_, *pool_, job, stopping_};

@@ -10,6 +10,7 @@
 #include "engine/job.h"
 #include "engine/pool.h"
 #include "engine/program.h"
+#include "engine/reopened_files.h"
 #include "engine/ticket_columns.h"
 
 namespace forebay::engine {
@@ -19,6 +20,7 @@ struct Worker {
   std::size_t number = 0;
   std::unique_ptr<DecoderMemory> memory;
   std::vector<Record> records;
+  std::vector<ReopenedFiles::Wanted> wanted;
 };
 
 /// A failure and the row of the batch it belongs to.
@@ -33,7 +35,7 @@ class Executor {
   Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool> pool, std::int64_t threads);
 
   [[nodiscard]] Worker worker(std::size_t number) const {
-    return {.number = number, .memory = program_->decoder->memory(), .records = {}};
+    return {.number = number, .memory = program_->decoder->memory(), .records = {}, .wanted = {}};
   }
   /// Cuts tickets by bytes and reserves the rows that they will fill. Fails when those are more than the budget.
   [[nodiscard]] Result<void> cut(Job& job) const;
@@ -43,6 +45,8 @@ class Executor {
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
  private:
+  [[nodiscard]] std::optional<RowError> read_unmapped(Ticket& ticket, Worker& worker,
+                                                      std::shared_ptr<std::byte>& memory) const;
   std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
   [[nodiscard]] std::optional<RowError> apply_steps(Ticket& ticket) const;
   void account(Ticket& ticket) const;
@@ -52,7 +56,8 @@ class Executor {
   [[nodiscard]] Result<std::int64_t> bytes_of(const Layout& layout) const;
   RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
   void bind_columns(Ticket& ticket) const;
-  [[nodiscard]] std::optional<Error> cut_short(const Job& job) const;
+  [[nodiscard]] Error cut_short(const Job& job, std::uint32_t file) const;
+  [[nodiscard]] std::optional<Error> find_cut_short(const Job& job) const;
   Error place(const Job& job, const Error& error, std::int64_t row) const;
 
   std::shared_ptr<const Program> program_;
@@ -63,6 +68,7 @@ class Executor {
   std::vector<ColumnId> in_place_;      // by column: its batched output, or -1
   const std::shared_ptr<Contents> contents_;
   std::unique_ptr<ColumnPool> columns_;
+  const std::unique_ptr<ReopenedFiles> files_;
   std::atomic<bool> stopping_{false};
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include <fmt/core.h>
@@ -13,7 +14,8 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t read_behind = 64;  // what a kernel may read behind the end
+constexpr std::size_t read_behind = 64;                           // what a kernel may read behind the end
+constexpr std::size_t mapped_by_a_fault = std::size_t{64} << 10;  // of the file's pages that are cached
 
 /// What `mmap` says when there are too many mappings is that there is no memory.
 Error cannot_map(const io::File& file, int number) {
@@ -66,6 +68,15 @@ void MappedFile::will_need(std::size_t offset, std::size_t length) {
   const auto page = static_cast<std::size_t>(getpagesize());
   const std::size_t begin = offset / page * page;
   madvise(data_ + begin, std::min(length, size_ - begin), MADV_WILLNEED);
+}
+
+std::size_t MappedFile::copy(std::span<std::byte> out, std::int64_t offset) {
+  const auto begin = std::min(static_cast<std::size_t>(offset), size_);
+  const std::size_t count = std::min(out.size(), size_ - begin);
+  std::memcpy(out.data(), data_ + begin, count);
+  const std::size_t first = begin - std::min(begin, mapped_by_a_fault);
+  forget(first, std::min(begin + count + mapped_by_a_fault, size_) - first);
+  return count;
 }
 
 void MappedFile::forget(std::size_t offset, std::size_t length) {

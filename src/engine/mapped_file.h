@@ -30,6 +30,8 @@ class MappedFile {
   [[nodiscard]] bool damaged() const;
   [[nodiscard]] const io::File::Identity& identity() const { return identity_; }
   void will_need(std::size_t offset, std::size_t length);  ///< Starts reading a range that is not cached.
+  /// Fills `out` from `offset`, with fewer bytes where the file ends, and gives the pages back to the system.
+  std::size_t copy(std::span<std::byte> out, std::int64_t offset);
   /// Gives the pages of a range back to the system; reading them again is slower but right.
   void forget(std::size_t offset, std::size_t length);
 

@@ -231,7 +231,8 @@ Result<bool> OrderPlane::next(Layout& layout) {
   layout.complete_frac = static_cast<double>(layout.after.done) / 1e6;
   if (shard_.count > 1) keep_shard(layout);
   FOREBAY_TRY([[maybe_unused]] const bool fetched, streams_.fetch(layout.handles));
-  streams_.table().hand_over(layout.handles, layout.number, layout.payloads, layout.pieces);
+  streams_.table().hand_over(layout.handles, layout.number,
+                             {.payloads = layout.payloads, .pieces = layout.pieces, .unmapped = layout.unmapped});
   return true;
 }
 

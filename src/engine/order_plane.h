@@ -17,6 +17,7 @@ struct Layout {
   std::vector<Handle> handles;             ///< One a row.
   std::vector<const std::byte*> payloads;  ///< By row: where the record lies, until the batch is finished.
   std::vector<Piece> pieces;               ///< What the handles name, each once.
+  std::vector<Unmapped> unmapped;          ///< Records that are to be read from their files, by row.
   std::int64_t rows = 0;                   ///< At least handles.size(); more are filled with nothing.
   std::int64_t epoch = 0;
   std::int64_t number = 0;
@@ -32,6 +33,7 @@ struct Layout {
     handles.clear();
     payloads.clear();
     pieces.clear();
+    unmapped.clear();
     rows = 0;
   }
   /// The piece that a row with a record belongs to.

@@ -316,7 +316,7 @@ void Streams::recycle() {
   freed_.clear();
 }
 
-void Streams::limit_mapped() { table_.limit_mapped(pool_->limit() / 2 - kept_files_.bytes()); }
+void Streams::limit_mapped() { table_.limit_mapped(pool_->limit() / 2 - kept_files_.bytes(), finished_); }
 
 void Streams::limit_memory() {
   limit_mapped();

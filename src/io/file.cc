@@ -2,6 +2,7 @@
 #include "io/file.h"
 #include "io/regular.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace forebay::io {
@@ -131,6 +133,15 @@ Result<std::size_t> File::read(std::span<std::byte> out, std::int64_t offset) co
     done += got;
   }
   return done;
+}
+
+std::size_t File::read_cached(std::span<std::byte> out, std::int64_t offset) const {
+  const iovec range{.iov_base = out.data(), .iov_len = out.size()};
+  return static_cast<std::size_t>(std::max<ssize_t>(0, preadv2(descriptor_, &range, 1, offset, RWF_NOWAIT)));
+}
+
+void File::will_need(std::int64_t offset, std::size_t length) const {
+  posix_fadvise(descriptor_, offset, static_cast<off_t>(length), POSIX_FADV_WILLNEED);
 }
 
 Result<std::size_t> File::read_some(std::span<std::byte> out, std::int64_t offset) const {

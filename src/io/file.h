@@ -52,6 +52,9 @@ class File {
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> out, std::int64_t offset) const;
   /// The same, but a fault behind the first byte ends it: what came before is given, and the next call there fails.
   [[nodiscard]] Result<std::size_t> read_some(std::span<std::byte> out, std::int64_t offset) const;
+  /// The same without waiting for a device: what is in memory. An error counts as nothing.
+  [[nodiscard]] std::size_t read_cached(std::span<std::byte> out, std::int64_t offset) const;
+  void will_need(std::int64_t offset, std::size_t length) const;  ///< Starts reading a range that is not in memory.
   /// Fails with Code::data when its identity is no longer what it was at the opening.
   [[nodiscard]] Result<void> unchanged() const;
 

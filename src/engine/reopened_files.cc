@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/reopened_files.h"
+
+namespace forebay::engine {
+
+/// Null where under that name there is another file now, or none, or it cannot be opened.
+std::shared_ptr<const io::File> ReopenedFiles::find(const Wanted& piece) {
+  const std::size_t at = piece.file % most_open;
+  {
+    const Lock lock{mutex_};
+    const Kept& kept = kept_[at];
+    if (kept.file && kept.number == piece.file && kept.file->identity() == piece.mapping->identity()) return kept.file;
+  }
+  auto opened = io::File::open(paths_[piece.file]);
+  if (!opened.ok() || opened->identity() != piece.mapping->identity()) return nullptr;
+  auto file = std::make_shared<const io::File>(*std::move(opened));
+  const Lock lock{mutex_};
+  kept_[at] = {piece.file, file};
+  return file;
+}
+
+Result<void> ReopenedFiles::read(std::span<Wanted> wanted) {
+  std::shared_ptr<const io::File> file;
+  const MappedFile* mapping = nullptr;
+  const auto open = [&](const Wanted& piece) {
+    if (std::exchange(mapping, piece.mapping) != piece.mapping) file = find(piece);
+  };
+  bool all = true;
+  for (Wanted& piece : wanted) {
+    open(piece);
+    piece.got = file ? file->read_cached(piece.out, piece.offset) : 0;
+    if (piece.got == piece.out.size()) continue;
+    all = false;
+    if (file) file->will_need(piece.offset, piece.out.size());
+  }
+  for (std::size_t i = 0; !all && i < wanted.size(); ++i) {
+    Wanted& piece = wanted[i];
+    if (piece.got == piece.out.size()) continue;
+    open(piece);
+    if (!file) {
+      piece.got = piece.mapping->copy(piece.out, piece.offset);
+      if (piece.mapping->damaged()) piece.got = 0;  // the file was cut short, perhaps before this
+      continue;
+    }
+    FOREBAY_TRY(piece.got, file->read(piece.out, piece.offset).at(Place{.row = static_cast<std::int64_t>(i)}));
+  }
+  return {};
+}
+
+}  // namespace forebay::engine
