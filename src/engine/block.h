@@ -14,6 +14,11 @@
 
 namespace forebay::engine {
 
+/// A record's checksum stands behind it, and comes along when the record is copied …
+inline constexpr std::size_t bytes_behind = 4;
+/// … into this much room behind each copy.
+inline constexpr std::size_t room_behind = 16;
+
 /// Something in a file that is no intact record.
 struct Skip {
   enum class What : std::uint8_t {

@@ -173,19 +173,17 @@ void BlockTable::compact(std::int64_t batch) {
 void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
   Block& block = *entry.block;
   std::size_t bytes = 0;
-  // A record's checksum stands behind it and moves along.
-  constexpr std::size_t trailer = 16;
   for (std::size_t i = 0; i < block.records.size(); ++i) {
-    if (!entry.released[i]) bytes += block.records[i].length + trailer;
+    if (!entry.released[i]) bytes += block.records[i].length + room_behind;
   }
   auto kept = pool_->lend(std::max<std::size_t>(bytes, 1));
   std::size_t size = 0;
   for (std::size_t i = 0; i < block.records.size(); ++i) {
     if (entry.released[i]) continue;
     Extent& extent = block.records[i];
-    std::memcpy(kept.get() + size, block.base + extent.offset, extent.length + trailer);
+    std::memcpy(kept.get() + size, block.base + extent.offset, extent.length + room_behind);
     extent.offset = static_cast<std::uint32_t>(size);
-    size += extent.length + trailer;
+    size += extent.length + room_behind;
   }
   pinned_ += static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(block.buffer_bytes);
   auto old = std::make_unique<Block>();  // the old bytes stay until the batches that were cut from them are finished

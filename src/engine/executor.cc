@@ -23,7 +23,6 @@ constexpr std::int64_t large_bytes = std::int64_t{32} << 20;       // of a batch
 constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
 constexpr std::size_t group_records = 16;
 constexpr std::size_t line = 64;
-constexpr std::size_t footer_bytes = 4;  // of a record: its checksum stands behind it
 
 /// How many records before its turn one is fetched: enough to hide the memory's latency, and no more. What is fetched,
 /// the group that is worked on and the rows that it fills share the first-level cache, and what falls out of it comes
@@ -43,7 +42,7 @@ constexpr std::size_t verified_together = 4;
 [[gnu::always_inline]] inline void prefetch(Record record) {
   constexpr std::size_t most_lines = 8;
   const auto first = reinterpret_cast<std::uintptr_t>(record.data()) / line;
-  const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + footer_bytes - 1) / line;
+  const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + bytes_behind - 1) / line;
   const std::byte* const begin = record.data();
   for (std::size_t i = 0; i <= std::min(last - first, most_lines); ++i) __builtin_prefetch(begin + i * line);
 }
@@ -202,12 +201,12 @@ std::optional<RowError> Executor::read_unmapped(Ticket& ticket, Worker& worker,
     return layout.handles[static_cast<std::size_t>(record.row)].length;
   };
   std::size_t size = 0;
-  for (const Unmapped& record : records) size += aligned(length_of(record) + footer_bytes);
+  for (const Unmapped& record : records) size += aligned(length_of(record) + bytes_behind);
   memory = pool_->lend(size);
   std::byte* next = memory.get();
   worker.wanted.clear();
   for (const Unmapped& record : records) {
-    const std::size_t length = length_of(record) + footer_bytes;
+    const std::size_t length = length_of(record) + bytes_behind;
     worker.wanted.push_back(
         {.file = record.file, .offset = record.offset, .mapping = record.mapping, .out = {next, length}});
     layout.payloads[static_cast<std::size_t>(record.row)] = next;

@@ -262,10 +262,9 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
     if (auto failed = gather(i, made[i])) return failed;
   }
   const auto columns = std::make_shared<TicketColumns>();
+  columns->block = columns_of(program_.schema);
   ColumnBlock& block = columns->block;
   block.rows = job_.layout.rows;
-  for (std::size_t id = 0; id < program_.schema.size(); ++id)
-    block.columns.emplace_back(program_.schema[static_cast<ColumnId>(id)]);
   for (std::size_t i = 0; i < made.size(); ++i) {
     const Value& value = made[i].value;
     if (value.kind != Value::Kind::dense || value.values.dtype == DType::string)

@@ -17,9 +17,7 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::int64_t checksum_bytes = 4;  // stand behind a record and come along …
-constexpr std::size_t room_behind = 16;     // … in this
-constexpr std::size_t entries_ahead = 32;   // of an index: fetched that long before they are read
+constexpr std::size_t entries_ahead = 32;  // of an index: fetched that long before they are read
 constexpr std::int64_t mapped_window = 512;
 constexpr std::int64_t most_window = 1 << 18;
 constexpr std::size_t files_at_once = 64;
@@ -349,8 +347,8 @@ Result<void> RecordAccess::fetch_file(std::span<Handle* const> handles) {
     const bool again = !block->ordinals.empty() && block->ordinals.back() == handle->ordinal;
     if (again) continue;  // the same record twice, from a batch that repeats
     // A checksum that would stand behind the end of the content is missing there; the record is then found damaged.
-    const std::size_t behind = static_cast<std::size_t>(
-        std::min(checksum_bytes, std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length})));
+    const std::size_t behind = static_cast<std::size_t>(std::min<std::int64_t>(
+        bytes_behind, std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length})));
     FOREBAY_DO(reader.read(offset, {block->buffer.get() + at, handle->length + behind}).at(Place{.file = path}));
     block->records.push_back({static_cast<std::uint32_t>(at), handle->length});
     block->ordinals.push_back(handle->ordinal);

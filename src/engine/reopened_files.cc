@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/reopened_files.h"
 
+#include <utility>
+
 namespace forebay::engine {
 
 /// Null where under that name there is another file now, or none, or it cannot be opened.

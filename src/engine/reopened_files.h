@@ -6,8 +6,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "engine/mapped_file.h"
 #include "engine/sync.h"
@@ -19,7 +17,8 @@ namespace forebay::engine {
 /// sixteen, and to give them back. Few are open at once, however many there are. Any thread may call.
 class ReopenedFiles {
  public:
-  explicit ReopenedFiles(std::vector<std::string> paths) : paths_{std::move(paths)} {}
+  /// `paths` must stay: they are by the numbers of the files.
+  explicit ReopenedFiles(std::span<const std::string> paths) : paths_{paths} {}
 
   /// A piece of a file, and where it goes.
   struct Wanted {
@@ -41,7 +40,7 @@ class ReopenedFiles {
     std::uint32_t number = 0;
     std::shared_ptr<const io::File> file;
   };
-  const std::vector<std::string> paths_;
+  const std::span<const std::string> paths_;
   Mutex mutex_;
   std::array<Kept, most_open> kept_ GUARDED_BY(mutex_);  // a file has its place by its number
 };

@@ -25,6 +25,13 @@ std::int64_t content_bytes(const Column& column) {
 
 }  // namespace
 
+ColumnBlock columns_of(const Schema& schema) {
+  ColumnBlock block;
+  block.columns.reserve(schema.size());
+  for (std::size_t id = 0; id < schema.size(); ++id) block.columns.emplace_back(schema[static_cast<ColumnId>(id)]);
+  return block;
+}
+
 std::int64_t owned_bytes(const Column& column) {
   std::int64_t bytes = 0;
   for (const Storage* storage : storages(column)) bytes += static_cast<std::int64_t>(storage->capacity());
@@ -44,9 +51,7 @@ std::unique_ptr<TicketColumns> ColumnPool::take() {
     if (free_.capacity() < lent_) free_.reserve(2 * lent_);
   }
   auto columns = std::make_unique<TicketColumns>();
-  columns->block.columns.reserve(program_->schema.size());
-  for (std::size_t id = 0; id < program_->schema.size(); ++id)
-    columns->block.columns.emplace_back(program_->schema[static_cast<ColumnId>(id)]);
+  columns->block = columns_of(program_->schema);
   return columns;
 }
 

@@ -14,6 +14,9 @@
 
 namespace forebay::engine {
 
+/// A column for each id of the schema, without rows.
+[[nodiscard]] ColumnBlock columns_of(const Schema& schema);
+
 /// Bytes of memory that a column owns, whether in use or not.
 [[nodiscard]] std::int64_t owned_bytes(const Column& column);
 

@@ -6,6 +6,8 @@
 #include <new>
 #include <string>
 
+#include "engine/ticket_columns.h"
+
 namespace forebay::engine {
 
 namespace {
@@ -14,10 +16,8 @@ constexpr std::size_t trial_records = 64;  // their columns stay in the second-l
 
 }  // namespace
 
-TrialDecode::TrialDecode(const Program& program) : program_{program}, memory_{program.decoder->memory()} {
-  for (std::size_t id = 0; id < program.schema.size(); ++id)
-    block_.columns.emplace_back(program.schema[static_cast<ColumnId>(id)]);
-}
+TrialDecode::TrialDecode(const Program& program)
+    : program_{program}, memory_{program.decoder->memory()}, block_{columns_of(program.schema)} {}
 
 Result<void> TrialDecode::decode(std::span<const Record> records) {
   const auto rows = static_cast<std::int64_t>(records.size());

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -83,72 +84,71 @@ class WatchedFormat final : public Format {
   std::shared_ptr<const Format> format_ = formats::tfrecord_format({});
 };
 
-TEST(IndexInParallel, TakesNoMoreThreadsThanTheRunHas) {
-  const tests::Folder folder;
-  Program program;
-  const auto format = std::make_shared<WatchedFormat>();
-  program.source.format = format;
-  program.source.compression = Compression::none;
-  std::vector<std::uint32_t> numbers;
-  for (std::uint32_t i = 0; i < 40; ++i) {
-    program.source.files.push_back(folder.write(std::to_string(i), tests::framed("record")));
-    numbers.push_back(i);
+/// A program over files of frames.
+class IndexInParallel : public ::testing::Test {
+ protected:
+  IndexInParallel() {
+    program_.source.format = formats::tfrecord_format();
+    program_.source.compression = Compression::none;
   }
-  std::vector<MadeIndex> made(numbers.size());
-  const auto pool = std::make_shared<Pool>(std::int64_t{1} << 30);
-  ASSERT_TRUE(index_in_parallel(
-                  program, numbers, {.pool = pool, .threads = 1}, [] { return true; }, made)
-                  .ok());
+  [[nodiscard]] static std::string many_frames() {
+    std::string frames;
+    for (int i = 0; i < 300'000; ++i) frames += tests::framed("record");
+    return frames;
+  }
+  void add(const std::string& content) {
+    auto& files = program_.source.files;
+    files.push_back(folder_.write(std::to_string(files.size()), content));
+  }
+  Result<void> run(const std::shared_ptr<Pool>& pool, std::int64_t threads) {
+    std::vector<std::uint32_t> numbers(program_.source.files.size());
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    made_ = std::vector<MadeIndex>(numbers.size());
+    return index_in_parallel(
+        program_, numbers, {.pool = pool, .threads = threads}, [] { return true; }, made_);
+  }
+
+  const tests::Folder folder_;
+  Program program_;
+  std::vector<MadeIndex> made_;
+};
+
+TEST_F(IndexInParallel, TakesNoMoreThreadsThanTheRunHas) {
+  const auto format = std::make_shared<WatchedFormat>();
+  program_.source.format = format;
+  for (int i = 0; i < 40; ++i) add(tests::framed("record"));
+  ASSERT_TRUE(run(std::make_shared<Pool>(std::int64_t{1} << 30), 1).ok());
   EXPECT_EQ(format->threads.size(), 1U);
 }
 
 // The second file is known to be damaged long before the first one is, which is much larger.
-TEST(IndexInParallel, FailsWithTheErrorOfTheFirstFileWhicheverIsFoundFirst) {
-  const tests::Folder folder;
-  std::string frames;
-  for (int i = 0; i < 300'000; ++i) frames += tests::framed("record");
-  Program program;
-  program.source.format = formats::tfrecord_format();
-  program.source.compression = Compression::none;
-  program.source.files = {folder.write("a", frames + "damage"), folder.write("b", "damage")};
-  const std::vector<std::uint32_t> numbers{0, 1};
+TEST_F(IndexInParallel, FailsWithTheErrorOfTheFirstFileWhicheverIsFoundFirst) {
+  add(many_frames() + "damage");
+  add("damage");
   for (const std::int64_t threads : {1, 2}) {
-    std::vector<MadeIndex> made(2);
-    const auto pool = std::make_shared<Pool>(std::int64_t{1} << 30);
-    const auto done = index_in_parallel(
-        program, numbers, {.pool = pool, .threads = threads}, [] { return true; }, made);
+    const auto done = run(std::make_shared<Pool>(std::int64_t{1} << 30), threads);
     ASSERT_FALSE(done.ok());
-    EXPECT_EQ(done.error().place().file, program.source.files[0]) << done.error().text();
+    EXPECT_EQ(done.error().place().file, program_.source.files[0]) << done.error().text();
   }
 }
 
-TEST(IndexInParallel, ChargesIndexesWhileTheyAreHeldAndNoneThatIsLargerThanTheBudgetIsMade) {
-  const tests::Folder folder;
-  std::string frames;
-  for (int i = 0; i < 300'000; ++i) frames += tests::framed("record");
-  Program program;
-  program.source.format = formats::tfrecord_format();
-  program.source.compression = Compression::none;
-  program.source.files = {folder.write("a", frames)};
-  const std::vector<std::uint32_t> numbers{0};
-  const auto made_with = [&](std::int64_t memory, std::vector<MadeIndex>& made) {
-    std::filesystem::remove(program.source.files[0] + ".fbindex");
+TEST_F(IndexInParallel, ChargesIndexesWhileTheyAreHeldAndNoneThatIsLargerThanTheBudgetIsMade) {
+  add(many_frames());
+  const auto run_with = [&](std::int64_t memory) {
+    std::filesystem::remove(program_.source.files[0] + ".fbindex");
     const auto pool = std::make_shared<Pool>(memory);
-    auto done = index_in_parallel(
-        program, numbers, {.pool = pool, .threads = 1}, [] { return true; }, made);
-    EXPECT_EQ(pool->used(), made[0].index ? std::ssize(made[0].index->image()) : 0);
+    auto done = run(pool, 1);
+    EXPECT_EQ(pool->used(), made_[0].index ? std::ssize(made_[0].index->image()) : 0);
     return done;
   };
-  std::vector<MadeIndex> made(1);
-  ASSERT_TRUE(made_with(std::int64_t{64} << 20, made).ok());
-  EXPECT_EQ(made[0].index->records(), 300'000);
-  std::vector<MadeIndex> none(1);
-  const auto failed = made_with(std::int64_t{1} << 20, none);
+  ASSERT_TRUE(run_with(std::int64_t{64} << 20).ok());
+  EXPECT_EQ(made_[0].index->records(), 300'000);
+  const auto failed = run_with(std::int64_t{1} << 20);
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().detail(), Detail::resource_exhausted);
   EXPECT_THAT(failed.error().text(), ::testing::HasSubstr("bytes of `memory` and has 1048576: the record index of this "
                                                           "file takes 12 bytes a record; raise `memory`"));
-  EXPECT_EQ(failed.error().place().file, program.source.files[0]);
+  EXPECT_EQ(failed.error().place().file, program_.source.files[0]);
 }
 
 }  // namespace
