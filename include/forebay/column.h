@@ -11,8 +11,20 @@
 
 namespace forebay {
 
+/// Whoever may want to give up what takes long. Asked by those who make, parse or copy much, every 16 MiB or so.
+class StopCheck {
+ public:
+  static constexpr std::size_t interval = std::size_t{16} << 20;  ///< Bytes.
+  /// Returns when the work is still wanted, else throws; what was being made is then unspecified.
+  virtual void look() const = 0;
+
+ protected:
+  ~StopCheck() = default;
+};
+
 /// Growable bytes. Owned storage keeps its capacity when it is cleared, so a recycled column allocates nothing,
 /// and has `slack` writable bytes after its end. Bound storage writes straight into somebody's rows and never grows.
+/// A large one grows in steps, and asks its StopCheck before each.
 class Storage {
  public:
   static constexpr std::size_t slack = 64;
@@ -57,13 +69,18 @@ class Storage {
     *reinterpret_cast<T*>(extend(sizeof(T))) = value;
   }
   [[nodiscard]] std::size_t capacity() const { return bound_ ? 0 : capacity_; }  ///< Owned bytes, for budgets.
+  void ask(const StopCheck* check) { check_ = check; }  ///< From now on; null: nobody. Not moved with the bytes.
+  [[nodiscard]] const StopCheck* check() const { return check_; }
 
  private:
   void grow(std::size_t size);
+  void reserve(std::size_t size);
 
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t capacity_ = 0;
+  std::size_t capacity_ = 0;  // bytes whose pages are there
+  std::size_t reserved_ = 0;
+  const StopCheck* check_ = nullptr;
   bool bound_ = false;
 };
 
@@ -105,6 +122,7 @@ struct Column {
   void end_row(std::span<const std::int64_t> unknown_sizes);
   /// Appends one string element.
   void push_string(std::span<const std::byte> value);
+  void ask(const StopCheck* check);  ///< As of all storages, parts too.
 };
 
 /// Rows of all columns of a plan, by id. Columns of ids that are not needed stay empty.

@@ -24,6 +24,7 @@ Storage& Storage::operator=(Storage&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(capacity_, other.capacity_);
+  std::swap(reserved_, other.reserved_);
   std::swap(bound_, other.bound_);
   return *this;
 }
@@ -36,22 +37,35 @@ void Storage::bind(std::byte* memory, std::size_t capacity) {
   if (!bound_) std::free(data_);
   data_ = memory;
   size_ = 0;
-  capacity_ = capacity;
+  capacity_ = reserved_ = capacity;
   bound_ = true;
 }
 
 void Storage::grow(std::size_t size) {
   if (bound_) throw std::bad_alloc{};  // a kernel wrote more than the rows it was lent: caught as Code::internal
-  const std::size_t capacity = std::max(size, capacity_ * 2);
-  if (capacity < size || capacity > SIZE_MAX - slack) throw std::bad_alloc{};
-  void* const grown = std::realloc(data_, capacity + slack);
+  if (size > reserved_) reserve(size);
+  if (reserved_ < huge_from) {
+    capacity_ = reserved_;
+    return;
+  }
+  // What takes long is that the system finds pages; then they are there before somebody copies into them at one go.
+  while (capacity_ < size) {
+    if (check_ != nullptr) check_->look();
+    const std::size_t end = std::min(reserved_, capacity_ + StopCheck::interval);
+    for (; capacity_ < end; capacity_ += std::min(page, end - capacity_)) data_[capacity_] = std::byte{0};
+  }
+}
+
+void Storage::reserve(std::size_t size) {
+  const std::size_t reserved = std::max(size, reserved_ * 2);
+  if (reserved < size || reserved > SIZE_MAX - slack) throw std::bad_alloc{};
+  void* const grown = std::realloc(data_, reserved + slack);
   if (grown == nullptr) throw std::bad_alloc{};
   data_ = static_cast<std::byte*>(grown);
-  capacity_ = capacity;
-  if (capacity >= huge_from) {
-    const std::size_t skipped = -reinterpret_cast<std::uintptr_t>(data_) % page;
-    madvise(data_ + skipped, capacity - skipped, MADV_HUGEPAGE);
-  }
+  reserved_ = reserved;
+  if (reserved < huge_from) return;
+  const std::size_t skipped = -reinterpret_cast<std::uintptr_t>(data_) % page;
+  madvise(data_ + skipped, reserved - skipped, MADV_HUGEPAGE);
 }
 
 Column::Column(const ColumnSpec& spec) : dtype{spec.dtype}, shape{spec.shape} {
@@ -103,6 +117,11 @@ void Column::end_row(std::span<const std::int64_t> unknown_sizes) {
   }
   row_splits.push(row_splits.as<std::int64_t>()[rows] + count);
   ++rows;
+}
+
+void Column::ask(const StopCheck* check) {
+  for (Storage* storage : {&values, &row_splits, &dims, &byte_splits, &bytes}) storage->ask(check);
+  for (Column& part : parts) part.ask(check);
 }
 
 void Column::push_string(std::span<const std::byte> value) {

@@ -61,40 +61,49 @@ void for_each_run(const Target& target, Place place) {
   }
 }
 
+void fill_up(std::byte* out, std::span<const std::byte> filler, std::size_t count, const StopCheck* check) {
+  const std::size_t most = std::max<std::size_t>(1, StopCheck::interval / filler.size());
+  for (; count > most; count -= most, out += most * filler.size()) {
+    if (check != nullptr) check->look();
+    fill(out, filler, most);
+  }
+  fill(out, filler, count);
+}
+
 void pad_row(const Column& column, std::int64_t row, const Target& target, std::span<const std::byte> filler,
-             std::byte* out) {
+             std::byte* out, const StopCheck* check) {
   const std::size_t size = filler.size();
   const std::int64_t begin = column.fixed() ? row * column.shape.count() : column.row_splits.as<std::int64_t>()[row];
   const std::byte* const in = column.values.data() + static_cast<std::size_t>(begin) * size;
   const auto wanted = static_cast<std::size_t>(product(target.out, 0, target.rank));
   if (target.full || target.tail_only) {
     const auto have = static_cast<std::size_t>(product(target.row, 0, target.rank));
-    if (have > 0) std::memcpy(out, in, have * size);
-    fill(out + have * size, filler, wanted - have);
+    copy_bytes({in, have * size}, out, check);
+    fill_up(out + have * size, filler, wanted - have, check);
     return;
   }
-  fill(out, filler, wanted);
+  fill_up(out, filler, wanted, check);
   for_each_run(target, [&](std::int64_t source, std::int64_t destination, std::int64_t count) {
-    std::memcpy(out + static_cast<std::size_t>(destination) * size, in + static_cast<std::size_t>(source) * size,
-                static_cast<std::size_t>(count) * size);
+    copy_bytes({in + static_cast<std::size_t>(source) * size, static_cast<std::size_t>(count) * size},
+               out + static_cast<std::size_t>(destination) * size, check);
   });
 }
 
 void pad_string_row(const Column& column, std::int64_t row, const Target& target, std::span<const std::byte> filler,
-                    StringsOut& out) {
+                    StringsOut& out, const StopCheck* check) {
   const std::int64_t begin = column.fixed() ? row * column.shape.count() : column.row_splits.as<std::int64_t>()[row];
   const std::int64_t wanted = product(target.out, 0, target.rank);
   std::int64_t next = 0;
   const auto fill_up_to = [&](std::int64_t end) {
-    for (; next < end; ++next) out.add(filler);
+    for (; next < end; ++next) out.add(filler, check);
   };
   if (target.rank == 0) {
-    out.add(column.string(begin));
+    out.add(column.string(begin), check);
     return;
   }
   for_each_run(target, [&](std::int64_t source, std::int64_t destination, std::int64_t count) {
     fill_up_to(destination);
-    for (std::int64_t i = 0; i < count; ++i) out.add(column.string(begin + source + i));
+    for (std::int64_t i = 0; i < count; ++i) out.add(column.string(begin + source + i), check);
     next = destination + count;
   });
   fill_up_to(wanted);
@@ -141,34 +150,51 @@ std::int64_t* copy_sizes(const Column& piece, std::int64_t* out) {
   return std::copy_n(piece.dims.as<std::int64_t>(), piece.dims.size() / sizeof(std::int64_t), out);
 }
 
-std::byte* copy_values(const Column& piece, std::byte* out) {
-  if (piece.values.size() > 0) std::memcpy(out, piece.values.data(), piece.values.size());
+void copy_bytes(std::span<const std::byte> in, std::byte* out, const StopCheck* check) {
+  for (; in.size() > StopCheck::interval; in = in.subspan(StopCheck::interval), out += StopCheck::interval) {
+    if (check != nullptr) check->look();
+    std::memcpy(out, in.data(), StopCheck::interval);
+  }
+  if (!in.empty()) std::memcpy(out, in.data(), in.size());
+}
+
+std::byte* copy_values(const Column& piece, std::byte* out, const StopCheck* check) {
+  copy_bytes({piece.values.data(), piece.values.size()}, out, check);
   return out + piece.values.size();
 }
 
-void StringsOut::add(std::span<const std::byte> value) {
-  if (!value.empty()) std::memcpy(bytes + size, value.data(), value.size());
+void StringsOut::add(std::span<const std::byte> value, const StopCheck* check) {
+  copy_bytes(value, bytes + size, check);
   size += static_cast<std::int64_t>(value.size());
   *ends++ = size;
 }
 
-void copy_strings(const Column& piece, StringsOut& out) {
+void copy_strings(const Column& piece, StringsOut& out, const StopCheck* check) {
   const auto own = piece.byte_splits.span<std::int64_t>().subspan(1);
-  if (piece.bytes.size() > 0) std::memcpy(out.bytes + out.size, piece.bytes.data(), piece.bytes.size());
+  copy_bytes({piece.bytes.data(), piece.bytes.size()}, out.bytes + out.size, check);
   out.ends = std::transform(own.begin(), own.end(), out.ends, [&out](std::int64_t split) { return split + out.size; });
   out.size += static_cast<std::int64_t>(piece.bytes.size());
 }
 
-std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byte> filler, std::byte* out) {
+std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byte> filler, std::byte* out,
+               const StopCheck* check) {
   const std::size_t row_bytes = static_cast<std::size_t>(shape.count()) * filler.size();
-  for (std::int64_t row = 0; row < piece.rows; ++row, out += row_bytes)
-    pad_row(piece, row, target_of(piece, row, shape), filler, out);
+  std::size_t since_look = 0;
+  for (std::int64_t row = 0; row < piece.rows; ++row, out += row_bytes) {
+    since_look += row_bytes;
+    if (since_look >= StopCheck::interval && check != nullptr) {
+      check->look();
+      since_look = 0;
+    }
+    pad_row(piece, row, target_of(piece, row, shape), filler, out, check);
+  }
   return out;
 }
 
-void pad_strings(const Column& piece, const Shape& shape, std::span<const std::byte> filler, StringsOut& out) {
+void pad_strings(const Column& piece, const Shape& shape, std::span<const std::byte> filler, StringsOut& out,
+                 const StopCheck* check) {
   for (std::int64_t row = 0; row < piece.rows; ++row)
-    pad_string_row(piece, row, target_of(piece, row, shape), filler, out);
+    pad_string_row(piece, row, target_of(piece, row, shape), filler, out, check);
 }
 
 }  // namespace forebay::columns

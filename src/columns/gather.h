@@ -26,13 +26,14 @@ struct Extents {
 /// The first row whose sizes differ from those of row 0, or -1.
 [[nodiscard]] std::int64_t first_unequal(Pieces pieces);
 
-// Copying takes one piece at a time, so that whoever copies a large batch may give it up in between.
+/// Copies bytes; asks `check` now and then when they are many.
+void copy_bytes(std::span<const std::byte> in, std::byte* out, const StopCheck* check = nullptr);
 
 /// The sizes of all rows, [rows, unknown dims], to `out`; returns where the next piece's go.
 std::int64_t* copy_sizes(const Column& piece, std::int64_t* out);
 
 /// All elements, to `out`; returns where the next piece's go.
-std::byte* copy_values(const Column& piece, std::byte* out);
+std::byte* copy_values(const Column& piece, std::byte* out, const StopCheck* check = nullptr);
 
 /// Where strings go, one behind the other: their bytes, and where each of them ends.
 struct StringsOut {
@@ -40,16 +41,18 @@ struct StringsOut {
   std::int64_t* ends;
   std::int64_t size = 0;  ///< Bytes so far.
 
-  void add(std::span<const std::byte> value);
+  void add(std::span<const std::byte> value, const StopCheck* check = nullptr);
 };
 
 /// All strings.
-void copy_strings(const Column& piece, StringsOut& out);
+void copy_strings(const Column& piece, StringsOut& out, const StopCheck* check = nullptr);
 
 /// Writes every row as an array of `shape` (no size smaller than a row's), filled up at the high side of each axis;
 /// returns where the next piece's rows go.
-std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byte> filler, std::byte* out);
+std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byte> filler, std::byte* out,
+               const StopCheck* check = nullptr);
 /// The same for strings.
-void pad_strings(const Column& piece, const Shape& shape, std::span<const std::byte> filler, StringsOut& out);
+void pad_strings(const Column& piece, const Shape& shape, std::span<const std::byte> filler, StringsOut& out,
+                 const StopCheck* check = nullptr);
 
 }  // namespace forebay::columns

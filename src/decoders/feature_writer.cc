@@ -87,16 +87,17 @@ Result<void> FeatureWriter::read(int index, const FoundFeature& feature, Values&
                     name_of(wanted), name_of(feature.kind)));
   }
   const Pieces pieces = parsed_.of(feature);
+  const StopCheck* const check = block_[output_->column].values.check();
   bool good = false;
   switch (wanted) {
     case StoredAs::ints:
-      good = read_ints(pieces, out.ints);
+      good = read_ints(pieces, out.ints, check);
       break;
     case StoredAs::floats:
-      good = read_floats(pieces, out.floats);
+      good = read_floats(pieces, out.floats, check);
       break;
     case StoredAs::bytes:
-      good = read_strings(pieces, out.strings);
+      good = read_strings(pieces, out.strings, check);
       break;
   }
   if (!good) return malformed(index);

@@ -9,6 +9,7 @@
 #include "columns/cast.h"
 #include "columns/packed.h"
 #include "columns/varint.h"
+#include "decoders/value_list.h"
 
 namespace forebay::decoders {
 namespace {
@@ -18,6 +19,7 @@ using columns::Wire;
 constexpr std::size_t most_skeletons = 512;
 constexpr std::size_t look_ahead = 8;
 constexpr std::uint32_t most_patience = 1024;
+constexpr std::size_t cast_at_once = 2048;  // bytes: as many integers at most
 
 Wire wire_of(Record record) {
   const auto* at = reinterpret_cast<const std::uint8_t*>(record.data());
@@ -75,12 +77,23 @@ bool append_ints(Wire values, const Sink& sink) {
   return true;
 }
 
+/// In pieces that stay in the first-level cache between the two steps.
 bool cast_ints(Wire values, const Sink& sink, std::byte* to, Scratch& scratch) {
-  const auto count = static_cast<std::size_t>(sink.output->count);
+  const auto& kernels = columns::packed();
+  const DType dtype = sink.output->dtype;
+  auto left = static_cast<std::size_t>(sink.output->count);
   std::vector<std::int64_t>& ints = scratch.values.ints;
-  ints.resize(count);
-  if (!columns::packed().decode(values.at, values.size(), ints.data(), count)) return false;
-  columns::cast(reinterpret_cast<const std::byte*>(ints.data()), DType::int64, to, sink.output->dtype, count);
+  while (left > 0 || !values.empty()) {
+    const Wire piece = first_varints(values, cast_at_once);
+    const std::size_t count = piece.end == values.end ? left : kernels.count(piece.at, piece.size());
+    if (count > left || count > cast_at_once) return false;
+    ints.resize(count);
+    if (piece.empty() || !kernels.decode(piece.at, piece.size(), ints.data(), count)) return false;
+    columns::cast(reinterpret_cast<const std::byte*>(ints.data()), DType::int64, to, dtype, count);
+    to += count * size_of(dtype);
+    left -= count;
+    values.at = piece.end;
+  }
   return true;
 }
 

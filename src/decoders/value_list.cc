@@ -14,8 +14,10 @@ using columns::Wire;
 using columns::WireType;
 
 constexpr Tag bytes_tag = tag_of(1, WireType::bytes);
+constexpr std::size_t run_at_once = std::size_t{1} << 20;     // bytes
+constexpr std::size_t values_at_once = std::size_t{1} << 20;  // of those that have an entry each
 
-bool append_run(Wire run, std::vector<std::int64_t>& out) {
+bool append_piece(Wire run, std::vector<std::int64_t>& out) {
   const auto& kernels = columns::packed();
   const std::size_t old = out.size();
   const std::size_t count = kernels.count(run.at, run.size());
@@ -23,12 +25,34 @@ bool append_run(Wire run, std::vector<std::int64_t>& out) {
   return kernels.decode(run.at, run.size(), out.data() + old, count);
 }
 
-bool append_run(Wire run, std::vector<float>& out) {
+bool append_piece(Wire run, std::vector<float>& out) {
   if (run.size() % sizeof(float) != 0) return false;
   const std::size_t old = out.size();
   out.resize(old + run.size() / sizeof(float));
   if (!run.empty()) std::memcpy(out.data() + old, run.at, run.size());
   return true;
+}
+
+void make_room(Wire run, std::vector<std::int64_t>& out) {
+  out.reserve(out.size() + columns::packed().count(run.at, run.size()));
+}
+
+void make_room(Wire run, std::vector<float>& out) { out.reserve(out.size() + run.size() / sizeof(float)); }
+
+Wire first_values(Wire run, const std::vector<std::int64_t>& /*out*/) { return first_varints(run, run_at_once); }
+
+Wire first_values(Wire run, const std::vector<float>& /*out*/) { return {run.at, run.at + run_at_once}; }
+
+template <class T>
+bool append_run(Wire run, std::vector<T>& out, const StopCheck* check) {
+  if (run.size() > run_at_once) make_room(run, out);
+  while (run.size() > run_at_once) {
+    if (check != nullptr) check->look();
+    const Wire piece = first_values(run, out);
+    if (piece.empty() || !append_piece(piece, out)) return false;
+    run.at = piece.end;
+  }
+  return append_piece(run, out);
 }
 
 bool append_one(Wire& list, std::vector<std::int64_t>& out) {
@@ -49,7 +73,7 @@ bool append_one(Wire& list, std::vector<float>& out) {
 
 /// `single` is the tag of one unpacked value.
 template <class T>
-bool read_list(std::span<const Wire> pieces, Tag single, std::vector<T>& out) {
+bool read_list(std::span<const Wire> pieces, Tag single, std::vector<T>& out, const StopCheck* check) {
   for (Wire list : pieces) {
     while (!list.empty()) {
       Tag tag;
@@ -57,12 +81,13 @@ bool read_list(std::span<const Wire> pieces, Tag single, std::vector<T>& out) {
       bool good;
       Wire run;
       if (tag == bytes_tag)
-        good = columns::read_bytes(list, run) && append_run(run, out);
+        good = columns::read_bytes(list, run) && append_run(run, out, check);
       else if (tag == single)
         good = append_one(list, out);
       else
         good = columns::skip_field(list, tag);
       if (!good) return false;
+      if (check != nullptr && out.size() % values_at_once == 0) check->look();
     }
   }
   return true;
@@ -70,15 +95,22 @@ bool read_list(std::span<const Wire> pieces, Tag single, std::vector<T>& out) {
 
 }  // namespace
 
-bool read_ints(std::span<const Wire> list, std::vector<std::int64_t>& out) {
-  return read_list(list, tag_of(1, WireType::varint), out);
+Wire first_varints(Wire run, std::size_t most) {
+  if (run.size() <= most) return run;
+  Wire piece{run.at, run.at + most};
+  while (!piece.empty() && piece.end[-1] >= 0x80) --piece.end;
+  return piece;
 }
 
-bool read_floats(std::span<const Wire> list, std::vector<float>& out) {
-  return read_list(list, tag_of(1, WireType::fixed32), out);
+bool read_ints(std::span<const Wire> list, std::vector<std::int64_t>& out, const StopCheck* check) {
+  return read_list(list, tag_of(1, WireType::varint), out, check);
 }
 
-bool read_strings(std::span<const Wire> list, std::vector<Wire>& out) {
+bool read_floats(std::span<const Wire> list, std::vector<float>& out, const StopCheck* check) {
+  return read_list(list, tag_of(1, WireType::fixed32), out, check);
+}
+
+bool read_strings(std::span<const Wire> list, std::vector<Wire>& out, const StopCheck* check) {
   for (Wire piece : list) {
     while (!piece.empty()) {
       Tag tag;
@@ -89,6 +121,7 @@ bool read_strings(std::span<const Wire> list, std::vector<Wire>& out) {
       } else {
         if (!columns::read_bytes(piece, value)) return false;
         out.push_back(value);
+        if (check != nullptr && out.size() % values_at_once == 0) check->look();
       }
     }
   }

@@ -19,6 +19,9 @@ inline constexpr std::size_t bytes_behind = 4;
 /// … into this much room behind each copy.
 inline constexpr std::size_t room_behind = 16;
 
+/// What has more bytes than this is not for who must come back soon.
+inline constexpr std::int64_t large_bytes = std::int64_t{32} << 20;
+
 /// Something in a file that is no intact record.
 struct Skip {
   enum class What : std::uint8_t {

@@ -11,6 +11,7 @@
 #include "engine/bus_guard.h"
 #include "engine/finish.h"
 #include "engine/guarded.h"
+#include "engine/machine.h"
 #include "engine/trial_decode.h"
 
 namespace forebay::engine {
@@ -19,7 +20,6 @@ namespace {
 
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
 constexpr std::int64_t most_ticket_bytes = std::int64_t{8} << 20;  // nobody looks for a stop inside a ticket
-constexpr std::int64_t large_bytes = std::int64_t{32} << 20;       // of a batch: some 20 ms
 constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
 constexpr std::size_t group_records = 16;
 constexpr std::size_t line = 64;
@@ -47,6 +47,26 @@ constexpr std::size_t verified_together = 4;
   for (std::size_t i = 0; i <= std::min(last - first, most_lines); ++i) __builtin_prefetch(begin + i * line);
 }
 
+// What takes long at a large record is that the system reads it, and that it finds pages for a large row. It is made to
+// do that beforehand, and the record is verified and decoded at one go.
+
+template <class Touch>
+void each_page(std::size_t bytes, const StopCheck& check, Touch touch) {
+  for (std::size_t at = 0; at < bytes && bytes > StopCheck::interval; at += smallest_page) {
+    if (at % StopCheck::interval == 0) check.look();
+    touch(at);
+  }
+}
+
+void bring(Record record, const StopCheck& check) {
+  const auto* const bytes = static_cast<const volatile std::byte*>(record.data());
+  each_page(record.size(), check, [bytes](std::size_t at) { static_cast<void>(bytes[at]); });
+}
+
+void find_pages(std::span<std::byte> rows, const StopCheck& check) {
+  each_page(rows.size(), check, [rows](std::size_t at) { rows[at] = std::byte{0}; });
+}
+
 std::size_t aligned(std::size_t size) { return (size + line - 1) & ~(line - 1); }
 
 }  // namespace
@@ -56,7 +76,7 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool>
       pool_{std::move(pool)},
       threads_{threads},
       contents_{std::make_shared<Contents>(program_)},
-      files_{std::make_unique<ReopenedFiles>(program_->source.files)} {
+      files_{std::make_unique<ReopenedFiles>(program_->source.files, *pool_)} {
   used_ = program_->decoded;
   for (const PlacedStep& step : program_->late) used_.insert(used_.end(), step.makes.begin(), step.makes.end());
   in_place_.assign(program_->schema.size(), -1);
@@ -145,10 +165,6 @@ Result<void> Executor::cut(Job& job) const {
   for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
     if (row_bytes_[i] == 0) continue;
     job.fixed_outputs[i] = next;
-    if (all_rows > static_cast<std::size_t>(rows)) {  // rows that no record fills
-      std::memset(next + static_cast<std::size_t>(rows) * row_bytes_[i], 0,
-                  (all_rows - static_cast<std::size_t>(rows)) * row_bytes_[i]);
-    }
     next += aligned(row_bytes_[i] * all_rows);
   }
   // Deciding the order leaves the memory idle, and the first ticket would wait for its first records. Of several
@@ -167,9 +183,11 @@ void Executor::bind_columns(Ticket& ticket) const {
     const ColumnId output = in_place_[static_cast<std::size_t>(id)];
     if (output >= 0) {
       const std::size_t row_bytes = row_bytes_[static_cast<std::size_t>(output)];
-      column.values.bind(ticket.job->fixed_outputs[static_cast<std::size_t>(output)] +
-                             static_cast<std::size_t>(ticket.first_row) * row_bytes,
-                         static_cast<std::size_t>(ticket.rows) * row_bytes);
+      const std::span<std::byte> rows{ticket.job->fixed_outputs[static_cast<std::size_t>(output)] +
+                                          static_cast<std::size_t>(ticket.first_row) * row_bytes,
+                                      static_cast<std::size_t>(ticket.rows) * row_bytes};
+      column.values.bind(rows.data(), rows.size());
+      find_pages(rows, *pool_);
     } else {
       column.clear();
     }
@@ -226,7 +244,7 @@ std::optional<RowError> Executor::read_unmapped(Ticket& ticket, Worker& worker,
 
 std::optional<RowError> Executor::apply_steps(Ticket& ticket) const {
   for (const PlacedStep& placed : program_->late) {
-    if (stopping_.load(std::memory_order_relaxed)) return RowError{was_closed, ticket.first_row};
+    pool_->look();
     Result<void> done;
     if (auto thrown = guarded([&] { done = placed.step->apply(ticket.columns->block); })) {
       const Error error = thrown->at(fmt::format("batch {}, {}", ticket.job->layout.number, placed.name));
@@ -266,6 +284,7 @@ std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
     for (; row < ticket.rows && bytes < group_bytes && worker.records.size() < group_records; ++row) {
       worker.records.push_back(record_of(row));
       bytes += worker.records.back().size();
+      bring(worker.records.back(), *pool_);
     }
     std::optional<RowError> damaged;
     const std::span<const Record> group{worker.records};
@@ -280,7 +299,7 @@ std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
       }
     }
     worker.records.resize(static_cast<std::size_t>(row - first));  // one before it may be malformed
-    if (stopping_.load(std::memory_order_relaxed)) return RowError{was_closed, ticket.first_row};
+    pool_->look();
     Result<void> done;
     if (auto threw = guarded([&] { done = program_->decoder->decode(worker.records, first, block, *worker.memory); }))
       return thrown(ticket, worker, *threw, first);
@@ -300,7 +319,7 @@ RowError Executor::thrown(const Ticket& ticket, Worker& worker, const Error& err
   const std::int64_t first = ticket.first_row + row;
   if (error.code() != Code::internal) return {error, first};  // no memory: no record's fault
   std::vector<Malformed> bad;
-  TrialDecode{*program_}.run(worker.records, bad);
+  TrialDecode{*program_, pool_.get()}.run(worker.records, bad);
   if (bad.empty()) return {place(*ticket.job, error.at("the decoder"), first), first};
   const std::int64_t culprit = first + static_cast<std::int64_t>(bad.front().record);
   return {place(*ticket.job, bad.front().error, culprit), culprit};
@@ -349,11 +368,25 @@ std::optional<Error> Executor::finish(Job& job) const {
   return failed;
 }
 
+/// Those of fixed tensors that no record fills.
+void Executor::clear_empty_rows(const Job& job) const {
+  const std::size_t first = job.layout.handles.size();
+  const std::size_t rows = static_cast<std::size_t>(job.layout.rows) - first;
+  if (rows == 0) return;
+  for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
+    for (std::size_t at = 0, bytes = rows * row_bytes_[i]; at < bytes; at += StopCheck::interval) {
+      pool_->look();
+      std::memset(job.fixed_outputs[i] + first * row_bytes_[i] + at, 0, std::min(StopCheck::interval, bytes - at));
+    }
+  }
+}
+
 std::optional<Error> Executor::make(Job& job) const {
   if (auto failed = find_cut_short(job)) return failed;
   if (auto failed = too_large(job)) return failed;
+  clear_empty_rows(job);
   auto content = contents_->take();
-  Finisher finisher{*program_, *pool_, job, stopping_};
+  Finisher finisher{*program_, *pool_, job};
   if (auto failed = finisher.run(*content)) {
     return failed->row < 0 ? failed->error : place(job, failed->error, failed->row);
   }

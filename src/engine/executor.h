@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -30,6 +29,7 @@ struct RowError {
 };
 
 /// Turns layouts into batches. Const while running: any number of workers call it at once, each with its own Worker.
+/// When the pool is closed, `run` and `finish` throw Closed.
 class Executor {
  public:
   Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool> pool, std::int64_t threads);
@@ -41,8 +41,6 @@ class Executor {
   [[nodiscard]] Result<void> cut(Job& job) const;
   [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Fetch, verify, decode, steps.
   [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< When all tickets are done: makes `content`.
-  /// From now on `finish` gives up between two tensors, which take as long as their copying.
-  void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
  private:
   [[nodiscard]] std::optional<RowError> read_unmapped(Ticket& ticket, Worker& worker,
@@ -52,6 +50,7 @@ class Executor {
   void account(Ticket& ticket) const;
   [[nodiscard]] std::optional<Error> too_large(const Job& job) const;
   [[nodiscard]] std::optional<Error> make(Job& job) const;
+  void clear_empty_rows(const Job& job) const;
   void cut_tickets(Job& job) const;
   [[nodiscard]] Result<std::int64_t> bytes_of(const Layout& layout) const;
   RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
@@ -69,7 +68,6 @@ class Executor {
   const std::shared_ptr<Contents> contents_;
   std::unique_ptr<ColumnPool> columns_;
   const std::unique_ptr<ReopenedFiles> files_;
-  std::atomic<bool> stopping_{false};
 };
 
 }  // namespace forebay::engine

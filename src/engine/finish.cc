@@ -75,7 +75,7 @@ std::optional<Finisher::Failure> Finisher::run(Batch::Content& content) {
   content.lengths.reserve(program_.batched.size());
   for (std::size_t i = 0; i < program_.batched.size(); ++i) {
     Made made;
-    if (auto failed = gather(i, made)) return failed;
+    if (auto failed = make(i, made)) return failed;
     content.values.push_back(std::move(made.value));
     content.lengths.push_back(std::move(made.lengths));
   }
@@ -104,12 +104,6 @@ std::vector<const Column*> Finisher::pieces(const Output& output) {
   out.push_back(rows.get());
   empty_rows_.push_back({std::move(rows), pool_.charge(owned_bytes(*out.back()))});
   return out;
-}
-
-std::optional<Finisher::Failure> Finisher::gather(std::size_t index, Made& made) {
-  if (auto failed = make(index, made)) return failed;
-  if (stopping()) return Failure{was_closed};  // it may be half made
-  return std::nullopt;
 }
 
 std::optional<Finisher::Failure> Finisher::make(std::size_t index, Made& made) {
@@ -187,13 +181,13 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
   if (spec.dtype == DType::string) {
     const columns::Extents size{whole.count(), text - static_cast<std::int64_t>(sizeof(std::int64_t))};
     made.value.values = strings(pieces, whole, size, [&](const Column& piece, columns::StringsOut& out) {
-      columns::pad_strings(piece, *shape, filler, out);
+      columns::pad_strings(piece, *shape, filler, out, &pool_);
     });
     return std::nullopt;
   }
   auto memory = pool_.lend(static_cast<std::size_t>(whole.count()) * size_of(spec.dtype));
   std::byte* next = memory.get();
-  each(pieces, [&](const Column& piece) { next = columns::pad(piece, *shape, filler, next); });
+  each(pieces, [&](const Column& piece) { next = columns::pad(piece, *shape, filler, next, &pool_); });
   made.value.values = Tensor{.dtype = spec.dtype,
                              .shape = whole,
                              .data = memory.get(),
@@ -222,11 +216,15 @@ Tensor Finisher::strings(columns::Pieces pieces, Shape shape, columns::Extents s
 Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape) {
   const DType dtype = pieces.front()->dtype;
   const columns::Extents size = columns::extents(pieces);
-  if (dtype == DType::string) return strings(pieces, std::move(shape), size, columns::copy_strings);
+  if (dtype == DType::string) {
+    return strings(pieces, std::move(shape), size, [&](const Column& piece, columns::StringsOut& out) {
+      columns::copy_strings(piece, out, &pool_);
+    });
+  }
   auto memory = pool_.lend(static_cast<std::size_t>(size.elements) * size_of(dtype));
   std::byte* const data = memory.get();
   std::byte* next = data;
-  each(pieces, [&](const Column& piece) { next = columns::copy_values(piece, next); });
+  each(pieces, [&](const Column& piece) { next = columns::copy_values(piece, next, &pool_); });
   return {.dtype = dtype,
           .shape = std::move(shape),
           .data = data,
@@ -259,10 +257,10 @@ std::optional<Finisher::Failure> Finisher::lengths_of(const Output& output, colu
 std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) {
   std::vector<Made> made(program_.batched.size());
   for (std::size_t i = 0; i < made.size(); ++i) {
-    if (auto failed = gather(i, made[i])) return failed;
+    if (auto failed = make(i, made[i])) return failed;
   }
   const auto columns = std::make_shared<TicketColumns>();
-  columns->block = columns_of(program_.schema);
+  columns->block = columns_of(program_.schema, &pool_);
   ColumnBlock& block = columns->block;
   block.rows = job_.layout.rows;
   for (std::size_t i = 0; i < made.size(); ++i) {

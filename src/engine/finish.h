@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -24,8 +23,9 @@ class Finisher {
     std::int64_t row = -1;  ///< Of the batch; -1: no row in particular.
   };
 
-  Finisher(const Program& program, Pool& pool, Job& job, const std::atomic<bool>& stopping)
-      : program_{program}, pool_{pool}, job_{job}, stopping_{stopping}, needed_{job.fixed_bytes} {}
+  Finisher(const Program& program, Pool& pool, Job& job)
+      : program_{program}, pool_{pool}, job_{job}, needed_{job.fixed_bytes} {}
+  /// Throws Closed when the run is over; the batch may be half made then.
   [[nodiscard]] std::optional<Failure> run(Batch::Content& content);
 
  private:
@@ -33,13 +33,14 @@ class Finisher {
     Value value;
     std::optional<Tensor> lengths;
   };
-  [[nodiscard]] bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
-  /// Calls `copy` with the pieces, one after the other, but with no more of them once the run is stopped.
+  /// Calls `copy` with the pieces, one after the other, as long as the run goes on.
   template <class Copy>
   void each(columns::Pieces pieces, Copy copy) const {
-    for (std::size_t i = 0; i < pieces.size() && !stopping(); ++i) copy(*pieces[i]);
+    for (const Column* piece : pieces) {
+      pool_.look();
+      copy(*piece);
+    }
   }
-  std::optional<Failure> gather(std::size_t index, Made& made);
   std::optional<Failure> make(std::size_t index, Made& made);
   std::vector<const Column*> pieces(const Output& output);
   std::optional<Failure> dense(const Output& output, columns::Pieces pieces, Made& made);
@@ -65,7 +66,6 @@ class Finisher {
   const Program& program_;
   Pool& pool_;
   Job& job_;
-  const std::atomic<bool>& stopping_;
   /// Rows that no record fills.
   struct EmptyRows {
     std::unique_ptr<Column> column;

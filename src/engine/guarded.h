@@ -34,6 +34,9 @@ inline const Error no_memory_for_file{Code::io, Detail::resource_exhausted,
 
 inline const Error was_closed{Code::cancelled, "the pipeline was closed"};
 
+/// What the StopCheck of a run throws.
+struct Closed {};
+
 /// Runs a task; its failure when it threw. Plug-ins may throw what they like, and nothing may leave a thread.
 template <class Task>
 std::optional<Error> guarded(Task task, const Error& no_memory = no_memory_for_batch) {
@@ -43,6 +46,8 @@ std::optional<Error> guarded(Task task, const Error& no_memory = no_memory_for_b
       return std::nullopt;
     } catch (const std::bad_alloc&) {
       throw;
+    } catch (const Closed&) {
+      return was_closed;
     } catch (const std::exception& thrown) {
       return Error{Code::internal, std::string{"unexpected: "} + thrown.what()};
     } catch (...) {

@@ -33,7 +33,8 @@ void add_good(const Block& block, Corrupt policy, RecordIndexBuilder& builder, s
 Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file, const IndexRequest& request,
                                      const IndexWatch& watch) {
   KeptFiles kept{0};
-  Scanner scanner{program.source, file, pool_of(request), kept, Damage::find, trial_check(program)};
+  const std::shared_ptr<Pool> pool = pool_of(request);
+  Scanner scanner{program.source, file, pool, kept, Damage::find, trial_check(program, pool.get())};
   MadeIndex out;
   auto index = scan_index(request, scanner, watch, [&](const Block& block, RecordIndexBuilder& builder) {
     add_good(block, program.on_corrupt.policy, builder, out.skips);

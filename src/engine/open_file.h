@@ -13,17 +13,17 @@ namespace forebay::engine {
 
 /// A file of a run, from its announcement until nothing more is wanted of it.
 struct Streams::Open {
-  Open(const Program& program, std::uint32_t file, std::shared_ptr<Pool> pool, KeptFiles& kept)
+  Open(const Program& program, std::uint32_t file, const std::shared_ptr<Pool>& pool, KeptFiles& kept)
       : number{file},
-        scanner{program.source, file, std::move(pool), kept, damage_of(program), check_of(program)},
+        scanner{program.source, file, pool, kept, damage_of(program), check_of(program, pool.get())},
         keeping{program.epochs != 1 && damage_of(program) == Damage::fail} {}
 
   static Damage damage_of(const Program& program) {
     return program.on_corrupt.policy == Corrupt::fail ? Damage::fail : Damage::find;
   }
-  static RecordCheck check_of(const Program& program) {
+  static RecordCheck check_of(const Program& program, const StopCheck* check) {
     if (damage_of(program) == Damage::fail) return {};
-    return trial_check(program);
+    return trial_check(program, check);
   }
 
   const std::uint32_t number;  // of the file

@@ -219,18 +219,22 @@ Result<bool> OrderPlane::next(Layout& layout) {
     streams_.begin_batch(number_);
     passes_ = std::make_unique<Passes>(program_, streams_, start_);
   }
-  FOREBAY_TRY(const bool there, catch_up(layout));
-  if (!there) return false;
-  FOREBAY_TRY(const bool more, cut(layout));
-  if (!more) return false;
-  layout.number = number_++;
-  layout.after = passes_->began();
-  layout.after.next = number_;
-  complete_frac_ = std::max(complete_frac_, passes_->complete_frac());
-  layout.after.done = std::llround(1e6 * (program_.epochs ? complete_frac_ : passes_->complete_frac()));
-  layout.complete_frac = static_cast<double>(layout.after.done) / 1e6;
-  if (shard_.count > 1) keep_shard(layout);
+  if (!fetching_) {
+    FOREBAY_TRY(const bool there, catch_up(layout));
+    if (!there) return false;
+    FOREBAY_TRY(const bool more, cut(layout));
+    if (!more) return false;
+    layout.number = number_++;
+    layout.after = passes_->began();
+    layout.after.next = number_;
+    complete_frac_ = std::max(complete_frac_, passes_->complete_frac());
+    layout.after.done = std::llround(1e6 * (program_.epochs ? complete_frac_ : passes_->complete_frac()));
+    layout.complete_frac = static_cast<double>(layout.after.done) / 1e6;
+    if (shard_.count > 1) keep_shard(layout);
+  }
+  fetching_ = true;  // the call is repeated when that is interrupted
   FOREBAY_TRY([[maybe_unused]] const bool fetched, streams_.fetch(layout.handles));
+  fetching_ = false;
   streams_.table().hand_over(layout.handles, layout.number,
                              {.payloads = layout.payloads, .pieces = layout.pieces, .unmapped = layout.unmapped});
   return true;

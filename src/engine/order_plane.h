@@ -75,6 +75,7 @@ class OrderPlane {
   std::int64_t number_;
   double complete_frac_ = 0;
   int passes_without_batch_ = 0;
+  bool fetching_ = false;  // the layout is decided, its records are not all there
 };
 
 }  // namespace forebay::engine

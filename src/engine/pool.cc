@@ -9,6 +9,8 @@
 
 #include <sys/mman.h>
 
+#include "engine/guarded.h"
+
 namespace forebay::engine {
 
 namespace {
@@ -103,6 +105,10 @@ std::byte* Pool::take(std::size_t size) {
   const Lock lock{mutex_};
   used_ -= bytes;
   throw std::bad_alloc{};
+}
+
+void Pool::look() const {
+  if (closed_.load(std::memory_order_relaxed)) throw Closed{};
 }
 
 /// What other sizes keep is worth less than staying within the budget.

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+
+#include <forebay/column.h>
 
 #include "engine/fork_guard.h"
 #include "engine/sync.h"
@@ -12,10 +15,10 @@
 namespace forebay::engine {
 
 /// Recycled memory in size classes, and the account of it: every byte that a run holds in blocks and batches comes from
-/// here. Lent memory may outlive the pool's user, so it is held by shared pointer. Any thread may call. Giving back
+/// here, and whoever does much for it asks here whether it is still wanted. Lent memory may outlive the pool's user, so it is held by shared pointer. Any thread may call. Giving back
 /// never fails: free memory names the next of its size in its own first bytes. In a child that was forked after the
 /// pool was made nothing is given back, as its mutex may be held there for ever.
-class Pool : public std::enable_shared_from_this<Pool> {
+class Pool final : public StopCheck, public std::enable_shared_from_this<Pool> {
  public:
   explicit Pool(std::int64_t limit) : limit_{limit} {}
   ~Pool();
@@ -36,6 +39,10 @@ class Pool : public std::enable_shared_from_this<Pool> {
   [[nodiscard]] std::int64_t limit() const { return limit_; }
   [[nodiscard]] bool over(std::int64_t more) const EXCLUDES(mutex_) { return used() + more > limit_; }
 
+  /// The run is over: what takes long is not wanted any more. What was lent stays.
+  void close() { closed_.store(true, std::memory_order_relaxed); }
+  void look() const override;  ///< Throws Closed after `close`.
+
  private:
   static constexpr std::size_t smallest = 12;  // 4 KiB
   static constexpr std::size_t classes = 4 * (48 - smallest);
@@ -50,6 +57,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
   const std::int64_t limit_;
   const std::uint64_t generation_ = fork_generation();
+  std::atomic<bool> closed_{false};
   mutable Mutex mutex_;
   Lists free_ GUARDED_BY(mutex_) = {};
   std::int64_t used_ GUARDED_BY(mutex_) = 0;

@@ -26,7 +26,8 @@ constexpr std::size_t files_at_once = 64;
 /// made of: content is inflated and verified chunk by chunk.
 class PackedReader {
  public:
-  PackedReader(const RecordIndex& index, const io::File& file) : index_{index}, file_{file} {}
+  PackedReader(const RecordIndex& index, const io::File& file, const std::function<bool()>& go_on)
+      : index_{index}, file_{file}, go_on_{go_on} {}
 
   Result<void> read(std::int64_t offset, std::span<std::byte> out) {
     while (!out.empty()) {
@@ -67,6 +68,7 @@ class PackedReader {
   }
 
   Result<void> inflate(std::int64_t bytes) {
+    if (!go_on_()) return Error{Code::cancelled, "interrupted"};
     content_.resize(static_cast<std::size_t>(bytes));
     for (std::size_t done = 0; done < content_.size();) {
       FOREBAY_TRY(const std::size_t got, inflater_->read(file_, std::span{content_}.subspan(done)));
@@ -82,6 +84,7 @@ class PackedReader {
 
   const RecordIndex& index_;
   const io::File& file_;
+  const std::function<bool()>& go_on_;
   std::optional<io::Inflater> inflater_;
   RecordIndex::Chunk chunk_;        // of which …
   std::vector<std::byte> content_;  // … this is the content
@@ -285,7 +288,7 @@ std::int64_t RecordAccess::window() const {
   return std::clamp<std::int64_t>(pool_->limit() / 8 / (bytes / records + 1), 1, most_window);
 }
 
-Result<void> RecordAccess::fetch(std::span<Handle> handles) {
+Result<void> RecordAccess::fetch(std::span<Handle> handles, const std::function<bool()>& go_on) {
   if (!packed_) return {};
   std::vector<Handle*> absent;
   for (Handle& handle : handles) {
@@ -301,7 +304,7 @@ Result<void> RecordAccess::fetch(std::span<Handle> handles) {
     // One file and segment at a time: what is fetched is a block with that segment's origin.
     std::size_t end = first + 1;
     while (end < absent.size() && absent[end]->block == absent[first]->block) ++end;
-    FOREBAY_DO(fetch_file(std::span{absent}.subspan(first, end - first)));
+    FOREBAY_DO(fetch_file(std::span{absent}.subspan(first, end - first), go_on));
     first = end;
   }
   return {};
@@ -327,7 +330,7 @@ Result<void> RecordAccess::check_room(std::span<Handle* const> handles) const {
 }
 
 /// Copies records of one segment, in the order of the file, into a block of their own.
-Result<void> RecordAccess::fetch_file(std::span<Handle* const> handles) {
+Result<void> RecordAccess::fetch_file(std::span<Handle* const> handles, const std::function<bool()>& go_on) {
   const Block& segment = table_[handles.front()->block];
   const std::string& path = program_.source.files[segment.file];
   std::size_t bytes = 0;
@@ -340,7 +343,7 @@ Result<void> RecordAccess::fetch_file(std::span<Handle* const> handles) {
   block->base = block->buffer.get();
   FOREBAY_TRY(const io::File file, io::File::open(path));
   const RecordIndex& index = *files_[segment.file].index;
-  PackedReader reader{index, file};
+  PackedReader reader{index, file, go_on};
   std::size_t at = 0;
   for (const Handle* handle : handles) {
     const std::int64_t offset = segment.file_offset + handle->offset;

@@ -49,8 +49,9 @@ class RecordAccess {
   /// Handles of records of files that have an index; nothing is read.
   [[nodiscard]] Result<void> locate(std::span<const RecordName> names, std::span<Handle> out);
   /// Brings the bytes of records of packed files: the handles then name the copies. Fails with Code::data,
-  /// resource_exhausted when they are more than the memory budget.
-  [[nodiscard]] Result<void> fetch(std::span<Handle> handles);
+  /// resource_exhausted when they are more than the memory budget, and with Code::cancelled as soon as `go_on` is
+  /// false: what is there then stays, and the call may be repeated with the same handles.
+  [[nodiscard]] Result<void> fetch(std::span<Handle> handles, const std::function<bool()>& go_on);
   [[nodiscard]] std::int64_t window() const;             ///< Records that are worth fetching together.
   [[nodiscard]] bool packed() const { return packed_; }  ///< Whether `fetch` has to bring anything.
   /// Fails with Code::data when a plain file that was located in was written to since. One that was deleted or replaced
@@ -95,7 +96,7 @@ class RecordAccess {
             .length = file.index->length(name.record)};
   }
   [[nodiscard]] Result<void> check_room(std::span<Handle* const> handles) const;
-  [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles);
+  [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles, const std::function<bool()>& go_on);
 
   const Program& program_;
   std::shared_ptr<Pool> pool_;

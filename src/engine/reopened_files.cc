@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/reopened_files.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace forebay::engine {
+
+namespace {
+
+constexpr std::size_t at_once = StopCheck::interval;
+
+}  // namespace
 
 /// Null where under that name there is another file now, or none, or it cannot be opened.
 std::shared_ptr<const io::File> ReopenedFiles::find(const Wanted& piece) {
@@ -30,7 +37,7 @@ Result<void> ReopenedFiles::read(std::span<Wanted> wanted) {
   bool all = true;
   for (Wanted& piece : wanted) {
     open(piece);
-    piece.got = file ? file->read_cached(piece.out, piece.offset) : 0;
+    piece.got = file ? file->read_cached(piece.out.first(std::min(piece.out.size(), at_once)), piece.offset) : 0;
     if (piece.got == piece.out.size()) continue;
     all = false;
     if (file) file->will_need(piece.offset, piece.out.size());
@@ -39,13 +46,27 @@ Result<void> ReopenedFiles::read(std::span<Wanted> wanted) {
     Wanted& piece = wanted[i];
     if (piece.got == piece.out.size()) continue;
     open(piece);
-    if (!file) {
-      piece.got = piece.mapping->copy(piece.out, piece.offset);
-      if (piece.mapping->damaged()) piece.got = 0;  // the file was cut short, perhaps before this
-      continue;
-    }
-    FOREBAY_TRY(piece.got, file->read(piece.out, piece.offset).at(Place{.row = static_cast<std::int64_t>(i)}));
+    FOREBAY_DO(read_rest(file.get(), piece).at(Place{.row = static_cast<std::int64_t>(i)}));
   }
+  return {};
+}
+
+/// Without a file, from the mapping.
+Result<void> ReopenedFiles::read_rest(const io::File* file, Wanted& piece) const {
+  while (piece.got < piece.out.size()) {
+    const auto out = piece.out.subspan(piece.got, std::min(piece.out.size() - piece.got, at_once));
+    const std::int64_t offset = piece.offset + static_cast<std::int64_t>(piece.got);
+    if (piece.out.size() > at_once) check_.look();
+    std::size_t got = 0;
+    if (file != nullptr) {
+      FOREBAY_TRY(got, file->read(out, offset));
+    } else {
+      got = piece.mapping->copy(out, offset);
+    }
+    piece.got += got;
+    if (got < out.size()) break;
+  }
+  if (file == nullptr && piece.mapping->damaged()) piece.got = 0;  // the file was cut short, perhaps before this
   return {};
 }
 

@@ -17,8 +17,8 @@ namespace forebay::engine {
 /// sixteen, and to give them back. Few are open at once, however many there are. Any thread may call.
 class ReopenedFiles {
  public:
-  /// `paths` must stay: they are by the numbers of the files.
-  explicit ReopenedFiles(std::span<const std::string> paths) : paths_{paths} {}
+  /// `paths`, by the numbers of the files, and `check` must stay.
+  ReopenedFiles(std::span<const std::string> paths, const StopCheck& check) : paths_{paths}, check_{check} {}
 
   /// A piece of a file, and where it goes.
   struct Wanted {
@@ -30,9 +30,11 @@ class ReopenedFiles {
   };
   /// Reads what is in memory, has the system fetch the rest, all at once, and then waits for it. Of a file that is not
   /// there any more, or is another one now, the mapping is read. Fails with Code::io; the row is the place in `wanted`.
+  /// Throws what the check does.
   [[nodiscard]] Result<void> read(std::span<Wanted> wanted) EXCLUDES(mutex_);
 
  private:
+  [[nodiscard]] Result<void> read_rest(const io::File* file, Wanted& piece) const;
   [[nodiscard]] std::shared_ptr<const io::File> find(const Wanted& piece) EXCLUDES(mutex_);
 
   static constexpr std::size_t most_open = 64;
@@ -41,6 +43,7 @@ class ReopenedFiles {
     std::shared_ptr<const io::File> file;
   };
   const std::span<const std::string> paths_;
+  const StopCheck& check_;
   Mutex mutex_;
   std::array<Kept, most_open> kept_ GUARDED_BY(mutex_);  // a file has its place by its number
 };

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "columns/gather.h"
 #include "engine/guarded.h"
 #include "formats/detect.h"
 
@@ -315,7 +316,7 @@ Result<void> Scanner::scan_streamed(Block& block) {
     if (static_cast<std::int64_t>(found.wanted) > pool_->limit()) return too_large(found.wanted, pool_->limit());
     const std::size_t larger = std::min(std::max(found.wanted, size + size / 4 + 1), 2 * capacity);
     auto grown = pool_->lend(larger);
-    std::memcpy(grown.get(), buffer.get(), size);
+    columns::copy_bytes({buffer.get(), size}, grown.get(), pool_.get());
     buffer = std::move(grown);
     capacity = larger;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -42,6 +43,10 @@ class Scanner {
   [[nodiscard]] std::vector<io::RestartPoint> take_restart_points();  ///< Those found since the last call.
   [[nodiscard]] std::int64_t offset() const { return offset_; }       ///< Of what comes next, in the uncompressed file.
 
+  /// Whether the next block is of a record that takes long.
+  [[nodiscard]] bool next_is_large() const {
+    return std::max(searched_next_, filling_.capacity) > static_cast<std::size_t>(large_bytes);
+  }
   [[nodiscard]] bool streamed() const { return opened_ && !mapping_ && !content_; }  ///< Its blocks own memory.
   [[nodiscard]] bool keeping() const { return found_.has_value(); }  ///< Its content so far, for later passes.
   /// Whether the file is still the one that was opened; Code::data if not. Only after a block without an error.

@@ -75,7 +75,7 @@ Scheduler::~Scheduler() { close(); }
 void Scheduler::close() {
   if (!begin_close()) return;
   streams_.stop();
-  executor_.stop();
+  pool_->close();
   for (std::thread& worker : workers_) worker.join();
   const Lock lock{mutex_};
   while (caller_.inside()) caller_left_.wait(mutex_);  // it may be helping with a ticket
@@ -156,7 +156,7 @@ bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadl
     make_room(worker);
     return true;
   }
-  if (const auto file = streams_.claim()) {
+  if (const auto file = streams_.claim(deadline.has_value())) {
     scan_ahead(file, worker);
     return true;
   }

@@ -171,11 +171,15 @@ Result<bool> Streams::next_block(Open& file) {
       } else if (file.state == Scan::over) {
         return false;
       } else if (file.state == Scan::idle) {
+        if (deadline_ && file.scanner.next_is_large()) {
+          interrupted_ = true;
+          return Error{Code::cancelled, "interrupted"};
+        }
         block = spare();
         file.state = Scan::running;
         ++scanning_;
         scan_here = true;
-      } else if (other = claim_locked(); !other) {
+      } else if (other = claim_locked(deadline_.has_value()); !other) {
         block_ready_.wait(mutex_);
       }
     }
@@ -242,16 +246,16 @@ bool Streams::will_be_kept(const Open& file) const {
 
 std::uint32_t Streams::number_of(const Open& file) { return file.number; }
 
-std::shared_ptr<Streams::Open> Streams::claim() {
+std::shared_ptr<Streams::Open> Streams::claim(bool soon) {
   const Lock lock{mutex_};
-  return claim_locked();
+  return claim_locked(soon);
 }
 
-std::shared_ptr<Streams::Open> Streams::claim_locked() {
+std::shared_ptr<Streams::Open> Streams::claim_locked(bool soon) {
   // The caller of next helps, but more scans at once than processors would only delay the one that is needed first.
   if (scanning_ >= threads_) return nullptr;
   for (const auto& file : waiting_) {
-    if (!wants_more(*file) || will_be_kept(*file)) continue;
+    if (!wants_more(*file) || will_be_kept(*file) || (soon && file->scanner.next_is_large())) continue;
     file->state = Scan::running;
     ++scanning_;
     return file;

@@ -70,8 +70,9 @@ class Streams final : public Reader {
   // For workers.
   struct Open;
   [[nodiscard]] static std::uint32_t number_of(const Open& file);  ///< Of the file.
-  /// A file that is worth scanning ahead, or null; it is then reserved for the caller, who must call `scan`.
-  [[nodiscard]] std::shared_ptr<Open> claim() EXCLUDES(mutex_);
+  /// A file that is worth scanning ahead, or null; it is then reserved for the caller, who must call `scan`. For who
+  /// must come back soon, none whose next record is large.
+  [[nodiscard]] std::shared_ptr<Open> claim(bool soon = false) EXCLUDES(mutex_);
   void scan(const std::shared_ptr<Open>& file) EXCLUDES(mutex_);  ///< Without memory, `read` of the file fails.
   [[nodiscard]] bool keeps_content() const { return kept_files_.keeps_content(); }  ///< For later passes.
   void drop_kept_content() { kept_files_.drop_contents(); }                         ///< For good.
@@ -93,7 +94,7 @@ class Streams final : public Reader {
   void leave(Open& file) EXCLUDES(mutex_);  // what is left of it is not wanted
   [[nodiscard]] bool wants_more(const Open& file) const REQUIRES(mutex_);
   [[nodiscard]] bool will_be_kept(const Open& file) const REQUIRES(mutex_);
-  [[nodiscard]] std::shared_ptr<Open> claim_locked() REQUIRES(mutex_);
+  [[nodiscard]] std::shared_ptr<Open> claim_locked(bool soon) REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> spare() REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> spare_block() EXCLUDES(mutex_);
   void scanned(Open& file, const Block& block) REQUIRES(mutex_);  // accounts for it

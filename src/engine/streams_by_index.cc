@@ -94,7 +94,7 @@ Result<void> Streams::end_pass() const {
 
 Result<bool> Streams::fetch(std::span<Handle> handles) {
   if (catching_up_) return false;
-  FOREBAY_DO(access_.fetch(handles));
+  FOREBAY_DO(access_.fetch(handles, [this] { return !interrupt(); }));
   if (const std::int64_t bytes = access_.take_bytes_read(); bytes > 0) {
     const Lock lock{mutex_};
     bytes_read_ += bytes;

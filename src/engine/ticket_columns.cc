@@ -25,10 +25,13 @@ std::int64_t content_bytes(const Column& column) {
 
 }  // namespace
 
-ColumnBlock columns_of(const Schema& schema) {
+ColumnBlock columns_of(const Schema& schema, const StopCheck* check) {
   ColumnBlock block;
   block.columns.reserve(schema.size());
-  for (std::size_t id = 0; id < schema.size(); ++id) block.columns.emplace_back(schema[static_cast<ColumnId>(id)]);
+  for (std::size_t id = 0; id < schema.size(); ++id) {
+    block.columns.emplace_back(schema[static_cast<ColumnId>(id)]);
+    block.columns.back().ask(check);
+  }
   return block;
 }
 
@@ -51,7 +54,7 @@ std::unique_ptr<TicketColumns> ColumnPool::take() {
     if (free_.capacity() < lent_) free_.reserve(2 * lent_);
   }
   auto columns = std::make_unique<TicketColumns>();
-  columns->block = columns_of(program_->schema);
+  columns->block = columns_of(program_->schema, pool_.get());
   return columns;
 }
 

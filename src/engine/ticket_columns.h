@@ -14,8 +14,8 @@
 
 namespace forebay::engine {
 
-/// A column for each id of the schema, without rows.
-[[nodiscard]] ColumnBlock columns_of(const Schema& schema);
+/// A column for each id of the schema, without rows. They ask `check`.
+[[nodiscard]] ColumnBlock columns_of(const Schema& schema, const StopCheck* check = nullptr);
 
 /// Bytes of memory that a column owns, whether in use or not.
 [[nodiscard]] std::int64_t owned_bytes(const Column& column);

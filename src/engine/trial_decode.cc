@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "engine/guarded.h"
 #include "engine/ticket_columns.h"
 
 namespace forebay::engine {
@@ -16,8 +17,8 @@ constexpr std::size_t trial_records = 64;  // their columns stay in the second-l
 
 }  // namespace
 
-TrialDecode::TrialDecode(const Program& program)
-    : program_{program}, memory_{program.decoder->memory()}, block_{columns_of(program.schema)} {}
+TrialDecode::TrialDecode(const Program& program, const StopCheck* check)
+    : program_{program}, memory_{program.decoder->memory()}, block_{columns_of(program.schema, check)} {}
 
 Result<void> TrialDecode::decode(std::span<const Record> records) {
   const auto rows = static_cast<std::int64_t>(records.size());
@@ -35,6 +36,8 @@ Result<void> TrialDecode::attempt(std::span<const Record> records) {
     return decode(records);
   } catch (const std::bad_alloc&) {
     throw;  // not because of these records
+  } catch (const Closed&) {
+    throw;
   } catch (const std::exception& thrown) {
     return Error{Code::internal, std::string{"the decoder: unexpected: "} + thrown.what()};
   } catch (...) {
@@ -60,8 +63,8 @@ void TrialDecode::run(std::span<const Record> records, std::vector<Malformed>& b
   }
 }
 
-RecordCheck trial_check(const Program& program) {
-  return [trial = std::make_shared<TrialDecode>(program)](std::span<const Record> records,
+RecordCheck trial_check(const Program& program, const StopCheck* check) {
+  return [trial = std::make_shared<TrialDecode>(program, check)](std::span<const Record> records,
                                                           std::vector<Malformed>& bad) { trial->run(records, bad); };
 }
 

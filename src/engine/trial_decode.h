@@ -14,7 +14,7 @@ namespace forebay::engine {
 /// One thread at a time.
 class TrialDecode {
  public:
-  explicit TrialDecode(const Program& program);
+  TrialDecode(const Program& program, const StopCheck* check);
   /// As a RecordCheck. A decoder that throws is a Code::internal of the record over which it does; std::bad_alloc
   /// leaves.
   void run(std::span<const Record> records, std::vector<Malformed>& bad);
@@ -28,7 +28,7 @@ class TrialDecode {
   ColumnBlock block_;
 };
 
-/// A trial decode as the check of one scan.
-[[nodiscard]] RecordCheck trial_check(const Program& program);
+/// A trial decode as the check of one scan. `check` outlives it.
+[[nodiscard]] RecordCheck trial_check(const Program& program, const StopCheck* check);
 
 }  // namespace forebay::engine

@@ -49,6 +49,34 @@ TEST(Example, SeveralRunsOfOneListAreJoined) {
             R"({"a":[[1,2,3,4],[0,4]]})");
 }
 
+TEST(Example, LongListsAreReadInPiecesThatAreSeenNowhere) {
+  Ints ints;  // of one to ten bytes each, so that pieces of any size end inside one
+  for (std::int64_t i = 0; i < 700'000; ++i) ints.push_back(i % 5 == 0 ? -i : i << (i % 6 * 7));
+  Floats floats(600'000);
+  for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(i);
+  std::string as_int64 = "[", as_int32 = "[", as_float64 = "[";
+  for (const std::int64_t value : ints) {
+    as_int64 += std::to_string(value) + ",";
+    as_int32 += std::to_string(static_cast<std::int32_t>(value)) + ",";
+  }
+  for (std::size_t i = 0; i < floats.size(); ++i) as_float64 += std::to_string(i) + ".0,";
+  as_int64.back() = as_int32.back() = as_float64.back() = ']';
+  const std::vector<ExampleMap> examples{{{"i", ints}, {"f", floats}}};
+  const std::string splits = ",[0,700000]]", float_splits = ",[0,600000]]";
+  EXPECT_TRUE(of_examples(R"({"features": {"i": {"kind": "var_len", "dtype": "int64"}}})", examples) ==
+              R"({"i":[)" + as_int64 + splits + "}");
+  EXPECT_TRUE(of_examples(R"({"features": {"i": {"kind": "var_len", "dtype": "int32"}}})", examples) ==
+              R"({"i":[)" + as_int32 + splits + "}");
+  EXPECT_TRUE(of_examples(R"({"features": {"i": {"dtype": "int32", "shape": [700000]}}})", examples) ==
+              R"({"i":[)" + as_int32 + "]}");
+  EXPECT_TRUE(of_examples(R"({"features": {"f": {"kind": "var_len", "dtype": "float64"}}})", examples) ==
+              R"({"f":[)" + as_float64 + float_splits + "}");
+  for (const char* wrong : {"699999", "700001"}) {
+    EXPECT_THAT(of_examples(R"({"features": {"i": {"dtype": "int32", "shape": [)" + std::string{wrong} + "]}}}", examples),
+                HasSubstr("expected " + std::string{wrong} + " int64 values"));
+  }
+}
+
 TEST(Example, TheLastEntryOfAKeyWins) {
   EXPECT_EQ(decoded(a_one, {"0a0c0a0a0a016112051a030a01010a0c0a0a0a016112051a030a0102"}), R"({"a":[[2]]})");
   EXPECT_EQ(decoded(a_one, {"0a180a0a0a016112051a030a01010a0a0a016112051a030a0102"}), R"({"a":[[2]]})");

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/guarded.h"
+
 namespace forebay::engine {
 namespace {
 
@@ -88,6 +90,14 @@ TEST(Pool, MemoryThatTheMachineDoesNotHaveIsNotCounted) {
   EXPECT_THROW(static_cast<void>(pool->take(std::size_t{1} << 47)), std::bad_alloc);
   EXPECT_THROW(static_cast<void>(pool->lend(std::size_t{1} << 47)), std::bad_alloc);
   EXPECT_EQ(pool->used(), 0);
+}
+
+TEST(Pool, TellsWhetherTheRunIsOver) {
+  const auto pool = std::make_shared<Pool>(1 << 20);
+  pool->look();
+  pool->close();
+  EXPECT_THROW(pool->look(), Closed);
+  EXPECT_NE(pool->lend(64 * kib), nullptr) << "who has work at hand may end it";
 }
 
 TEST(Pool, GivesBackToTheMachineWhatOtherSizesKeepWhenTheBudgetIsReached) {

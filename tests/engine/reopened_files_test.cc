@@ -30,7 +30,7 @@ class Reopened : public ::testing::Test {
       ASSERT_TRUE(mapping.ok());
       mappings_.push_back(*std::move(mapping));
     }
-    files_ = std::make_unique<ReopenedFiles>(paths_);
+    files_ = std::make_unique<ReopenedFiles>(paths_, *pool_);
   }
   /// What is read of each of `files` at each of `offsets`, a hundred bytes.
   [[nodiscard]] std::vector<std::string> read(const std::vector<std::size_t>& files,
@@ -64,6 +64,7 @@ class Reopened : public ::testing::Test {
   }
 
   tests::Folder folder_;
+  std::shared_ptr<Pool> pool_ = std::make_shared<Pool>(std::int64_t{1} << 30);
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<MappedFile>> mappings_;
   std::unique_ptr<ReopenedFiles> files_;
@@ -96,7 +97,7 @@ TEST_F(Reopened, WhereTheyAreMappedNoPagesStay) {
   auto mapping = MappedFile::map(*io::File::open(paths_.back()));
   ASSERT_TRUE(mapping.ok());
   mappings_.push_back(*std::move(mapping));
-  files_ = std::make_unique<ReopenedFiles>(paths_);
+  files_ = std::make_unique<ReopenedFiles>(paths_, *pool_);
   std::filesystem::remove(paths_[0]);
   const std::int64_t before = tests::resident_bytes();
   for (std::int64_t offset = 0; offset < static_cast<std::int64_t>(large); offset += 50'000)

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/guarded.h"
 #include "engine/order_plane.h"
 #include "tests/pipeline/stream_files.h"
 
@@ -101,11 +102,15 @@ TEST_F(LargeBatch, ItsColumnsAreFreedWhereThereIsNoRoomForThem) {
 
 TEST_F(LargeBatch, IsGivenUpWhenTheRunIsStopped) {
   run_tickets();
-  executor_->stop();
-  const auto failed = executor_->finish(job_);
-  ASSERT_TRUE(failed);
-  EXPECT_EQ(failed->code(), Code::cancelled);
+  pool_->close();
+  EXPECT_THROW(static_cast<void>(executor_->finish(job_)), Closed);
   EXPECT_EQ(job_.content, nullptr);
+}
+
+TEST_F(LargeBatch, IsNotDecodedWhenTheRunIsStopped) {
+  pool_->close();
+  Worker worker = executor_->worker(0);
+  EXPECT_THROW(static_cast<void>(executor_->run(*job_.tickets[0], worker)), Closed);
 }
 
 }  // namespace
