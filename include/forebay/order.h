@@ -99,6 +99,9 @@ struct OrderType {
 
 // ---------------------------------------------------------------- batchers: handles → batches
 
+/// Bytes that a batch takes for each row besides its tensors: the handle, and where the record lies.
+inline constexpr std::int64_t bytes_a_row = 24;
+
 class Batcher {
  public:
   virtual ~Batcher() = default;

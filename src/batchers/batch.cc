@@ -46,8 +46,8 @@ class FixedBatcher final : public Batcher {
 
   Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
     std::size_t count = rows.size();
-    rows.resize(size_);
     while (count < size_) {
+      if (count == rows.size()) FOREBAY_DO(make_room(rows));
       auto pulled = in.pull(std::span{rows}.subspan(count));
       if (!pulled.ok()) return rows.resize(count), pulled.error();
       if (*pulled == 0) break;
@@ -63,13 +63,31 @@ class FixedBatcher final : public Batcher {
   }
 
  private:
-  std::int64_t repeat(std::vector<Handle>& rows) {
+  /// For all rows where there was so much room before, else for twice as many: the stream may have much fewer.
+  Result<void> make_room(std::vector<Handle>& rows) {
+    const std::size_t room = std::min(size_, std::max({least_room, rows.capacity(), 2 * rows.size()}));
+    FOREBAY_DO(check_room(room, rows));
+    rows.resize(room);
+    return {};
+  }
+
+  /// Fails when so many rows are too many for the budget.
+  Result<void> check_room(std::size_t room, const std::vector<Handle>& rows) {
+    if (room <= std::max(least_room, rows.capacity())) return {};
+    FOREBAY_DO(reader_.charge(static_cast<std::int64_t>(room) * bytes_a_row)
+                   .at("a batch with room for " + std::to_string(room) + " rows"));
+    return {};
+  }
+
+  Result<std::int64_t> repeat(std::vector<Handle>& rows) {
+    FOREBAY_DO(check_room(size_, rows));
     const std::size_t count = rows.size();
     for (std::size_t i = 0; rows.size() < size_; ++i) rows.push_back(rows[i]);
     reader_.hold(std::span{rows}.subspan(count));
     return static_cast<std::int64_t>(size_);
   }
 
+  static constexpr std::size_t least_room = 4096;
   const std::size_t size_;
   const Remainder remainder_;
   Reader& reader_;

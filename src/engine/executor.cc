@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -11,7 +12,7 @@
 #include "engine/bus_guard.h"
 #include "engine/finish.h"
 #include "engine/guarded.h"
-#include "engine/machine.h"
+#include "engine/pages.h"
 #include "engine/trial_decode.h"
 
 namespace forebay::engine {
@@ -45,26 +46,6 @@ constexpr std::size_t verified_together = 4;
   const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + bytes_behind - 1) / line;
   const std::byte* const begin = record.data();
   for (std::size_t i = 0; i <= std::min(last - first, most_lines); ++i) __builtin_prefetch(begin + i * line);
-}
-
-// What takes long at a large record is that the system reads it, and that it finds pages for a large row. It is made to
-// do that beforehand, and the record is verified and decoded at one go.
-
-template <class Touch>
-void each_page(std::size_t bytes, const StopCheck& check, Touch touch) {
-  for (std::size_t at = 0; at < bytes && bytes > StopCheck::interval; at += smallest_page) {
-    if (at % StopCheck::interval == 0) check.look();
-    touch(at);
-  }
-}
-
-void bring(Record record, const StopCheck& check) {
-  const auto* const bytes = static_cast<const volatile std::byte*>(record.data());
-  each_page(record.size(), check, [bytes](std::size_t at) { static_cast<void>(bytes[at]); });
-}
-
-void find_pages(std::span<std::byte> rows, const StopCheck& check) {
-  each_page(rows.size(), check, [rows](std::size_t at) { rows[at] = std::byte{0}; });
 }
 
 std::size_t aligned(std::size_t size) { return (size + line - 1) & ~(line - 1); }
@@ -117,9 +98,17 @@ void Executor::cut_tickets(Job& job) const {
   job.remaining = job.cut;
 }
 
-/// What the rows of the fixed tensors take; an error when that, and what others need for rows that no record fills, is
-/// more than the budget.
-Result<std::int64_t> Executor::bytes_of(const Layout& layout) const {
+/// What the records of a batch take that are not in mapped files.
+std::int64_t Executor::held_bytes(const Layout& layout) {
+  const auto held = [](const Piece& piece) { return piece.mapping == nullptr; };
+  if (std::ranges::none_of(layout.pieces, held)) return 0;
+  const auto add = [](std::int64_t sum, const Handle& handle) { return sum + handle.length; };
+  return std::accumulate(layout.handles.begin(), layout.handles.end(), std::int64_t{0}, add);
+}
+
+/// What the rows of the fixed tensors take; an error when that, the records, and what others need for rows that no
+/// record fills, is more than the budget.
+Result<std::int64_t> Executor::bytes_of(const Layout& layout, std::int64_t record_bytes) const {
   const auto empty_rows = layout.rows - static_cast<std::int64_t>(layout.handles.size());
   std::int64_t size = 0;  // of tensors of fixed size
   std::int64_t rest = 0;  // of the others at least: a number says how long a row is
@@ -140,13 +129,13 @@ Result<std::int64_t> Executor::bytes_of(const Layout& layout) const {
   }
   std::int64_t all = 0;
   huge = huge || __builtin_add_overflow(size, rest, &all);
-  if (!huge && all <= pool_->limit()) return size;
-  std::string needed = huge ? "more than 2^63" : std::to_string(size);
+  if (!huge && all + record_bytes <= pool_->limit()) return size;
+  std::string needed = huge ? "more than 2^63" : std::to_string(size + record_bytes);
   std::string fixed;
   if (others && !huge) {  // what they will need is not known, but it comes out of the records
     fixed = fmt::format(" ({} of them for tensors of fixed size)", size);
-    for (const Handle& handle : layout.handles) all += handle.length;
-    needed = fmt::format("about {}", all);
+    for (const Handle& handle : layout.handles) all += 2 * std::int64_t{handle.length};  // decoded, then copied
+    needed = fmt::format("about {}", all + record_bytes);
   }
   return Error{Code::data, Detail::resource_exhausted,
                fmt::format("batch {} needs {} bytes for its {} rows{}, more than the memory budget of {} bytes; raise "
@@ -155,7 +144,8 @@ Result<std::int64_t> Executor::bytes_of(const Layout& layout) const {
 }
 
 Result<void> Executor::cut(Job& job) const {
-  FOREBAY_TRY(job.fixed_bytes, bytes_of(job.layout));
+  job.record_bytes = held_bytes(job.layout);
+  FOREBAY_TRY(job.fixed_bytes, bytes_of(job.layout, job.record_bytes));
   cut_tickets(job);
   const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
   const auto all_rows = static_cast<std::size_t>(job.layout.rows);
@@ -260,9 +250,8 @@ std::optional<RowError> Executor::apply_steps(Ticket& ticket) const {
 
 /// Of a batch that is too large all tickets are run, to say how large, but no more is held of it.
 void Executor::account(Ticket& ticket) const {
-  const std::int64_t more = columns_->account(*ticket.columns);
-  const std::int64_t decoded = ticket.job->decoded.fetch_add(more, std::memory_order_relaxed) + more;
-  if (decoded > pool_->limit()) columns_->drop(std::move(ticket.columns));
+  ticket.job->decoded.fetch_add(columns_->account(*ticket.columns), std::memory_order_relaxed);
+  if (ticket.job->bytes() > pool_->limit()) columns_->drop(std::move(ticket.columns));
 }
 
 std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
@@ -284,7 +273,7 @@ std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
     for (; row < ticket.rows && bytes < group_bytes && worker.records.size() < group_records; ++row) {
       worker.records.push_back(record_of(row));
       bytes += worker.records.back().size();
-      bring(worker.records.back(), *pool_);
+      read_pages(worker.records.back(), *pool_);
     }
     std::optional<RowError> damaged;
     const std::span<const Record> group{worker.records};
@@ -352,12 +341,11 @@ std::optional<Error> Executor::find_cut_short(const Job& job) const {
 }
 
 std::optional<Error> Executor::too_large(const Job& job) const {
-  const std::int64_t decoded = job.decoded.load(std::memory_order_relaxed);
-  if (decoded <= pool_->limit()) return std::nullopt;
+  if (job.bytes() <= pool_->limit()) return std::nullopt;
   return Error{Code::data, Detail::resource_exhausted,
                fmt::format("batch {} needs {} bytes for what its {} rows decode to, more than the memory budget of {} "
                            "bytes; raise `memory`, make batches smaller, or drop the outlier",
-                           job.layout.number, decoded, job.layout.handles.size(), pool_->limit())};
+                           job.layout.number, job.bytes(), job.layout.handles.size(), pool_->limit())};
 }
 
 std::optional<Error> Executor::finish(Job& job) const {

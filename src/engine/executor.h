@@ -52,7 +52,8 @@ class Executor {
   [[nodiscard]] std::optional<Error> make(Job& job) const;
   void clear_empty_rows(const Job& job) const;
   void cut_tickets(Job& job) const;
-  [[nodiscard]] Result<std::int64_t> bytes_of(const Layout& layout) const;
+  [[nodiscard]] static std::int64_t held_bytes(const Layout& layout);
+  [[nodiscard]] Result<std::int64_t> bytes_of(const Layout& layout, std::int64_t record_bytes) const;
   RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
   void bind_columns(Ticket& ticket) const;
   [[nodiscard]] Error cut_short(const Job& job, std::uint32_t file) const;

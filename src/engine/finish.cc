@@ -217,9 +217,8 @@ Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape) {
   const DType dtype = pieces.front()->dtype;
   const columns::Extents size = columns::extents(pieces);
   if (dtype == DType::string) {
-    return strings(pieces, std::move(shape), size, [&](const Column& piece, columns::StringsOut& out) {
-      columns::copy_strings(piece, out, &pool_);
-    });
+    return strings(pieces, std::move(shape), size,
+                   [&](const Column& piece, columns::StringsOut& out) { columns::copy_strings(piece, out, &pool_); });
   }
   auto memory = pool_.lend(static_cast<std::size_t>(size.elements) * size_of(dtype));
   std::byte* const data = memory.get();

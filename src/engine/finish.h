@@ -24,7 +24,7 @@ class Finisher {
   };
 
   Finisher(const Program& program, Pool& pool, Job& job)
-      : program_{program}, pool_{pool}, job_{job}, needed_{job.fixed_bytes} {}
+      : program_{program}, pool_{pool}, job_{job}, needed_{job.bytes()} {}
   /// Throws Closed when the run is over; the batch may be half made then.
   [[nodiscard]] std::optional<Failure> run(Batch::Content& content);
 

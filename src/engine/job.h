@@ -30,11 +30,16 @@ struct Job {
   Layout layout;
   std::vector<std::unique_ptr<Ticket>> tickets;  ///< The first `cut` are in use.
   std::size_t cut = 0;
-  bool large = false;                       ///< Takes too long for who must come back soon.
-  std::int64_t fixed_bytes = 0;             ///< Of `fixed`, all rows.
-  std::shared_ptr<std::byte> fixed;         ///< Rows of the fixed numeric outputs; tickets write here.
-  std::vector<std::byte*> fixed_outputs;    ///< By batched output: where its rows begin, or null.
-  std::atomic<std::int64_t> decoded{0};     ///< Bytes in columns; tickets add theirs.
+  bool large = false;                     ///< Takes too long for who must come back soon.
+  std::int64_t record_bytes = 0;          ///< Of records that are held in memory until it is made.
+  std::int64_t fixed_bytes = 0;           ///< Of `fixed`, all rows.
+  std::shared_ptr<std::byte> fixed;       ///< Rows of the fixed numeric outputs; tickets write here.
+  std::vector<std::byte*> fixed_outputs;  ///< By batched output: where its rows begin, or null.
+  std::atomic<std::int64_t> decoded{0};   ///< Bytes in columns; tickets add theirs.
+
+  /// Bytes that it takes so far, all in all.
+  [[nodiscard]] std::int64_t bytes() const { return record_bytes + fixed_bytes + decoded; }
+
   std::shared_ptr<Batch::Content> content;  ///< When finished.
   // Guarded by the scheduler's mutex.
   std::int64_t number = 0;

@@ -23,11 +23,14 @@ struct Layout {
   std::int64_t number = 0;
   double complete_frac = 0;  ///< Of the run, or of the epoch when the run is endless.
   Position after;            ///< Where a run that goes on behind this batch stands.
+  Charge charge;             ///< Of the rows, to the budget.
 
   [[nodiscard]] Record record(std::int64_t row) const {
     const auto at = static_cast<std::size_t>(row);
     return {payloads[at], handles[at].length};
   }
+  /// Charges the room that there is for rows.
+  void account(Pool& pool) { charge.set(pool, static_cast<std::int64_t>(handles.capacity()) * bytes_a_row); }
   /// Forgets the rows, but keeps their room.
   void clear() {
     handles.clear();

@@ -15,9 +15,10 @@
 namespace forebay::engine {
 
 /// Recycled memory in size classes, and the account of it: every byte that a run holds in blocks and batches comes from
-/// here, and whoever does much for it asks here whether it is still wanted. Lent memory may outlive the pool's user, so it is held by shared pointer. Any thread may call. Giving back
-/// never fails: free memory names the next of its size in its own first bytes. In a child that was forked after the
-/// pool was made nothing is given back, as its mutex may be held there for ever.
+/// here, and whoever does much for it asks here whether it is still wanted. Lent memory may outlive the pool's user, so
+/// it is held by shared pointer. Any thread may call. Giving back never fails: free memory names the next of its size
+/// in its own first bytes. In a child that was forked after the pool was made nothing is given back, as its mutex may
+/// be held there for ever.
 class Pool final : public StopCheck, public std::enable_shared_from_this<Pool> {
  public:
   explicit Pool(std::int64_t limit) : limit_{limit} {}

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include <forebay/column.h>
+
 #include "engine/mapped_file.h"
 #include "engine/sync.h"
 #include "io/file.h"

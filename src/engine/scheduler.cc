@@ -232,6 +232,7 @@ Result<bool> Scheduler::decide(std::unique_ptr<Job>& job, std::int64_t finished,
   if (more.ok() && *more) {
     if (auto cut = executor_.cut(*job); !cut.ok()) more = cut.error();
   }
+  job->layout.account(*pool_);
   streams_.limit_memory();
   return more;
 }

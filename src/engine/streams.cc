@@ -147,6 +147,7 @@ void Streams::leave(Open& file) {
 
 Result<bool> Streams::next_block(Open& file) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  FOREBAY_DO(check_pinned(file));
   if (file.block) {
     const bool over = table_[*file.block].last;
     table_.release_stream(*file.block, batch_);
@@ -284,6 +285,25 @@ void Streams::scan(const std::shared_ptr<Open>& file) {
     file->broken = in_file(*thrown, program_.source.files[file->number]);
   }
   block_ready_.notify_all();
+}
+
+/// Records that were read from a packed file, and are waited for, stay in memory: they must not be more than the
+/// budget.
+Result<void> Streams::check_pinned(const Open& file) {
+  if (table_.pinned_bytes() <= pool_->limit()) return {};
+  table_.compact(batch_);
+  if (table_.pinned_bytes() <= pool_->limit()) return {};
+  std::string each;
+  if (file.block) {
+    const Block& block = table_[*file.block];
+    const std::int64_t records = std::max<std::int64_t>(1, std::ssize(block.records));
+    each = fmt::format(" (about {} a record)", (block.file_end - block.file_offset) / records);
+  }
+  return Error{Code::data, Detail::resource_exhausted,
+               fmt::format("the records of packed files that wait for their turn hold {} bytes{} and more are wanted, "
+                           "but the memory budget is {} bytes: they stay in memory from when they are unpacked until "
+                           "their batch is made; raise `memory`, or lower the buffers of shuffles or the batch size",
+                           table_.pinned_bytes(), each, pool_->limit())};
 }
 
 std::unique_ptr<Block> Streams::spare_block() {

@@ -90,6 +90,7 @@ class Streams final : public Reader {
   [[nodiscard]] Result<void> pass_over(Open& file, const Skip& skip) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> fail(Open& file, const Error& error) EXCLUDES(mutex_);
   void recycle() EXCLUDES(mutex_);
+  [[nodiscard]] Result<void> check_pinned(const Open& file);
   void limit_mapped();
   void leave(Open& file) EXCLUDES(mutex_);  // what is left of it is not wanted
   [[nodiscard]] bool wants_more(const Open& file) const REQUIRES(mutex_);

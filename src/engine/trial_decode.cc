@@ -64,8 +64,8 @@ void TrialDecode::run(std::span<const Record> records, std::vector<Malformed>& b
 }
 
 RecordCheck trial_check(const Program& program, const StopCheck* check) {
-  return [trial = std::make_shared<TrialDecode>(program, check)](std::span<const Record> records,
-                                                          std::vector<Malformed>& bad) { trial->run(records, bad); };
+  return [trial = std::make_shared<TrialDecode>(program, check)](
+             std::span<const Record> records, std::vector<Malformed>& bad) { trial->run(records, bad); };
 }
 
 }  // namespace forebay::engine

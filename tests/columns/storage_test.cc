@@ -16,7 +16,7 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 /// Counts how often it is asked, and wants no more after so many times.
 struct Counting final : StopCheck {
   struct Enough {};
-  explicit Counting(int most) : most{most} {}
+  explicit Counting(int times) : most{times} {}
   void look() const override {
     if (asked == most) throw Enough{};
     ++asked;
@@ -76,8 +76,8 @@ TEST(Column, AllOfItsStoragesAsk) {
   ColumnSpec part{.name = "p", .dtype = DType::int64, .shape = {unknown_dim}};
   Column column{ColumnSpec{.name = "x", .dtype = DType::string, .shape = {unknown_dim}, .parts = {part}}};
   column.ask(&check);
-  for (Storage* storage : {&column.bytes, &column.byte_splits, &column.row_splits, &column.dims, &column.values,
-                           &column.parts[0].values})
+  for (Storage* storage :
+       {&column.bytes, &column.byte_splits, &column.row_splits, &column.dims, &column.values, &column.parts[0].values})
     EXPECT_THROW(storage->resize(100 * mib), Counting::Enough);
 }
 

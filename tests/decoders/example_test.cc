@@ -72,8 +72,9 @@ TEST(Example, LongListsAreReadInPiecesThatAreSeenNowhere) {
   EXPECT_TRUE(of_examples(R"({"features": {"f": {"kind": "var_len", "dtype": "float64"}}})", examples) ==
               R"({"f":[)" + as_float64 + float_splits + "}");
   for (const char* wrong : {"699999", "700001"}) {
-    EXPECT_THAT(of_examples(R"({"features": {"i": {"dtype": "int32", "shape": [)" + std::string{wrong} + "]}}}", examples),
-                HasSubstr("expected " + std::string{wrong} + " int64 values"));
+    EXPECT_THAT(
+        of_examples(R"({"features": {"i": {"dtype": "int32", "shape": [)" + std::string{wrong} + "]}}}", examples),
+        HasSubstr("expected " + std::string{wrong} + " int64 values"));
   }
 }
 
