@@ -143,13 +143,14 @@ void BlockTable::retire(std::uint32_t slot, std::int64_t batch) {
   if (entry.batch < 0) {
     unused_.push_back(std::move(entry.block));
   } else {
-    retired_.push_back({std::move(entry.block), batch});
+    retired_.push_back({.block = std::move(entry.block), .buffer = nullptr, .batch = batch});
   }
   free_slots_.push_back(slot);
 }
 
 void BlockTable::collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed) {
   const auto free = [&](std::unique_ptr<Block>& block) {
+    if (!block || !block->ordinals.empty()) return;  // a parcel's is not filled again
     block->clear();
     freed.push_back(std::move(block));
   };
@@ -186,9 +187,8 @@ void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
     size += extent.length + room_behind;
   }
   pinned_ += static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(block.buffer_bytes);
-  auto old = std::make_unique<Block>();  // the old bytes stay until the batches that were cut from them are finished
-  old->buffer = std::move(block.buffer);
-  retired_.push_back({std::move(old), batch});
+  // The old bytes stay until the batches that were cut from them are finished.
+  retired_.push_back({.block = nullptr, .buffer = std::move(block.buffer), .batch = batch});
   entry.base = block.base = kept.get();
   block.buffer = std::move(kept);
   block.buffer_bytes = bytes;

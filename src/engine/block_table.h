@@ -60,7 +60,8 @@ class BlockTable {
   void release_stream(std::uint32_t slot, std::int64_t batch) { release_count(slot, 1, batch); }
   void release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch);
 
-  /// Frees blocks that only batches before `finished` used, or none, and gives them back to be filled again. Of pages
+  /// Frees blocks that only batches before `finished` used, or none, and gives those that were added back to be filled
+  /// again, as many as there were. Of pages
   /// that nothing is to be read from any more, those that only such batches used are given back to the system.
   void collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed);
 
@@ -85,7 +86,8 @@ class BlockTable {
     std::unique_ptr<Block> block;
   };
   struct Retired {
-    std::unique_ptr<Block> block;
+    std::unique_ptr<Block> block;       // or only …
+    std::shared_ptr<std::byte> buffer;  // … what one was compacted out of
     std::int64_t batch;
   };
   /// Pages of a block.
