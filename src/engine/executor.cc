@@ -82,6 +82,9 @@ void Executor::cut_tickets(Job& job) const {
       std::max(std::clamp<std::int64_t>(bytes / ticket_bytes, 1, most), bytes / most_ticket_bytes);
   const std::int64_t share = bytes / count + 1;
   job.large = bytes + job.fixed_bytes > large_bytes;
+  const bool grows = std::ranges::count(row_bytes_, std::size_t{0}) > 0;
+  job.expected_bytes = job.record_bytes + job.fixed_bytes + (grows ? 2 * bytes : 0);  // decoded, then copied
+  job.made_bytes = job.tensor_bytes = 0;
   job.cut = 0;
   job.decoded.store(0, std::memory_order_relaxed);
   std::int64_t row = 0;
@@ -378,6 +381,8 @@ std::optional<Error> Executor::make(Job& job) const {
   if (auto failed = finisher.run(*content)) {
     return failed->row < 0 ? failed->error : place(job, failed->error, failed->row);
   }
+  job.made_bytes = finisher.needed();
+  job.tensor_bytes = job.made_bytes - job.bytes() + job.fixed_bytes;
   std::swap(content->layout, job.layout);
   std::swap(content->layout.payloads, job.layout.payloads);  // of records that are gone when the batch is out
   job.layout.clear();

@@ -285,6 +285,7 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
   }
   const auto add = [](std::int64_t sum, const Column& column) { return sum + owned_bytes(column); };
   columns->charge.set(pool_, std::accumulate(block.columns.begin(), block.columns.end(), std::int64_t{0}, add));
+  needed_ += columns->charge.bytes();
   for (const Output& output : program_.outputs) {
     if (!output.after_batch) {
       const auto at = static_cast<std::size_t>(std::find_if(program_.batched.begin(), program_.batched.end(),

@@ -27,6 +27,7 @@ class Finisher {
       : program_{program}, pool_{pool}, job_{job}, needed_{job.bytes()} {}
   /// Throws Closed when the run is over; the batch may be half made then.
   [[nodiscard]] std::optional<Failure> run(Batch::Content& content);
+  [[nodiscard]] std::int64_t needed() const { return needed_; }  ///< Bytes, all that the job took included.
 
  private:
   struct Made {

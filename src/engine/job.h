@@ -31,6 +31,9 @@ struct Job {
   std::vector<std::unique_ptr<Ticket>> tickets;  ///< The first `cut` are in use.
   std::size_t cut = 0;
   bool large = false;                     ///< Takes too long for who must come back soon.
+  std::int64_t expected_bytes = 0;        ///< That making it will take, by its records.
+  std::int64_t made_bytes = 0;            ///< That making it took, when it is finished …
+  std::int64_t tensor_bytes = 0;          ///< … and its tensors take.
   std::int64_t record_bytes = 0;          ///< Of records that are held in memory until it is made.
   std::int64_t fixed_bytes = 0;           ///< Of `fixed`, all rows.
   std::shared_ptr<std::byte> fixed;       ///< Rows of the fixed numeric outputs; tickets write here.

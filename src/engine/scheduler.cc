@@ -172,13 +172,19 @@ bool Scheduler::run_next_ticket(Worker& worker) {
 
 bool Scheduler::may_decide() const {
   if (baton_taken_ || order_over_ || line_.size() >= depth_) return false;
-  return line_.empty() || !pool_->over(batch_bytes_);
+  return line_.empty() || has_room();
+}
+
+/// Whether the batches in the making, whose memory is taken bit by bit, and one more fit into the budget.
+bool Scheduler::has_room() const {
+  const auto making = static_cast<std::int64_t>(line_.size()) - static_cast<std::int64_t>(line_.done());
+  return !pool_->over((making + 1) * batch_bytes_);
 }
 
 /// Whether content that is kept for later passes takes the room of a batch.
 bool Scheduler::order_is_crowded_out() const {
   if (baton_taken_ || order_over_ || line_.size() >= depth_ || line_.empty()) return false;
-  return pool_->over(batch_bytes_) && streams_.keeps_content();
+  return !has_room() && streams_.keeps_content();
 }
 
 void Scheduler::make_room(Worker& worker) {
@@ -210,6 +216,7 @@ void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> de
   }
   if (!thrown && more.ok() && *more) {
     const std::size_t tasks = job->cut;
+    batch_bytes_ = std::max(batch_bytes_, job->expected_bytes);
     if (line_.add(std::move(job))) return wake_workers(tasks);
     thrown = no_memory_for_order;
   }
@@ -256,6 +263,7 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
     const Doing doing{*this, worker, Work::decode, job.number};
     finish(job);
   }
+  batch_bytes_ = std::max(batch_bytes_, job.made_bytes);
   line_.finish(job);
   if (caller_.waits() && line_.ready()) batch_done_.notify_one();
 }

@@ -63,6 +63,7 @@ class Scheduler {
   void decide_order(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   void decide_batch(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   [[nodiscard]] bool may_decide() const REQUIRES(mutex_);
+  [[nodiscard]] bool has_room() const REQUIRES(mutex_);
   [[nodiscard]] bool order_is_crowded_out() const REQUIRES(mutex_);
   void make_room(Worker& worker) REQUIRES(mutex_);
   [[nodiscard]] Result<bool> decide(std::unique_ptr<Job>& job, std::int64_t finished,
@@ -95,7 +96,7 @@ class Scheduler {
   BatchLine line_ GUARDED_BY(mutex_);
   std::unique_ptr<Job> half_decided_ GUARDED_BY(mutex_);
   std::size_t depth_ GUARDED_BY(mutex_);             // batches in the making or ready, at most
-  std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;  // the largest so far
+  std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;  // that making one takes, the most so far
   std::size_t sleeping_ GUARDED_BY(mutex_) = 0;
   bool baton_taken_ GUARDED_BY(mutex_) = false;
   bool order_over_ GUARDED_BY(mutex_) = false;

@@ -126,11 +126,7 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
   complete_frac_ = content->layout.complete_frac;
   before_ = std::exchange(position_, content->layout.after);
   if (asked_prefetch_ == 0) {
-    std::int64_t bytes = 1;
-    for (const Value& value : content->values) {
-      bytes += value.values.count() * static_cast<std::int64_t>(std::max<std::size_t>(1, size_of(value.values.dtype)));
-    }
-    batch_bytes_ = std::max(batch_bytes_, bytes);
+    const std::int64_t bytes = std::max<std::int64_t>(1, job->tensor_bytes);
     depth_ = static_cast<std::size_t>(std::clamp(ready_bytes / bytes, least_depth(threads_), most_depth));
   }
   line_.recycle(std::move(job), depth_);

@@ -204,6 +204,28 @@ TEST(MemoryBudget, TheRowsOfABatchCountBeforeThereAreTensors) {
   EXPECT_GE(pipeline->stats().memory_used, 20'000 * 24);
 }
 
+TEST(MemoryBudget, BatchesOfTextInTheMakingCountBeforeTheyAreMade) {
+  const Folder folder;
+  std::vector<std::string> messages;
+  for (int i = 0; i < 80; ++i)
+    messages.push_back(encode_example({{"v", std::vector<std::string>{std::string(1 << 20, 'x')}}}));
+  ASSERT_TRUE(write_records(folder.file("a"), messages).ok());
+  const Json json = reading(folder.file("a"), R"({"dtype": "string", "shape": []})", R"({"size": 4})");
+  constexpr std::int64_t memory = 32 << 20;  // a batch takes a quarter of it while it is made
+  for (const std::int64_t prefetch : {0, 50}) {
+    auto pipeline = open(json, {.threads = 2, .memory = memory, .prefetch = prefetch});
+    ASSERT_TRUE(pipeline.ok());
+    std::int64_t most = 0;
+    int batches = 0;
+    for (auto batch = pipeline->next(); batch.ok() && *batch; batch = pipeline->next(), ++batches) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});  // for what is made ahead
+      most = std::max(most, pipeline->stats().memory_used);
+    }
+    EXPECT_EQ(batches, 20);
+    EXPECT_LE(most, memory + memory / 4) << prefetch;
+  }
+}
+
 /// The error of a global shuffle over a gzip file with one record of 6 MiB.
 std::string over_large_record(std::int64_t memory, bool indexed) {
   const Folder folder;
