@@ -48,13 +48,17 @@ Result<void> measure(const Program& program, const std::shared_ptr<Pool>& pool, 
   if (!once.epochs || *once.epochs > 1) once.epochs = 1;
   Streams streams{once, pool, 1};
   OrderPlane order{once, streams};
+  const auto asked_now_and_then = [&stop, next = Clock::now()]() mutable {
+    if (!stop || Clock::now() < next) return false;
+    next = Clock::now() + patience;
+    return stop();
+  };
+  streams.ask(asked_now_and_then);
   Layout layout;
   while (true) {
     if (stop && stop()) return stopped();
-    streams.set_deadline(Clock::now() + patience);
     const auto more = order.next(layout);
-    if (!more.ok() && streams.interrupted(more.error())) continue;  // the next call goes on where it was
-    if (!more.ok()) return more.error();
+    if (!more.ok()) return streams.interrupted(more.error()) ? stopped() : more.error();
     if (!*more) return {};
     for (std::int64_t row = 0; row < static_cast<std::int64_t>(layout.handles.size()); ++row)
       out.add(layout.piece_of(row).file, layout.record_of(row));

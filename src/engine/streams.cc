@@ -103,6 +103,7 @@ Result<std::size_t> Streams::read(Stream stream, std::span<Handle> out) {
 
 bool Streams::interrupt() {
   if (deadline_ && std::chrono::steady_clock::now() > *deadline_) return interrupted_ = true;
+  if (stop_ && stop_()) return interrupted_ = true;
   const Lock lock{mutex_};
   return stopped_;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -62,7 +63,9 @@ class Streams final : public Reader {
     deadline_ = deadline;
     interrupted_ = false;
   }
-  /// Whether that is what this error, of an order over this, comes from.
+  /// From now on it is asked, before more is read, whether the run is to be given up.
+  void ask(std::function<bool()> stop) { stop_ = std::move(stop); }
+  /// Whether that, or the deadline, is what this error, of an order over this, comes from.
   [[nodiscard]] bool interrupted(const Error& error) const { return interrupted_ && error.code() == Code::cancelled; }
   void collect(std::int64_t finished) EXCLUDES(mutex_);  ///< Recycles what batches before `finished` used.
   void limit_memory();  ///< Lets go of mapped pages over the budget, compacts streamed blocks near it.
@@ -120,6 +123,7 @@ class Streams final : public Reader {
   std::optional<std::int64_t> indexed_;
   SkipTally skips_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
+  std::function<bool()> stop_;
   bool interrupted_ = false;
   std::vector<std::unique_ptr<Block>> freed_;
 
