@@ -17,6 +17,9 @@ class StopCheck {
   static constexpr std::size_t interval = std::size_t{16} << 20;  ///< Bytes.
   /// Returns when the work is still wanted, else throws; what was being made is then unspecified.
   virtual void look() const = 0;
+  static void look(const StopCheck* check) {  ///< Null: nobody may want to.
+    if (check != nullptr) check->look();
+  }
 
  protected:
   ~StopCheck() = default;

@@ -30,6 +30,8 @@ struct Bound {
 class DecoderMemory {
  public:
   virtual ~DecoderMemory() = default;
+  /// Bytes of what grows with the records, for the budget.
+  [[nodiscard]] virtual std::int64_t bytes() const { return 0; }
 };
 
 class Decoder {

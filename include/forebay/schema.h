@@ -29,7 +29,8 @@ class Shape {
   [[nodiscard]] std::size_t unknown() const;  ///< How many dims are unknown.
   /// Product of the known dims: the element count when the shape is known. Saturates at 2^62.
   [[nodiscard]] std::int64_t count() const;
-  [[nodiscard]] std::string text() const;  ///< "[2,?,3]"
+  [[nodiscard]] std::string text() const;            ///< "[2,?,3]"
+  void assign(std::int64_t rows, const Shape& row);  ///< Becomes [rows, row…]; takes no memory where it had as much.
   bool operator==(const Shape&) const = default;
 
  private:

@@ -13,6 +13,11 @@ std::size_t Shape::unknown() const {
   return static_cast<std::size_t>(std::count(dims_.begin(), dims_.end(), unknown_dim));
 }
 
+void Shape::assign(std::int64_t rows, const Shape& row) {
+  dims_.assign(1, rows);
+  dims_.insert(dims_.end(), row.dims_.begin(), row.dims_.end());
+}
+
 std::int64_t Shape::count() const {
   constexpr std::int64_t ceiling = std::int64_t{1} << 62;
   std::int64_t product = 1;

@@ -50,7 +50,7 @@ void Storage::grow(std::size_t size) {
   }
   // What takes long is that the system finds pages; then they are there before somebody copies into them at one go.
   while (capacity_ < size) {
-    if (check_ != nullptr) check_->look();
+    StopCheck::look(check_);
     const std::size_t end = std::min(reserved_, capacity_ + StopCheck::interval);
     for (; capacity_ < end; capacity_ += std::min(page, end - capacity_)) data_[capacity_] = std::byte{0};
   }

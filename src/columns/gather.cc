@@ -64,7 +64,7 @@ void for_each_run(const Target& target, Place place) {
 void fill_up(std::byte* out, std::span<const std::byte> filler, std::size_t count, const StopCheck* check) {
   const std::size_t most = std::max<std::size_t>(1, StopCheck::interval / filler.size());
   for (; count > most; count -= most, out += most * filler.size()) {
-    if (check != nullptr) check->look();
+    StopCheck::look(check);
     fill(out, filler, most);
   }
   fill(out, filler, count);
@@ -152,7 +152,7 @@ std::int64_t* copy_sizes(const Column& piece, std::int64_t* out) {
 
 void copy_bytes(std::span<const std::byte> in, std::byte* out, const StopCheck* check) {
   for (; in.size() > StopCheck::interval; in = in.subspan(StopCheck::interval), out += StopCheck::interval) {
-    if (check != nullptr) check->look();
+    StopCheck::look(check);
     std::memcpy(out, in.data(), StopCheck::interval);
   }
   if (!in.empty()) std::memcpy(out, in.data(), in.size());
@@ -182,8 +182,8 @@ std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byt
   std::size_t since_look = 0;
   for (std::int64_t row = 0; row < piece.rows; ++row, out += row_bytes) {
     since_look += row_bytes;
-    if (since_look >= StopCheck::interval && check != nullptr) {
-      check->look();
+    if (since_look >= StopCheck::interval) {
+      StopCheck::look(check);
       since_look = 0;
     }
     pad_row(piece, row, target_of(piece, row, shape), filler, out, check);

@@ -44,6 +44,15 @@ std::int64_t Values::size(StoredAs stored) const {
   return 0;
 }
 
+std::int64_t Values::bytes() const { return bytes_of(ints) + bytes_of(floats) + bytes_of(strings); }
+
+std::int64_t Scratch::owned() const {
+  std::int64_t sum =
+      values.bytes() + bytes_of(numbers) + bytes_of(splits) + bytes_of(rows_before) + bytes_of(order) + bytes_of(bytes);
+  for (const auto& level : levels) sum += bytes_of(level);
+  return sum;
+}
+
 Result<void> FeatureWriter::write(const Output& output, std::int64_t row, std::int64_t record) {
   output_ = &output, row_ = row, record_ = record, step_ = -1;
   if (output.list) return list(output);

@@ -18,6 +18,7 @@ struct Values {
 
   void clear();
   [[nodiscard]] std::int64_t size(StoredAs stored) const;
+  [[nodiscard]] std::int64_t bytes() const;  ///< That it owns.
 };
 
 /// Room that is used again for every record.
@@ -29,6 +30,8 @@ struct Scratch {
   std::vector<std::int64_t> rows_before;          ///< Of each level in this record's steps so far, and of the values.
   std::vector<std::uint32_t> order;
   std::vector<std::byte> bytes;
+
+  [[nodiscard]] std::int64_t owned() const;  ///< Bytes.
 };
 
 /// Turns what was found under the wanted keys of one record into one row of each column: the plain way, which works

@@ -29,6 +29,12 @@ struct FoundList {
   std::uint32_t count = 0;
 };
 
+/// Bytes that a vector owns.
+template <class T>
+[[nodiscard]] std::int64_t bytes_of(const std::vector<T>& values) {
+  return static_cast<std::int64_t>(values.capacity() * sizeof(T));
+}
+
 /// What the wanted keys of one record hold; views into the record.
 struct Parsed {
   std::vector<columns::Wire> pieces;
@@ -39,6 +45,9 @@ struct Parsed {
   const std::uint8_t* bad = nullptr;   ///< Where a malformed message could not be read on.
 
   void clear(std::size_t features_wanted, std::size_t lists_wanted);
+  [[nodiscard]] std::int64_t owned() const {
+    return bytes_of(pieces) + bytes_of(steps) + bytes_of(values);
+  }  ///< Bytes.
   [[nodiscard]] std::span<const columns::Wire> of(const FoundFeature& found) const {
     return {pieces.data() + found.first, found.count};
   }

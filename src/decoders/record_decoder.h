@@ -17,6 +17,8 @@ namespace forebay::decoders {
 /// What a worker keeps between records.
 class ExampleMemory final : public DecoderMemory {
  public:
+  [[nodiscard]] std::int64_t bytes() const override { return parsed.owned() + scratch.owned(); }
+
   LayoutBook layouts;
   Parsed parsed;
   Scratch scratch;

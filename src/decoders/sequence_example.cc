@@ -10,6 +10,8 @@ namespace {
 
 class SequenceMemory final : public DecoderMemory {
  public:
+  [[nodiscard]] std::int64_t bytes() const override { return parsed.owned() + scratch.owned(); }
+
   Parsed parsed;
   Scratch scratch;
 };

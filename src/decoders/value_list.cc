@@ -2,6 +2,7 @@
 #include "decoders/value_list.h"
 
 #include <cstring>
+#include <type_traits>
 
 #include "columns/packed.h"
 
@@ -39,16 +40,17 @@ void make_room(Wire run, std::vector<std::int64_t>& out) {
 
 void make_room(Wire run, std::vector<float>& out) { out.reserve(out.size() + run.size() / sizeof(float)); }
 
-Wire first_values(Wire run, const std::vector<std::int64_t>& /*out*/) { return first_varints(run, run_at_once); }
-
-Wire first_values(Wire run, const std::vector<float>& /*out*/) { return {run.at, run.at + run_at_once}; }
+template <class T>
+Wire first_values(Wire run) {
+  return std::is_same_v<T, float> ? Wire{run.at, run.at + run_at_once} : first_varints(run, run_at_once);
+}
 
 template <class T>
 bool append_run(Wire run, std::vector<T>& out, const StopCheck* check) {
   if (run.size() > run_at_once) make_room(run, out);
   while (run.size() > run_at_once) {
-    if (check != nullptr) check->look();
-    const Wire piece = first_values(run, out);
+    StopCheck::look(check);
+    const Wire piece = first_values<T>(run);
     if (piece.empty() || !append_piece(piece, out)) return false;
     run.at = piece.end;
   }
@@ -87,7 +89,7 @@ bool read_list(std::span<const Wire> pieces, Tag single, std::vector<T>& out, co
       else
         good = columns::skip_field(list, tag);
       if (!good) return false;
-      if (check != nullptr && out.size() % values_at_once == 0) check->look();
+      if (out.size() % values_at_once == 0) StopCheck::look(check);
     }
   }
   return true;
@@ -121,7 +123,7 @@ bool read_strings(std::span<const Wire> list, std::vector<Wire>& out, const Stop
       } else {
         if (!columns::read_bytes(piece, value)) return false;
         out.push_back(value);
-        if (check != nullptr && out.size() % values_at_once == 0) check->look();
+        if (out.size() % values_at_once == 0) StopCheck::look(check);
       }
     }
   }

@@ -10,6 +10,13 @@ namespace {
 constexpr std::size_t most_kept = 64;
 constexpr std::size_t most_kept_rows = std::size_t{64} << 10;  // of handles: 1 MiB
 
+/// All but the room for a shape.
+void forget(Value& value) {
+  Shape shape = std::move(value.values.shape);
+  value = {};
+  value.values.shape = std::move(shape);
+}
+
 }  // namespace
 
 Contents::Contents(std::shared_ptr<const Program> program) : program_{std::move(program)} {
@@ -43,7 +50,7 @@ void Contents::give(std::unique_ptr<Batch::Content> content) {
     static_cast<void>(content.release());
     return abandon(shared_from_this());
   }
-  content->values.clear();
+  for (Value& value : content->values) forget(value);
   content->lengths.clear();
   content->layout.clear();
   const std::size_t rows = content->layout.handles.capacity();

@@ -19,7 +19,8 @@ namespace forebay::engine {
 class Contents : public std::enable_shared_from_this<Contents> {
  public:
   explicit Contents(std::shared_ptr<const Program> program);
-  /// Without rows, values and lengths. Comes back when the last owner lets go.
+  /// Without rows and lengths, and of the values there is at most room for their shapes. Comes back when the last owner
+  /// lets go.
   [[nodiscard]] std::shared_ptr<Batch::Content> take() EXCLUDES(mutex_);
 
  private:

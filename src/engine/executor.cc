@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <string>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "engine/bus_guard.h"
 #include "engine/finish.h"
 #include "engine/guarded.h"
 #include "engine/pages.h"
-#include "engine/trial_decode.h"
 
 namespace forebay::engine {
 
@@ -21,6 +18,7 @@ namespace {
 
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
 constexpr std::int64_t most_ticket_bytes = std::int64_t{8} << 20;  // nobody looks for a stop inside a ticket
+constexpr std::int64_t large_memory = std::int64_t{1} << 20;       // a decoder's; less is not worth beginning anew
 constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
 constexpr std::size_t group_records = 16;
 constexpr std::size_t line = 64;
@@ -73,11 +71,9 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool>
   columns_ = std::make_unique<ColumnPool>(program_, pool_, std::move(growing));
 }
 
-void Executor::cut_tickets(Job& job) const {
+void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
   const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
   const std::int64_t most = threads_ == 1 ? 1 : std::max<std::int64_t>(1, std::min(rows, 4 * threads_));
-  std::int64_t bytes = 0;
-  for (const Handle& handle : job.layout.handles) bytes += handle.length;
   const std::int64_t count =
       std::max(std::clamp<std::int64_t>(bytes / ticket_bytes, 1, most), bytes / most_ticket_bytes);
   const std::int64_t share = bytes / count + 1;
@@ -99,14 +95,6 @@ void Executor::cut_tickets(Job& job) const {
     ticket.rows = row - ticket.first_row;
   }
   job.remaining = job.cut;
-}
-
-/// What the records of a batch take that are not in mapped files.
-std::int64_t Executor::held_bytes(const Layout& layout) {
-  const auto held = [](const Piece& piece) { return piece.mapping == nullptr; };
-  if (std::ranges::none_of(layout.pieces, held)) return 0;
-  const auto add = [](std::int64_t sum, const Handle& handle) { return sum + handle.length; };
-  return std::accumulate(layout.handles.begin(), layout.handles.end(), std::int64_t{0}, add);
 }
 
 /// What the rows of the fixed tensors take; an error when that, the records, and what others need for rows that no
@@ -147,10 +135,24 @@ Result<std::int64_t> Executor::bytes_of(const Layout& layout, std::int64_t recor
 }
 
 Result<void> Executor::cut(Job& job) const {
-  job.record_bytes = held_bytes(job.layout);
+  std::int64_t bytes = 0;
+  for (const Handle& handle : job.layout.handles) bytes += handle.length;
+  const bool mapped =
+      std::ranges::all_of(job.layout.pieces, [](const Piece& piece) { return piece.mapping != nullptr; });
+  job.record_bytes = mapped ? 0 : bytes;
   FOREBAY_TRY(job.fixed_bytes, bytes_of(job.layout, job.record_bytes));
-  cut_tickets(job);
+  cut_tickets(job, bytes);
+  if (job.cut > 1) lend_rows(job);
   const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
+  // Deciding the order leaves the memory idle, and the first ticket would wait for its first records. Of several
+  // threads it is likely another that runs it, and has them fetched once more.
+  for (std::int64_t row = 0; threads_ == 1 && row < std::min(rows, fetched_ahead); ++row)
+    prefetch(job.layout.record(row));
+  return {};
+}
+
+/// Room for the rows of the fixed tensors: for a batch of one ticket when that is run, by the thread that fills it.
+void Executor::lend_rows(Job& job) const {
   const auto all_rows = static_cast<std::size_t>(job.layout.rows);
   job.fixed = job.fixed_bytes > 0 ? pool_->lend(static_cast<std::size_t>(job.fixed_bytes)) : nullptr;
   job.fixed_outputs.assign(row_bytes_.size(), nullptr);
@@ -160,11 +162,6 @@ Result<void> Executor::cut(Job& job) const {
     job.fixed_outputs[i] = next;
     next += aligned(row_bytes_[i] * all_rows);
   }
-  // Deciding the order leaves the memory idle, and the first ticket would wait for its first records. Of several
-  // threads it is likely another that runs it, and has them fetched once more.
-  for (std::int64_t row = 0; threads_ == 1 && row < std::min(rows, fetched_ahead); ++row)
-    prefetch(job.layout.record(row));
-  return {};
 }
 
 void Executor::bind_columns(Ticket& ticket) const {
@@ -189,10 +186,12 @@ void Executor::bind_columns(Ticket& ticket) const {
 }
 
 std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
+  if (ticket.job->cut == 1) lend_rows(*ticket.job);
   bind_columns(ticket);
   std::shared_ptr<std::byte> memory;
   auto failed = read_unmapped(ticket, worker, memory);
   if (!failed) failed = decode(ticket, worker);
+  account(worker);
   if (!failed) failed = apply_steps(ticket);
   account(ticket);
   return failed;
@@ -251,6 +250,15 @@ std::optional<RowError> Executor::apply_steps(Ticket& ticket) const {
   return std::nullopt;
 }
 
+/// What the decoder's memory grew to for a long list is kept when the budget has as much room again.
+void Executor::account(Worker& worker) const {
+  const std::int64_t bytes = worker.memory->bytes();
+  worker.charge.set(*pool_, bytes);
+  if (bytes < large_memory || !pool_->over(bytes)) return;
+  worker.memory = program_->decoder->memory();
+  worker.charge.set(*pool_, 0);
+}
+
 /// Of a batch that is too large all tickets are run, to say how large, but no more is held of it.
 void Executor::account(Ticket& ticket) const {
   ticket.job->decoded.fetch_add(columns_->account(*ticket.columns), std::memory_order_relaxed);
@@ -303,52 +311,6 @@ std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
     first = row;
   }
   return std::nullopt;
-}
-
-/// Of a decoder that threw over records that begin at `row` of the ticket: they are gone through again, so that the
-/// record that is named does not depend on how the batch was cut.
-RowError Executor::thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const {
-  const std::int64_t first = ticket.first_row + row;
-  if (error.code() != Code::internal) return {error, first};  // no memory: no record's fault
-  std::vector<Malformed> bad;
-  TrialDecode{*program_, pool_.get()}.run(worker.records, bad);
-  if (bad.empty()) return {place(*ticket.job, error.at("the decoder"), first), first};
-  const std::int64_t culprit = first + static_cast<std::int64_t>(bad.front().record);
-  return {place(*ticket.job, bad.front().error, culprit), culprit};
-}
-
-Error Executor::place(const Job& job, const Error& error, std::int64_t row) const {
-  const Layout& layout = job.layout;
-  if (row >= static_cast<std::int64_t>(layout.handles.size())) return error;  // a row that no record fills
-  return error.at(Place{.file = program_->source.files[layout.piece_of(row).file],
-                        .record = layout.record_of(row),
-                        .offset = program_->source.format->record_offset(layout.payload_offset(row))});
-}
-
-Error Executor::cut_short(const Job& job, std::uint32_t file) const {
-  return Error{Code::data, Detail::failed_precondition,
-               fmt::format("batch {} is not delivered: the file was cut short while its records were decoded; leave "
-                           "files alone while they are read",
-                           job.layout.number),
-               Place{.file = program_->source.files[file]}};
-}
-
-/// Payloads are verified and then decoded where they are mapped. Of a file that is cut short in between zeros are
-/// decoded; the guard knows, and is asked when no more is read.
-std::optional<Error> Executor::find_cut_short(const Job& job) const {
-  if (pages_replaced() == 0) return std::nullopt;
-  for (const Piece& piece : job.layout.pieces) {
-    if (piece.mapping != nullptr && piece.mapping->damaged()) return cut_short(job, piece.file);
-  }
-  return std::nullopt;
-}
-
-std::optional<Error> Executor::too_large(const Job& job) const {
-  if (job.bytes() <= pool_->limit()) return std::nullopt;
-  return Error{Code::data, Detail::resource_exhausted,
-               fmt::format("batch {} needs {} bytes for what its {} rows decode to, more than the memory budget of {} "
-                           "bytes; raise `memory`, make batches smaller, or drop the outlier",
-                           job.layout.number, job.bytes(), job.layout.handles.size(), pool_->limit())};
 }
 
 std::optional<Error> Executor::finish(Job& job) const {

@@ -18,6 +18,7 @@ namespace forebay::engine {
 struct Worker {
   std::size_t number = 0;
   std::unique_ptr<DecoderMemory> memory;
+  Charge charge;  ///< Of the memory.
   std::vector<Record> records;
   std::vector<ReopenedFiles::Wanted> wanted;
 };
@@ -35,9 +36,9 @@ class Executor {
   Executor(std::shared_ptr<const Program> program, std::shared_ptr<Pool> pool, std::int64_t threads);
 
   [[nodiscard]] Worker worker(std::size_t number) const {
-    return {.number = number, .memory = program_->decoder->memory(), .records = {}, .wanted = {}};
+    return {.number = number, .memory = program_->decoder->memory(), .charge = {}, .records = {}, .wanted = {}};
   }
-  /// Cuts tickets by bytes and reserves the rows that they will fill. Fails when those are more than the budget.
+  /// Cuts tickets by bytes. Fails when the rows that they will fill are more than the budget.
   [[nodiscard]] Result<void> cut(Job& job) const;
   [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Fetch, verify, decode, steps.
   [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< When all tickets are done: makes `content`.
@@ -48,13 +49,14 @@ class Executor {
   std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
   [[nodiscard]] std::optional<RowError> apply_steps(Ticket& ticket) const;
   void account(Ticket& ticket) const;
+  void account(Worker& worker) const;
   [[nodiscard]] std::optional<Error> too_large(const Job& job) const;
   [[nodiscard]] std::optional<Error> make(Job& job) const;
   void clear_empty_rows(const Job& job) const;
-  void cut_tickets(Job& job) const;
-  [[nodiscard]] static std::int64_t held_bytes(const Layout& layout);
+  void cut_tickets(Job& job, std::int64_t bytes) const;
   [[nodiscard]] Result<std::int64_t> bytes_of(const Layout& layout, std::int64_t record_bytes) const;
   RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
+  void lend_rows(Job& job) const;
   void bind_columns(Ticket& ticket) const;
   [[nodiscard]] Error cut_short(const Job& job, std::uint32_t file) const;
   [[nodiscard]] std::optional<Error> find_cut_short(const Job& job) const;

@@ -45,12 +45,10 @@ Result<Shape> target_shape(const Output& output, const std::vector<std::int64_t>
   return Shape{std::move(dims)};
 }
 
-Shape with_rows(std::int64_t rows, const Shape& shape) {
-  std::vector<std::int64_t> dims;
-  dims.reserve(1 + shape.rank());
-  dims.push_back(rows);
-  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
-  return Shape{std::move(dims)};
+Shape with_rows(std::int64_t rows, const Shape& row) {
+  Shape out;
+  out.assign(rows, row);
+  return out;
 }
 
 }  // namespace
@@ -71,13 +69,13 @@ bool changes_shape(const Output& output) {
 
 std::optional<Finisher::Failure> Finisher::run(Batch::Content& content) {
   if (!program_.after.empty()) return after_batch(content);
-  content.values.reserve(program_.batched.size());
-  content.lengths.reserve(program_.batched.size());
+  content.values.resize(program_.batched.size());
+  content.lengths.resize(program_.batched.size());
   for (std::size_t i = 0; i < program_.batched.size(); ++i) {
-    Made made;
+    Made made{.value = std::move(content.values[i]), .lengths = std::nullopt};
     if (auto failed = make(i, made)) return failed;
-    content.values.push_back(std::move(made.value));
-    content.lengths.push_back(std::move(made.lengths));
+    content.values[i] = std::move(made.value);
+    content.lengths[i] = std::move(made.lengths);
   }
   return std::nullopt;
 }
@@ -110,12 +108,11 @@ std::optional<Finisher::Failure> Finisher::make(std::size_t index, Made& made) {
   const Output& output = program_.batched[index];
   const ColumnSpec& spec = output.spec;
   if (job_.fixed_outputs[index] != nullptr) {
-    made.value.values = Tensor{.dtype = spec.dtype,
-                               .shape = with_rows(job_.layout.rows, spec.shape),
-                               .data = job_.fixed_outputs[index],
-                               .byte_splits = nullptr,
-                               .bytes = nullptr,
-                               .owner = job_.fixed};
+    Tensor& tensor = made.value.values;
+    tensor.dtype = spec.dtype;
+    tensor.shape.assign(job_.layout.rows, spec.shape);
+    tensor.data = job_.fixed_outputs[index];
+    tensor.owner = job_.fixed;
     return std::nullopt;
   }
   const std::vector<const Column*> rows = pieces(output);
@@ -254,6 +251,7 @@ std::optional<Finisher::Failure> Finisher::lengths_of(const Output& output, colu
 }
 
 std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) {
+  content.values.clear();
   std::vector<Made> made(program_.batched.size());
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (auto failed = make(i, made[i])) return failed;

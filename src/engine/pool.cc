@@ -81,9 +81,26 @@ void Pool::deallocate_all(const Lists& lists) {
   }
 }
 
-Pool::~Pool() { deallocate_all(free_); }
+Pool::~Pool() {
+  for (const Lists& lists : free_) deallocate_all(lists);
+}
 
-std::byte* Pool::take(std::size_t size) {
+/// Threads are numbered as they come, so those of one run share none while they are not more than there are shelves.
+std::size_t Pool::shelf_of_this_thread() {
+  static std::atomic<std::size_t> threads{0};
+  thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
+  return number % shelves;
+}
+
+std::byte* Pool::take_kept(std::size_t index, std::size_t shelf) {
+  for (std::size_t i = 0; i < shelves; ++i) {
+    std::byte*& first = free_[(shelf + i) % shelves][index];
+    if (first != nullptr) return std::exchange(first, next_of(first));
+  }
+  return nullptr;
+}
+
+std::byte* Pool::take(std::size_t size, std::size_t shelf) {
   const Class type = class_of(size);
   const auto bytes = static_cast<std::int64_t>(type.size);
   bool much = false;
@@ -91,8 +108,7 @@ std::byte* Pool::take(std::size_t size) {
     const Lock lock{mutex_};
     used_ += bytes;
     much = used_ > populated_from;
-    if (std::byte* const memory = free_[type.index]) {
-      free_[type.index] = next_of(memory);
+    if (std::byte* const memory = take_kept(type.index, shelf)) {
       kept_ -= bytes;
       return memory;
     }
@@ -102,7 +118,6 @@ std::byte* Pool::take(std::size_t size) {
     if (much) populate(memory, type.size);
     return memory;
   }
-  const Lock lock{mutex_};
   used_ -= bytes;
   throw std::bad_alloc{};
 }
@@ -113,17 +128,17 @@ void Pool::look() const {
 
 /// What other sizes keep is worth less than staying within the budget.
 void Pool::evict() {
-  Lists evicted{};
+  std::array<Lists, shelves> evicted{};
   {
     const Lock lock{mutex_};
     if (used_ + kept_ <= limit_) return;
     std::swap(evicted, free_);
     kept_ = 0;
   }
-  deallocate_all(evicted);
+  for (const Lists& lists : evicted) deallocate_all(lists);
 }
 
-void Pool::give(std::byte* memory, std::size_t size) {
+void Pool::give(std::byte* memory, std::size_t size, std::size_t shelf) {
   if (forked_since(generation_)) return abandon(shared_from_this());
   const Class type = class_of(size);
   const auto bytes = static_cast<std::int64_t>(type.size);
@@ -131,7 +146,7 @@ void Pool::give(std::byte* memory, std::size_t size) {
     const Lock lock{mutex_};
     used_ -= bytes;
     if (used_ + kept_ + bytes <= limit_) {
-      set_next(memory, std::exchange(free_[type.index], memory));
+      set_next(memory, std::exchange(free_[shelf][type.index], memory));
       kept_ += bytes;
       return;
     }
@@ -140,24 +155,17 @@ void Pool::give(std::byte* memory, std::size_t size) {
 }
 
 std::shared_ptr<std::byte> Pool::lend(std::size_t size) {
-  return {take(size), [pool = shared_from_this(), size](std::byte* memory) { pool->give(memory, size); }};
+  const std::size_t shelf = shelf_of_this_thread();
+  return {take(size, shelf),
+          [pool = shared_from_this(), size, shelf](std::byte* memory) { pool->give(memory, size, shelf); }};
 }
 
 std::shared_ptr<void> Pool::charge(std::int64_t bytes) {
-  const auto add = [this](std::int64_t more) {
-    const Lock lock{mutex_};
-    used_ += more;
-  };
-  add(bytes);
-  return {this, [pool = shared_from_this(), add, bytes](void*) {
+  used_ += bytes;
+  return {this, [pool = shared_from_this(), bytes](void*) {
             if (forked_since(pool->generation_)) return abandon(pool);
-            add(-bytes);
+            pool->used_ -= bytes;
           }};
-}
-
-std::int64_t Pool::used() const {
-  const Lock lock{mutex_};
-  return used_;
 }
 
 void Charge::set(Pool& pool, std::int64_t bytes) {

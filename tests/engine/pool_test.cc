@@ -4,8 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <latch>
 #include <memory>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,11 +21,38 @@ constexpr std::size_t kib = 1024;
 
 TEST(Pool, GivesTheSameMemoryAgain) {
   const auto pool = std::make_shared<Pool>(1 << 20);
-  std::byte* const first = pool->take(5000);
-  pool->give(first, 5000);
-  std::byte* const second = pool->take(5100);  // the same size class
-  EXPECT_EQ(first, second);
-  pool->give(second, 5100);
+  const std::byte* const first = pool->lend(5000).get();
+  EXPECT_EQ(pool->lend(5100).get(), first);  // the same size class
+}
+
+TEST(Pool, GivesAThreadWhatItHadBefore) {
+  const auto pool = std::make_shared<Pool>(1 << 20);
+  auto mine = pool->lend(5000);
+  std::shared_ptr<std::byte> its;
+  const std::byte* its_next = nullptr;
+  std::latch lent{1}, given_back{1};
+  std::thread other{[&] {
+    its = pool->lend(5000);
+    lent.count_down();
+    given_back.wait();
+    its_next = pool->lend(5000).get();
+  }};
+  lent.wait();
+  const std::byte* const its_first = its.get();
+  const std::byte* const my_first = mine.get();
+  its.reset();  // given back last, and not by the one that had it
+  mine.reset();
+  given_back.count_down();
+  other.join();
+  EXPECT_EQ(its_next, its_first);
+  EXPECT_EQ(pool->lend(5000).get(), my_first);
+}
+
+TEST(Pool, GivesAThreadWhatOthersHadRatherThanMore) {
+  const auto pool = std::make_shared<Pool>(1 << 20);
+  const std::byte* its = nullptr;
+  std::thread{[&] { its = pool->lend(5000).get(); }}.join();
+  EXPECT_EQ(pool->lend(5000).get(), its);
 }
 
 TEST(Pool, MemoryOutlivesEverybodyButItsOwner) {
@@ -62,19 +91,19 @@ TEST(Pool, WastesAtMostAQuarter) {
   const auto pool = std::make_shared<Pool>(std::int64_t{1} << 40);
   for (std::size_t size = 4 * kib; size < 4096 * kib; size = size * 5 / 4 + 3) {
     const std::int64_t before = pool->used();
-    std::byte* const memory = pool->take(size);
+    const auto memory = pool->lend(size);
     const std::int64_t taken = pool->used() - before;
     EXPECT_GE(taken, static_cast<std::int64_t>(size));
     EXPECT_LE(taken * 4, static_cast<std::int64_t>(size) * 5) << size;
-    pool->give(memory, size);
   }
 }
 
 TEST(Pool, KeepsNothingBeyondItsLimit) {
   const auto pool = std::make_shared<Pool>(64 * static_cast<std::int64_t>(kib));
-  std::byte* const large = pool->take(128 * kib);
-  EXPECT_TRUE(pool->over(0));
-  pool->give(large, 128 * kib);  // freed, not kept: a sanitizer sees a leak otherwise
+  {
+    const auto large = pool->lend(128 * kib);
+    EXPECT_TRUE(pool->over(0));
+  }  // freed, not kept: a sanitizer sees a leak otherwise
   EXPECT_EQ(pool->used(), 0);
 }
 
@@ -87,7 +116,6 @@ TEST(Pool, MemoryIsAlignedForVectorCode) {
 
 TEST(Pool, MemoryThatTheMachineDoesNotHaveIsNotCounted) {
   const auto pool = std::make_shared<Pool>(1 << 20);
-  EXPECT_THROW(static_cast<void>(pool->take(std::size_t{1} << 47)), std::bad_alloc);
   EXPECT_THROW(static_cast<void>(pool->lend(std::size_t{1} << 47)), std::bad_alloc);
   EXPECT_EQ(pool->used(), 0);
 }
