@@ -324,7 +324,7 @@ Result<void> Scanner::scan_streamed(Block& block) {
   block.buffer_bytes = capacity;
   offset_ += static_cast<std::int64_t>(found.consumed);
   if (broken) return *broken;
-  carry_.assign(block.base + found.consumed, block.base + size);
+  carry_over({block.base + found.consumed, block.base + size});
   block.last = stream_ended_ && carry_.empty();
   if (found_) collect_content(block);
   return {};

@@ -13,6 +13,7 @@
 #include "engine/block.h"
 #include "engine/damage.h"
 #include "engine/kept_files.h"
+#include "engine/pool.h"
 #include "engine/record_index.h"
 #include "io/file.h"
 #include "io/inflate.h"
@@ -74,6 +75,11 @@ class Scanner {
   [[nodiscard]] std::size_t usual_block() const;
   Result<void> scan_streamed(Block& block);
   std::size_t fill(std::span<std::byte> out, std::optional<Error>& fault);
+  /// Keeps it for the next block. What is held between blocks counts against the budget.
+  void carry_over(std::span<const std::byte> rest) {
+    carry_.assign(rest.begin(), rest.end());
+    charge_.set(*pool_, static_cast<std::int64_t>(carry_.capacity()) + (inflater_ ? io::Inflater::bytes() : 0));
+  }
 
   const Source& source_;
   const std::uint32_t number_;
@@ -100,6 +106,7 @@ class Scanner {
   };
   Filling filling_;               // the block that is being read
   std::vector<std::byte> carry_;  // the beginning of a record that the last block broke off
+  Charge charge_;                 // of the carry and the inflater
   std::int64_t offset_ = 0;       // in the uncompressed file, of what comes next (the carry included)
   std::int64_t advised_ = 0;
   std::int64_t position_ = 0;  // in the file, of a plain stream

@@ -158,5 +158,22 @@ TEST_F(Padding, APackedRecordOfManyMebibytesIsInflatedInPieces) {
   EXPECT_EQ(searched.skipped(), std::vector<Piece>{});
 }
 
+TEST_F(Padding, WhatIsHeldBetweenBlocksOfAPackedFileCounts) {
+  const std::string content = tests::framed(Records(40, tests::some_text(300'000)));
+  const Source source{{folder_.write("data", tests::pack(content, tests::gzip_window))},
+                      Compression::automatic,
+                      formats::tfrecord_format({})};
+  {
+    Scanner scanner{source, 0, pool_, kept_};
+    Block block;
+    scanner.scan(block);
+    ASSERT_EQ(block.records.size(), 1U);  // of the second one there is a part
+    const auto carried = static_cast<std::int64_t>(block.buffer_bytes) - block.file_end;
+    ASSERT_GT(carried, 0);
+    EXPECT_EQ(pool_->used(), static_cast<std::int64_t>(block.buffer_bytes) + carried + io::Inflater::bytes());
+  }
+  EXPECT_EQ(pool_->used(), 0);
+}
+
 }  // namespace
 }  // namespace forebay::engine
