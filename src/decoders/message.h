@@ -45,9 +45,8 @@ struct Parsed {
   const std::uint8_t* bad = nullptr;   ///< Where a malformed message could not be read on.
 
   void clear(std::size_t features_wanted, std::size_t lists_wanted);
-  [[nodiscard]] std::int64_t owned() const {
-    return bytes_of(pieces) + bytes_of(steps) + bytes_of(values);
-  }  ///< Bytes.
+  /// Bytes.
+  [[nodiscard]] std::int64_t owned() const { return bytes_of(pieces) + bytes_of(steps) + bytes_of(values); }
   [[nodiscard]] std::span<const columns::Wire> of(const FoundFeature& found) const {
     return {pieces.data() + found.first, found.count};
   }

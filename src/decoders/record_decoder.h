@@ -15,13 +15,18 @@
 namespace forebay::decoders {
 
 /// What a worker keeps between records.
-class ExampleMemory final : public DecoderMemory {
+class RecordMemory : public DecoderMemory {
  public:
   [[nodiscard]] std::int64_t bytes() const override { return parsed.owned() + scratch.owned(); }
 
-  LayoutBook layouts;
   Parsed parsed;
   Scratch scratch;
+};
+
+/// The same, and what the fast path has learnt.
+class ExampleMemory final : public RecordMemory {
+ public:
+  LayoutBook layouts;
   std::vector<Sink> sinks;
   std::vector<std::int64_t> first_rows;  ///< Of appended columns, by output.
   std::uint64_t stamp = 0;

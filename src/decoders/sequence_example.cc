@@ -8,23 +8,15 @@
 namespace forebay::decoders {
 namespace {
 
-class SequenceMemory final : public DecoderMemory {
- public:
-  [[nodiscard]] std::int64_t bytes() const override { return parsed.owned() + scratch.owned(); }
-
-  Parsed parsed;
-  Scratch scratch;
-};
-
 class SequenceDecoder final : public Decoder {
  public:
   SequenceDecoder(FeaturePlan context, FeaturePlan lists) : context_{std::move(context)}, lists_{std::move(lists)} {}
 
-  std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<SequenceMemory>(); }
+  std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<RecordMemory>(); }
 
   Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
                       DecoderMemory& kept) const override {
-    auto& memory = static_cast<SequenceMemory&>(kept);
+    auto& memory = static_cast<RecordMemory&>(kept);
     for (std::size_t i = 0; i < records.size(); ++i) {
       const auto index = static_cast<std::int64_t>(i);
       const auto* at = reinterpret_cast<const std::uint8_t*>(records[i].data());

@@ -128,11 +128,11 @@ void Pool::look() const {
 
 /// What other sizes keep is worth less than staying within the budget.
 void Pool::evict() {
-  std::array<Lists, shelves> evicted{};
+  std::array<Lists, shelves> evicted;
   {
     const Lock lock{mutex_};
     if (used_ + kept_ <= limit_) return;
-    std::swap(evicted, free_);
+    evicted = std::exchange(free_, {});
     kept_ = 0;
   }
   for (const Lists& lists : evicted) deallocate_all(lists);
