@@ -22,12 +22,12 @@ bool read(const std::string& text, Number& out) {
 
 }  // namespace
 
-CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
-  return CLI::Validator{[least, most](const std::string& text) -> std::string {
+CLI::Validator whole_number(std::int64_t min, std::int64_t max) {
+  return CLI::Validator{[min, max](const std::string& text) -> std::string {
                           std::int64_t value = 0;
-                          if (read(text, value) && least <= value && value <= most) return {};
-                          const std::string range = most == no_limit ? fmt::format("of {} or more", least)
-                                                                     : fmt::format("from {} to {}", least, most);
+                          if (read(text, value) && min <= value && value <= max) return {};
+                          const std::string range = max == no_limit ? fmt::format("of {} or more", min)
+                                                                    : fmt::format("from {} to {}", min, max);
                           return fmt::format("must be an integer {}; found {}", range, config::quoted(text));
                         },
                         ""};

@@ -14,7 +14,7 @@ namespace forebay::cli {
 inline constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
 /// An integer from `least` to `most`.
-[[nodiscard]] CLI::Validator whole_number(std::int64_t least, std::int64_t most = no_limit);
+[[nodiscard]] CLI::Validator whole_number(std::int64_t min, std::int64_t max = no_limit);
 /// A number above 0.
 [[nodiscard]] CLI::Validator positive_number();
 /// Not empty, as an unset variable of the shell leaves it: an option that is there must not count as left out.

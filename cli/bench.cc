@@ -25,7 +25,7 @@ struct Measured {
 };
 
 Result<Measured> pass(const Bench& asked) {
-  FOREBAY_TRY(Pipeline pipeline, asked.flags.start());
+  FOREBAY_TRY(Loader pipeline, asked.flags.start());
   Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
   FOREBAY_TRY(const Pumped done, pump(pipeline, {.seconds = asked.seconds}, progress,
                                       [&](const Batch& batch) { asked.flags.announce(pipeline, &batch); }));

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <forebay/codec.h>
+#include <forebay/json_codec.h>
 
 /// Options that are one of some names: the same as in documents.
 namespace forebay::cli {

@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include <forebay/codec.h>
-#include <forebay/codec_composed.h>
+#include <forebay/json_codec.h>
+#include <forebay/json_codec_composed.h>
 #include <forebay/plan.h>
 #include <forebay/shuffle_quality.h>
 
@@ -95,8 +95,8 @@ Json column_json(const ColumnSpec& column) {
   constexpr std::string_view deliveries[] = {"equal", "padded", "ragged", "sparse"};
   Json out = Json::object();
   out.set("name", column.name);
-  out.set("dtype", Codec<DType>::write(column.dtype));
-  out.set("shape", Codec<Shape>::write(column.shape));
+  out.set("dtype", JsonCodec<DType>::write(column.dtype));
+  out.set("shape", JsonCodec<Shape>::write(column.shape));
   out.set("delivery", std::string{deliveries[static_cast<std::size_t>(column.delivery)]});
   return out;
 }
@@ -106,8 +106,8 @@ Json plan_json(const Plan& plan) {
   std::vector<Json> outputs;
   for (const ColumnSpec& column : plan.outputs()) outputs.push_back(column_json(column));
   out.set("outputs", Json::array(std::move(outputs)));
-  out.set("inputs", Codec<std::vector<std::string>>::write(plan.inputs()));
-  out.set("targets", Codec<std::vector<std::string>>::write(plan.targets()));
+  out.set("inputs", JsonCodec<std::vector<std::string>>::write(plan.inputs()));
+  out.set("targets", JsonCodec<std::vector<std::string>>::write(plan.targets()));
   out.set("batches", plan.batches() ? Json{*plan.batches()} : Json{});
   out.set("hash", fmt::format("{:016x}", plan.hash()));
   out.set("text", plan.text());

@@ -9,12 +9,12 @@
 #include "arguments.h"
 #include "cells.h"
 #include "config/utf8.h"
-#include "formats/detect.h"
 #include "io/file.h"
-#include "plan/infer.h"
 #include "pump.h"
 #include "report.h"
 #include "run_flags.h"
+#include "sources/detect.h"
+#include "tools/infer.h"
 #include "verbs.h"
 
 namespace forebay::cli {
@@ -26,7 +26,7 @@ struct Head {
   std::int64_t rows = 3;
   bool json = false;
 
-  [[nodiscard]] std::int64_t most_elements() const { return json ? std::numeric_limits<std::int64_t>::max() : 12; }
+  [[nodiscard]] std::int64_t max_elements() const { return json ? std::numeric_limits<std::int64_t>::max() : 12; }
 };
 
 /// A document is text; a TFRecord file begins with a length, whose high bytes are zero.
@@ -36,7 +36,7 @@ Result<bool> is_record_file(const std::string& path) {
   FOREBAY_TRY(const std::size_t size, file.read(bytes, 0));
   const std::span<const std::byte> head = std::span{bytes}.first(size);
   if (head.empty()) return true;  // a file without records is one; no document is empty
-  return std::ranges::find(head, std::byte{0}) != head.end() || formats::detect(head) != Compression::none;
+  return std::ranges::find(head, std::byte{0}) != head.end() || sources::detect(head) != Compression::none;
 }
 
 struct Column {
@@ -86,7 +86,7 @@ std::vector<Row> rows_of(const Batch& batch, const Head& asked) {
     Row row{.origin = batch.key(i), .columns = {}};
     for (const std::string& name : batch.names()) {
       const Value& value = *batch.find(name);
-      row.columns.push_back({name, type_text(value), row_json(value, i, asked.most_elements())});
+      row.columns.push_back({name, type_text(value), row_json(value, i, asked.max_elements())});
     }
     out.push_back(std::move(row));
   }
@@ -133,7 +133,7 @@ Row record_row(const Batch& batch, std::int64_t i, const Head& asked) {
   const std::string suffix = plan::has_feature_lists(bytes) ? " (context)" : "";
   for (const auto& [name, value] : *example) {
     row.columns.push_back(
-        {name, feature_type(value) + suffix, feature_json(value, static_cast<std::size_t>(asked.most_elements()))});
+        {name, feature_type(value) + suffix, feature_json(value, static_cast<std::size_t>(asked.max_elements()))});
   }
   return row;
 }
@@ -144,15 +144,15 @@ void print_rows(const std::vector<Row>& rows, const Head& asked) {
   if (rows.empty()) print_line("no rows");
 }
 
-Result<Pipeline> open_head(const Head& asked, bool records) {
-  constexpr std::int64_t most_single = 1000;  // one by one, so that those before a fault are seen
-  if (records) return plan::open_records(asked.flags.document, asked.rows, asked.rows <= most_single ? 1 : 100);
+Result<Loader> open_head(const Head& asked, bool records) {
+  constexpr std::int64_t max_single = 1000;  // one by one, so that those before a fault are seen
+  if (records) return plan::open_records(asked.flags.document, asked.rows, asked.rows <= max_single ? 1 : 100);
   return asked.flags.start();
 }
 
 Result<void> head(const Head& asked) {
   FOREBAY_TRY(const bool records, is_record_file(asked.flags.document));
-  FOREBAY_TRY(Pipeline pipeline, open_head(asked, records));
+  FOREBAY_TRY(Loader pipeline, open_head(asked, records));
   std::vector<Row> rows;
   Progress progress{Progress::Wanted::no};
   PumpLimits limits;

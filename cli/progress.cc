@@ -12,7 +12,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 
 namespace forebay::cli {
 
@@ -35,7 +35,7 @@ std::size_t columns() {
 Progress::Progress(Wanted wanted)
     : on_{wanted == Wanted::yes && can_redraw()}, next_{std::chrono::steady_clock::now()} {}
 
-void Progress::show(const Pipeline& pipeline) {
+void Progress::show(const Loader& pipeline) {
   if (!on_) return;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include <forebay/pipeline.h>
+#include <forebay/loader.h>
 
 namespace forebay::cli {
 
@@ -14,7 +14,7 @@ class Progress {
  public:
   enum class Wanted : bool { no, yes };
   explicit Progress(Wanted wanted);
-  void show(const Pipeline& pipeline);                  ///< Ten times a second at most; cheap otherwise.
+  void show(const Loader& pipeline);                    ///< Ten times a second at most; cheap otherwise.
   void show(double done, const std::string& counters);  ///< Each time; `done` is 0 … 1.
   void clear();
 

@@ -5,22 +5,22 @@
 
 #include <fmt/core.h>
 
-#include "engine/stall_notice.h"
+#include "engine/run/stall_notice.h"
 #include "interrupt.h"
 
 namespace forebay::cli {
 
 using Clock = std::chrono::steady_clock;
 
-Result<Pumped> pump(Pipeline& pipeline, const PumpLimits& limits, Progress& progress,
+Result<Pumped> pump(Loader& pipeline, const PumpLimits& limits, Progress& progress,
                     const std::function<void(const Batch&)>& each) {
-  constexpr std::chrono::milliseconds patience{50};  // how long Ctrl-C may go unnoticed
+  constexpr std::chrono::milliseconds timeout{50};  // how long Ctrl-C may go unnoticed
   Pumped out;
   engine::StallNotice stall;
   const Clock::time_point begin = Clock::now();
   while (out.batches < limits.batches && out.seconds < limits.seconds) {
     bool timed_out = false;
-    auto batch = pipeline.next_within(patience, timed_out);
+    auto batch = pipeline.next_within(timeout, timed_out);
     out.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (interrupted()) {
       progress.clear();

@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include <forebay/pipeline.h>
+#include <forebay/loader.h>
 
 #include "progress.h"
 
@@ -24,7 +24,7 @@ struct Pumped {
 };
 
 /// Takes batches until the end or a limit. After Ctrl-C it closes the pipeline and fails with Code::cancelled.
-[[nodiscard]] Result<Pumped> pump(Pipeline& pipeline, const PumpLimits& limits, Progress& progress,
+[[nodiscard]] Result<Pumped> pump(Loader& pipeline, const PumpLimits& limits, Progress& progress,
                                   const std::function<void(const Batch&)>& each);
 
 }  // namespace forebay::cli

@@ -51,7 +51,7 @@ std::string summary(const Pumped& done, const Stats& stats) {
 }
 
 Result<void> run(const Run& asked) {
-  FOREBAY_TRY(Pipeline pipeline, asked.flags.start());
+  FOREBAY_TRY(Loader pipeline, asked.flags.start());
   if (!asked.resume.empty()) {
     FOREBAY_TRY(const Json state, read_state_file(asked.resume));
     FOREBAY_DO(pipeline.restore(state).at(Place{.file = asked.resume}));

@@ -7,9 +7,9 @@
 
 #include "arguments.h"
 #include "config/utf8.h"
-#include "engine/program.h"
-#include "plan/pipeline_document.h"
-#include "plan/shard.h"
+#include "engine/program/program.h"
+#include "plan/document/pipeline_document.h"
+#include "plan/document/shard.h"
 
 namespace forebay::cli {
 
@@ -36,7 +36,7 @@ Result<engine::Shard> read_shard(const std::string& text) {
 
 Result<ShardBy> read_by(const std::string& text) {
   std::vector<Error> faults;
-  const auto by = Codec<ShardBy>::read(Json{text}.mark({}), faults);
+  const auto by = JsonCodec<ShardBy>::read(Json{text}.mark({}), faults);
   if (!by) return usage("--shard-by: " + faults.front().message());
   return *by;
 }
@@ -57,7 +57,7 @@ void RunFlags::add_to(CLI::App& verb) {
       ->check(not_empty());
 }
 
-Result<Pipeline> RunFlags::start() const {
+Result<Loader> RunFlags::start() const {
   FOREBAY_TRY(const std::int64_t bytes, read_size(memory));
   FOREBAY_TRY(Plan plan, Plan::load(document));
   engine::Shard chosen = plan.program().shard;
@@ -67,17 +67,17 @@ Result<Pipeline> RunFlags::start() const {
   if (!shard_by.empty()) {
     FOREBAY_TRY(chosen.by, read_by(shard_by));
   }
-  auto pipeline = Pipeline::start(std::move(plan), {.threads = threads,
-                                                    .memory = bytes,
-                                                    .prefetch = prefetch,
-                                                    .shard_index = chosen.index,
-                                                    .shard_count = chosen.count,
-                                                    .shard_by = chosen.by});
+  auto pipeline = Loader::start(std::move(plan), {.threads = threads,
+                                                  .memory = bytes,
+                                                  .prefetch = prefetch,
+                                                  .shard_index = chosen.index,
+                                                  .shard_count = chosen.count,
+                                                  .shard_by = chosen.by});
   if (pipeline.ok() && !chosen.source.empty()) picked_ = chosen;
   return pipeline;
 }
 
-void RunFlags::announce(const Pipeline& pipeline, const Batch* first) const {
+void RunFlags::announce(const Loader& pipeline, const Batch* first) const {
   if (!picked_) return;
   fmt::print(stderr, "forebay: {}\n", plan::picked_text(pipeline.plan(), *picked_, first));
   picked_.reset();

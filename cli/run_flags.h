@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include <forebay/pipeline.h>
+#include <forebay/loader.h>
 #include <CLI/CLI.hpp>
 
-#include "engine/position.h"
+#include "engine/program/position.h"
 
 namespace forebay::cli {
 
@@ -23,9 +23,9 @@ struct RunFlags {
 
   void add_to(CLI::App& verb);
   /// Plans and starts the document.
-  [[nodiscard]] Result<Pipeline> start() const;
+  [[nodiscard]] Result<Loader> start() const;
   /// Says on standard error which shard `--shard auto` picked, next to its first batch, if there is one; once.
-  void announce(const Pipeline& pipeline, const Batch* first) const;
+  void announce(const Loader& pipeline, const Batch* first) const;
 
  private:
   mutable std::optional<engine::Shard> picked_;  // not said yet

@@ -6,8 +6,8 @@
 
 #include "arguments.h"
 #include "interrupt.h"
-#include "plan/infer.h"
 #include "report.h"
+#include "tools/infer.h"
 #include "verbs.h"
 
 namespace forebay::cli {

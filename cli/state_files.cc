@@ -12,7 +12,7 @@ namespace forebay::cli {
 Result<Json> read_state_file(const std::string& path) {
   FOREBAY_TRY(const io::File file, io::File::open(path));
   // One byte more than a state may have, so that a larger file is told from one that just fits.
-  std::string text(static_cast<std::size_t>(std::clamp<std::int64_t>(file.size(), 0, plan::most_state_bytes + 1)), ' ');
+  std::string text(static_cast<std::size_t>(std::clamp<std::int64_t>(file.size(), 0, plan::max_state_bytes + 1)), ' ');
   FOREBAY_TRY(const std::size_t size, file.read(std::as_writable_bytes(std::span{text}), 0));
   text.resize(size);
   return plan::parse_state(text).at(Place{.file = path});

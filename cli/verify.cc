@@ -33,9 +33,9 @@ FileReport total_of(const std::vector<FileReport>& reports) {
   for (const FileReport& report : reports) {
     total.records += report.records;
     total.bytes += report.bytes;
-    total.damaged_records += report.damaged_records;
+    total.corrupt_records += report.corrupt_records;
     total.unreadable_ranges += report.unreadable_ranges;
-    total.damaged_bytes += report.damaged_bytes;
+    total.corrupt_bytes += report.corrupt_bytes;
   }
   return total;
 }
@@ -43,14 +43,14 @@ FileReport total_of(const std::vector<FileReport>& reports) {
 void set_counters(const FileReport& report, Json& out) {
   out.set("records", report.records);
   out.set("bytes", report.bytes);
-  out.set("damaged_records", report.damaged_records);
+  out.set("corrupt_records", report.corrupt_records);
   out.set("unreadable_ranges", report.unreadable_ranges);
-  out.set("damaged_bytes", report.damaged_bytes);
+  out.set("corrupt_bytes", report.corrupt_bytes);
 }
 
-Json place_json(const DamagedPlace& place) {
+Json place_json(const CorruptPlace& place) {
   Json out = Json::object();
-  out.set("what", place.what == DamagedPlace::What::record ? "record" : "range");
+  out.set("what", place.what == CorruptPlace::What::record ? "record" : "range");
   out.set("record", place.record);
   out.set("offset", place.offset);
   out.set("bytes", place.bytes);
@@ -65,8 +65,8 @@ Json report_json(const FileReport& report) {
   out.set("compression", std::string{name_of(report.compression)});
   set_counters(report, out);
   std::vector<Json> places;
-  for (const DamagedPlace& place : report.first) places.push_back(place_json(place));
-  out.set("damage", Json::array(std::move(places)));
+  for (const CorruptPlace& place : report.first) places.push_back(place_json(place));
+  out.set("corruption", Json::array(std::move(places)));
   if (report.error) out.set("error", error_json(*report.error));
   if (report.repaired) out.set("repaired", *report.repaired);
   return out;
@@ -84,17 +84,17 @@ Json to_json(const std::vector<FileReport>& reports) {
 
 std::string counters_text(const FileReport& report) {
   std::string out = fmt::format("{} intact records", report.records);
-  if (report.damages() == 0) return out;
-  return out + fmt::format(", {} damaged, {} unreadable ranges ({} of {} bytes)", report.damaged_records,
-                           report.unreadable_ranges, report.damaged_bytes, report.bytes);
+  if (report.corrupts() == 0) return out;
+  return out + fmt::format(", {} corrupt, {} unreadable ranges ({} of {} bytes)", report.corrupt_records,
+                           report.unreadable_ranges, report.corrupt_bytes, report.bytes);
 }
 
 void print_report(const FileReport& report) {
-  for (const DamagedPlace& place : report.first) {
+  for (const CorruptPlace& place : report.first) {
     print_line(fmt::format("{} ({} bytes {})", place.reason.text(), place.bytes,
-                           place.what == DamagedPlace::What::record ? "of one record" : "that belong to no record"));
+                           place.what == CorruptPlace::What::record ? "of one record" : "that belong to no record"));
   }
-  const auto more = report.damages() - static_cast<std::int64_t>(report.first.size());
+  const auto more = report.corrupts() - static_cast<std::int64_t>(report.first.size());
   if (more > 0) print_line(fmt::format("{}: and {} more", report.file, more));
   std::string line = fmt::format("{}: {}", report.file, counters_text(report));
   if (report.error) line += report.error->place().file == report.file ? "; not read to its end" : "; not written";
@@ -105,17 +105,17 @@ void print_report(const FileReport& report) {
 
 void print_reports(const std::vector<FileReport>& reports) {
   for (const FileReport& report : reports) print_report(report);
-  const auto damaged =
+  const auto corrupt =
       std::count_if(reports.begin(), reports.end(), [](const FileReport& report) { return !report.intact(); });
   print_line(
-      fmt::format("{} files, {} of them not intact: {}", reports.size(), damaged, counters_text(total_of(reports))));
+      fmt::format("{} files, {} of them not intact: {}", reports.size(), corrupt, counters_text(total_of(reports))));
 }
 
 int code_of(const std::vector<FileReport>& reports, bool repaired) {
   int code = 0;
   for (const FileReport& report : reports) {
     if (report.error) code = std::max(code, exit_code(*report.error));
-    if (report.damages() > 0 && !repaired) code = std::max(code, 3);
+    if (report.corrupts() > 0 && !repaired) code = std::max(code, 3);
   }
   return code;
 }
@@ -130,8 +130,8 @@ Result<int> verify(const Verify& asked) {
   const VerifyOptions options{.compression = value_of<Compression>(asked.compression),
                               .threads = asked.threads,
                               .progress = [&](const VerifyProgress& now) {
-                                progress.show(now.fraction, fmt::format("{} files  {} records  {} damaged",
-                                                                        now.files_done, now.records, now.damages));
+                                progress.show(now.fraction, fmt::format("{} files  {} records  {} corrupt",
+                                                                        now.files_done, now.records, now.corrupts));
                                 return !interrupted();
                               }};
   using Existing = RepairOptions::Existing;
@@ -152,9 +152,9 @@ Result<int> verify(const Verify& asked) {
 
 void add_verify(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Verify>();
-  CLI::App* verb = app.add_subcommand("verify", "Verifies every checksum of TFRecord files and says what is damaged");
+  CLI::App* verb = app.add_subcommand("verify", "Verifies every checksum of TFRecord files and says what is corrupt");
   verb->add_option("FILE", asked->paths, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
-  verb->add_option("--compression", asked->compression, "How the files are packed: auto, none, gzip or zlib")
+  verb->add_option("--compression", asked->compression, "How the files are compressed: auto, none, gzip or zlib")
       ->check(CLI::IsMember(names_of<Compression>()));
   verb->add_option("--threads", asked->threads, "Files at once; 0: one for every CPU")->check(whole_number(0, 1024));
   verb->add_option("--repair", asked->out,
@@ -165,7 +165,8 @@ void add_verify(CLI::App& app, Command& command) {
   verb->add_flag("--force", asked->force, "Replace files that are there already; never one that is read");
   verb->add_flag("--json", asked->json, "Print JSON");
   verb->footer(
-      "Exit codes: 0 all intact, or repaired and written; 3 damage found, and no --repair; 2 usage; 4 a file could not "
+      "Exit codes: 0 all intact, or repaired and written; 3 corruption found, and no --repair; 2 usage; 4 a file could "
+      "not "
       "be read or written; 130 interrupted.");
   verb->callback([asked, &command] {
     command.json = asked->json;

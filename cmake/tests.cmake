@@ -7,11 +7,12 @@ if(support)
   target_link_libraries(test_support PUBLIC forebay_config forebay_columns)
   target_include_directories(test_support PUBLIC ${CMAKE_SOURCE_DIR})
 endif()
-set(folders base config io columns formats decoders steps orders batchers engine plan pipeline)
+set(folders base config io columns sources decoders steps orders batchers
+  engine/memory engine/read engine/index engine/order engine/tickets engine/run launch plan plan/loader tools pipeline)
 if(FOREBAY_SANITIZE STREQUAL "thread")
   # Threads live in src/engine only (tools/check_layout.py), so no race can be found where neither a part of it nor a
   # whole run is tested.
-  set(folders engine pipeline)
+  set(folders engine/memory engine/read engine/index engine/order engine/tickets engine/run tools pipeline)
 endif()
 if(FOREBAY_SANITIZE)
   set_target_properties(forebay_cli PROPERTIES EXCLUDE_FROM_ALL ON)  # tested by python/tests, with the release build
@@ -20,25 +21,26 @@ foreach(folder ${folders})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cc)
   list(FILTER sources EXCLUDE REGEX allocations_test)
   if(sources)
-    add_executable(${folder}_test ${sources})
-    set(layer ${folder})
-    if(folder STREQUAL "pipeline")
-      set(layer plan)  # whole runs
+    string(REPLACE "/" "_" name ${folder})
+    add_executable(${name}_test ${sources})
+    set(layer ${name})
+    if(folder MATCHES "^(engine/.*|plan/.*|pipeline)$")
+      set(layer tools)  # everything
     endif()
-    target_link_libraries(${folder}_test PRIVATE forebay_${layer} GTest::gtest_main GTest::gmock $<TARGET_NAME_IF_EXISTS:test_support>)
-    target_include_directories(${folder}_test PRIVATE ${CMAKE_SOURCE_DIR})
+    target_link_libraries(${name}_test PRIVATE forebay_${layer} GTest::gtest_main GTest::gmock $<TARGET_NAME_IF_EXISTS:test_support>)
+    target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
     # Tests are compiled to be compiled fast; what they test is not.
-    if(folder MATCHES "^(io|engine|plan|pipeline)$")
-      target_compile_options(${folder}_test PRIVATE -O0)  # long sources that leave the work to the library
+    if(folder MATCHES "^(io|engine/.*|plan|plan/.*|tools|pipeline)$")
+      target_compile_options(${name}_test PRIVATE -O0)  # long sources that leave the work to the library
     else()
-      target_compile_options(${folder}_test PRIVATE -O1)
+      target_compile_options(${name}_test PRIVATE -O1)
     endif()
     set(one_by_one)
     if(folder STREQUAL "pipeline")  # hundreds of tests of plug-ins, of which none takes as long as a process to start
       set(one_by_one TEST_FILTER -Plugins/*)
       add_test(NAME Plugins COMMAND pipeline_test --gtest_filter=Plugins/*)
     endif()
-    gtest_discover_tests(${folder}_test ${one_by_one} DISCOVERY_TIMEOUT 60)
+    gtest_discover_tests(${name}_test ${one_by_one} DISCOVERY_TIMEOUT 60)
   endif()
 endforeach()
 
@@ -62,13 +64,13 @@ endif()
 # What the conformance vectors ask that Python has no door for (tests/conformance/ops_probe.py).
 if(NOT FOREBAY_SANITIZE)
   add_executable(forebay_probe ${CMAKE_SOURCE_DIR}/tests/support/probe/probe.cc)
-  target_link_libraries(forebay_probe PRIVATE forebay_plan)
+  target_link_libraries(forebay_probe PRIVATE forebay_tools)
 endif()
 
 # Replaces malloc to count calls, which only the plain C library allows.
 if(NOT FOREBAY_SANITIZE)
   add_executable(allocations_test ${CMAKE_SOURCE_DIR}/tests/pipeline/allocations_test.cc)
-  target_link_libraries(allocations_test PRIVATE forebay_plan GTest::gtest_main)
+  target_link_libraries(allocations_test PRIVATE forebay_tools GTest::gtest_main)
   target_include_directories(allocations_test PRIVATE ${CMAKE_SOURCE_DIR})
   gtest_discover_tests(allocations_test DISCOVERY_TIMEOUT 60)
 endif()

@@ -105,7 +105,7 @@ def tfrecords() -> dict[str, bytes]:
     return {f"{name} {window}": bytes([window]) + data for name, data in out.items() for window in (0, 9)}
 
 
-def damaged() -> dict[str, bytes]:
+def corrupt() -> dict[str, bytes]:
     """Plans for fuzz/resync_fuzz.cc: two bytes for windows and blocks, then a kind, a number and perhaps a payload."""
     def piece(kind: int, number: int, payload: bytes = b"") -> bytes:
         return struct.pack("<BH", kind, number) + payload
@@ -203,7 +203,7 @@ def states() -> dict[str, bytes]:
 
 def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
-    sets = {"tfrecord": tfrecords(), "resync": damaged(), "inflate": packed(), "example": examples(), "manifest": manifests(),
+    sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples(), "manifest": manifests(),
             "document": documents(root), "slice": slices(), "index": indexes(), "state": states()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ using forebay::decoders::StraightKernel;
 forebay::Bound<forebay::Decoder> decoder(Path path, StraightKernel kernel) {
   const auto json = forebay::parse_json(options);
   std::vector<forebay::Error> faults;
-  const auto map = forebay::Codec<forebay::FeatureMap>::read(*json->find("features"), faults);
+  const auto map = forebay::JsonCodec<forebay::FeatureMap>::read(*json->find("features"), faults);
   forebay::Bound<forebay::Decoder> made;
   auto plan = forebay::decoders::plan_features(*map, forebay::decoders::Role::example, {}, made.out, faults);
   for (const forebay::Error& fault : faults) std::fprintf(stderr, "%s\n", fault.text().c_str());

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "columns/crc32c.h"
-#include "engine/index_layout.h"
-#include "engine/record_index.h"
+#include "engine/read/index_layout.h"
+#include "engine/read/record_index.h"
 #include "fuzz/check.h"
 
 using forebay::engine::RecordIndex;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inflating: no fault of the packed bytes does more than an error, and what ends cleanly is what zlib makes of it.
+// Inflating: no fault of the compressed bytes does more than an error, and what ends cleanly is what zlib makes of it.
 #include <cstring>
 #include <string_view>
 
@@ -20,13 +20,13 @@ constexpr std::size_t most = 4 << 20;
 enum class Ending { whole, faulty, refuses_codes };
 
 // All members with zlib.
-Ending inflate_by_zlib(std::span<const std::byte> packed, int bits, std::string& out) {
+Ending inflate_by_zlib(std::span<const std::byte> compressed, int bits, std::string& out) {
   std::size_t at = 0;
-  while (at < packed.size()) {
+  while (at < compressed.size()) {
     z_stream stream{};
     if (inflateInit2(&stream, bits) != Z_OK) return Ending::faulty;
-    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(packed.data() + at));
-    stream.avail_in = static_cast<uInt>(packed.size() - at);
+    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(compressed.data() + at));
+    stream.avail_in = static_cast<uInt>(compressed.size() - at);
     int status = Z_OK;
     char piece[4096];
     while (status == Z_OK && out.size() <= most) {
@@ -35,7 +35,7 @@ Ending inflate_by_zlib(std::span<const std::byte> packed, int bits, std::string&
       status = ::inflate(&stream, Z_NO_FLUSH);
       out.append(piece, sizeof(piece) - stream.avail_out);
     }
-    at = packed.size() - stream.avail_in;
+    at = compressed.size() - stream.avail_in;
     const std::string_view fault{stream.msg == nullptr ? "" : stream.msg};
     inflateEnd(&stream);
     if (status == Z_STREAM_END) continue;
@@ -66,9 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const bool zlib = (data[0] & 1) != 0;
   const std::size_t piece = data[0] < 64 ? std::size_t{1} << 16 : data[0];
-  const auto packed = forebay::fuzz::bytes_of(data + 1, size - 1);
+  const auto compressed = forebay::fuzz::bytes_of(data + 1, size - 1);
   static forebay::fuzz::ScratchFile scratch;
-  scratch.fill(packed);
+  scratch.fill(compressed);
   auto file = forebay::io::File::open(scratch.path());
   check(file.ok(), "the temporary file opens");
   auto inflater = forebay::io::Inflater::make(zlib ? Compression::zlib : Compression::gzip);
@@ -89,9 +89,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     out.append(reinterpret_cast<const char*>(window.data()), *got);
   }
-  if (!clean || packed.empty()) return 0;
+  if (!clean || compressed.empty()) return 0;
   std::string expected;
-  const Ending ending = inflate_by_zlib(packed, zlib ? 15 : 31, expected);
+  const Ending ending = inflate_by_zlib(compressed, zlib ? 15 : 31, expected);
   if (ending == Ending::refuses_codes) return 0;
   check(ending == Ending::whole, "what ends cleanly is whole for zlib, too");
   check(out == expected, "the bytes are those of zlib");

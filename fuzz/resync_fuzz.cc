@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged TFRecord files: whatever the bytes and however they come, what is found is what looking at every byte finds.
+// Corrupt TFRecord files: whatever the bytes and however they come, what is found is what looking at every byte finds.
 #include <algorithm>
 #include <cstring>
 #include <ostream>
 
 #include "columns/crc32c.h"
-#include "engine/damage.h"
-#include "formats/frame.h"
-#include "formats/framing.h"
+#include "engine/read/corruption.h"
 #include "fuzz/check.h"
+#include "sources/frame.h"
+#include "sources/framing.h"
 
 using forebay::Extent;
-using forebay::engine::DamageFinder;
+using forebay::engine::CorruptionFinder;
 using forebay::engine::Skip;
 using forebay::fuzz::check;
 using Bytes = std::vector<std::byte>;
@@ -32,12 +32,12 @@ void put(Bytes& out, const void* from, std::size_t size) {
 }
 
 void put_header(Bytes& out, std::uint64_t length) {
-  const std::uint32_t checksum = forebay::formats::length_checksum(length);
+  const std::uint32_t checksum = forebay::sources::length_checksum(length);
   put(out, &length, 8);
   put(out, &checksum, 4);
 }
 
-// Right checksums are out of a fuzzer's reach, so its bytes say what to make: frames, damaged ones, headers alone.
+// Right checksums are out of a fuzzer's reach, so its bytes say what to make: frames, corrupt ones, headers alone.
 Bytes make_file(std::span<const std::byte> plan) {
   Bytes file;
   while (plan.size() >= 3) {
@@ -65,15 +65,15 @@ Bytes make_file(std::span<const std::byte> plan) {
 
 bool header_at(const Bytes& file, std::size_t at) {
   if (at > file.size() || file.size() - at < 12) return false;
-  const std::uint64_t length = forebay::formats::length_at(file.data() + at);
-  return forebay::formats::length_checksum(length) == forebay::formats::checksum_at(file.data() + at + 8) &&
+  const std::uint64_t length = forebay::sources::length_at(file.data() + at);
+  return forebay::sources::length_checksum(length) == forebay::sources::checksum_at(file.data() + at + 8) &&
          length <= most;
 }
 
 // The end of the whole frame at a place, whatever its payload; 0 when there is none.
 std::size_t frame_end(const Bytes& file, std::size_t at) {
   if (!header_at(file, at)) return 0;
-  const std::size_t end = at + 16 + forebay::formats::length_at(file.data() + at);
+  const std::size_t end = at + 16 + forebay::sources::length_at(file.data() + at);
   return end <= file.size() ? end : 0;
 }
 
@@ -82,7 +82,7 @@ bool good_at(const Bytes& file, std::size_t at) {
   if (end == 0) return false;
   const auto payload = std::span{file}.subspan(at + 12, end - at - 16);
   return forebay::columns::mask(forebay::columns::crc32c_scalar(payload)) ==
-         forebay::formats::checksum_at(file.data() + end - 4);
+         forebay::sources::checksum_at(file.data() + end - 4);
 }
 
 // A good frame that begins between `begin` and `end` and ends behind them; 0 when there is none.
@@ -124,8 +124,8 @@ std::vector<Piece> byte_by_byte(const Bytes& file) {
 
 // As the scanner does: a window from where the last one was dealt with, as large as was asked for.
 std::vector<Piece> in_windows(const Bytes& file, std::size_t window, std::size_t limit) {
-  static const auto format = forebay::formats::tfrecord_format({.max_record_bytes = most});
-  DamageFinder finder{format, {}};
+  static const auto format = forebay::sources::tfrecord_format({.max_record_bytes = most});
+  CorruptionFinder finder{format, {}};
   std::vector<Piece> pieces;
   std::size_t at = 0;
   for (std::size_t size = window;;) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/position.h"
+#include "engine/program/position.h"
 #include "fuzz/check.h"
 #include "plan/state.h"
 

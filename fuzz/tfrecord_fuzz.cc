@@ -5,8 +5,8 @@
 
 #include "base/cpu.h"
 #include "columns/crc32c.h"
-#include "formats/framing.h"
 #include "fuzz/check.h"
+#include "sources/framing.h"
 
 using forebay::Error;
 using forebay::Extent;
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::size_t window = std::size_t{16} + data[0];
   const auto file = forebay::fuzz::bytes_of(data + 1, size - 1);
-  static const auto format = forebay::formats::tfrecord_format();
+  static const auto format = forebay::sources::tfrecord_format();
   const Found whole = scan_all(*format, file, file.size(), file.size());
   const Found pieces = scan_all(*format, file, window, window);
   check(whole == pieces, "windows of any size find the same records");

@@ -13,23 +13,41 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# What a folder of src/ may include besides itself; include/forebay is open to all.
-LAYERS = {
+# The rooms of src/ from the lowest to the highest, and what each may include besides itself; include/forebay is open to all.
+# A room is the longest of these prefixes that a path has.
+ROOMS: dict[str, set[str]] = {
     "base": set(),
     "config": {"base"},
     "io": {"base"},
     "columns": {"base"},
-    "formats": {"base", "config", "io", "columns"},
+    "sources": {"base", "config", "io", "columns"},
     "decoders": {"base", "config", "columns"},
     "steps": {"base", "config", "columns"},
     "orders": {"base", "config"},
     "windows": {"base", "config", "columns"},
     "batchers": {"base", "config"},
+    "combine": {"base", "config"},
 }
-PLUGINS = {"formats", "decoders", "steps", "orders", "windows", "batchers"}
-LAYERS["engine"] = {"base", "config", "io", "columns"} | PLUGINS
-LAYERS["plan"] = LAYERS["engine"] | {"engine"}
-DOORS = set(LAYERS) | {"plan"}   # cli/ and python/ stand above everything
+LOW = {"base", "config", "io", "columns", "sources"}
+ENGINE = ["engine/program", "engine/memory", "engine/read", "engine/index", "engine/order", "engine/tickets", "engine/run"]
+for level, room in enumerate(ENGINE):
+    ROOMS[room] = LOW | set(ENGINE[:level])
+ROOMS["launch"] = {"base", "config"}
+ROOMS["plan/document"] = LOW | {"launch"} | set(ENGINE)
+ROOMS["plan/loader"] = ROOMS["plan/document"] | {"plan/document"}
+ROOMS["plan"] = ROOMS["plan/loader"] | {"plan/loader"}
+ROOMS["tools"] = ROOMS["plan"] | {"plan"}
+LIMIT_FILES = 24   # of one folder of src/
+
+
+def room_of(path: str) -> str | None:
+    """The room of a path below src/."""
+    parts = path.split("/")
+    for length in (2, 1):
+        if "/".join(parts[:length]) in ROOMS and len(parts) > length:
+            return "/".join(parts[:length])
+    return None
+
 
 THREAD_HEADERS = {"thread", "mutex", "shared_mutex", "atomic", "condition_variable", "future", "semaphore", "latch",
                   "barrier", "stop_token", "pthread.h", "threads.h"}
@@ -73,7 +91,7 @@ def files(*folders: str) -> list[pathlib.Path]:
 def check_includes(path: pathlib.Path, text: str) -> None:
     parts = path.relative_to(ROOT).parts
     public = parts[0] == "include"
-    allowed = {parts[1]} | LAYERS[parts[1]] if parts[0] == "src" and parts[1] in LAYERS else DOORS
+    here = room_of("/".join(parts[1:])) if parts[0] == "src" else None
     for number, line in enumerate(text.splitlines(), 1):
         match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
         if not match:
@@ -81,11 +99,11 @@ def check_includes(path: pathlib.Path, text: str) -> None:
         bracket, name = match.groups()
         if bracket == "<" and name in THREAD_HEADERS and parts[:2] != ("src", "engine"):
             fault(path, number, f"<{name}>: threads, locks and atomics live in src/engine only")
-        layer = name.split("/")[0]
+        room = room_of(name)
         if bracket == '"' and public:
             fault(path, number, f'"{name}": public headers include <forebay/…> and the standard library only')
-        elif bracket == '"' and layer in LAYERS and layer not in allowed:
-            fault(path, number, f'"{name}": {"/".join(parts[:2])} may not use src/{layer}, includes go downwards')
+        elif bracket == '"' and here and room and room != here and room not in ROOMS[here]:
+            fault(path, number, f'"{name}": src/{here} may not use src/{room}, includes go downwards')
 
 
 def check_code(path: pathlib.Path, text: str) -> None:
@@ -140,6 +158,12 @@ def main() -> int:
         if path.suffix == ".py" and path.stat().st_size:
             check_licence(path, path.read_text())
             check_size(path, path.read_text(), LIMIT_SOURCE)
+    for folder in sorted(p for p in (ROOT / "src").rglob("*") if p.is_dir()):
+        count = sum(p.is_file() for p in folder.iterdir())
+        if count > LIMIT_FILES:
+            fault(folder, 0, f"{count} files, at most {LIMIT_FILES}: divide the folder")
+        if count and folder.name and room_of(str(folder.relative_to(ROOT / "src")) + "/x") is None:
+            fault(folder, 0, "a folder that ROOMS of tools/check_layout.py does not know")
     check_size(ROOT / "CMakeLists.txt", (ROOT / "CMakeLists.txt").read_text(), LIMIT_CMAKE)
     everything = files("include", "src", "cli", "python", "tests", "tools", "bench", "examples", "fuzz", "docs", "cmake")
     for path in everything + [p for p in ROOT.iterdir() if p.is_file()]:

@@ -10,9 +10,9 @@
 #include <typeindex>
 #include <vector>
 
-#include <forebay/codec.h>
-#include <forebay/codec_composed.h>
 #include <forebay/json.h>
+#include <forebay/json_codec.h>
+#include <forebay/json_codec_composed.h>
 
 namespace forebay {
 
@@ -47,8 +47,8 @@ struct Description {
 
 /// Limits of a number, inclusive.
 struct Range {
-  std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::int64_t min = std::numeric_limits<std::int64_t>::min();
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
 };
 
 /// The fields of an options struct: how JSON becomes the struct, and what its documentation says.
@@ -94,19 +94,19 @@ class Fields {
   Fields& add(std::string name, T Options::*member, std::string doc, Range range, bool required) {
     const Options defaults{};
     FieldInfo info{.name = name, .doc = std::move(doc), .required = required};
-    if (!required) info.fallback = Codec<T>::write(defaults.*member);
-    info.schema = with_range(Codec<T>::schema(), range);
-    info.python_type = Codec<T>::python_type();
+    if (!required) info.fallback = JsonCodec<T>::write(defaults.*member);
+    info.schema = with_range(JsonCodec<T>::schema(), range);
+    info.python_type = JsonCodec<T>::python_type();
     infos_.push_back(std::move(info));
     readers_.push_back([name, member, range](const Json& json, Options& options, std::vector<Error>& faults) {
       const Json* value = json.find(name);
       if (value == nullptr) return;
-      if (auto read = Codec<T>::read(*value, faults)) {
+      if (auto read = JsonCodec<T>::read(*value, faults)) {
         if (check_range(*read, range, name, *value, faults)) options.*member = *std::move(read);
       }
     });
     writers_.push_back(
-        [name, member](const Options& options, Json& out) { out.set(name, Codec<T>::write(options.*member)); });
+        [name, member](const Options& options, Json& out) { out.set(name, JsonCodec<T>::write(options.*member)); });
     return *this;
   }
 

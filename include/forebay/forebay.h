@@ -3,8 +3,8 @@
 
 /// Everything that a training program needs: documents in, batches out. Plug-in authors include <forebay/plugin.h>.
 #include <forebay/batch.h>
-#include <forebay/builder.h>
 #include <forebay/index.h>
+#include <forebay/loader.h>
 #include <forebay/pipeline.h>
 #include <forebay/plan.h>
 #include <forebay/records.h>

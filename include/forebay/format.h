@@ -43,7 +43,7 @@ class Format {
   /// Checks the payloads of records whose bytes are hot. The checksum, if there is one, stands next to the payload. The
   /// row of an error's place is the index of the first record that fails.
   [[nodiscard]] virtual Result<void> verify(std::span<const Record> records) const = 0;
-  /// Where after damage, from `from` on, the next record begins whose checksums all hold; a record of more than the
+  /// Where after corruption, from `from` on, the next record begins whose checksums all hold; a record of more than the
   /// longest length that is allowed is none. `offset` and `last` as in `scan`. `kept` is the format's own, of one file:
   /// empty at first, and what it finds there later lets the calls for a file together stay linear in its bytes.
   [[nodiscard]] virtual Resync resync(std::span<const std::byte> bytes, [[maybe_unused]] std::int64_t offset,
@@ -52,26 +52,26 @@ class Format {
     return {.at = bytes.size()};  // nobody can say: all the rest is unreadable
   }
   /// How many of these bytes, from the first on, may be padding: what stands behind the last record, or behind the end
-  /// of packed data, and is no fault as long as nothing else follows. For who has had an error from `scan`, and asks
-  /// whether what begins there is one.
+  /// of compressed data, and is no fault as long as nothing else follows. For who has had an error from `scan`, and
+  /// asks whether what begins there is one.
   [[nodiscard]] virtual std::size_t padding([[maybe_unused]] std::span<const std::byte> bytes) const { return 0; }
   /// Where the record begins whose payload begins at `payload`, in the (uncompressed) file.
   [[nodiscard]] virtual std::int64_t record_offset(std::int64_t payload) const { return payload; }
 };
 
-/// How a file's bytes are packed.
+/// How a file's bytes are compressed.
 enum class Compression : std::uint8_t { none, gzip, zlib, automatic };
 template <>
 struct EnumNames<Compression> {
   static constexpr std::array<std::string_view, 4> names{"none", "gzip", "zlib", "auto"};
 };
 
-/// What a source describes: which files, in what order, how packed, and how they split into records.
+/// What a source describes: which files, in what order, how compressed, and how they split into records.
 struct Source {
   std::vector<std::string> files;  ///< Patterns expanded, relative paths resolved.
   Compression compression = Compression::none;
   std::shared_ptr<const Format> format;
-  /// A packed file that has more content is an error, however little of it is held at a time.
+  /// A compressed file that has more content is an error, however little of it is held at a time.
   std::int64_t max_decompressed_bytes = INT64_MAX;
   std::string signature = {};  ///< The format and the options that decide what is a record: an index names it.
 };

@@ -14,10 +14,10 @@
 namespace forebay {
 
 /// What was found in the place of a file's index. `stale`: the file, its compression or its format has changed since.
-enum class IndexState : std::uint8_t { good, absent, stale, damaged, newer };
+enum class IndexState : std::uint8_t { good, absent, stale, corrupt, newer };
 template <>
 struct EnumNames<IndexState> {
-  static constexpr std::array<std::string_view, 5> names{"good", "absent", "stale", "damaged", "newer"};
+  static constexpr std::array<std::string_view, 5> names{"good", "absent", "stale", "corrupt", "newer"};
 };
 
 struct IndexProgress {
@@ -47,7 +47,7 @@ struct IndexReport {
   std::int64_t records = 0;
   std::int64_t bytes = 0;        ///< Of the uncompressed file.
   std::int64_t index_bytes = 0;  ///< Of the index, on disk and in memory.
-  /// Why there is no index: the file is damaged, or the index could not be written.
+  /// Why there is no index: the file is corrupt, or the index could not be written.
   std::optional<Error> error;
 };
 

@@ -13,11 +13,11 @@
 #include <forebay/error.h>
 #include <forebay/plugin.h>
 
-/// Whole-file tools: for tests, conversions and small jobs; a training job uses a Pipeline.
+/// Whole-file tools: for tests, conversions and small jobs; a training job uses a Loader.
 namespace forebay {
 
 /// Every record of a TFRecord file, checksums verified. Fails with Code::io for a file that cannot be opened or read,
-/// with Code::data and the place for what is damaged or changes meanwhile.
+/// with Code::data and the place for what is corrupt or changes meanwhile.
 [[nodiscard]] Result<std::vector<std::string>> read_records(const std::string& path,
                                                             Compression compression = Compression::automatic);
 /// Writes a TFRecord file, replacing what was there only when complete. Fails as RecordWriter does.

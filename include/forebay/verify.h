@@ -11,11 +11,11 @@
 #include <forebay/error.h>
 #include <forebay/format.h>
 
-/// TFRecord files looked through for damage, and rid of it.
+/// TFRecord files looked through for corruption, and rid of it.
 namespace forebay {
 
-/// One damaged place of a file.
-struct DamagedPlace {
+/// One corrupt place of a file.
+struct CorruptPlace {
   enum class What : std::uint8_t {
     record,  ///< A record whose payload is not what its checksum says.
     range,   ///< Bytes that belong to no record that can be read.
@@ -23,40 +23,40 @@ struct DamagedPlace {
   What what = What::range;
   std::int64_t record = 0;  ///< Ordinal of the record; a range's: of the record behind it.
   std::int64_t offset = 0;  ///< In the (uncompressed) file.
-  std::int64_t bytes = 0;   ///< Where packed data break off only those that could be unpacked: perhaps 0.
+  std::int64_t bytes = 0;   ///< Where compressed data break off only those that could be decompressed: perhaps 0.
   Error reason;             ///< What is wrong, with its place.
 };
 
 /// What was found in one file.
 struct FileReport {
   std::string file;
-  Compression compression = Compression::automatic;  ///< As it is packed; automatic when it could not be opened.
+  Compression compression = Compression::automatic;  ///< As it is compressed; automatic when it could not be opened.
   std::int64_t records = 0;                          ///< Intact ones.
   std::int64_t bytes = 0;                            ///< Uncompressed, as far as they could be read.
-  std::int64_t damaged_records = 0;
+  std::int64_t corrupt_records = 0;
   std::int64_t unreadable_ranges = 0;
-  std::int64_t damaged_bytes = 0;            ///< In damaged records and unreadable ranges, frames included.
-  std::vector<DamagedPlace> first;           ///< The first places, at most VerifyOptions::most_places.
+  std::int64_t corrupt_bytes = 0;            ///< In corrupt records and unreadable ranges, frames included.
+  std::vector<CorruptPlace> first;           ///< The first places, at most VerifyOptions::max_places.
   std::optional<Error> error = {};           ///< Why it could not be read to its end (or its copy not be written).
   std::optional<std::string> repaired = {};  ///< Where its intact records are now.
 
-  [[nodiscard]] std::int64_t damages() const { return damaged_records + unreadable_ranges; }
-  [[nodiscard]] bool intact() const { return damages() == 0 && !error; }
+  [[nodiscard]] std::int64_t corrupts() const { return corrupt_records + unreadable_ranges; }
+  [[nodiscard]] bool intact() const { return corrupts() == 0 && !error; }
 };
 
 struct VerifyProgress {
   double fraction = 0;  ///< Of the bytes of all files.
   std::int64_t files_done = 0;
   std::int64_t records = 0;
-  std::int64_t bytes_read = 0;  ///< From the files, packed if they are.
-  std::int64_t damages = 0;
+  std::int64_t bytes_read = 0;  ///< From the files, compressed if they are.
+  std::int64_t corrupts = 0;
 };
 
 struct VerifyOptions {
   Compression compression = Compression::automatic;
   std::int64_t threads = 0;  ///< Files at once, at most 1024; 0: one for every CPU this process may use.
   std::int64_t max_record_bytes = 1 << 30;
-  std::size_t most_places = 16;  ///< Of each file's report.
+  std::size_t max_places = 16;  ///< Of each file's report.
   /// Called by the thread that verifies, about ten times a second and at the end; false stops everything soon.
   /// So does an exception, which then comes out of `verify` or `repair`.
   std::function<bool(const VerifyProgress&)> progress = {};
@@ -69,7 +69,7 @@ struct VerifyOptions {
                                                      const VerifyOptions& options = {});
 
 struct RepairOptions {
-  Compression compression = Compression::automatic;  ///< Of what is written; automatic: as each file was packed.
+  Compression compression = Compression::automatic;  ///< Of what is written; automatic: as each file was compressed.
   enum class Existing : std::uint8_t { refuse, replace } existing = Existing::refuse;
 };
 

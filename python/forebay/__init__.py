@@ -14,14 +14,14 @@ from forebay._core import version as __version__
 from forebay.builder import *  # noqa: F403
 from forebay.builder import __all__ as _builder_names
 from forebay.checkpoint import atomic_file
-from forebay.damage import DamagedPlace, FileReport, verify
+from forebay.corruption import CorruptPlace, FileReport, verify
 from forebay.errors import Cancelled, ConfigError, DataError, Error, IoError, StateError
 from forebay.loader import Batch, Loader, Plan, Schema, Stats, TensorSpec, load
 from forebay.records import IndexReport, decode_example, encode_example, index_files, read_records, write_records
 from forebay.replicas import verify_replicas
 from forebay.values import Ragged, RecordKeys, Sparse
 
-__all__ = ["Batch", "Cancelled", "ConfigError", "DamagedPlace", "DataError", "Error", "FileReport", "IndexReport", "IoError",
+__all__ = ["Batch", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Error", "FileReport", "IndexReport", "IoError",
            "Loader", "Plan", "Ragged", "RecordKeys", "Schema", "Sparse", "StateError", "Stats", "TensorSpec",
            "__version__", "atomic_file", "decode_example", "encode_example", "explain", "index_files", "json_schema", "load",
            "read_records", "verify", "verify_replicas", "write_records", *_builder_names]

@@ -144,7 +144,7 @@ class Stats:
 
     @property
     def skipped_records(self) -> int:
-        """Damaged or malformed records that on_corrupt let pass."""
+        """Corrupt or malformed records that on_corrupt let pass."""
 
     @property
     def skipped_ranges(self) -> int:
@@ -152,7 +152,7 @@ class Stats:
 
     @property
     def skipped_files(self) -> int:
-        """Files given up at their first damage."""
+        """Files given up at their first corruption."""
 
     @property
     def skipped_bytes(self) -> int:

@@ -25,15 +25,15 @@ class Pipeline(PipelineBase):
 
     def on_corrupt(self, policy: str, *, max_count: Optional[int] = None, max_fraction: Optional[float] = None,
                    max_consecutive: int = 100) -> Pipeline:
-        """What a damaged record does: "fail", "skip_record", "skip_file".
+        """What a corrupt record does: "fail", "skip_record", "skip_file".
 
-        policy             What a damaged record does.
+        policy             What a corrupt record does.
         max_count          Skips of an epoch beyond which the run fails; null: any number.
         max_fraction       Skipped share of an epoch's records beyond which the run fails, from 0 to 1; null:
                            any. A skip counts as one record; at the epoch's end an unreadable range or a lost
-                           rest of a file counts as the records of mean size that it would hold, where a packed
-                           file was cut short as many as it still has, and a missing file as many as the others
-                           have.
+                           rest of a file counts as the records of mean size that it would hold, where a
+                           compressed file was cut short as many as it still has, and a missing file as many as
+                           the others have.
         max_consecutive    Skips without a good record in between beyond which the run fails.
         """
         options = given({"policy": policy, "max_count": max_count, "max_fraction": max_fraction,
@@ -229,14 +229,14 @@ def tfrecord(files: Paths, *, compression: str = "auto", max_record_bytes: int =
     """Reads the records of TFRecord files, checksums verified.
 
     files                      Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.
-    compression                How whole files are packed; auto looks at their first bytes.
+    compression                How whole files are compressed; auto looks at their first bytes.
     max_record_bytes           A longer record is an error, before memory is taken.
-    max_decompressed_bytes     A packed file that holds more than this is an error, once that many bytes were
-                               unpacked.
+    max_decompressed_bytes     A compressed file that holds more than this is an error, once that many bytes
+                               were decompressed.
     tolerate_partial_header    A file that ends inside the header of a record ends before it: for files still
                                being written.
-    allow_trailing_zeros       Zero bytes behind the last record, or behind the end of packed data, are padding
-                               and no error.
+    allow_trailing_zeros       Zero bytes behind the last record, or behind the end of compressed data, are
+                               padding and no error.
     """
     return Source({"tfrecord": given({"files": paths_of(files, "files"), "compression": compression,
                                      "max_record_bytes": max_record_bytes,

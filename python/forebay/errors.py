@@ -49,7 +49,7 @@ class ConfigError(Error, ValueError):
 
 
 class DataError(Error):
-    """Data is damaged, or not what the document says."""
+    """Data is corrupt, or not what the document says."""
 
 
 class IoError(Error, OSError):

@@ -162,7 +162,7 @@ class Loader:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from a state, before or after the first batch, any number of times.
 
-        Raises StateError, and changes nothing, when the state is damaged, of a newer version, or of another plan or
+        Raises StateError, and changes nothing, when the state is corrupt, of a newer version, or of another plan or
         other files; the message says what differs.
         """
         import json

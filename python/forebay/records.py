@@ -20,7 +20,7 @@ def read_records(path: Path, compression: Optional[str] = "auto") -> list[bytes]
     """Every record of a TFRecord file, checksums verified.
 
     compression: "auto" (looks at the first bytes), "none" or None, "gzip", "zlib".
-    Raises IoError when the file cannot be read, DataError (with record and offset) when it is damaged.
+    Raises IoError when the file cannot be read, DataError (with record and offset) when it is corrupt.
     """
     return _core.read_records(path_of(path), compression_of(compression))
 
@@ -62,7 +62,7 @@ def index_files(paths: Paths, compression: Optional[str] = "auto",
     paths: files and patterns (*, ?, [a-z], path@N). compression: "auto", "none" or None, "gzip", "zlib".
     An index that is good is kept unless `force` says otherwise. It is `<file>.fbindex`, or in the folder that
     FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written.
-    When files are damaged or cannot be indexed, raises the first one's DataError or IoError after the others are done.
+    When files are corrupt or cannot be indexed, raises the first one's DataError or IoError after the others are done.
     """
     reports = _core.index_files(paths_of(paths), compression_of(compression), bool(force))
     return [IndexReport(*report) for report in reports]

@@ -11,7 +11,7 @@
 namespace forebay::python {
 namespace {
 
-constexpr int most_depth = 64;
+constexpr int max_depth = 64;
 
 [[noreturn]] void refuse(const std::string& what, const std::string& pointer) {
   raise(Error{Code::config, Detail::invalid_argument, what, Place{.pointer = pointer}});
@@ -98,7 +98,7 @@ Json convert_plain(nb::handle value, const std::string& pointer, int depth) {
 }
 
 Json convert(nb::handle value, const std::string& pointer, int depth) {
-  if (depth > most_depth) refuse("nested deeper than 64", pointer.substr(0, 256));
+  if (depth > max_depth) refuse("nested deeper than 64", pointer.substr(0, 256));
   Json out = convert_plain(value, pointer, depth);
   out.mark(Place{.pointer = pointer});
   return out;

@@ -8,7 +8,7 @@
 namespace forebay::python {
 
 /// How long Ctrl-C may go unnoticed.
-inline constexpr std::chrono::milliseconds patience{50};
+inline constexpr std::chrono::milliseconds timeout{50};
 
 /// The interpreter's lock is given back while one of these lives, so that other threads of Python run.
 ///
@@ -44,12 +44,12 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-/// Says when `patience` is over, again and again.
-class Patience {
+/// Says when `timeout` is over, again and again.
+class Timeout {
  public:
   [[nodiscard]] bool over() {
     const auto now = std::chrono::steady_clock::now();
-    if (now - since_ < patience) return false;
+    if (now - since_ < timeout) return false;
     since_ = now;
     return true;
   }

@@ -14,10 +14,10 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.h"
-#include "engine/file_scan.h"
-#include "formats/framing.h"
+#include "engine/index/scan_file.h"
 #include "interpreter.h"
 #include "io/file.h"
+#include "sources/framing.h"
 
 namespace forebay::python {
 namespace {
@@ -64,18 +64,19 @@ Result<void> collect(const engine::Block& block, const Source& source, std::vect
 
 nb::list read(const std::string& path, const std::string& compression) {
   const Source source{
-      .files = {path}, .compression = compression_of(compression), .format = formats::tfrecord_format()};
-  engine::KeptFiles kept{0};
-  engine::Scanner scanner{source, 0, std::make_shared<engine::Pool>(std::numeric_limits<std::int64_t>::max()), kept};
+      .files = {path}, .compression = compression_of(compression), .format = sources::tfrecord_format()};
+  engine::PassCache kept{0};
+  engine::FileReader scanner{source, 0, std::make_shared<engine::BufferPool>(std::numeric_limits<std::int64_t>::max()),
+                             kept};
   nb::list out;
   std::vector<std::string> found;  // not yet in the list
   auto done = [&]() -> Result<void> {
     Unlocked reading;
-    Patience patience;
+    Timeout timeout;
     FOREBAY_DO(io::File::open(path));  // what cannot be opened fails here, and not at a record
     const auto take = [&](const engine::Block& block) -> Result<void> {
       FOREBAY_DO(collect(block, source, found));
-      if (!patience.over()) return {};
+      if (!timeout.over()) return {};
       const bool go_on = reading.locked([&] {
         move_to(out, found);
         return PyErr_CheckSignals() == 0;
@@ -93,16 +94,16 @@ nb::list read(const std::string& path, const std::string& compression) {
 
 /// Nobody else may have the list: its bytes are read while other threads run.
 void write(const std::string& path, const nb::list& records, const std::string& compression) {
-  const Compression packed = compression_of(compression);
+  const Compression compressed = compression_of(compression);
   std::vector<std::string_view> texts;
   for (const nb::handle record : records) texts.push_back(text_of(record));
   auto done = [&]() -> Result<void> {
     Unlocked writing;
-    Patience patience;
-    FOREBAY_TRY(RecordWriter writer, RecordWriter::create(path, packed));
+    Timeout timeout;
+    FOREBAY_TRY(RecordWriter writer, RecordWriter::create(path, compressed));
     for (const std::string_view text : texts) {
       FOREBAY_DO(writer.write(std::as_bytes(std::span{text})));
-      if (patience.over() && !writing.no_signal()) return interrupted();
+      if (timeout.over() && !writing.no_signal()) return interrupted();
     }
     return writer.finish();
   }();

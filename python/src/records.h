@@ -11,7 +11,7 @@ namespace forebay::python {
 
 /// read_records, write_records, index_files, encode_example, decode_example: what forebay.records wraps.
 void bind_records(nb::module_& module);
-/// verify: what forebay.damage wraps.
+/// verify: what forebay.corruption wraps.
 void bind_verify(nb::module_& module);
 
 /// The compression of that name, or the exception that says which there are.

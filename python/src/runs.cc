@@ -4,18 +4,18 @@
 #include <memory>
 #include <optional>
 
-#include <forebay/pipeline.h>
+#include <forebay/loader.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
 #include "batches.h"
 #include "documents.h"
-#include "engine/program.h"
-#include "engine/stall_notice.h"
+#include "engine/program/program.h"
+#include "engine/run/stall_notice.h"
 #include "interpreter.h"
-#include "plan/pipeline_document.h"
-#include "plan/shard.h"
+#include "plan/document/pipeline_document.h"
+#include "plan/document/shard.h"
 #include "plan/state.h"
 
 namespace forebay::python {
@@ -24,7 +24,7 @@ namespace {
 /// A pipeline that Python holds.
 class Run {
  public:
-  Run(Pipeline pipeline, engine::Shard shard)
+  Run(Loader pipeline, engine::Shard shard)
       : pipeline_{std::move(pipeline)},
         layout_{std::make_shared<Layout>(pipeline_->plan())},
         shard_{std::move(shard)} {}
@@ -41,7 +41,7 @@ class Run {
       bool timed_out = false;
       auto batch = [&] {
         const Unlocked waiting;
-        return pipeline_->next_within(patience, timed_out);
+        return pipeline_->next_within(timeout, timed_out);
       }();
       if (timed_out) {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -83,7 +83,7 @@ class Run {
   }
 
   [[nodiscard]] bool ended() const { return ended_; }
-  [[nodiscard]] const Pipeline& pipeline() const { return *pipeline_; }
+  [[nodiscard]] const Loader& pipeline() const { return *pipeline_; }
   [[nodiscard]] const engine::Shard& shard() const { return shard_; }
 
  private:
@@ -108,7 +108,7 @@ class Run {
     if (!picked.empty()) PySys_FormatStderr("forebay: %s\n", picked.c_str());
   }
 
-  std::optional<Pipeline> pipeline_;
+  std::optional<Loader> pipeline_;
   std::shared_ptr<const Layout> layout_;
   engine::Shard shard_;
   engine::StallNotice stall_;
@@ -162,7 +162,7 @@ std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle me
   options.shard_by = chosen.by;
   auto pipeline = [&] {
     const Unlocked starting;
-    return Pipeline::start(plan, options);
+    return Loader::start(plan, options);
   }();
   return std::make_unique<Run>(value_of(std::move(pipeline)), chosen);
 }
@@ -250,9 +250,9 @@ void bind_stats(nb::module_& module) {
       .def_ro("rows", &Stats::rows, "Delivered.")
       .def_ro("records", &Stats::records, "Found in the files.")
       .def_ro("bytes_read", &Stats::bytes_read, "From files.")
-      .def_ro("skipped_records", &Stats::skipped_records, "Damaged or malformed records that on_corrupt let pass.")
+      .def_ro("skipped_records", &Stats::skipped_records, "Corrupt or malformed records that on_corrupt let pass.")
       .def_ro("skipped_ranges", &Stats::skipped_ranges, "Stretches of bytes in which no record could be found.")
-      .def_ro("skipped_files", &Stats::skipped_files, "Files given up at their first damage.")
+      .def_ro("skipped_files", &Stats::skipped_files, "Files given up at their first corruption.")
       .def_ro("skipped_bytes", &Stats::skipped_bytes, "Of all three.")
       .def_prop_ro("skipped", &skipped_of, nb::sig("def skipped(self) -> list[str]"),
                    "Where and why, the first 16 of them.")

@@ -12,21 +12,21 @@
 namespace forebay::python {
 namespace {
 
-nb::tuple to_tuple(const DamagedPlace& place) {
-  return nb::make_tuple(place.what == DamagedPlace::What::record ? "record" : "range", place.record, place.offset,
+nb::tuple to_tuple(const CorruptPlace& place) {
+  return nb::make_tuple(place.what == CorruptPlace::What::record ? "record" : "range", place.record, place.offset,
                         place.bytes, to_str(place.reason.text()));
 }
 
 nb::tuple to_tuple(const FileReport& report) {
   nb::list places;
-  for (const DamagedPlace& place : report.first) places.append(to_tuple(place));
+  for (const CorruptPlace& place : report.first) places.append(to_tuple(place));
   const auto compression = EnumNames<Compression>::names[static_cast<std::size_t>(report.compression)];
-  return nb::make_tuple(to_str(report.file), to_str(compression), report.records, report.bytes, report.damaged_records,
-                        report.unreadable_ranges, report.damaged_bytes, nb::tuple(places),
+  return nb::make_tuple(to_str(report.file), to_str(compression), report.records, report.bytes, report.corrupt_records,
+                        report.unreadable_ranges, report.corrupt_bytes, nb::tuple(places),
                         report.error ? to_str(report.error->text()) : nb::none());
 }
 
-/// A report is a tuple in the order of the fields of forebay.damage.FileReport.
+/// A report is a tuple in the order of the fields of forebay.corruption.FileReport.
 nb::list verify_files(const nb::list& paths, const std::string& compression, std::int64_t threads) {
   std::vector<std::string> names;
   for (const nb::handle path : paths) names.push_back(from_str(path));

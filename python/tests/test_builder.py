@@ -70,7 +70,7 @@ def test_on_corrupt_has_the_options_of_the_document(pipeline):
         pipeline.on_corrupt("skip_record", max_fraction=2.0).plan()
 
 
-def test_on_corrupt_passes_over_a_damaged_record(tmp_path):
+def test_on_corrupt_passes_over_a_corrupt_record(tmp_path):
     path = pathlib.Path(write_counts(tmp_path, 10))
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
@@ -150,7 +150,7 @@ fb.decode_example(memoryview(b""))
 fb.load("a", shard=[0, 2])
 fb.load({}, shard=(0, 2))
 fb.load({}, shard={"index": 0, "count": 2, "by": "file"})
-damaged = pipe.on_corrupt("skip_record", max_fraction=0.1).inputs("x")
+corrupt = pipe.on_corrupt("skip_record", max_fraction=0.1).inputs("x")
 typed = [fb.feature(np.float32), fb.feature(np.dtype("int64")), fb.feature(float)]
 WRONG
 '''

@@ -66,11 +66,11 @@ def test_check_accepts_a_good_document(data):
     assert forebay("check", data / "doc.json").returncode == 0
 
 
-def test_a_damaged_file_ends_with_code_3_and_names_the_record(data):
+def test_a_corrupt_file_ends_with_code_3_and_names_the_record(data):
     path = data / "data.tfrecord"
-    damaged = bytearray(path.read_bytes())
-    damaged[-6] ^= 1
-    path.write_bytes(damaged)
+    corrupt = bytearray(path.read_bytes())
+    corrupt[-6] ^= 1
+    path.write_bytes(corrupt)
     done = forebay("run", data / "doc.json")
     assert done.returncode == 3
     assert "data.tfrecord" in done.stderr and "record 9" in done.stderr

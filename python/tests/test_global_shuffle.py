@@ -235,7 +235,7 @@ def test_a_file_that_has_grown_is_indexed_again(tmp_path, packing):
 
 
 @pytest.mark.parametrize("content", [b"", b"no index", "cut", "flipped"])
-def test_a_damaged_index_is_made_again(tmp_path, content):
+def test_a_corrupt_index_is_made_again(tmp_path, content):
     paths = write_parts(tmp_path, [50, 40], [None, "gzip"])
     unbroken = digests(shuffled(paths).load())
     good = [pathlib.Path(f"{path}.fbindex").read_bytes() for path in paths]
@@ -247,7 +247,7 @@ def test_a_damaged_index_is_made_again(tmp_path, content):
     assert [pathlib.Path(f"{path}.fbindex").read_bytes() for path in paths] == good
 
 
-def test_a_damaged_record_is_an_error_with_its_place_behind_the_good_batches(tmp_path):
+def test_a_corrupt_record_is_an_error_with_its_place_behind_the_good_batches(tmp_path):
     paths = write_parts(tmp_path, [50, 40], [None, None])
     unbroken = digests(shuffled(paths).load())
     data = bytearray(pathlib.Path(paths[1]).read_bytes())

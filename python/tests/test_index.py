@@ -57,7 +57,7 @@ def test_what_is_stored_is_what_the_document_says(data):
     assert stored[144:-4] == struct.pack(f"<{len(RECORDS)}Q{len(RECORDS)}I", *offsets, *lengths)
 
 
-def test_a_damaged_file_is_a_data_error_after_the_others_are_done(data):
+def test_a_corrupt_file_is_a_data_error_after_the_others_are_done(data):
     (data / "b.gz").write_bytes((data / "b.gz").read_bytes()[:-9])
     with pytest.raises(fb.DataError) as caught:
         fb.index_files([data / "b.gz", data / "a"])

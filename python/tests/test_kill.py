@@ -20,8 +20,8 @@ PLAIN = (None,) * 5
 GZIP = ("gzip",) * 5
 
 
-def damaged_parts(folder):
-    """Two plain files and a packed one with damaged payloads and heads of frames; and records that are no message."""
+def corrupt_parts(folder):
+    """Two plain files and a packed one with corrupt payloads and heads of frames; and records that are no message."""
     paths = write_parts(folder, packings=PLAIN)
     for path, share in ((paths[0], 0.3), (paths[2], 0.5), (paths[4], 0.8)):
         data = bytearray(pathlib.Path(path).read_bytes())
@@ -45,8 +45,8 @@ CASES = {
     .shuffle(buffer=20).take(300).batch(7, remainder="drop").epochs(4),
     "interleave and padding": lambda folder: examples(write_parts(folder)).shuffle(buffer=3).interleave(cycle=3, block=2)
     .shuffle(buffer=30).batch(7, pad=True, remainder="pad").epochs(3),
-    "damaged": lambda folder: with_skips(examples(damaged_parts(folder)).shuffle(buffer=30).batch(7).epochs(3)),
-    "damaged, global": lambda folder: with_skips(examples(damaged_parts(folder)).shuffle(global_=True).batch(7).epochs(3)),
+    "corrupt": lambda folder: with_skips(examples(corrupt_parts(folder)).shuffle(buffer=30).batch(7).epochs(3)),
+    "corrupt, global": lambda folder: with_skips(examples(corrupt_parts(folder)).shuffle(global_=True).batch(7).epochs(3)),
 }
 
 
@@ -55,7 +55,7 @@ def test_a_trainer_that_is_killed_sees_the_stream_of_one_that_is_not(case, tmp_p
     (tmp_path / "document.json").write_text(CASES[case](tmp_path).to_json())
     with fb.load(tmp_path / "document.json", threads=2) as loader:
         lines = [f"{batch.number} {digest(batch)}\n" for batch in loader]
-        assert (loader.stats().skipped_records > 0) == case.startswith("damaged")
+        assert (loader.stats().skipped_records > 0) == case.startswith("corrupt")
     assert len(lines) > 90 and len(set(lines)) == len(lines)
     (tmp_path / "unbroken.log").write_text("".join(lines))
     for index in tmp_path.glob("*.fbindex"):

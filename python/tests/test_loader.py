@@ -153,7 +153,7 @@ def test_a_document_that_holds_itself_is_a_config_error():
         fb.load(document)
 
 
-def damage(path, record_bytes):
+def corruption(path, record_bytes):
     data = bytearray(open(path, "rb").read())
     data[len(data) - record_bytes] ^= 0xFF
     open(path, "wb").write(data)
@@ -162,7 +162,7 @@ def damage(path, record_bytes):
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_a_fault_arrives_behind_all_good_batches_and_is_repeated(counts, threads):
     document = counts(50, 4)
-    damage(document["source"]["tfrecord"]["files"][0], 6)
+    corruption(document["source"]["tfrecord"]["files"][0], 6)
     loader = fb.load(document, threads=threads)
     good = []
     with pytest.raises(fb.DataError) as caught:

@@ -16,12 +16,12 @@ def test_records_come_back_from_a_file(tmp_path, compression):
     assert fb.read_records(tmp_path / "a") == records
 
 
-def test_a_damaged_record_is_a_data_error_with_its_place(tmp_path):
+def test_a_corrupt_record_is_a_data_error_with_its_place(tmp_path):
     path = tmp_path / "a"
     fb.write_records(path, [b"first", b"second"])
-    damaged = bytearray(path.read_bytes())
-    damaged[16 + 5 + 12] ^= 1
-    path.write_bytes(damaged)
+    corrupt = bytearray(path.read_bytes())
+    corrupt[16 + 5 + 12] ^= 1
+    path.write_bytes(corrupt)
     with pytest.raises(fb.DataError) as caught:
         fb.read_records(path)
     assert (caught.value.code, caught.value.detail, caught.value.file) == ("data", "data_loss", str(path))

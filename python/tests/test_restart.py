@@ -124,7 +124,7 @@ def test_a_failed_run_goes_on_when_the_file_is_mended(tmp_path):
     good = open(paths[1], "rb").read()
     with open(paths[1], "r+b") as file:
         file.seek(len(good) // 2)
-        file.write(b"damage")
+        file.write(b"corruption")
     loader, seen = pipe.load(), []
     with pytest.raises(fb.DataError):
         for batch in loader:

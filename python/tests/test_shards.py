@@ -75,7 +75,7 @@ def test_padded_shards_are_each_padded_to_what_they_hold(tmp_path):
     assert together == whole
 
 
-def test_a_damaged_record_is_skipped_by_all_shards_alike(tmp_path):
+def test_a_corrupt_record_is_skipped_by_all_shards_alike(tmp_path):
     paths = write_parts(tmp_path, [100, 100], [None, None])
     data = bytearray(open(paths[0], "rb").read())
     data[len(data) // 2] ^= 1

@@ -111,7 +111,7 @@ def test_one_file_has_no_correlation_and_the_text_says_so(folder):
         "  file correlation   none: all rows come from one file"])
 
 
-def test_a_damaged_file_is_named(folder, tmp_path):
+def test_a_corrupt_file_is_named(folder, tmp_path):
     whole = (folder / "0.tfrecord").read_bytes()
     (tmp_path / "cut.tfrecord").write_bytes(whole[:-3])
     path = document(folder, [])

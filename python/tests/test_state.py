@@ -103,27 +103,27 @@ def changed(state, path, value):
     return state
 
 
-EDITED = "data_loss: damaged state: its checksum is wrong; it was edited or not written whole"
+EDITED = "data_loss: corrupt state: its checksum is wrong; it was edited or not written whole"
 
 
 @pytest.mark.parametrize("path, value, message", [
     ("forebay_state", 3, "failed_precondition: the state has version 3, this Forebay knows version 2; use the Forebay"),
     ("forebay_state", None, "invalid_argument: this is no state of a Forebay pipeline: it has no member"),
-    ("forebay_state", "1", "data_loss: damaged state: 'forebay_state' must be an integer, found a string"),
+    ("forebay_state", "1", "data_loss: corrupt state: 'forebay_state' must be an integer, found a string"),
     ("position/next", 31, EDITED), ("position/epoch", 0, EDITED), ("data/files", 4, EDITED), ("check", "00000000", EDITED),
-    ("plan/seed", "0000000000000000", EDITED), ("plan/seed", None, EDITED), ("plan/seed", 7, "data_loss: damaged state: 'seed' must be a string, found an integer"),
+    ("plan/seed", "0000000000000000", EDITED), ("plan/seed", None, EDITED), ("plan/seed", 7, "data_loss: corrupt state: 'seed' must be a string, found an integer"),
     ("plan/more", "0000000000000000", EDITED), ("data/digest", "", EDITED), ("position/next", 2**62, EDITED),
-    ("position/next", -1, "data_loss: damaged state: 'next' must not be negative, found -1"),
-    ("position/next", 30.0, "data_loss: damaged state: 'next' must be an integer, found a float"),
-    ("position/next", True, "data_loss: damaged state: 'next' must be an integer, found a boolean"),
-    ("position/next", 2**64, "data_loss: damaged state: 'next' must be an integer"),
-    ("position/batch", None, "data_loss: damaged state: 'batch' must be an integer, found nothing"),
-    ("position", [1, 2], "data_loss: damaged state: 'position' must be an object"),
-    ("data", None, "data_loss: damaged state: 'data' must be an object, found nothing"),
-    ("plan", "x", "data_loss: damaged state: 'plan' must be an object"),
-    ("check", 7, "data_loss: damaged state: 'check' must be a string"),
-    ("more", float("nan"), "data_loss: damaged state: line 1:"),
-    ("more", "\ud800", "data_loss: damaged state: line 1:"),
+    ("position/next", -1, "data_loss: corrupt state: 'next' must not be negative, found -1"),
+    ("position/next", 30.0, "data_loss: corrupt state: 'next' must be an integer, found a float"),
+    ("position/next", True, "data_loss: corrupt state: 'next' must be an integer, found a boolean"),
+    ("position/next", 2**64, "data_loss: corrupt state: 'next' must be an integer"),
+    ("position/batch", None, "data_loss: corrupt state: 'batch' must be an integer, found nothing"),
+    ("position", [1, 2], "data_loss: corrupt state: 'position' must be an object"),
+    ("data", None, "data_loss: corrupt state: 'data' must be an object, found nothing"),
+    ("plan", "x", "data_loss: corrupt state: 'plan' must be an object"),
+    ("check", 7, "data_loss: corrupt state: 'check' must be a string"),
+    ("more", float("nan"), "data_loss: corrupt state: line 1:"),
+    ("more", "\ud800", "data_loss: corrupt state: line 1:"),
 ])
 def test_an_edited_state_is_refused(pipe, state, path, value, message):
     assert refusal(pipe, changed(state, path, value)).startswith(message)
@@ -221,9 +221,9 @@ def test_a_state_of_python_is_one_for_the_command(data):
 
 
 @pytest.mark.parametrize("content, code, words", [
-    (None, 4, ["No such file"]), ("", 2, ["damaged state"]), ("{", 2, ["damaged state"]), ("{}", 2, ["no state"]),
+    (None, 4, ["No such file"]), ("", 2, ["corrupt state"]), ("{", 2, ["corrupt state"]), ("{}", 2, ["no state"]),
     ("[" * 1_000_000, 2, ["deeper than 64"]), ('{"a":' * 1_000_000, 2, ["deeper than 64"]),
-    (" " * (16 << 20) + "{}", 2, ["at most 16777216"]), ("\0", 2, ["damaged state"])])
+    (" " * (16 << 20) + "{}", 2, ["at most 16777216"]), ("\0", 2, ["corrupt state"])])
 def test_files_that_hold_no_state_are_refused(data, content, code, words):
     saved = data / "none.json"
     if content is not None:
@@ -247,9 +247,9 @@ def test_every_cut_and_every_flipped_bit_of_a_saved_state_is_refused(data):
     kept = json.loads(text)
     refused = 0
     for at in range(len(text.rstrip())):
-        for damaged in (text[:at], text[:at] + bytes([text[at] ^ 1 << generator.randrange(8)]) + text[at + 1:]):
+        for corrupt in (text[:at], text[:at] + bytes([text[at] ^ 1 << generator.randrange(8)]) + text[at + 1:]):
             try:
-                state = json.loads(damaged)
+                state = json.loads(corrupt)
             except ValueError:
                 continue
             if state == kept:  # white space

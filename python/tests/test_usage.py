@@ -71,9 +71,9 @@ def test_head_of_a_file_without_records_says_no_rows(tmp_path):
 
 def test_head_shows_the_records_before_a_fault(data):
     path = data / "data.tfrecord"
-    damaged = bytearray(path.read_bytes())
-    damaged[2 * len(damaged) // 10 + 14] ^= 1
-    path.write_bytes(damaged)
+    corrupt = bytearray(path.read_bytes())
+    corrupt[2 * len(corrupt) // 10 + 14] ^= 1
+    path.write_bytes(corrupt)
     done = forebay("head", path)
     assert done.returncode == 3
     assert [line for line in done.stdout.splitlines() if "int64[1]" in line] == ["  id  int64[1]  [0]", "  id  int64[1]  [1]"]

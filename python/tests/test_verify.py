@@ -70,25 +70,25 @@ def test_intact_files_end_with_code_0(file):
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_damage_is_located_and_everything_else_repaired(file, kind):
+def test_corruption_is_located_and_everything_else_repaired(file, kind):
     change_bytes, places, intact = DAMAGE[kind]
-    damaged = change(file, change_bytes).read_bytes()
+    corrupt = change(file, change_bytes).read_bytes()
     code, report = verify_json(file)
     (one,) = report["files"]
     assert code == 3 and not report["ok"] and not one["intact"]
-    assert [(p["what"], p["record"], p["offset"], p["bytes"]) for p in one["damage"]] == places
-    assert one["records"] == len(intact) and one["bytes"] == len(damaged)
-    assert one["damaged_bytes"] == sum(place[3] for place in places)
+    assert [(p["what"], p["record"], p["offset"], p["bytes"]) for p in one["corruption"]] == places
+    assert one["records"] == len(intact) and one["bytes"] == len(corrupt)
+    assert one["corrupt_bytes"] == sum(place[3] for place in places)
 
     out = file.parent / "out.tfrecord"
     code, report = verify_json(file, "--repair", out)
     assert (code, report["ok"], report["files"][0]["repaired"]) == (0, False, str(out))
     assert fb.read_records(out) == intact
-    assert file.read_bytes() == damaged
+    assert file.read_bytes() == corrupt
     assert forebay("verify", out).returncode == 0
 
 
-def test_text_names_every_damaged_place_up_to_a_limit(file):
+def test_text_names_every_corrupt_place_up_to_a_limit(file):
     fb.write_records(file, [b"x"] * 100)
     change(file, lambda data: [flip(17 * i + 12)(data) for i in range(40)])
     done = forebay("verify", file)
@@ -96,7 +96,7 @@ def test_text_names_every_damaged_place_up_to_a_limit(file):
     assert done.returncode == 3 and len(lines) == 16 + 3
     assert "data.tfrecord, record 0, byte 12: corrupted record: payload checksum" in lines[0]
     assert lines[16].endswith("and 24 more")
-    assert "60 intact records, 40 damaged, 0 unreadable ranges (680 of 1700 bytes)" in lines[17]
+    assert "60 intact records, 40 corrupt, 0 unreadable ranges (680 of 1700 bytes)" in lines[17]
     assert lines[18].startswith("1 files, 1 of them not intact")
 
 
@@ -107,7 +107,7 @@ def test_packed_data_that_break_off_give_what_came_before(file):
     code, report = verify_json(file)
     count = report["files"][0]["records"]
     assert code == 3 and 200 < count < 260
-    assert "truncated gzip data" in report["files"][0]["damage"][-1]["reason"]
+    assert "truncated gzip data" in report["files"][0]["corruption"][-1]["reason"]
     out = file.parent / "out"
     assert forebay("verify", file, "--repair", out).returncode == 0
     assert fb.read_records(out, "gzip") == whole[:count]
@@ -154,7 +154,7 @@ def test_files_that_cannot_be_read_end_with_code_4_and_the_others_are_verified(f
     missing = file.parent / "missing"
     code, report = verify_json(missing, file)
     assert code == 4
-    assert report["files"][0]["error"]["detail"] == "not_found" and report["files"][1]["damaged_records"] == 1
+    assert report["files"][0]["error"]["detail"] == "not_found" and report["files"][1]["corrupt_records"] == 1
     done = forebay("verify", missing, file)
     assert done.returncode == 4 and "missing" in done.stderr and "9 intact records" in done.stdout
     out = file.parent / "out"
@@ -207,7 +207,7 @@ def test_python_gives_the_same_reports(file):
     good = file.with_suffix(".gz")
     good.write_bytes(gzip.compress(b""))
     bad, intact, missing = fb.verify([file, good, file.parent / "missing"])
-    assert (bad.intact, bad.records, bad.damaged_records, bad.damaged_bytes) == (False, 9, 1, 43)
+    assert (bad.intact, bad.records, bad.corrupt_records, bad.corrupt_bytes) == (False, 9, 1, 43)
     (place,) = bad.places
     assert (place.what, place.record, place.offset, place.bytes) == ("record", 3, 129, 43)
     assert "payload checksum" in place.reason

@@ -35,7 +35,7 @@ Permutation::Permutation(std::uint64_t n, std::uint64_t key)
       a_{static_cast<std::uint32_t>(even_root(n))},
       b_{static_cast<std::uint32_t>(std::max<std::uint64_t>(1, n / a_ + (n % a_ != 0 ? 1 : 0)))},
       reciprocal_{std::numeric_limits<std::uint64_t>::max() / b_},
-      rounds_{n < small ? most_rounds : large_rounds} {
+      rounds_{n < small ? max_rounds : large_rounds} {
   for (std::size_t round = 0; round < keys_.size(); ++round)
     keys_[round] = static_cast<std::uint32_t>(draw_at(mix(key), round));
 }

@@ -35,7 +35,7 @@ class Permutation {
     std::uint32_t x = 0;  // below a
     std::uint32_t y = 0;  // below b
   };
-  static constexpr std::size_t most_rounds = 24;
+  static constexpr std::size_t max_rounds = 24;
 
   /// i / b and i % b. The quotient by the rounded reciprocal is right or one too small.
   [[nodiscard]] Pair split(std::uint64_t i) const {
@@ -71,7 +71,7 @@ class Permutation {
   std::uint32_t b_;
   std::uint64_t reciprocal_;  // of b, times 2^64
   std::size_t rounds_;        // even
-  std::array<std::uint32_t, most_rounds> keys_;
+  std::array<std::uint32_t, max_rounds> keys_;
 };
 
 }  // namespace forebay

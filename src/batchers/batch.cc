@@ -65,7 +65,7 @@ class FixedBatcher final : public Batcher {
  private:
   /// For all rows where there was so much room before, else for twice as many: the stream may have much fewer.
   Result<void> make_room(std::vector<Handle>& rows) {
-    const std::size_t room = std::min(size_, std::max({least_room, rows.capacity(), 2 * rows.size()}));
+    const std::size_t room = std::min(size_, std::max({min_room, rows.capacity(), 2 * rows.size()}));
     FOREBAY_DO(check_room(room, rows));
     rows.resize(room);
     return {};
@@ -73,7 +73,7 @@ class FixedBatcher final : public Batcher {
 
   /// Fails when so many rows are too many for the budget.
   Result<void> check_room(std::size_t room, const std::vector<Handle>& rows) {
-    if (room <= std::max(least_room, rows.capacity())) return {};
+    if (room <= std::max(min_room, rows.capacity())) return {};
     FOREBAY_DO(reader_.charge(static_cast<std::int64_t>(room) * bytes_a_row)
                    .at("a batch with room for " + std::to_string(room) + " rows"));
     return {};
@@ -87,7 +87,7 @@ class FixedBatcher final : public Batcher {
     return static_cast<std::int64_t>(size_);
   }
 
-  static constexpr std::size_t least_room = 4096;
+  static constexpr std::size_t min_room = 4096;
   const std::size_t size_;
   const Remainder remainder_;
   Reader& reader_;
@@ -97,11 +97,10 @@ class FixedBatcher final : public Batcher {
 Result<bool> read_padding(const Json& pad, const Schema& in, std::vector<std::pair<std::string, Padding>>& out) {
   if (pad.is(Json::Kind::boolean)) return pad.boolean();
   std::vector<Error> faults;
-  if (!pad.is(Json::Kind::array)) static_cast<void>(Codec<std::vector<PadEntry>>::read(pad, faults));
-  for (std::size_t i = 0; pad.is(Json::Kind::array) && i < pad.items().size() && faults.size() < most_item_faults;
-       ++i) {
+  if (!pad.is(Json::Kind::array)) static_cast<void>(JsonCodec<std::vector<PadEntry>>::read(pad, faults));
+  for (std::size_t i = 0; pad.is(Json::Kind::array) && i < pad.items().size() && faults.size() < max_item_faults; ++i) {
     const Json& json = pad.items()[i];
-    const auto entry = Codec<PadEntry>::read(json, faults);
+    const auto entry = JsonCodec<PadEntry>::read(json, faults);
     if (!entry) continue;
     const auto column = in.find(entry->tensor);
     if (!column.ok()) {
@@ -137,7 +136,7 @@ Result<Batching> bind(const Fixed& options, const Schema& in) {
     return std::make_unique<FixedBatcher>(sized, reader);
   };
   batching.remainder = options.remainder;
-  batching.most_rows = options.size;
+  batching.max_rows = options.size;
   batching.batches = [options](std::int64_t rows) -> std::optional<std::int64_t> {
     return rows / options.size + (options.remainder != Remainder::drop && rows % options.size != 0 ? 1 : 0);
   };
@@ -146,9 +145,9 @@ Result<Batching> bind(const Fixed& options, const Schema& in) {
 
 /// Of `pad`, which is read together with the tensors.
 Json pad_schema() {
-  Json list = Codec<std::vector<PadEntry>>::schema();
+  Json list = JsonCodec<std::vector<PadEntry>>::schema();
   Json out = Json::object();
-  out.set("anyOf", Json::array({Codec<bool>::schema(), std::move(list)}));
+  out.set("anyOf", Json::array({JsonCodec<bool>::schema(), std::move(list)}));
   return out;
 }
 
@@ -157,7 +156,7 @@ Json pad_schema() {
 BatcherType batch() {
   BatcherType type =
       describe<BatcherType, Fixed>("batch", "Cuts the stream into batches of one size.", bind)
-          .required("size", &Fixed::size, "Rows of a batch.", {.least = 1, .most = 100'000'000})
+          .required("size", &Fixed::size, "Rows of a batch.", {.min = 1, .max = 100'000'000})
           .field("remainder", &Fixed::remainder,
                  "What becomes of a last batch that is not full: keep it short, drop it, pad it with empty rows, or "
                  "repeat "

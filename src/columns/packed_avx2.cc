@@ -81,9 +81,9 @@ constexpr std::array<Pairs, 256> make_pairs() {
 }
 
 constexpr std::array<Pairs, 256> pairs_of = make_pairs();
-constexpr std::size_t most_pairs = 8;  // of a Pairs; as many are written, whatever it has
+constexpr std::size_t max_pairs = 8;  // of a Pairs; as many are written, whatever it has
 
-/// As `walk`, of varints of one or two bytes, when there is room for most_pairs more.
+/// As `walk`, of varints of one or two bytes, when there is room for max_pairs more.
 FOREBAY_AVX2 inline void walk_short(const std::uint8_t* at, std::uint32_t ends, std::int64_t* out, std::size_t values) {
   const __m128i sevens = _mm_set1_epi8(0x7f);
   const __m128i weights = _mm_set1_epi16(static_cast<short>(0x8001));  // 1 and 128
@@ -149,7 +149,7 @@ FOREBAY_AVX2 bool decode(const std::uint8_t* at, std::size_t size, std::int64_t*
     if (values > count) return false;
     if (values == 32)
       widen(in.at, out);
-    else if ((rest & rest >> 1) == 0 && count >= values + most_pairs)
+    else if ((rest & rest >> 1) == 0 && count >= values + max_pairs)
       walk_short(in.at, ends, out, values);
     else
       walk(in.at, ends, out, values, count);

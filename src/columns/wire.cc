@@ -6,7 +6,7 @@
 namespace forebay::columns {
 namespace {
 
-constexpr std::size_t most_groups = 100;
+constexpr std::size_t max_groups = 100;
 
 bool skip_plain(Wire& wire, Tag tag) {
   std::uint64_t ignored;
@@ -43,7 +43,7 @@ bool read_long_varint(Wire& wire, std::uint64_t& value) {
 }
 
 bool skip_field(Wire& wire, Tag tag) {
-  std::array<Tag, most_groups> open{};
+  std::array<Tag, max_groups> open{};
   std::size_t depth = 0;
   while (true) {
     const auto type = static_cast<WireType>(tag & 7);

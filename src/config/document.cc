@@ -56,7 +56,7 @@ Result<std::string> read_file(const std::string& path, std::string_view what) {
   }
   std::string text;
   char piece[1 << 16];
-  while (text.size() <= most_document_bytes) {
+  while (text.size() <= max_document_bytes) {
     const ssize_t count = ::read(file.number(), piece, sizeof(piece));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return unreadable(path, what, errno);

@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-inline constexpr std::size_t most_document_bytes = std::size_t{64} << 20;
+inline constexpr std::size_t max_document_bytes = std::size_t{64} << 20;
 
 /// Reads a JSON document from a regular file; its top level must be an object. Every place in it names the file.
 ///

@@ -46,7 +46,7 @@ std::vector<std::string> names_of(const std::vector<FieldInfo>& fields) {
 }
 
 void refuse_unknown(const Json& json, const std::vector<std::string>& known, std::vector<Error>& faults) {
-  constexpr std::size_t most_named = 20;
+  constexpr std::size_t max_names = 20;
   std::vector<const Json::Member*> unknown;
   for (const Json::Member& member : json.members()) {
     if (std::ranges::find(known, member.first) == known.end()) unknown.push_back(&member);
@@ -54,13 +54,13 @@ void refuse_unknown(const Json& json, const std::vector<std::string>& known, std
   std::ranges::sort(unknown, {}, [](const Json::Member* member) -> const std::string& { return member->first; });
   const std::string list =
       known.empty() ? "no options are known here" : fmt::format("known here: {}", fmt::join(known, ", "));
-  for (std::size_t i = 0; i < std::min(unknown.size(), most_named); ++i) {
+  for (std::size_t i = 0; i < std::min(unknown.size(), max_names); ++i) {
     const auto& [key, value] = *unknown[i];
     std::string near = hint(key, known);
     add(value, fmt::format("unexpected option {}{} {}", config::quoted(key), near.empty() ? ";" : near, list), faults);
   }
-  if (unknown.size() > most_named)
-    add(json, fmt::format("{} more unexpected options", unknown.size() - most_named), faults);
+  if (unknown.size() > max_names)
+    add(json, fmt::format("{} more unexpected options", unknown.size() - max_names), faults);
 }
 
 }  // namespace

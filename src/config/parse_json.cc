@@ -116,7 +116,7 @@ Place beginning(std::string_view file) { return config::Cursor{{}, file}.place()
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view file) {
-  if (text.size() > most_document_bytes) {
+  if (text.size() > max_document_bytes) {
     return refused(fmt::format("the document has {} bytes; at most 64 MiB are allowed", text.size()), beginning(file));
   }
   if (text.starts_with("\xef\xbb\xbf")) {

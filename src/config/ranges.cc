@@ -6,13 +6,12 @@ namespace forebay {
 
 namespace {
 
-bool has_least(const Range& range) { return range.least != Range{}.least; }
-bool has_most(const Range& range) { return range.most != Range{}.most; }
+bool has_min(const Range& range) { return range.min != Range{}.min; }
+bool has_max(const Range& range) { return range.max != Range{}.max; }
 
 std::string allowed(const Range& range) {
-  if (has_least(range) && has_most(range)) return fmt::format("must be from {} to {}", range.least, range.most);
-  return has_least(range) ? fmt::format("must be at least {}", range.least)
-                          : fmt::format("must be at most {}", range.most);
+  if (has_min(range) && has_max(range)) return fmt::format("must be from {} to {}", range.min, range.max);
+  return has_min(range) ? fmt::format("must be at least {}", range.min) : fmt::format("must be at most {}", range.max);
 }
 
 void refuse(std::string_view name, const Range& range, const std::string& found, const Json& json,
@@ -31,14 +30,14 @@ void refuse(std::string_view name, const Range& range, const std::string& found,
 
 bool in_range(std::int64_t value, const Range& range, std::string_view name, const Json& json,
               std::vector<Error>& faults) {
-  if (value >= range.least && value <= range.most) return true;
+  if (value >= range.min && value <= range.max) return true;
   refuse(name, range, fmt::format("{}", value), json, faults);
   return false;
 }
 
 bool in_range(double value, const Range& range, std::string_view name, const Json& json, std::vector<Error>& faults) {
-  const bool low = has_least(range) && value < static_cast<double>(range.least);
-  const bool high = has_most(range) && value > static_cast<double>(range.most);
+  const bool low = has_min(range) && value < static_cast<double>(range.min);
+  const bool high = has_max(range) && value > static_cast<double>(range.max);
   if (!low && !high) return true;
   refuse(name, range, fmt::format("{}", value), json, faults);
   return false;
@@ -52,8 +51,8 @@ Json with_range(Json schema, const Range& range) {
   }
   const Json* type = schema.find("type");
   if (type == nullptr || !(*type == Json{"integer"} || *type == Json{"number"})) return schema;
-  if (has_least(range)) schema.set("minimum", range.least);
-  if (has_most(range)) schema.set("maximum", range.most);
+  if (has_min(range)) schema.set("minimum", range.min);
+  if (has_max(range)) schema.set("maximum", range.max);
   return schema;
 }
 

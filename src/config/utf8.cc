@@ -12,8 +12,8 @@ namespace forebay::config {
 namespace {
 
 struct Lead {
-  std::size_t length;        // of the whole character
-  std::uint8_t least, most;  // of the second byte: this is what keeps out overlong forms and surrogates
+  std::size_t length;     // of the whole character
+  std::uint8_t min, max;  // of the second byte: this is what keeps out overlong forms and surrogates
 };
 
 Lead lead_of(std::uint8_t byte) {
@@ -37,7 +37,7 @@ std::size_t utf8_length(std::string_view text) {
   if (lead.length <= 1) return lead.length;
   if (text.size() < lead.length) return 0;
   const auto second = static_cast<std::uint8_t>(text[1]);
-  if (second < lead.least || second > lead.most) return 0;
+  if (second < lead.min || second > lead.max) return 0;
   for (std::size_t i = 2; i < lead.length; ++i) {
     if ((static_cast<std::uint8_t>(text[i]) & 0xc0) != 0x80) return 0;
   }

@@ -29,9 +29,9 @@ const Fields<ExampleFeature>& fields() {
           .field("validate", &F::validate, "ragged: refuse partitions that do not fit the values.")
           .field("endian", &F::endian, "raw: byte order of the numbers; must be given.")
           .field("len", &F::len, "raw: number of byte strings; more than 1 adds a first axis.",
-                 {.least = 1, .most = 1 << 30})
+                 {.min = 1, .max = 1 << 30})
           .field("fixed_length", &F::fixed_length, "raw: cut or zero-fill every byte string to this length.",
-                 {.least = 1, .most = 1 << 30})
+                 {.min = 1, .max = 1 << 30})
           .field("allow_missing", &F::allow_missing,
                  "Lists of a sequence example: take a missing list as an empty one.");
   return all;
@@ -39,16 +39,16 @@ const Fields<ExampleFeature>& fields() {
 
 }  // namespace
 
-std::optional<ExampleFeature> Codec<ExampleFeature>::read(const Json& json, std::vector<Error>& faults) {
+std::optional<ExampleFeature> JsonCodec<ExampleFeature>::read(const Json& json, std::vector<Error>& faults) {
   auto feature = fields().read(json, faults);
   if (feature) feature->place = json.place();
   return feature;
 }
 
-Json Codec<ExampleFeature>::write(const ExampleFeature& value) { return fields().write(value); }
+Json JsonCodec<ExampleFeature>::write(const ExampleFeature& value) { return fields().write(value); }
 
-Json Codec<ExampleFeature>::schema() { return fields().schema(); }
+Json JsonCodec<ExampleFeature>::schema() { return fields().schema(); }
 
-std::string Codec<ExampleFeature>::python_type() { return "dict[str, object]"; }
+std::string JsonCodec<ExampleFeature>::python_type() { return "dict[str, object]"; }
 
 }  // namespace forebay

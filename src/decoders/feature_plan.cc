@@ -10,9 +10,9 @@
 namespace forebay::decoders {
 namespace {
 
-constexpr std::int64_t most_elements = std::int64_t{1} << 31;
-constexpr std::size_t most_rank = 16;
-constexpr std::size_t most_features = 65'536;
+constexpr std::int64_t max_elements = std::int64_t{1} << 31;
+constexpr std::size_t max_rank = 16;
+constexpr std::size_t max_features = 65'536;
 
 /// Which kinds may read the same key: those that read it the same way.
 enum class Reading : std::uint8_t { dense, sparse, ragged };
@@ -140,8 +140,8 @@ class Planner {
   /// Every dim and the number of elements; `raw` may leave one dim open.
   void check_shape(Output& output) {
     const auto& dims = output.shape.dims();
-    if (dims.size() > most_rank)
-      return fault("shape", fmt::format("has {} dims; at most {} are possible", dims.size(), most_rank));
+    if (dims.size() > max_rank)
+      return fault("shape", fmt::format("has {} dims; at most {} are possible", dims.size(), max_rank));
     const bool open = output.kind == FeatureKind::raw && output.shape.unknown() == 1;
     std::int64_t count = 1;
     bool too_large = false;
@@ -151,13 +151,13 @@ class Planner {
         return fault("shape",
                      fmt::format("size {} of axis {} must be 0 or more{}", dims[i], i,
                                  dims[i] == unknown_dim ? "; only one of a fixed_len or raw may be -1 (unknown)" : ""));
-      if (dims[i] != 0 && count > most_elements / dims[i])
+      if (dims[i] != 0 && count > max_elements / dims[i])
         too_large = true;
       else
         count *= dims[i];
     }
-    if (too_large || count > most_elements)
-      return fault("shape", fmt::format("{} has more than {} elements", output.shape.text(), most_elements));
+    if (too_large || count > max_elements)
+      return fault("shape", fmt::format("{} has more than {} elements", output.shape.text(), max_elements));
     output.count = count;
   }
 
@@ -254,8 +254,8 @@ class Planner {
     if (keys.empty()) fault("index_key", "must name the key of the indices");
     if (sizes.size() != keys.size())
       fault("size", fmt::format("has {} sizes for {} index keys", sizes.size(), keys.size()));
-    if (keys.size() >= most_rank)
-      return fault("index_key", fmt::format("has {} keys; at most {} are possible", keys.size(), most_rank - 1));
+    if (keys.size() >= max_rank)
+      return fault("index_key", fmt::format("has {} keys; at most {} are possible", keys.size(), max_rank - 1));
     if (!feature_->value_key) return fault("value_key", "must name the key of the values");
     output.already_sorted = feature_->already_sorted;
     output.source = source(*feature_->value_key, output.stored, "value_key");
@@ -287,17 +287,17 @@ class Planner {
     const std::vector<Json> partitions = list_of(feature_->partitions);
     if (!feature_->partitions.is(Json::Kind::null) && !feature_->partitions.is(Json::Kind::array))
       return fault("partitions", "must be a list");
-    if (partitions.size() >= most_rank)
+    if (partitions.size() >= max_rank)
       return fault("partitions",
-                   fmt::format("has {} levels; at most {} are possible", partitions.size(), most_rank - 1));
+                   fmt::format("has {} levels; at most {} are possible", partitions.size(), max_rank - 1));
     for (const Json& json : partitions) partition(json, output);
     if (feature_->row_splits_dtype != DType::int32 && feature_->row_splits_dtype != DType::int64)
       fault("row_splits_dtype", "must be int32 or int64");
     column.row_splits_int32 = feature_->row_splits_dtype == DType::int32;
     while (!output.partitions.empty() && output.partitions.back().kind == PartitionKind::uniform_row_length) {
       const std::int64_t length = output.partitions.back().length;
-      if (length > most_elements / output.inner)
-        return fault("partitions", fmt::format("more than {} elements", most_elements));
+      if (length > max_elements / output.inner)
+        return fault("partitions", fmt::format("more than {} elements", max_elements));
       output.inner *= length;
       output.inner_lengths.insert(output.inner_lengths.begin(), length);
       output.partitions.pop_back();
@@ -356,8 +356,8 @@ class Planner {
     if (open && (output.len > 1 || role_ == Role::lists || bytes == 0))
       fault("shape", "an unknown size goes with one byte string per record only");
     if (open) column.delivery = feature_->as.value_or(Delivery::equal);
-    if (output.len > most_elements / std::max<std::int64_t>(output.count, 1))
-      fault("len", fmt::format("more than {} elements", most_elements));
+    if (output.len > max_elements / std::max<std::int64_t>(output.count, 1))
+      fault("len", fmt::format("more than {} elements", max_elements));
     if (role_ == Role::lists && output.len != 1) fault("len", "each step of a list holds one byte string");
     std::vector<std::int64_t> dims = output.shape.dims();
     if (output.len > 1) dims.insert(dims.begin(), output.len);
@@ -382,9 +382,9 @@ class Planner {
 FeaturePlan plan_features(const FeatureMap& features, Role role, const std::vector<std::string>& wanted, Schema& schema,
                           std::vector<Error>& faults) {
   Planner planner{role, schema, faults};
-  if (features.size() > most_features) {
+  if (features.size() > max_features) {
     faults.emplace_back(Code::config, Detail::invalid_argument,
-                        fmt::format("{} features; at most {} are possible", features.size(), most_features));
+                        fmt::format("{} features; at most {} are possible", features.size(), max_features));
     return {};
   }
   for (const auto& [name, feature] : features) {

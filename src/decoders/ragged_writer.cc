@@ -13,7 +13,7 @@ namespace forebay::decoders {
 namespace {
 
 /// A row id may name any row of a record, but not so many that a few bytes fill the memory.
-constexpr std::int64_t most_rows_from_ids = 1 << 24;
+constexpr std::int64_t max_rows_from_ids = 1 << 24;
 
 std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
@@ -50,9 +50,9 @@ Result<void> FeatureWriter::splits_of(const Output& output, const Partition& par
       break;
     case PartitionKind::value_rowids: {
       const std::int64_t rows = numbers.empty() || numbers.back() < 0 ? 0 : numbers.back() + 1;
-      if (rows > most_rows_from_ids) {
+      if (rows > max_rows_from_ids) {
         return fault(Detail::resource_exhausted, partition.source,
-                     fmt::format("row id {} is above {}", rows - 1, most_rows_from_ids - 1));
+                     fmt::format("row id {} is above {}", rows - 1, max_rows_from_ids - 1));
       }
       splits.resize(static_cast<std::size_t>(rows) + 1, 0);
       for (const std::int64_t id : numbers) {
@@ -96,9 +96,9 @@ Result<void> FeatureWriter::keep_numbers(const Output& output, std::size_t level
     const std::int64_t largest = numbers.empty() ? -1 : *std::ranges::max_element(numbers);
     const bool outermost = level == 0 && !output.list;  // its rows are counted only; what is made ends with the last id
     if (const std::int64_t id = outermost && !numbers.empty() ? numbers.back() : largest;
-        id >= most_rows_from_ids - base) {
+        id >= max_rows_from_ids - base) {
       return fault(Detail::resource_exhausted, partition.source,
-                   fmt::format("row id {} is above {}", id, most_rows_from_ids - base - 1));
+                   fmt::format("row id {} is above {}", id, max_rows_from_ids - base - 1));
     }
     rows = std::max<std::int64_t>(wrapping_sum(largest, 1), 0);
   }

@@ -16,9 +16,9 @@ namespace {
 
 using columns::Wire;
 
-constexpr std::size_t most_skeletons = 512;
+constexpr std::size_t max_skeletons = 512;
 constexpr std::size_t look_ahead = 8;
-constexpr std::uint32_t most_patience = 1024;
+constexpr std::uint32_t max_timeout = 1024;
 constexpr std::size_t cast_at_once = 2048;  // bytes: as many integers at most
 
 Wire wire_of(Record record) {
@@ -184,7 +184,7 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
       if (memory.rest > 0) {
         --memory.rest;
       } else if (fast(wire_of(records[i]), first_row + index, block, memory)) {
-        memory.patience = 1;
+        memory.timeout = 1;
         continue;
       } else {
         for (std::size_t output = 0; output < plan_.outputs.size(); ++output) {
@@ -192,8 +192,8 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
             truncate(block[plan_.outputs[output].column], memory.first_rows[output] + index);
         }
         // Records that never fit would pay for both ways: try more and more seldom.
-        memory.patience = std::min(memory.patience * 2, most_patience);
-        memory.rest = memory.patience / 4;
+        memory.timeout = std::min(memory.timeout * 2, max_timeout);
+        memory.rest = memory.timeout / 4;
       }
     }
     FOREBAY_DO(plain(records[i], first_row + index, index, block, memory));
@@ -228,17 +228,18 @@ bool ExampleDecoder::find(LayoutBook& book, StraightRun& run, const std::uint8_t
   for (std::size_t ahead = at + 1; ahead < std::min(layout->size(), at + look_ahead); ++ahead) {
     if (layout->matches(ahead, p)) return set(ahead);
   }
-  if (layout->size() < most_skeletons)
+  if (layout->size() < max_skeletons)
     layout->insert(at);
   else
-    at %= most_skeletons;
+    at %= max_skeletons;
   return layout->learn(at, p, end, plan_.keys, targets_) && set(at);
 }
 
 /// Writes the values of a recognised entry; false when they are not of the usual kind, and for errors. Inlined by
 /// force: passing ten arguments costs more than the work.
-[[gnu::always_inline]] inline bool ExampleDecoder::put(const Skeleton& head, Wire values, Sink& sink, std::int64_t row,
-                                                       ColumnBlock& block, ExampleMemory& memory) const {
+[[gnu::always_inline]] inline bool ExampleDecoder::put(const MessageTemplate& head, Wire values, Sink& sink,
+                                                       std::int64_t row, ColumnBlock& block,
+                                                       ExampleMemory& memory) const {
   std::byte* const to = sink.rows + static_cast<std::size_t>(row) * sink.row_bytes;
   std::uint64_t value;
   switch (head.action) {
@@ -295,7 +296,7 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
          !run.layout->matches(static_cast<std::size_t>(run.head - run.layout->begin()), run.at)) &&
         !find(memory.layouts, run, entries.at))
       return false;
-    const Skeleton& head = *run.head++;
+    const MessageTemplate& head = *run.head++;
     const std::uint32_t size = head.payload_of(run.at);
     if (std::size_t{head.bytes} + size > static_cast<std::size_t>(run.end - run.at)) return false;
     const Wire values{run.at + head.bytes, run.at + head.bytes + size};
@@ -310,7 +311,7 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
   return (run.found == wanted_ && together_.empty()) || finish(row, block, memory);
 }
 
-bool ExampleDecoder::slow_values(const Skeleton& head, Wire values, std::int64_t row, ColumnBlock& block,
+bool ExampleDecoder::slow_values(const MessageTemplate& head, Wire values, std::int64_t row, ColumnBlock& block,
                                  ExampleMemory& memory) const {
   const auto source = static_cast<std::size_t>(head.target);
   if (!parse_feature({&values, 1}, memory.parsed, memory.parsed.features[source])) return false;

@@ -7,10 +7,10 @@
 
 #include <forebay/plugin.h>
 
+#include "decoders/direct_copy.h"
 #include "decoders/feature_plan.h"
 #include "decoders/feature_writer.h"
-#include "decoders/skeleton.h"
-#include "decoders/straight_run.h"
+#include "decoders/message_template.h"
 
 namespace forebay::decoders {
 
@@ -31,7 +31,7 @@ class ExampleMemory final : public RecordMemory {
   std::vector<std::int64_t> first_rows;  ///< Of appended columns, by output.
   std::uint64_t stamp = 0;
   std::uint32_t rest = 0;  ///< Records to be read the plain way because the fast one failed lately.
-  std::uint32_t patience = 1;
+  std::uint32_t timeout = 1;
 };
 
 /// Which way records are read; the results are the same.
@@ -53,12 +53,12 @@ class ExampleDecoder final : public Decoder {
  private:
   void prepare(ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] bool fast(columns::Wire record, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
-  [[nodiscard]] bool put(const Skeleton& head, columns::Wire values, Sink& sink, std::int64_t row, ColumnBlock& block,
-                         ExampleMemory& memory) const;
+  [[nodiscard]] bool put(const MessageTemplate& head, columns::Wire values, Sink& sink, std::int64_t row,
+                         ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] bool find(LayoutBook& book, StraightRun& run, const std::uint8_t* entries) const;
   [[nodiscard]] bool finish(std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
-  [[nodiscard]] bool slow_values(const Skeleton& head, columns::Wire values, std::int64_t row, ColumnBlock& block,
-                                 ExampleMemory& memory) const;
+  [[nodiscard]] bool slow_values(const MessageTemplate& head, columns::Wire values, std::int64_t row,
+                                 ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] Result<void> plain(Record record, std::int64_t row, std::int64_t index, ColumnBlock& block,
                                    ExampleMemory& memory) const;
 

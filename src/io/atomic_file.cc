@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view begin_of_name = ".forebay-";
 constexpr std::string_view end_of_name = ".tmp";
-constexpr std::size_t pending_most = 256 * 1024;
-constexpr int most_tries = 10'000;
+constexpr std::size_t max_pending = 256 * 1024;
+constexpr int max_tries = 10'000;
 
 std::string folder_of(const std::string& path) {
   std::string folder = parent(path);
@@ -60,7 +60,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path, Links links) {
     file.descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file.descriptor_ >= 0) {
       file.temporary_ = std::move(name);
-    } else if ((errno != EEXIST && errno != EINTR) || attempt == most_tries) {
+    } else if ((errno != EEXIST && errno != EINTR) || attempt == max_tries) {
       return system_error("write", path, errno);
     }
   }
@@ -91,7 +91,7 @@ Result<void> AtomicFile::permit_no_more_than(const std::string& like) {
 
 Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   pending_.insert(pending_.end(), bytes.begin(), bytes.end());
-  return pending_.size() < pending_most ? Result<void>{} : flush();
+  return pending_.size() < max_pending ? Result<void>{} : flush();
 }
 
 Result<void> AtomicFile::flush() {

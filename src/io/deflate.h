@@ -10,7 +10,7 @@
 
 namespace forebay::io {
 
-/// Packs a stream of bytes as one gzip member or zlib stream.
+/// Compresses a stream of bytes as one gzip member or zlib stream.
 class Deflater {
  public:
   /// `compression` must be gzip or zlib.
@@ -20,7 +20,7 @@ class Deflater {
   Deflater& operator=(Deflater&&) noexcept;
   ~Deflater();
 
-  /// Takes `bytes` and appends to `out` what is packed by now.
+  /// Takes `bytes` and appends to `out` what is compressed by now.
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes, std::vector<std::byte>& out);
   /// Appends the rest and the trailer; nothing may be written afterwards.
   [[nodiscard]] Result<void> finish(std::vector<std::byte>& out);

@@ -29,8 +29,8 @@ Result<Inflater> Inflater::make(Compression compression, Behind behind) {
 
 Result<Inflater> Inflater::resume(Compression compression, const RestartPoint& point, Behind behind) {
   const bool at_stream = point.at == RestartPoint::At::stream;
-  if (point.compressed < 0 || point.compressed > State::most_offset || point.uncompressed < 0 ||
-      point.uncompressed > State::most_offset || point.bit > 7 || point.window.size() > window_bytes ||
+  if (point.compressed < 0 || point.compressed > State::max_offset || point.uncompressed < 0 ||
+      point.uncompressed > State::max_offset || point.bit > 7 || point.window.size() > window_bytes ||
       (at_stream && (point.bit != 0 || !point.window.empty()))) {
     return Error{Code::data, Detail::data_loss, "a restart point is not possible"};
   }
@@ -53,12 +53,12 @@ Result<Inflater> Inflater::resume(Compression compression, const RestartPoint& p
   return inflater;
 }
 
-void Inflater::limit(std::int64_t most) { state_->most = std::clamp<std::int64_t>(most, 0, State::most_offset); }
+void Inflater::limit(std::int64_t max) { state_->max = std::clamp<std::int64_t>(max, 0, State::max_offset); }
 
 void Inflater::collect(std::int64_t interval) {
   state_->interval = std::max<std::int64_t>(interval, 1);
   state_->next_point = state_->produced;
-  state_->morsels_left = State::most_morsels;
+  state_->morsels_left = State::max_morsels;
 }
 
 std::vector<RestartPoint> Inflater::take_points() { return std::exchange(state_->points, {}); }
@@ -70,7 +70,7 @@ Result<std::size_t> Inflater::read(const File& file, std::span<std::byte> out) {
   while (done < out.size()) {
     std::size_t made = 0;
     // One byte behind the limit is asked for: without it, the end may still come.
-    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(state.most - state.produced, 0)) + 1;
+    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(state.max - state.produced, 0)) + 1;
     auto more = state.step(file, out.subspan(done, std::min(out.size() - done, room)), made);
     done += made;
     if (made == room) {

@@ -56,8 +56,8 @@ class Inflater {
   [[nodiscard]] bool ended() const;  ///< The clean end has been reached.
 
   /// From now on content that lies behind `most` bytes from the beginning of the file is a fault, Code::data,
-  /// resource_exhausted: what is packed a thousandfold should not keep anybody busy for hours.
-  void limit(std::int64_t most);
+  /// resource_exhausted: what is compressed a thousandfold should not keep anybody busy for hours.
+  void limit(std::int64_t max);
   /// From now on (before the first `read`) restart points are collected: where the first stream begins, then where a
   /// stream or block begins, about every `interval` bytes of content. Blocks can be longer than that.
   void collect(std::int64_t interval);

@@ -16,15 +16,15 @@ namespace forebay::io {
 namespace {
 
 constexpr std::uint32_t head_bytes = 4;  // of a stream, wanted at once
-constexpr std::size_t most_output_per_call = std::size_t{1} << 30;
+constexpr std::size_t max_output_per_call = std::size_t{1} << 30;
 constexpr std::size_t longest_copy = 258;  // of a match in deflate
 constexpr std::int64_t zeros_at_once = std::int64_t{8} << 20;
 // The decoder cannot be told to stop at a block. But when its input ends inside a block's header, it keeps that header
 // and says so; with input in morsels that are shorter than most headers it mostly does. Morsels are counted in output,
 // because that is what a call costs.
 constexpr std::int64_t morsel_output = 128;
-constexpr std::int64_t morsel_least = 8;
-constexpr std::int64_t morsel_most = 32;
+constexpr std::int64_t min_morsel = 8;
+constexpr std::int64_t max_morsel = 32;
 
 std::uint32_t trailer_bytes(Compression compression) { return compression == Compression::gzip ? 8 : 4; }
 
@@ -98,9 +98,9 @@ Error Inflater::State::truncated(const File& file) {
 Error Inflater::State::too_much(const File& file) const {
   return Error{
       Code::data, Detail::resource_exhausted,
-      fmt::format("the packed file has more than {} bytes of content, which is max_decompressed_bytes; raise it "
+      fmt::format("the compressed file has more than {} bytes of content, which is max_decompressed_bytes; raise it "
                   "if that is no mistake (compressed byte {} of {})",
-                  most, consumed(), file.size()),
+                  max, consumed(), file.size()),
       Place{.file = file.path()}};
 }
 
@@ -184,7 +184,7 @@ Result<bool> Inflater::State::skip_trailer(const File& file) {
 void Inflater::State::add_point(RestartPoint point) {
   points.push_back(std::move(point));
   next_point = produced + interval;
-  morsels_left = most_morsels;
+  morsels_left = max_morsels;
 }
 
 /// Notes the block that begins here, if one does and everything before it has been given out.
@@ -209,7 +209,7 @@ std::uint32_t Inflater::State::morsel() const {
     return static_cast<std::uint32_t>(stream.type0_block_len);  // stored: its end is known
   }
   const std::int64_t size = morsel_output * consumed() / std::max<std::int64_t>(produced, 1);
-  return static_cast<std::uint32_t>(std::clamp(size, morsel_least, morsel_most));
+  return static_cast<std::uint32_t>(std::clamp(size, min_morsel, max_morsel));
 }
 
 int Inflater::State::inflate() {
@@ -223,7 +223,7 @@ int Inflater::State::inflate() {
   stream.avail_in += hidden;
   if (searching && --morsels_left <= 0) {
     next_point = produced + interval;
-    morsels_left = most_morsels;
+    morsels_left = max_morsels;
   }
   return code;
 }
@@ -245,7 +245,7 @@ Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, s
     FOREBAY_DO(begin(file));
   }
   const std::uint32_t in_before = stream.avail_in;
-  const auto out_before = static_cast<std::uint32_t>(std::min(out.size(), most_output_per_call));
+  const auto out_before = static_cast<std::uint32_t>(std::min(out.size(), max_output_per_call));
   stream.next_out = begin_of(out);
   stream.avail_out = out_before;
   const int code = inflate();

@@ -20,8 +20,8 @@ struct Inflater::State {
   // The decoder may have taken up to 8 bytes beyond the end of a stream into its bit buffer; they are still here.
   static constexpr std::size_t kept_bytes = 16;
   // Then the search for a block's beginning is given up for a while: files of a single block exist.
-  static constexpr std::int64_t most_morsels = 8192;
-  static constexpr std::int64_t most_offset = std::int64_t{1} << 62;
+  static constexpr std::int64_t max_morsels = 8192;
+  static constexpr std::int64_t max_offset = std::int64_t{1} << 62;
 
   inflate_state stream;
   Compression compression = Compression::gzip;
@@ -32,12 +32,12 @@ struct Inflater::State {
   bool ended = false;   ///< Nothing comes any more.
   bool at_end = false;  ///< All of the file is in `buffer`.
   int stalled = 0;
-  std::int64_t offset = 0;          ///< Of the next byte to read from the file.
-  std::int64_t produced = 0;        ///< Content up to here has been given out.
-  std::int64_t stream_begin = 0;    ///< Content that the present stream begins with.
-  bool doubtful = false;            ///< This stream is corrupt.
-  std::int64_t most = most_offset;  ///< Content behind it is a fault.
-  bool resumed = false;             ///< At a restart point, nothing read yet.
+  std::int64_t offset = 0;        ///< Of the next byte to read from the file.
+  std::int64_t produced = 0;      ///< Content up to here has been given out.
+  std::int64_t stream_begin = 0;  ///< Content that the present stream begins with.
+  bool doubtful = false;          ///< This stream is corrupt.
+  std::int64_t max = max_offset;  ///< Content behind it is a fault.
+  bool resumed = false;           ///< At a restart point, nothing read yet.
   std::uint8_t used_bits = 0;
   bool unverified = false;         ///< This stream was entered in its middle.
   std::uint32_t trailer_left = 0;  ///< Bytes to be skipped.

@@ -16,8 +16,8 @@
 namespace forebay::io {
 namespace {
 
-constexpr std::int64_t most_list_bytes = std::int64_t{1} << 30;
-constexpr std::int64_t most_shards = 1'000'000;
+constexpr std::int64_t max_list_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t max_shards = 1'000'000;
 
 bool exists(const std::string& path) {
   struct stat status {};
@@ -57,9 +57,9 @@ std::int64_t shards_of(std::string_view path) {
 }
 
 Result<std::vector<std::string>> shard_paths(const std::string& path, std::int64_t count) {
-  if (count > most_shards) {
+  if (count > max_shards) {
     return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("'{}': at most {} shards are allowed", path, most_shards)};
+                 fmt::format("'{}': at most {} shards are allowed", path, max_shards)};
   }
   const std::string base = path.substr(0, path.rfind('@'));
   std::vector<std::string> out;
@@ -81,10 +81,10 @@ std::string_view strip(std::string_view line) {
 }
 
 Result<std::string> read_text(const File& file) {
-  if (file.size() > most_list_bytes) {
+  if (file.size() > max_list_bytes) {
     return Error{
         Code::data, Detail::resource_exhausted,
-        fmt::format("'{}' has {} bytes; a list file may have at most {}", file.path(), file.size(), most_list_bytes),
+        fmt::format("'{}' has {} bytes; a list file may have at most {}", file.path(), file.size(), max_list_bytes),
         Place{.file = file.path()}};
   }
   std::string text(static_cast<std::size_t>(file.size()), '\0');

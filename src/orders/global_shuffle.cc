@@ -18,7 +18,7 @@ class Census {
   Census(const std::vector<Handle>& files, const std::vector<std::int64_t>& counts) {
     for (std::size_t i = 0; i < files.size(); ++i)
       files_.push_back({.begin = records(), .end = records() + counts[i], .number = files[i].block});
-    const std::int64_t cells = std::min(most_cells, cells_a_file * std::ssize(files_));
+    const std::int64_t cells = std::min(max_cells, cells_a_file * std::ssize(files_));
     while ((records() >> shift_) > cells) ++shift_;
     std::uint32_t file = 0;
     for (std::int64_t cell = 0; cell <= records() >> shift_; ++cell) {
@@ -38,7 +38,7 @@ class Census {
   // So many that a record is rarely in another file than its cell's first, but no more than the first-level cache
   // takes.
   static constexpr std::int64_t cells_a_file = 64;
-  static constexpr std::int64_t most_cells = 1 << 12;
+  static constexpr std::int64_t max_cells = 1 << 12;
   struct File {
     std::int64_t begin = 0, end = 0;  // its records among all
     std::uint32_t number = 0;

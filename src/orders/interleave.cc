@@ -153,9 +153,9 @@ Result<Ordering> bind(const Interleave& options) {
 OrderType interleave() {
   return describe<OrderType, Interleave>(
              "interleave", "Opens `cycle` files at a time and takes `block` records from each in turn.", bind)
-      .field("cycle", &Interleave::cycle, "Files open at a time.", {.least = 1, .most = 1'000'000})
+      .field("cycle", &Interleave::cycle, "Files open at a time.", {.min = 1, .max = 1'000'000})
       .field("block", &Interleave::block, "Records taken from a file before the next one's turn.",
-             {.least = 1, .most = 1'000'000'000})
+             {.min = 1, .max = 1'000'000'000})
       .field("sloppy", &Interleave::sloppy,
              "May pass over a file whose next record is not there yet; acts only with `deterministic: false`.")
       .example({.options = R"({"cycle": 2})",

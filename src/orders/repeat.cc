@@ -30,7 +30,7 @@ class Repeater final : public Handles {
       FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out));
       if (count > 0) return empty_passes_ = 0, count;
       // A source without a single element would go round for ever.
-      if (++empty_passes_ > most_empty_passes && !count_) return std::size_t{0};
+      if (++empty_passes_ > max_empty_passes && !count_) return std::size_t{0};
       ++done_;
       if (!over()) context_.upstream->begin(first_ + done_);
     }
@@ -38,7 +38,7 @@ class Repeater final : public Handles {
   }
 
  private:
-  static constexpr int most_empty_passes = 1000;
+  static constexpr int max_empty_passes = 1000;
 
   [[nodiscard]] bool over() const { return count_ && done_ >= *count_; }
 
@@ -67,7 +67,7 @@ Result<Ordering> bind(const Repeat& options) {
 OrderType repeat() {
   return describe<OrderType, Repeat>("repeat",
                                      "Goes through everything before it several times, newly shuffled each time.", bind)
-      .field("count", &Repeat::count, "Passes; null: for ever.", {.least = 0, .most = 1'000'000'000})
+      .field("count", &Repeat::count, "Passes; null: for ever.", {.min = 0, .max = 1'000'000'000})
       .example({.options = R"({"count": 2})", .in = R"([1, 2, 3])", .out = R"([1, 2, 3, 1, 2, 3])"});
 }
 

@@ -89,7 +89,7 @@ class ShuffleBuffer final : public Handles {
 
   /// Room for twice as many, but for no more than the buffer may hold.
   Result<void> grow() {
-    const std::size_t room = std::min(capacity_, std::max(least_room, 2 * held_.capacity()));
+    const std::size_t room = std::min(capacity_, std::max(min_room, 2 * held_.capacity()));
     std::shared_ptr<void> charge;
     if (context_.reader != nullptr) {
       FOREBAY_TRY(charge, context_.reader->charge(static_cast<std::int64_t>(room * sizeof(Handle)))
@@ -100,7 +100,7 @@ class ShuffleBuffer final : public Handles {
     return {};
   }
 
-  static constexpr std::size_t least_room = 1024;
+  static constexpr std::size_t min_room = 1024;
   const std::size_t capacity_;
   OrderContext context_;
   std::shared_ptr<void> charge_;  // of what is held, to the budget
@@ -131,7 +131,7 @@ OrderType shuffle() {
              "shuffle", "Puts the elements of a pass into a random order; before `interleave`, the files.", bind)
       .field("buffer", &Shuffle::buffer,
              "Each element is drawn from a buffer of so many that is kept full; 1 keeps the order.",
-             {.least = 1, .most = 1'000'000'000})
+             {.min = 1, .max = 1'000'000'000})
       .field("global", &Shuffle::global,
              "An exact permutation of all records of all files, in constant memory, by their indexes; instead of "
              "`interleave`.")

@@ -18,8 +18,8 @@ class Skipper final : public Handles {
 
   Result<std::size_t> pull(std::span<Handle> out) override {
     while (left_ > 0) {
-      const std::size_t most = std::min(out.size(), static_cast<std::size_t>(left_));
-      FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out.first(most)));
+      const std::size_t max = std::min(out.size(), static_cast<std::size_t>(left_));
+      FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out.first(max)));
       if (count == 0) return std::size_t{0};
       if (context_.reader != nullptr) context_.reader->drop(out.first(count));
       left_ -= static_cast<std::int64_t>(count);
@@ -46,7 +46,7 @@ Result<Ordering> bind(const Skip& options) {
 OrderType skip() {
   return describe<OrderType, Skip>(
              "skip", "Leaves out the first `count` elements of a pass; before `interleave` it counts files.", bind)
-      .required("count", &Skip::count, "Elements to leave out.", {.least = 0})
+      .required("count", &Skip::count, "Elements to leave out.", {.min = 0})
       .example({.options = R"({"count": 2})", .in = R"([1, 2, 3])", .out = R"([3])"});
 }
 

@@ -17,9 +17,9 @@ class Taker final : public Handles {
   }
 
   Result<std::size_t> pull(std::span<Handle> out) override {
-    const std::size_t most = std::min(out.size(), static_cast<std::size_t>(left_));
-    if (most == 0) return std::size_t{0};
-    FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out.first(most)));
+    const std::size_t max = std::min(out.size(), static_cast<std::size_t>(left_));
+    if (max == 0) return std::size_t{0};
+    FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out.first(max)));
     left_ -= static_cast<std::int64_t>(count);
     return count;
   }
@@ -43,7 +43,7 @@ Result<Ordering> bind(const Take& options) {
 OrderType take() {
   return describe<OrderType, Take>(
              "take", "Ends after the first `count` elements of a pass; before `interleave` it counts files.", bind)
-      .required("count", &Take::count, "Elements to keep.", {.least = 0})
+      .required("count", &Take::count, "Elements to keep.", {.min = 0})
       .example({.options = R"({"count": 2})", .in = R"([1, 2, 3])", .out = R"([1, 2])"});
 }
 

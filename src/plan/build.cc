@@ -6,16 +6,16 @@
 #include <fmt/core.h>
 
 #include "config/utf8.h"
-#include "engine/shard_counts.h"
+#include "engine/order/shard_counts.h"
 #include "io/patterns.h"
+#include "plan/bound_columns.h"
 #include "plan/canonical.h"
 #include "plan/data_files.h"
-#include "plan/flow.h"
-#include "plan/lower.h"
-#include "plan/names.h"
+#include "plan/document/fault_places.h"
+#include "plan/document/names.h"
+#include "plan/document/shard.h"
+#include "plan/loader/lower.h"
 #include "plan/outputs.h"
-#include "plan/places.h"
-#include "plan/shard.h"
 #include "plan/text.h"
 
 namespace forebay::plan {
@@ -23,9 +23,9 @@ namespace {
 
 using engine::Program;
 
-class Building {
+class PlanBuilder {
  public:
-  Building(const Json& json, const std::string& folder, const Registry& registry)
+  PlanBuilder(const Json& json, const std::string& folder, const Registry& registry)
       : json_{json}, folder_{folder}, registry_{registry} {}
 
   Result<Plan> run() {
@@ -80,7 +80,7 @@ class Building {
   /// A shard that the document itself names must fit its batches. One that a launcher names is the run's.
   void check_shard() {
     const Json* json = json_.find("shard");
-    const std::int64_t rows = flow_.batching.most_rows;
+    const std::int64_t rows = flow_.batching.max_rows;
     if (json == nullptr || rows == 0) return;
     Faults none;
     const engine::Shard shard = read_shard(*json, none);
@@ -197,7 +197,7 @@ class Building {
 }  // namespace
 
 Result<Plan> build(const Json& document, const std::string& folder, const Registry& registry) {
-  return Building{document, folder, registry}.run();
+  return PlanBuilder{document, folder, registry}.run();
 }
 
 }  // namespace forebay::plan

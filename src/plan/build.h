@@ -5,7 +5,7 @@
 
 #include <forebay/plugin.h>
 
-#include "plan/parts.h"
+#include "plan/plan_info.h"
 
 namespace forebay::plan {
 

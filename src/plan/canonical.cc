@@ -98,19 +98,19 @@ Json without_folders(const Json& source) {
 using Section = std::pair<std::string, std::uint64_t>;
 
 // However many steps there are, a state stays small: those behind the first ones share a part.
-constexpr std::size_t most_named = 32;
+constexpr std::size_t max_names = 32;
 
 void add_steps(const std::vector<Json>& steps, std::vector<Section>& out) {
   std::string rest;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (i >= most_named) {
+    if (i >= max_names) {
       rest += steps[i].text() + "\n";
       continue;
     }
     const std::string name = steps[i].members().empty() ? "" : steps[i].members().front().first;
     out.emplace_back("steps/" + std::to_string(i) + " (" + name + ")", fnv1a(steps[i].text()));
   }
-  if (!rest.empty()) out.emplace_back("steps/" + std::to_string(most_named) + " and later", fnv1a(rest));
+  if (!rest.empty()) out.emplace_back("steps/" + std::to_string(max_names) + " and later", fnv1a(rest));
 }
 
 }  // namespace

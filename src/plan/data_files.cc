@@ -4,8 +4,8 @@
 #include "io/paths.h"
 #include "io/patterns.h"
 #include "io/regular.h"
-#include "plan/lower.h"
-#include "plan/places.h"
+#include "plan/document/fault_places.h"
+#include "plan/loader/lower.h"
 
 namespace forebay::plan {
 namespace {
@@ -29,7 +29,7 @@ void check_files(const std::vector<std::string>& files, const Json& options, con
   for (const std::string& path : files) {
     const auto found = io::check_regular(path);
     if (found.ok() || engine::passes_over_file(policy, found.error())) continue;
-    if (faults.size() - before > most_faults) return;
+    if (faults.size() - before > max_faults) return;
     const Error& error = found.error();
     keep_new({{error.code(), error.detail(), error.message(), named_by(path, options, folder).place()}}, faults);
   }

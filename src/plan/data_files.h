@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/on_corrupt.h"
-#include "plan/faults.h"
+#include "engine/program/on_corrupt.h"
+#include "plan/document/faults.h"
 
 namespace forebay::plan {
 

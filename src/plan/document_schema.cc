@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/document_schema.h"
 
-#include "plan/loader_document.h"
-#include "plan/manifest.h"
-#include "plan/pipeline_document.h"
+#include "plan/document/pipeline_document.h"
+#include "plan/loader/loader_document.h"
+#include "plan/loader/manifest.h"
 
 namespace forebay::plan {
 namespace {
@@ -164,7 +164,7 @@ Json document_reference() {
   add("pipeline", "The members of a pipeline document.", pipeline_schema());
   add("independent", "The `args` of a loader document of this type.", loader_fields(LoaderType::independent).schema());
   add("feature", "How a decoder makes one tensor, in `features`, `context` or `lists`.",
-      Codec<ExampleFeature>::schema());
+      JsonCodec<ExampleFeature>::schema());
   add("manifest", "The members of a manifest.", manifest_schema());
   return out;
 }

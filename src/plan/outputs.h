@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "engine/program.h"
-#include "plan/faults.h"
+#include "engine/program/program.h"
+#include "plan/document/faults.h"
 
 namespace forebay::plan {
 

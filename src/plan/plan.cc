@@ -4,10 +4,10 @@
 #include <fmt/core.h>
 
 #include "config/document.h"
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "io/paths.h"
 #include "plan/build.h"
-#include "plan/lower.h"
+#include "plan/loader/lower.h"
 
 namespace forebay {
 
@@ -22,7 +22,7 @@ Error neither(const Json& document, const char* found) {
 }
 
 Result<Plan> make_loader(const Json& document, const std::string& folder) {
-  FOREBAY_TRY(const plan::Loader loader, plan::read_loader(document, folder));
+  FOREBAY_TRY(const plan::CheckedLoader loader, plan::read_loader(document, folder));
   auto made = plan::build(plan::lower(loader), ".", Registry::global());  // its paths are resolved
   if (!made.ok()) return plan::in_loader_words(made.error(), loader);
   return made;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 // The kind of a plug-in follows from its folder.
-#define FOREBAY_TYPE_formats SourceType
+#define FOREBAY_TYPE_sources SourceType
 #define FOREBAY_TYPE_decoders DecoderType
 #define FOREBAY_TYPE_steps StepType
 #define FOREBAY_TYPE_orders OrderType

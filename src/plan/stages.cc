@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "config/utf8.h"
-#include "plan/places.h"
+#include "plan/document/fault_places.h"
 
 namespace forebay::plan {
 namespace {
@@ -18,9 +18,9 @@ void add_names(const std::vector<Type>& types, std::vector<std::string>& names) 
   for (const Type& type : types) names.push_back(type.description.name);
 }
 
-class Sorting {
+class StageSorter {
  public:
-  Sorting(const Json& document, const Registry& registry, Faults& faults)
+  StageSorter(const Json& document, const Registry& registry, Faults& faults)
       : document_{document}, registry_{registry}, faults_{faults} {}
 
   Stages run() {
@@ -138,7 +138,7 @@ class Sorting {
 }  // namespace
 
 Stages read_stages(const Json& document, const Registry& registry, Faults& faults) {
-  return Sorting{document, registry, faults}.run();
+  return StageSorter{document, registry, faults}.run();
 }
 
 Ordering in_file_order(const Registry& registry) {

@@ -7,7 +7,7 @@
 
 #include <forebay/plugin.h>
 
-#include "plan/pipeline_document.h"
+#include "plan/document/pipeline_document.h"
 
 namespace forebay::plan {
 

@@ -8,14 +8,14 @@
 
 #include <fmt/format.h>
 
-#include <forebay/pipeline.h>
+#include <forebay/loader.h>
 
 #include "columns/crc32c.h"
-#include "engine/program.h"
-#include "engine/source_sizes.h"
+#include "engine/index/source_sizes.h"
+#include "engine/program/program.h"
 #include "plan/canonical.h"
-#include "plan/names.h"
-#include "plan/parts.h"
+#include "plan/document/names.h"
+#include "plan/plan_info.h"
 
 namespace forebay {
 namespace plan {
@@ -24,9 +24,9 @@ namespace {
 using engine::Position;
 
 // Far more than any run has, and far from what a number can hold.
-constexpr std::int64_t most_epochs = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t most_batches = std::numeric_limits<std::int64_t>::max() / 2;
-constexpr std::int64_t most_done = 1'000'000;
+constexpr std::int64_t max_epochs = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t max_batches = std::numeric_limits<std::int64_t>::max() / 2;
+constexpr std::int64_t max_done = 1'000'000;
 
 struct Member {
   const char* name;
@@ -76,7 +76,7 @@ std::string checksum(const State& state) {
 Result<const Json*> member(const Json& object, const char* name, Json::Kind kind, const char* wanted) {
   const Json* found = object.find(name);
   if (found != nullptr && found->is(kind)) return found;
-  return refuse(Detail::data_loss, fmt::format("damaged state: '{}' must be {}, found {}", name, wanted,
+  return refuse(Detail::data_loss, fmt::format("corrupt state: '{}' must be {}, found {}", name, wanted,
                                                found == nullptr ? "nothing" : std::string{found->kind_name()}));
 }
 
@@ -84,7 +84,7 @@ Result<std::int64_t> count(const Json& object, const char* name) {
   FOREBAY_TRY(const Json* const found, member(object, name, Json::Kind::integer, "an integer"));
   if (found->integer() >= 0) return found->integer();
   return refuse(Detail::data_loss,
-                fmt::format("damaged state: '{}' must not be negative, found {}", name, found->integer()));
+                fmt::format("corrupt state: '{}' must not be negative, found {}", name, found->integer()));
 }
 
 Result<Position> read_position(const Json& state) {
@@ -122,10 +122,10 @@ Result<void> check_version(const Json& state) {
 Result<void> check_members(const Json& json, std::span<const std::string_view> known) {
   for (const auto& [name, value] : json.members()) {
     if (std::count(known.begin(), known.end(), name) == 1) continue;
-    return refuse(Detail::data_loss, fmt::format("damaged state: it has a member '{}', which no state has", name));
+    return refuse(Detail::data_loss, fmt::format("corrupt state: it has a member '{}', which no state has", name));
   }
   if (json.members().size() == known.size()) return {};
-  return refuse(Detail::data_loss, "damaged state: a member is missing or stands there twice");
+  return refuse(Detail::data_loss, "corrupt state: a member is missing or stands there twice");
 }
 
 Result<void> check_members(const Json& json) {
@@ -141,16 +141,16 @@ Result<void> check_members(const Json& json) {
 Error contradiction(const Position& at, std::string_view rule) {
   return refuse(
       Detail::data_loss,
-      fmt::format("damaged state: its position contradicts itself: {}; found epoch {}, batch {}, pulled {}, next "
+      fmt::format("corrupt state: its position contradicts itself: {}; found epoch {}, batch {}, pulled {}, next "
                   "{}, done {}; go on from an older state",
                   rule, at.epoch, at.batch, at.pulled, at.next, at.done));
 }
 
 /// What holds for the positions of every plan.
 Result<void> check_position(const Position& at) {
-  if (at.epoch > most_epochs) return contradiction(at, fmt::format("'epoch' is at most {}", most_epochs));
-  if (at.next > most_batches) return contradiction(at, fmt::format("'next' is at most {}", most_batches));
-  if (at.done > most_done) return contradiction(at, fmt::format("'done' is at most {}", most_done));
+  if (at.epoch > max_epochs) return contradiction(at, fmt::format("'epoch' is at most {}", max_epochs));
+  if (at.next > max_batches) return contradiction(at, fmt::format("'next' is at most {}", max_batches));
+  if (at.done > max_done) return contradiction(at, fmt::format("'done' is at most {}", max_done));
   if (at.epoch == 0 && (at.batch > 0 || at.pulled > 0))
     return contradiction(at, "epoch 0 begins with batch 0, of which nothing was pulled before");
   if (at.next < at.batch) return contradiction(at, "'next' is at least 'batch'");
@@ -174,7 +174,7 @@ Result<State> read(const Json& json) {
   FOREBAY_TRY(const Json* const check, member(json, "check", Json::Kind::string, "a string"));
   FOREBAY_DO(check_members(json));
   if (check->string() != checksum(out)) {
-    return refuse(Detail::data_loss, "damaged state: its checksum is wrong; it was edited or not written whole");
+    return refuse(Detail::data_loss, "corrupt state: its checksum is wrong; it was edited or not written whole");
   }
   FOREBAY_DO(check_position(out.position));
   return out;
@@ -234,7 +234,7 @@ Result<void> check_sources(const Sources& then, const Sources& now) {
 /// were.
 Result<void> check_position(const Position& at, const Plan& plan, const engine::Shard& shard) {
   const engine::Program& program = plan.program();
-  const std::int64_t rows = program.batching.most_rows / (shard.by == ShardBy::file ? shard.count : 1);
+  const std::int64_t rows = program.batching.max_rows / (shard.by == ShardBy::file ? shard.count : 1);
   if (at.pulled >= rows) return contradiction(at, fmt::format("'pulled' is less than a batch, {} rows", rows));
   if (program.epochs && at.epoch > *program.epochs)
     return contradiction(at, fmt::format("'epoch' is at most the number of them, {}", *program.epochs));
@@ -281,12 +281,12 @@ Result<Position> read_state(const Plan& plan, const engine::Shard& shard, const 
 }
 
 Result<Json> parse_state(std::string_view text) {
-  if (static_cast<std::int64_t>(text.size()) > most_state_bytes)
+  if (static_cast<std::int64_t>(text.size()) > max_state_bytes)
     return refuse(Detail::data_loss, fmt::format("this is no state: it has {} bytes, a state has at most {}",
-                                                 text.size(), most_state_bytes));
+                                                 text.size(), max_state_bytes));
   auto json = parse_json(text);
   if (json.ok()) return json;
-  return refuse(Detail::data_loss, "damaged state: " + json.error().text());
+  return refuse(Detail::data_loss, "corrupt state: " + json.error().text());
 }
 
 Result<std::string> state_text(const Json& json) {
@@ -301,17 +301,17 @@ Result<std::string> state_text(const Json& json) {
 
 }  // namespace plan
 
-Result<Json> Pipeline::state() const {
+Result<Json> Loader::state() const {
   FOREBAY_TRY(const engine::Position at, position());
   return plan::write_state(plan(), shard(), sizes(), at);
 }
 
-Result<Json> Pipeline::state_before() const {
+Result<Json> Loader::state_before() const {
   FOREBAY_TRY(const engine::Position at, position_before());
   return plan::write_state(plan(), shard(), sizes(), at);
 }
 
-Result<void> Pipeline::restore(const Json& state) {
+Result<void> Loader::restore(const Json& state) {
   const engine::SourceSizes now = engine::inspect(plan().program().source.files);
   FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), shard(), now, state));
   return restart(position, now);

@@ -8,8 +8,8 @@
 #include <forebay/json.h>
 #include <forebay/plan.h>
 
-#include "engine/position.h"
-#include "engine/source_sizes.h"
+#include "engine/index/source_sizes.h"
+#include "engine/program/position.h"
 
 /// A position as JSON that can be kept: docs/formats/state.md.
 namespace forebay::plan {
@@ -18,13 +18,13 @@ namespace forebay::plan {
 inline constexpr std::int64_t state_version = 2;
 
 /// A larger file is no state.
-inline constexpr std::int64_t most_state_bytes = std::int64_t{16} << 20;
+inline constexpr std::int64_t max_state_bytes = std::int64_t{16} << 20;
 
 /// `sizes` are those that the run began with. Fails with Code::state when the plan's order depends on timing.
 [[nodiscard]] Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const engine::SourceSizes& sizes,
                                        const engine::Position& position);
 
-/// `sizes` are those of now. Fails with Code::state when it is no state (invalid_argument), damaged or edited
+/// `sizes` are those of now. Fails with Code::state when it is no state (invalid_argument), corrupt or edited
 /// (data_loss), newer than this version, or of another plan, other files or other shards by file (failed_precondition).
 [[nodiscard]] Result<engine::Position> read_state(const Plan& plan, const engine::Shard& shard,
                                                   const engine::SourceSizes& sizes, const Json& state);

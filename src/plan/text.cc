@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "plan/names.h"
+#include "plan/document/names.h"
 #include "plan/outputs.h"
 
 namespace forebay::plan {
@@ -47,14 +47,14 @@ std::string epochs_text(const engine::Program& program) {
   return fmt::format("{} {}", *program.epochs, *program.epochs == 1 ? "epoch" : "epochs");
 }
 
-std::string_view damage_text(const engine::OnCorrupt& on_corrupt) {
+std::string_view corruption_text(const engine::OnCorrupt& on_corrupt) {
   switch (on_corrupt.policy) {
     case engine::Corrupt::fail:
       return "";
     case engine::Corrupt::skip_record:
-      return ", damaged records are skipped";
+      return ", corrupt records are skipped";
     case engine::Corrupt::skip_file:
-      return ", damaged files are left";
+      return ", corrupt files are left";
   }
   return "";
 }
@@ -113,7 +113,7 @@ std::string plan_text(const engine::Program& program, const Stages& stages, cons
   lines.add("run", fmt::format("{}, seed {}{}{}{}{}", epochs_text(program), program.seed,
                                program.hard_epochs ? ", batches end with their epoch" : "",
                                program.deterministic ? "" : ", order may depend on timing",
-                               damage_text(program.on_corrupt), shard_text(program.shard)));
+                               corruption_text(program.on_corrupt), shard_text(program.shard)));
   return lines.take();
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "plan/stages.h"
 
 namespace forebay::plan {

@@ -114,7 +114,7 @@ StepType one_hot() {
                                     "Turns each index into a vector that is 1 at that place and 0 elsewhere.", bind)
       .required("tensor", &OneHot::tensor, "Tensor of indices, int32 or int64.")
       .required("depth", &OneHot::depth, "Length of the vectors: a new last axis; an index outside gives zeros.",
-                {.least = 0, .most = max_elements})
+                {.min = 0, .max = max_elements})
       .field("dtype", &OneHot::dtype, "Type of the result, an integer or float.")
       .example({.options = R"({"tensor": "x", "depth": 3})",
                 .in = R"({"x": [0, 2, 5]})",

@@ -72,7 +72,7 @@ Result<void> check_sizes(const std::vector<std::int64_t>& sizes) {
 Result<void> check_shape_option(const Json& options) {
   std::vector<Error> none;  // of its type: told already
   return check_sizes(
-      Codec<std::vector<std::int64_t>>::read(*options.find("shape"), none).value_or(std::vector<std::int64_t>{}));
+      JsonCodec<std::vector<std::int64_t>>::read(*options.find("shape"), none).value_or(std::vector<std::int64_t>{}));
 }
 
 Result<Bound<Step>> bind(const Reshape& options, const Schema& in) {

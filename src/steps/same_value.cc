@@ -77,7 +77,7 @@ Result<Shape> checked(Shape shape) {
 Result<Shape> literal_shape(const Json& json, const Schema& in) {
   if (json.is(Json::Kind::array)) {
     std::vector<Error> faults;
-    auto dims = Codec<std::vector<std::int64_t>>::read(json, faults);
+    auto dims = JsonCodec<std::vector<std::int64_t>>::read(json, faults);
     if (!dims) return Error::all(std::move(faults)).at("shape");
     return checked(Shape{*std::move(dims)});
   }

@@ -21,11 +21,11 @@ struct Picked {
 /// Python's slice.indices. No sum here can overflow: only negative numbers gain the size.
 Picked pick(const SliceItem& range, std::int64_t size) {
   const std::int64_t step = std::max(range.step.value_or(1), -std::numeric_limits<std::int64_t>::max());
-  const std::int64_t least = step < 0 ? -1 : 0;
-  const std::int64_t most = step < 0 ? size - 1 : size;
-  const auto place = [&](std::int64_t at) { return std::clamp(at < 0 ? at + size : at, least, most); };
-  const std::int64_t first = range.start ? place(*range.start) : (step < 0 ? most : least);
-  const std::int64_t end = range.stop ? place(*range.stop) : (step < 0 ? least : most);
+  const std::int64_t min = step < 0 ? -1 : 0;
+  const std::int64_t max = step < 0 ? size - 1 : size;
+  const auto place = [&](std::int64_t at) { return std::clamp(at < 0 ? at + size : at, min, max); };
+  const std::int64_t first = range.start ? place(*range.start) : (step < 0 ? max : min);
+  const std::int64_t end = range.stop ? place(*range.stop) : (step < 0 ? min : max);
   const std::int64_t span = step < 0 ? first - end : end - first;
   return {first, span <= 0 ? 0 : (span - 1) / (step < 0 ? -step : step) + 1, step};
 }

@@ -45,7 +45,7 @@ double unevenness(const std::vector<double>& counts) {
 }
 
 // The keys are fixed, so a test passes always or never; by chance alone one in 30,000 would be over it.
-constexpr double most_deviations = 4;
+constexpr double max_deviations = 4;
 constexpr std::uint64_t keys = 20'000;
 
 TEST(Permutation, HasEveryElementOnceForEverySmallSize) {
@@ -115,7 +115,7 @@ TEST(Permutation, EveryElementIsAtEveryPositionEquallyOften) {
     for (const double count : times) chi_square += (count - expected) * (count - expected) / expected;
     // Rows and columns have fixed sums, and an order fills n cells at once: (n - 1)² degrees of freedom, scaled.
     const auto size = static_cast<double>(n);
-    EXPECT_LT(deviations(chi_square * (size - 1) / size, (size - 1) * (size - 1)), most_deviations) << n;
+    EXPECT_LT(deviations(chi_square * (size - 1) / size, (size - 1) * (size - 1)), max_deviations) << n;
   }
 }
 
@@ -128,7 +128,7 @@ TEST(Permutation, EveryOrderOfFewElementsComesEquallyOften) {
     std::vector<double> counts(static_cast<std::size_t>(orders));
     ASSERT_EQ(times.size(), counts.size()) << n;
     std::transform(times.begin(), times.end(), counts.begin(), [](const auto& each) { return each.second; });
-    EXPECT_LT(unevenness(counts), most_deviations) << n;
+    EXPECT_LT(unevenness(counts), max_deviations) << n;
   }
 }
 
@@ -141,7 +141,7 @@ TEST(Permutation, ATenthOfAThousandPositionsGetsEveryTenthOfTheElementsEquallyOf
   }
   double chi_square = 0;
   for (const double count : times) chi_square += (count - 20'000) * (count - 20'000) / 20'000;
-  EXPECT_LT(deviations(chi_square * (n - 1.0) / n, 81), most_deviations);
+  EXPECT_LT(deviations(chi_square * (n - 1.0) / n, 81), max_deviations);
 }
 
 TEST(Permutation, DistanceOfNeighboursIsUniform) {
@@ -155,7 +155,7 @@ TEST(Permutation, DistanceOfNeighboursIsUniform) {
         const std::uint64_t distance = (permutation(0) + n - permutation(apart % n)) % n - 1;
         ++times[static_cast<std::size_t>(static_cast<Wide>(distance) * times.size() / (n - 1))];
       }
-      EXPECT_LT(unevenness(times), most_deviations) << n << " " << apart;
+      EXPECT_LT(unevenness(times), max_deviations) << n << " " << apart;
     }
   }
 }
@@ -172,7 +172,7 @@ TEST(Permutation, NeighboursAreNotCorrelated) {
              (static_cast<double>(permutation(i + 1)) * scale - mean);
     }
     const double correlation = sum * 12 / pairs;
-    EXPECT_LT(std::abs(correlation) * std::sqrt(pairs), most_deviations) << n;
+    EXPECT_LT(std::abs(correlation) * std::sqrt(pairs), max_deviations) << n;
   }
 }
 
@@ -193,7 +193,7 @@ TEST(Permutation, FixedPointsAreAsRareAsInARandomOrder) {
       rest -= share;
       share /= static_cast<double>(k + 1);
     }
-    EXPECT_LT(deviations(chi_square, 4), most_deviations) << n;
+    EXPECT_LT(deviations(chi_square, 4), max_deviations) << n;
   }
 }
 

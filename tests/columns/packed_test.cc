@@ -12,9 +12,9 @@
 namespace forebay::columns {
 namespace {
 
-std::string varint(std::uint64_t value, std::size_t least_bytes = 1) {
+std::string varint(std::uint64_t value, std::size_t min_bytes = 1) {
   std::string out;
-  for (; value >= 0x80 || out.size() + 1 < least_bytes; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  for (; value >= 0x80 || out.size() + 1 < min_bytes; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
   return out + static_cast<char>(value);
 }
 

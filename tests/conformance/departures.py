@@ -71,7 +71,7 @@ DEPARTURES: list[Departure] = [
     Departure("B56", "slices are written in ASCII digits",
               ("parse_slice",), texts.has_odd_digits, texts.slice_refused),
     # Record files.
-    Departure("D69, D82", "a file that ends inside a header or a compressed stream is damaged",
+    Departure("D69, D82", "a file that ends inside a header or a compressed stream is corrupt",
               _READ, files.ends_too_early, files.end_refused),
     Departure("D82", "all compressed streams of a file are read",
               _READ, files.has_unread_stream, files.all_read),
@@ -107,7 +107,7 @@ DEPARTURES: list[Departure] = [
 
 
 def promised(vector: Vector) -> Vector:
-    """The vector with our expectation. `alt` is the careful reading of damaged bytes: D33, D34, D69, D82, D84."""
+    """The vector with our expectation. `alt` is the careful reading of corrupt bytes: D33, D34, D69, D82, D84."""
     vector = deepcopy(vector)
     if "alt" in vector:
         vector["original"], vector["expect"] = vector["expect"], vector.pop("alt")

@@ -149,7 +149,7 @@ def encode(features: dict[str, tuple[str, Values]]) -> bytes:
 
 
 def inflate(data: bytes, compression: str) -> tuple[bytes, bool]:
-    """As much of the plain stream as can be had from a possibly damaged file, and whether that is all."""
+    """As much of the plain stream as can be had from a possibly corrupt file, and whether that is all."""
     if not compression:
         return data, True
     out = b""

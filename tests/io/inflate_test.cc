@@ -5,30 +5,30 @@
 #include <gtest/gtest.h>
 
 #include "io/deflate.h"
+#include "tests/io/compressed.h"
 #include "tests/io/files.h"
 #include "tests/io/inflated.h"
-#include "tests/io/packed.h"
 
 namespace forebay::io {
 namespace {
 
 using testing::HasSubstr;
+using tests::compress;
 using tests::gzip_window;
-using tests::pack;
 using tests::some_text;
 using tests::zlib_window;
 
-Inflated inflate(const std::string& packed, Compression compression, std::size_t piece = 1 << 20) {
+Inflated inflate(const std::string& compressed, Compression compression, std::size_t piece = 1 << 20) {
   const tests::Folder folder;
-  const File file = *File::open(folder.write("packed", packed));
+  const File file = *File::open(folder.write("compressed", compressed));
   Inflater inflater = *Inflater::make(compression);
   return rest_of(inflater, file, piece);
 }
 
 class Both : public testing::TestWithParam<Packing> {
  protected:
-  [[nodiscard]] std::string packed(const std::string& text, int level = 6) const {
-    return pack(text, GetParam().window, level);
+  [[nodiscard]] std::string compressed(const std::string& text, int level = 6) const {
+    return compress(text, GetParam().window, level);
   }
   [[nodiscard]] Inflated inflated(const std::string& bytes, std::size_t piece = 1 << 20) const {
     return inflate(bytes, GetParam().compression, piece);
@@ -39,13 +39,14 @@ INSTANTIATE_TEST_SUITE_P(Inflate, Both, testing::ValuesIn(packings),
 
 TEST_P(Both, EveryLevelComesBackWhole) {
   const std::string text = some_text(400'000);
-  for (int level = 0; level <= 9; ++level) EXPECT_EQ(inflated(packed(text, level)), (Inflated{text, ""})) << level;
+  for (int level = 0; level <= 9; ++level) EXPECT_EQ(inflated(compressed(text, level)), (Inflated{text, ""})) << level;
 }
 
 TEST_P(Both, ContentBehindTheLimitIsAFaultAndUpToItIsNot) {
   const tests::Folder folder;
   const std::string text = some_text(300'000);
-  const File file = *File::open(folder.write("packed", packed(text.substr(0, 200'000)) + packed(text.substr(200'000))));
+  const File file =
+      *File::open(folder.write("compressed", compressed(text.substr(0, 200'000)) + compressed(text.substr(200'000))));
   for (const std::size_t piece : {1'000, 200'000, 1'000'000}) {
     for (const std::int64_t most : {0, 1, 999, 1'000, 200'000, 299'999, 300'000, 300'001}) {
       Inflater inflater = *Inflater::make(GetParam().compression);
@@ -65,7 +66,7 @@ TEST_P(Both, ContentBehindTheLimitIsAFaultAndUpToItIsNot) {
 
 TEST_P(Both, TheSizeOfTheOutputPiecesDoesNotMatter) {
   const std::string text = some_text(300'000);
-  const std::string bytes = packed(text);
+  const std::string bytes = compressed(text);
   for (const std::size_t piece : {1, 7, 4096, 65'537, 300'000, 300'001}) {
     EXPECT_EQ(inflated(bytes, piece), (Inflated{text, ""})) << piece;
   }
@@ -74,7 +75,7 @@ TEST_P(Both, TheSizeOfTheOutputPiecesDoesNotMatter) {
 TEST_P(Both, AnEmptyFileIsEmpty) { EXPECT_EQ(inflated(""), (Inflated{})); }
 
 TEST_P(Both, StreamsAfterEachOtherAreReadAsOne) {
-  EXPECT_EQ(inflated(packed("one, ") + packed("") + packed("two, ") + packed("") + packed("three")),
+  EXPECT_EQ(inflated(compressed("one, ") + compressed("") + compressed("two, ") + compressed("") + compressed("three")),
             (Inflated{"one, two, three", ""}));
 }
 
@@ -83,7 +84,7 @@ TEST_P(Both, StreamsMayEndAnywhereInThePiecesThatAreRead) {
   const std::string filler = some_text(262'144 - 40);
   for (std::size_t extra = 0; extra < 48; ++extra) {
     const std::string text = filler + std::string(extra, 'x');
-    EXPECT_EQ(inflated(packed(text, 0) + packed("next")), (Inflated{text + "next", ""})) << extra;
+    EXPECT_EQ(inflated(compressed(text, 0) + compressed("next")), (Inflated{text + "next", ""})) << extra;
   }
 }
 
@@ -92,14 +93,14 @@ TEST_P(Both, ManySmallStreamsAreReadAsOne) {
   std::string bytes;
   for (std::size_t i = 0; i < 20'000; ++i) {
     text += some_text(i % 40, i);
-    bytes += packed(some_text(i % 40, i));
+    bytes += compressed(some_text(i % 40, i));
   }
   EXPECT_EQ(inflated(bytes), (Inflated{text, ""}));
 }
 
 TEST_P(Both, EveryCutIsAFaultAndWhatCameBeforeIsRight) {
   const std::string text = some_text(3000);
-  const std::string bytes = packed(text) + packed(text);
+  const std::string bytes = compressed(text) + compressed(text);
   const std::size_t border = bytes.size() / 2;
   for (std::size_t size = 1; size < bytes.size(); ++size) {
     const Inflated out = inflated(bytes.substr(0, size));
@@ -109,7 +110,7 @@ TEST_P(Both, EveryCutIsAFaultAndWhatCameBeforeIsRight) {
 }
 
 TEST_P(Both, EveryFlippedBitOfTheTrailerIsFound) {
-  const std::string bytes = packed("turbine");
+  const std::string bytes = compressed("turbine");
   const std::size_t trailer = GetParam().compression == Compression::gzip ? 8 : 4;
   for (std::size_t bit = 0; bit < trailer * 8; ++bit) {
     std::string broken = bytes;
@@ -120,7 +121,7 @@ TEST_P(Both, EveryFlippedBitOfTheTrailerIsFound) {
 
 TEST_P(Both, NoFlippedBitGivesOtherBytesWithoutAFault) {
   const std::string text = some_text(600);
-  const std::string bytes = packed(text);
+  const std::string bytes = compressed(text);
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string broken = bytes;
     broken[bit / 8] = static_cast<char>(broken[bit / 8] ^ (1 << (bit % 8)));
@@ -153,7 +154,8 @@ class Bits {
 TEST_P(Both, OfWhatComesToNoCodeOnlyWhatItDecodesToIsGivenOut) {
   // Behind the first 64 KiB, ISA-L decodes into the caller's buffer and not into its own. There it counts too much.
   const std::string text = some_text(100'000);
-  std::string stored{GetParam().compression == Compression::gzip ? pack("", gzip_window).substr(0, 10) : "\x78\x9c"};
+  std::string stored{GetParam().compression == Compression::gzip ? compress("", gzip_window).substr(0, 10)
+                                                                 : "\x78\x9c"};
   for (std::size_t at = 0; at < text.size(); at += 50'000) {
     Bits head;
     for (const auto& [value, bits] : {std::pair{0U, 8}, {50'000U, 16}, {~50'000U, 16}}) head.number(value, bits);
@@ -177,19 +179,19 @@ TEST_P(Both, OfWhatComesToNoCodeOnlyWhatItDecodesToIsGivenOut) {
 TEST_P(Both, TrailingBytesAreAFault) {
   for (const std::string& tail :
        {std::string(1, '\0'), std::string(512, '\0'), std::string{"junk"}, std::string{"\x1f"}}) {
-    const Inflated out = inflated(packed("all of it") + tail);
+    const Inflated out = inflated(compressed("all of it") + tail);
     EXPECT_EQ(out.bytes, "all of it");
     EXPECT_NE(out.fault, "");
   }
 }
 
-TEST_P(Both, PlainBytesAreNotTakenForPackedOnes) {
+TEST_P(Both, PlainBytesAreNotTakenForCompressedOnes) {
   EXPECT_THAT(inflated("plain text").fault, HasSubstr("which may be uncompressed data (compressed byte 0 of 10)"));
 }
 
 TEST(Inflate, TheOtherFormatIsNamed) {
-  EXPECT_THAT(inflate(pack("x", zlib_window), Compression::gzip).fault, HasSubstr("look like zlib"));
-  EXPECT_THAT(inflate(pack("x", gzip_window), Compression::zlib).fault, HasSubstr("look like gzip"));
+  EXPECT_THAT(inflate(compress("x", zlib_window), Compression::gzip).fault, HasSubstr("look like zlib"));
+  EXPECT_THAT(inflate(compress("x", gzip_window), Compression::zlib).fault, HasSubstr("look like gzip"));
 }
 
 TEST(Inflate, CodesThatAreNotCompleteAreTakenWhenTheChecksumIsRight) {
@@ -207,22 +209,22 @@ TEST(Inflate, CodesThatAreNotCompleteAreTakenWhenTheChecksumIsRight) {
 }
 
 TEST(Inflate, APresetDictionaryIsRefused) {
-  EXPECT_THAT(inflate(pack("water water", zlib_window, 6, "water "), Compression::zlib).fault,
+  EXPECT_THAT(inflate(compress("water water", zlib_window, 6, "water "), Compression::zlib).fault,
               HasSubstr("preset dictionary"));
 }
 
 TEST(Inflate, ReservedFlagsOfAGzipHeaderAreRefused) {
   for (const int bit : {5, 6, 7}) {
-    std::string bytes = pack("x", gzip_window);
+    std::string bytes = compress("x", gzip_window);
     bytes[3] = static_cast<char>(1 << bit);
-    EXPECT_THAT(inflate(pack("first", gzip_window) + bytes, Compression::gzip).fault,
+    EXPECT_THAT(inflate(compress("first", gzip_window) + bytes, Compression::gzip).fault,
                 HasSubstr("unknown header flags"));
   }
 }
 
 TEST(Inflate, OnlyOneLayerIsTakenOff) {
-  const std::string inner = pack("x", gzip_window);
-  EXPECT_EQ(inflate(pack(inner, gzip_window), Compression::gzip), (Inflated{inner, ""}));
+  const std::string inner = compress("x", gzip_window);
+  EXPECT_EQ(inflate(compress(inner, gzip_window), Compression::gzip), (Inflated{inner, ""}));
 }
 
 TEST(Inflate, ADistanceBeforeTheBeginningIsAFault) {
@@ -232,7 +234,7 @@ TEST(Inflate, ADistanceBeforeTheBeginningIsAFault) {
 }
 
 TEST(Inflate, AStoredBlockWhoseLengthsDisagreeIsAFault) {
-  std::string bytes = pack("stored", zlib_window, 0);
+  std::string bytes = compress("stored", zlib_window, 0);
   bytes[5] = static_cast<char>(bytes[5] ^ 1);
   EXPECT_THAT(inflate(bytes, Compression::zlib).fault, HasSubstr("invalid deflate block"));
 }
@@ -267,8 +269,8 @@ TEST(Inflate, WhatTheDeflaterPacksComesBack) {
       ASSERT_TRUE(deflater.write(tests::bytes_of(std::string_view{text}.substr(at, 1000)), out).ok());
     }
     ASSERT_TRUE(deflater.finish(out).ok());
-    const std::string packed{reinterpret_cast<const char*>(out.data()), out.size()};
-    EXPECT_EQ(inflate(packed, compression), (Inflated{text, ""}));
+    const std::string compressed{reinterpret_cast<const char*>(out.data()), out.size()};
+    EXPECT_EQ(inflate(compressed, compression), (Inflated{text, ""}));
   }
 }
 

@@ -48,7 +48,7 @@ struct Packing {
   Compression compression;
   int window;
 };
-inline std::ostream& operator<<(std::ostream& out, const Packing& packing) { return out << packing.name; }
+inline std::ostream& operator<<(std::ostream& out, const Packing& compression) { return out << compression.name; }
 inline constexpr Packing packings[] = {{"gzip", Compression::gzip, 15 + 16}, {"zlib", Compression::zlib, 15}};
 
 }  // namespace forebay::io

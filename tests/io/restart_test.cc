@@ -6,17 +6,17 @@
 #include <gtest/gtest.h>
 
 #include "io/inflate.h"
+#include "tests/io/compressed.h"
 #include "tests/io/files.h"
 #include "tests/io/inflated.h"
-#include "tests/io/packed.h"
 #include "tests/support/noise.h"
 
 namespace forebay::io {
 namespace {
 
 using testing::HasSubstr;
+using tests::compress;
 using tests::noise;
-using tests::pack;
 using tests::some_text;
 
 constexpr std::int64_t interval = 50'000;
@@ -29,10 +29,10 @@ Inflated resumed(const File& file, Compression compression, const RestartPoint& 
 
 class Restart : public testing::TestWithParam<Packing> {
  protected:
-  [[nodiscard]] std::string packed(const std::string& text, int level = 6) const {
-    return pack(text, GetParam().window, level);
+  [[nodiscard]] std::string compressed(const std::string& text, int level = 6) const {
+    return compress(text, GetParam().window, level);
   }
-  File file_of(const std::string& bytes) { return *File::open(folder_.write("packed", bytes)); }
+  File file_of(const std::string& bytes) { return *File::open(folder_.write("compressed", bytes)); }
   [[nodiscard]] std::vector<RestartPoint> points_of(const File& file, const Inflated& expected,
                                                     std::size_t piece = 1 << 18, std::int64_t every = interval) const {
     Inflater inflater = *Inflater::make(GetParam().compression);
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Inflate, Restart, testing::ValuesIn(packings),
 
 TEST_P(Restart, EveryPointOfEveryLevelGivesTheRestOfTheContent) {
   const std::string text = some_text(600'000);
-  for (int level = 0; level <= 9; ++level) EXPECT_GT(check(packed(text, level), text), 4U) << level;
+  for (int level = 0; level <= 9; ++level) EXPECT_GT(check(compressed(text, level), text), 4U) << level;
 }
 
 TEST_P(Restart, APointWithinTheFirstByteOfAFileThatIsEmptyByNowIsRefused) {
@@ -73,20 +73,20 @@ TEST_P(Restart, APointWithinTheFirstByteOfAFileThatIsEmptyByNowIsRefused) {
 TEST_P(Restart, TheSizeOfTheOutputPiecesDoesNotMatter) {
   const std::string text = some_text(600'000);
   for (const std::size_t piece : {1000, 4096, 32'768, 65'537, 600'001})
-    EXPECT_GT(check(packed(text), text, piece), 3U) << piece;
+    EXPECT_GT(check(compressed(text), text, piece), 3U) << piece;
 }
 
-TEST_P(Restart, ContentThatDoesNotPackHasPoints) { EXPECT_GT(check(packed(noise(600'000)), noise(600'000)), 4U); }
+TEST_P(Restart, ContentThatDoesNotPackHasPoints) { EXPECT_GT(check(compressed(noise(600'000)), noise(600'000)), 4U); }
 
 TEST_P(Restart, ContentThatPacksAThousandfoldHasPoints) {
   const std::string text(20'000'000, 'x');
-  EXPECT_GT(check(packed(text), text, 1 << 20), 2U);
+  EXPECT_GT(check(compressed(text), text, 1 << 20), 2U);
 }
 
 TEST_P(Restart, MixedContentHasPoints) {
   std::string text;
   for (std::size_t i = 0; i < 3; ++i) text += noise(100'000) + some_text(200'000, i) + std::string(500'000, 'z');
-  EXPECT_GT(check(packed(text), text), 6U);
+  EXPECT_GT(check(compressed(text), text), 6U);
 }
 
 TEST_P(Restart, PointsLieInEveryOneOfSeveralStreams) {
@@ -94,7 +94,7 @@ TEST_P(Restart, PointsLieInEveryOneOfSeveralStreams) {
   std::string bytes;
   for (std::size_t i = 0; i < 3; ++i) {
     text += some_text(200'000, i);
-    bytes += packed(some_text(200'000, i), 1 + static_cast<int>(i)) + packed("");
+    bytes += compressed(some_text(200'000, i), 1 + static_cast<int>(i)) + compressed("");
   }
   EXPECT_GT(check(bytes, text), 5U);
 }
@@ -104,20 +104,20 @@ TEST_P(Restart, ManySmallStreamsHaveAPointOnlyEveryInterval) {
   std::string bytes;
   for (std::size_t i = 0; i < 5000; ++i) {
     text += some_text(100, i);
-    bytes += packed(some_text(100, i));
+    bytes += compressed(some_text(100, i));
   }
   EXPECT_EQ(check(bytes, text), 10U);
 }
 
 TEST_P(Restart, TheFirstPointIsTheBeginning) {
-  const File file = file_of(packed("short"));
+  const File file = file_of(compressed("short"));
   EXPECT_EQ(points_of(file, {"short", ""}), (std::vector<RestartPoint>{RestartPoint{}}));
   EXPECT_EQ(points_of(file_of(""), {"", ""}), (std::vector<RestartPoint>{}));
 }
 
 TEST_P(Restart, APointTakenFromAResumedReadIsTheOneOfAStraightRead) {
   const std::string text = some_text(1'000'000);
-  const File file = file_of(packed(text));
+  const File file = file_of(compressed(text));
   const auto points = points_of(file, {text, ""});
   Inflater inflater = *Inflater::resume(GetParam().compression, points[4]);
   inflater.collect(interval);
@@ -130,7 +130,7 @@ TEST_P(Restart, APointTakenFromAResumedReadIsTheOneOfAStraightRead) {
 
 TEST_P(Restart, TheTrailerOfTheStreamEnteredInItsMiddleIsSkippedAndLaterOnesAreVerified) {
   const std::string text = some_text(200'000);
-  const std::string one = packed(text);
+  const std::string one = compressed(text);
   const File whole = file_of(one + one);
   const RestartPoint middle = points_of(whole, {text + text, ""})[1];
   ASSERT_EQ(middle.at, RestartPoint::At::block);
@@ -145,9 +145,9 @@ TEST_P(Restart, TheTrailerOfTheStreamEnteredInItsMiddleIsSkippedAndLaterOnesAreV
 
 TEST_P(Restart, EveryCutBehindAPointIsAFault) {
   const std::string text = some_text(120'000);
-  const std::string bytes = packed(text) + packed("end");
+  const std::string bytes = compressed(text) + compressed("end");
   const RestartPoint point = points_of(file_of(bytes), {text + "end", ""})[1];
-  const std::size_t border = packed(text).size();
+  const std::size_t border = compressed(text).size();
   for (std::size_t size = border - 40; size < bytes.size(); ++size) {
     EXPECT_EQ(resumed(file_of(bytes.substr(0, size)), GetParam().compression, point).fault.empty(), size == border)
         << size;
@@ -176,7 +176,7 @@ TEST_P(Restart, WhatNoPointCanBeIsRefused) {
 
 TEST_P(Restart, ACorruptPointGivesWrongBytesOrAFaultAndEnds) {
   const std::string text = some_text(400'000);
-  const std::string bytes = packed(text) + packed(noise(100'000), 0);
+  const std::string bytes = compressed(text) + compressed(noise(100'000), 0);
   const File file = file_of(bytes);
   const auto points = points_of(file, {text + noise(100'000), ""});
   std::uint64_t x = 99;
@@ -206,7 +206,7 @@ TEST_P(Restart, ACorruptPointGivesWrongBytesOrAFaultAndEnds) {
 
 TEST_P(Restart, CollectingStopsAtAFaultLikeAStraightRead) {
   const std::string text = some_text(500'000);
-  std::string bytes = packed(text);
+  std::string bytes = compressed(text);
   for (std::size_t at = 1000; at < bytes.size(); at += 29'989) {
     std::string broken = bytes;
     broken[at] = static_cast<char>(broken[at] ^ 0x10);

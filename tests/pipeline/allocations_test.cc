@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
 #include "tests/support/resident.h"
 
 namespace {
@@ -102,7 +102,7 @@ struct Starved {
 Starved starve(const Plan& plan, std::int64_t threads, long from, long count) {
   Starved out;
   out.batches.reserve(1000);
-  auto pipeline = Pipeline::start(plan, {.threads = threads, .memory = 64 << 20});
+  auto pipeline = Loader::start(plan, {.threads = threads, .memory = 64 << 20});
   seen = 0;
   starved_from = from;
   starved_for = count;
@@ -168,7 +168,7 @@ TEST(Memory, RecordsThatOneDecisionPassesOverAreNotHeld) {
   std::vector<std::string> records(10'000, std::string(20'000, 'x'));
   constexpr std::int64_t budget = std::int64_t{32} << 20;
   for (const Compression compression : {Compression::none, Compression::gzip}) {
-    const std::string path = folder.file(compression == Compression::none ? "plain" : "packed");
+    const std::string path = folder.file(compression == Compression::none ? "plain" : "compressed");
     ASSERT_TRUE(write_records(path, records, compression).ok());
     const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +
                                      R"("], "compression": "auto"}}, "decode": {"record": {}},
@@ -200,10 +200,10 @@ TEST(Memory, OfABatchThatDecodesToMoreThanTheBudgetNoMoreIsHeld) {
     auto pipeline = open(json, {.threads = threads, .memory = budget});
     ASSERT_TRUE(pipeline.ok());
     std::atomic<bool> over{false};
-    std::int64_t most = 0;
+    std::int64_t max = 0;
     std::thread looking{[&] {
       for (; !over; std::this_thread::sleep_for(std::chrono::milliseconds{1}))
-        most = std::max(most, tests::resident_bytes() - before);
+        max = std::max(max, tests::resident_bytes() - before);
     }};
     const auto batch = pipeline->next();
     over = true;
@@ -213,7 +213,7 @@ TEST(Memory, OfABatchThatDecodesToMoreThanTheBudgetNoMoreIsHeld) {
               "batch 0 needs 1073742848 bytes for what its 64 rows decode to, more than the memory budget of 67108864 "
               "bytes; raise `memory`, make batches smaller, or drop the outlier");
     // Each thread has a ticket of 10 MiB, which decodes to 80, and as much of the file is mapped.
-    EXPECT_LT(most, budget + threads * (std::int64_t{160} << 20));
+    EXPECT_LT(max, budget + threads * (std::int64_t{160} << 20));
   }
 }
 
@@ -231,7 +231,7 @@ TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
     "steps": [{"shuffle": {"buffer": 500}}, {"batch": {"size": 16}}], "epochs": 5})");
   constexpr std::int64_t budget = std::int64_t{32} << 20;
   const std::int64_t before = tests::resident_bytes();
-  std::int64_t most = 0;
+  std::int64_t max = 0;
   auto pipeline = open(json, {.threads = 2, .memory = budget});
   ASSERT_TRUE(pipeline.ok());
   std::int64_t rows = 0;
@@ -240,10 +240,10 @@ TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
     ASSERT_TRUE(batch.ok()) << batch.error().text();
     if (!*batch) break;
     rows += (*batch)->rows();
-    most = std::max(most, tests::resident_bytes());
+    max = std::max(max, tests::resident_bytes());
   }
   EXPECT_EQ(rows, 40'000);
-  EXPECT_LT(most - before, budget + (std::int64_t{64} << 20));
+  EXPECT_LT(max - before, budget + (std::int64_t{64} << 20));
 }
 
 }  // namespace

@@ -9,19 +9,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/formats/frames.h"
-#include "tests/io/packed.h"
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
+#include "tests/io/compressed.h"
+#include "tests/sources/frames.h"
 
 namespace forebay {
 namespace {
 
 using testing::Folder;
 using ::testing::HasSubstr;
+using tests::compress;
 using tests::framed;
 using tests::gzip_window;
 using tests::header;
-using tests::pack;
 using tests::zlib_window;
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
@@ -84,7 +84,7 @@ std::vector<Bad> framing_cases() {
 
 std::vector<Bad> packing_cases() {
   const std::string good = framed("good");
-  const std::string gzip = pack(good, gzip_window), zlib = pack(good, zlib_window);
+  const std::string gzip = compress(good, gzip_window), zlib = compress(good, zlib_window);
   std::string crc = gzip, size = gzip;
   crc[crc.size() - 8] ^= 1;
   size[size.size() - 1] ^= 1;
@@ -100,16 +100,16 @@ std::vector<Bad> packing_cases() {
       {12, "wrong CRC", crc, Code::data, Detail::data_loss, "checksum"},
       {12, "wrong size", size, Code::data, Detail::data_loss, "size"},
       {12, "cut gzip", gzip.substr(0, gzip.size() - 3), Code::data, Detail::data_loss, "truncated"},
-      {13, "bomb of zeros", pack(std::string(100'000'000, '\0'), gzip_window), Code::data, Detail::data_loss, ""},
-      {13, "bomb of one record", pack(claim, gzip_window), Code::data, Detail::resource_exhausted, "memory"},
-      {13, "bomb of good records", pack(many, gzip_window), Code::data, Detail::resource_exhausted,
+      {13, "bomb of zeros", compress(std::string(100'000'000, '\0'), gzip_window), Code::data, Detail::data_loss, ""},
+      {13, "bomb of one record", compress(claim, gzip_window), Code::data, Detail::resource_exhausted, "memory"},
+      {13, "bomb of good records", compress(many, gzip_window), Code::data, Detail::resource_exhausted,
        "more than 1000000 bytes of content, which is max_decompressed_bytes", R"({"record": {"name": "v"}})",
        R"(, "max_decompressed_bytes": 1000000)"},
-      {13, "bomb of good records in zlib", pack(many, zlib_window), Code::data, Detail::resource_exhausted,
+      {13, "bomb of good records in zlib", compress(many, zlib_window), Code::data, Detail::resource_exhausted,
        "max_decompressed_bytes", R"({"record": {"name": "v"}})", R"(, "max_decompressed_bytes": 20000)"},
-      {14, "preset dictionary", pack(good, zlib_window, 6, "good"), Code::data, Detail::none, "dictionary"},
+      {14, "preset dictionary", compress(good, zlib_window, 6, "good"), Code::data, Detail::none, "dictionary"},
       {15, "zstd", unhex("28b52ffd") + std::string(100, 'x'), Code::data, Detail::none, ""},
-      {16, "gzip in gzip", pack(gzip, gzip_window), Code::data, Detail::none, ""}};
+      {16, "gzip in gzip", compress(gzip, gzip_window), Code::data, Detail::none, ""}};
 }
 
 std::vector<Bad> message_cases() {
@@ -212,11 +212,11 @@ TEST(BadInput, OfEveryRowGetsItsCodeInTimeAndWithoutMemoryForWhatItClaims) {
   }
 }
 
-TEST(BadInput, ThatIsPackedAThousandfoldIsReadUpToItsLimitAndThenAFaultHoweverItIsRead) {
+TEST(BadInput, ThatIsCompressedAThousandfoldIsReadUpToItsLimitAndThenAFaultHoweverItIsRead) {
   const Folder folder;
   std::string many;
   for (int i = 0; i < 2000; ++i) many += framed(std::string(1000, 'x'));  // of 1016 bytes each
-  std::ofstream{folder.file("bomb"), std::ios::binary} << pack(many, gzip_window);
+  std::ofstream{folder.file("bomb"), std::ios::binary} << compress(many, gzip_window);
   const auto read = [&](const std::string& limit, const std::string& order, const std::string& more = "") {
     auto pipeline = open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("bomb") +
                                         R"("], "max_decompressed_bytes": )" + limit +

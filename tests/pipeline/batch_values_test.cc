@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
 
 namespace forebay {
 namespace {
@@ -20,9 +20,9 @@ Result<Batch> batch_of(const Folder& folder, const std::vector<ExampleMap>& reco
   for (const ExampleMap& record : records) messages.push_back(encode_example(record));
   const std::string path = folder.file("x.tfrecord");
   FOREBAY_DO(write_records(path, messages));
-  FOREBAY_TRY(Pipeline pipeline, open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + path + R"("]}},
+  FOREBAY_TRY(Loader pipeline, open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + path + R"("]}},
     "decode": {"example": {"features": {"v": )" + feature +
-                                                     R"(}}}, "steps": [{"batch": )" + batch + "}]}")));
+                                                   R"(}}}, "steps": [{"batch": )" + batch + "}]}")));
   FOREBAY_TRY(std::optional<Batch> first, pipeline.next());
   if (!first) return Error{Code::internal, Detail::none, "there is no batch"};
   return *std::move(first);

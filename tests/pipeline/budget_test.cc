@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
 
 namespace forebay {
 namespace {
@@ -24,13 +24,13 @@ Json reading(const std::string& path, const std::string& feature, const std::str
 
 /// Batches that came, and the error behind them.
 std::pair<int, Error> until_error(const Json& document, std::int64_t memory, std::int64_t threads,
-                                  int most = std::numeric_limits<int>::max()) {
+                                  int max = std::numeric_limits<int>::max()) {
   auto pipeline = open(document, {.threads = threads, .memory = memory});
   if (!pipeline.ok()) return {-1, pipeline.error()};
   for (int batches = 0;; ++batches) {
     const auto batch = pipeline->next();
     if (!batch.ok()) return {batches, batch.error()};
-    if (!*batch || batches == most) return {batches, Error{Code::internal, "no error"}};
+    if (!*batch || batches == max) return {batches, Error{Code::internal, "no error"}};
   }
 }
 
@@ -147,7 +147,7 @@ TEST(MemoryBudget, ThePlacesOfASparseBatchCountToo) {
 }
 
 /// The error of a run over 1,200 records of 10,000 bytes each, gzip, within 4 MiB.
-std::string over_packed(const std::string& steps) {
+std::string over_compressed(const std::string& steps) {
   const Folder folder;
   std::vector<std::string> messages(1200, std::string(10'000, 'x'));
   EXPECT_TRUE(write_records(folder.file("a.gz"), messages, Compression::gzip).ok());
@@ -158,27 +158,28 @@ std::string over_packed(const std::string& steps) {
   return error.message();
 }
 
-TEST(MemoryBudget, UnpackedRecordsThatABatchOrAShuffleWaitsForMayNotBeMore) {
-  constexpr auto held = "the records of packed files that wait for their turn hold ";
+TEST(MemoryBudget, DecompressedRecordsThatABatchOrAShuffleWaitsForMayNotBeMore) {
+  constexpr auto held = "the records of compressed files that wait for their turn hold ";
   constexpr auto advice = "raise `memory`, or lower the buffers of shuffles or the batch size";
-  EXPECT_THAT(over_packed(R"({"batch": {"size": 1200}})"), AllOf(HasSubstr(held), HasSubstr(advice)));
-  EXPECT_THAT(over_packed(R"({"shuffle": {"buffer": 1000}}, {"batch": {"size": 10}})"), HasSubstr(held));
-  EXPECT_EQ(over_packed(R"({"shuffle": {"buffer": 100}}, {"batch": {"size": 10}})"), "no error");
+  EXPECT_THAT(over_compressed(R"({"batch": {"size": 1200}})"), AllOf(HasSubstr(held), HasSubstr(advice)));
+  EXPECT_THAT(over_compressed(R"({"shuffle": {"buffer": 1000}}, {"batch": {"size": 10}})"), HasSubstr(held));
+  EXPECT_EQ(over_compressed(R"({"shuffle": {"buffer": 100}}, {"batch": {"size": 10}})"), "no error");
 }
 
 TEST(MemoryBudget, TheRecordsOfABatchCountUntilItIsMadeWhereTheyAreInMemory) {
   const Folder folder;
-  const std::string packed = folder.file("a.gz"), plain = folder.file("a");
+  const std::string compressed = folder.file("a.gz"), plain = folder.file("a");
   const std::vector<std::string> messages(8, encode_example({{"v", std::vector<float>(65536, 1.0F)}}));
-  ASSERT_TRUE(write_records(packed, messages, Compression::gzip).ok());
+  ASSERT_TRUE(write_records(compressed, messages, Compression::gzip).ok());
   ASSERT_TRUE(write_records(plain, messages).ok());
   const auto error_of = [](const std::string& path) {
     return until_error(reading(path, R"({"dtype": "float32", "shape": [65536]})", R"({"size": 8})"), 3 << 20, 2)
         .second.message();
   };
   EXPECT_EQ(error_of(plain), "no error") << "2 MiB";
-  EXPECT_THAT(error_of(packed), HasSubstr("batch 0 needs " + std::to_string(8 * 262'144 + 64 + 8 * messages[0].size()) +
-                                          " bytes for its 8 rows"));
+  EXPECT_THAT(error_of(compressed),
+              HasSubstr("batch 0 needs " + std::to_string(8 * 262'144 + 64 + 8 * messages[0].size()) +
+                        " bytes for its 8 rows"));
 }
 
 TEST(MemoryBudget, TheRowsOfABatchCountBeforeThereAreTensors) {
@@ -215,14 +216,14 @@ TEST(MemoryBudget, BatchesOfTextInTheMakingCountBeforeTheyAreMade) {
   for (const std::int64_t prefetch : {0, 50}) {
     auto pipeline = open(json, {.threads = 2, .memory = memory, .prefetch = prefetch});
     ASSERT_TRUE(pipeline.ok());
-    std::int64_t most = 0;
+    std::int64_t max = 0;
     int batches = 0;
     for (auto batch = pipeline->next(); batch.ok() && *batch; batch = pipeline->next(), ++batches) {
       std::this_thread::sleep_for(std::chrono::milliseconds{5});  // for what is made ahead
-      most = std::max(most, pipeline->stats().memory_used);
+      max = std::max(max, pipeline->stats().memory_used);
     }
     EXPECT_EQ(batches, 20);
-    EXPECT_LE(most, memory + memory / 4) << prefetch;
+    EXPECT_LE(max, memory + memory / 4) << prefetch;
   }
 }
 
@@ -255,9 +256,10 @@ std::string over_large_record(std::int64_t memory, bool indexed) {
 
 TEST(MemoryBudget, ARecordThatIsTooLargeIsRefusedWhereItIsReachedByIndexToo) {
   EXPECT_THAT(over_large_record(4 << 20, false), HasSubstr("more than the memory budget of 4194304 bytes"));
-  EXPECT_EQ(over_large_record(4 << 20, true),
-            "1 records that are unpacked together need 6291472 bytes, this one 6291456 of them, more than the memory "
-            "budget of 4194304 bytes; raise `memory`");
+  EXPECT_EQ(
+      over_large_record(4 << 20, true),
+      "1 records that are decompressed together need 6291472 bytes, this one 6291456 of them, more than the memory "
+      "budget of 4194304 bytes; raise `memory`");
   EXPECT_EQ(over_large_record(64 << 20, true), "no error");
 }
 
@@ -278,8 +280,8 @@ TEST(MemoryBudget, WhatAShuffleBufferHoldsCountsAndMayTakeHalfOfIt) {
   EXPECT_GE(pipeline->stats().memory_used, 100'000 * 16);
 }
 
-/// What is still in use after six passes over a packed file with 3 MiB of floats, of which the first so many batches, a
-/// quarter of a MiB each, were held until the end.
+/// What is still in use after six passes over a compressed file with 3 MiB of floats, of which the first so many
+/// batches, a quarter of a MiB each, were held until the end.
 std::int64_t used_behind(std::int64_t memory, std::size_t held) {
   const Folder folder;
   std::vector<std::string> messages;
@@ -303,7 +305,7 @@ std::int64_t used_behind(std::int64_t memory, std::size_t held) {
   return pipeline->stats().memory_used;
 }
 
-TEST(MemoryBudget, ContentOfPackedFilesIsKeptInAQuarterOfItUntilItIsNeeded) {
+TEST(MemoryBudget, ContentOfCompressedFilesIsKeptInAQuarterOfItUntilItIsNeeded) {
   constexpr std::int64_t content = std::int64_t{3} << 20;
   EXPECT_GE(used_behind(std::int64_t{16} << 20, 0), content);
   EXPECT_LT(used_behind(std::int64_t{8} << 20, 0), content);
@@ -364,10 +366,10 @@ TEST(MemoryBudget, IndexesThatDoNotFitIntoHalfOfItSayHowMuchTheyNeed) {
 TEST(MemoryBudget, IndexesAndWhatTheyReachAreCounted) {
   const Folder folder;
   ASSERT_TRUE(write_records(folder.file("plain"), std::vector<std::string>(10'000, std::string(100, 'x'))).ok());
-  ASSERT_TRUE(
-      write_records(folder.file("packed"), std::vector<std::string>(10'000, std::string(100, 'x')), Compression::gzip)
-          .ok());
-  for (const char* const name : {"plain", "packed"}) {
+  ASSERT_TRUE(write_records(folder.file("compressed"), std::vector<std::string>(10'000, std::string(100, 'x')),
+                            Compression::gzip)
+                  .ok());
+  for (const char* const name : {"plain", "compressed"}) {
     auto pipeline = open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file(name) +
                                         R"("]}}, "decode": {"record": {"name": "v"}}, "steps": [)" +
                                         R"({"shuffle": {"global": true}}, {"batch": {"size": 100}}]})"),

@@ -8,7 +8,7 @@
 
 #include <forebay/plugin.h>
 
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
 
 namespace forebay {
 namespace {
@@ -121,15 +121,15 @@ TEST(ManyFiles, AGlobalShuffleGoesOverMoreThanFourThousandAndKeepsNoneOpen) {
       {.threads = 1});
   ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
   std::int64_t rows = 0;
-  std::ptrdiff_t most_open = 0;
+  std::ptrdiff_t max_open = 0;
   auto batch = pipeline->next();
   for (; batch.ok() && *batch; batch = pipeline->next()) {
     rows += (*batch)->rows();
-    most_open = std::max(most_open, descriptors());
+    max_open = std::max(max_open, descriptors());
   }
   EXPECT_TRUE(batch.ok()) << batch.error().text();
   EXPECT_EQ(rows, 2 * files);
-  EXPECT_LT(most_open, 200);
+  EXPECT_LT(max_open, 200);
 }
 
 TEST(Tensor, WithoutAnythingHasNoElements) {

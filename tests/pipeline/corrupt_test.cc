@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole runs over a damaged file between two good ones, under each policy. The cases are all flipped bits, cuts, and
+// Whole runs over a corrupt file between two good ones, under each policy. The cases are all flipped bits, cuts, and
 // inserted and missing bytes of files of small records and of one with larger ones, and a sample of them in a file of
 // records larger than a block.
 #include <algorithm>
@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/formats/frames.h"
-#include "tests/io/packed.h"
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
+#include "tests/io/compressed.h"
+#include "tests/sources/frames.h"
 
 namespace forebay {
 namespace {
@@ -38,7 +38,7 @@ std::ostream& operator<<(std::ostream& out, const Seen& seen) {
 /// Reads to the end and asks once more: an end stays one, and a fault stays the same.
 Seen see(const Plan& plan, std::int64_t threads) {
   Seen out;
-  auto pipeline = Pipeline::start(plan, {.threads = threads, .memory = 64 << 20});
+  auto pipeline = Loader::start(plan, {.threads = threads, .memory = 64 << 20});
   auto batch = pipeline->next();
   for (; batch.ok() && *batch; batch = pipeline->next())
     for (std::int64_t row = 0; row < (*batch)->rows(); ++row)
@@ -58,7 +58,7 @@ Seen see(const Plan& plan, std::int64_t threads) {
 
 enum class Kind : std::uint8_t { flipped, cut, added, missing };
 
-/// One damage to a file: to a bit of the byte at `at`, or to the byte.
+/// One corruption to a file: to a bit of the byte at `at`, or to the byte.
 struct Fault {
   Kind kind;
   std::size_t at;
@@ -77,14 +77,14 @@ std::ostream& operator<<(std::ostream& out, const Fault& fault) {
   return out << names[static_cast<std::size_t>(fault.kind)] << " at " << fault.at << " bit " << fault.bit;
 }
 
-/// A golden file: its records, and how they are packed.
+/// A golden file: its records, and how they are compressed.
 struct Golden {
   std::string name;
   Records records;
   int window = 0;  // 0: plain
   [[nodiscard]] std::string bytes() const {
     const std::string framed = tests::framed(records);
-    return window == 0 ? framed : tests::pack(framed, window);
+    return window == 0 ? framed : tests::compress(framed, window);
   }
   /// Of the frame that the byte lies in, and where it begins.
   [[nodiscard]] std::pair<std::size_t, std::size_t> frame_at(std::size_t byte) const {
@@ -108,7 +108,7 @@ Golden golden_file(const std::string& name) {
   return {name, {tests::some_text(30), "", tests::some_text(12, 2), "end"}, window};
 }
 
-/// Where a file may be damaged: everywhere, or, in a large one, around its frames' edges and here and there.
+/// Where a file may be corrupt: everywhere, or, in a large one, around its frames' edges and here and there.
 std::vector<std::size_t> places(const Golden& golden, std::size_t size) {
   std::vector<std::size_t> out;
   if (size < 4096) {
@@ -175,7 +175,7 @@ class Corrupt : public ::testing::TestWithParam<const char*> {
       if (HasFailure()) return;
     }
   }
-  /// The records of the damaged file that came; those of the others must be there, all of them or as far as it goes.
+  /// The records of the corrupt file that came; those of the others must be there, all of them or as far as it goes.
   Records between(const Seen& seen, bool all) const {
     EXPECT_GE(seen.records.size(), before.size());
     EXPECT_TRUE(std::equal(before.begin(), before.end(), seen.records.begin()));
@@ -189,10 +189,10 @@ class Corrupt : public ::testing::TestWithParam<const char*> {
     return {records.begin(), records.begin() + static_cast<std::ptrdiff_t>(count)};
   }
   bool plain() const { return golden_.window == 0; }
-  /// Whether the damage lies in one frame for certain: an added byte may be taken for the next one's, say.
+  /// Whether the corruption lies in one frame for certain: an added byte may be taken for the next one's, say.
   bool exact(const Fault& fault) const { return plain() && (fault.kind == Kind::flipped || fault.kind == Kind::cut); }
-  /// What nothing can tell: a cut between two frames leaves a file that is whole, only shorter, and some bits of packed
-  /// files (times, flags, those behind the last symbol) say nothing of the content.
+  /// What nothing can tell: a cut between two frames leaves a file that is whole, only shorter, and some bits of
+  /// compressed files (times, flags, those behind the last symbol) say nothing of the content.
   bool unnoticed(const Fault& fault, bool same, const Seen& seen) const {
     if (same) return true;
     if (fault.kind == Kind::cut) return plain() ? golden_.frame_at(fault.at).second == fault.at : fault.at == 0;
@@ -225,7 +225,7 @@ TEST_P(Corrupt, FailDeliversWhatIsBeforeTheFaultAndThenTheFaultForEver) {
   });
 }
 
-TEST_P(Corrupt, SkipRecordDeliversEveryRecordOutsideTheDamage) {
+TEST_P(Corrupt, SkipRecordDeliversEveryRecordOutsideTheCorruption) {
   for_every_fault("skip_record", [&](const Fault& fault, bool unnoticed, const Seen& seen) {
     EXPECT_EQ(seen.error, "");
     const Records got = between(seen, true);
@@ -233,7 +233,7 @@ TEST_P(Corrupt, SkipRecordDeliversEveryRecordOutsideTheDamage) {
     EXPECT_EQ(seen.first.size(), static_cast<std::size_t>(seen.skips()));
     EXPECT_THAT(seen.first, ::testing::Each(HasSubstr(folder_.file("b") + ", record ")));
     const Records& records = golden_.records;
-    if (!plain()) {  // the unpacker may repeat what it had before, but it makes nothing new
+    if (!plain()) {  // the decompressor may repeat what it had before, but it makes nothing new
       for (const std::string& record : got)
         ASSERT_NE(std::find(records.begin(), records.end(), record), records.end()) << "a record that never was";
       if (fault.kind == Kind::cut) expect_prefix(got);
@@ -246,7 +246,7 @@ TEST_P(Corrupt, SkipRecordDeliversEveryRecordOutsideTheDamage) {
     }
     // A byte beside its equal may belong to the next frame or to the one before.
     if (fault.kind == Kind::added && got == records) return;
-    EXPECT_FALSE(fault.kind == Kind::added && fault.at == begin) << "nothing was damaged";
+    EXPECT_FALSE(fault.kind == Kind::added && fault.at == begin) << "nothing was corrupt";
     Records rest = records;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(frame));
     EXPECT_EQ(got, rest);
@@ -254,7 +254,7 @@ TEST_P(Corrupt, SkipRecordDeliversEveryRecordOutsideTheDamage) {
   });
 }
 
-TEST_P(Corrupt, SkipFileDeliversWhatIsBeforeTheDamageAndAllOtherFiles) {
+TEST_P(Corrupt, SkipFileDeliversWhatIsBeforeTheCorruptionAndAllOtherFiles) {
   for_every_fault("skip_file", [&](const Fault& fault, bool unnoticed, const Seen& seen) {
     EXPECT_EQ(seen.error, "");
     EXPECT_EQ(seen.skips(), unnoticed ? 0 : 1);

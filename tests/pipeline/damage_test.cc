@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "columns/crc32c.h"
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
 
 namespace forebay {
 namespace {
@@ -42,7 +42,7 @@ Json one_by_one(const std::string& path) {
                         R"("]}}, "decode": {"record": {}}, "steps": [{"batch": {"size": 1}}]})");
 }
 
-class Damage : public ::testing::TestWithParam<Compression> {
+class Corruption : public ::testing::TestWithParam<Compression> {
  protected:
   void SetUp() override {
     testing::write_examples(path_, 0, 5, GetParam());
@@ -51,7 +51,7 @@ class Damage : public ::testing::TestWithParam<Compression> {
     ASSERT_EQ(whole_.error, "");
     ASSERT_EQ(whole_.batches.size(), 5U);
   }
-  /// What a damaged file may give: some of the first records and an error that names the file.
+  /// What a corrupt file may give: some of the first records and an error that names the file.
   void expect_prefix_and_error(const std::string& bytes, const std::string& what) {
     write(path_, bytes);
     const Delivered got = run(one_by_one(path_), {.threads = 1});
@@ -70,7 +70,7 @@ class Damage : public ::testing::TestWithParam<Compression> {
   Delivered whole_;
 };
 
-TEST_P(Damage, NoBitFlipDeliversAWrongRecord) {
+TEST_P(Corruption, NoBitFlipDeliversAWrongRecord) {
   for (std::size_t bit = 0; bit < good_.size() * 8; bit += tests::sanitized ? 7 : 1) {
     std::string bytes = good_;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
@@ -78,7 +78,7 @@ TEST_P(Damage, NoBitFlipDeliversAWrongRecord) {
   }
 }
 
-TEST_P(Damage, ACutFileDeliversItsWholeRecordsAndThenAnErrorUnlessItIsCutBetweenTwo) {
+TEST_P(Corruption, ACutFileDeliversItsWholeRecordsAndThenAnErrorUnlessItIsCutBetweenTwo) {
   std::vector<std::size_t> ends{0};  // sizes at which a plain file is whole, only shorter
   for (std::int64_t id = 0; id < 5; ++id) ends.push_back(ends.back() + testing::example_of(id).size() + 16);
   for (std::size_t size = 0; size < good_.size(); ++size) {
@@ -95,7 +95,7 @@ TEST_P(Damage, ACutFileDeliversItsWholeRecordsAndThenAnErrorUnlessItIsCutBetween
   }
 }
 
-TEST_P(Damage, NoInsertedOrMissingByteDeliversAWrongRecord) {
+TEST_P(Corruption, NoInsertedOrMissingByteDeliversAWrongRecord) {
   for (std::size_t at = 0; at < good_.size(); ++at) {
     std::string longer = good_;
     longer.insert(at, 1, 'x');
@@ -145,7 +145,7 @@ class Repeating : public ::testing::TestWithParam<Compression> {
   std::string good_;
 };
 
-TEST_P(Repeating, APackedFileInWhichABitFlippedGivesNoRecordInTheWrongPlace) {
+TEST_P(Repeating, ACompressedFileInWhichABitFlippedGivesNoRecordInTheWrongPlace) {
   const Delivered whole = run(document(""), {.threads = 1});
   ASSERT_EQ(whole.batches.size(), 60U);
   std::size_t cuts = 0;
@@ -188,9 +188,9 @@ TEST_P(Repeating, AnIndexTellsWhatWasInflatedFromWhatItWasMadeOf) {
   EXPECT_GT(refused, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Packed, Repeating, ::testing::Values(Compression::gzip, Compression::zlib));
+INSTANTIATE_TEST_SUITE_P(Compressed, Repeating, ::testing::Values(Compression::gzip, Compression::zlib));
 
-INSTANTIATE_TEST_SUITE_P(Files, Damage, ::testing::Values(Compression::none, Compression::gzip, Compression::zlib));
+INSTANTIATE_TEST_SUITE_P(Files, Corruption, ::testing::Values(Compression::none, Compression::gzip, Compression::zlib));
 
 TEST(Fault, ComesBehindTheBatchesBeforeItAndRepeats) {
   for (const std::int64_t threads : {1, 3}) {
@@ -224,7 +224,7 @@ TEST(Fault, AMissingFileIsNamedWhenItsTurnComes) {
       Plan::make(testing::document(folder.file("a") + R"(", ")" + folder.file("missing"), R"({"batch": {"size": 5}})"));
   ASSERT_TRUE(plan.ok()) << plan.error().text();
   std::filesystem::remove(folder.file("missing"));
-  auto pipeline = Pipeline::start(*plan, {.threads = 2});
+  auto pipeline = Loader::start(*plan, {.threads = 2});
   ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
   EXPECT_EQ((*pipeline->next())->rows(), 5);
   EXPECT_EQ((*pipeline->next())->rows(), 5);

@@ -13,7 +13,7 @@
 
 #include <forebay/plugin.h>
 
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
 
 namespace forebay {
 namespace {
@@ -185,7 +185,7 @@ class GivingUp : public ::testing::TestWithParam<Stage> {
     }  // a sanitizer starts a thread of its own with the first one
   }
   /// All that is before `at` comes, then the fault, and the fault again. Gives it back.
-  static Error fault_behind(Pipeline& pipeline, std::int64_t at) {
+  static Error fault_behind(Loader& pipeline, std::int64_t at) {
     for (std::int64_t batch = 0; batch < at / batch_size; ++batch) {
       const auto good = pipeline.next();
       if (!good.ok() || !*good) return Error{Code::internal, "too early: " + (good.ok() ? "" : good.error().text())};
@@ -270,7 +270,7 @@ TEST(GivingUpUnderSkipRecord, AThrowingDecoderIsAFaultAndAFailingOneIsSkipped) {
 // Checksums are looked at before anything is decoded, several records at a time.
 TEST(FaultsOfTwoKinds, TheFirstRecordThatIsBadIsTheOneThatIsNamed) {
   register_once();
-  constexpr std::int64_t damaged = 2;
+  constexpr std::int64_t corrupt = 2;
   constexpr std::int64_t frame = 12 + 2 + 4;
   const Folder folder;
   std::vector<std::string> numbers;
@@ -278,7 +278,7 @@ TEST(FaultsOfTwoKinds, TheFirstRecordThatIsBadIsTheOneThatIsNamed) {
   ASSERT_TRUE(write_records(folder.file("a"), numbers).ok());
   {
     std::fstream file{folder.file("a"), std::ios::in | std::ios::out | std::ios::binary};
-    file.seekp(damaged * frame + 12);
+    file.seekp(corrupt * frame + 12);
     file.put('x');
   }
   for (std::int64_t malformed = 0; malformed < batch_size; ++malformed) {
@@ -289,8 +289,8 @@ TEST(FaultsOfTwoKinds, TheFirstRecordThatIsBadIsTheOneThatIsNamed) {
       ASSERT_TRUE(pipeline.ok());
       const auto batch = pipeline->next();
       ASSERT_FALSE(batch.ok());
-      EXPECT_EQ(batch.error().place().record, std::min(malformed, damaged));
-      EXPECT_THAT(batch.error().text(), HasSubstr(malformed < damaged ? "out of luck" : "checksum"));
+      EXPECT_EQ(batch.error().place().record, std::min(malformed, corrupt));
+      EXPECT_THAT(batch.error().text(), HasSubstr(malformed < corrupt ? "out of luck" : "checksum"));
     }
   }
 }
@@ -309,7 +309,7 @@ void change(const std::string& path, Change how, std::int64_t id) {
 }
 
 /// Ids in order from 0, and what the run ended with; -1 stands for a row that is not of the file as it was.
-std::pair<std::int64_t, std::string> rows_until_error(Pipeline& pipeline, std::int64_t next) {
+std::pair<std::int64_t, std::string> rows_until_error(Loader& pipeline, std::int64_t next) {
   while (true) {
     const auto batch = pipeline.next();
     if (!batch.ok()) return {next, batch.error().text()};
@@ -326,7 +326,7 @@ std::pair<std::int64_t, std::string> rows_until_error(Pipeline& pipeline, std::i
 class ChangedFile : public ::testing::TestWithParam<Compression> {};
 
 TEST_P(ChangedFile, WhileItIsReadGivesItsOwnRecordsAndThenAFault) {
-  const std::int64_t all = tests::sanitized ? 4'000 : 6'000;  // several blocks, packed or not
+  const std::int64_t all = tests::sanitized ? 4'000 : 6'000;  // several blocks, compressed or not
   const std::int64_t points = tests::sanitized ? 12 : 125;    // of each of the four, in two kinds of files: a thousand
   const Folder folder;
   testing::write_examples(folder.file("good"), 0, all, GetParam());
@@ -347,7 +347,7 @@ TEST_P(ChangedFile, WhileItIsReadGivesItsOwnRecordsAndThenAFault) {
       // A file that has lost its name, or been read to its end, is whole; a changed one must not look so.
       EXPECT_TRUE(error.empty() ? rows == all : rows < all + 1) << "a short run taken for a whole one: " << rows;
       EXPECT_THAT(error, AnyOf("", HasSubstr(path)));
-      // A packed file may have been read ahead to its end by then; of a plain one only the next blocks are.
+      // A compressed file may have been read ahead to its end by then; of a plain one only the next blocks are.
       const bool noticed = GetParam() == Compression::none && !tests::sanitized && point == 0 && how == Change::cut;
       EXPECT_TRUE(!noticed || !error.empty());
     }

@@ -5,16 +5,16 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/order_plane.h"
-#include "tests/pipeline/stream_files.h"
+#include "engine/order/order_plane.h"
+#include "tests/engine/order/stream_files.h"
 
 namespace forebay::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A global shuffle of packed files, whose records have to be unpacked before a batch can be handed on.
-class PackedShuffle : public ::testing::Test {
+/// A global shuffle of compressed files, whose records have to be decompressed before a batch can be handed on.
+class CompressedShuffle : public ::testing::Test {
  protected:
   void SetUp() override {
     testing::write_parts(folder_, {300, 200, 100}, {.gzip = 0, .zlib = 1});
@@ -25,13 +25,13 @@ class PackedShuffle : public ::testing::Test {
   }
   /// The payloads of all batches from `start` on, in order. With `hurry` every call is first made without any time.
   [[nodiscard]] std::vector<std::string> payloads(Position start, bool hurry) {
-    const auto pool = std::make_shared<Pool>(std::int64_t{64} << 20);
-    Streams streams{plan_->program(), pool, 2};
+    const auto pool = std::make_shared<BufferPool>(std::int64_t{64} << 20);
+    OpenFiles streams{plan_->program(), pool, 2};
     OrderPlane order{plan_->program(), streams, start};
     std::vector<std::string> out;
-    std::vector<Layout> layouts;  // nothing is given back before the end
+    std::vector<BatchLayout> layouts;  // nothing is given back before the end
     while (true) {
-      Layout layout;
+      BatchLayout layout;
       if (hurry) {
         streams.set_deadline(Clock::now() - std::chrono::seconds{1});
         const auto more = order.next(layout);
@@ -53,7 +53,7 @@ class PackedShuffle : public ::testing::Test {
       layouts.push_back(std::move(layout));
     }
   }
-  static void take(const Layout& layout, std::vector<std::string>& out) {
+  static void take(const BatchLayout& layout, std::vector<std::string>& out) {
     for (std::size_t row = 0; row < layout.handles.size(); ++row) {
       const Record record = layout.record(static_cast<std::int64_t>(row));
       out.emplace_back(reinterpret_cast<const char*>(record.data()), record.size());
@@ -65,7 +65,7 @@ class PackedShuffle : public ::testing::Test {
   int interrupted_ = 0;
 };
 
-TEST_F(PackedShuffle, IsTheSameWhenItsUnpackingIsInterrupted) {
+TEST_F(CompressedShuffle, IsTheSameWhenItsDecompressingIsInterrupted) {
   const std::vector<std::string> unbroken = payloads({}, false);
   EXPECT_EQ(unbroken.size(), 600U);
   EXPECT_EQ(interrupted_, 0);
@@ -73,7 +73,7 @@ TEST_F(PackedShuffle, IsTheSameWhenItsUnpackingIsInterrupted) {
   EXPECT_GE(interrupted_, 1);
 }
 
-TEST_F(PackedShuffle, ARestartIsTheSameWhenItsUnpackingIsInterrupted) {
+TEST_F(CompressedShuffle, ARestartIsTheSameWhenItsDecompressingIsInterrupted) {
   const std::vector<std::string> unbroken = payloads({.next = 7}, false);
   EXPECT_EQ(unbroken.size(), 600U - 7 * 32);
   EXPECT_EQ(payloads({.next = 7}, true), unbroken);

@@ -6,14 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
 
 namespace forebay {
 namespace {
 
 using testing::Folder;
 
-constexpr std::chrono::seconds patience{30};
+constexpr std::chrono::seconds timeout{30};
 
 /// One value out of several, drawn by a seeded generator.
 class Draws {
@@ -68,7 +68,7 @@ TEST(HostileConfigurations, ComeToAnEndOrToAnError) {
     }
     for (int batch = 0; batch < 50; ++batch) {  // some runs are endless
       bool timed_out = false;
-      const auto next = pipeline->next_within(patience, timed_out);
+      const auto next = pipeline->next_within(timeout, timed_out);
       ASSERT_FALSE(timed_out) << configuration.options.threads << " threads, memory " << configuration.options.memory
                               << ", prefetch " << configuration.options.prefetch << ", batch " << batch;
       if (!next.ok()) ++refused;

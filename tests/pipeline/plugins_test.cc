@@ -6,7 +6,7 @@
 
 #include <forebay/plugin.h>
 
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
 #include "tests/pipeline/tensors_json.h"
 
 namespace forebay {

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Orders, Restart,
 /// What the states of a run say was done, in thousandths, before and behind every batch; a run that goes on from each
 /// of them must say the same.
 std::vector<std::int64_t> done_in(const Json& json, const RunOptions& options) {
-  const auto state_of = [](const Pipeline& pipeline) {
+  const auto state_of = [](const Loader& pipeline) {
     const Json state = kept(pipeline);
     return std::pair{state, state.find("position")->find("done")->integer()};
   };
@@ -178,7 +178,7 @@ void flip(const std::string& path, std::int64_t offset) {
   file.put(byte);
 }
 
-void damage_files(const Folder& folder) {
+void corruption_files(const Folder& folder) {
   flip(folder.file("part-0.tfrecord"), 1200);  // in a payload
   flip(folder.file("part-0.tfrecord"), 3020);  // in the head of a frame
   const auto written =
@@ -213,21 +213,21 @@ void expect_equal_to_unbroken(const Chain& chain, std::mt19937& random) {
   ASSERT_TRUE(seen == unbroken.batches) << json.text();
 }
 
-// Plain, gzip and zlib files, with and without indexes, whole and damaged, under every order, batcher and epoch
+// Plain, gzip and zlib files, with and without indexes, whole and corrupt, under every order, batcher and epoch
 // boundary: 56 mixtures, each three times or more.
 TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
-  const Folder plain, indexed, damaged;
-  for (const Folder* folder : {&plain, &indexed, &damaged}) write_five(*folder);
+  const Folder plain, indexed, corrupt;
+  for (const Folder* folder : {&plain, &indexed, &corrupt}) write_five(*folder);
   const auto made = index_files({indexed.file("part-?.tfrecord")});
   ASSERT_TRUE(made.ok()) << made.error().text();
   ASSERT_TRUE(std::filesystem::exists(indexed.file("part-2.tfrecord.fbindex")));
-  damage_files(damaged);
+  corruption_files(corrupt);
   std::vector<Chain> mixtures;
   for (const auto& [folder, more] :
        std::vector<std::pair<const Folder*, std::string>>{{&plain, ""},
                                                           {&indexed, ""},
-                                                          {&damaged, R"(, "on_corrupt": "skip_record")"},
-                                                          {&damaged, R"(, "on_corrupt": "skip_file")"}}) {
+                                                          {&corrupt, R"(, "on_corrupt": "skip_record")"},
+                                                          {&corrupt, R"(, "on_corrupt": "skip_file")"}}) {
     for (const std::string& order : orders()) {
       for (const std::string& boundary : boundaries()) mixtures.push_back({folder, order, boundary, more});
     }

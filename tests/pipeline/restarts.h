@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
 
 /// Runs that are saved and go on.
 namespace forebay::testing {
@@ -36,7 +36,7 @@ inline const std::vector<std::string>& boundaries() {
 }
 
 /// What is left of a run, batch by batch; an error is its last line.
-inline std::vector<std::string> rest(Pipeline& pipeline, std::int64_t batches = -1) {
+inline std::vector<std::string> rest(Loader& pipeline, std::int64_t batches = -1) {
   std::vector<std::string> out;
   while (batches-- != 0) {
     auto batch = pipeline.next();
@@ -48,14 +48,14 @@ inline std::vector<std::string> rest(Pipeline& pipeline, std::int64_t batches = 
 }
 
 /// As a trainer would keep it: text in a file.
-inline Json kept(const Pipeline& pipeline) {
+inline Json kept(const Loader& pipeline) {
   auto state = pipeline.state();
   EXPECT_TRUE(state.ok()) << (state.ok() ? "" : state.error().text());
   return parse(state->text());
 }
 
-inline Result<Pipeline> resumed(const Json& json, const Json& state, RunOptions options = {}) {
-  FOREBAY_TRY(Pipeline pipeline, open(json, options));
+inline Result<Loader> resumed(const Json& json, const Json& state, RunOptions options = {}) {
+  FOREBAY_TRY(Loader pipeline, open(json, options));
   FOREBAY_DO(pipeline.restore(state));
   return pipeline;
 }

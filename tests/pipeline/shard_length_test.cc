@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
 
 namespace forebay {
 namespace {

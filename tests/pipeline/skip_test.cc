@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/formats/frames.h"
 #include "tests/pipeline/restarts.h"
+#include "tests/sources/frames.h"
 
 namespace forebay {
 namespace {
@@ -28,7 +28,7 @@ Ids range(std::int64_t first, std::int64_t end) {
 }
 
 /// A file of examples in which `bad` of each `every` payloads, from the first on, have a wrong byte.
-std::string write_damaged(const std::string& path, std::int64_t records, std::int64_t bad,
+std::string write_corrupt(const std::string& path, std::int64_t records, std::int64_t bad,
                           std::int64_t every = 1 << 30) {
   std::string bytes;
   for (std::int64_t id = 0; id < records; ++id) {
@@ -40,7 +40,7 @@ std::string write_damaged(const std::string& path, std::int64_t records, std::in
   return path;
 }
 
-/// What a run over damaged files delivered.
+/// What a run over corrupt files delivered.
 struct Remains {
   Ids ids;
   std::optional<Error> error;
@@ -48,7 +48,7 @@ struct Remains {
   [[nodiscard]] std::string text() const { return error ? error->text() : ""; }
 };
 
-Remains remains_of(Result<Pipeline> pipeline) {
+Remains remains_of(Result<Loader> pipeline) {
   Remains out;
   EXPECT_TRUE(pipeline.ok());
   while (true) {
@@ -71,7 +71,7 @@ Remains remains_without(const std::string& file, const Json& document, std::int6
   const auto plan = Plan::make(document);
   std::filesystem::remove(file);
   EXPECT_TRUE(plan.ok());
-  return remains_of(Pipeline::start(*plan, {.threads = threads, .memory = 64 << 20}));
+  return remains_of(Loader::start(*plan, {.threads = threads, .memory = 64 << 20}));
 }
 
 /// Single rows over the files, with a policy written as JSON.
@@ -81,7 +81,7 @@ Json policy(const std::string& files, const std::string& json, const std::string
 
 TEST(Budget, MaxCountAllowsThatManySkipsOfAnEpochAndNoMore) {
   const Folder folder;
-  const std::string path = write_damaged(folder.file("a"), 40, 1, 10);  // 0, 10, 20 and 30
+  const std::string path = write_corrupt(folder.file("a"), 40, 1, 10);  // 0, 10, 20 and 30
   const auto allowed = [&](int count) {
     return remains_of(policy(path, R"({"policy": "skip_record", "max_count": )" + std::to_string(count) + "}"));
   };
@@ -100,7 +100,7 @@ TEST(Budget, MaxCountAllowsThatManySkipsOfAnEpochAndNoMore) {
 
 TEST(Budget, IsCountedAnewInEveryEpoch) {
   const Folder folder;
-  Json json = policy(write_damaged(folder.file("a"), 40, 1, 10), R"({"policy": "skip_record", "max_count": 4})");
+  Json json = policy(write_corrupt(folder.file("a"), 40, 1, 10), R"({"policy": "skip_record", "max_count": 4})");
   json.set("epochs", 3);
   const Remains seen = remains_of(json);
   EXPECT_EQ(seen.text(), "");
@@ -110,8 +110,8 @@ TEST(Budget, IsCountedAnewInEveryEpoch) {
 
 TEST(Budget, MaxConsecutiveIsAHundredUnlessToldOtherwise) {
   const Folder folder;
-  const std::string hundred = write_damaged(folder.file("a"), 102, 100);
-  const std::string more = write_damaged(folder.file("b"), 102, 101);
+  const std::string hundred = write_corrupt(folder.file("a"), 102, 100);
+  const std::string more = write_corrupt(folder.file("b"), 102, 101);
   EXPECT_EQ(remains_of(policy(hundred, R"("skip_record")")).ids, range(100, 102));
   const Remains seen = remains_of(policy(more, R"("skip_record")"));
   EXPECT_THAT(seen.text(), HasSubstr("on_corrupt.max_consecutive allows 100 skips without a good record in between"));
@@ -124,12 +124,12 @@ TEST(Budget, MaxFractionIsJudgedFromAThousandRecordsOnAndAtTheEnd) {
   const auto judged = [&](const std::string& path, const char* fraction) {
     return remains_of(policy(path, std::string{R"({"policy": "skip_record", "max_fraction": )"} + fraction + "}"));
   };
-  const std::string few = write_damaged(folder.file("few"), 100, 1, 10);
+  const std::string few = write_corrupt(folder.file("few"), 100, 1, 10);
   EXPECT_EQ(judged(few, "0.1").text(), "");
   const Remains end = judged(few, "0.09");
   EXPECT_EQ(end.ids.size(), 90U) << "so few say little before the end";
   EXPECT_THAT(end.text(), HasSubstr("10 of 100 records of the epoch were skipped, on_corrupt.max_fraction is 0.09"));
-  const Remains early = judged(write_damaged(folder.file("many"), 5000, 1, 10), "0.05");
+  const Remains early = judged(write_corrupt(folder.file("many"), 5000, 1, 10), "0.05");
   EXPECT_EQ(early.ids.size(), 900U);
   EXPECT_THAT(early.text(), HasSubstr("101 of 1001 records were skipped, on_corrupt.max_fraction is 0.05"));
   EXPECT_EQ(early.error->detail(), Detail::data_loss);
@@ -164,7 +164,7 @@ std::string loss_in(const std::string& files, const std::string& name, bool inde
 TEST(Budget, MaxFractionCountsTheRecordsThatALostRangeOrFileStandsFor) {
   const Folder folder;
   const auto about = [](std::int64_t lost, std::int64_t all) {
-    return "too much is damaged: by the bytes and files that are lost, about " + std::to_string(lost) + " of " +
+    return "too much is corrupt: by the bytes and files that are lost, about " + std::to_string(lost) + " of " +
            std::to_string(all) + " records of the epoch were skipped, on_corrupt.max_fraction is 0.01";
   };
   const std::string range_lost = write_bytes(folder.file("range"), equal_frames(900, 500, 100));
@@ -182,7 +182,7 @@ TEST(Budget, MaxFractionCountsTheRecordsThatALostRangeOrFileStandsFor) {
   EXPECT_EQ(loss_in(files, "skip_file"), about(250, 750));
 }
 
-TEST(Budget, MaxFractionTakesTheRestOfPackedDataForLost) {
+TEST(Budget, MaxFractionTakesTheRestOfCompressedDataForLost) {
   const Folder folder;
   std::vector<std::string> messages;
   for (std::int64_t id = 0; id < 6'000; ++id) messages.push_back(testing::example_of(id * 7919 % 6'000));
@@ -231,7 +231,7 @@ TEST(Budget, MaxFractionIsJudgedAlikeBehindARestart) {
 
 TEST(Skipping, IsCountedWithTheFirstSixteenPlaces) {
   const Folder folder;
-  const std::string path = write_damaged(folder.file("a"), 100, 1, 5);
+  const std::string path = write_corrupt(folder.file("a"), 100, 1, 5);
   const Stats stats = remains_of(policy(path, R"("skip_record")")).stats;
   EXPECT_EQ(stats.skipped_records, 20);
   EXPECT_EQ(stats.skipped_ranges, 0);
@@ -367,7 +367,7 @@ TEST(MissingFile, AFullBudgetMakesItAFaultAgain) {
 
 TEST(Skipping, WithInterleaveAndShuffleIsTheSameForEveryThreadCount) {
   const Folder folder;
-  for (int file = 0; file < 4; ++file) write_damaged(folder.file("part-" + std::to_string(file)), 60, 1, 7 + file);
+  for (int file = 0; file < 4; ++file) write_corrupt(folder.file("part-" + std::to_string(file)), 60, 1, 7 + file);
   std::ofstream{folder.file("part-1"), std::ios::binary | std::ios::app} << "tail";
   const std::string orders = R"({"interleave": {"cycle": 3, "block": 2}}, {"shuffle": {"buffer": 16}}, )";
   for (const char* const json :

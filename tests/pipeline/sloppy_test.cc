@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/program.h"
-#include "engine/streams.h"
-#include "tests/pipeline/stream_files.h"
+#include "engine/order/open_files.h"
+#include "engine/program/program.h"
+#include "tests/engine/order/stream_files.h"
 
 namespace forebay {
 namespace {
@@ -17,8 +17,8 @@ using testing::write_examples;
 TEST(Sloppy, ARunDeliversEveryRecordOnce) {
   const Folder folder;
   for (std::int64_t file = 0; file < 9; ++file) {
-    const auto packed = file % 2 == 0 ? Compression::gzip : Compression::none;
-    write_examples(folder.file("part-" + std::to_string(file)), file * 400, 400, packed);
+    const auto compressed = file % 2 == 0 ? Compression::gzip : Compression::none;
+    write_examples(folder.file("part-" + std::to_string(file)), file * 400, 400, compressed);
   }
   const Json json = document(folder.file("part-*"),
                              R"({"interleave": {"cycle": 4, "block": 3, "sloppy": true}}, {"batch": {"size": 50}})",
@@ -42,13 +42,13 @@ TEST(Sloppy, ARunDeliversEveryRecordOnce) {
 }
 
 // A sloppy interleave passes over what is not ready: a file that has ended must not keep its slot.
-TEST(Streams, AFileAtItsEndIsReady) {
+TEST(OpenFiles, AFileAtItsEndIsReady) {
   const Folder folder;
-  for (const Compression packed : {Compression::none, Compression::gzip}) {
-    const std::string path = write_examples(folder.file("records"), 0, 10, packed);
+  for (const Compression compressed : {Compression::none, Compression::gzip}) {
+    const std::string path = write_examples(folder.file("records"), 0, 10, compressed);
     const auto plan = Plan::make(document(path, R"({"batch": {"size": 5}})"));
     ASSERT_TRUE(plan.ok());
-    engine::Streams streams{plan->program(), std::make_shared<engine::Pool>(1 << 26), 1};
+    engine::OpenFiles streams{plan->program(), std::make_shared<engine::BufferPool>(1 << 26), 1};
     const auto stream = streams.open({.block = 0});
     EXPECT_FALSE(streams.ready(stream));  // nobody has scanned it
     std::vector<Handle> out(10);

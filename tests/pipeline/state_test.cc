@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/program.h"
-#include "engine/source_sizes.h"
+#include "engine/index/source_sizes.h"
+#include "engine/program/program.h"
 #include "plan/state.h"
 #include "tests/pipeline/restarts.h"
 
@@ -185,7 +185,7 @@ std::string outcome(const Plan& plan, const engine::Shard& shard, const engine::
   const auto sizes = engine::inspect(plan.program().source.files);
   const auto state = plan::write_state(plan, shard, sizes, position);  // with the right checksum
   if (!state.ok()) return "not written: " + state.error().text();
-  auto pipeline = Pipeline::start(
+  auto pipeline = Loader::start(
       plan,
       {.threads = 1, .memory = 16 << 20, .shard_index = shard.index, .shard_count = shard.count, .shard_by = shard.by});
   if (const auto done = pipeline->restore(*state); !done.ok())
@@ -200,8 +200,8 @@ std::string outcome(const Plan& plan, const engine::Shard& shard, const engine::
 TEST(State, OfAnyPositionWithTheRightChecksumIsRefusedOrRunsToItsEnd) {
   const Folder folder;
   testing::write_parts(folder, {9, 0, 21}, {.gzip = 2, .zlib = 3});
-  constexpr std::int64_t most = INT64_MAX;
-  const std::vector<std::int64_t> small{-most - 1, -1, 0, 1, 2, 3, most - 1, most};
+  constexpr std::int64_t max = INT64_MAX;
+  const std::vector<std::int64_t> small{-max - 1, -1, 0, 1, 2, 3, max - 1, max};
   std::map<bool, int> ends;
   for (const char* const more :
        {R"(, "epochs": 2)", R"(, "epochs": null)", R"(, "epochs": 2, "epoch_boundary": "hard")"}) {
@@ -212,10 +212,10 @@ TEST(State, OfAnyPositionWithTheRightChecksumIsRefusedOrRunsToItsEnd) {
           more));
       ASSERT_TRUE(plan.ok()) << plan.error().text();
       for (const std::int64_t epoch :
-           {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{INT32_MAX}, most}) {
+           {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{INT32_MAX}, max}) {
         for (const std::int64_t batch : small) {
           for (const std::int64_t pulled :
-               {-most - 1, std::int64_t{0}, std::int64_t{1}, std::int64_t{3}, std::int64_t{4}, most}) {
+               {-max - 1, std::int64_t{0}, std::int64_t{1}, std::int64_t{3}, std::int64_t{4}, max}) {
             for (const std::int64_t next : small) {
               const std::string end =
                   outcome(*plan, {}, {.epoch = epoch, .batch = batch, .pulled = pulled, .next = next});
@@ -237,7 +237,7 @@ TEST(State, WhosePositionContradictsItselfSaysInWhat) {
   const auto plan = Plan::make(document(folder.file("a"), R"({"batch": {"size": 4}})", R"(, "epochs": 3)"));
   const auto refused = [&](const engine::Position& position) {
     const std::string end = outcome(*plan, {}, position);
-    const std::string start = "state: damaged state: its position contradicts itself: ";
+    const std::string start = "state: corrupt state: its position contradicts itself: ";
     return end.starts_with(start) ? end.substr(start.size(), end.find(';') - start.size()) : end;
   };
   EXPECT_EQ(refused({.epoch = 1, .batch = 7, .pulled = 2, .next = 7}),
@@ -269,11 +269,11 @@ TEST(State, ThatWasEditedAnywhereIsRefused) {
   const std::string text = saved.state.text();
   for (std::size_t at = 0; at < text.size(); ++at) {
     for (int bit = 0; bit < 8; bit += tests::sanitized ? 5 : 1) {
-      std::string damaged = text;
-      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
-      const auto json = parse_json(damaged);
+      std::string corrupt = text;
+      corrupt[at] = static_cast<char>(corrupt[at] ^ (1 << bit));
+      const auto json = parse_json(corrupt);
       if (!json.ok() || *json == saved.state) continue;
-      EXPECT_NE(refusal(saved.json, *json), "") << damaged;
+      EXPECT_NE(refusal(saved.json, *json), "") << corrupt;
     }
   }
 }
@@ -283,12 +283,12 @@ TEST(State, WithAMemberThatNoStateHasIsRefused) {
   save(saved);
   Json more = saved.state;
   more.set("more", 3);
-  EXPECT_EQ(refusal(saved.json, more), "state data_loss: damaged state: it has a member 'more', which no state has");
+  EXPECT_EQ(refusal(saved.json, more), "state data_loss: corrupt state: it has a member 'more', which no state has");
   Json deeper = saved.state;
   Json position = *deeper.find("position");
   position.set("rank", 1);
   deeper.set("position", position);
-  EXPECT_EQ(refusal(saved.json, deeper), "state data_loss: damaged state: it has a member 'rank', which no state has");
+  EXPECT_EQ(refusal(saved.json, deeper), "state data_loss: corrupt state: it has a member 'rank', which no state has");
 }
 
 TEST(State, IsNotThereWhenTheOrderDependsOnTiming) {

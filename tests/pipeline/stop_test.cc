@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/pipeline/scheduler_peer.h"
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
+#include "tests/engine/run/scheduler_peer.h"
 #include "tests/support/resident.h"
 
 namespace forebay {
@@ -60,7 +60,7 @@ TEST(Stop, TenThousandAbandonedPipelinesLeaveNothingBehind) {
   const auto plan = Plan::make(document(folder.file("[ab]"), R"({"shuffle": {"buffer": 16}}, {"batch": {"size": 8}})"));
   ASSERT_TRUE(plan.ok());
   const auto cycle = [&](int round) {
-    auto pipeline = Pipeline::start(*plan, {.threads = 1 + round % 2, .memory = 32 << 20});
+    auto pipeline = Loader::start(*plan, {.threads = 1 + round % 2, .memory = 32 << 20});
     for (int i = 0; i < round % 5; ++i) ASSERT_TRUE(pipeline->next().ok());
   };
   for (int round = 0; round < cycles / 10; ++round) cycle(round);
@@ -145,7 +145,7 @@ TEST(Stop, SeveralClosesAtOnceAllReturnAndSoDoesARestart) {
   const auto plan = Plan::make(document(folder.file("a"), R"({"batch": {"size": 16}})", R"(, "epochs": null)"));
   ASSERT_TRUE(plan.ok());
   for (int round = 0; round < (tests::sanitized ? 30 : 300); ++round) {
-    auto pipeline = Pipeline::start(*plan, {.threads = 2});
+    auto pipeline = Loader::start(*plan, {.threads = 2});
     ASSERT_TRUE(pipeline.ok() && pipeline->next().ok());
     const auto state = pipeline->state();
     ASSERT_TRUE(state.ok());
@@ -200,7 +200,7 @@ TEST(Fork, AChildGetsAnErrorAndTheParentGoesOn) {
   if (child == 0) {
     const auto batch = pipeline->next();
     const bool told = !batch.ok() && batch.error().text().find("fork") != std::string::npos;
-    { const Pipeline dropped = *std::move(pipeline); }
+    { const Loader dropped = *std::move(pipeline); }
     _exit(told ? 0 : 1);
   }
   int status = 0;

@@ -9,8 +9,8 @@
 
 #include <forebay/plugin.h>
 
-#include "tests/pipeline/scheduler_peer.h"
-#include "tests/pipeline/stream_files.h"
+#include "tests/engine/order/stream_files.h"
+#include "tests/engine/run/scheduler_peer.h"
 
 namespace forebay {
 namespace {

@@ -84,7 +84,7 @@ struct EnumNames<Delivery> {
   static constexpr std::array<std::string_view, 4> names{"equal", "padded", "ragged", "sparse"};
 };
 template <>
-struct Codec<ExampleFeature> {
+struct JsonCodec<ExampleFeature> {
   static std::optional<ExampleFeature> read(const Json& json, std::vector<Error>& faults);
   static Json write(const ExampleFeature& value);
   static Json schema();

@@ -4,12 +4,12 @@
 #include <map>
 #include <string>
 
-#include <forebay/codec.h>
 #include <forebay/json.h>
+#include <forebay/json_codec.h>
 
 #include "columns/crc32c.h"
 #include "config/document.h"
-#include "plan/manifest.h"
+#include "plan/loader/manifest.h"
 #include "steps/slice_text.h"
 
 namespace forebay {
@@ -21,9 +21,9 @@ using Reading = std::optional<Json> (*)(const Json&, std::vector<Error>&);
 /// Reads the value by the rule of `T`, and gives it back as JSON.
 template <class T>
 std::optional<Json> reading(const Json& value, std::vector<Error>& faults) {
-  const auto read = Codec<T>::read(value, faults);
+  const auto read = JsonCodec<T>::read(value, faults);
   if (!read) return std::nullopt;
-  return Codec<T>::write(*read);
+  return JsonCodec<T>::write(*read);
 }
 
 /// There is no type for null alone: it is what an option of any type takes when it is optional.

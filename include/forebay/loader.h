@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <forebay/batch.h>
+#include <forebay/plan.h>
+
+namespace forebay {
+
+namespace engine {
+struct Position;
+struct Shard;
+struct SourceSizes;
+}  // namespace engine
+
+/// What a shard of a job takes.
+enum class ShardBy : std::uint8_t {
+  row,   ///< Its rows of every batch: together they are the stream of one process.
+  file,  ///< Every count-th file of a pass's file order, and batches of them.
+};
+
+/// Knobs of a run. None of them changes what is delivered, or its order.
+struct RunOptions {
+  std::int64_t threads = 0;   ///< Workers, of which one rests while a caller of `next` that is always back
+                              ///< at once does its work; 0: one for every CPU this process may use. At most 1024.
+  std::int64_t memory = 0;    ///< Budget in bytes; 0: a quarter of the machine's or container's memory.
+  std::int64_t prefetch = 0;  ///< Finished batches kept ready; 0: chosen by their size.
+  /// Rows index · B / count … (index + 1) · B / count of every batch of B rows; B must divide by count. A short last
+  /// batch is divided as evenly as it goes, so every shard has the same number of batches. Count 0: the document's.
+  std::int64_t shard_index = 0;
+  std::int64_t shard_count = 0;
+  /// By files, no process reads the files of another: shard i takes files i, i + count, … of the order of every pass,
+  /// in batches of B / count rows. All have the same number of batches: of each pass a shard takes as many records as
+  /// the one that has fewest (`remainder: drop`), or repeats its own or pads (`repeat`, `pad`; docs/adr/0007).
+  ShardBy shard_by = ShardBy::row;
+};
+
+/// Counters of a run; `text()` ends in one sentence that names the bottleneck.
+struct Stats {
+  std::int64_t batches = 0;          ///< Delivered.
+  std::int64_t rows = 0;             ///< Delivered.
+  std::int64_t records = 0;          ///< Scanned.
+  std::int64_t bytes_read = 0;       ///< From files.
+  std::int64_t skipped_records = 0;  ///< Corrupt or malformed records that `on_corrupt` let pass.
+  std::int64_t skipped_ranges = 0;   ///< Stretches of bytes in which no record could be found.
+  std::int64_t skipped_files = 0;    ///< Files given up at their first corruption.
+  std::int64_t skipped_bytes = 0;    ///< Of all three.
+  std::vector<Error> skipped;        ///< Where and why: the first 16.
+  double seconds = 0;                ///< Since the first `next`.
+  double scan_seconds = 0;           ///< Worker time finding records (inflating included).
+  double order_seconds = 0;          ///< Worker time deciding order.
+  double decode_seconds = 0;         ///< Worker time in tickets.
+  double idle_seconds = 0;           ///< Worker time waiting because enough was ready.
+  double consumer_wait_seconds = 0;  ///< Time the caller of `next` had to wait or help.
+  double ready_fill = 0;             ///< Mean share of the prefetch depth that was ready when `next` was called.
+  double waiting_seconds = 0;        ///< For how long the next batch has been waited for; 0 when nobody waits.
+  std::string waiting;               ///< What each thread is at meanwhile, in words.
+  std::int64_t memory_used = 0;      ///< Bytes charged to the budget now.
+  std::int64_t memory_limit = 0;
+  std::int64_t threads = 0;
+  [[nodiscard]] std::string bottleneck() const;    ///< The sentence.
+  [[nodiscard]] std::string skipped_text() const;  ///< What was skipped, in words; empty when nothing was.
+  [[nodiscard]] std::string text() const;
+};
+
+/// A running plan. `next`, `next_within`, `state`, `state_before` and `restore` are for one thread at a time; `close`,
+/// `stats`, `complete_frac` and `plan` may be called from any, meanwhile too. A pipeline that was moved from may be
+/// closed (which does nothing), assigned to and destroyed. In a child that was forked meanwhile `next`, `state` and
+/// `restore` fail, and what is dropped is not freed.
+class Loader {
+ public:
+  /// Starts the workers; nothing is opened before the first `next`.
+  [[nodiscard]] static Result<Loader> start(Plan plan, RunOptions options = {});
+  Loader(Loader&&) noexcept;
+  Loader& operator=(Loader&&) noexcept;
+  ~Loader();  ///< Closes.
+
+  /// The next batch, or nothing at the end of the run. After an error every further call gives the same error; after
+  /// `close`, Code::cancelled, unless there was such an error.
+  [[nodiscard]] Result<std::optional<Batch>> next();
+  /// Like `next`, but gives up after `timeout`: `timed_out` is then true and nothing is lost.
+  [[nodiscard]] Result<std::optional<Batch>> next_within(std::chrono::milliseconds timeout, bool& timed_out);
+  /// Where the run stands, behind the last batch that `next` gave: a small JSON object. A pipeline of the same plan
+  /// over the same files goes on from there exactly, with any threads, prefetch, memory and shard (by files: any index
+  /// of as many). The files are the same when they have the sizes that they had when this run was started, or was
+  /// restored; no file is asked now. Fails with Code::state when the order depends on timing (`deterministic: false`).
+  [[nodiscard]] Result<Json> state() const;
+  /// The same before the last batch that `next` gave, for who could not use it.
+  [[nodiscard]] Result<Json> state_before() const;
+  /// Goes on from a state, at any time and any number of times. Fails with Code::state, and changes nothing, when the
+  /// state is corrupt (data_loss), newer than this version, or of another plan or other files (failed_precondition;
+  /// the message says what differs).
+  [[nodiscard]] Result<void> restore(const Json& state);
+
+  /// Stops and joins all threads, frees what is not lent; returns when that is done, by whichever call. Batches that
+  /// are out stay valid.
+  void close();
+
+  [[nodiscard]] const Plan& plan() const;
+  [[nodiscard]] Stats stats() const;
+  /// Share of the run that was delivered, by bytes of files, or by records where all of them are indexed first (global
+  /// shuffle); 1 at its end, which a `close` is not. Endless runs: of the current epoch.
+  [[nodiscard]] double complete_frac() const;
+
+ private:
+  class Running;
+  explicit Loader(std::unique_ptr<Running> running);
+  [[nodiscard]] engine::Shard shard() const;
+  [[nodiscard]] Result<engine::Position> position() const;
+  [[nodiscard]] Result<engine::Position> position_before() const;
+  [[nodiscard]] engine::SourceSizes sizes() const;
+  [[nodiscard]] Result<void> restart(const engine::Position& position, const engine::SourceSizes& sizes);
+  std::unique_ptr<Running> running_;
+};
+
+/// Plans and starts a document: the path of one, or the document itself.
+[[nodiscard]] Result<Loader> open(const std::string& path, RunOptions options = {});
+[[nodiscard]] inline Result<Loader> open(const char* path, RunOptions options = {}) {
+  return open(std::string{path}, options);
+}
+[[nodiscard]] Result<Loader> open(const Json& document, RunOptions options = {}, const std::string& folder = ".");
+
+}  // namespace forebay

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/index/index_parallel.h"
+
+#include <atomic>
+
+#include "engine/index/scan_file.h"
+#include "engine/index/trial_decode.h"
+#include "engine/memory/catch_all.h"
+#include "engine/memory/each_file.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::chrono::milliseconds between_questions{5};
+
+/// Adds what the policy leaves of a block, and notes what it passes over.
+void add_good(const Block& block, Corrupt policy, RecordIndexBuilder& builder, std::vector<Skip>& skips) {
+  if (policy != Corrupt::skip_file) {
+    for (const auto run : intact_runs(block)) builder.add(run, block.file_offset);
+    skips.insert(skips.end(), block.skips.begin(), block.skips.end());
+    return;
+  }
+  if (!skips.empty()) return;  // the first one has ended the file
+  const std::span<const Extent> records{block.records};
+  builder.add(block.skips.empty() ? records : records.first(block.skips.front().index), block.file_offset);
+  if (block.skips.empty()) return;
+  skips.push_back(block.skips.front());
+  skips.back().unread = content_from(skips.back(), block) - skips.back().bytes;
+}
+
+/// The records of a file that are good, and what is not. Such an index is never stored: it depends on the decoder.
+Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file, const IndexRequest& request,
+                                     const IndexWatch& watch) {
+  PassCache kept{0};
+  const std::shared_ptr<BufferPool> pool = pool_of(request);
+  FileReader scanner{program.source, file, pool, kept, Corruption::find, trial_check(program, pool.get())};
+  MadeIndex out;
+  auto index = scan_index(request, scanner, watch, [&](const Block& block, RecordIndexBuilder& builder) {
+    add_good(block, program.on_corrupt.policy, builder, out.skips);
+  });
+  if (!index.ok() && passes_over_file(program.on_corrupt, index.error())) {
+    out.skips.push_back({.what = Skip::What::file, .error = index.error()});
+    index = RecordIndexBuilder{program.source.signature}.finish({}, {});
+  }
+  FOREBAY_TRY(out.index, std::move(index));
+  return out;
+}
+
+Result<MadeIndex> make(const Program& program, std::uint32_t file, const std::shared_ptr<BufferPool>& pool,
+                       const IndexWatch& watch) {
+  IndexRequest request = request_for(program.source, file);
+  request.pool = pool;
+  if (program.on_corrupt.policy != Corrupt::fail) return index_good_records(program, file, request, watch);
+  FOREBAY_TRY(IndexOutcome done, load_or_build(request, watch));
+  return MadeIndex{.index = std::move(done.index), .skips = {}, .charge = {}};
+}
+
+}  // namespace
+
+IndexRequest request_for(const Source& source, std::uint32_t file) {
+  return {.file = source.files[file],
+          .compression = source.compression,
+          .format = source.format,
+          .signature = source.signature,
+          .max_decompressed_bytes = source.max_decompressed_bytes};
+}
+
+Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
+                               const std::function<bool()>& go_on, std::span<MadeIndex> made) {
+  std::vector<std::optional<Error>> errors(files.size());
+  std::atomic<std::size_t> failed{files.size()};  // the first file that did: those before it are gone through
+  const auto one = [&](std::size_t at, const std::stop_token& stop) {
+    const auto wanted = [&](std::int64_t) { return at <= failed.load() && !stop.stop_requested(); };
+    if (!wanted(0)) return;
+    const auto thrown = catch_all(
+        [&] {
+          auto done = make(program, files[at], means.pool, wanted);
+          if (done.ok()) {
+            made[at] = *std::move(done);
+            made[at].charge = means.pool->charge(std::ssize(made[at].index->image()));
+          } else {
+            errors[at] = done.error();
+          }
+        },
+        no_memory_for_index);
+    if (thrown) errors[at] = in_file(*thrown, program.source.files[files[at]]);
+    std::size_t first = failed.load();
+    while (errors[at] && at < first && !failed.compare_exchange_weak(first, at)) {}
+  };
+  if (!each_file({.files = files.size(), .threads = means.threads, .period = between_questions}, one, go_on))
+    return Error{Code::cancelled, "interrupted"};
+  if (failed.load() < files.size()) return *errors[failed.load()];
+  return {};
+}
+
+}  // namespace forebay::engine

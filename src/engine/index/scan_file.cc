@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/index/scan_file.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "engine/memory/machine.h"
+#include "io/identity.h"
+
+namespace forebay::engine {
+namespace {
+
+// Pages of a mapped file that lie so far back are given back, so that a large file does not fill the memory.
+constexpr std::int64_t pages_kept = std::int64_t{16} << 20;
+
+}  // namespace
+
+Result<void> each_block(FileReader& scanner, const std::function<Result<void>(const Block&)>& each) {
+  Block block;
+  std::int64_t forgotten = 0;
+  do {
+    block.clear();
+    scanner.scan(block);
+    FOREBAY_DO(each(block));
+    if (block.error) return *block.error;
+    if (block.mapping && scanner.offset() - forgotten >= pages_kept) {
+      block.mapping->forget(static_cast<std::size_t>(forgotten),
+                            static_cast<std::size_t>(scanner.offset() - forgotten));
+      forgotten = scanner.offset();
+    }
+  } while (!block.last);
+  return {};
+}
+
+std::vector<std::span<const Extent>> intact_runs(const Block& block) {
+  const std::span<const Extent> records{block.records};
+  std::vector<std::span<const Extent>> runs;
+  std::size_t next = 0;
+  for (const Skip& skip : block.skips) {
+    if (skip.what != Skip::What::record) continue;
+    runs.push_back(records.subspan(next, skip.index - next));
+    next = skip.index + 1;
+  }
+  runs.push_back(records.subspan(next));
+  return runs;
+}
+
+std::int64_t content_from(const Skip& skip, const Block& block) {
+  const std::int64_t here = block.file_end - skip.offset;
+  if (block.last) return here + block.skips.back().unread;
+  if (block.fraction <= 0) return here;
+  return here + std::llround(static_cast<double>(block.file_end) * (1 - block.fraction) / block.fraction);
+}
+
+std::shared_ptr<BufferPool> pool_of(const IndexRequest& request) {
+  return request.pool ? request.pool : std::make_shared<BufferPool>(usable_memory() / 4);
+}
+
+namespace {
+
+/// The part of the budget that an index takes while it is made.
+class IndexCharge {
+ public:
+  explicit IndexCharge(std::shared_ptr<BufferPool> pool) : pool_{std::move(pool)} {}
+
+  Result<void> account(const RecordIndexBuilder& builder, std::span<const io::RestartPoint> points, double share) {
+    if (!pool_) return {};
+    for (; points_ < points.size(); ++points_)
+      point_bytes_ += static_cast<std::int64_t>(sizeof(io::RestartPoint) + points[points_].window.size());
+    const std::int64_t owned = builder.owned() + point_bytes_;
+    if (owned > pool_->limit()) {
+      return Error{
+          Code::data, Detail::resource_exhausted,
+          fmt::format("this run needs about {} bytes of `memory` and has {}: the record index of this file "
+                      "takes 12 bytes a record; raise `memory`",
+                      std::llround(static_cast<double>(owned) / std::clamp(share, 1e-6, 1.0)), pool_->limit())};
+    }
+    charge_.set(*pool_, owned);
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<BufferPool> pool_;
+  Charge charge_;
+  std::int64_t point_bytes_ = 0;
+  std::size_t points_ = 0;  // that are in point_bytes_
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const RecordIndex>> scan_index(const IndexRequest& request, FileReader& scanner,
+                                                      const IndexWatch& watch, const AddRecords& add) {
+  FOREBAY_TRY(const io::File file, io::File::open(request.file));
+  FOREBAY_TRY(const io::FileIdentity identity, io::identify(file));
+  scanner.collect_restart_points(restart_interval);
+  RecordIndexBuilder builder{request.signature};
+  std::vector<io::RestartPoint> points;
+  IndexCharge charge{request.pool};
+  FOREBAY_DO(each_block(scanner, [&](const Block& block) -> Result<void> {
+    add(block, builder);
+    for (io::RestartPoint& point : scanner.take_restart_points()) points.push_back(std::move(point));
+    if (scanner.compression() != Compression::none) {
+      builder.add_content({block.base, static_cast<std::size_t>(block.file_end - block.file_offset)}, points);
+    }
+    if (auto room = charge.account(builder, points, block.fraction); !room.ok()) {
+      return room.error().at(Place{.file = request.file});
+    }
+    if (!block.error && watch && !watch(block.bytes_read)) return Error{Code::cancelled, "interrupted"};
+    return {};
+  }));
+  FOREBAY_TRY(const io::File again, io::File::open(request.file));  // the scan has opened it by its name, too
+  FOREBAY_TRY(const io::FileIdentity now, io::identify(again));
+  if (const std::string change = difference(identity, now); !change.empty()) {
+    return Error{Code::data, Detail::failed_precondition, "the file changed while it was read: " + change,
+                 Place{.file = request.file}};
+  }
+  return builder.finish({.identity = identity, .compression = scanner.compression(), .bytes = scanner.offset()}, points)
+      .at(Place{.file = request.file});
+}
+
+}  // namespace forebay::engine

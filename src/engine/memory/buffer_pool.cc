@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/memory/buffer_pool.h"
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <sys/mman.h>
+
+#include "engine/memory/catch_all.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t slack = 64;
+constexpr std::size_t mapped_from = std::size_t{256} << 10;  // below, the heap; from here on freeing gives memory back
+constexpr std::size_t huge_from = std::size_t{4} << 20;      // huge pages save most page faults of a large fresh buffer
+// Once so much is in use, a fresh block is one of many that will be filled: its pages are had in one call then.
+constexpr std::int64_t populated_from = std::int64_t{4} << 20;
+
+/// Null when the machine has none.
+std::byte* allocate(std::size_t size) {
+  void* memory = nullptr;
+  if (size < mapped_from) {
+    memory = std::aligned_alloc(alignment, (size + slack + alignment - 1) & ~(alignment - 1));
+  } else {
+    memory = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) memory = nullptr;
+    if (memory != nullptr && size >= huge_from) madvise(memory, size, MADV_HUGEPAGE);
+  }
+  return static_cast<std::byte*>(memory);
+}
+
+void populate([[maybe_unused]] std::byte* memory, [[maybe_unused]] std::size_t size) {
+#ifdef MADV_POPULATE_WRITE
+  if (size >= mapped_from && size < huge_from) madvise(memory, size, MADV_POPULATE_WRITE);
+#endif
+}
+
+void deallocate(std::byte* memory, std::size_t size) {
+  if (size < mapped_from) {
+    std::free(memory);
+  } else {
+    munmap(memory, size + slack);
+  }
+}
+
+std::byte* next_of(const std::byte* memory) {
+  std::byte* next = nullptr;
+  std::memcpy(&next, memory, sizeof(next));
+  return next;
+}
+
+void set_next(std::byte* memory, std::byte* next) { std::memcpy(memory, &next, sizeof(next)); }
+
+}  // namespace
+
+// Four classes in every power of two: at most a quarter is wasted.
+BufferPool::Class BufferPool::class_of(std::size_t size) {
+  if (size <= (std::size_t{1} << smallest)) return {0, std::size_t{1} << smallest};
+  if (size > (std::size_t{1} << 47)) throw std::bad_alloc{};
+  const auto power = static_cast<std::size_t>(std::bit_width(size - 1)) - 1;
+  const std::size_t quarter = (std::size_t{1} << power) / 4;
+  const std::size_t step = (size - (std::size_t{1} << power) + quarter - 1) / quarter;
+  return {4 * (power - smallest) + step, (std::size_t{1} << power) + step * quarter};
+}
+
+std::size_t BufferPool::size_of_class(std::size_t index) {
+  const std::size_t power = std::size_t{1} << (smallest + index / 4);
+  return power + index % 4 * (power / 4);
+}
+
+void BufferPool::deallocate_all(const Lists& lists) {
+  for (std::size_t index = 0; index < lists.size(); ++index) {
+    for (std::byte* memory = lists[index]; memory != nullptr;)
+      deallocate(std::exchange(memory, next_of(memory)), size_of_class(index));
+  }
+}
+
+BufferPool::~BufferPool() {
+  for (const Lists& lists : free_) deallocate_all(lists);
+}
+
+/// Threads are numbered as they come, so those of one run share none while they are not more than there are shelves.
+std::size_t BufferPool::shelf_of_this_thread() {
+  static std::atomic<std::size_t> threads{0};
+  thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
+  return number % shelves;
+}
+
+std::byte* BufferPool::take_kept(std::size_t index, std::size_t shelf) {
+  for (std::size_t i = 0; i < shelves; ++i) {
+    std::byte*& first = free_[(shelf + i) % shelves][index];
+    if (first != nullptr) return std::exchange(first, next_of(first));
+  }
+  return nullptr;
+}
+
+std::byte* BufferPool::take(std::size_t size, std::size_t shelf) {
+  const Class type = class_of(size);
+  const auto bytes = static_cast<std::int64_t>(type.size);
+  bool much = false;
+  {
+    const Lock lock{mutex_};
+    used_ += bytes;
+    much = used_ > populated_from;
+    if (std::byte* const memory = take_kept(type.index, shelf)) {
+      kept_ -= bytes;
+      return memory;
+    }
+  }
+  evict();
+  if (std::byte* const memory = allocate(type.size)) {
+    if (much) populate(memory, type.size);
+    return memory;
+  }
+  used_ -= bytes;
+  throw std::bad_alloc{};
+}
+
+void BufferPool::look() const {
+  if (closed_.load(std::memory_order_relaxed)) throw Closed{};
+}
+
+/// What other sizes keep is worth less than staying within the budget.
+void BufferPool::evict() {
+  std::array<Lists, shelves> evicted;
+  {
+    const Lock lock{mutex_};
+    if (used_ + kept_ <= limit_) return;
+    evicted = std::exchange(free_, {});
+    kept_ = 0;
+  }
+  for (const Lists& lists : evicted) deallocate_all(lists);
+}
+
+void BufferPool::give(std::byte* memory, std::size_t size, std::size_t shelf) {
+  if (forked_since(generation_)) return abandon(shared_from_this());
+  const Class type = class_of(size);
+  const auto bytes = static_cast<std::int64_t>(type.size);
+  {
+    const Lock lock{mutex_};
+    used_ -= bytes;
+    if (used_ + kept_ + bytes <= limit_) {
+      set_next(memory, std::exchange(free_[shelf][type.index], memory));
+      kept_ += bytes;
+      return;
+    }
+  }
+  deallocate(memory, type.size);
+}
+
+std::shared_ptr<std::byte> BufferPool::lend(std::size_t size) {
+  const std::size_t shelf = shelf_of_this_thread();
+  return {take(size, shelf),
+          [pool = shared_from_this(), size, shelf](std::byte* memory) { pool->give(memory, size, shelf); }};
+}
+
+std::shared_ptr<void> BufferPool::charge(std::int64_t bytes) {
+  used_ += bytes;
+  return {this, [pool = shared_from_this(), bytes](void*) {
+            if (forked_since(pool->generation_)) return abandon(pool);
+            pool->used_ -= bytes;
+          }};
+}
+
+void Charge::set(BufferPool& pool, std::int64_t bytes) {
+  if (bytes == bytes_) return;
+  held_.reset();
+  bytes_ = 0;
+  held_ = pool.charge(bytes);
+  bytes_ = bytes;
+}
+
+}  // namespace forebay::engine

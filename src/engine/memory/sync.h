@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+// What clang's thread-safety analysis is told; other compilers see nothing.
+#if defined(__clang__)
+#define FOREBAY_ANNOTATE(x) __attribute__((x))
+#else
+#define FOREBAY_ANNOTATE(x)
+#endif
+#define GUARDED_BY(x) FOREBAY_ANNOTATE(guarded_by(x))
+#define REQUIRES(...) FOREBAY_ANNOTATE(requires_capability(__VA_ARGS__))
+#define EXCLUDES(...) FOREBAY_ANNOTATE(locks_excluded(__VA_ARGS__))
+
+namespace forebay::engine {
+
+/// Tries for about a microsecond before it lets the thread sleep: what is catch_all here is held for less, and a thread
+/// that slept is woken for several times that.
+class FOREBAY_ANNOTATE(capability("mutex")) Mutex {
+ public:
+  void lock() FOREBAY_ANNOTATE(acquire_capability()) {
+    for (int tries = 0; tries < tries_before_sleep; ++tries) {
+      if (mutex_.try_lock()) return;
+      pause();
+    }
+    mutex_.lock();
+  }
+  void unlock() FOREBAY_ANNOTATE(release_capability()) { mutex_.unlock(); }
+
+ private:
+  static constexpr int tries_before_sleep = 50;
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+
+  friend class Condition;
+  std::mutex mutex_;
+};
+
+class FOREBAY_ANNOTATE(scoped_lockable) Lock {
+ public:
+  explicit Lock(Mutex& mutex) FOREBAY_ANNOTATE(acquire_capability(mutex)) : mutex_{mutex} { mutex_.lock(); }
+  ~Lock() FOREBAY_ANNOTATE(release_capability()) { mutex_.unlock(); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+/// A condition to be waited for in a loop in the open, with the mutex held.
+class Condition {
+ public:
+  void wait(Mutex& mutex) REQUIRES(mutex) {
+    std::unique_lock<std::mutex> held{mutex.mutex_, std::adopt_lock};
+    condition_.wait(held);
+    held.release();
+  }
+  /// False when the time was up.
+  bool wait_until(Mutex& mutex, std::chrono::steady_clock::time_point deadline) REQUIRES(mutex) {
+    std::unique_lock<std::mutex> held{mutex.mutex_, std::adopt_lock};
+    const bool in_time = condition_.wait_until(held, deadline) == std::cv_status::no_timeout;
+    held.release();
+    return in_time;
+  }
+  void notify_one() { condition_.notify_one(); }
+  void notify_all() { condition_.notify_all(); }
+
+ private:
+  std::condition_variable condition_;
+};
+
+}  // namespace forebay::engine

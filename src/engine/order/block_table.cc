@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/order/block_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace forebay::engine {
+
+std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) {
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<std::uint32_t>(entries_.size()));
+    entries_.emplace_back();
+  }
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  Entry& entry = entries_[slot];
+  entry.live = live;
+  entry.batch = -1;
+  entry.moved = entry.parcel = entry.unmapped = entry.lasting = false;
+  entry.base = block->base;
+  entry.used = {slot, block->file, block->first_record, block->file_offset, block->mapping.get()};
+  entry.window = 0;
+  entry.released.clear();
+  if (block->buffer) pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
+  entry.block = std::move(block);
+  return slot;
+}
+
+std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
+  const std::size_t records = block->records.size();
+  const std::uint32_t slot = enter(std::move(block), records + 1);
+  Entry& entry = entries_[slot];
+  const Block& added = *entry.block;
+  if (added.buffer) {
+    entry.released.resize(records);
+  } else if (added.mapping && !added.kept) {
+    const auto offset = static_cast<std::size_t>(added.base - added.mapping->bytes().data());
+    entry.window = first_window_ + windows_.size();
+    windows_.push_back({added.mapping, offset, added.mapped_bytes, slot});
+    mapped_ += static_cast<std::int64_t>(added.mapped_bytes);
+  }
+  return slot;
+}
+
+std::uint32_t BlockTable::add_lasting(std::unique_ptr<Block> block) {
+  const std::uint32_t slot = enter(std::move(block), 0);
+  Entry& entry = entries_[slot];
+  entry.lasting = true;
+  entry.unmapped = entry.block->mapping && !entry.block->kept;
+  return slot;
+}
+
+std::uint32_t BlockTable::add_parcel(std::unique_ptr<Block> block, std::size_t handles) {
+  const std::uint32_t slot = enter(std::move(block), handles);
+  entries_[slot].parcel = true;
+  return slot;
+}
+
+namespace {
+
+/// Where a record lies whose block was compacted, or is of copies of single records.
+std::uint32_t offset_of(const Block& block, const Handle& handle) {
+  std::size_t at = handle.ordinal;
+  if (!block.ordinals.empty()) {
+    const auto found = std::lower_bound(block.ordinals.begin(), block.ordinals.end(), handle.ordinal);
+    at = static_cast<std::size_t>(found - block.ordinals.begin());
+  }
+  return block.records[at].offset;
+}
+
+}  // namespace
+
+BlockTable::Window* BlockTable::window_of(const Entry& entry) {
+  return entry.window < first_window_ ? nullptr : &windows_[entry.window - first_window_];
+}
+
+void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, const Places& places) {
+  places.payloads.resize(handles.size());
+  places.blocks.clear();
+  places.blocks.reserve(std::min(handles.size(), entries_.size()));
+  places.unmapped.clear();
+  for (std::size_t row = 0; row < handles.size(); ++row) {  // neighbours may be of any blocks: no run is worth a guess
+    const Handle& handle = handles[row];
+    Entry& entry = entries_[handle.block];
+    if (entry.batch != batch) {
+      entry.batch = batch;
+      places.blocks.push_back(entry.used);
+      if (Window* const window = window_of(entry)) window->batch = batch;
+    }
+    places.payloads[row] = entry.base + (entry.moved || entry.parcel ? offset_of(*entry.block, handle) : handle.offset);
+    if (entry.unmapped) {
+      places.unmapped.push_back({.row = static_cast<std::int64_t>(row),
+                                 .file = entry.used.file,
+                                 .offset = entry.used.file_offset + handle.offset,
+                                 .mapping = entry.block->mapping.get()});
+    }
+    if (!entry.released.empty()) entry.released[handle.ordinal] = true;
+    if (!entry.lasting && --entry.live == 0) retire(handle.block, batch);
+  }
+}
+
+void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
+  for (std::size_t i = 0; i < handles.size();) {
+    const std::uint32_t slot = handles[i].block;
+    if (slot == nowhere) {
+      ++i;
+      continue;
+    }
+    Entry& entry = entries_[slot];
+    std::size_t run = 0;
+    for (; i + run < handles.size() && handles[i + run].block == slot; ++run) {
+      if (!entry.released.empty()) entry.released[handles[i + run].ordinal] = true;
+    }
+    i += run;
+    release_count(slot, run, batch);
+  }
+}
+
+void BlockTable::hold(std::span<const Handle> handles) {
+  for (const Handle& handle : handles) {
+    if (handle.block != nowhere && !entries_[handle.block].lasting) ++entries_[handle.block].live;
+  }
+}
+
+void BlockTable::release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch) {
+  Entry& entry = entries_[slot];
+  const std::size_t count = entry.block->records.size() - first_record;
+  if (!entry.released.empty())
+    std::fill(entry.released.begin() + static_cast<std::ptrdiff_t>(first_record), entry.released.end(), true);
+  release_count(slot, count, batch);
+}
+
+void BlockTable::release_count(std::uint32_t slot, std::size_t count, std::int64_t batch) {
+  Entry& entry = entries_[slot];
+  if (entry.lasting) return;
+  entry.live -= count;
+  if (entry.live == 0) retire(slot, batch);
+}
+
+void BlockTable::retire(std::uint32_t slot, std::int64_t batch) {
+  Entry& entry = entries_[slot];
+  if (entry.block->buffer) pinned_ -= static_cast<std::int64_t>(entry.block->buffer_bytes);
+  if (entry.batch < 0) {
+    unused_.push_back(std::move(entry.block));
+  } else {
+    retired_.push_back({.block = std::move(entry.block), .buffer = nullptr, .batch = batch});
+  }
+  free_slots_.push_back(slot);
+}
+
+void BlockTable::collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed) {
+  const auto free = [&](std::unique_ptr<Block>& block) {
+    if (!block || !block->ordinals.empty()) return;  // a parcel's is not filled again
+    block->clear();
+    freed.push_back(std::move(block));
+  };
+  for (auto& block : unused_) free(block);
+  unused_.clear();
+  for (; !retired_.empty() && retired_.front().batch < finished; retired_.pop_front()) free(retired_.front().block);
+  std::erase_if(leaving_, [&](const Window& window) {
+    if (window.batch >= finished) return false;
+    window.mapping->forget(window.offset, window.bytes);
+    return true;
+  });
+}
+
+void BlockTable::compact(std::int64_t batch) {
+  for (Entry& entry : entries_) {
+    if (!entry.block || entry.released.empty() || entry.moved) continue;
+    if (entry.live * 4 < entry.block->records.size()) move_survivors(entry, batch);
+  }
+}
+
+void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
+  Block& block = *entry.block;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < block.records.size(); ++i) {
+    if (!entry.released[i]) bytes += block.records[i].length + room_behind;
+  }
+  auto kept = pool_->lend(std::max<std::size_t>(bytes, 1));
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < block.records.size(); ++i) {
+    if (entry.released[i]) continue;
+    Extent& extent = block.records[i];
+    std::memcpy(kept.get() + size, block.base + extent.offset, extent.length + room_behind);
+    extent.offset = static_cast<std::uint32_t>(size);
+    size += extent.length + room_behind;
+  }
+  pinned_ += static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(block.buffer_bytes);
+  // The old bytes stay until the batches that were cut from them are finished.
+  retired_.push_back({.block = nullptr, .buffer = std::move(block.buffer), .batch = batch});
+  entry.base = block.base = kept.get();
+  block.buffer = std::move(kept);
+  block.buffer_bytes = bytes;
+  entry.moved = true;
+}
+
+void BlockTable::limit_mapped(std::int64_t limit, std::int64_t finished) {
+  for (; mapped_ > limit && windows_.size() > 1; windows_.pop_front(), ++first_window_) {
+    Window& oldest = windows_.front();
+    Entry& entry = entries_[oldest.slot];
+    if (entry.window == first_window_) entry.unmapped = true;
+    mapped_ -= static_cast<std::int64_t>(oldest.bytes);
+    if (oldest.batch < finished) {
+      oldest.mapping->forget(oldest.offset, oldest.bytes);
+    } else {
+      leaving_.push_back(std::move(oldest));
+    }
+  }
+}
+
+}  // namespace forebay::engine

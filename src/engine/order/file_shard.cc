@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/order/file_shard.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "engine/index/index_file.h"
+#include "engine/index/index_parallel.h"
+
+namespace forebay::engine {
+
+namespace {
+
+Error refuse(std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; }
+
+Error too_few_files(std::int64_t files, std::int64_t count) {
+  return refuse(
+      fmt::format("shard: a pass goes through {} {}, which cannot be shared out among {} shards by file; take "
+                  "at most {}, write more files, or shard by rows",
+                  files, files == 1 ? "file" : "files", count, files));
+}
+
+/// What the parts of a run know about its present pass. The order plane's own.
+struct Pass {
+  std::int64_t epoch = 0;
+  bool known = false;        // the files were counted
+  std::int64_t own = 0;      // records that this shard's files give
+  std::int64_t wanted = 0;   // records that it takes: the same for every shard, but with `pad`
+  std::int64_t batches = 0;  // with `pad`: of every shard
+  std::int64_t cut = 0;      // batches cut in it
+
+  [[nodiscard]] std::optional<std::int64_t> wanted_of_pass() const {
+    return known ? std::optional{wanted} : std::nullopt;
+  }
+};
+
+/// The files of the shard, out of the order of all.
+class OwnFiles final : public Handles {
+ public:
+  OwnFiles(const Program& program, std::int64_t index, std::int64_t count, std::shared_ptr<Pass> pass,
+           std::unique_ptr<Handles> upstream, Reader& reader)
+      : program_{program},
+        index_{index},
+        count_{count},
+        pass_{std::move(pass)},
+        upstream_{std::move(upstream)},
+        reader_{reader} {}
+
+  void begin(std::int64_t epoch) override {
+    files_.clear();
+    listed_ = false;
+    next_ = static_cast<std::size_t>(index_);
+    upstream_->begin(epoch);
+  }
+
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    if (!listed_) FOREBAY_DO(list());
+    if (!pass_->known) FOREBAY_DO(share());
+    std::size_t pulled = 0;
+    for (; pulled < out.size() && next_ < files_.size(); next_ += static_cast<std::size_t>(count_))
+      out[pulled++] = files_[next_];
+    return pulled;
+  }
+
+ private:
+  Result<void> list() {
+    while (true) {
+      Handle file;
+      FOREBAY_TRY(const std::size_t count, upstream_->pull({&file, 1}));
+      if (count == 0) break;
+      files_.push_back(file);
+    }
+    if (std::ssize(files_) < count_) return too_few_files(std::ssize(files_), count_);
+    listed_ = true;
+    return {};
+  }
+
+  /// Every process comes to the same numbers, from the records of all files: nobody has to ask another.
+  Result<void> share() {
+    FOREBAY_TRY(const auto records, reader_.count(files_));
+    std::vector<std::int64_t> shards(static_cast<std::size_t>(count_));
+    for (std::size_t i = 0; i < records.size(); ++i) shards[i % shards.size()] += records[i];
+    for (std::int64_t& shard : shards) {
+      const auto out = count_after(program_.record_orders, shard);
+      if (!out)
+        return refuse("shard: an order of the document gives for ever, or more than 2^63 records; shard by rows");
+      shard = *out;
+    }
+    const std::int64_t rows = program_.batching.max_rows / count_;
+    const std::int64_t max = *std::max_element(shards.begin(), shards.end());
+    const auto fewest = std::min_element(shards.begin(), shards.end());
+    const std::int64_t min = *fewest;
+    pass_->own = shards[static_cast<std::size_t>(index_)];
+    pass_->batches = max / rows + (max % rows != 0 ? 1 : 0);
+    pass_->wanted = program_.batching.remainder == Remainder::drop     ? min
+                    : program_.batching.remainder == Remainder::repeat ? max
+                                                                       : pass_->own;
+    // Whichever shard this is: who went on would wait for the one that cannot.
+    if (max > 0 && min == 0 && program_.batching.remainder == Remainder::repeat) {
+      return Error{
+          Code::data, Detail::failed_precondition,
+          fmt::format("shard: the files of shard {} have no record in epoch {}, so it has nothing to repeat; use "
+                      "`remainder: drop`, or shard by rows",
+                      fewest - shards.begin(), pass_->epoch)};
+    }
+    pass_->known = true;
+    return {};
+  }
+
+  const Program& program_;
+  const std::int64_t index_;
+  const std::int64_t count_;
+  const std::shared_ptr<Pass> pass_;
+  const std::unique_ptr<Handles> upstream_;
+  Reader& reader_;
+  std::vector<Handle> files_;  // of all shards
+  bool listed_ = false;
+  std::size_t next_ = 0;
+};
+
+/// Ends a pass after as many records as all shards take, and begins it again until there are so many.
+class Quota final : public Handles {
+ public:
+  Quota(std::shared_ptr<Pass> pass, std::unique_ptr<Handles> upstream, Reader& reader)
+      : pass_{std::move(pass)}, upstream_{std::move(upstream)}, reader_{reader} {}
+
+  void begin(std::int64_t epoch) override {
+    *pass_ = {.epoch = epoch};
+    done_ = 0;
+    round_ = 0;
+    upstream_->begin(epoch);
+  }
+
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    while (!pass_->known || done_ < pass_->wanted) {
+      FOREBAY_TRY(const std::size_t count, upstream_->pull(out));
+      if (count == 0) {
+        if (!pass_->known) return count;  // no file was asked for: nothing is wanted of them
+        FOREBAY_DO(again());
+        continue;
+      }
+      const std::size_t kept = std::min(count, static_cast<std::size_t>(pass_->wanted - done_));
+      reader_.drop(out.first(count).subspan(kept));
+      done_ += static_cast<std::int64_t>(kept);
+      round_ += static_cast<std::int64_t>(kept);
+      if (kept > 0) return kept;
+    }
+    return std::size_t{0};
+  }
+
+ private:
+  Result<void> again() {
+    if (round_ != pass_->own) {
+      return Error{Code::data, Detail::failed_precondition,
+                   fmt::format("shard: its files gave {} records in epoch {}, and {} when they were counted; a file "
+                               "changed during the run",
+                               round_, pass_->epoch, pass_->own)};
+    }
+    round_ = 0;
+    upstream_->begin(pass_->epoch);
+    return {};
+  }
+
+  const std::shared_ptr<Pass> pass_;
+  const std::unique_ptr<Handles> upstream_;
+  Reader& reader_;
+  std::int64_t done_ = 0;   // of the pass
+  std::int64_t round_ = 0;  // since upstream was begun
+};
+
+/// Fills a pass up with batches of empty rows until it has as many as that of every other shard.
+class Padded final : public Batcher {
+ public:
+  Padded(std::shared_ptr<Pass> pass, std::unique_ptr<Batcher> inner, std::int64_t rows)
+      : pass_{std::move(pass)}, inner_{std::move(inner)}, rows_{rows} {}
+
+  Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
+    FOREBAY_TRY(const std::int64_t count, inner_->cut(in, rows));
+    if (count == 0 && (!pass_->known || pass_->cut >= pass_->batches)) return count;
+    ++pass_->cut;
+    return count > 0 ? count : rows_;
+  }
+
+ private:
+  const std::shared_ptr<Pass> pass_;
+  const std::unique_ptr<Batcher> inner_;
+  const std::int64_t rows_;
+};
+
+Batching batches_of(const Batching& whole, std::int64_t rows, const std::shared_ptr<Pass>& pass) {
+  Batching out = whole;
+  out.max_rows = rows;
+  out.make = [make = whole.make_sized, pads = whole.remainder == Remainder::pad, rows,
+              pass](Reader& reader) -> std::unique_ptr<Batcher> {
+    auto batcher = make(reader, rows);
+    if (!pads) return batcher;
+    return std::make_unique<Padded>(pass, std::move(batcher), rows);
+  };
+  return out;
+}
+
+}  // namespace
+
+Result<void> check_file_shard(const Program& program, std::int64_t count) {
+  const Batching& batching = program.batching;
+  if (!batching.make_sized) return refuse("shard: these batches cannot be made for shards by file; shard by rows");
+  if (batching.remainder == Remainder::keep) {
+    return refuse(
+        "shard: shards by file have unequal numbers of records, so with `remainder: keep` some would have more batches "
+        "than others; set the batch's `remainder` to drop, pad or repeat, or shard by rows");
+  }
+  if (batching.remainder == Remainder::pad && program.epochs != 1 && !program.hard_epochs) {
+    return refuse(
+        "shard: shards by file with `remainder: pad` are filled up at the end of every epoch; set `epoch_boundary` to "
+        "hard, or `remainder` to drop or repeat");
+  }
+  if (!program.deterministic) {
+    return refuse("shard: the order of the files must be the same everywhere; set `deterministic` to true");
+  }
+  const auto files = count_after(program.file_orders, std::ssize(program.source.files));
+  if (files && *files < count) return too_few_files(*files, count);
+  return {};
+}
+
+std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t index, std::int64_t count) {
+  auto out = std::make_shared<Program>(program);
+  const auto pass = std::make_shared<Pass>();
+  // The orders ask it for what the shards have in common.
+  const auto whole = std::make_shared<const Program>(program);
+  out->interleave.make = [whole, index, count, pass](OrderContext context) {
+    context.upstream =
+        std::make_unique<OwnFiles>(*whole, index, count, pass, std::move(context.upstream), *context.reader);
+    return whole->interleave.make(std::move(context));
+  };
+  out->record_orders.push_back({.make = [pass](OrderContext context) -> std::unique_ptr<Handles> {
+                                  return std::make_unique<Quota>(pass, std::move(context.upstream), *context.reader);
+                                },
+                                .count = [pass](std::int64_t) { return pass->wanted_of_pass(); }});
+  out->batching = batches_of(program.batching, program.batching.max_rows / count, pass);
+  out->files_a_pass = std::max<std::int64_t>(1, std::ssize(program.source.files) / count);
+  // The only pass of a run ends by itself, so that padding belongs to it.
+  out->hard_epochs = program.hard_epochs || (program.epochs == 1 && program.batching.remainder == Remainder::pad);
+  return out;
+}
+
+std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
+  const bool shared = shard.by == ShardBy::file && shard.count > 1;  // each pass then has its own number
+  if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
+  if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
+  std::int64_t records = 0;
+  for (std::size_t file = 0; file < program.source.files.size(); ++file) {
+    const auto found = load_index(request_for(program.source, static_cast<std::uint32_t>(file)));
+    if (!found.ok() || !found->index) return std::nullopt;
+    records += found->index->records();
+  }
+  const auto pass = count_after(program.record_orders, records);
+  std::int64_t all = 0;
+  if (!pass || __builtin_mul_overflow(*pass, program.epochs.value_or(1), &all)) return std::nullopt;
+  if (!program.hard_epochs) return program.batching.batches(all);
+  const auto batches = program.batching.batches(*pass);
+  if (!batches || __builtin_mul_overflow(*batches, program.epochs.value_or(1), &all)) return std::nullopt;
+  return all;
+}
+
+}  // namespace forebay::engine

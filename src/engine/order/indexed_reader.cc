@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/order/indexed_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "columns/crc32c.h"
+#include "engine/index/index_file.h"
+#include "engine/read/index_layout.h"
+#include "io/inflate.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::size_t entries_ahead = 32;  // of an index: fetched that long before they are read
+constexpr std::int64_t mapped_window = 512;
+constexpr std::int64_t max_window = 1 << 18;
+constexpr std::size_t files_at_once = 64;
+
+/// Reads forward through a compressed file, from restart point to restart point. What it gives out is what the index
+/// was made of: content is inflated and verified chunk by chunk.
+class PackedReader {
+ public:
+  PackedReader(const RecordIndex& index, const io::File& file, const std::function<bool()>& go_on)
+      : index_{index}, file_{file}, go_on_{go_on} {}
+
+  Result<void> read(std::int64_t offset, std::span<std::byte> out) {
+    while (!out.empty()) {
+      if (offset < chunk_.begin || offset >= chunk_.end) FOREBAY_DO(go_to(offset));
+      const std::size_t size = std::min(out.size(), static_cast<std::size_t>(chunk_.end - offset));
+      std::memcpy(out.data(), content_.data() + (offset - chunk_.begin), size);
+      offset += static_cast<std::int64_t>(size);
+      out = out.subspan(size);
+    }
+    return {};
+  }
+
+  /// Bytes of the file that were used up.
+  [[nodiscard]] std::int64_t consumed() const { return consumed_ + (inflater_ ? inflater_->consumed() - begun_ : 0); }
+
+ private:
+  Result<void> go_to(std::int64_t offset) {
+    chunk_ = {};
+    const RecordIndex::Chunk chunk = index_.chunk_at(offset);
+    if (!inflater_ || chunk.begin < position_ || index_.restart_before(offset) > position_) {
+      if (inflater_) consumed_ += inflater_->consumed() - begun_;
+      const io::RestartPoint point = index_.point_before(offset);
+      begun_ = point.compressed;
+      FOREBAY_TRY(inflater_, io::Inflater::resume(index_.compression(), point));
+      position_ = point.uncompressed;
+    }
+    while (position_ < chunk.begin) FOREBAY_DO(inflate(std::min(chunk.begin - position_, chunk_bytes)));
+    FOREBAY_DO(inflate(chunk.end - chunk.begin));
+    if (columns::crc32c(content_) != chunk.crc) {
+      return Error{
+          Code::data, Detail::data_loss,
+          fmt::format("the compressed data are corrupt: bytes {} to {} of their content are not those that the "
+                      "index was made of; `forebay verify` says what is wrong with the file",
+                      chunk.begin, chunk.end),
+          Place{.offset = chunk.begin}};
+    }
+    chunk_ = chunk;
+    return {};
+  }
+
+  Result<void> inflate(std::int64_t bytes) {
+    if (!go_on_()) return Error{Code::cancelled, "interrupted"};
+    content_.resize(static_cast<std::size_t>(bytes));
+    for (std::size_t done = 0; done < content_.size();) {
+      FOREBAY_TRY(const std::size_t got, inflater_->read(file_, std::span{content_}.subspan(done)));
+      if (got == 0) {
+        return Error{Code::data, Detail::failed_precondition, "the file ends before a record that its index names",
+                     Place{.offset = position_}};
+      }
+      done += got;
+      position_ += static_cast<std::int64_t>(got);
+    }
+    return {};
+  }
+
+  const RecordIndex& index_;
+  const io::File& file_;
+  const std::function<bool()>& go_on_;
+  std::optional<io::Inflater> inflater_;
+  RecordIndex::Chunk chunk_;        // of which …
+  std::vector<std::byte> content_;  // … this is the content
+  std::int64_t position_ = 0;       // of what is inflated next
+  std::int64_t begun_ = 0;          // where in the file the present inflater did
+  std::int64_t consumed_ = 0;       // by those before it
+};
+
+}  // namespace
+
+IndexedReader::File& IndexedReader::at(std::uint32_t file) {
+  if (files_.size() < program_.source.files.size()) files_.resize(program_.source.files.size());
+  return files_[file];
+}
+
+/// False: there is no room for it. Half of the budget is left to what is done with the records.
+bool IndexedReader::keep(File& file, std::shared_ptr<const RecordIndex> index, std::shared_ptr<void> charge) {
+  if (!index) return true;
+  const std::int64_t bytes = std::ssize(index->image());
+  if (index_bytes_ + bytes > pool_->limit() / 2) return false;
+  index_bytes_ += bytes;
+  file.index = std::move(index);
+  file.charge = charge ? std::move(charge) : pool_->charge(bytes);
+  // Known before the first window, which would otherwise be one of mapped files, whatever its records' size.
+  compressed_ = compressed_ || file.index->compression() != Compression::none;
+  return true;
+}
+
+/// A stored index may know of more content than this run allows.
+Result<void> IndexedReader::check_content(std::uint32_t number, const RecordIndex& index) const {
+  if (index.compression() == Compression::none || index.bytes() <= program_.source.max_decompressed_bytes) return {};
+  return Error{
+      Code::data, Detail::resource_exhausted,
+      fmt::format("the compressed file has {} bytes of content, more than max_decompressed_bytes, {}; raise it if "
+                  "that is no mistake",
+                  index.bytes(), program_.source.max_decompressed_bytes),
+      Place{.file = program_.source.files[number]}};
+}
+
+/// Says what all indexes need, from those that were made, kept or not: they are for such a share of the bytes of all
+/// files.
+Error IndexedReader::too_large(std::int64_t not_kept, double share_made) const {
+  const bool all = share_made >= 1;
+  const std::int64_t made = index_bytes_ + not_kept;
+  const auto bytes = all ? made : std::llround(static_cast<double>(made) / std::max(share_made, 1e-9));
+  return {
+      Code::data, Detail::resource_exhausted,
+      fmt::format("this run needs {} bytes of `memory` and has {}: the record indexes of its files take {}{} bytes, "
+                  "12 a record, and may take half of it; raise `memory`, or use a shuffle buffer, which needs no "
+                  "index",
+                  2 * bytes, pool_->limit(), all ? "" : "about ", bytes)};
+}
+
+std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
+  File& file = at(number);
+  if (!file.looked && !file.index) {
+    file.looked = true;
+    auto found = load_index(request_for(program_.source, number));
+    if (found.ok()) static_cast<void>(keep(file, found->index));
+  }
+  return file.index;
+}
+
+/// Those that lack something, each once.
+std::vector<std::uint32_t> IndexedReader::lacking(std::span<const std::uint32_t> files,
+                                                  const std::function<bool(const File&)>& lacks) {
+  std::vector<std::uint32_t> out;
+  for (const std::uint32_t number : files) {
+    if (lacks(at(number)) && std::find(out.begin(), out.end(), number) == out.end()) out.push_back(number);
+  }
+  return out;
+}
+
+/// Makes the indexes of files, a few at a time, and hands them on. What was complete is handed on whatever happened to
+/// the others; the index of one that was not is null.
+Result<void> IndexedReader::make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
+                                 const Take& take) {
+  for (std::size_t first = 0; first < missing.size(); first += files_at_once) {
+    const auto some = missing.subspan(first, std::min(files_at_once, missing.size() - first));
+    std::vector<MadeIndex> made(some.size());
+    const auto done = index_in_parallel(program_, some, {.pool = pool_, .threads = threads_}, go_on, made);
+    FOREBAY_DO(take(some, made));
+    FOREBAY_DO(done);
+  }
+  return {};
+}
+
+Result<void> IndexedReader::index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on) {
+  const auto missing = lacking(files, [](const File& file) { return !file.index; });
+  std::int64_t bytes = 0;     // of the files whose indexes were made
+  std::int64_t not_kept = 0;  // bytes of indexes
+  return make(missing, go_on, [&](std::span<const std::uint32_t> some, std::span<MadeIndex> made) -> Result<void> {
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (!made[i].index) continue;
+      FOREBAY_DO(check_content(some[i], *made[i].index));
+      bytes += made[i].index->identity().size;
+      if (!keep(files_[some[i]], made[i].index, std::move(made[i].charge)))
+        not_kept += std::ssize(made[i].index->image());
+      files_[some[i]].skips = std::move(made[i].skips);
+    }
+    if (not_kept == 0) return {};
+    std::int64_t all = 0;
+    for (const std::uint32_t number : missing) {
+      if (const auto size = io::file_size(program_.source.files[number]); size.ok()) all += *size;
+    }
+    return too_large(not_kept, static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(all, 1)));
+  });
+}
+
+Result<std::vector<std::int64_t>> IndexedReader::count(std::span<const std::uint32_t> files,
+                                                       const std::function<bool()>& go_on) {
+  const auto missing = lacking(files, [](const File& file) { return !file.records; });
+  FOREBAY_DO(make(missing, go_on, [this](std::span<const std::uint32_t> some, std::span<MadeIndex> made) {
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (made[i].index) files_[some[i]].records = made[i].index->records();
+    }
+    return Result<void>{};
+  }));
+  std::vector<std::int64_t> out;
+  for (const std::uint32_t number : files) out.push_back(*files_[number].records);
+  return out;
+}
+
+/// Enters the file's segments into the table, where they stay.
+Result<void> IndexedReader::open(std::uint32_t number) {
+  File& file = files_[number];
+  const RecordIndex& index = *file.index;
+  if (index.records() > std::int64_t{UINT32_MAX}) {
+    return Error{
+        Code::data, Detail::resource_exhausted,
+        fmt::format("the file has {} records, at most {} can be reached by an index", index.records(), UINT32_MAX),
+        Place{.file = program_.source.files[number]}};
+  }
+  PassCache::Mapped mapped;
+  if (index.compression() == Compression::none && index.bytes() > 0) {
+    FOREBAY_TRY(const io::File opened, io::File::open(program_.source.files[number]));
+    mapped = pass_cache_.map(number, opened);
+    if (opened.size() > 0 && mapped.error) return *mapped.error;
+    if (!mapped.file || static_cast<std::int64_t>(mapped.file->bytes().size()) != index.bytes()) {
+      return Error{Code::data, Detail::failed_precondition, "the file changed after its index was read",
+                   Place{.file = program_.source.files[number]}};
+    }
+  }
+  for (std::int64_t base = 0; base <= index.bytes(); base += std::int64_t{1} << segment_bits) {
+    auto block = std::make_unique<Block>();
+    block->file = number;
+    block->file_offset = base;
+    block->first_record = 0;
+    if (mapped.file) block->base = mapped.file->bytes().data() + base;
+    block->mapping = mapped.file;
+    block->kept = mapped.kept;
+    file.slots.push_back(table_.add_lasting(std::move(block)));
+  }
+  file.mapping = std::move(mapped.file);
+  opened_[number] = {&index, file.slots.data()};
+  return {};
+}
+
+Result<void> IndexedReader::unchanged() const {
+  for (std::size_t number = 0; number < files_.size(); ++number) {
+    const MappedFile* const mapping = files_[number].mapping.get();
+    if (mapping == nullptr) continue;
+    const auto now = io::File::identity_at(program_.source.files[number]);
+    if (!now.ok() || now->device != mapping->identity().device || now->inode != mapping->identity().inode) continue;
+    if (mapping->corrupt() || *now != mapping->identity()) {
+      return Error{Code::data, Detail::failed_precondition,
+                   fmt::format("the file changed while it was read (it had {} bytes, now {})", mapping->identity().size,
+                               now->size),
+                   Place{.file = program_.source.files[number]}};
+    }
+  }
+  return {};
+}
+
+Result<void> IndexedReader::locate(std::span<const RecordName> names, std::span<Handle> out) {
+  opened_.resize(files_.size());
+  for (const RecordName& name : names) {
+    if (opened_[name.file].index == nullptr) FOREBAY_DO(open(name.file));
+  }
+  const std::size_t ahead = std::min(entries_ahead, names.size());
+  const std::size_t rest = names.size() - ahead;
+  for (std::size_t i = 0; i < ahead; ++i) opened_[names[i].file].index->prefetch(names[i].record);
+  for (std::size_t i = 0; i < rest; ++i) {
+    const RecordName& later = names[i + ahead];
+    opened_[later.file].index->prefetch(later.record);
+    out[i] = handle_of(names[i]);
+  }
+  for (std::size_t i = rest; i < names.size(); ++i) out[i] = handle_of(names[i]);
+  return {};
+}
+
+std::int64_t IndexedReader::window() const {
+  if (!compressed_) return mapped_window;
+  std::int64_t bytes = 0;
+  std::int64_t records = 1;
+  for (const File& file : files_) {
+    if (!file.index) continue;
+    bytes += file.index->bytes();
+    records += file.index->records();
+  }
+  // At least one, and not more of them: a thousand large records would be more than the budget.
+  return std::clamp<std::int64_t>(pool_->limit() / 8 / (bytes / records + 1), 1, max_window);
+}
+
+Result<void> IndexedReader::fetch(std::span<Handle> handles, const std::function<bool()>& go_on) {
+  if (!compressed_) return {};
+  std::vector<Handle*> absent;
+  for (Handle& handle : handles) {
+    if (handle.block != BlockTable::nowhere && table_.absent(handle.block)) absent.push_back(&handle);
+  }
+  FOREBAY_DO(check_room(absent));
+  const auto place = [&](const Handle* handle) {
+    const Block& block = table_[handle->block];
+    return std::pair{block.file, block.file_offset + handle->offset};
+  };
+  std::sort(absent.begin(), absent.end(), [&](const Handle* a, const Handle* b) { return place(a) < place(b); });
+  for (std::size_t first = 0; first < absent.size();) {
+    // One file and segment at a time: what is fetched is a block with that segment's origin.
+    std::size_t end = first + 1;
+    while (end < absent.size() && absent[end]->block == absent[first]->block) ++end;
+    FOREBAY_DO(fetch_file(std::span{absent}.subspan(first, end - first), go_on));
+    first = end;
+  }
+  return {};
+}
+
+/// What is fetched together is in memory at once.
+Result<void> IndexedReader::check_room(std::span<Handle* const> handles) const {
+  std::int64_t bytes = 0;
+  const Handle* largest = nullptr;
+  for (const Handle* handle : handles) {
+    bytes += std::int64_t{handle->length} + static_cast<std::int64_t>(room_behind);
+    if (largest == nullptr || handle->length > largest->length) largest = handle;
+  }
+  if (bytes <= pool_->limit()) return {};
+  const Block& segment = table_[largest->block];
+  return Error{
+      Code::data, Detail::resource_exhausted,
+      fmt::format("{} records that are decompressed together need {} bytes, this one {} of them, more than the "
+                  "memory budget of {} bytes; raise `memory`",
+                  handles.size(), bytes, largest->length, pool_->limit()),
+      Place{.file = program_.source.files[segment.file],
+            .record = largest->ordinal,
+            .offset = segment.file_offset + largest->offset}};
+}
+
+/// Copies records of one segment, in the order of the file, into a block of their own.
+Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const std::function<bool()>& go_on) {
+  const Block& segment = table_[handles.front()->block];
+  const std::string& path = program_.source.files[segment.file];
+  std::size_t bytes = 0;
+  for (const Handle* handle : handles) bytes += handle->length + room_behind;
+  auto block = std::make_unique<Block>();
+  block->file = segment.file;
+  block->file_offset = segment.file_offset;
+  block->buffer = pool_->lend(bytes);
+  block->buffer_bytes = bytes;
+  block->base = block->buffer.get();
+  FOREBAY_TRY(const io::File file, io::File::open(path));
+  const RecordIndex& index = *files_[segment.file].index;
+  PackedReader reader{index, file, go_on};
+  std::size_t at = 0;
+  for (const Handle* handle : handles) {
+    const std::int64_t offset = segment.file_offset + handle->offset;
+    const bool again = !block->ordinals.empty() && block->ordinals.back() == handle->ordinal;
+    if (again) continue;  // the same record twice, from a batch that repeats
+    // A checksum that would stand behind the end of the content is missing there; the record is then found corrupt.
+    const std::size_t behind = static_cast<std::size_t>(std::min<std::int64_t>(
+        bytes_behind, std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length})));
+    FOREBAY_DO(reader.read(offset, {block->buffer.get() + at, handle->length + behind}).at(Place{.file = path}));
+    block->records.push_back({static_cast<std::uint32_t>(at), handle->length});
+    block->ordinals.push_back(handle->ordinal);
+    at += handle->length + room_behind;
+  }
+  FOREBAY_DO(file.unchanged());
+  bytes_read_ += reader.consumed();
+  const std::uint32_t slot = table_.add_parcel(std::move(block), handles.size());
+  for (Handle* handle : handles) handle->block = slot;
+  return {};
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/order/open_files.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "engine/index/scan_file.h"
+#include "engine/memory/catch_all.h"
+#include "engine/order/reader_state.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::int64_t ahead_per_thread = std::int64_t{64} << 20;
+constexpr std::int64_t min_compacted = std::int64_t{16} << 20;
+constexpr std::int64_t always_granted = std::int64_t{64} << 10;  // to an order, whatever the budget
+constexpr std::size_t mapped_blocks_ahead =
+    2;  // their scan is cheap and their pages should still be cached when needed
+
+}  // namespace
+
+OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads)
+    : program_{program},
+      pool_{pool},
+      threads_{threads},
+      ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
+      pass_cache_{pool->limit() / 2, program.epochs != 1},
+      table_{pool},
+      access_{program, std::move(pool), threads, pass_cache_, table_},
+      compact_from_{min_compacted},
+      skips_{program.on_corrupt} {}
+
+Reader::Stream OpenFiles::open(Handle file) {
+  skips_.begin_file();
+  if (free_numbers_.empty()) {
+    free_numbers_.push_back(static_cast<Stream>(open_.size()));
+    open_.emplace_back();
+  }
+  const Stream number = free_numbers_.back();
+  free_numbers_.pop_back();
+  if (!announced_.empty() && announced_.front()->number == file.block) {
+    open_[static_cast<std::size_t>(number)] = std::move(announced_.front());
+    announced_.pop_front();
+    return number;
+  }
+  for (const auto& other : announced_) leave(*other);  // the order has changed its mind
+  announced_.clear();
+  auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_);
+  open_[static_cast<std::size_t>(number)] = opened;
+  if (catching_up_ && program_.on_corrupt.policy == Corrupt::fail) opened->index = access_.stored(file.block);
+  if (opened->index) return number;
+  const Lock lock{mutex_};
+  waiting_.push_back(std::move(opened));
+  return number;
+}
+
+void OpenFiles::announce(Handle file) {
+  if (catching_up_ || open_.empty()) return;  // files that are named, but not opened, are reached by index
+  announced_.push_back(std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_));
+  const Lock lock{mutex_};
+  waiting_.push_back(announced_.back());
+}
+
+Result<std::size_t> OpenFiles::read(Stream stream, std::span<Handle> out) {
+  ReaderState& file = *open_[static_cast<std::size_t>(stream)];
+  if (file.index && !catching_up_) FOREBAY_DO(scan_from_here(open_[static_cast<std::size_t>(stream)]));
+  if (file.index) return read_indexed(file, out);
+  while (!file.left) {
+    if (file.block) {
+      const std::uint32_t slot = *file.block;
+      const Block& block = table_[slot];
+      std::size_t end = block.records.size();
+      if (file.next_skip < block.skips.size()) {
+        const Skip& skip = block.skips[file.next_skip];
+        if (skip.index == file.next_record) {  // the budgets are judged when what is behind it is asked for
+          FOREBAY_DO(pass_over(file, skip));
+          continue;
+        }
+        end = skip.index;
+      }
+      const std::size_t count = std::min(out.size(), end - file.next_record);
+      for (std::size_t i = 0; i < count; ++i) {
+        const Extent extent = block.records[file.next_record + i];
+        out[i] = {slot, static_cast<std::uint32_t>(file.next_record + i), extent.offset, extent.length};
+      }
+      file.next_record += count;
+      if (count > 0) {
+        skips_.good(static_cast<std::int64_t>(count));
+        return count;
+      }
+      if (block.error) {
+        FOREBAY_DO(fail(file, *block.error));
+        continue;
+      }
+    }
+    FOREBAY_TRY(const bool more, next_block(file));
+    if (!more) return std::size_t{0};
+  }
+  return std::size_t{0};
+}
+
+bool OpenFiles::interrupt() {
+  if (deadline_ && std::chrono::steady_clock::now() > *deadline_) return interrupted_ = true;
+  if (stop_ && stop_()) return interrupted_ = true;
+  const Lock lock{mutex_};
+  return stopped_;
+}
+
+/// Goes past what is corrupt, or gives the file up.
+Result<void> OpenFiles::pass_over(ReaderState& file, const Skip& skip) {
+  const bool leaves = program_.on_corrupt.policy == Corrupt::skip_file;
+  Skip lost = skip;
+  if (leaves && file.block) lost.unread = content_from(skip, table_[*file.block]) - skip.bytes;
+  FOREBAY_DO(skips_.add(lost));
+  {
+    const Lock lock{mutex_};
+    skipped_ = skips_.counts();
+  }
+  if (leaves) return leave(file), Result<void>{};
+  ++file.next_skip;
+  if (skip.what != Skip::What::record) return {};
+  const Handle record{.block = *file.block, .ordinal = static_cast<std::uint32_t>(skip.index)};
+  table_.release({&record, 1}, batch_);
+  ++file.next_record;
+  return {};
+}
+
+Result<void> OpenFiles::fail(ReaderState& file, const Error& error) {
+  if (!passes_over_file(program_.on_corrupt, error)) return error;
+  return pass_over(file, {.what = Skip::What::file, .index = 0, .offset = 0, .bytes = 0, .error = error});
+}
+
+void OpenFiles::leave(ReaderState& file) {
+  file.left = true;
+  if (file.block) {
+    table_.release_rest(*file.block, file.next_record, batch_);
+    table_.release_stream(*file.block, batch_);
+    file.block.reset();
+  }
+  const Lock lock{mutex_};
+  file.closed = true;
+  for (const auto& block : file.ready) ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+  file.ready.clear();
+  std::erase_if(waiting_, [&](const auto& waiting) { return waiting.get() == &file; });
+}
+
+Result<bool> OpenFiles::next_block(ReaderState& file) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  FOREBAY_DO(check_pinned(file));
+  if (file.block) {
+    const bool over = table_[*file.block].last;
+    table_.release_stream(*file.block, batch_);
+    file.block.reset();
+    recycle();  // one decision may pass over any number of blocks
+    limit_mapped();
+    if (over) return false;
+  }
+  std::unique_ptr<Block> block;
+  bool scan_here = false;
+  while (!block) {
+    std::shared_ptr<ReaderState> other;
+    {
+      const Lock lock{mutex_};
+      if (stopped_) return was_closed;
+      if (!file.ready.empty()) {
+        block = std::move(file.ready.front());
+        file.ready.pop_front();
+        ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+      } else if (file.broken) {
+        return *file.broken;
+      } else if (file.state == Scan::over) {
+        return false;
+      } else if (file.state == Scan::idle) {
+        if (deadline_ && file.scanner.next_is_large()) {
+          interrupted_ = true;
+          return Error{Code::cancelled, "interrupted"};
+        }
+        block = spare();
+        file.state = Scan::running;
+        ++scanning_;
+        scan_here = true;
+      } else if (other = claim_locked(deadline_.has_value()); !other) {
+        block_ready_.wait(mutex_);
+      }
+    }
+    if (other) scan(other);  // somebody is at this file: a later one meanwhile
+  }
+  if (scan_here) {
+    file.scanner.scan(*block);
+    const Lock lock{mutex_};
+    --scanning_;
+    scanned(file, *block);
+  }
+  files_done_ += block->fraction - file.fraction;
+  file.fraction = block->fraction;
+  file.next_record = 0;
+  file.next_skip = 0;
+  skips_.found_in(*block);
+  file.block = table_.add(std::move(block));
+  return true;
+}
+
+Result<std::shared_ptr<void>> OpenFiles::charge(std::int64_t bytes) {
+  if (bytes <= std::max(pool_->limit() / 2, always_granted)) return pool_->charge(bytes);
+  return Error{Code::data, Detail::resource_exhausted,
+               fmt::format("{} bytes are more than half of the memory budget of {} bytes; raise `memory`, or lower the "
+                           "size that is asked for",
+                           bytes, pool_->limit())};
+}
+
+bool OpenFiles::ready(Stream stream) {
+  const ReaderState& file = *open_[static_cast<std::size_t>(stream)];
+  if (file.index) return true;
+  if (file.block) {
+    const Block& block = table_[*file.block];
+    if (file.next_record < block.records.size() || block.last || block.error) return true;
+  }
+  const Lock lock{mutex_};
+  return !file.ready.empty() || file.state == Scan::over;
+}
+
+void OpenFiles::close(Stream stream) {
+  auto& slot = open_[static_cast<std::size_t>(stream)];
+  const std::shared_ptr<ReaderState> file = std::move(slot);
+  slot.reset();
+  free_numbers_.push_back(stream);
+  files_done_ += 1 - file->fraction;
+  leave(*file);
+}
+
+bool OpenFiles::wants_more(const ReaderState& file) const {
+  if (file.state != Scan::idle || file.closed) return false;
+  if (!file.streamed) return file.ready.size() < mapped_blocks_ahead;
+  return ahead_bytes_ < ahead_limit_ && !pool_->over(0);
+}
+
+/// Whether the same file is being scanned for an earlier pass, whose find makes another scan needless.
+bool OpenFiles::will_be_kept(const ReaderState& file) const {
+  if (file.begun) return false;
+  for (const auto& earlier : waiting_) {
+    if (earlier.get() == &file) return false;
+    if (earlier->number == file.number && earlier->keeping && earlier->state != Scan::over) return true;
+  }
+  return false;
+}
+
+std::uint32_t OpenFiles::number_of(const ReaderState& file) { return file.number; }
+
+std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim(bool soon) {
+  const Lock lock{mutex_};
+  return claim_locked(soon);
+}
+
+std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim_locked(bool soon) {
+  // The caller of next helps, but more scans at once than processors would only delay the one that is needed first.
+  if (scanning_ >= threads_) return nullptr;
+  for (const auto& file : waiting_) {
+    if (!wants_more(*file) || will_be_kept(*file) || (soon && file->scanner.next_is_large())) continue;
+    file->state = Scan::running;
+    ++scanning_;
+    return file;
+  }
+  return nullptr;
+}
+
+void OpenFiles::scan(const std::shared_ptr<ReaderState>& file) {
+  std::unique_ptr<Block> block;
+  auto thrown = catch_all(
+      [&] {
+        block = spare_block();
+        file->scanner.scan(*block);
+      },
+      no_memory_for_scan);
+  const Lock lock{mutex_};
+  const std::int64_t bytes = block ? static_cast<std::int64_t>(block->buffer_bytes) : 0;
+  --scanning_;
+  if (block) scanned(*file, *block);
+  if (!thrown && !file->closed) {
+    thrown = catch_all([&] { file->ready.push_back(std::move(block)); }, no_memory_for_scan);
+    if (!thrown) ahead_bytes_ += bytes;
+  }
+  if (thrown) {  // who waits for a block must not wait for ever
+    file->state = Scan::over;
+    file->broken = in_file(*thrown, program_.source.files[file->number]);
+  }
+  block_ready_.notify_all();
+}
+
+/// Records that were read from a compressed file, and are waited for, stay in memory: they must not be more than the
+/// budget.
+Result<void> OpenFiles::check_pinned(const ReaderState& file) {
+  if (table_.pinned_bytes() <= pool_->limit()) return {};
+  table_.compact(batch_);
+  if (table_.pinned_bytes() <= pool_->limit()) return {};
+  std::string each;
+  if (file.block) {
+    const Block& block = table_[*file.block];
+    const std::int64_t records = std::max<std::int64_t>(1, std::ssize(block.records));
+    each = fmt::format(" (about {} a record)", (block.file_end - block.file_offset) / records);
+  }
+  return Error{
+      Code::data, Detail::resource_exhausted,
+      fmt::format("the records of compressed files that wait for their turn hold {} bytes{} and more are wanted, "
+                  "but the memory budget is {} bytes: they stay in memory from when they are decompressed until "
+                  "their batch is made; raise `memory`, or lower the buffers of shuffles or the batch size",
+                  table_.pinned_bytes(), each, pool_->limit())};
+}
+
+std::unique_ptr<Block> OpenFiles::spare_block() {
+  const Lock lock{mutex_};
+  return spare();
+}
+
+std::unique_ptr<Block> OpenFiles::spare() {
+  if (spare_.empty()) return std::make_unique<Block>();
+  std::unique_ptr<Block> block = std::move(spare_.back());
+  spare_.pop_back();
+  return block;
+}
+
+void OpenFiles::scanned(ReaderState& file, const Block& block) {
+  file.state = block.last || block.error ? Scan::over : Scan::idle;
+  file.streamed = file.scanner.streamed();
+  file.begun = true;
+  file.keeping = file.scanner.keeping();
+  records_ += static_cast<std::int64_t>(block.records.size());
+  bytes_read_ += block.bytes_read;
+}
+
+void OpenFiles::collect(std::int64_t finished) {
+  finished_ = finished;
+  recycle();
+}
+
+void OpenFiles::recycle() {
+  table_.collect(finished_, freed_);
+  if (freed_.empty()) return;
+  const Lock lock{mutex_};
+  for (auto& block : freed_) spare_.push_back(std::move(block));
+  freed_.clear();
+}
+
+void OpenFiles::limit_mapped() { table_.limit_mapped(pool_->limit() / 2 - pass_cache_.bytes(), finished_); }
+
+void OpenFiles::limit_memory() {
+  limit_mapped();
+  if (pool_->over(pool_->limit() / 8)) pass_cache_.drop_contents();
+  if (table_.pinned_bytes() < compact_from_) return;
+  table_.compact(batch_);
+  compact_from_ = std::max(min_compacted, 2 * table_.pinned_bytes());
+}
+
+void OpenFiles::stop() {
+  const Lock lock{mutex_};
+  stopped_ = true;
+  block_ready_.notify_all();
+}
+
+std::int64_t OpenFiles::records() const {
+  const Lock lock{mutex_};
+  return records_;
+}
+
+SkipTally::Counts OpenFiles::skipped() const {
+  const Lock lock{mutex_};
+  return skipped_;
+}
+
+std::int64_t OpenFiles::bytes_read() const {
+  const Lock lock{mutex_};
+  return bytes_read_;
+}
+
+}  // namespace forebay::engine

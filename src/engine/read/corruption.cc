@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read/corruption.h"
+
+#include <algorithm>
+
+namespace forebay::engine {
+
+namespace {
+
+// An extent has 32 bits; whatever begins before this fits.
+constexpr std::size_t max_reach = std::size_t{0xffff0000U};
+
+}  // namespace
+
+/// One call of `find`.
+struct CorruptionFinder::Pass {
+  CorruptionFinder& finder;
+  const Format& format;
+  const Window& window;
+  std::vector<Extent>& records;
+  std::vector<Skip>& skips;
+  std::size_t at = 0;                // dealt with up to here
+  std::optional<Scanned> done = {};  // set: nothing more to do
+
+  [[nodiscard]] std::int64_t place(std::size_t offset) const {
+    return window.offset + static_cast<std::int64_t>(offset);
+  }
+  [[nodiscard]] std::size_t begin_of(const Extent& extent) const {
+    return static_cast<std::size_t>(format.record_offset(place(extent.offset)) - window.offset);
+  }
+  [[nodiscard]] Resync resync(std::size_t from) const {
+    return format.resync(window.bytes, window.offset, from, window.last, finder.kept_);
+  }
+  /// What stands at one place. Never told that the file ends there: then only a corrupt length is an error.
+  [[nodiscard]] Result<Scanned> probe(std::size_t place_in) const {
+    finder.probed_.clear();
+    return format.scan(window.bytes.subspan(place_in), place(place_in), false, 1, finder.probed_);
+  }
+
+  void run();
+  void step();
+  void find_end_of_lost();
+  [[nodiscard]] bool padding(std::size_t begin, std::size_t end) const;
+  [[nodiscard]] bool verify(std::size_t first, std::size_t stop);
+  void stopped(std::size_t stop, const Scanned& found, bool unsure);
+  void corrupt(std::size_t stop, const Error& error, bool unsure, bool cut);
+  [[nodiscard]] bool overlapped(std::size_t stop);
+  void add_range(std::size_t begin, std::size_t end, const Error& error);
+  std::size_t take_back();
+  void check_messages();
+};
+
+void CorruptionFinder::Pass::add_range(std::size_t begin, std::size_t end, const Error& error) {
+  skips.push_back({Skip::What::range, records.size(), place(begin), static_cast<std::int64_t>(end - begin),
+                   error.at(Place{.offset = place(begin)})});
+}
+
+/// Removes the last record, which is bad, and says where it began.
+std::size_t CorruptionFinder::Pass::take_back() {
+  const std::size_t begin = begin_of(records.back());
+  records.pop_back();
+  skips.pop_back();
+  return begin;
+}
+
+/// Whether all of this may be padding.
+bool CorruptionFinder::Pass::padding(std::size_t begin, std::size_t end) const {
+  return format.padding(window.bytes.subspan(begin, end - begin)) == end - begin;
+}
+
+void CorruptionFinder::Pass::find_end_of_lost() {
+  const Resync next = resync(at);
+  Lost& lost = *finder.lost_;
+  lost.padding = lost.padding && !next.found && padding(at, next.at);
+  if (!next.found && !window.last) {
+    done = Scanned{.consumed = next.at, .wanted = next.wanted - next.at};
+    return;
+  }
+  at = next.at;
+  if (!lost.padding)
+    skips.push_back({Skip::What::range, records.size(), lost.offset, place(at) - lost.offset, lost.error});
+  finder.lost_.reset();
+  if (next.found) return;
+  if (window.broken != nullptr) add_range(at, at, *window.broken);  // a fault of its own, with all that is behind it
+  done = Scanned{.consumed = at};
+}
+
+/// Verifies the records from `first` on, of which the last ends at `stop`; says whether that one is bad.
+bool CorruptionFinder::Pass::verify(std::size_t first, std::size_t stop) {
+  std::vector<Record>& payloads = finder.payloads_;
+  payloads.clear();
+  for (std::size_t i = first; i < records.size(); ++i)
+    payloads.push_back(window.bytes.subspan(records[i].offset, records[i].length));
+  bool last_is_bad = false;
+  for (std::size_t next = first; next < records.size();) {
+    const auto good = format.verify(std::span{payloads}.subspan(next - first));
+    if (good.ok()) break;
+    const std::size_t i = next + static_cast<std::size_t>(std::max<std::int64_t>(0, good.error().place().row));
+    next = i + 1;
+    last_is_bad = next == records.size();
+    const std::size_t begin = begin_of(records[i]);
+    const std::size_t end = i + 1 < records.size() ? begin_of(records[i + 1]) : stop;
+    skips.push_back({Skip::What::record, i, place(begin), static_cast<std::int64_t>(end - begin),
+                     good.error().at(Place{.offset = place(records[i].offset)})});
+  }
+  return last_is_bad;
+}
+
+void CorruptionFinder::Pass::step() {
+  const std::size_t first = records.size();
+  const std::size_t limit = std::min(window.limit, max_reach);
+  if (at > 0 && at >= limit) {
+    done = Scanned{.consumed = at};
+    return;
+  }
+  // Not told that the file ends with the window, as in `probe`.
+  auto scanned = format.scan(window.bytes.subspan(at), place(at), false, limit > at ? limit - at : 1, records);
+  for (std::size_t i = first; i < records.size(); ++i) records[i].offset += static_cast<std::uint32_t>(at);
+  const std::size_t stop =
+      scanned.ok() ? at + scanned->consumed : static_cast<std::size_t>(scanned.error().place().offset - window.offset);
+  const bool unsure = verify(first, stop);
+  if (scanned.ok() && unsure && scanned->wanted == 0) {  // stopped by the limit: look at what follows, too
+    scanned = probe(stop);
+    if (scanned.ok()) scanned->consumed = 0;
+  }
+  if (!scanned.ok()) {
+    corrupt(stop, scanned.error(), unsure, false);
+  } else {
+    stopped(stop, *scanned, unsure);
+  }
+}
+
+/// No corrupt length at `stop`.
+void CorruptionFinder::Pass::stopped(std::size_t stop, const Scanned& found, bool unsure) {
+  if (found.wanted == 0) {
+    done = Scanned{.consumed = stop};
+  } else if (!window.last) {
+    // What follows decides about a bad record's length, so it waits for that.
+    const std::size_t begin = unsure ? take_back() : stop;
+    done = Scanned{.consumed = begin, .wanted = stop - begin + found.wanted};
+  } else if (window.broken != nullptr) {
+    corrupt(stop, *window.broken, unsure && stop < window.bytes.size(), true);
+  } else {
+    finder.probed_.clear();
+    const auto end = format.scan(window.bytes.subspan(stop), place(stop), true, max_reach, finder.probed_);
+    if (end.ok() || padding(stop, window.bytes.size())) {
+      done = Scanned{.consumed = window.bytes.size()};
+    } else {
+      corrupt(stop, end.error(), unsure, true);
+    }
+  }
+}
+
+/// What begins at `stop` is no record; `cut` says that only its end is missing.
+void CorruptionFinder::Pass::corrupt(std::size_t stop, const Error& error, bool unsure, bool cut) {
+  if (unsure && overlapped(stop)) return;
+  if (cut) {
+    add_range(stop, window.bytes.size(), error);
+    done = Scanned{.consumed = window.bytes.size()};
+  } else {
+    finder.lost_ = Lost{place(stop), error, padding(stop, stop + 1)};
+    at = stop + 1;
+  }
+}
+
+/// The last record is bad and ends at `stop`, where none begins. Whether a good one begins in it and ends behind it; or
+/// whether that has to wait for more bytes.
+bool CorruptionFinder::Pass::overlapped(std::size_t stop) {
+  for (std::size_t from = begin_of(records.back()) + 1; from < stop;) {
+    const Resync next = resync(from);
+    if (next.at >= stop) break;
+    if (!next.found) {
+      if (window.last) break;
+      const std::size_t begin = take_back();
+      done = Scanned{.consumed = begin, .wanted = next.wanted - begin};
+      return true;
+    }
+    const auto found = probe(next.at);
+    const std::size_t end = next.at + (found.ok() ? found->consumed : 1);
+    if (end > stop) {
+      const Error error = skips.back().error;
+      add_range(take_back(), next.at, error);
+      at = next.at;
+      return true;
+    }
+    from = end;
+  }
+  return false;
+}
+
+Scanned CorruptionFinder::find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips) {
+  Pass pass{*this, *format_, window, records, skips};
+  pass.run();
+  if (check_ && !records.empty()) pass.check_messages();
+  return *pass.done;
+}
+
+void CorruptionFinder::Pass::run() {
+  while (!done) {
+    if (finder.lost_) {
+      find_end_of_lost();
+    } else {
+      step();
+    }
+  }
+}
+
+void CorruptionFinder::Pass::check_messages() {
+  std::vector<Record>& intact = finder.intact_;
+  std::vector<std::size_t>& indices = finder.indices_;
+  std::vector<Malformed>& malformed = finder.malformed_;
+  intact.clear();
+  indices.clear();
+  malformed.clear();
+  std::size_t next = 0;  // of the skips
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    while (next < skips.size() && (skips[next].what == Skip::What::range || skips[next].index < i)) ++next;
+    if (next < skips.size() && skips[next].index == i) continue;
+    intact.push_back(window.bytes.subspan(records[i].offset, records[i].length));
+    indices.push_back(i);
+  }
+  finder.check_(intact, malformed);
+  for (const Malformed& bad : malformed) {
+    const std::size_t index = indices[bad.record];
+    const std::size_t begin = begin_of(records[index]);
+    const auto frame = probe(begin);
+    skips.push_back({Skip::What::record, index, place(begin),
+                     static_cast<std::int64_t>(frame.ok() ? frame->consumed : records[index].length),
+                     bad.error.at(Place{.offset = place(begin)})});
+  }
+  std::stable_sort(skips.begin(), skips.end(),
+                   [](const Skip& left, const Skip& right) { return left.offset < right.offset; });
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read/file_reader.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include <fmt/core.h>
+
+#include "columns/gather.h"
+#include "engine/memory/catch_all.h"
+#include "sources/detect.h"
+
+namespace forebay::engine {
+
+namespace {
+
+// Small enough for a block's bytes to be in the second-level cache when its tickets come.
+constexpr std::size_t mapped_block = std::size_t{256} << 10;
+constexpr std::size_t streamed_block = std::size_t{512} << 10;
+constexpr std::size_t min_streamed_block = std::size_t{32} << 10;
+constexpr std::int64_t passed_at_once = std::int64_t{256} << 10;
+constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
+constexpr std::int64_t read_step = std::int64_t{1} << 20;
+constexpr std::size_t plain_head = std::size_t{16} << 20;
+// What one call of `scan` does at most, as it can be stopped only between two.
+constexpr std::size_t searched_at_once = std::size_t{1} << 20;  // for corruption, unless a record is larger
+constexpr std::size_t padding_at_once = std::size_t{8} << 20;
+constexpr std::size_t streamed_at_once = std::size_t{16} << 20;
+
+Error too_large(std::size_t bytes, std::int64_t budget) {
+  return {Code::data, Detail::resource_exhausted,
+          fmt::format("a record needs {} bytes, more than the memory budget of {} bytes; raise `memory`, or lower "
+                      "max_record_bytes to take such records for corruption",
+                      bytes, budget)};
+}
+
+constexpr std::string_view ends_early = "it ends before a record of its index";
+
+Error file_changed(std::string_view how) {
+  return {Code::data, Detail::failed_precondition, fmt::format("the file changed while it was read: {}", how)};
+}
+
+}  // namespace
+
+FileReader::FileReader(const Source& source, std::uint32_t file, std::shared_ptr<BufferPool> pool, PassCache& kept,
+                       Corruption corruption, RecordCheck check)
+    : source_{source}, number_{file}, pool_{std::move(pool)}, pass_cache_{kept} {
+  if (corruption == Corruption::find) finder_.emplace(source.format, std::move(check));
+}
+
+Result<void> FileReader::open() {
+  FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
+  FOREBAY_TRY(compression_, sources::compression_of(*file_, source_.compression));
+  if (compression_ != Compression::none) {
+    const bool keep = !finder_ && point_interval_ == 0;
+    if (keep) content_ = pass_cache_.content(number_, *file_);
+    if (!content_) FOREBAY_DO(open_compressed());
+    if (keep && !content_ && pass_cache_.room() > 0) found_.emplace();
+  }
+  if (compression_ == Compression::none) {
+    auto mapped = pass_cache_.map(number_, *file_);
+    mapping_ = std::move(mapped.file);
+    kept_ = mapped.kept;
+    fresh_ = mapped.fresh;
+    if (!finder_) frames_ = std::move(mapped.frames);
+    if (!finder_ && kept_ && !frames_ && pass_cache_.room() > 0) collected_.emplace();
+  }
+  opened_ = true;
+  return {};
+}
+
+io::Inflater::Behind FileReader::count_after() const {
+  const std::byte zero{0};
+  return source_.format->padding({&zero, 1}) == 1 ? io::Inflater::Behind::zeros : io::Inflater::Behind::nothing;
+}
+
+Result<void> FileReader::open_compressed() {
+  FOREBAY_TRY(inflater_, io::Inflater::make(compression_, count_after()));
+  inflater_->limit(source_.max_decompressed_bytes);
+  if (point_interval_ > 0) inflater_->collect(point_interval_);
+  if (!finder_ || source_.compression != Compression::automatic) return {};
+  // The first bytes of a plain file may be corrupt so that they look like those of a compressed one.
+  carry_.resize(1);
+  auto inflated = inflater_->read(*file_, carry_);
+  carry_.resize(inflated.ok() ? *inflated : 0);
+  if (inflated.ok()) return {};
+  if (inflated.error().code() != Code::data) return inflated.error();
+  std::vector<std::byte> head(plain_head);
+  FOREBAY_TRY(const std::size_t size, file_->read(head, 0));
+  std::shared_ptr<void> unused;
+  if (!source_.format->resync(std::span{head}.first(size), 0, 1, true, unused).found) return {};
+  inflater_.reset();
+  compression_ = Compression::none;
+  return {};
+}
+
+void FileReader::scan(Block& block) {
+  block.file = number_;
+  block.first_record = record_;
+  Result<void> done;
+  const auto thrown = catch_all(
+      [&] {
+        if (!opened_) done = open();
+        if (done.ok() && content_) {
+          take_kept(block);
+        } else if (done.ok()) {
+          done = mapping_ ? scan_mapped(block) : scan_streamed(block);
+        }
+        if (done.ok() && block.last) done = file_->unchanged();
+        for (Skip& skip : block.skips) {
+          const std::int64_t record = record_ + static_cast<std::int64_t>(skip.index);
+          skip.error = skip.error.at(Place{.file = source_.files[number_], .record = record});
+        }
+      },
+      no_memory_for_scan);
+  if (thrown) {  // who waits for this block must get it
+    block.records.clear();
+    block.skips.clear();
+    done = *thrown;
+  }
+  record_ += static_cast<std::int64_t>(block.records.size());
+  block.file_end = offset_;
+  block.bytes_read = read_so_far() - bytes_read_;
+  bytes_read_ += block.bytes_read;
+  block.fraction = fraction();
+  if (done.ok()) return;
+  block.error = done.error();
+  static_cast<void>(catch_all([&] {  // it stays without a place when there is no memory for one
+    auto same = file_ ? file_->unchanged() : Result<void>{};  // the better reason, if there is one
+    const Error& error = same.ok() ? done.error() : same.error();
+    // What could not be opened has no records.
+    block.error = opened_ ? error.at(Place{.file = source_.files[number_], .record = record_, .offset = offset_})
+                          : error.at(Place{.file = source_.files[number_]});
+  }));
+}
+
+/// A fault of the compressed data, with what is not decompressed because of it.
+Error FileReader::with_loss(const Error& fault) const {
+  const std::int64_t left = inflater_ ? file_->size() - inflater_->consumed() : 0;
+  if (left <= 0) return fault;
+  return {fault.code(), fault.detail(),
+          fmt::format("{}; the last {} bytes of the compressed file were not read", fault.message(), left),
+          fault.place()};
+}
+
+/// How much content the rest of the file has, of which so much was decompressed. What a file that was cut short has
+/// lost is not known: as much as there was is assumed.
+std::int64_t FileReader::unread_behind(std::int64_t content) const {
+  if (!inflater_) return 0;
+  if (inflater_->cut_short()) return content;
+  const std::int64_t read = inflater_->consumed();
+  const std::int64_t left = std::max<std::int64_t>(0, file_->size() - read);
+  const double ratio = static_cast<double>(content) / static_cast<double>(std::max<std::int64_t>(read, 1));
+  return std::llround(static_cast<double>(left) * std::max(1.0, ratio));
+}
+
+/// A fault of the compressed data is corruption and the end of the file; other faults stay in `broken`.
+void FileReader::find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken,
+                               Scanned& found) {
+  const bool corrupt = broken && broken->code() == Code::data;
+  if (corrupt) {
+    stream_ended_ = true;
+    broken = with_loss(*broken);
+  }
+  const CorruptionFinder::Window window{.bytes = bytes,
+                                        .offset = offset_,
+                                        .limit = std::numeric_limits<std::size_t>::max(),
+                                        .last = stream_ended_,
+                                        .broken = corrupt ? &*broken : nullptr};
+  block.skips.clear();
+  found = finder_->find(window, block.records, block.skips);
+  if (corrupt && !block.skips.empty()) block.skips.back().unread = unread_behind(offset_ + std::ssize(bytes));
+  if (corrupt) broken.reset();
+}
+
+Result<void> FileReader::scan_mapped(Block& block) {
+  const std::span<const std::byte> bytes = mapping_->bytes().subspan(static_cast<std::size_t>(offset_));
+  if (fresh_ && offset_ + read_ahead > advised_) {
+    advised_ = std::max(advised_, offset_);
+    const std::int64_t wanted = offset_ + read_ahead + read_step;
+    mapping_->will_need(static_cast<std::size_t>(advised_), static_cast<std::size_t>(wanted - advised_));
+    advised_ = wanted;
+  }
+  block.base = bytes.data();
+  block.file_offset = offset_;
+  block.mapping = mapping_;
+  block.kept = kept_;
+  Scanned found;
+  FOREBAY_DO(find_mapped(block, bytes, found));
+  if (mapping_->corrupt()) return file_changed("it was cut short");
+  // Without a record nobody will look at these pages again, and there may be gigabytes of them before the next block.
+  if (block.records.empty()) mapping_->forget(static_cast<std::size_t>(offset_), found.consumed);
+  block.mapped_bytes = block.records.empty() ? 0 : found.consumed;
+  offset_ += static_cast<std::int64_t>(found.consumed);
+  block.last = offset_ == file_->size();
+  if (block.last && collected_) pass_cache_.keep(number_, *mapping_, std::move(*collected_));
+  return {};
+}
+
+/// Finds the records, or takes those that an earlier pass has found.
+Result<void> FileReader::find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found) {
+  if (finder_) {
+    const std::size_t size = std::min(std::max(searched_at_once, searched_next_), bytes.size());
+    const bool last = size == bytes.size();
+    found = finder_->find({.bytes = bytes.first(size), .offset = offset_, .limit = mapped_block, .last = last},
+                          block.records, block.skips);
+    searched_next_ = found.consumed > 0 ? 0 : std::max(found.wanted, size + size / 4);
+    return {};
+  }
+  if (frames_) {
+    if (frame_blocks_ == frames_->blocks.size()) return file_changed("it goes on behind the records of the last pass");
+    const Frames::Block& known = frames_->blocks[frame_blocks_++];
+    const auto extents = std::span{frames_->extents}.subspan(frame_extents_, known.records);
+    block.records.assign(extents.begin(), extents.end());
+    frame_extents_ += known.records;
+    found.consumed = known.consumed;
+    return {};
+  }
+  FOREBAY_TRY(found, find_records(bytes, true, mapped_block, block.records));
+  if (collected_) collect_frames(block, found.consumed);
+  return {};
+}
+
+/// Records, then the padding behind the last one, piece by piece.
+Result<Scanned> FileReader::find_records(std::span<const std::byte> bytes, bool last, std::size_t limit,
+                                         std::vector<Extent>& records) {
+  if (!unless_padding_) {
+    auto scanned = source_.format->scan(bytes, offset_, last, limit, records);
+    if (scanned.ok()) return scanned;
+    const auto consumed = static_cast<std::size_t>(scanned.error().place().offset - offset_);
+    if (source_.format->padding(bytes.subspan(consumed).first(1)) == 0) return scanned;
+    unless_padding_ = scanned.error();
+    if (consumed > 0) return Scanned{.consumed = consumed};
+  }
+  const auto piece = bytes.first(std::min(bytes.size(), padding_at_once));
+  if (source_.format->padding(piece) < piece.size()) return *unless_padding_;
+  return Scanned{.consumed = piece.size()};
+}
+
+void FileReader::collect_frames(const Block& block, std::size_t consumed) {
+  Frames& frames = *collected_;
+  if (frames.blocks.empty() && !unless_padding_) {  // the rest of the file will be much like its first block
+    const auto blocks = mapping_->bytes().size() / std::max<std::size_t>(consumed, 1) + 2;
+    frames.blocks.reserve(blocks);
+    frames.extents.reserve((block.records.size() + block.records.size() / 16 + 1) * blocks);
+  }
+  frames.blocks.push_back({.records = block.records.size(), .consumed = consumed});
+  frames.extents.insert(frames.extents.end(), block.records.begin(), block.records.end());
+  if (frames.bytes() > pass_cache_.room()) collected_.reset();
+}
+
+/// Fills `out` as far as the stream reaches, or to a fault; less before either: it has to be asked again. What came
+/// before one is given out first, and the next call repeats it; unless that may be wrong and nobody looks for
+/// corruption, who then has to know at once.
+std::size_t FileReader::fill(std::span<std::byte> out, std::optional<Error>& fault) {
+  std::size_t size = 0;
+  while (size < out.size() && !stream_ended_) {
+    auto count =
+        inflater_ ? inflater_->read(*file_, out.subspan(size)) : file_->read_some(out.subspan(size), position_);
+    if (!count.ok()) {
+      const bool doubtful = !finder_ && inflater_ && inflater_->sound() < inflater_->produced();
+      if (size == 0 || doubtful) fault = count.error();
+      break;
+    }
+    if (!inflater_) position_ += static_cast<std::int64_t>(*count);
+    stream_ended_ = inflater_ ? inflater_->ended() : *count == 0;
+    size += *count;
+    if (*count == 0) break;
+  }
+  return size;
+}
+
+/// Of a compressed file that is so small that it will hardly fill a block, less: there may be thousands of them.
+std::size_t FileReader::usual_block() const {
+  if (!inflater_ || offset_ > 0) return streamed_block;
+  const auto expected = 8 * static_cast<std::size_t>(std::max<std::int64_t>(file_->size(), 1));
+  return std::bit_ceil(std::clamp(expected, min_streamed_block, streamed_block));
+}
+
+Result<void> FileReader::scan_streamed(Block& block) {
+  auto& [buffer, size, capacity] = filling_;
+  if (!buffer) {
+    // What is carried over from block to block is copied each time, so a block brings in proportion to it.
+    const std::size_t usual = usual_block();
+    capacity = std::max(usual, carry_.size() + carry_.size() / 4 + usual / 2);
+    buffer = pool_->lend(capacity);
+    size = carry_.size();
+    std::copy(carry_.begin(), carry_.end(), buffer.get());
+  }
+  block.file_offset = offset_;
+  Scanned found;
+  std::optional<Error> broken;
+  for (std::size_t left = streamed_at_once;;) {
+    const std::size_t filled = fill({buffer.get() + size, std::min(left, capacity - size)}, broken);
+    size += filled;
+    left -= filled;
+    if (size < capacity && !broken && !stream_ended_) return {};
+    if (broken && !finder_ && inflater_) {  // what came before the fault is still good, as far as that is known
+      size = std::min(size, static_cast<std::size_t>(std::max<std::int64_t>(0, inflater_->sound() - offset_)));
+    }
+    block.records.clear();
+    if (finder_) {
+      find_streamed(block, {buffer.get(), size}, broken, found);
+    } else {
+      auto scanned = find_records({buffer.get(), size}, stream_ended_ && !broken, size, block.records);
+      if (!scanned.ok()) {
+        broken = scanned.error();
+        break;
+      }
+      found = *scanned;
+    }
+    if (broken || found.consumed > 0 || stream_ended_) break;
+    // One record larger than the block: grow as its bytes really come, never to what its length claims.
+    if (static_cast<std::int64_t>(found.wanted) > pool_->limit()) return too_large(found.wanted, pool_->limit());
+    const std::size_t larger = std::min(std::max(found.wanted, size + size / 4 + 1), 2 * capacity);
+    auto grown = pool_->lend(larger);
+    columns::copy_bytes({buffer.get(), size}, grown.get(), pool_.get());
+    buffer = std::move(grown);
+    capacity = larger;
+  }
+  block.base = buffer.get();
+  block.buffer = std::move(buffer);
+  block.buffer_bytes = capacity;
+  offset_ += static_cast<std::int64_t>(found.consumed);
+  if (broken) return *broken;
+  carry_over({block.base + found.consumed, block.base + size});
+  block.last = stream_ended_ && carry_.empty();
+  if (found_) collect_content(block);
+  return {};
+}
+
+void FileReader::collect_content(const Block& block) {
+  const bool empty = block.records.empty();
+  const std::size_t bytes = empty ? 0 : block.buffer_bytes + block.records.size() * sizeof(Extent);
+  auto claim = pass_cache_.claim(static_cast<std::int64_t>(bytes));
+  if (!claim) return found_.reset();
+  found_->blocks.push_back({.bytes = empty ? nullptr : block.buffer,
+                            .records = block.records,
+                            .end = offset_,
+                            .read = read_so_far(),
+                            .claim = std::move(claim)});
+  if (block.last) pass_cache_.keep(number_, file_->identity(), *std::move(found_));
+}
+
+void FileReader::take_kept(Block& block) {
+  const Content::Block& known = content_->blocks[content_blocks_++];
+  block.base = known.bytes.get();
+  block.content = known.bytes;
+  block.records = known.records;
+  block.file_offset = offset_;
+  block.last = content_blocks_ == content_->blocks.size();
+  offset_ = known.end;
+}
+
+Result<void> FileReader::skip_to(const RecordIndex& index, std::int64_t record) {
+  FOREBAY_DO(open().at(Place{.file = source_.files[number_]}));
+  return go_on_from(index, record)
+      .at(Place{.file = source_.files[number_], .record = record, .offset = index.offset(record)});
+}
+
+Result<void> FileReader::go_on_from(const RecordIndex& index, std::int64_t record) {
+  frames_.reset();
+  collected_.reset();
+  if (content_) FOREBAY_DO(open_compressed());
+  content_.reset();
+  found_.reset();
+  offset_ = source_.format->record_offset(index.offset(record));
+  record_ = record;
+  advised_ = position_ = offset_;
+  if (!inflater_) return offset_ <= file_->size() ? Result<void>{} : file_changed(ends_early);
+  const io::RestartPoint point = index.point_before(offset_);
+  FOREBAY_TRY(inflater_, io::Inflater::resume(compression_, point, count_after()));
+  inflater_->limit(source_.max_decompressed_bytes);
+  std::vector<std::byte> passed(static_cast<std::size_t>(std::min(offset_ - point.uncompressed, passed_at_once)));
+  for (std::int64_t at = point.uncompressed; at < offset_;) {
+    const auto wanted = static_cast<std::size_t>(std::min(offset_ - at, passed_at_once));
+    FOREBAY_TRY(const std::size_t got, inflater_->read(*file_, std::span{passed}.first(wanted)));
+    if (got == 0) return file_changed(ends_early);
+    at += static_cast<std::int64_t>(got);
+  }
+  return {};
+}
+
+std::vector<io::RestartPoint> FileReader::take_restart_points() {
+  return inflater_ ? inflater_->take_points() : std::vector<io::RestartPoint>{};
+}
+
+std::int64_t FileReader::read_so_far() const {
+  if (content_) return content_blocks_ == 0 ? 0 : content_->blocks[content_blocks_ - 1].read;
+  if (inflater_) return inflater_->consumed();
+  return mapping_ ? offset_ : position_;
+}
+
+double FileReader::fraction() const {
+  if (!file_ || file_->size() == 0) return opened_ ? 1.0 : 0.0;
+  return std::min(1.0, static_cast<double>(read_so_far()) / static_cast<double>(file_->size()));
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+/// How an index is stored (docs/formats/index.md). All numbers are little-endian, as this machine's are.
+namespace forebay::engine {
+
+inline constexpr std::array<char, 8> index_magic{'\x89', 'F', 'B', 'I', 'N', 'D', 'X', '\n'};
+inline constexpr std::uint32_t index_version = 2;
+
+struct StoredHead {
+  std::array<char, 8> magic = index_magic;
+  std::uint32_t version = index_version;
+  std::uint32_t not_version = ~index_version;  ///< So that a flipped bit is not taken for a newer version.
+  std::uint64_t total = 0;                     ///< Bytes of the whole index.
+  std::uint64_t file_size = 0;
+  std::int64_t modified_ns = 0;
+  std::uint64_t head_hash = 0;
+  std::uint64_t tail_hash = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t records = 0;
+  std::uint64_t points = 0;
+  std::uint64_t window_bytes = 0;
+  std::uint64_t sums = 0;
+  std::uint8_t compression = 0;
+  std::uint8_t signature_size = 0;
+  std::array<std::uint8_t, 6> zero{};
+};
+static_assert(sizeof(StoredHead) == 104);
+
+struct StoredPoint {
+  std::uint64_t compressed = 0;
+  std::uint64_t uncompressed = 0;
+  std::uint64_t window = 0;  ///< Where its window begins among the windows.
+  std::uint32_t window_size = 0;
+  std::uint8_t at = 0;
+  std::uint8_t bit = 0;
+  std::array<std::uint8_t, 2> zero{};
+};
+static_assert(sizeof(StoredPoint) == 32);
+
+inline constexpr std::size_t index_checksum_bytes = 4;
+
+/// The content of a compressed file from one restart point to the next is divided into chunks of so many bytes, the
+/// last of them shorter. Each has a checksum: what is inflated from a restart point on is not verified by anything
+/// else.
+inline constexpr std::int64_t chunk_bytes = 64 * 1024;
+
+/// The signature is stored behind the head, filled up to a multiple of 8.
+[[nodiscard]] constexpr std::size_t records_begin(std::size_t signature_size) {
+  return sizeof(StoredHead) + (signature_size + 7) / 8 * 8;
+}
+
+}  // namespace forebay::engine

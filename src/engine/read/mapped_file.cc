@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read/mapped_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::size_t read_behind = 64;                           // what a kernel may read behind the end
+constexpr std::size_t mapped_by_a_fault = std::size_t{64} << 10;  // of the file's pages that are cached
+
+/// What `mmap` says when there are too many mappings is that there is no memory.
+Error cannot_map(const io::File& file, int number) {
+  const Error error = io::system_error("map", file.path(), number);
+  std::int64_t max = 0;
+  if (number != ENOMEM || !(std::ifstream{"/proc/sys/vm/max_map_count"} >> max)) return error;
+  return {error.code(), error.detail(),
+          fmt::format("{}; the system allows a process {} mappings (vm.max_map_count), of which every file that is "
+                      "reached by its index takes one, and as much address space as `ulimit -v` says: raise them, or "
+                      "use fewer and larger files",
+                      error.message(), max),
+          error.place()};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MappedFile>> MappedFile::map(const io::File& file) {
+  const auto page = static_cast<std::size_t>(getpagesize());
+  const auto size = static_cast<std::size_t>(file.size());
+  if (size == 0) return cannot_map(file, EINVAL);
+  // An anonymous page more where what is read behind the end would not be in the last page.
+  const std::size_t mapped = (size + page - 1) / page * page;
+  const std::size_t reserved = (size + read_behind + page - 1) / page * page;
+  void* const base = mmap(nullptr, reserved, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return cannot_map(file, errno);
+  if (mmap(base, mapped, PROT_READ, MAP_SHARED | MAP_FIXED, file.descriptor(), 0) == MAP_FAILED) {
+    const int number = errno;
+    munmap(base, reserved);
+    return cannot_map(file, number);
+  }
+  return std::make_unique<MappedFile>(Token{}, static_cast<std::byte*>(base), reserved, file.identity());
+}
+
+MappedFile::MappedFile(Token, std::byte* data, std::size_t reserved, const io::File::Identity& identity)
+    : data_{data},
+      size_{static_cast<std::size_t>(identity.size)},
+      reserved_{reserved},
+      identity_{identity},
+      guard_{guard_range(data, reserved)} {}
+
+MappedFile::~MappedFile() {
+  unguard_range(guard_);
+  munmap(data_, reserved_);
+}
+
+bool MappedFile::corrupt() const { return range_corrupt(guard_); }
+
+void MappedFile::will_need(std::size_t offset, std::size_t length) {
+  if (offset >= size_) return;
+  const auto page = static_cast<std::size_t>(getpagesize());
+  const std::size_t begin = offset / page * page;
+  madvise(data_ + begin, std::min(length, size_ - begin), MADV_WILLNEED);
+}
+
+std::size_t MappedFile::copy(std::span<std::byte> out, std::int64_t offset) {
+  const auto begin = std::min(static_cast<std::size_t>(offset), size_);
+  const std::size_t count = std::min(out.size(), size_ - begin);
+  std::memcpy(out.data(), data_ + begin, count);
+  const std::size_t first = begin - std::min(begin, mapped_by_a_fault);
+  forget(first, std::min(begin + count + mapped_by_a_fault, size_) - first);
+  return count;
+}
+
+void MappedFile::forget(std::size_t offset, std::size_t length) {
+  const auto page = static_cast<std::size_t>(getpagesize());
+  const std::size_t begin = (offset + page - 1) / page * page;
+  const std::size_t end = (offset + length) / page * page;
+  if (begin < end) madvise(data_ + begin, end - begin, MADV_DONTNEED);
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read/sigbus_guard.h"
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <memory>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/memory/sync.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::uintptr_t nowhere = ~std::uintptr_t{0};  // no address is at or behind it
+
+}  // namespace
+
+struct GuardedRange {
+  std::atomic<std::uintptr_t> begin{nowhere};
+  std::atomic<std::uintptr_t> end{0};
+  std::atomic<bool> corrupt{false};
+
+  [[nodiscard]] bool holds(std::uintptr_t address) const {
+    const std::uintptr_t from = begin.load(std::memory_order_acquire);
+    if (address < from || address >= end.load(std::memory_order_acquire)) return false;
+    return begin.load(std::memory_order_acquire) == from;  // else `end` may be that of a range which came after
+  }
+};
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free, "used in a signal handler");
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "used in a signal handler");
+
+namespace {
+
+/// Chunks are only ever added, so that the handler goes through them without a lock.
+struct Chunk {
+  std::array<GuardedRange, 64> ranges;
+  Chunk* older = nullptr;
+};
+
+std::atomic<Chunk*> newest{nullptr};
+std::atomic<std::int64_t> replaced{0};
+struct sigaction previous;
+
+/// Which ranges are free. Not for the handler.
+class FreeRanges {
+ public:
+  [[nodiscard]] GuardedRange& take() EXCLUDES(mutex_) {
+    const Lock lock{mutex_};
+    if (free_.empty()) add_chunk();
+    GuardedRange& range = *free_.back();
+    free_.pop_back();
+    return range;
+  }
+  void give(GuardedRange& range) EXCLUDES(mutex_) {
+    const Lock lock{mutex_};
+    free_.push_back(&range);  // there is room: it was taken from here
+  }
+
+ private:
+  void add_chunk() REQUIRES(mutex_) {
+    auto chunk = std::make_unique<Chunk>();
+    ranges_ += chunk->ranges.size();
+    if (free_.capacity() < ranges_) free_.reserve(2 * ranges_);
+    for (auto range = chunk->ranges.rbegin(); range != chunk->ranges.rend(); ++range) free_.push_back(&*range);
+    chunk->older = newest.load(std::memory_order_relaxed);
+    newest.store(chunk.release(), std::memory_order_release);  // and never freed: the handler may be at it
+  }
+
+  Mutex mutex_;
+  std::vector<GuardedRange*> free_ GUARDED_BY(mutex_);
+  std::size_t ranges_ GUARDED_BY(mutex_) = 0;
+};
+
+/// Outlives whatever is destroyed when the process ends.
+FreeRanges& free_ranges() {
+  static FreeRanges& ranges = *std::make_unique<FreeRanges>().release();
+  return ranges;
+}
+
+bool replace_page(std::uintptr_t address) {
+  for (Chunk* chunk = newest.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->older) {
+    for (GuardedRange& range : chunk->ranges) {
+      if (!range.holds(address)) continue;
+      const auto page = static_cast<std::uintptr_t>(getpagesize());
+      void* const start = reinterpret_cast<void*>(address & ~(page - 1));
+      range.corrupt.store(true, std::memory_order_release);
+      replaced.fetch_add(1, std::memory_order_release);
+      return mmap(start, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == start;
+    }
+  }
+  return false;
+}
+
+void end_by_default(int signal) {
+  struct sigaction fatal {};
+  fatal.sa_handler = SIG_DFL;
+  sigaction(signal, &fatal, nullptr);
+}
+
+void on_bus_error(int signal, siginfo_t* info, void* context) {
+  const bool sent = info->si_code <= 0;  // by kill and the like: there is no address, and it does not come again
+  if (!sent && replace_page(reinterpret_cast<std::uintptr_t>(info->si_addr))) return;
+  if ((previous.sa_flags & SA_SIGINFO) != 0) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  } else if (previous.sa_handler == SIG_DFL || !sent) {  // a fault cannot be ignored
+    end_by_default(signal);
+    if (sent) raise(signal);  // a fault comes again by itself
+  }
+}
+
+void install() {
+  struct sigaction action {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  sigaction(SIGBUS, &action, &previous);
+}
+
+}  // namespace
+
+GuardedRange& guard_range(const std::byte* memory, std::size_t size) {
+  static std::once_flag once;
+  std::call_once(once, install);
+  GuardedRange& range = free_ranges().take();
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  range.corrupt.store(false);
+  range.end.store(begin + size, std::memory_order_release);
+  range.begin.store(begin, std::memory_order_release);
+  return range;
+}
+
+void unguard_range(GuardedRange& range) {
+  range.begin.store(nowhere, std::memory_order_release);
+  range.end.store(0, std::memory_order_release);
+  free_ranges().give(range);
+}
+
+bool range_corrupt(const GuardedRange& range) { return range.corrupt.load(std::memory_order_acquire); }
+
+std::int64_t pages_replaced() { return replaced.load(std::memory_order_acquire); }
+
+}  // namespace forebay::engine

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/loader.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "engine/index/source_sizes.h"
+#include "engine/memory/catch_all.h"
+#include "engine/memory/fork_guard.h"
+#include "engine/memory/machine.h"
+#include "engine/memory/sync.h"
+#include "engine/order/file_shard.h"
+#include "engine/order/shard_counts.h"
+#include "engine/run/scheduler.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr std::int64_t max_prefetch = 1'000'000;
+
+/// One shard takes everything, in whichever way.
+bool by_files(const RunOptions& options) { return options.shard_by == ShardBy::file && options.shard_count > 1; }
+
+Result<void> check_shard(const engine::Program& program, const RunOptions& options) {
+  const std::int64_t rows = program.batching.max_rows;
+  if (options.shard_count < 1 || options.shard_index < 0 || options.shard_index >= options.shard_count) {
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("shard: must be (index, count) with index from 0 to count - 1, found ({}, {})",
+                             options.shard_index, options.shard_count)};
+  }
+  if (rows % options.shard_count == 0) {
+    return by_files(options) ? engine::check_file_shard(program, options.shard_count) : Result<void>{};
+  }
+  return Error{Code::config, Detail::invalid_argument, "shard: " + engine::shard_misfit(rows, options.shard_count)};
+}
+
+Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
+  const auto refuse = [](std::string_view name, std::int64_t found, std::int64_t max) {
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("{}: must be an integer from 0 to {}, found {}", name, max, found)};
+  };
+  FOREBAY_DO(engine::check_threads(options.threads));
+  if (options.prefetch < 0 || options.prefetch > max_prefetch)
+    return refuse("prefetch", options.prefetch, max_prefetch);
+  if (options.memory < 0) return refuse("memory", options.memory, INT64_MAX);
+  if (options.threads == 0) options.threads = program.threads;
+  if (options.memory == 0) options.memory = program.memory;
+  if (options.prefetch == 0) options.prefetch = program.prefetch;
+  if (options.threads == 0) options.threads = std::min(engine::usable_processors(), engine::threads_allowed);
+  if (options.memory == 0) options.memory = engine::usable_memory() / 4;
+  if (options.shard_count == 0) {
+    options.shard_index = program.shard.index;
+    options.shard_count = program.shard.count;
+    options.shard_by = program.shard.by;
+  }
+  FOREBAY_DO(check_shard(program, options));
+  return options;
+}
+
+}  // namespace
+
+class Loader::Running {
+ public:
+  Running(Plan plan, const RunOptions& options)
+      : plan_{std::move(plan)},
+        options_{options},
+        generation_{engine::fork_generation()},
+        sizes_{engine::inspect(plan_.program().source.files)},
+        scheduler_{run_from({})} {}
+  ~Running() {
+    // In a forked child there are no threads to join, and a lock may be held by one of them: leave it all alone.
+    if (forked()) engine::abandon(std::move(scheduler_));
+  }
+
+  [[nodiscard]] bool forked() const { return engine::forked_since(generation_); }
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  /// The present one: a restart puts another in its place, while other threads may ask for counters or close.
+  [[nodiscard]] std::shared_ptr<engine::Scheduler> scheduler() const EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    return scheduler_;
+  }
+  /// Of the files, when the present run began.
+  [[nodiscard]] engine::SourceSizes sizes() const EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    return sizes_;
+  }
+  Result<void> restart(const engine::Position& position, const engine::SourceSizes& sizes) EXCLUDES(mutex_) {
+    scheduler()->close();
+    std::shared_ptr<engine::Scheduler> other;  // in the end the one before, or one that came too late
+    if (auto thrown = engine::catch_all([&] { other = run_from(position); }, engine::no_memory_for_run)) return *thrown;
+    const engine::Lock lock{mutex_};
+    if (closed_) return engine::was_closed;
+    std::swap(scheduler_, other);
+    sizes_ = sizes;
+    return {};
+  }
+  void close() EXCLUDES(mutex_) {
+    const auto closing = [this] {
+      const engine::Lock lock{mutex_};
+      closed_ = true;
+      return scheduler_;
+    }();
+    closing->close();
+  }
+
+  /// What a state has to say of the shard, beyond the plan.
+  [[nodiscard]] engine::Shard shard() const {
+    return {.index = options_.shard_index,
+            .count = options_.shard_count,
+            .by = by_files(options_) ? ShardBy::file : ShardBy::row};
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& position) const {
+    if (!by_files(options_)) return std::make_shared<engine::Scheduler>(plan_.share(), options_, position);
+    RunOptions whole = options_;  // of its own program
+    whole.shard_index = 0;
+    whole.shard_count = 1;
+    return std::make_shared<engine::Scheduler>(
+        engine::file_shard(plan_.program(), options_.shard_index, options_.shard_count), whole, position);
+  }
+
+  Plan plan_;
+  RunOptions options_;
+  std::uint64_t generation_;
+  mutable engine::Mutex mutex_;
+  engine::SourceSizes sizes_ GUARDED_BY(mutex_);  // asked for before anything is read
+  std::shared_ptr<engine::Scheduler> scheduler_ GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;
+};
+
+Loader::Loader(std::unique_ptr<Running> running) : running_{std::move(running)} {}
+Loader::Loader(Loader&&) noexcept = default;
+Loader& Loader::operator=(Loader&&) noexcept = default;
+Loader::~Loader() = default;
+
+Result<Loader> Loader::start(Plan plan, RunOptions options) {
+  FOREBAY_TRY(const RunOptions resolved, resolve(plan.program(), options));
+  std::unique_ptr<Running> running;
+  if (auto thrown = engine::catch_all([&] { running = std::make_unique<Running>(std::move(plan), resolved); },
+                                      engine::no_memory_for_run))
+    return *thrown;
+  return Loader{std::move(running)};
+}
+
+Result<std::optional<Batch>> Loader::next() {
+  bool timed_out = false;
+  return next_within(std::chrono::milliseconds::max(), timed_out);
+}
+
+namespace {
+
+Error forked_error() {
+  return Error{
+      Code::state, Detail::failed_precondition,
+      "this pipeline was created before fork(): its threads are not in the child process; create it in the child, "
+      "or start processes with spawn"};
+}
+
+}  // namespace
+
+Result<std::optional<Batch>> Loader::next_within(std::chrono::milliseconds timeout, bool& timed_out) {
+  if (running_->forked()) return forked_error();
+  const bool for_ever = timeout == std::chrono::milliseconds::max();
+  FOREBAY_TRY(auto content, running_->scheduler()->next(for_ever ? std::nullopt : std::optional{timeout}, timed_out));
+  if (!content) return std::optional<Batch>{};
+  return std::optional<Batch>{Batch{std::move(content)}};
+}
+
+void Loader::close() {
+  if (running_ && !running_->forked()) running_->close();
+}
+
+engine::Shard Loader::shard() const { return running_->shard(); }
+Result<engine::Position> Loader::position() const {
+  if (running_->forked()) return forked_error();
+  return running_->scheduler()->position();
+}
+Result<engine::Position> Loader::position_before() const {
+  if (running_->forked()) return forked_error();
+  return running_->scheduler()->position_before();
+}
+
+engine::SourceSizes Loader::sizes() const { return running_->sizes(); }
+
+Result<void> Loader::restart(const engine::Position& position, const engine::SourceSizes& sizes) {
+  if (running_->forked()) return forked_error();
+  return running_->restart(position, sizes);
+}
+
+const Plan& Loader::plan() const { return running_->plan(); }
+Stats Loader::stats() const { return running_->forked() ? Stats{} : running_->scheduler()->stats(); }
+double Loader::complete_frac() const { return running_->forked() ? 0 : running_->scheduler()->complete_frac(); }
+
+}  // namespace forebay

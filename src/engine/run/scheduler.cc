@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/run/scheduler.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "engine/memory/catch_all.h"
+
+namespace forebay::engine {
+
+namespace {
+
+// Batches that are kept ready until the first one tells how large they are, where a run names no number.
+constexpr std::int64_t first_depth = 2;
+// How long a caller of next that stood in for a worker may be away unnoticed: each look wakes a thread.
+constexpr std::chrono::milliseconds longest_rest{5};
+
+}  // namespace
+
+/// Gives the mutex up for the length of a task, and accounts for it.
+class Scheduler::Unlocked {
+ public:
+  Unlocked(Scheduler& scheduler, const Worker& worker, Work work, std::int64_t what)
+      FOREBAY_ANNOTATE(no_thread_safety_analysis)
+      : scheduler_{scheduler}, thread_{worker.number}, work_{work}, since_{Clock::now()} {
+    scheduler_.activity_.begin(thread_, work_, what, since_);
+    scheduler_.mutex_.unlock();
+  }
+  ~Unlocked() FOREBAY_ANNOTATE(no_thread_safety_analysis) {
+    const auto now = Clock::now();
+    scheduler_.spend(work_, now - since_);
+    scheduler_.mutex_.lock();
+    scheduler_.activity_.rest(thread_, now);
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  Scheduler& scheduler_;
+  const std::size_t thread_;
+  const Work work_;
+  const Clock::time_point since_;
+};
+
+Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start,
+                     std::chrono::milliseconds stuck_after)
+    : program_{std::move(program)},
+      pool_{std::make_shared<BufferPool>(options.memory)},
+      threads_{options.threads},
+      asked_prefetch_{options.prefetch},
+      stuck_after_{stuck_after},
+      open_files_{*program_, pool_, options.threads},
+      order_{*program_, open_files_, start, {.index = options.shard_index, .count = options.shard_count}},
+      executor_{program_, pool_, options.threads},
+      consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},
+      line_{start.next},
+      depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : first_depth)},
+      position_{start},
+      before_{start},
+      complete_frac_{static_cast<double>(start.done) / 1e6},
+      activity_{static_cast<std::size_t>(options.threads) + 1} {
+  workers_.reserve(static_cast<std::size_t>(threads_));
+  for (; started_ < threads_; ++started_) {
+    try {
+      workers_.emplace_back([this, number = static_cast<std::size_t>(started_)] { work(number); });
+    } catch (const std::exception&) {
+      break;  // the caller of next does the work that no thread could be started for
+    }
+  }
+}
+
+Scheduler::~Scheduler() { close(); }
+
+void Scheduler::close() {
+  if (!begin_close()) return;
+  open_files_.stop();
+  pool_->close();
+  for (std::thread& worker : workers_) worker.join();
+  const Lock lock{mutex_};
+  while (caller_.inside()) caller_left_.wait(mutex_);  // it may be helping with a ticket
+  if (!line_.empty()) order_over_ = false;             // the end that it had decided does not come any more
+  line_.clear();
+  half_decided_.reset();
+  closed_ = true;
+  closing_over_.notify_all();
+}
+
+bool Scheduler::begin_close() {
+  const Lock lock{mutex_};
+  if (std::exchange(stopped_, true)) {
+    while (!closed_) closing_over_.wait(mutex_);
+    return false;
+  }
+  rest_over_.notify_all();
+  work_there_.notify_all();
+  batch_done_.notify_all();
+  return true;
+}
+
+void Scheduler::spend(Work work, std::chrono::nanoseconds time) {
+  const std::int64_t ns = time.count();
+  spent_.ns[static_cast<std::size_t>(work)].fetch_add(ns, std::memory_order_relaxed);
+}
+
+void Scheduler::work(std::size_t number) {
+  const auto thrown = catch_all(
+      [&] {
+        Worker worker = executor_.worker(number);
+        take_turns(worker);
+      },
+      no_memory_for_run);
+  if (!thrown) return;
+  const Lock lock{mutex_};
+  if (!broken_) broken_ = thrown;
+  batch_done_.notify_all();
+}
+
+void Scheduler::take_turns(Worker& worker) {
+  const Lock lock{mutex_};
+  while (!began_ && !stopped_) work_there_.wait(mutex_);
+  while (!stopped_) {
+    if (one_too_many()) {
+      rest();
+      continue;
+    }
+    if (work_once(worker, std::nullopt)) continue;
+    const auto since = Clock::now();
+    ++sleeping_;
+    work_there_.wait(mutex_);
+    --sleeping_;
+    spend(Work::idle, Clock::now() - since);
+  }
+}
+
+bool Scheduler::one_too_many() const { return caller_.stands_in() && started_ - resting_ >= threads_; }
+
+void Scheduler::rest() {
+  ++resting_;
+  while (!stopped_ && caller_.stands_in()) {
+    rest_over_.wait_until(mutex_, Clock::now() + longest_rest);
+    caller_.look(Clock::now());
+  }
+  --resting_;
+}
+
+bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadline) {
+  // With others to run them, new tickets come first while few are left: who sleeps for want of one is woken dearly.
+  const bool running_low = threads_ > 1 && line_.size() <= depth_ / 2;
+  if (!(running_low && may_decide()) && run_next_ticket(worker)) return true;
+  if (may_decide()) {
+    decide_order(worker, deadline);
+    return true;
+  }
+  if (order_is_crowded_out()) {
+    make_room(worker);
+    return true;
+  }
+  if (const auto file = open_files_.claim(deadline.has_value())) {
+    scan_ahead(file, worker);
+    return true;
+  }
+  return false;
+}
+
+bool Scheduler::run_next_ticket(Worker& worker) {
+  Ticket* const ticket = line_.take_ticket();
+  if (ticket == nullptr) return false;
+  run_ticket(*ticket, worker);
+  return true;
+}
+
+bool Scheduler::may_decide() const {
+  if (baton_taken_ || order_over_ || line_.size() >= depth_) return false;
+  return line_.empty() || has_room();
+}
+
+/// Whether the batches in the making, whose memory is taken bit by bit, and one more fit into the budget.
+bool Scheduler::has_room() const {
+  const auto making = static_cast<std::int64_t>(line_.size()) - static_cast<std::int64_t>(line_.done());
+  return !pool_->over((making + 1) * batch_bytes_);
+}
+
+/// Whether content that is kept for later passes takes the room of a batch.
+bool Scheduler::order_is_crowded_out() const {
+  if (baton_taken_ || order_over_ || line_.size() >= depth_ || line_.empty()) return false;
+  return !has_room() && open_files_.keeps_content();
+}
+
+void Scheduler::make_room(Worker& worker) {
+  const Unlocked doing{*this, worker, Work::order, line_.next()};
+  open_files_.drop_kept_content();
+}
+
+void Scheduler::decide_order(Worker& worker, std::optional<Clock::time_point> deadline) {
+  do {
+    decide_batch(worker, deadline);
+  } while (threads_ > 1 && !stopped_ && !half_decided_ && may_decide());
+}
+
+void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> deadline) {
+  baton_taken_ = true;
+  std::unique_ptr<Job> job = half_decided_ ? std::move(half_decided_) : line_.spare();
+  const std::int64_t finished = line_.finished();
+  Result<bool> more = false;
+  std::optional<Error> thrown;
+  {
+    const Unlocked doing{*this, worker, Work::order, line_.next()};
+    thrown = catch_all([&] { more = decide(job, finished, deadline); }, no_memory_for_order);
+  }
+  baton_taken_ = false;
+  if (!thrown && !more.ok() && open_files_.interrupted(more.error())) {
+    half_decided_ = std::move(job);
+    wake_workers(1);
+    return;
+  }
+  if (!thrown && more.ok() && *more) {
+    const std::size_t tasks = job->cut;
+    batch_bytes_ = std::max(batch_bytes_, job->expected_bytes);
+    if (line_.add(std::move(job))) return wake_workers(tasks);
+    thrown = no_memory_for_order;
+  }
+  if (thrown) {
+    order_error_ = thrown;
+  } else if (!more.ok()) {
+    order_error_ = more.error();
+  }
+  order_over_ = true;
+  batch_done_.notify_all();
+}
+
+/// Of whoever holds the baton, without the mutex. False at the end.
+Result<bool> Scheduler::decide(std::unique_ptr<Job>& job, std::int64_t finished,
+                               std::optional<Clock::time_point> deadline) {
+  if (!job) job = std::make_unique<Job>();
+  open_files_.collect(finished);
+  open_files_.set_deadline(deadline);
+  auto more = order_.next(job->layout);
+  if (more.ok() && *more) {
+    if (auto cut = executor_.cut(*job); !cut.ok()) more = cut.error();
+  }
+  job->layout.account(*pool_);
+  open_files_.limit_memory();
+  return more;
+}
+
+void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
+  Job& job = *ticket.job;
+  const bool last = job.remaining == 1;  // nobody else is at this batch
+  std::optional<RowError> failed;
+  {
+    const Unlocked doing{*this, worker, Work::decode, job.number};
+    if (auto thrown = catch_all([&] { failed = executor_.run(ticket, worker); }))
+      failed = RowError{*thrown, ticket.first_row};
+    if (last && !failed && !job.error) finish(job);
+  }
+  if (failed && (!job.error || failed->row < job.error_row)) {
+    job.error = failed->error;
+    job.error_row = failed->row;
+  }
+  if (--job.remaining > 0) return;
+  if (!last && !job.error) {
+    const Unlocked doing{*this, worker, Work::decode, job.number};
+    finish(job);
+  }
+  batch_bytes_ = std::max(batch_bytes_, job.made_bytes);
+  line_.finish(job);
+  if (caller_.waits() && line_.ready()) batch_done_.notify_one();
+}
+
+/// Of a batch whose tickets are done; nobody else is at it.
+void Scheduler::finish(Job& job) const {
+  if (auto thrown = catch_all([&] { job.error = executor_.finish(job); })) job.error = std::move(thrown);
+}
+
+void Scheduler::scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, Worker& worker) {
+  const Unlocked doing{*this, worker, Work::scan, OpenFiles::number_of(*file)};
+  open_files_.scan(file);
+}
+
+void Scheduler::wake_workers(std::size_t tasks) {
+  for (std::size_t i = 0; i < std::min(tasks, sleeping_); ++i) work_there_.notify_one();
+}
+
+}  // namespace forebay::engine

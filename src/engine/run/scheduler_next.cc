@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the caller of next does.
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "engine/memory/catch_all.h"
+#include "engine/run/scheduler.h"
+
+namespace forebay::engine {
+
+namespace {
+
+// What a run that names no depth keeps ready: as many batches as stay in the second-level cache, within reason.
+constexpr std::int64_t ready_bytes = std::int64_t{2} << 20;
+constexpr std::int64_t max_depth = 16;
+// However large they are: with fewer, several threads would wait for the slowest of them.
+constexpr std::int64_t min_depth(std::int64_t threads) {
+  return threads == 1 ? 2 : std::min(2 * threads + 2, max_depth);
+}
+// The caller of next must come back in time to notice an interrupt.
+constexpr std::chrono::milliseconds longest_help{20};
+
+/// Empty: for ever, or for longer than the clock goes.
+std::optional<Activity::Clock::time_point> deadline_of(Activity::Clock::time_point since,
+                                                       std::optional<std::chrono::milliseconds> timeout) {
+  using std::chrono::milliseconds;
+  const auto most = std::chrono::duration_cast<milliseconds>(Activity::Clock::time_point::max() - since);
+  if (!timeout || *timeout >= most) return std::nullopt;
+  return since + std::max(*timeout, milliseconds{0});
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std::chrono::milliseconds> timeout,
+                                                              bool& timed_out) {
+  timed_out = false;
+  const auto since = Clock::now();
+  const Lock lock{mutex_};
+  caller_.enter(since);
+  Result<std::shared_ptr<const Batch::Content>> out = std::shared_ptr<const Batch::Content>{};
+  try {
+    out = next_locked(since, deadline_of(since, timeout), timed_out);
+  } catch (const std::bad_alloc&) {
+    if (!broken_) broken_ = no_memory_for_run;
+    out = *broken_;
+  }
+  const auto now = Clock::now();
+  caller_.leave(now);
+  stats_.consumer_wait_seconds += std::chrono::duration<double>(now - since).count();
+  if (!timed_out) waiting_since_.reset();
+  if (stopped_) caller_left_.notify_all();
+  return out;
+}
+
+Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time_point since,
+                                                                     std::optional<Clock::time_point> deadline,
+                                                                     bool& timed_out) {
+  if (!began_) {
+    began_ = since;
+    work_there_.notify_all();
+  }
+  ++asked_;
+  ready_fill_sum_ += static_cast<double>(line_.done()) / static_cast<double>(depth_);
+  while (true) {
+    if (broken_) return *broken_;
+    if (stopped_) return was_closed;
+    if (line_.ready()) break;
+    if (line_.empty() && order_over_) {
+      if (!order_error_) return std::shared_ptr<const Batch::Content>{};
+      broken_ = order_error_;
+      continue;
+    }
+    if (!waiting_since_) waiting_since_ = since;
+    if (deadline && Clock::now() >= *deadline) {
+      timed_out = true;
+      return std::shared_ptr<const Batch::Content>{};
+    }
+    if (help()) {
+      caller_.helped();
+      continue;
+    }
+    if (stuck()) {
+      broken_ = Error{Code::internal, Detail::failed_precondition,
+                      fmt::format("the stages of this run wait for each other: {}", waiting())};
+      continue;
+    }
+    caller_.wait(true);
+    const auto look_again = Clock::now() + stuck_after_;
+    batch_done_.wait_until(mutex_, deadline ? std::min(look_again, *deadline) : look_again);
+    caller_.wait(false);
+  }
+  if (line_.front().error) {
+    broken_ = line_.front().error;
+    return *broken_;
+  }
+  return deliver();
+}
+
+bool Scheduler::help() {
+  // A decision that was left half made, and what is to be done for a large batch, are for a worker, which may take as
+  // long as it needs: what cannot be done in a short time, like an index, would be begun again and again here.
+  const bool large = line_.next_is_large();
+  if ((half_decided_ || large) && started_ > 0 && !stuck()) {
+    if (!large && run_next_ticket(consumer_)) return true;
+    caller_.stand_down();
+    rest_over_.notify_all();
+    wake_workers(1);
+    return false;
+  }
+  const auto deadline = half_decided_ ? std::nullopt : std::optional{Clock::now() + longest_help};
+  return work_once(consumer_, deadline);
+}
+
+bool Scheduler::stuck() const {
+  return activity_.at_rest() && waiting_since_ && Clock::now() - *waiting_since_ >= stuck_after_;
+}
+
+std::shared_ptr<const Batch::Content> Scheduler::deliver() {
+  std::unique_ptr<Job> job = line_.pop();
+  std::shared_ptr<const Batch::Content> content = std::move(job->content);
+  ++stats_.batches;
+  stats_.rows += content->layout.rows;
+  complete_frac_ = content->layout.complete_frac;
+  before_ = std::exchange(position_, content->layout.after);
+  if (asked_prefetch_ == 0) {
+    const std::int64_t bytes = std::max<std::int64_t>(1, job->tensor_bytes);
+    depth_ = static_cast<std::size_t>(std::clamp(ready_bytes / bytes, min_depth(threads_), max_depth));
+  }
+  line_.recycle(std::move(job), depth_);
+  // Woken by halves: a worker that is woken for one batch at a time costs more than the batch.
+  if (sleeping_ > 0 && !order_over_ && line_.size() <= depth_ / 2) work_there_.notify_one();
+  return content;
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include <fmt/core.h>
+
+#include "engine/run/scheduler.h"
+
+namespace forebay::engine {
+
+Stats Scheduler::stats() const {
+  const auto seconds = [this](Work work) {
+    return static_cast<double>(spent_.ns[static_cast<std::size_t>(work)].load(std::memory_order_relaxed)) * 1e-9;
+  };
+  const Lock lock{mutex_};
+  Stats out = stats_;
+  out.records = open_files_.records();
+  out.bytes_read = open_files_.bytes_read();
+  const SkipTally::Counts skipped = open_files_.skipped();
+  out.skipped_records = skipped.records;
+  out.skipped_ranges = skipped.ranges;
+  out.skipped_files = skipped.files;
+  out.skipped_bytes = skipped.bytes;
+  out.skipped = skipped.first;
+  out.seconds = began_ ? std::chrono::duration<double>(Clock::now() - *began_).count() : 0;
+  out.scan_seconds = seconds(Work::scan);
+  out.order_seconds = seconds(Work::order);
+  out.decode_seconds = seconds(Work::decode);
+  out.idle_seconds = seconds(Work::idle);
+  out.ready_fill = asked_ > 0 ? ready_fill_sum_ / static_cast<double>(asked_) : 0;
+  if (waiting_since_) {
+    out.waiting_seconds = std::chrono::duration<double>(Clock::now() - *waiting_since_).count();
+    out.waiting = waiting();
+  }
+  out.memory_used = pool_->used();
+  out.memory_limit = pool_->limit();
+  out.threads = threads_;
+  return out;
+}
+
+Position Scheduler::position() const {
+  const Lock lock{mutex_};
+  return position_;
+}
+
+Position Scheduler::position_before() const {
+  const Lock lock{mutex_};
+  return before_;
+}
+
+double Scheduler::complete_frac() const {
+  const Lock lock{mutex_};
+  return line_.empty() && order_over_ && !order_error_ ? 1.0 : complete_frac_;
+}
+
+std::string Scheduler::waiting() const {
+  constexpr double mebibyte = 1048576;
+  const auto now = Clock::now();
+  return fmt::format(
+      "batch {} has been waited for {:.1f} s. {}. {} batches are in the making, {} tickets wait, order is {}; "
+      "{:.1f} of {:.1f} MiB are in use",
+      position_.next, std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
+      activity_.text(program_->source.files, now), line_.size(), line_.tickets(),
+      order_over_    ? "decided"
+      : baton_taken_ ? "being decided"
+                     : "open",
+      static_cast<double>(pool_->used()) / mebibyte, static_cast<double>(pool_->limit()) / mebibyte);
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <forebay/loader.h>
+
+namespace forebay {
+
+namespace {
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+}  // namespace
+
+std::string Stats::bottleneck() const {
+  if (batches == 0) return "Nothing was delivered yet.";
+  const double busy = scan_seconds + order_seconds + decode_seconds;
+  const double waited = share(consumer_wait_seconds, seconds);
+  if (waited < 0.1) {
+    return fmt::format(
+        "The consumer is the bottleneck: it waited for batches {:.0f} % of the time, and {:.0f} % of the prefetch was "
+        "ready.",
+        100 * waited, 100 * std::min(1.0, ready_fill));
+  }
+  using Stage = std::pair<double, std::string_view>;
+  const Stage most =
+      std::max({Stage{scan_seconds, "finding records (reading and inflating ahead)"},
+                Stage{order_seconds, "deciding order (reading and inflating what was not read ahead included)"},
+                Stage{decode_seconds, "checking and decoding records"}});
+  return fmt::format(
+      "The input is the bottleneck: the consumer waited {:.0f} % of the time; {:.0f} % of the work was {}.",
+      100 * waited, 100 * share(most.first, busy), most.second);
+}
+
+std::string Stats::skipped_text() const {
+  if (skipped_records + skipped_ranges + skipped_files == 0) return {};
+  return fmt::format("skipped: {} records, {} unreadable ranges, {} files ({} bytes); the first: {}", skipped_records,
+                     skipped_ranges, skipped_files, skipped_bytes, skipped.front().text());
+}
+
+std::string Stats::text() const {
+  const double per_second = share(1, seconds);
+  std::string out =
+      fmt::format("{} batches, {} rows in {:.2f} s: {:.0f} rows/s, {:.1f} MB/s read\n", batches, rows, seconds,
+                  static_cast<double>(rows) * per_second, static_cast<double>(bytes_read) * per_second * 1e-6);
+  const double workers = seconds * static_cast<double>(threads);
+  out += fmt::format("{} threads: scan {:.0f} %, order {:.0f} %, decode {:.0f} %, idle {:.0f} %\n", threads,
+                     100 * share(scan_seconds, workers), 100 * share(order_seconds, workers),
+                     100 * share(decode_seconds, workers), 100 * share(idle_seconds, workers));
+  out += fmt::format("memory {:.1f} of {:.0f} MiB\n", static_cast<double>(memory_used) / 1048576,
+                     static_cast<double>(memory_limit) / 1048576);
+  if (const std::string text = skipped_text(); !text.empty()) out += text + "\n";
+  return out + bottleneck();
+}
+
+}  // namespace forebay

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/tickets/executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "engine/memory/catch_all.h"
+#include "engine/memory/prefault.h"
+#include "engine/tickets/finish.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
+constexpr std::int64_t max_ticket_bytes = std::int64_t{8} << 20;  // nobody looks for a stop inside a ticket
+constexpr std::int64_t large_memory = std::int64_t{1} << 20;      // a decoder's; less is not worth beginning anew
+constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
+constexpr std::size_t group_records = 16;
+constexpr std::size_t line = 64;
+
+/// How many records before its turn one is fetched: enough to hide the memory's latency, and no more. What is fetched,
+/// the group that is worked on and the rows that it fills share the first-level cache, and what falls out of it comes
+/// back behind all fetches that are under way.
+constexpr std::int64_t fetched_ahead = 12;
+
+/// So many records earlier the first line of one is fetched, by itself: what waits for the page tables then is one
+/// fetch instead of all of the record's.
+constexpr std::int64_t begun_ahead = 4;
+
+/// Records that are verified by one call; between the calls as many more are fetched: a processor has some two dozen
+/// lines on their way at once, and waits when it is asked for more.
+constexpr std::size_t verified_together = 4;
+
+/// Starts fetching a record and the checksum behind it; the hardware follows up on what is longer. A call of a function
+/// that does nothing but this might be taken for one without effect.
+[[gnu::always_inline]] inline void prefetch(Record record) {
+  constexpr std::size_t max_lines = 8;
+  const auto first = reinterpret_cast<std::uintptr_t>(record.data()) / line;
+  const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + bytes_behind - 1) / line;
+  const std::byte* const begin = record.data();
+  for (std::size_t i = 0; i <= std::min(last - first, max_lines); ++i) __builtin_prefetch(begin + i * line);
+}
+
+std::size_t aligned(std::size_t size) { return (size + line - 1) & ~(line - 1); }
+
+}  // namespace
+
+Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool, std::int64_t threads)
+    : program_{std::move(program)},
+      pool_{std::move(pool)},
+      threads_{threads},
+      contents_{std::make_shared<BatchRecycler>(program_)},
+      files_{std::make_unique<FileCache>(program_->source.files, *pool_)} {
+  used_ = program_->decoded;
+  for (const PlacedStep& step : program_->late) used_.insert(used_.end(), step.makes.begin(), step.makes.end());
+  in_place_.assign(program_->schema.size(), -1);
+  for (const Output& output : program_->batched) {
+    const bool in_place = output.spec.shape.known() && output.spec.dtype != DType::string && !changes_shape(output);
+    row_bytes_.push_back(in_place ? static_cast<std::size_t>(output.spec.shape.count()) * size_of(output.spec.dtype)
+                                  : 0);
+    if (in_place) in_place_[static_cast<std::size_t>(output.id)] = static_cast<ColumnId>(row_bytes_.size() - 1);
+  }
+  std::vector<ColumnId> growing;
+  std::copy_if(used_.begin(), used_.end(), std::back_inserter(growing),
+               [this](ColumnId id) { return in_place_[static_cast<std::size_t>(id)] < 0; });
+  columns_ = std::make_unique<ColumnPool>(program_, pool_, std::move(growing));
+}
+
+void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
+  const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
+  const std::int64_t max = threads_ == 1 ? 1 : std::max<std::int64_t>(1, std::min(rows, 4 * threads_));
+  const std::int64_t count = std::max(std::clamp<std::int64_t>(bytes / ticket_bytes, 1, max), bytes / max_ticket_bytes);
+  const std::int64_t share = bytes / count + 1;
+  job.large = bytes + job.fixed_bytes > large_bytes;
+  const bool grows = std::ranges::count(row_bytes_, std::size_t{0}) > 0;
+  job.expected_bytes = job.record_bytes + job.fixed_bytes + (grows ? 2 * bytes : 0);  // decoded, then copied
+  job.made_bytes = job.tensor_bytes = 0;
+  job.cut = 0;
+  job.decoded.store(0, std::memory_order_relaxed);
+  std::int64_t row = 0;
+  while (row < rows || job.cut == 0) {
+    if (job.cut == job.tickets.size()) job.tickets.push_back(std::make_unique<Ticket>());
+    Ticket& ticket = *job.tickets[job.cut++];
+    ticket.job = &job;
+    ticket.first_row = row;
+    if (count == 1) row = rows;
+    for (std::int64_t held = 0; row < rows && held < share; ++row)
+      held += job.layout.handles[static_cast<std::size_t>(row)].length;
+    ticket.rows = row - ticket.first_row;
+  }
+  job.remaining = job.cut;
+}
+
+/// What the rows of the fixed tensors take; an error when that, the records, and what others need for rows that no
+/// record fills, is more than the budget.
+Result<std::int64_t> Executor::bytes_of(const BatchLayout& layout, std::int64_t record_bytes) const {
+  const auto empty_rows = layout.rows - static_cast<std::int64_t>(layout.handles.size());
+  std::int64_t size = 0;  // of tensors of fixed size
+  std::int64_t rest = 0;  // of the others at least: a number says how long a row is
+  bool huge = false;
+  const auto add = [&](std::int64_t& sum, std::size_t row_bytes, std::int64_t rows) {
+    std::int64_t bytes = 0;
+    huge = huge || __builtin_mul_overflow(row_bytes, rows, &bytes) || __builtin_add_overflow(sum, bytes, &sum) ||
+           __builtin_add_overflow(sum, line, &sum);
+  };
+  bool others = false;
+  for (const std::size_t row_bytes : row_bytes_) {
+    others = others || row_bytes == 0;
+    if (row_bytes > 0) {
+      add(size, row_bytes, layout.rows);
+    } else if (empty_rows > 0) {
+      add(rest, sizeof(std::int64_t), empty_rows);
+    }
+  }
+  std::int64_t all = 0;
+  huge = huge || __builtin_add_overflow(size, rest, &all);
+  if (!huge && all + record_bytes <= pool_->limit()) return size;
+  std::string needed = huge ? "more than 2^63" : std::to_string(size + record_bytes);
+  std::string fixed;
+  if (others && !huge) {  // what they will need is not known, but it comes out of the records
+    fixed = fmt::format(" ({} of them for tensors of fixed size)", size);
+    for (const Handle& handle : layout.handles) all += 2 * std::int64_t{handle.length};  // decoded, then copied
+    needed = fmt::format("about {}", all + record_bytes);
+  }
+  return Error{Code::data, Detail::resource_exhausted,
+               fmt::format("batch {} needs {} bytes for its {} rows{}, more than the memory budget of {} bytes; raise "
+                           "`memory` or make batches smaller",
+                           layout.number, needed, layout.rows, fixed, pool_->limit())};
+}
+
+Result<void> Executor::cut(Job& job) const {
+  std::int64_t bytes = 0;
+  for (const Handle& handle : job.layout.handles) bytes += handle.length;
+  const bool mapped =
+      std::ranges::all_of(job.layout.blocks, [](const UsedBlock& piece) { return piece.mapping != nullptr; });
+  job.record_bytes = mapped ? 0 : bytes;
+  FOREBAY_TRY(job.fixed_bytes, bytes_of(job.layout, job.record_bytes));
+  cut_tickets(job, bytes);
+  if (job.cut > 1) lend_rows(job);
+  const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
+  // Deciding the order leaves the memory idle, and the first ticket would wait for its first records. Of several
+  // threads it is likely another that runs it, and has them fetched once more.
+  for (std::int64_t row = 0; threads_ == 1 && row < std::min(rows, fetched_ahead); ++row)
+    prefetch(job.layout.record(row));
+  return {};
+}
+
+/// Room for the rows of the fixed tensors: for a batch of one ticket when that is run, by the thread that fills it.
+void Executor::lend_rows(Job& job) const {
+  const auto all_rows = static_cast<std::size_t>(job.layout.rows);
+  job.fixed = job.fixed_bytes > 0 ? pool_->lend(static_cast<std::size_t>(job.fixed_bytes)) : nullptr;
+  job.fixed_outputs.assign(row_bytes_.size(), nullptr);
+  std::byte* next = job.fixed.get();
+  for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
+    if (row_bytes_[i] == 0) continue;
+    job.fixed_outputs[i] = next;
+    next += aligned(row_bytes_[i] * all_rows);
+  }
+}
+
+void Executor::bind_columns(Ticket& ticket) const {
+  if (!ticket.columns) ticket.columns = columns_->take();
+  ColumnBlock& block = ticket.columns->block;
+  block.rows = ticket.rows;
+  for (const ColumnId id : used_) {
+    Column& column = block[id];
+    const ColumnId output = in_place_[static_cast<std::size_t>(id)];
+    if (output >= 0) {
+      const std::size_t row_bytes = row_bytes_[static_cast<std::size_t>(output)];
+      const std::span<std::byte> rows{ticket.job->fixed_outputs[static_cast<std::size_t>(output)] +
+                                          static_cast<std::size_t>(ticket.first_row) * row_bytes,
+                                      static_cast<std::size_t>(ticket.rows) * row_bytes};
+      column.values.bind(rows.data(), rows.size());
+      find_pages(rows, *pool_);
+    } else {
+      column.clear();
+    }
+    if (column.fixed() && column.dtype != DType::string) column.set_rows(ticket.rows);
+  }
+}
+
+std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
+  if (ticket.job->cut == 1) lend_rows(*ticket.job);
+  bind_columns(ticket);
+  std::shared_ptr<std::byte> memory;
+  auto failed = read_unmapped(ticket, worker, memory);
+  if (!failed) failed = decode(ticket, worker);
+  account(worker);
+  if (!failed) failed = apply_steps(ticket);
+  account(ticket);
+  return failed;
+}
+
+/// Puts the ticket's records whose pages were given back into memory of its own.
+std::optional<RowError> Executor::read_unmapped(Ticket& ticket, Worker& worker,
+                                                std::shared_ptr<std::byte>& memory) const {
+  BatchLayout& layout = ticket.job->layout;
+  const auto row_before = [](const Unmapped& record, std::int64_t row) { return record.row < row; };
+  const auto end_of = [&](std::int64_t row) {
+    return std::lower_bound(layout.unmapped.begin(), layout.unmapped.end(), row, row_before);
+  };
+  const std::span<const Unmapped> records{end_of(ticket.first_row), end_of(ticket.first_row + ticket.rows)};
+  if (records.empty()) return std::nullopt;
+  const auto length_of = [&](const Unmapped& record) {
+    return layout.handles[static_cast<std::size_t>(record.row)].length;
+  };
+  std::size_t size = 0;
+  for (const Unmapped& record : records) size += aligned(length_of(record) + bytes_behind);
+  memory = pool_->lend(size);
+  std::byte* next = memory.get();
+  worker.wanted.clear();
+  for (const Unmapped& record : records) {
+    const std::size_t length = length_of(record) + bytes_behind;
+    worker.wanted.push_back(
+        {.file = record.file, .offset = record.offset, .mapping = record.mapping, .out = {next, length}});
+    layout.payloads[static_cast<std::size_t>(record.row)] = next;
+    next += aligned(length);
+  }
+  if (auto done = files_->read(worker.wanted); !done.ok()) {
+    const std::int64_t row = records[static_cast<std::size_t>(done.error().place().row)].row;
+    return RowError{place(*ticket.job, done.error(), row), row};
+  }
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto& [file, offset, mapping, out, got] = worker.wanted[i];
+    if (got < length_of(records[i])) return RowError{cut_short(*ticket.job, file), records[i].row};
+    std::memset(out.data() + got, 0, out.size() - got);  // no checksum: the record is found to be corrupt
+  }
+  return std::nullopt;
+}
+
+std::optional<RowError> Executor::apply_steps(Ticket& ticket) const {
+  for (const PlacedStep& placed : program_->late) {
+    pool_->look();
+    Result<void> done;
+    if (auto thrown = catch_all([&] { done = placed.step->apply(ticket.columns->block); })) {
+      const Error error = thrown->at(fmt::format("batch {}, {}", ticket.job->layout.number, placed.name));
+      return RowError{error, ticket.first_row};  // it saw all rows at once
+    }
+    if (!done.ok()) {
+      const std::int64_t row = ticket.first_row + std::max<std::int64_t>(0, done.error().place().row);
+      return RowError{place(*ticket.job, done.error().at(placed.name), row), row};
+    }
+  }
+  return std::nullopt;
+}
+
+/// What the decoder's memory grew to for a long list is kept when the budget has as much room again.
+void Executor::account(Worker& worker) const {
+  const std::int64_t bytes = worker.memory->bytes();
+  worker.charge.set(*pool_, bytes);
+  if (bytes < large_memory || !pool_->over(bytes)) return;
+  worker.memory = program_->decoder->memory();
+  worker.charge.set(*pool_, 0);
+}
+
+/// Of a batch that is too large all tickets are run, to say how large, but no more is held of it.
+void Executor::account(Ticket& ticket) const {
+  ticket.job->decoded.fetch_add(columns_->account(*ticket.columns), std::memory_order_relaxed);
+  if (ticket.job->bytes() > pool_->limit()) columns_->drop(std::move(ticket.columns));
+}
+
+std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
+  const BatchLayout& layout = ticket.job->layout;
+  ColumnBlock& block = ticket.columns->block;
+  const Format& format = *program_->source.format;
+  const auto record_of = [&](std::int64_t row) { return layout.record(ticket.first_row + row); };
+  std::int64_t begun = 0;
+  std::int64_t fetched = 0;
+  const auto fetch_to = [&](std::int64_t end) {
+    for (; begun < std::min(end + begun_ahead, ticket.rows); ++begun) __builtin_prefetch(record_of(begun).data());
+    for (; fetched < std::min(end, ticket.rows); ++fetched) prefetch(record_of(fetched));
+  };
+  fetch_to(fetched_ahead);
+  for (std::int64_t first = 0; first < ticket.rows;) {
+    worker.records.clear();
+    std::size_t bytes = 0;
+    std::int64_t row = first;
+    for (; row < ticket.rows && bytes < group_bytes && worker.records.size() < group_records; ++row) {
+      worker.records.push_back(record_of(row));
+      bytes += worker.records.back().size();
+      read_pages(worker.records.back(), *pool_);
+    }
+    std::optional<RowError> corrupt;
+    const std::span<const Record> group{worker.records};
+    for (std::size_t done = 0; done < group.size() && !corrupt; done += verified_together) {
+      const std::int64_t next = first + static_cast<std::int64_t>(done);
+      fetch_to(next + fetched_ahead + verified_together);
+      if (auto good = format.verify(group.subspan(done, std::min(verified_together, group.size() - done)));
+          !good.ok()) {
+        row = next + good.error().place().row;
+        const std::int64_t bad = ticket.first_row + row;
+        corrupt = {place(*ticket.job, good.error().at(Place{.offset = layout.payload_offset(bad)}), bad), bad};
+      }
+    }
+    worker.records.resize(static_cast<std::size_t>(row - first));  // one before it may be malformed
+    pool_->look();
+    Result<void> done;
+    if (auto threw = catch_all([&] { done = program_->decoder->decode(worker.records, first, block, *worker.memory); }))
+      return thrown(ticket, worker, *threw, first);
+    if (!done.ok()) {
+      const std::int64_t bad = ticket.first_row + first + std::max<std::int64_t>(0, done.error().place().row);
+      return RowError{place(*ticket.job, done.error(), bad), bad};
+    }
+    if (corrupt) return corrupt;
+    first = row;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Executor::finish(Job& job) const {
+  auto failed = make(job);
+  for (std::size_t i = 0; i < job.cut; ++i) {
+    if (job.tickets[i]->columns) columns_->give(std::move(job.tickets[i]->columns));
+  }
+  return failed;
+}
+
+/// Those of fixed tensors that no record fills.
+void Executor::clear_empty_rows(const Job& job) const {
+  const std::size_t first = job.layout.handles.size();
+  const std::size_t rows = static_cast<std::size_t>(job.layout.rows) - first;
+  if (rows == 0) return;
+  for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
+    for (std::size_t at = 0, bytes = rows * row_bytes_[i]; at < bytes; at += StopCheck::interval) {
+      pool_->look();
+      std::memset(job.fixed_outputs[i] + first * row_bytes_[i] + at, 0, std::min(StopCheck::interval, bytes - at));
+    }
+  }
+}
+
+std::optional<Error> Executor::make(Job& job) const {
+  if (auto failed = find_cut_short(job)) return failed;
+  if (auto failed = too_large(job)) return failed;
+  clear_empty_rows(job);
+  auto content = contents_->take();
+  Finisher finisher{*program_, *pool_, job};
+  if (auto failed = finisher.run(*content)) {
+    return failed->row < 0 ? failed->error : place(job, failed->error, failed->row);
+  }
+  job.made_bytes = finisher.needed();
+  job.tensor_bytes = job.made_bytes - job.bytes() + job.fixed_bytes;
+  std::swap(content->layout, job.layout);
+  std::swap(content->layout.payloads, job.layout.payloads);  // of records that are gone when the batch is out
+  job.layout.clear();
+  job.content = std::move(content);
+  job.fixed.reset();
+  return std::nullopt;
+}
+
+}  // namespace forebay::engine

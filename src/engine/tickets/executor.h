@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/memory/buffer_pool.h"
+#include "engine/memory/ticket_columns.h"
+#include "engine/program/program.h"
+#include "engine/read/file_cache.h"
+#include "engine/tickets/batch_recycler.h"
+#include "engine/tickets/job.h"
+
+namespace forebay::engine {
+
+/// What one worker keeps between tickets.
+struct Worker {
+  std::size_t number = 0;
+  std::unique_ptr<DecoderMemory> memory;
+  Charge charge;  ///< Of the memory.
+  std::vector<Record> records;
+  std::vector<FileCache::Wanted> wanted;
+};
+
+/// A failure and the row of the batch it belongs to.
+struct RowError {
+  Error error;
+  std::int64_t row;
+};
+
+/// Turns layouts into batches. Const while running: any number of workers call it at once, each with its own Worker.
+/// When the pool is closed, `run` and `finish` throw Closed.
+class Executor {
+ public:
+  Executor(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool, std::int64_t threads);
+
+  [[nodiscard]] Worker worker(std::size_t number) const {
+    return {.number = number, .memory = program_->decoder->memory(), .charge = {}, .records = {}, .wanted = {}};
+  }
+  /// Cuts tickets by bytes. Fails when the rows that they will fill are more than the budget.
+  [[nodiscard]] Result<void> cut(Job& job) const;
+  [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Fetch, verify, decode, steps.
+  [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< When all tickets are done: makes `content`.
+
+ private:
+  [[nodiscard]] std::optional<RowError> read_unmapped(Ticket& ticket, Worker& worker,
+                                                      std::shared_ptr<std::byte>& memory) const;
+  std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
+  [[nodiscard]] std::optional<RowError> apply_steps(Ticket& ticket) const;
+  void account(Ticket& ticket) const;
+  void account(Worker& worker) const;
+  [[nodiscard]] std::optional<Error> too_large(const Job& job) const;
+  [[nodiscard]] std::optional<Error> make(Job& job) const;
+  void clear_empty_rows(const Job& job) const;
+  void cut_tickets(Job& job, std::int64_t bytes) const;
+  [[nodiscard]] Result<std::int64_t> bytes_of(const BatchLayout& layout, std::int64_t record_bytes) const;
+  RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
+  void lend_rows(Job& job) const;
+  void bind_columns(Ticket& ticket) const;
+  [[nodiscard]] Error cut_short(const Job& job, std::uint32_t file) const;
+  [[nodiscard]] std::optional<Error> find_cut_short(const Job& job) const;
+  Error place(const Job& job, const Error& error, std::int64_t row) const;
+
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<BufferPool> pool_;
+  const std::int64_t threads_;
+  std::vector<ColumnId> used_;          // columns that a ticket fills
+  std::vector<std::size_t> row_bytes_;  // by batched output; 0: not written in place
+  std::vector<ColumnId> in_place_;      // by column: its batched output, or -1
+  const std::shared_ptr<BatchRecycler> contents_;
+  std::unique_ptr<ColumnPool> columns_;
+  const std::unique_ptr<FileCache> files_;
+};
+
+}  // namespace forebay::engine

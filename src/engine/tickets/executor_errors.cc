@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of a batch that could not be made.
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "engine/index/trial_decode.h"
+#include "engine/read/mapped_file.h"
+#include "engine/read/sigbus_guard.h"
+#include "engine/tickets/executor.h"
+
+namespace forebay::engine {
+
+/// Of a decoder that threw over records that begin at `row` of the ticket: they are gone through again, so that the
+/// record that is named does not depend on how the batch was cut.
+RowError Executor::thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const {
+  const std::int64_t first = ticket.first_row + row;
+  if (error.code() != Code::internal) return {error, first};  // no memory: no record's fault
+  std::vector<Malformed> bad;
+  TrialDecode{*program_, pool_.get()}.run(worker.records, bad);
+  if (bad.empty()) return {place(*ticket.job, error.at("the decoder"), first), first};
+  const std::int64_t culprit = first + static_cast<std::int64_t>(bad.front().record);
+  return {place(*ticket.job, bad.front().error, culprit), culprit};
+}
+
+Error Executor::place(const Job& job, const Error& error, std::int64_t row) const {
+  const BatchLayout& layout = job.layout;
+  if (row >= static_cast<std::int64_t>(layout.handles.size())) return error;  // a row that no record fills
+  return error.at(Place{.file = program_->source.files[layout.block_of(row).file],
+                        .record = layout.record_of(row),
+                        .offset = program_->source.format->record_offset(layout.payload_offset(row))});
+}
+
+Error Executor::cut_short(const Job& job, std::uint32_t file) const {
+  return Error{Code::data, Detail::failed_precondition,
+               fmt::format("batch {} is not delivered: the file was cut short while its records were decoded; leave "
+                           "files alone while they are read",
+                           job.layout.number),
+               Place{.file = program_->source.files[file]}};
+}
+
+/// Payloads are verified and then decoded where they are mapped. Of a file that is cut short in between zeros are
+/// decoded; the guard knows, and is asked when no more is read.
+std::optional<Error> Executor::find_cut_short(const Job& job) const {
+  if (pages_replaced() == 0) return std::nullopt;
+  for (const UsedBlock& piece : job.layout.blocks) {
+    if (piece.mapping != nullptr && piece.mapping->corrupt()) return cut_short(job, piece.file);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Executor::too_large(const Job& job) const {
+  if (job.bytes() <= pool_->limit()) return std::nullopt;
+  return Error{Code::data, Detail::resource_exhausted,
+               fmt::format("batch {} needs {} bytes for what its {} rows decode to, more than the memory budget of {} "
+                           "bytes; raise `memory`, make batches smaller, or drop the outlier",
+                           job.layout.number, job.bytes(), job.layout.handles.size(), pool_->limit())};
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/document/faults.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/nearest.h"
+
+namespace forebay::plan {
+
+void complain(const Json& found, std::string message, Faults& faults) {
+  faults.emplace_back(Code::config, Detail::invalid_argument, std::move(message), found.place());
+}
+
+namespace {
+
+/// By place; what has none comes last.
+void sort_by_place(Faults& faults) {
+  std::vector<std::string> files;
+  const auto number = [&](const std::string& file) { return std::find(files.begin(), files.end(), file); };
+  for (const Error& fault : faults) {
+    if (number(fault.place().file) == files.end()) files.push_back(fault.place().file);
+  }
+  const auto key = [&](const Error& fault) {
+    const Place& place = fault.place();
+    return std::tuple{place.line == 0, number(place.file) - files.begin(), place.line, place.column};
+  };
+  std::stable_sort(faults.begin(), faults.end(), [&](const Error& a, const Error& b) { return key(a) < key(b); });
+}
+
+}  // namespace
+
+Error together(Faults faults) {
+  sort_by_place(faults);
+  if (faults.size() > max_faults) {
+    const std::size_t more = faults.size() - max_faults;
+    faults.erase(faults.begin() + max_faults, faults.end());
+    faults.emplace_back(Code::config, Detail::invalid_argument, fmt::format("{} more faults", more));
+  }
+  return Error::all(std::move(faults));
+}
+
+std::string hint(std::string_view name, std::span<const std::string> candidates) {
+  const std::string near = nearest(name, candidates);
+  return near.empty() ? std::string{} : fmt::format("; did you mean '{}'?", near);
+}
+
+std::string among(std::string_view name, std::span<const std::string> candidates, std::string_view words) {
+  constexpr std::size_t shown_at_most = 30;
+  const std::string near = hint(name, candidates);
+  const auto shown = candidates.first(std::min(candidates.size(), shown_at_most));
+  return fmt::format(
+      "{} {}: {}{}", near.empty() ? ";" : near, words, fmt::join(shown, ", "),
+      shown.size() < candidates.size() ? fmt::format(" and {} more", candidates.size() - shown.size()) : "");
+}
+
+}  // namespace forebay::plan

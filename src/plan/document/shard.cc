@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/document/shard.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include <forebay/describe.h>
+
+#include "engine/order/file_shard.h"
+#include "io/paths.h"
+#include "launch/rank.h"
+
+namespace forebay {
+namespace plan {
+
+/// The long form of a shard.
+struct ShardObject {
+  Json index;
+  std::optional<std::int64_t> count;
+  ShardBy by = ShardBy::row;
+  std::int64_t replicas = 1;
+};
+
+}  // namespace plan
+
+template <>
+struct FieldsOf<plan::ShardObject> {
+  static const Fields<plan::ShardObject>& get() {
+    using plan::ShardObject;
+    static const Fields<ShardObject> fields =
+        Fields<ShardObject>{}
+            .required("index", &ShardObject::index, "Which shard, from 0 on, or \"auto\": as the launcher says.")
+            .field("count", &ShardObject::count, "How many shards there are; left out with \"auto\".", {.min = 1})
+            .field("by", &ShardObject::by,
+                   "row: rows of every batch; file: every count-th file of a pass, in batches of size / count rows.")
+            .field(
+                "replicas", &ShardObject::replicas,
+                "With \"auto\": so many neighbouring ranks take the same shard, as those of one model that is divided "
+                "among them.",
+                {.min = 1});
+    return fields;
+  }
+};
+
+namespace plan {
+namespace {
+
+constexpr std::int64_t shown_keys = 3;
+
+std::optional<engine::Shard> make(std::int64_t index, std::int64_t count) {
+  if (count < 1 || index < 0 || index >= count) return std::nullopt;
+  return engine::Shard{.index = index, .count = count};
+}
+
+std::optional<engine::Shard> from_list(const std::vector<Json>& items) {
+  if (items.size() != 2 || !items[0].is(Json::Kind::integer) || !items[1].is(Json::Kind::integer)) return std::nullopt;
+  return make(items[0].integer(), items[1].integer());
+}
+
+engine::Shard detect(const Json& json, Faults& faults) {
+  const auto rank = launch::detect_rank([](const std::string& name) -> std::optional<std::string> {
+    const char* const value = std::getenv(name.c_str());
+    return value != nullptr ? std::optional<std::string>{value} : std::nullopt;
+  });
+  if (!rank.ok()) return complain(json, rank.error().message(), faults), engine::Shard{};
+  return {
+      .index = rank->index, .count = rank->count, .source = rank->source, .rank = rank->index, .ranks = rank->count};
+}
+
+engine::Shard from_text(const Json& json, Faults& faults) {
+  const auto rank = launch::parse_shard(json.string());
+  if (!rank.ok()) return complain(json, rank.error().message(), faults), engine::Shard{};
+  if (!*rank) return detect(json, faults);
+  return {.index = (*rank)->index, .count = (*rank)->count};
+}
+
+/// `replicas` neighbouring ranks are one shard.
+void share_among(std::int64_t replicas, const Json& json, engine::Shard& shard, Faults& faults) {
+  if (shard.ranks % replicas != 0) {
+    complain(json, fmt::format("{} ranks cannot be divided into groups of {} 'replicas'", shard.ranks, replicas),
+             faults);
+    return;
+  }
+  shard.index = shard.rank / replicas;
+  shard.count = shard.ranks / replicas;
+}
+
+engine::Shard from_object(const Json& json, Faults& faults) {
+  const auto object = JsonCodec<ShardObject>::read(json, faults);
+  if (!object) return {};
+  engine::Shard out;
+  if (object->index == Json{"auto"} && !object->count) {
+    out = detect(json, faults);
+    share_among(object->replicas, json, out, faults);
+  } else {
+    const auto named = object->index.is(Json::Kind::integer) && object->count && object->replicas == 1
+                           ? make(object->index.integer(), *object->count)
+                           : std::nullopt;
+    if (!named) {
+      complain(json,
+               fmt::format("'index' must be from 0 to 'count' - 1, or \"auto\" without a count and perhaps with "
+                           "'replicas'; found {}",
+                           json.text()),
+               faults);
+      return {};
+    }
+    out = *named;
+  }
+  out.by = object->by;
+  return out;
+}
+
+}  // namespace
+
+engine::Shard read_shard(const Json& json, Faults& faults) {
+  if (json.is(Json::Kind::null)) return {};
+  if (json.is(Json::Kind::string)) return from_text(json, faults);
+  if (json.is(Json::Kind::object)) return from_object(json, faults);
+  if (json.is(Json::Kind::array)) {
+    if (const auto shard = from_list(json.items())) return *shard;
+  }
+  fault_value(json,
+              fmt::format("must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
+                          "{{\"index\": …, \"count\": …, \"by\": …}}; found {}",
+                          json.text()),
+              faults);
+  return {};
+}
+
+std::string picked_text(const Plan& plan, const engine::Shard& shard, const Batch* first) {
+  if (shard.source.empty()) return {};
+  std::string out = fmt::format("rank {} of {} ({}): shard {} of {}{}", shard.rank, shard.ranks, shard.source,
+                                shard.index, shard.count, shard.by == ShardBy::file ? " by file" : "");
+  if (const auto batches = engine::batches_by_index(plan.program(), shard)) {
+    out += fmt::format(", {} batches{}", *batches, plan.program().epochs ? "" : " an epoch");
+  }
+  const std::int64_t rows = first == nullptr ? 0 : std::min(first->valid_rows(), shown_keys);
+  for (std::int64_t row = 0; row < rows; ++row)
+    out += fmt::format("{}{}", row == 0 ? ", first keys " : ", ", io::base_name(first->key(row)));
+  return out;
+}
+
+}  // namespace plan
+}  // namespace forebay

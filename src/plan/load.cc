@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/loader.h>
+
+namespace forebay {
+
+Result<Loader> open(const std::string& path, RunOptions options) {
+  FOREBAY_TRY(Plan plan, Plan::load(path));
+  return Loader::start(std::move(plan), options);
+}
+
+Result<Loader> open(const Json& document, RunOptions options, const std::string& folder) {
+  FOREBAY_TRY(Plan plan, Plan::make(document, folder));
+  return Loader::start(std::move(plan), options);
+}
+
+}  // namespace forebay

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/detect.h"
+
+#include <array>
+#include <utility>
+
+#include "sources/frame.h"
+
+namespace forebay::sources {
+namespace {
+
+constexpr std::size_t head_bytes = 64;
+
+unsigned at(std::span<const std::byte> head, std::size_t i) { return std::to_integer<unsigned>(head[i]); }
+
+bool gzip(std::span<const std::byte> head) { return head.size() >= 2 && at(head, 0) == 0x1f && at(head, 1) == 0x8b; }
+
+bool zlib(std::span<const std::byte> head) {
+  if (head.size() < 2) return false;
+  const unsigned method = at(head, 0);
+  return (method & 0x0f) == 8 && (method >> 4) <= 7 && (method * 256 + at(head, 1)) % 31 == 0;
+}
+
+bool good_header(std::span<const std::byte> head) {
+  return head.size() >= header_bytes && length_checksum(length_at(head.data())) == checksum_at(head.data() + 8);
+}
+
+}  // namespace
+
+Compression detect(std::span<const std::byte> head) {
+  if (good_header(head)) return Compression::none;
+  if (gzip(head)) return Compression::gzip;
+  return zlib(head) ? Compression::zlib : Compression::none;
+}
+
+Result<Compression> compression_of(const io::File& file, Compression asked) {
+  if (asked != Compression::automatic) return asked;
+  std::array<std::byte, head_bytes> head;
+  FOREBAY_TRY(const std::size_t size, file.read(head, 0));
+  return detect(std::span{head}.first(size));
+}
+
+std::string_view magic_of(std::span<const std::byte> head) {
+  if (gzip(head)) return "gzip data (1f 8b)";
+  if (zlib(head)) return "zlib data (78)";
+  return {};
+}
+
+std::string_view foreign_compression(std::span<const std::byte> head) {
+  using namespace std::string_view_literals;
+  constexpr std::array magics{std::pair{"\x28\xb5\x2f\xfd"sv, "zstd"sv}, std::pair{"\xfd\x37zXZ"sv, "xz"sv},
+                              std::pair{"BZh"sv, "bzip2"sv}, std::pair{"\x04\x22\x4d\x18"sv, "lz4"sv},
+                              std::pair{"PK\x03\x04"sv, "zip"sv}};
+  const std::string_view text{reinterpret_cast<const char*>(head.data()), head.size()};
+  for (const auto& [magic, name] : magics) {
+    if (text.starts_with(magic)) return name;
+  }
+  return {};
+}
+
+}  // namespace forebay::sources

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/index.h>
+
+#include "engine/index/index_file.h"
+#include "engine/memory/catch_all.h"
+#include "engine/memory/each_file.h"
+#include "engine/memory/machine.h"
+#include "engine/memory/sync.h"
+#include "io/file.h"
+#include "io/paths.h"
+#include "sources/framing.h"
+
+namespace forebay {
+namespace {
+
+using engine::IndexRequest;
+using Existing = IndexOptions::Existing;
+
+void describe(IndexReport& report, const engine::StoredIndex& found, const engine::RecordIndex* index) {
+  report.found = found.state;
+  report.reason = found.reason;
+  if (index == nullptr) return;
+  report.records = index->records();
+  report.bytes = index->bytes();
+  report.index_bytes = static_cast<std::int64_t>(index->image().size());
+}
+
+Result<void> check(const IndexRequest& request, IndexReport& report) {
+  FOREBAY_TRY(const engine::StoredIndex found, engine::load_index(request));
+  describe(report, found, found.index.get());
+  report.path = found.path;
+  return {};
+}
+
+Result<void> make(const IndexRequest& request, const engine::IndexWatch& watch, Existing existing,
+                  IndexReport& report) {
+  FOREBAY_TRY(engine::IndexOutcome done, engine::load_or_build(request, watch, existing));
+  describe(report, done.found, done.index.get());
+  report.built = done.built;
+  report.path = std::move(done.path);
+  return done.not_stored ? Result<void>{*done.not_stored} : Result<void>{};
+}
+
+/// The files of one call, and how far they are.
+class IndexRun {
+ public:
+  IndexRun(std::vector<std::string> files, const IndexOptions& options) : options_{options}, reports_(files.size()) {
+    progress_.files = static_cast<std::int64_t>(files.size());
+    progress_.bytes = io::total_size(files);
+    for (std::size_t i = 0; i < files.size(); ++i) reports_[i].file = std::move(files[i]);
+  }
+
+  Result<std::vector<IndexReport>> run() EXCLUDES(mutex_) {
+    const bool all = engine::each_file(
+        {.files = reports_.size(), .threads = options_.threads},
+        [this](std::size_t file, const std::stop_token& stop) { work(reports_[file], stop); },
+        [this] { return !options_.progress || options_.progress(progress()); });
+    if (!all) return Error{Code::cancelled, "interrupted"};
+    return std::move(reports_);
+  }
+
+ private:
+  void work(IndexReport& report, const std::stop_token& stop) EXCLUDES(mutex_) {
+    Result<void> done;
+    const auto thrown = engine::catch_all([&] { done = one(report, stop); }, engine::no_memory_for_file);
+    if (!done.ok()) report.error = done.error();
+    if (thrown) report.error = engine::in_file(*thrown, report.file);
+    const engine::Lock lock{mutex_};
+    ++progress_.files_done;
+  }
+
+  Result<void> one(IndexReport& report, const std::stop_token& stop) {
+    const IndexRequest request{.file = report.file,
+                               .compression = options_.compression,
+                               .format = sources::tfrecord_format(),
+                               .signature = sources::tfrecord_signature()};
+    if (options_.existing == Existing::only_check) return check(request, report);
+    const engine::IndexWatch watch = [&](std::int64_t bytes) {
+      const engine::Lock lock{mutex_};
+      progress_.bytes_done += bytes;
+      return !stop.stop_requested();
+    };
+    return make(request, watch, options_.existing, report);
+  }
+
+  IndexProgress progress() EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    return progress_;
+  }
+
+  const IndexOptions& options_;
+  engine::Mutex mutex_;
+  std::vector<IndexReport> reports_;  // each is the own of the thread that has its file
+  IndexProgress progress_ GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& patterns, const IndexOptions& options) {
+  FOREBAY_DO(engine::check_threads(options.threads));
+  FOREBAY_TRY(std::vector<std::string> files, io::expand(patterns, ""));
+  return IndexRun{std::move(files), options}.run();
+}
+
+}  // namespace forebay

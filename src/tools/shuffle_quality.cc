@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/shuffle_quality.h"
+
+#include <chrono>
+#include <cmath>
+#include <new>
+
+#include "engine/memory/machine.h"
+#include "engine/order/order_plane.h"
+
+namespace forebay {
+
+namespace engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds timeout{20};  // how long a stop may go unnoticed
+
+Error stopped() { return {Code::cancelled, "interrupted while the shuffle was measured"}; }
+
+std::shared_ptr<BufferPool> pool_for(const Program& program) {
+  return std::make_shared<BufferPool>(program.memory > 0 ? program.memory : usable_memory() / 4);
+}
+
+/// How many records each file has.
+Result<std::vector<std::int64_t>> count_records(const Source& source, const std::shared_ptr<BufferPool>& pool,
+                                                const std::function<bool()>& stop) {
+  PassCache kept{0};
+  std::vector<std::int64_t> out(source.files.size());
+  for (std::uint32_t file = 0; file < out.size(); ++file) {
+    FileReader scanner{source, file, pool, kept};
+    for (Block block; !block.last;) {
+      if (stop && stop()) return stopped();
+      block.clear();
+      scanner.scan(block);
+      out[file] += static_cast<std::int64_t>(block.records.size());
+      if (block.error) return *block.error;
+    }
+  }
+  return out;
+}
+
+/// Feeds the first epoch of the program to the measure.
+Result<void> measure(const Program& program, const std::shared_ptr<BufferPool>& pool, const std::function<bool()>& stop,
+                     ShuffleMeasure& out) {
+  Program once = program;
+  if (!once.epochs || *once.epochs > 1) once.epochs = 1;
+  OpenFiles streams{once, pool, 1};
+  OrderPlane order{once, streams};
+  const auto asked_now_and_then = [&stop, next = Clock::now()]() mutable {
+    if (!stop || Clock::now() < next) return false;
+    next = Clock::now() + timeout;
+    return stop();
+  };
+  streams.ask(asked_now_and_then);
+  BatchLayout layout;
+  while (true) {
+    if (stop && stop()) return stopped();
+    const auto more = order.next(layout);
+    if (!more.ok()) return streams.interrupted(more.error()) ? stopped() : more.error();
+    if (!*more) return {};
+    for (std::int64_t row = 0; row < static_cast<std::int64_t>(layout.handles.size()); ++row)
+      out.add(layout.block_of(row).file, layout.record_of(row));
+    streams.collect(layout.number + 1);
+    streams.limit_memory();
+    layout = {};
+  }
+}
+
+}  // namespace
+
+void Correlation::add(double x, double y) {
+  ++count_;
+  const double off_x = x - mean_x_, off_y = y - mean_y_;
+  mean_x_ += off_x / count_;
+  mean_y_ += off_y / count_;
+  square_x_ += off_x * (x - mean_x_);
+  square_y_ += off_y * (y - mean_y_);
+  product_ += off_x * (y - mean_y_);
+}
+
+std::optional<double> Correlation::value() const {
+  if (square_x_ <= 0 || square_y_ <= 0) return std::nullopt;
+  return product_ / (std::sqrt(square_x_) * std::sqrt(square_y_));
+}
+
+ShuffleMeasure::ShuffleMeasure(const std::vector<std::int64_t>& records) {
+  before_.reserve(records.size());
+  std::int64_t sum = 0;
+  for (const std::int64_t count : records) {
+    before_.push_back(sum);
+    sum += count;
+  }
+}
+
+void ShuffleMeasure::add(std::uint32_t file, std::int64_t record) {
+  const std::int64_t moved = rows_ - (before_[file] + record);
+  moved_ += static_cast<double>(moved < 0 ? -moved : moved);
+  if (rows_ > 0) neighbours_.add(last_file_, file);
+  last_file_ = file;
+  ++rows_;
+}
+
+ShuffleQuality ShuffleMeasure::result() const {
+  ShuffleQuality out{.rows = rows_, .files = static_cast<std::int64_t>(before_.size())};
+  out.file_correlation = neighbours_.value();
+  if (rows_ < 2) return out;  // there is one order only
+  const auto n = static_cast<double>(rows_);
+  out.displacement = moved_ / n / n;
+  out.of_uniform = out.displacement / ((1 - 1 / n / n) / 3);
+  return out;
+}
+
+}  // namespace engine
+
+Result<ShuffleQuality> shuffle_quality(const Plan& plan, const std::function<bool()>& stop) {
+  const engine::Program& program = plan.program();
+  try {
+    const auto pool = engine::pool_for(program);
+    FOREBAY_TRY(const auto records, engine::count_records(program.source, pool, stop));
+    engine::ShuffleMeasure measure{records};
+    FOREBAY_DO(engine::measure(program, pool, stop, measure));
+    return measure.result();
+  } catch (const std::bad_alloc&) {
+    return Error{Code::io, Detail::resource_exhausted, "the machine has no memory left to measure the shuffle"};
+  }
+}
+
+}  // namespace forebay

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <zlib.h>
+
+namespace forebay::tests {
+
+inline constexpr int gzip_window = 15 + 16;
+inline constexpr int zlib_window = 15;
+
+/// Compresses by zlib itself: what the inflater reads is then not of our own making.
+inline std::string compress(const std::string& text, int window, int level = 6, const std::string& dictionary = {}) {
+  z_stream stream{};
+  deflateInit2(&stream, level, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY);
+  if (!dictionary.empty()) {
+    deflateSetDictionary(&stream, reinterpret_cast<const Bytef*>(dictionary.data()),
+                         static_cast<uInt>(dictionary.size()));
+  }
+  std::string out(deflateBound(&stream, text.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  ::deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+/// Text that packs to about a third, the same every time.
+inline std::string some_text(std::size_t size, std::uint64_t seed = 1) {
+  static constexpr const char* words[] = {"water ", "turbine ", "basin ", "record ", "of ", "7", "3.5 ", "\n"};
+  std::string out;
+  for (std::uint64_t x = seed; out.size() < size;) {
+    x = x * 6364136223846793005U + 1442695040888963407U;
+    out += words[x >> 61];
+    if ((x >> 50) % 3 == 0) out += static_cast<char>(x >> 40);
+  }
+  out.resize(size);
+  return out;
+}
+
+}  // namespace forebay::tests
