@@ -1,4 +1,4 @@
-# Thin: every target does all the set-up it needs, and a second call does nothing twice.
+# Every target does the set-up that it needs; a second call repeats nothing.
 #   make run      build, then run the example job        make test         everything that CI checks
 #   make build    command line and Python package        make conformance  vectors of the original systems
 #   make bench    compare with other pipelines           make fuzz         each target for SECONDS=30
