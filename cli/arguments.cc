@@ -5,9 +5,8 @@
 #include <cmath>
 
 #include <fmt/core.h>
-
-#include "config/utf8.h"
-#include "io/paths.h"
+#include <forebay/index.h>
+#include <forebay/messages.h>
 
 namespace forebay::cli {
 
@@ -28,7 +27,7 @@ CLI::Validator whole_number(std::int64_t min, std::int64_t max) {
                           if (read(text, value) && min <= value && value <= max) return {};
                           const std::string range = max == no_limit ? fmt::format("of {} or more", min)
                                                                     : fmt::format("from {} to {}", min, max);
-                          return fmt::format("must be an integer {}; found {}", range, config::quoted(text));
+                          return fmt::format("must be an integer {}; found {}", range, quote(text));
                         },
                         ""};
 }
@@ -37,7 +36,7 @@ CLI::Validator positive_number() {
   return CLI::Validator{[](const std::string& text) -> std::string {
                           double value = 0;
                           if (read(text, value) && value > 0 && std::isfinite(value)) return {};
-                          return fmt::format("must be a number above 0; found {}", config::quoted(text));
+                          return fmt::format("must be a number above 0; found {}", quote(text));
                         },
                         ""};
 }
@@ -53,7 +52,7 @@ std::vector<std::string> without_indexes(const std::vector<std::string>& paths) 
   std::vector<std::string> out;
   for (const std::string& path : paths) {
     const bool wild = path.find_first_of("*?[") != std::string::npos;
-    if (wild || !path.ends_with(io::index_suffix)) out.push_back(path);
+    if (wild || !is_index_path(path)) out.push_back(path);
   }
   const std::size_t passed = paths.size() - out.size();
   if (passed > 0) {

@@ -7,8 +7,7 @@
 #include <span>
 
 #include <fmt/core.h>
-
-#include "columns/cast.h"
+#include <forebay/convert.h>
 
 namespace forebay::cli {
 
@@ -93,19 +92,18 @@ Json sparse_row(const Value& value, std::int64_t row, std::int64_t most) {
 
 Json element_json(const Tensor& tensor, std::int64_t element) {
   if (tensor.dtype == DType::string) return Json{std::string{tensor.string(element)}};
-  const std::byte* at = tensor.data + static_cast<std::size_t>(element) * size_of(tensor.dtype);
   if (is_complex(tensor.dtype)) {  // [real, imaginary]
     const Tensor parts = parts_of(tensor);
     return Json::array({element_json(parts, 2 * element), element_json(parts, 2 * element + 1)});
   }
   if (is_float(tensor.dtype) || tensor.dtype == DType::uint64) {
     double number = 0;
-    columns::cast(at, tensor.dtype, reinterpret_cast<std::byte*>(&number), DType::float64, 1);
+    convert(tensor, element, {&number, 1});
     if (is_float(tensor.dtype)) return float_json(number, tensor.dtype);
     if (number >= 9.2e18) return Json{number};
   }
   std::int64_t integer = 0;
-  columns::cast(at, tensor.dtype, reinterpret_cast<std::byte*>(&integer), DType::int64, 1);
+  convert(tensor, element, {&integer, 1});
   return tensor.dtype == DType::boolean ? Json{integer != 0} : Json{integer};
 }
 

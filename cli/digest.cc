@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <forebay/convert.h>
 
 #include "cells.h"
-#include "columns/cast.h"
 
 namespace forebay::cli {
 
@@ -88,7 +88,7 @@ Elements look_at(const Tensor& tensor) {
   }
   const Tensor real = is_complex(tensor.dtype) ? parts_of(tensor) : tensor;
   std::vector<double> values(static_cast<std::size_t>(real.count()));
-  columns::cast(real.data, real.dtype, reinterpret_cast<std::byte*>(values.data()), DType::float64, values.size());
+  convert(real, 0, std::span{values});
   out.sum = pairwise_sum(values);
   return out;
 }

@@ -7,13 +7,12 @@
 
 #include <forebay/json_codec.h>
 #include <forebay/json_codec_composed.h>
+#include <forebay/messages.h>
 #include <forebay/plan.h>
+#include <forebay/reference.h>
 #include <forebay/shuffle_quality.h>
 
-#include "base/nearest.h"
-#include "config/utf8.h"
 #include "interrupt.h"
-#include "plan/document_schema.h"
 #include "report.h"
 #include "verbs.h"
 
@@ -87,7 +86,7 @@ Error unknown(const Json& reference, const std::string& name) {
   for (const Json& plugin : reference.items()) names.push_back(text_at(plugin, "name"));
   const std::string near = nearest(name, names);
   return Error{Code::config, Detail::not_found,
-               fmt::format("there is no plug-in and no document {}{}", config::quoted(name),
+               fmt::format("there is no plug-in and no document {}{}", quote(name),
                            near.empty() ? "" : fmt::format("; did you mean '{}'?", near))};
 }
 
@@ -158,8 +157,8 @@ Result<void> explain_document(const Explain& asked) {
 }
 
 Result<void> explain(const Explain& asked) {
-  if (asked.schema) return print_line(plan::document_schema().pretty()), Result<void>{};
-  const Json reference = plan::document_reference();
+  if (asked.schema) return print_line(document_schema().pretty()), Result<void>{};
+  const Json reference = document_reference();
   if (asked.what.empty()) {
     if (asked.lowered || asked.shuffle) {
       return Error{Code::config, Detail::invalid_argument,
@@ -175,7 +174,7 @@ Result<void> explain(const Explain& asked) {
     if (path) return explain_document(asked);
     if (found.empty()) return unknown(reference, asked.what);
     return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("{} is a plug-in; {} takes a document", config::quoted(asked.what),
+                 fmt::format("{} is a plug-in; {} takes a document", quote(asked.what),
                              asked.lowered ? "--lowered" : "--shuffle")};
   }
   if (asked.json) return print_line(Json::array(found).pretty()), Result<void>{};

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <memory>
 
 #include <fmt/core.h>
+#include <forebay/messages.h>
+#include <forebay/records.h>
 
 #include "arguments.h"
 #include "cells.h"
-#include "config/utf8.h"
-#include "io/file.h"
+#include "interrupt.h"
 #include "pump.h"
 #include "report.h"
 #include "run_flags.h"
-#include "sources/detect.h"
-#include "tools/infer.h"
 #include "verbs.h"
 
 namespace forebay::cli {
@@ -28,16 +26,6 @@ struct Head {
 
   [[nodiscard]] std::int64_t max_elements() const { return json ? std::numeric_limits<std::int64_t>::max() : 12; }
 };
-
-/// A document is text; a TFRecord file begins with a length, whose high bytes are zero.
-Result<bool> is_record_file(const std::string& path) {
-  FOREBAY_TRY(const io::File file, io::File::open(path));
-  std::array<std::byte, 16> bytes{};
-  FOREBAY_TRY(const std::size_t size, file.read(bytes, 0));
-  const std::span<const std::byte> head = std::span{bytes}.first(size);
-  if (head.empty()) return true;  // a file without records is one; no document is empty
-  return std::ranges::find(head, std::byte{0}) != head.end() || sources::detect(head) != Compression::none;
-}
 
 struct Column {
   std::string name, type;
@@ -122,15 +110,15 @@ std::string feature_type(const FeatureValue& value) {
 }
 
 /// A record that is an Example shows its features, any other its bytes.
-Row record_row(const Batch& batch, std::int64_t i, const Head& asked) {
-  const std::string_view bytes = batch.tensor("record").string(i);
-  Row row{.origin = batch.key(i), .columns = {}};
+Row record_row(const RecordView& record, const Head& asked) {
+  const std::string_view bytes = record.bytes;
+  Row row{.origin = fmt::format("{}:{}", asked.flags.document, record.offset), .columns = {}};
   const auto example = decode_example(bytes);
   if (!example.ok() || example->empty()) {
-    row.columns.push_back({"record", fmt::format("{} bytes", bytes.size()), Json{config::quoted(bytes)}});
+    row.columns.push_back({"record", fmt::format("{} bytes", bytes.size()), Json{quote(bytes)}});
     return row;
   }
-  const std::string suffix = plan::has_feature_lists(bytes) ? " (context)" : "";
+  const std::string suffix = has_feature_lists(bytes) ? " (context)" : "";
   for (const auto& [name, value] : *example) {
     row.columns.push_back(
         {name, feature_type(value) + suffix, feature_json(value, static_cast<std::size_t>(asked.max_elements()))});
@@ -144,28 +132,31 @@ void print_rows(const std::vector<Row>& rows, const Head& asked) {
   if (rows.empty()) print_line("no rows");
 }
 
-Result<Loader> open_head(const Head& asked, bool records) {
-  constexpr std::int64_t max_single = 1000;  // one by one, so that those before a fault are seen
-  if (records) return plan::open_records(asked.flags.document, asked.rows, asked.rows <= max_single ? 1 : 100);
-  return asked.flags.start();
+Result<void> head_of_records(const Head& asked, std::vector<Row>& rows) {
+  const auto show_record = [&](const RecordView& record) {
+    rows.push_back(record_row(record, asked));
+    return static_cast<std::int64_t>(rows.size()) < asked.rows;
+  };
+  return each_record(asked.flags.document, show_record, {.go_on = [] { return !interrupted(); }});
+}
+
+Result<void> head_of_document(const Head& asked, std::vector<Row>& rows) {
+  FOREBAY_TRY(Loader loader, asked.flags.start());
+  Progress progress{Progress::Wanted::no};
+  const auto done = pump(loader, {.batches = 1}, progress, [&](const Batch& batch) {
+    asked.flags.announce(loader, &batch);
+    rows = rows_of(batch, asked);
+  });
+  loader.close();
+  return done.ok() ? Result<void>{} : done.error();
 }
 
 Result<void> head(const Head& asked) {
-  FOREBAY_TRY(const bool records, is_record_file(asked.flags.document));
-  FOREBAY_TRY(Loader pipeline, open_head(asked, records));
-  std::vector<Row> rows;
-  Progress progress{Progress::Wanted::no};
-  PumpLimits limits;
-  if (!records) limits.batches = 1;
-  const auto done = pump(pipeline, limits, progress, [&](const Batch& batch) {
-    asked.flags.announce(pipeline, &batch);
-    if (!records) rows = rows_of(batch, asked);
-    for (std::int64_t i = 0; records && i < batch.valid_rows(); ++i) rows.push_back(record_row(batch, i, asked));
-  });
-  pipeline.close();
-  if (done.ok()) return print_rows(rows, asked), Result<void>{};
-  if (!asked.json && !rows.empty()) print_rows(rows, asked);
-  return done.error();
+  FOREBAY_TRY(const bool records, looks_like_record_file(asked.flags.document));
+  std::vector<Row> rows;  // those before a fault are shown, too
+  const auto done = records ? head_of_records(asked, rows) : head_of_document(asked, rows);
+  if (done.ok() || (!asked.json && !rows.empty())) print_rows(rows, asked);
+  return done;
 }
 
 }  // namespace

@@ -12,8 +12,6 @@
 
 #include <fmt/core.h>
 
-#include "engine/program/program.h"
-
 namespace forebay::cli {
 
 namespace {
@@ -45,8 +43,8 @@ void Progress::show(const Loader& pipeline) {
   const std::string counters =
       fmt::format("{} rows  {:.0f} rows/s  {:.1f} MB/s", stats.rows, static_cast<double>(stats.rows) * per_second,
                   static_cast<double>(stats.bytes_read) * per_second * 1e-6);
-  // A run without an end is no part of the way there.
-  if (pipeline.plan().program().epochs)
+  // An endless run has no share that is done.
+  if (pipeline.plan().epochs())
     show(pipeline.complete_frac(), counters);
   else
     draw(counters);

@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include <fmt/core.h>
+#include <forebay/stall_notice.h>
 
-#include "engine/run/stall_notice.h"
 #include "interrupt.h"
 
 namespace forebay::cli {
@@ -16,7 +16,7 @@ Result<Pumped> pump(Loader& pipeline, const PumpLimits& limits, Progress& progre
                     const std::function<void(const Batch&)>& each) {
   constexpr std::chrono::milliseconds timeout{50};  // how long Ctrl-C may go unnoticed
   Pumped out;
-  engine::StallNotice stall;
+  StallNotice stall;
   const Clock::time_point begin = Clock::now();
   while (out.batches < limits.batches && out.seconds < limits.seconds) {
     bool timed_out = false;

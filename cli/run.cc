@@ -2,13 +2,13 @@
 #include <memory>
 
 #include <fmt/core.h>
+#include <forebay/state.h>
 
 #include "arguments.h"
 #include "digest.h"
 #include "pump.h"
 #include "report.h"
 #include "run_flags.h"
-#include "state_files.h"
 #include "verbs.h"
 
 namespace forebay::cli {
@@ -53,7 +53,7 @@ std::string summary(const Pumped& done, const Stats& stats) {
 Result<void> run(const Run& asked) {
   FOREBAY_TRY(Loader pipeline, asked.flags.start());
   if (!asked.resume.empty()) {
-    FOREBAY_TRY(const Json state, read_state_file(asked.resume));
+    FOREBAY_TRY(const Json state, load_state(asked.resume));
     FOREBAY_DO(pipeline.restore(state).at(Place{.file = asked.resume}));
   }
   Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
@@ -69,7 +69,7 @@ Result<void> run(const Run& asked) {
   const Stats stats = pipeline.stats();
   if (!asked.save_state.empty()) {
     FOREBAY_TRY(const Json state, pipeline.state());
-    FOREBAY_DO(write_state_file(asked.save_state, state));
+    FOREBAY_DO(save_state(asked.save_state, state));
   }
   pipeline.close();
   if (asked.json) {

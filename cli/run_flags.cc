@@ -4,12 +4,9 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <forebay/messages.h>
 
 #include "arguments.h"
-#include "config/utf8.h"
-#include "engine/program/program.h"
-#include "plan/document/pipeline_document.h"
-#include "plan/document/shard.h"
 
 namespace forebay::cli {
 
@@ -19,19 +16,15 @@ Error usage(std::string message) { return Error{Code::config, Detail::invalid_ar
 
 Result<std::int64_t> read_size(const std::string& text) {
   if (text.empty()) return std::int64_t{0};
-  std::vector<Error> faults;
-  const Json json{text};
-  const std::int64_t bytes = plan::read_memory(&json, faults);
-  if (!faults.empty())
-    return usage("--memory: must be a size like 512MiB, 1GiB, 2GB or plain bytes; found " + config::quoted(text));
-  return bytes;
+  const auto bytes = parse_memory(Json{text});
+  if (bytes.ok()) return bytes;
+  return usage("--memory: must be a size like 512MiB, 1GiB, 2GB or plain bytes; found " + quote(text));
 }
 
-Result<engine::Shard> read_shard(const std::string& text) {
-  std::vector<Error> faults;
-  engine::Shard shard = plan::read_shard(Json{text}, faults);
-  if (!faults.empty()) return usage("--shard: " + faults.front().message());
-  return shard;
+Result<Shard> read_shard(const std::string& text) {
+  auto shard = parse_shard(Json{text});
+  if (shard.ok()) return shard;
+  return usage("--shard: " + shard.error().message());
 }
 
 Result<ShardBy> read_by(const std::string& text) {
@@ -60,26 +53,23 @@ void RunFlags::add_to(CLI::App& verb) {
 Result<Loader> RunFlags::start() const {
   FOREBAY_TRY(const std::int64_t bytes, read_size(memory));
   FOREBAY_TRY(Plan plan, Plan::load(document));
-  engine::Shard chosen = plan.program().shard;
+  Shard chosen = plan.shard();
   if (!shard.empty()) {
     FOREBAY_TRY(chosen, read_shard(shard));
   }
   if (!shard_by.empty()) {
     FOREBAY_TRY(chosen.by, read_by(shard_by));
   }
-  auto pipeline = Loader::start(std::move(plan), {.threads = threads,
-                                                  .memory = bytes,
-                                                  .prefetch = prefetch,
-                                                  .shard_index = chosen.index,
-                                                  .shard_count = chosen.count,
-                                                  .shard_by = chosen.by});
+  RunOptions options{.threads = threads, .memory = bytes, .prefetch = prefetch};
+  options.take(chosen);
+  auto pipeline = Loader::start(std::move(plan), options);
   if (pipeline.ok() && !chosen.source.empty()) picked_ = chosen;
   return pipeline;
 }
 
 void RunFlags::announce(const Loader& pipeline, const Batch* first) const {
   if (!picked_) return;
-  fmt::print(stderr, "forebay: {}\n", plan::picked_text(pipeline.plan(), *picked_, first));
+  fmt::print(stderr, "forebay: {}\n", shard_text(pipeline.plan(), *picked_, first));
   picked_.reset();
 }
 

@@ -8,8 +8,6 @@
 #include <forebay/loader.h>
 #include <CLI/CLI.hpp>
 
-#include "engine/program/position.h"
-
 namespace forebay::cli {
 
 /// The options that every verb has that runs a document.
@@ -28,7 +26,7 @@ struct RunFlags {
   void announce(const Loader& pipeline, const Batch* first) const;
 
  private:
-  mutable std::optional<engine::Shard> picked_;  // not said yet
+  mutable std::optional<Shard> picked_;  // not said yet
 };
 
 }  // namespace forebay::cli

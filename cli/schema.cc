@@ -3,11 +3,11 @@
 #include <memory>
 
 #include <fmt/core.h>
+#include <forebay/infer.h>
 
 #include "arguments.h"
 #include "interrupt.h"
 #include "report.h"
-#include "tools/infer.h"
 #include "verbs.h"
 
 namespace forebay::cli {
@@ -21,7 +21,7 @@ struct Schema {
 };
 
 Result<void> schema(const Schema& asked) {
-  FOREBAY_TRY(const plan::Inferred found, plan::infer_manifest(asked.file, asked.records, interrupted));
+  FOREBAY_TRY(const InferredManifest found, infer_manifest(asked.file, asked.records, interrupted));
   print_line(found.manifest.pretty());
   for (const std::string& note : found.left_out) fmt::print(stderr, "forebay: note: {}\n", note);
   return {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "plan/state.h"
+#include <forebay/state.h>
+
 #include "report.h"
-#include "state_files.h"
 #include "verbs.h"
 
 namespace forebay::cli {
@@ -16,8 +16,8 @@ struct Show {
 };
 
 Result<void> show(const Show& asked) {
-  FOREBAY_TRY(const Json state, read_state_file(asked.file));
-  FOREBAY_TRY(const std::string text, plan::state_text(state).at(Place{.file = asked.file}));
+  FOREBAY_TRY(const Json state, load_state(asked.file));
+  FOREBAY_TRY(const std::string text, state_text(state).at(Place{.file = asked.file}));
   print_line(asked.json ? state.pretty() : text);
   return {};
 }

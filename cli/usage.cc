@@ -6,9 +6,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include "base/nearest.h"
-#include "config/utf8.h"
+#include <forebay/messages.h>
 
 namespace forebay::cli {
 
@@ -47,12 +45,12 @@ Names positionals_of(const CLI::App& verb) {
 
 std::string unexpected(const CLI::App& verb, const std::string& word) {
   if (!word.starts_with('-') || word == "-") {
-    return fmt::format("{} is one argument too many: `forebay {}` takes {}", config::quoted(word), verb.get_name(),
+    return fmt::format("{} is one argument too many: `forebay {}` takes {}", quote(word), verb.get_name(),
                        fmt::join(positionals_of(verb), " "));
   }
   const std::string name = word.substr(0, word.find('='));
   const Names known = options_of(verb);
-  return fmt::format("`forebay {}` has no option {}{} it has: {}", verb.get_name(), config::quoted(name),
+  return fmt::format("`forebay {}` has no option {}{} it has: {}", verb.get_name(), quote(name),
                      known.empty()               ? ""
                      : hint(name, known).empty() ? ";"
                                                  : hint(name, known),
@@ -68,8 +66,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& problem, int 
     for (const std::string word : std::span{argv, static_cast<std::size_t>(argc)}.subspan(1)) {
       if (word == "--json") continue;
       const std::string near = hint(word, verbs);
-      return fmt::format("there is no {} {}{} verbs: {}", word.starts_with('-') ? "option" : "verb",
-                         config::quoted(word), near.empty() ? ";" : near, fmt::join(verbs, ", "));
+      return fmt::format("there is no {} {}{} verbs: {}", word.starts_with('-') ? "option" : "verb", quote(word),
+                         near.empty() ? ";" : near, fmt::join(verbs, ", "));
     }
     return fmt::format("no verb is given; verbs: {}", fmt::join(verbs, ", "));
   }

@@ -40,6 +40,9 @@ ROOMS["tools"] = ROOMS["plan"] | {"plan"}
 LIMIT_FILES = 24   # of one folder of src/
 
 
+DOORS = ("cli", "python")
+
+
 def room_of(path: str) -> str | None:
     """The room of a path below src/."""
     parts = path.split("/")
@@ -100,6 +103,8 @@ def check_includes(path: pathlib.Path, text: str) -> None:
         if bracket == "<" and name in THREAD_HEADERS and parts[:2] != ("src", "engine"):
             fault(path, number, f"<{name}>: threads, locks and atomics live in src/engine only")
         room = room_of(name)
+        if bracket == '"' and parts[0] in DOORS and not (path.parent / name).is_file():
+            fault(path, number, f'"{name}": the doors use the public API: <forebay/…>, libraries, headers of their folder')
         if bracket == '"' and public:
             fault(path, number, f'"{name}": public headers include <forebay/…> and the standard library only')
         elif bracket == '"' and here and room and room != here and room not in ROOMS[here]:

@@ -5,13 +5,17 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <forebay/error.h>
 #include <forebay/format.h>
 
-/// Record indexes: where every record of a file lies, kept in a file beside it.
+/// Record indexes: where every record of a file lies, stored in a file beside it.
 namespace forebay {
+
+/// Whether a path is that of an index (`.fbindex`), which the wildcards of a shell find beside the data.
+[[nodiscard]] bool is_index_path(std::string_view path);
 
 /// What was found in the place of a file's index. `stale`: the file, its compression or its format has changed since.
 enum class IndexState : std::uint8_t { good, absent, stale, corrupt, newer };

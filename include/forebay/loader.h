@@ -10,36 +10,9 @@
 
 #include <forebay/batch.h>
 #include <forebay/plan.h>
+#include <forebay/run_options.h>
 
 namespace forebay {
-
-namespace engine {
-struct Position;
-struct Shard;
-struct SourceSizes;
-}  // namespace engine
-
-/// What a shard of a job takes.
-enum class ShardBy : std::uint8_t {
-  row,   ///< Its rows of every batch: together they are the stream of one process.
-  file,  ///< Every count-th file of a pass's file order, and batches of them.
-};
-
-/// Knobs of a run. None of them changes what is delivered, or its order.
-struct RunOptions {
-  std::int64_t threads = 0;   ///< Workers, of which one rests while a caller of `next` that is always back
-                              ///< at once does its work; 0: one for every CPU this process may use. At most 1024.
-  std::int64_t memory = 0;    ///< Budget in bytes; 0: a quarter of the machine's or container's memory.
-  std::int64_t prefetch = 0;  ///< Finished batches kept ready; 0: chosen by their size.
-  /// Rows index · B / count … (index + 1) · B / count of every batch of B rows; B must divide by count. A short last
-  /// batch is divided as evenly as it goes, so every shard has the same number of batches. Count 0: the document's.
-  std::int64_t shard_index = 0;
-  std::int64_t shard_count = 0;
-  /// By files, no process reads the files of another: shard i takes files i, i + count, … of the order of every pass,
-  /// in batches of B / count rows. All have the same number of batches: of each pass a shard takes as many records as
-  /// the one that has fewest (`remainder: drop`), or repeats its own or pads (`repeat`, `pad`; docs/adr/0007).
-  ShardBy shard_by = ShardBy::row;
-};
 
 /// Counters of a run; `text()` ends in one sentence that names the bottleneck.
 struct Stats {
@@ -111,11 +84,7 @@ class Loader {
  private:
   class Running;
   explicit Loader(std::unique_ptr<Running> running);
-  [[nodiscard]] engine::Shard shard() const;
-  [[nodiscard]] Result<engine::Position> position() const;
-  [[nodiscard]] Result<engine::Position> position_before() const;
-  [[nodiscard]] engine::SourceSizes sizes() const;
-  [[nodiscard]] Result<void> restart(const engine::Position& position, const engine::SourceSizes& sizes);
+  friend struct LoaderAccess;  ///< What states need of a run: src/engine/run/loader_access.h.
   std::unique_ptr<Running> running_;
 };
 

@@ -5,16 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forebay/json.h>
+#include <forebay/run_options.h>
 #include <forebay/schema.h>
 
 namespace forebay {
-
-namespace engine {
-struct Program;
-}
 
 /// What a document asks for, checked and resolved: immutable, printable, hashable. No record has been read.
 class Plan {
@@ -32,17 +30,14 @@ class Plan {
   [[nodiscard]] std::optional<std::int64_t> batches() const;  ///< Of the whole run, when known before reading.
   [[nodiscard]] std::uint64_t hash() const;  ///< Of everything that decides the stream's content and order.
   [[nodiscard]] std::string text() const;    ///< One line per stage: what it does, where it was placed.
-  [[nodiscard]] const engine::Program& program() const { return *program_; }
-  [[nodiscard]] std::shared_ptr<const engine::Program> share() const { return program_; }
-
-  struct Parts;
-  [[nodiscard]] const Parts& parts() const;  ///< The planner's own.
-  explicit Plan(std::shared_ptr<const Parts> parts, std::shared_ptr<const engine::Program> program)
-      : parts_{std::move(parts)}, program_{std::move(program)} {}
+  [[nodiscard]] std::optional<std::int64_t> epochs() const;  ///< Passes over the source; empty: for ever.
+  [[nodiscard]] const Shard& shard() const;  ///< The document's, which a run may replace; "auto" was asked by `make`.
 
  private:
+  friend struct PlanAccess;  ///< The planner's and the engine's way in: src/engine/program/plan_access.h.
+  struct Parts;
+  explicit Plan(std::shared_ptr<const Parts> parts) : parts_{std::move(parts)} {}
   std::shared_ptr<const Parts> parts_;
-  std::shared_ptr<const engine::Program> program_;
 };
 
 }  // namespace forebay

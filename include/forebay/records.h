@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -20,6 +22,29 @@ namespace forebay {
 /// with Code::data and the place for what is corrupt or changes meanwhile.
 [[nodiscard]] Result<std::vector<std::string>> read_records(const std::string& path,
                                                             Compression compression = Compression::automatic);
+/// A record of a file, for the length of a call.
+struct RecordView {
+  std::string_view bytes;
+  std::int64_t number = 0;  ///< Ordinal in the file, from 0.
+  std::int64_t offset = 0;  ///< Of its first byte, header included, in the (uncompressed) file.
+};
+
+struct EachRecordOptions {
+  Compression compression = Compression::automatic;
+  /// Called by the reading thread after every block of about 1 MiB; false ends the reading with Code::cancelled.
+  std::function<bool()> go_on = {};
+};
+
+/// Calls `visit` for the records of a TFRecord file in their order, checksums verified, in memory that does not depend
+/// on their number; false ends the reading without an error. Fails as `read_records` does, after the records before the
+/// fault.
+[[nodiscard]] Result<void> each_record(const std::string& path, const std::function<bool(const RecordView&)>& visit,
+                                       const EachRecordOptions& options = {});
+
+/// Whether a file looks like a TFRecord file, compressed or not, rather than text. An empty file does: it holds no
+/// records, and no document is empty. Fails with Code::io.
+[[nodiscard]] Result<bool> looks_like_record_file(const std::string& path);
+
 /// Writes a TFRecord file, replacing what was there only when complete. Fails as RecordWriter does.
 [[nodiscard]] Result<void> write_records(const std::string& path, const std::vector<std::string>& records,
                                          Compression compression = Compression::none);
@@ -53,5 +78,7 @@ using ExampleMap = std::map<std::string, FeatureValue>;
 [[nodiscard]] std::string encode_example(const ExampleMap& features);  ///< Packed lists, keys sorted.
 /// Fails with Code::data for a message that is no tf.train.Example.
 [[nodiscard]] Result<ExampleMap> decode_example(std::string_view message);
+/// Whether a message has feature lists, which a tf.train.SequenceExample has and an Example has not.
+[[nodiscard]] bool has_feature_lists(std::string_view message);
 
 }  // namespace forebay

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include <forebay/messages.h>
 #include <nanobind/stl/string.h>
-
-#include "config/json_builder.h"
 
 namespace forebay::python {
 namespace {
@@ -32,7 +31,7 @@ Json convert_dict(nb::dict value, const std::string& pointer, int depth) {
   for (const auto& [key, item] : value) {
     if (!PyUnicode_Check(key.ptr())) refuse("a key must be a str, found " + python_type(key), pointer);
     std::string name = from_str(key);
-    Json converted = convert(item, pointer + "/" + config::escaped(name), depth + 1);
+    Json converted = convert(item, pointer + "/" + pointer_token(name), depth + 1);
     out.members().emplace_back(std::move(name), std::move(converted));
   }
   return out;

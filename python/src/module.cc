@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <forebay/reference.h>
 #include <nanobind/nanobind.h>
 
 #include "arrays.h"
 #include "batches.h"
-#include "plan/document_schema.h"
 #include "records.h"
 #include "runs.h"
 
@@ -20,9 +20,9 @@ NB_MODULE(_core, module) {
   bind_records(module);
   bind_verify(module);
   module.def(
-      "plugin_reference", [] { return to_str(forebay::plan::plugin_reference().text()); },
+      "plugin_reference", [] { return to_str(forebay::plugin_reference().text()); },
       nb::sig("def plugin_reference() -> str"), "JSON text: every plug-in with its options.");
   module.def(
-      "document_schema", [] { return to_str(forebay::plan::document_schema().text()); },
+      "document_schema", [] { return to_str(forebay::document_schema().text()); },
       nb::sig("def document_schema() -> str"), "JSON text: JSON Schema of the documents.");
 }

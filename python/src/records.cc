@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "records.h"
 
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,10 +13,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.h"
-#include "engine/index/scan_file.h"
 #include "interpreter.h"
-#include "io/file.h"
-#include "sources/framing.h"
 
 namespace forebay::python {
 namespace {
@@ -48,43 +44,21 @@ nb::list to_list(std::vector<std::string> texts) {
 /// Ctrl-C, in the middle of something; the exception is set.
 Error interrupted() { return {Code::cancelled, "interrupted"}; }
 
-/// Appends the records of a block, whose checksums must be right.
-Result<void> collect(const engine::Block& block, const Source& source, std::vector<std::string>& records) {
-  std::int64_t number = block.first_record;
-  for (const Extent& extent : block.records) {
-    const Record record{block.base + extent.offset, extent.length};
-    FOREBAY_DO(source.format->verify({&record, 1})
-                   .at(Place{.file = source.files.front(),
-                             .record = number++,
-                             .offset = block.file_offset + static_cast<std::int64_t>(extent.offset)}));
-    records.emplace_back(reinterpret_cast<const char*>(record.data()), record.size());
-  }
-  return {};
-}
-
 nb::list read(const std::string& path, const std::string& compression) {
-  const Source source{
-      .files = {path}, .compression = compression_of(compression), .format = sources::tfrecord_format()};
-  engine::PassCache kept{0};
-  engine::FileReader scanner{source, 0, std::make_shared<engine::BufferPool>(std::numeric_limits<std::int64_t>::max()),
-                             kept};
+  EachRecordOptions options{.compression = compression_of(compression)};
   nb::list out;
   std::vector<std::string> found;  // not yet in the list
-  auto done = [&]() -> Result<void> {
+  auto done = [&] {
     Unlocked reading;
     Timeout timeout;
-    FOREBAY_DO(io::File::open(path));  // what cannot be opened fails here, and not at a record
-    const auto take = [&](const engine::Block& block) -> Result<void> {
-      FOREBAY_DO(collect(block, source, found));
-      if (!timeout.over()) return {};
-      const bool go_on = reading.locked([&] {
+    const auto collect = [&](const RecordView& record) { return found.emplace_back(record.bytes), true; };
+    options.go_on = [&] {
+      return !timeout.over() || reading.locked([&] {
         move_to(out, found);
         return PyErr_CheckSignals() == 0;
       });
-      return go_on ? Result<void>{} : interrupted();
     };
-    FOREBAY_DO(engine::each_block(scanner, take));
-    return scanner.unchanged();
+    return each_record(path, collect, options);
   }();
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   value_of(std::move(done));

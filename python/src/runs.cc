@@ -5,18 +5,15 @@
 #include <optional>
 
 #include <forebay/loader.h>
+#include <forebay/stall_notice.h>
+#include <forebay/state.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
 #include "batches.h"
 #include "documents.h"
-#include "engine/program/program.h"
-#include "engine/run/stall_notice.h"
 #include "interpreter.h"
-#include "plan/document/pipeline_document.h"
-#include "plan/document/shard.h"
-#include "plan/state.h"
 
 namespace forebay::python {
 namespace {
@@ -24,7 +21,7 @@ namespace {
 /// A pipeline that Python holds.
 class Run {
  public:
-  Run(Loader pipeline, engine::Shard shard)
+  Run(Loader pipeline, Shard shard)
       : pipeline_{std::move(pipeline)},
         layout_{std::make_shared<Layout>(pipeline_->plan())},
         shard_{std::move(shard)} {}
@@ -76,7 +73,7 @@ class Run {
     const Turn turn{busy_};
     value_of([&]() -> Result<void> {
       const Unlocked restarting;
-      FOREBAY_TRY(const Json state, plan::parse_state(text));
+      FOREBAY_TRY(const Json state, parse_state(text));
       return pipeline_->restore(state);
     }());
     ended_ = false;
@@ -84,7 +81,7 @@ class Run {
 
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const Loader& pipeline() const { return *pipeline_; }
-  [[nodiscard]] const engine::Shard& shard() const { return shard_; }
+  [[nodiscard]] const Shard& shard() const { return shard_; }
 
  private:
   /// `busy_` is only touched with the interpreter's lock.
@@ -104,14 +101,14 @@ class Run {
   /// Says what "auto" picked, next to what came of it.
   void announce(const Batch* first) {
     announced_ = true;
-    const std::string picked = plan::picked_text(pipeline_->plan(), shard_, first);
+    const std::string picked = shard_text(pipeline_->plan(), shard_, first);
     if (!picked.empty()) PySys_FormatStderr("forebay: %s\n", picked.c_str());
   }
 
   std::optional<Loader> pipeline_;
   std::shared_ptr<const Layout> layout_;
-  engine::Shard shard_;
-  engine::StallNotice stall_;
+  Shard shard_;
+  StallNotice stall_;
   bool announced_ = false;
   bool ended_ = false;
   bool busy_ = false;
@@ -136,30 +133,26 @@ Plan plan_document(nb::handle document, const std::string& folder) {
 
 std::int64_t bytes_of(nb::handle memory) {
   const Json json = to_json(memory).mark({});
-  std::vector<Error> faults;
-  const std::int64_t bytes = plan::read_memory(&json, faults);
-  if (!faults.empty()) raise(Error::all(std::move(faults)).at("memory"));
-  return bytes;
+  return value_of(parse_memory(json).at("memory"));
 }
 
-engine::Shard shard_of(nb::handle shard) {
+Shard shard_of(nb::handle shard) {
   const Json json = to_json(shard, "/shard").mark({});
-  std::vector<Error> faults;
-  engine::Shard chosen = plan::read_shard(json, faults);
+  auto chosen = parse_shard(json);
+  if (chosen.ok()) return *std::move(chosen);
+  const Error& error = chosen.error();
+  std::vector<Error> faults = error.faults().empty() ? std::vector{error} : error.faults();
   for (Error& fault : faults) {  // one of a member has its place, "/shard/by"
     if (fault.place().pointer.empty()) fault = fault.at("shard");
   }
-  if (!faults.empty()) raise(Error::all(std::move(faults)));
-  return chosen;
+  raise(Error::all(std::move(faults)));
 }
 
 std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle memory, std::int64_t prefetch,
                            nb::handle shard) {
   RunOptions options{.threads = threads, .memory = bytes_of(memory), .prefetch = prefetch};
-  const engine::Shard chosen = shard.is_none() ? plan.program().shard : shard_of(shard);
-  options.shard_index = chosen.index;
-  options.shard_count = chosen.count;
-  options.shard_by = chosen.by;
+  const Shard chosen = shard.is_none() ? plan.shard() : shard_of(shard);
+  options.take(chosen);
   auto pipeline = [&] {
     const Unlocked starting;
     return Loader::start(plan, options);
@@ -288,7 +281,7 @@ void bind_runs(nb::module_& module) {
       .def_prop_ro(
           "shard",
           [](const Run& run) {
-            const engine::Shard& shard = run.shard();
+            const Shard& shard = run.shard();
             return nb::make_tuple(shard.index, shard.count, shard.by == ShardBy::file ? "file" : "row");
           },
           nb::sig("def shard(self) -> tuple[int, int, str]"), "(index, count, by) of what this run takes.")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/nearest.h"
+
+#include <forebay/messages.h>
 
 #include <algorithm>
 #include <cctype>

@@ -4,8 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-
-#include "base/nearest.h"
+#include <forebay/messages.h>
 
 namespace forebay {
 

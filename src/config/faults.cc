@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <forebay/describe.h>
+#include <forebay/messages.h>
 
-#include "base/nearest.h"
 #include "config/utf8.h"
 
 namespace forebay {

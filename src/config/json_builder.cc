@@ -6,10 +6,26 @@
 #include <optional>
 
 #include <fmt/core.h>
+#include <forebay/messages.h>
 
 #include "config/utf8.h"
 
-namespace forebay::config {
+namespace forebay {
+
+std::string pointer_token(std::string_view key) {
+  std::string out;
+  for (const char c : key) {
+    if (c == '~')
+      out += "~0";
+    else if (c == '/')
+      out += "~1";
+    else
+      out += c;
+  }
+  return out;
+}
+
+namespace config {
 
 namespace {
 
@@ -51,19 +67,6 @@ std::optional<Json> read_number(std::string_view digits) {
 
 }  // namespace
 
-std::string escaped(std::string_view key) {
-  std::string out;
-  for (const char c : key) {
-    if (c == '~')
-      out += "~0";
-    else if (c == '/')
-      out += "~1";
-    else
-      out += c;
-  }
-  return out;
-}
-
 bool JsonBuilder::refuse(std::string message) {
   fault_ = Error{Code::config, Detail::invalid_argument, std::move(message), cursor_.place(pointer_)};
   return false;
@@ -92,7 +95,7 @@ void JsonBuilder::push_pointer() {
   if (pointer_.size() > max_pointer) return;
   pointer_ += '/';
   pointer_ +=
-      parent.value.is(Json::Kind::object) ? escaped(parent.key) : fmt::format("{}", parent.value.items().size());
+      parent.value.is(Json::Kind::object) ? pointer_token(parent.key) : fmt::format("{}", parent.value.items().size());
   if (pointer_.size() > max_pointer) {
     std::size_t keep = max_pointer;
     while (keep > 0 && (static_cast<unsigned char>(pointer_[keep]) & 0xc0) == 0x80) --keep;
@@ -169,4 +172,5 @@ bool JsonBuilder::close() {
   return true;
 }
 
-}  // namespace forebay::config
+}  // namespace config
+}  // namespace forebay

@@ -13,9 +13,6 @@
 
 namespace forebay::config {
 
-/// A key as a token of a JSON pointer (RFC 6901): ~ and / are escaped.
-[[nodiscard]] std::string escaped(std::string_view key);
-
 /// Takes the events of a JSON parser and makes the tree, each value with its place. A call that returns false stops
 /// the parser and leaves the reason in `fault`.
 class JsonBuilder {

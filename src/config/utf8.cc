@@ -7,7 +7,8 @@
 
 #include <fmt/core.h>
 
-namespace forebay::config {
+namespace forebay {
+namespace config {
 
 namespace {
 
@@ -44,7 +45,9 @@ std::size_t utf8_length(std::string_view text) {
   return lead.length;
 }
 
-std::string quoted(std::string_view text) {
+}  // namespace config
+
+std::string quote(std::string_view text) {
   constexpr int longest = 80;
   std::string out = "'";
   for (int shown = 0; !text.empty(); ++shown) {
@@ -53,7 +56,7 @@ std::string quoted(std::string_view text) {
       break;
     }
     const auto byte = static_cast<std::uint8_t>(text.front());
-    const std::size_t length = utf8_length(text);
+    const std::size_t length = config::utf8_length(text);
     if (length == 0 || byte < 0x20 || byte == 0x7f) {
       fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
     } else {
@@ -64,4 +67,4 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-}  // namespace forebay::config
+}  // namespace forebay

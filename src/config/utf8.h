@@ -5,13 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include <forebay/messages.h>
+
 namespace forebay::config {
 
 /// Bytes of the first character of `text`; 0 when it is empty or does not start with well-formed UTF-8 (overlong forms
 /// and surrogates are not).
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
 
-/// 'text' in single quotes for a message: control bytes and bytes that are no UTF-8 as \xNN, cut after 80 characters.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] inline std::string quoted(std::string_view text) { return quote(text); }
 
 }  // namespace forebay::config

@@ -7,6 +7,7 @@
 
 #include "config/utf8.h"
 #include "engine/order/shard_counts.h"
+#include "engine/program/plan_access.h"
 #include "io/patterns.h"
 #include "plan/bound_columns.h"
 #include "plan/canonical.h"
@@ -38,9 +39,8 @@ class PlanBuilder {
     check_shard();
     if (!faults_.empty()) return together(std::move(faults_));
     project();
-    auto program = std::make_shared<const Program>(assemble());
-    auto parts = std::make_shared<const Plan::Parts>(describe_parts(*program));
-    return Plan{std::move(parts), std::move(program)};
+    parts_.program = std::make_shared<const Program>(assemble());
+    return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
   }
 
  private:
@@ -167,7 +167,7 @@ class PlanBuilder {
     return out;
   }
 
-  Plan::Parts describe_parts(const Program& program) {
+  PlanAccess::Parts describe_parts(const Program& program) {
     for (const engine::Output& output : program.outputs) {
       ColumnSpec shown = output.spec;
       shown.shape = shown_shape(output);
@@ -191,7 +191,7 @@ class PlanBuilder {
   Stages stages_;
   Source source_;
   Flow flow_;
-  Plan::Parts parts_;
+  PlanAccess::Parts parts_;
 };
 
 }  // namespace

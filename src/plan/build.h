@@ -3,9 +3,8 @@
 
 #include <string>
 
+#include <forebay/plan.h>
 #include <forebay/plugin.h>
-
-#include "plan/plan_info.h"
 
 namespace forebay::plan {
 

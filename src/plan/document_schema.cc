@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/document_schema.h"
+#include <forebay/reference.h>
 
 #include "plan/document/pipeline_document.h"
 #include "plan/loader/loader_document.h"
 #include "plan/loader/manifest.h"
 
-namespace forebay::plan {
+namespace forebay {
+namespace plan {
 namespace {
 
 constexpr const char* draft = "https://json-schema.org/draft/2020-12/schema";
@@ -138,35 +139,38 @@ Json schema_reference(const char* name, const char* doc, const Json& schema) {
 }
 
 }  // namespace
+}  // namespace plan
 
 Json document_schema() {
-  return with_draft(any_of({loader_schema(), full_pipeline_schema(Registry::global())}), "Forebay document");
+  return plan::with_draft(plan::any_of({plan::loader_schema(), plan::full_pipeline_schema(Registry::global())}),
+                          "Forebay document");
 }
 
-Json manifest_document_schema() { return with_draft(manifest_schema(), "Forebay manifest"); }
+Json manifest_document_schema() { return plan::with_draft(plan::manifest_schema(), "Forebay manifest"); }
 
 Json plugin_reference() {
   const Registry& registry = Registry::global();
   std::vector<Json> out;
-  add_reference("format", registry.sources(), out);
-  add_reference("decoder", registry.decoders(), out);
-  add_reference("step", registry.steps(), out);
-  add_reference("order", registry.orders(), out);
-  add_reference("batcher", registry.batchers(), out);
+  plan::add_reference("format", registry.sources(), out);
+  plan::add_reference("decoder", registry.decoders(), out);
+  plan::add_reference("step", registry.steps(), out);
+  plan::add_reference("order", registry.orders(), out);
+  plan::add_reference("batcher", registry.batchers(), out);
   return Json::array(std::move(out));
 }
 
 Json document_reference() {
   Json out = plugin_reference();
   const auto add = [&](const char* name, const char* doc, const Json& schema) {
-    out.items().push_back(schema_reference(name, doc, schema));
+    out.items().push_back(plan::schema_reference(name, doc, schema));
   };
-  add("pipeline", "The members of a pipeline document.", pipeline_schema());
-  add("independent", "The `args` of a loader document of this type.", loader_fields(LoaderType::independent).schema());
+  add("pipeline", "The members of a pipeline document.", plan::pipeline_schema());
+  add("independent", "The `args` of a loader document of this type.",
+      plan::loader_fields(plan::LoaderType::independent).schema());
   add("feature", "How a decoder makes one tensor, in `features`, `context` or `lists`.",
       JsonCodec<ExampleFeature>::schema());
-  add("manifest", "The members of a manifest.", manifest_schema());
+  add("manifest", "The members of a manifest.", plan::manifest_schema());
   return out;
 }
 
-}  // namespace forebay::plan
+}  // namespace forebay

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "config/document.h"
-#include "engine/program/program.h"
+#include "engine/program/plan_access.h"
 #include "io/paths.h"
 #include "plan/build.h"
 #include "plan/loader/lower.h"
@@ -51,7 +51,8 @@ const std::vector<std::string>& Plan::targets() const { return parts_->targets; 
 const Json& Plan::lowered() const { return parts_->lowered; }
 std::optional<std::int64_t> Plan::batches() const { return parts_->batches; }
 std::uint64_t Plan::hash() const { return parts_->hash; }
-const Plan::Parts& Plan::parts() const { return *parts_; }
+std::optional<std::int64_t> Plan::epochs() const { return parts_->program->epochs; }
+const Shard& Plan::shard() const { return parts_->program->shard; }
 std::string Plan::text() const { return parts_->text; }
 
 }  // namespace forebay

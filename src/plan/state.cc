@@ -12,10 +12,10 @@
 
 #include "columns/crc32c.h"
 #include "engine/index/source_sizes.h"
-#include "engine/program/program.h"
+#include "engine/program/plan_access.h"
+#include "engine/run/loader_access.h"
 #include "plan/canonical.h"
 #include "plan/document/names.h"
-#include "plan/plan_info.h"
 
 namespace forebay {
 namespace plan {
@@ -183,9 +183,9 @@ Result<State> read(const Json& json) {
 // Shards of files have an order of their own, which depends on how many they are, and not on which one this is.
 constexpr std::string_view file_shards = "shards by file";
 
-Sections sections_of(const Plan& plan, const engine::Shard& shard) {
+Sections sections_of(const Plan& plan, const Shard& shard) {
   Sections out;
-  for (const auto& [name, hash] : plan.parts().sections) out.emplace_back(name, hex(hash));
+  for (const auto& [name, hash] : PlanAccess::parts(plan).sections) out.emplace_back(name, hex(hash));
   if (shard.by == ShardBy::file) out.emplace_back(file_shards, std::to_string(shard.count));
   std::sort(out.begin(), out.end());
   return out;
@@ -232,8 +232,8 @@ Result<void> check_sources(const Sources& then, const Sources& now) {
 
 /// What holds for the positions of this plan. Else a made-up state would keep the run busy with records that never
 /// were.
-Result<void> check_position(const Position& at, const Plan& plan, const engine::Shard& shard) {
-  const engine::Program& program = plan.program();
+Result<void> check_position(const Position& at, const Plan& plan, const Shard& shard) {
+  const engine::Program& program = engine::program_of(plan);
   const std::int64_t rows = program.batching.max_rows / (shard.by == ShardBy::file ? shard.count : 1);
   if (at.pulled >= rows) return contradiction(at, fmt::format("'pulled' is less than a batch, {} rows", rows));
   if (program.epochs && at.epoch > *program.epochs)
@@ -244,9 +244,9 @@ Result<void> check_position(const Position& at, const Plan& plan, const engine::
 
 }  // namespace
 
-Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const engine::SourceSizes& sizes,
+Result<Json> write_state(const Plan& plan, const Shard& shard, const engine::SourceSizes& sizes,
                          const Position& position) {
-  if (!plan.program().deterministic) {
+  if (!engine::program_of(plan).deterministic) {
     return refuse(Detail::failed_precondition,
                   "the document says `deterministic: false`: its order depends on timing, so no state can name a place "
                   "in it; set `deterministic` to true");
@@ -266,8 +266,7 @@ Result<Json> write_state(const Plan& plan, const engine::Shard& shard, const eng
   return out;
 }
 
-Result<Position> read_state(const Plan& plan, const engine::Shard& shard, const engine::SourceSizes& sizes,
-                            const Json& json) {
+Result<Position> read_state(const Plan& plan, const Shard& shard, const engine::SourceSizes& sizes, const Json& json) {
   FOREBAY_TRY(const State state, read(json));
   const Sections now = sections_of(plan, shard);
   FOREBAY_DO(check_shards(state.plan, now));
@@ -280,18 +279,20 @@ Result<Position> read_state(const Plan& plan, const engine::Shard& shard, const 
   return state.position;
 }
 
+}  // namespace plan
+
 Result<Json> parse_state(std::string_view text) {
   if (static_cast<std::int64_t>(text.size()) > max_state_bytes)
-    return refuse(Detail::data_loss, fmt::format("this is no state: it has {} bytes, a state has at most {}",
-                                                 text.size(), max_state_bytes));
+    return plan::refuse(Detail::data_loss, fmt::format("this is no state: it has {} bytes, a state has at most {}",
+                                                       text.size(), max_state_bytes));
   auto json = parse_json(text);
   if (json.ok()) return json;
-  return refuse(Detail::data_loss, "corrupt state: " + json.error().text());
+  return plan::refuse(Detail::data_loss, "corrupt state: " + json.error().text());
 }
 
 Result<std::string> state_text(const Json& json) {
-  FOREBAY_TRY(const State state, read(json));
-  const Position& at = state.position;
+  FOREBAY_TRY(const plan::State state, plan::read(json));
+  const engine::Position& at = state.position;
   std::string out = fmt::format(
       "next batch: {}, at {:.1f} %\nepoch to replay: {}, from batch {}\nfiles: {} with {} bytes\nplan:", at.next,
       static_cast<double>(at.done) / 1e4, at.epoch, at.batch, state.data.files, state.data.bytes);
@@ -299,22 +300,20 @@ Result<std::string> state_text(const Json& json) {
   return out;
 }
 
-}  // namespace plan
-
 Result<Json> Loader::state() const {
-  FOREBAY_TRY(const engine::Position at, position());
-  return plan::write_state(plan(), shard(), sizes(), at);
+  FOREBAY_TRY(const engine::Position at, LoaderAccess::position(*this));
+  return plan::write_state(plan(), LoaderAccess::shard(*this), LoaderAccess::sizes(*this), at);
 }
 
 Result<Json> Loader::state_before() const {
-  FOREBAY_TRY(const engine::Position at, position_before());
-  return plan::write_state(plan(), shard(), sizes(), at);
+  FOREBAY_TRY(const engine::Position at, LoaderAccess::position_before(*this));
+  return plan::write_state(plan(), LoaderAccess::shard(*this), LoaderAccess::sizes(*this), at);
 }
 
 Result<void> Loader::restore(const Json& state) {
-  const engine::SourceSizes now = engine::inspect(plan().program().source.files);
-  FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), shard(), now, state));
-  return restart(position, now);
+  const engine::SourceSizes now = engine::inspect(engine::program_of(plan()).source.files);
+  FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), LoaderAccess::shard(*this), now, state));
+  return LoaderAccess::restart(*this, position, now);
 }
 
 }  // namespace forebay

@@ -11,6 +11,9 @@
 #include "sources/framing.h"
 
 namespace forebay {
+
+bool is_index_path(std::string_view path) { return path.ends_with(io::index_suffix); }
+
 namespace {
 
 using engine::IndexRequest;

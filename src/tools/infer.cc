@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/infer.h"
+#include <forebay/infer.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
+#include <forebay/messages.h>
+#include <forebay/records.h>
 
 #include "columns/wire.h"
-#include "config/utf8.h"
 #include "io/file.h"
-#include "plan/loader/lower.h"
 #include "sources/detect.h"
 
-namespace forebay::plan {
+namespace forebay {
 namespace {
 
 Json with(const char* key, Json value) {
@@ -48,34 +49,32 @@ const char* dtype_of(std::string_view kind) {
   return kind == "float" ? "float32" : "string";
 }
 
-}  // namespace
+/// Collects examples and describes what they have in common.
+class ManifestGuess {
+ public:
+  /// Fails with Code::data for a message that is no Example.
+  [[nodiscard]] Result<void> add(std::string_view message);
+  /// Fixed features, by name: dtype, shape and how they are stored. `compression` is null, "GZIP" or "ZLIB".
+  [[nodiscard]] InferredManifest result(Json compression) const;
+  [[nodiscard]] std::int64_t records() const { return records_; }
 
-Result<Loader> open_records(const std::string& path, std::int64_t count, std::int64_t rows) {
-  FOREBAY_TRY(const io::File file, io::File::open(path));  // a better message than that of a pattern without matches
-  Json batch = with("size", std::clamp<std::int64_t>(count, 1, rows));
-  batch.set("remainder", "keep");
-  Json document = with("source", with("tfrecord", with("files", Json::array({Json{literal(path)}}))));
-  document.set("decode", with("record", with("name", "record")));
-  document.set("steps", Json::array({with("take", with("count", count)), with("batch", std::move(batch))}));
-  document.set("epochs", 1);
-  return open(document, {.threads = 1, .prefetch = 1});
-}
+ private:
+  struct Seen {
+    std::string kind;  // int, float, string; empty: none yet
+    bool mixed = false;
+    std::int64_t records = 0;      // that have values of it
+    std::size_t min = 0, max = 0;  // values in a record
+  };
+  std::map<std::string, Seen> features_;
+  std::int64_t records_ = 0;
+};
 
-bool has_feature_lists(std::string_view record) {
-  // The reader may look behind the end.
-  std::string padded{record};
-  padded.append(record_slack, '\0');
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(padded.data());
-  columns::Wire wire{bytes, bytes + record.size()};
-  for (columns::Tag tag = 0; !wire.empty();) {
-    if (!columns::read_tag(wire, tag)) return false;
-    if (tag == columns::tag_of(2, columns::WireType::bytes)) return true;
-    if (!columns::skip_field(wire, tag)) return false;
+Result<void> ManifestGuess::add(std::string_view message) {
+  if (has_feature_lists(message)) {
+    return Error{Code::data, Detail::invalid_argument,
+                 "the record is a SequenceExample; only manifests of Examples can be inferred"};
   }
-  return false;
-}
-
-void ManifestGuess::add(const ExampleMap& example) {
+  FOREBAY_TRY(const ExampleMap example, decode_example(message));
   ++records_;
   for (const auto& [name, value] : example) {
     Seen& seen = features_[name];
@@ -87,14 +86,15 @@ void ManifestGuess::add(const ExampleMap& example) {
     seen.max = std::max(seen.max, size);
     ++seen.records;
   }
+  return {};
 }
 
-Inferred ManifestGuess::result(Json compression) const {
-  Inferred out{.manifest = with("compression", std::move(compression)), .left_out = {}, .records = records_};
+InferredManifest ManifestGuess::result(Json compression) const {
+  InferredManifest out{.manifest = with("compression", std::move(compression)), .left_out = {}, .records = records_};
   std::vector<Json> features;
   for (const auto& [name, seen] : features_) {
     const auto leave_out = [&out, &name = name](const std::string& why) {
-      out.left_out.push_back(fmt::format("feature {} is left out: {}", config::quoted(name), why));
+      out.left_out.push_back(fmt::format("feature {} is left out: {}", quote(name), why));
     };
     if (seen.records == 0) {
       leave_out("it never has a value");
@@ -119,34 +119,43 @@ Inferred ManifestGuess::result(Json compression) const {
   return out;
 }
 
-Result<Inferred> infer_manifest(const std::string& path, std::int64_t records, const std::function<bool()>& stop) {
-  constexpr std::chrono::milliseconds timeout{50};  // how long a wish to stop may go unnoticed
-  FOREBAY_TRY(const Compression compression, compression_of(path));
-  FOREBAY_TRY(Loader pipeline, open_records(path, records));
-  ManifestGuess guess;
-  while (true) {
-    bool timed_out = false;
-    FOREBAY_TRY(const std::optional<Batch> batch, pipeline.next_within(timeout, timed_out));
-    if (stop && stop()) return Error{Code::cancelled, fmt::format("interrupted after {} records", guess.records())};
-    if (timed_out) continue;
-    if (!batch) break;
-    const Tensor& bytes = batch->tensor("record");
-    for (std::int64_t row = 0; row < batch->valid_rows(); ++row) {
-      const Origin origin = batch->origin(row);
-      const Place place{.file = path, .record = origin.record, .offset = origin.offset};
-      if (has_feature_lists(bytes.string(row))) {
-        return Error{Code::data, Detail::invalid_argument,
-                     "the record is a SequenceExample; only manifests of Examples can be inferred", place};
-      }
-      FOREBAY_TRY(const ExampleMap example, decode_example(bytes.string(row)).at(place));
-      guess.add(example);
-    }
+}  // namespace
+
+bool has_feature_lists(std::string_view record) {
+  // The reader may look behind the end.
+  std::string padded{record};
+  padded.append(record_slack, '\0');
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(padded.data());
+  columns::Wire wire{bytes, bytes + record.size()};
+  for (columns::Tag tag = 0; !wire.empty();) {
+    if (!columns::read_tag(wire, tag)) return false;
+    if (tag == columns::tag_of(2, columns::WireType::bytes)) return true;
+    if (!columns::skip_field(wire, tag)) return false;
   }
-  Inferred out = guess.result(compression_name(compression));
-  if (out.records == 0)
-    return Error{Code::data, Detail::invalid_argument, "the file has no records to infer a manifest from",
-                 Place{.file = path}};
-  return out;
+  return false;
 }
 
-}  // namespace forebay::plan
+Result<InferredManifest> infer_manifest(const std::string& path, std::int64_t records,
+                                        const std::function<bool()>& stop) {
+  FOREBAY_TRY(const Compression compression, compression_of(path));
+  ManifestGuess guess;
+  std::optional<Error> fault;
+  const auto go_on = [&] { return !stop || !stop(); };
+  const auto look = [&](const RecordView& record) {
+    if (guess.records() == records || !go_on()) return false;
+    auto added = guess.add(record.bytes);
+    if (added.ok()) return true;
+    fault = added.error().at(Place{.file = path, .record = record.number, .offset = record.offset});
+    return false;
+  };
+  auto done = each_record(path, look, {.compression = compression, .go_on = go_on});
+  if (!go_on()) return Error{Code::cancelled, fmt::format("interrupted after {} records", guess.records())};
+  if (fault) return *fault;
+  FOREBAY_DO(done);
+  if (guess.records() == 0)
+    return Error{Code::data, Detail::invalid_argument, "the file has no records to infer a manifest from",
+                 Place{.file = path}};
+  return guess.result(compression_name(compression));
+}
+
+}  // namespace forebay

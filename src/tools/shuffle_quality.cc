@@ -7,6 +7,7 @@
 
 #include "engine/memory/machine.h"
 #include "engine/order/order_plane.h"
+#include "engine/program/plan_access.h"
 
 namespace forebay {
 
@@ -115,7 +116,7 @@ ShuffleQuality ShuffleMeasure::result() const {
 }  // namespace engine
 
 Result<ShuffleQuality> shuffle_quality(const Plan& plan, const std::function<bool()>& stop) {
-  const engine::Program& program = plan.program();
+  const engine::Program& program = engine::program_of(plan);
   try {
     const auto pool = engine::pool_for(program);
     FOREBAY_TRY(const auto records, engine::count_records(program.source, pool, stop));

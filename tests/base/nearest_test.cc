@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/nearest.h"
 
 #include <string>
 #include <vector>
 
+#include <forebay/messages.h>
 #include <gtest/gtest.h>
 
 namespace forebay {

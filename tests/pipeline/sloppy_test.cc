@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/order/open_files.h"
+#include "engine/program/plan_access.h"
 #include "engine/program/program.h"
 #include "tests/engine/order/stream_files.h"
 
@@ -48,7 +49,7 @@ TEST(OpenFiles, AFileAtItsEndIsReady) {
     const std::string path = write_examples(folder.file("records"), 0, 10, compressed);
     const auto plan = Plan::make(document(path, R"({"batch": {"size": 5}})"));
     ASSERT_TRUE(plan.ok());
-    engine::OpenFiles streams{plan->program(), std::make_shared<engine::BufferPool>(1 << 26), 1};
+    engine::OpenFiles streams{engine::program_of(*plan), std::make_shared<engine::BufferPool>(1 << 26), 1};
     const auto stream = streams.open({.block = 0});
     EXPECT_FALSE(streams.ready(stream));  // nobody has scanned it
     std::vector<Handle> out(10);

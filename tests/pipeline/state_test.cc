@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/index/source_sizes.h"
+#include "engine/program/plan_access.h"
 #include "engine/program/program.h"
 #include "plan/state.h"
 #include "tests/pipeline/restarts.h"
@@ -166,7 +167,7 @@ TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
                                  std::string{R"(, "epochs": null, "epoch_boundary": ")"} + boundary + "\"");
       auto pipeline = open(json);
       ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
-      const auto sizes = engine::inspect(pipeline->plan().program().source.files);
+      const auto sizes = engine::inspect(engine::program_of(pipeline->plan()).source.files);
       const auto state =
           plan::write_state(pipeline->plan(), {}, sizes, {.epoch = 2, .batch = 60, .next = INT64_MAX / 2});
       ASSERT_TRUE(state.ok()) << state.error().text();
@@ -182,7 +183,7 @@ TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
 
 /// A run that goes on from there: the reason why it does not, or how it ended.
 std::string outcome(const Plan& plan, const engine::Shard& shard, const engine::Position& position) {
-  const auto sizes = engine::inspect(plan.program().source.files);
+  const auto sizes = engine::inspect(engine::program_of(plan).source.files);
   const auto state = plan::write_state(plan, shard, sizes, position);  // with the right checksum
   if (!state.ok()) return "not written: " + state.error().text();
   auto pipeline = Loader::start(

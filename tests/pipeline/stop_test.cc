@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/program/plan_access.h"
 #include "tests/engine/order/stream_files.h"
 #include "tests/engine/run/scheduler_peer.h"
 #include "tests/support/resident.h"
@@ -168,7 +169,8 @@ TEST(Stop, ACloseIsNotTheEndOfTheRun) {
   const auto plan = Plan::make(document(folder.file("part-?"), R"({"batch": {"size": 16}})"));
   ASSERT_TRUE(plan.ok());
   for (const int taken : {1, 4}) {
-    engine::Scheduler scheduler{plan->share(), {.threads = 1, .memory = 64 << 20, .prefetch = 16, .shard_count = 1}};
+    engine::Scheduler scheduler{engine::share_program(*plan),
+                                {.threads = 1, .memory = 64 << 20, .prefetch = 16, .shard_count = 1}};
     bool timed_out = false;
     for (int i = 0; i < taken; ++i) ASSERT_TRUE(scheduler.next(std::nullopt, timed_out).ok());
     while (!engine::SchedulerPeer::order_over(scheduler)) std::this_thread::yield();

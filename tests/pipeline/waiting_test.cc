@@ -9,6 +9,7 @@
 
 #include <forebay/plugin.h>
 
+#include "engine/program/plan_access.h"
 #include "tests/engine/order/stream_files.h"
 #include "tests/engine/run/scheduler_peer.h"
 
@@ -98,7 +99,8 @@ TEST(Waiting, StagesThatWaitForEachOtherAreAnErrorThatNamesThem) {
   const std::string file = testing::write_examples(folder.file("a.tfrecord"), 0, 10);
   const auto plan = Plan::make(document_over(file, ""));
   ASSERT_TRUE(plan.ok()) << plan.error().text();
-  engine::Scheduler scheduler{plan->share(), {.threads = 2, .memory = 64 << 20, .shard_count = 1}, {}, 200ms};
+  engine::Scheduler scheduler{
+      engine::share_program(*plan), {.threads = 2, .memory = 64 << 20, .shard_count = 1}, {}, 200ms};
   engine::SchedulerPeer::take_baton(scheduler);
   const auto began = std::chrono::steady_clock::now();
   bool timed_out = false;
@@ -122,7 +124,8 @@ TEST(Waiting, ARunWhoseConsumerComesLateIsNotStuck) {
   const Folder folder;
   const std::string file = testing::write_examples(folder.file("a.tfrecord"), 0, 8);
   const auto plan = Plan::make(document_over(file, ""));
-  engine::Scheduler scheduler{plan->share(), {.threads = 2, .memory = 64 << 20, .shard_count = 1}, {}, 1ms};
+  engine::Scheduler scheduler{
+      engine::share_program(*plan), {.threads = 2, .memory = 64 << 20, .shard_count = 1}, {}, 1ms};
   bool timed_out = false;
   for (int i = 0; i < 3; ++i) {
     std::this_thread::sleep_for(20ms);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <forebay/reference.h>
 #include <gtest/gtest.h>
 
+#include "engine/program/plan_access.h"
 #include "engine/program/program.h"
-#include "plan/document_schema.h"
 #include "tests/plan/documents.h"
 
 namespace forebay {
@@ -36,7 +37,7 @@ Result<Plan> plan_of(const std::string& text) { return Plan::make(testing::parse
 
 /// What may stand in `steps`, in the order of the reference.
 std::vector<std::string> known_steps() {
-  const Json reference = plan::plugin_reference();
+  const Json reference = plugin_reference();
   std::vector<std::string> out;
   for (const std::string kind : {"step", "order", "batcher"}) {
     for (const Json& plugin : reference.items()) {
@@ -57,9 +58,9 @@ TEST(PipelineDocument, OrdersBeforeInterleaveActOnFilesAndTheOthersOnRecords) {
       plan_of(document(R"({"shuffle": {"buffer": 2}}, {"interleave": {"cycle": 2}}, {"take": {"count": 9}},
 {"slice": {"tensor": "x", "slice": "[:2]"}}, {"shuffle": {"buffer": 5}}, {"batch": {"size": 3}})"));
   ASSERT_TRUE(plan.ok()) << plan.error().text();
-  EXPECT_EQ(plan->program().file_orders.size(), 1U);
-  EXPECT_EQ(plan->program().record_orders.size(), 2U);
-  EXPECT_EQ(plan->program().late.size(), 1U);
+  EXPECT_EQ(engine::program_of(*plan).file_orders.size(), 1U);
+  EXPECT_EQ(engine::program_of(*plan).record_orders.size(), 2U);
+  EXPECT_EQ(engine::program_of(*plan).late.size(), 1U);
   EXPECT_EQ(names(plan->outputs()), (std::vector<std::string>{"x[2]", "n[]"}));
 }
 
@@ -67,7 +68,7 @@ TEST(PipelineDocument, OnlyColumnsThatAreUsedAreDecoded) {
   const auto plan = plan_of(document(
       R"({"slice": {"tensor": "x", "slice": "[1]"}}, {"select": {"tensors": ["x"]}}, {"batch": {"size": 3}})"));
   ASSERT_TRUE(plan.ok()) << plan.error().text();
-  const engine::Program& program = plan->program();
+  const engine::Program& program = engine::program_of(*plan);
   ASSERT_EQ(program.decoded.size(), 1U);
   EXPECT_EQ(program.schema[program.decoded[0]].name, "x");
   EXPECT_EQ(program.schema[program.decoded[0]].shape, (Shape{4}));
@@ -250,7 +251,7 @@ TEST(Plan, PrintsOneLineForEachStage) {
 }
 
 TEST(DocumentSchema, DescribesBothDocumentsAndEveryStep) {
-  const Json schema = plan::document_schema();
+  const Json schema = document_schema();
   ASSERT_EQ(schema.find("anyOf")->items().size(), 2U);
   const Json& pipeline = schema.find("anyOf")->items()[1];
   const Json& steps = *pipeline.find("properties")->find("steps")->find("items")->find("oneOf");

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-#include <forebay/loader.h>
+#include <forebay/run_options.h>
 
 namespace forebay::engine {
 
@@ -19,15 +18,6 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-/// The part that this process takes: rows index · B / count up to (index + 1) · B / count of every batch, or every
-/// count-th file.
-struct Shard {
-  std::int64_t index = 0;
-  std::int64_t count = 1;
-  ShardBy by = ShardBy::row;
-  std::string source = {};  ///< What "auto" went by, "torchrun"; empty when it was said.
-  std::int64_t rank = 0;    ///< What it found; several ranks may take one shard.
-  std::int64_t ranks = 1;
-};
+using forebay::Shard;
 
 }  // namespace forebay::engine

@@ -13,6 +13,8 @@
 #include "engine/memory/sync.h"
 #include "engine/order/file_shard.h"
 #include "engine/order/shard_counts.h"
+#include "engine/program/plan_access.h"
+#include "engine/run/loader_access.h"
 #include "engine/run/scheduler.h"
 
 namespace forebay {
@@ -68,7 +70,7 @@ class Loader::Running {
       : plan_{std::move(plan)},
         options_{options},
         generation_{engine::fork_generation()},
-        sizes_{engine::inspect(plan_.program().source.files)},
+        sizes_{engine::inspect(engine::program_of(plan_).source.files)},
         scheduler_{run_from({})} {}
   ~Running() {
     // In a forked child there are no threads to join, and a lock may be held by one of them: leave it all alone.
@@ -115,12 +117,13 @@ class Loader::Running {
 
  private:
   [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& position) const {
-    if (!by_files(options_)) return std::make_shared<engine::Scheduler>(plan_.share(), options_, position);
+    if (!by_files(options_))
+      return std::make_shared<engine::Scheduler>(engine::share_program(plan_), options_, position);
     RunOptions whole = options_;  // of its own program
     whole.shard_index = 0;
     whole.shard_count = 1;
     return std::make_shared<engine::Scheduler>(
-        engine::file_shard(plan_.program(), options_.shard_index, options_.shard_count), whole, position);
+        engine::file_shard(engine::program_of(plan_), options_.shard_index, options_.shard_count), whole, position);
   }
 
   Plan plan_;
@@ -138,7 +141,7 @@ Loader& Loader::operator=(Loader&&) noexcept = default;
 Loader::~Loader() = default;
 
 Result<Loader> Loader::start(Plan plan, RunOptions options) {
-  FOREBAY_TRY(const RunOptions resolved, resolve(plan.program(), options));
+  FOREBAY_TRY(const RunOptions resolved, resolve(engine::program_of(plan), options));
   std::unique_ptr<Running> running;
   if (auto thrown = engine::catch_all([&] { running = std::make_unique<Running>(std::move(plan), resolved); },
                                       engine::no_memory_for_run))
@@ -174,21 +177,21 @@ void Loader::close() {
   if (running_ && !running_->forked()) running_->close();
 }
 
-engine::Shard Loader::shard() const { return running_->shard(); }
-Result<engine::Position> Loader::position() const {
-  if (running_->forked()) return forked_error();
-  return running_->scheduler()->position();
+Shard LoaderAccess::shard(const Loader& loader) { return loader.running_->shard(); }
+Result<engine::Position> LoaderAccess::position(const Loader& loader) {
+  if (loader.running_->forked()) return forked_error();
+  return loader.running_->scheduler()->position();
 }
-Result<engine::Position> Loader::position_before() const {
-  if (running_->forked()) return forked_error();
-  return running_->scheduler()->position_before();
+Result<engine::Position> LoaderAccess::position_before(const Loader& loader) {
+  if (loader.running_->forked()) return forked_error();
+  return loader.running_->scheduler()->position_before();
 }
 
-engine::SourceSizes Loader::sizes() const { return running_->sizes(); }
+engine::SourceSizes LoaderAccess::sizes(const Loader& loader) { return loader.running_->sizes(); }
 
-Result<void> Loader::restart(const engine::Position& position, const engine::SourceSizes& sizes) {
-  if (running_->forked()) return forked_error();
-  return running_->restart(position, sizes);
+Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, const engine::SourceSizes& sizes) {
+  if (loader.running_->forked()) return forked_error();
+  return loader.running_->restart(position, sizes);
 }
 
 const Plan& Loader::plan() const { return running_->plan(); }

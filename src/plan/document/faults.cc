@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include "base/nearest.h"
+#include <forebay/messages.h>
 
 namespace forebay::plan {
 

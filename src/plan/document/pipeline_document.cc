@@ -130,4 +130,12 @@ const std::vector<FieldInfo>& pipeline_infos() { return FieldsOf<PipelineDocumen
 Json pipeline_schema() { return JsonCodec<PipelineDocument>::schema(); }
 
 }  // namespace plan
+
+Result<std::int64_t> parse_memory(const Json& value) {
+  plan::Faults faults;
+  const std::int64_t bytes = plan::read_memory(&value, faults);
+  if (!faults.empty()) return Error::all(std::move(faults));
+  return bytes;
+}
+
 }  // namespace forebay

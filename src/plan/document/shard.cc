@@ -7,9 +7,12 @@
 
 #include <fmt/core.h>
 
+#include <forebay/batch.h>
 #include <forebay/describe.h>
+#include <forebay/plan.h>
 
 #include "engine/order/file_shard.h"
+#include "engine/program/plan_access.h"
 #include "io/paths.h"
 #include "launch/rank.h"
 
@@ -48,37 +51,35 @@ struct FieldsOf<plan::ShardObject> {
 namespace plan {
 namespace {
 
-constexpr std::int64_t shown_keys = 3;
-
-std::optional<engine::Shard> make(std::int64_t index, std::int64_t count) {
+std::optional<Shard> make(std::int64_t index, std::int64_t count) {
   if (count < 1 || index < 0 || index >= count) return std::nullopt;
-  return engine::Shard{.index = index, .count = count};
+  return Shard{.index = index, .count = count};
 }
 
-std::optional<engine::Shard> from_list(const std::vector<Json>& items) {
+std::optional<Shard> from_list(const std::vector<Json>& items) {
   if (items.size() != 2 || !items[0].is(Json::Kind::integer) || !items[1].is(Json::Kind::integer)) return std::nullopt;
   return make(items[0].integer(), items[1].integer());
 }
 
-engine::Shard detect(const Json& json, Faults& faults) {
+Shard detect(const Json& json, Faults& faults) {
   const auto rank = launch::detect_rank([](const std::string& name) -> std::optional<std::string> {
     const char* const value = std::getenv(name.c_str());
     return value != nullptr ? std::optional<std::string>{value} : std::nullopt;
   });
-  if (!rank.ok()) return complain(json, rank.error().message(), faults), engine::Shard{};
+  if (!rank.ok()) return complain(json, rank.error().message(), faults), Shard{};
   return {
       .index = rank->index, .count = rank->count, .source = rank->source, .rank = rank->index, .ranks = rank->count};
 }
 
-engine::Shard from_text(const Json& json, Faults& faults) {
+Shard from_text(const Json& json, Faults& faults) {
   const auto rank = launch::parse_shard(json.string());
-  if (!rank.ok()) return complain(json, rank.error().message(), faults), engine::Shard{};
+  if (!rank.ok()) return complain(json, rank.error().message(), faults), Shard{};
   if (!*rank) return detect(json, faults);
   return {.index = (*rank)->index, .count = (*rank)->count};
 }
 
 /// `replicas` neighbouring ranks are one shard.
-void share_among(std::int64_t replicas, const Json& json, engine::Shard& shard, Faults& faults) {
+void share_among(std::int64_t replicas, const Json& json, Shard& shard, Faults& faults) {
   if (shard.ranks % replicas != 0) {
     complain(json, fmt::format("{} ranks cannot be divided into groups of {} 'replicas'", shard.ranks, replicas),
              faults);
@@ -88,10 +89,10 @@ void share_among(std::int64_t replicas, const Json& json, engine::Shard& shard, 
   shard.count = shard.ranks / replicas;
 }
 
-engine::Shard from_object(const Json& json, Faults& faults) {
+Shard from_object(const Json& json, Faults& faults) {
   const auto object = JsonCodec<ShardObject>::read(json, faults);
   if (!object) return {};
-  engine::Shard out;
+  Shard out;
   if (object->index == Json{"auto"} && !object->count) {
     out = detect(json, faults);
     share_among(object->replicas, json, out, faults);
@@ -115,7 +116,7 @@ engine::Shard from_object(const Json& json, Faults& faults) {
 
 }  // namespace
 
-engine::Shard read_shard(const Json& json, Faults& faults) {
+Shard read_shard(const Json& json, Faults& faults) {
   if (json.is(Json::Kind::null)) return {};
   if (json.is(Json::Kind::string)) return from_text(json, faults);
   if (json.is(Json::Kind::object)) return from_object(json, faults);
@@ -130,12 +131,25 @@ engine::Shard read_shard(const Json& json, Faults& faults) {
   return {};
 }
 
-std::string picked_text(const Plan& plan, const engine::Shard& shard, const Batch* first) {
+}  // namespace plan
+
+Result<Shard> parse_shard(const Json& value) {
+  plan::Faults faults;
+  Shard out = plan::read_shard(value, faults);
+  if (!faults.empty()) return Error::all(std::move(faults));
+  return out;
+}
+
+namespace {
+constexpr std::int64_t shown_keys = 3;
+}  // namespace
+
+std::string shard_text(const Plan& plan, const Shard& shard, const Batch* first) {
   if (shard.source.empty()) return {};
   std::string out = fmt::format("rank {} of {} ({}): shard {} of {}{}", shard.rank, shard.ranks, shard.source,
                                 shard.index, shard.count, shard.by == ShardBy::file ? " by file" : "");
-  if (const auto batches = engine::batches_by_index(plan.program(), shard)) {
-    out += fmt::format(", {} batches{}", *batches, plan.program().epochs ? "" : " an epoch");
+  if (const auto batches = engine::batches_by_index(engine::program_of(plan), shard)) {
+    out += fmt::format(", {} batches{}", *batches, engine::program_of(plan).epochs ? "" : " an epoch");
   }
   const std::int64_t rows = first == nullptr ? 0 : std::min(first->valid_rows(), shown_keys);
   for (std::int64_t row = 0; row < rows; ++row)
@@ -143,5 +157,4 @@ std::string picked_text(const Plan& plan, const engine::Shard& shard, const Batc
   return out;
 }
 
-}  // namespace plan
 }  // namespace forebay

@@ -9,6 +9,7 @@
 
 #include "engine/memory/catch_all.h"
 #include "engine/order/order_plane.h"
+#include "engine/program/plan_access.h"
 #include "tests/engine/order/stream_files.h"
 
 namespace forebay::engine {
@@ -34,7 +35,7 @@ class LargeBatch : public ::testing::Test {
     ASSERT_TRUE(plan.ok()) << plan.error().text();
     plan_.emplace(*std::move(plan));
     pool_ = std::make_shared<BufferPool>(std::int64_t{1} << 30);
-    program_ = {&plan_->program(), [](const Program*) {}};
+    program_ = {&engine::program_of(*plan_), [](const Program*) {}};
     open_files_ = std::make_unique<OpenFiles>(*program_, pool_, 1);
     order_ = std::make_unique<OrderPlane>(*program_, *open_files_);
     executor_ = std::make_unique<Executor>(program_, pool_, 1);

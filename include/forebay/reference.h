@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <forebay/json.h>
+
+/// What the descriptions of all plug-ins say, for editors, reference pages and other languages.
+namespace forebay {
+
+/// JSON Schema (draft 2020-12) of both kinds of document.
+[[nodiscard]] Json document_schema();
+
+/// JSON Schema of a manifest.
+[[nodiscard]] Json manifest_document_schema();
+
+/// Every plug-in: a list of {kind, name, doc, fields, examples}. A field is {name, doc, required, default, type,
+/// schema}, where `type` is a Python type hint.
+[[nodiscard]] Json plugin_reference();
+
+/// The same, and the parts of documents that belong to no plug-in.
+[[nodiscard]] Json document_reference();
+
+}  // namespace forebay

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <forebay/json_codec.h>
+
+/// The knobs of a run, and the part of a job that one process takes.
+namespace forebay {
+
+class Batch;
+class Plan;
+
+/// What a shard of a job takes.
+enum class ShardBy : std::uint8_t {
+  row,   ///< Its rows of every batch: together they are the stream of one process.
+  file,  ///< Every count-th file of a pass's file order, and batches of them.
+};
+template <>
+struct EnumNames<ShardBy> {
+  static constexpr std::array<std::string_view, 2> names{"row", "file"};
+};
+
+/// The part of a job that one process takes: rows index · B / count up to (index + 1) · B / count of every batch of B
+/// rows, or every count-th file.
+struct Shard {
+  std::int64_t index = 0;
+  std::int64_t count = 1;
+  ShardBy by = ShardBy::row;
+  std::string source = {};  ///< The launcher that "auto" asked, "torchrun"; empty when the shard was given.
+  std::int64_t rank = 0;    ///< The rank that "auto" found, and how many there are; several may take one shard.
+  std::int64_t ranks = 1;
+};
+
+/// A shard in any form of documents and arguments: null (everything), [index, count], "index/count", "auto", which asks
+/// the environment variables of the launcher (torchrun, MPI, SLURM, JAX), or {"index": …, "count": …, "by": "row" or
+/// "file", "replicas": …}. Fails with Code::config.
+[[nodiscard]] Result<Shard> parse_shard(const Json& value);
+
+/// One line that says what "auto" picked, for people to see, because a wrong pick goes unnoticed for long: the rank,
+/// the launcher, the shard, the batches of the run where stored indexes tell, and the keys of the first records of
+/// `first`, which may be null. Empty for a shard that was given.
+[[nodiscard]] std::string shard_text(const Plan& plan, const Shard& shard, const Batch* first);
+
+/// A size in bytes: an integer, or text like "512MiB", "1GiB" or "2 GB". Fails with Code::config.
+[[nodiscard]] Result<std::int64_t> parse_memory(const Json& value);
+
+/// Knobs of a run. None of them changes what is delivered, or its order.
+struct RunOptions {
+  /// Workers, at most 1024; 0: one for every CPU that this process may use. One worker rests while a consumer that
+  /// always comes back at once does its work.
+  std::int64_t threads = 0;
+  std::int64_t memory = 0;    ///< Budget in bytes; 0: a quarter of the machine's or container's memory.
+  std::int64_t prefetch = 0;  ///< Finished batches that are held ready; 0: chosen by their size.
+  /// Rows index · B / count … (index + 1) · B / count of every batch of B rows; B must divide by count. A short last
+  /// batch is divided as evenly as it goes, so every shard has the same number of batches. Count 0: the document's.
+  std::int64_t shard_index = 0;
+  std::int64_t shard_count = 0;
+  /// By files, no process reads the files of another: shard i takes files i, i + count, … of the order of every pass,
+  /// in batches of B / count rows. All have the same number of batches: of each pass a shard takes as many records as
+  /// the one that has fewest (`remainder: drop`), or repeats its own or pads (`repeat`, `pad`; docs/adr/0007).
+  ShardBy shard_by = ShardBy::row;
+
+  void take(const Shard& shard) { shard_index = shard.index, shard_count = shard.count, shard_by = shard.by; }
+};
+
+}  // namespace forebay

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+
+#include <forebay/records.h>
+
+#include "engine/index/scan_file.h"
+#include "io/file.h"
+#include "sources/detect.h"
+#include "sources/framing.h"
+
+namespace forebay {
+namespace {
+
+/// Calls `visit` for the records of a block. False: the visitor has had enough.
+Result<bool> visit_block(const engine::Block& block, const Source& source,
+                         const std::function<bool(const RecordView&)>& visit) {
+  std::int64_t number = block.first_record;
+  for (const Extent& extent : block.records) {
+    const Record record{block.base + extent.offset, extent.length};
+    const std::int64_t payload = block.file_offset + static_cast<std::int64_t>(extent.offset);
+    FOREBAY_DO(source.format->verify({&record, 1})
+                   .at(Place{.file = source.files.front(), .record = number, .offset = payload}));
+    const std::string_view bytes{reinterpret_cast<const char*>(record.data()), record.size()};
+    if (!visit({.bytes = bytes, .number = number++, .offset = source.format->record_offset(payload)})) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<void> each_record(const std::string& path, const std::function<bool(const RecordView&)>& visit,
+                         const EachRecordOptions& options) {
+  FOREBAY_DO(io::File::open(path));  // what cannot be opened fails here, and not at a record
+  const Source source{.files = {path}, .compression = options.compression, .format = sources::tfrecord_format()};
+  engine::PassCache cache{0};
+  engine::FileReader reader{source, 0, std::make_shared<engine::BufferPool>(std::numeric_limits<std::int64_t>::max()),
+                            cache};
+  bool enough = false;
+  auto done = engine::each_block(reader, [&](const engine::Block& block) -> Result<void> {
+    FOREBAY_TRY(const bool more, visit_block(block, source, visit));
+    enough = !more;
+    if (enough || (options.go_on && !options.go_on())) return Error{Code::cancelled, "interrupted"};
+    return {};
+  });
+  if (enough) return {};
+  FOREBAY_DO(done);
+  return reader.unchanged();
+}
+
+Result<bool> looks_like_record_file(const std::string& path) {
+  FOREBAY_TRY(const io::File file, io::File::open(path));
+  std::array<std::byte, 16> bytes{};
+  FOREBAY_TRY(const std::size_t size, file.read(bytes, 0));
+  const std::span<const std::byte> head = std::span{bytes}.first(size);
+  if (head.empty()) return true;
+  // A TFRecord file begins with a length, whose high bytes are zero; a document is text.
+  return std::ranges::find(head, std::byte{0}) != head.end() || sources::detect(head) != Compression::none;
+}
+
+}  // namespace forebay
