@@ -21,7 +21,7 @@ struct FieldInfo {
   std::string name;
   std::string doc;
   bool required = false;
-  Json fallback = {};            ///< The value when it is left out; null when required.
+  Json default_value = {};       ///< The value when it is left out; null when required.
   Json schema = {};              ///< JSON Schema of its value, with the range.
   std::string python_type = {};  ///< Type hint, "int", "list[str]", …
 };
@@ -94,7 +94,7 @@ class Fields {
   Fields& add(std::string name, T Options::*member, std::string doc, Range range, bool required) {
     const Options defaults{};
     FieldInfo info{.name = name, .doc = std::move(doc), .required = required};
-    if (!required) info.fallback = JsonCodec<T>::write(defaults.*member);
+    if (!required) info.default_value = JsonCodec<T>::write(defaults.*member);
     info.schema = with_range(JsonCodec<T>::schema(), range);
     info.python_type = JsonCodec<T>::python_type();
     infos_.push_back(std::move(info));

@@ -51,8 +51,8 @@ class Pipeline {
   Json document_;
 };
 
-/// Begins a pipeline at a source: from(TfRecord{.files = {"data/*"}}).decode(ExampleFeatures{…}).then(Fixed{.size =
-/// 256}).
+/// Begins a pipeline at a source: from(TfRecord{.files = {"data/*"}}).decode(ExampleFeatures{…}).then(FixedBatch{.size
+/// = 256}).
 template <class Source>
 [[nodiscard]] Pipeline from(const Source& source) {
   Pipeline out;

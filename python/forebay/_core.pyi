@@ -2,10 +2,14 @@
 # Written by python/tools/make_stubs.py from the compiled module; do not edit.
 """The compiled part of forebay; use the names of the package."""
 
-from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import (
+    ItemsView,
+    Iterator,
+    KeysView,
+    Mapping,
+    ValuesView
+)
 from typing import Any, NoReturn
-
-import forebay.values
 
 
 version: str = '0.1.0'
@@ -40,12 +44,8 @@ class Batch(Mapping[str, Any]):
     def values(self) -> ValuesView[Any]:
         """The tensors in schema order."""
 
-    @property
-    def keys(self) -> forebay.values.RecordKeys:
-        """
-        Keys of the records, "path:offset", one for each valid row; `batch.keys()` gives the names of the tensors,
-        as of any mapping.
-        """
+    def keys(self) -> KeysView[str]:
+        """The names of the tensors in schema order."""
 
     def raw(self, name: str) -> tuple[Any, Any]:
         """
@@ -74,7 +74,9 @@ class Batch(Mapping[str, Any]):
 
     @property
     def record_keys(self) -> list[str]:
-        """`keys` as a plain list."""
+        """
+        The key of each valid row's record, "path:offset". The same list every time.
+        """
 
     @property
     def rows(self) -> int:

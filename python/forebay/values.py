@@ -2,15 +2,11 @@
 """What a batch holds besides plain arrays."""
 from __future__ import annotations
 
-import collections.abc
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Union, overload
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from forebay._core import Batch
-
-__all__ = ["Ragged", "Sparse", "RecordKeys"]
+__all__ = ["Ragged", "Sparse"]
 
 
 class Ragged:
@@ -118,46 +114,6 @@ class Sparse:
 
     def __repr__(self) -> str:
         return f"Sparse(dense_shape={self.dense_shape}, values={self.values!r})"
-
-
-class RecordKeys(Sequence[str]):
-    """The keys of a batch's records, "path:offset", as a list that is made when first looked at.
-
-    Called, it gives the names of the tensors, so a batch is a mapping like any other: `dict(batch)`, `batch.keys()`.
-    """
-
-    __slots__ = ("_batch", "_made")
-
-    def __init__(self, batch: "Batch") -> None:
-        self._batch = batch
-        self._made: Optional[list[str]] = None
-
-    def __call__(self) -> collections.abc.KeysView[str]:
-        return collections.abc.KeysView(self._batch)
-
-    @property
-    def _keys(self) -> list[str]:
-        if self._made is None:
-            self._made = self._batch.record_keys
-        return self._made
-
-    def __len__(self) -> int:
-        return self._batch.valid_rows
-
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[str]: ...
-    def __getitem__(self, row: Union[int, slice]) -> Union[str, list[str]]:
-        return self._keys[row]
-
-    def __eq__(self, other: object) -> bool:
-        return self._keys == (other._keys if isinstance(other, RecordKeys) else other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self._keys)
 
 
 def _fill(dtype: Any, value: Any) -> Any:

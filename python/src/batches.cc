@@ -35,7 +35,6 @@ Layout::Layout(const Plan& plan)
   const nb::module_ values = nb::module_::import_("forebay.values");
   ragged = values.attr("Ragged");
   sparse = values.attr("Sparse");
-  record_keys = values.attr("RecordKeys");
   if (has_bfloat16(plan)) bfloat16 = values.attr("bfloat16_type")();
 }
 
@@ -78,9 +77,9 @@ nb::object PyBatch::item(nb::handle name) {
   return at(PyLong_AsSize_t(place.ptr()));
 }
 
-nb::object PyBatch::get(nb::handle name, nb::handle fallback) {
+nb::object PyBatch::get(nb::handle name, nb::handle default_value) {
   const nb::handle place = place_of(name);
-  return place.is_valid() ? at(PyLong_AsSize_t(place.ptr())) : nb::borrow(fallback);
+  return place.is_valid() ? at(PyLong_AsSize_t(place.ptr())) : nb::borrow(default_value);
 }
 
 bool PyBatch::contains(nb::handle name) const { return place_of(name).is_valid(); }
@@ -123,10 +122,13 @@ nb::list PyBatch::origins() const {
   return out;
 }
 
-nb::list PyBatch::record_keys() const {
-  nb::list out;
-  for (std::int64_t row = 0; row < batch_.valid_rows(); ++row) out.append(to_str(batch_.key(row)));
-  return out;
+nb::list PyBatch::record_keys() {
+  if (!record_keys_.is_valid()) {
+    nb::list out;
+    for (std::int64_t row = 0; row < batch_.valid_rows(); ++row) out.append(to_str(batch_.key(row)));
+    record_keys_ = out;
+  }
+  return nb::borrow<nb::list>(record_keys_);
 }
 
 nb::object PyBatch::text() {
@@ -142,9 +144,6 @@ nb::object PyBatch::text() {
 }
 
 namespace {
-
-/// dict(batch) asks for `keys` and calls it, so the list of record keys can be called for the names.
-nb::object keys_of(nb::handle self) { return nb::cast<PyBatch&>(self).layout().record_keys(self); }
 
 nb::object mapping_view(const char* name, nb::handle self) {
   return nb::module_::import_("collections.abc").attr(name)(self);
@@ -172,10 +171,9 @@ void bind_mapping(nb::class_<PyBatch>& batch) {
       .def(
           "values", [](nb::handle self) { return mapping_view("ValuesView", self); },
           nb::sig("def values(self) -> collections.abc.ValuesView[typing.Any]"), "The tensors in schema order.")
-      .def_prop_ro("keys", &keys_of, nb::sig("def keys(self) -> forebay.values.RecordKeys"),
-                   "Keys of the records, \"path:offset\", one for each valid row; `batch.keys()` gives the names of "
-                   "the tensors,\n"
-                   "as of any mapping.");
+      .def(
+          "keys", [](nb::handle self) { return mapping_view("KeysView", self); },
+          nb::sig("def keys(self) -> collections.abc.KeysView[str]"), "The names of the tensors in schema order.");
 }
 
 }  // namespace
@@ -201,7 +199,7 @@ void bind_batches(nb::module_& module) {
       .def_prop_ro("origins", &PyBatch::origins, nb::sig("def origins(self) -> list[tuple[str, int, int]]"),
                    "(file, ordinal of the record, byte offset) of each valid row.")
       .def_prop_ro("record_keys", &PyBatch::record_keys, nb::sig("def record_keys(self) -> list[str]"),
-                   "`keys` as a plain list.")
+                   "The key of each valid row's record, \"path:offset\". The same list every time.")
       .def_prop_ro(
           "rows", [](const PyBatch& self) { return self.batch().rows(); }, "Length of the batch axis.")
       .def_prop_ro(

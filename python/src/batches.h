@@ -12,17 +12,18 @@
 
 namespace forebay::python {
 
-/// What all batches of a run have in common.
+/// The part of a batch that is the same for all batches of a run. Immutable; shared by them.
 struct Layout {
   explicit Layout(const Plan& plan);
 
-  nb::dict places;                         ///< name → place in the schema
-  nb::list inputs, targets;                ///< names
-  nb::object bfloat16;                     ///< NumPy's type, or None
-  nb::object ragged, sparse, record_keys;  ///< classes of forebay.values
+  nb::dict places;            ///< Name → place in the schema.
+  nb::list inputs, targets;   ///< Names.
+  nb::object bfloat16;        ///< NumPy's type, or None.
+  nb::object ragged, sparse;  ///< Classes of forebay.values.
 };
 
-/// A batch as Python sees it: arrays are made when first looked at, and then kept.
+/// The Python object of a batch. It makes each array at its first use and returns the same object afterwards. Used with
+/// the interpreter lock held.
 class PyBatch {
  public:
   PyBatch(Batch batch, std::shared_ptr<const Layout> layout) : batch_{std::move(batch)}, layout_{std::move(layout)} {}
@@ -30,13 +31,13 @@ class PyBatch {
   [[nodiscard]] const Batch& batch() const { return batch_; }
   [[nodiscard]] const Layout& layout() const { return *layout_; }
   [[nodiscard]] nb::object item(nb::handle name);  ///< KeyError names the nearest.
-  [[nodiscard]] nb::object get(nb::handle name, nb::handle fallback);
+  [[nodiscard]] nb::object get(nb::handle name, nb::handle default_value);
   [[nodiscard]] bool contains(nb::handle name) const;
   [[nodiscard]] nb::object raw(nb::handle name) const;
   [[nodiscard]] nb::dict lengths();
   [[nodiscard]] nb::dict group(const nb::list& names);
   [[nodiscard]] nb::list origins() const;
-  [[nodiscard]] nb::list record_keys() const;
+  [[nodiscard]] nb::list record_keys();
   [[nodiscard]] nb::object text();
 
  private:
@@ -49,6 +50,7 @@ class PyBatch {
   std::shared_ptr<const Layout> layout_;
   std::vector<nb::object> made_;
   nb::object lengths_;
+  nb::object record_keys_;
 };
 
 void bind_batches(nb::module_& module);

@@ -29,6 +29,7 @@ def test_a_batch_is_a_mapping_in_schema_order(counts):
     assert list(batch) == list(batch.keys()) == list(dict(batch)) == ["x", "y", "s", "v"]
     assert len(batch) == 4 and "x" in batch and "z" not in batch
     assert [name for name, _ in batch.items()] == list(batch) and list(batch.values())[1] is batch["y"]
+    assert batch.keys() == {"x", "y", "s", "v"} and isinstance(batch.keys(), collections.abc.KeysView)
     assert batch.get("z") is None and batch.get("y") is batch["y"]
 
 
@@ -74,8 +75,8 @@ def test_keys_and_origins_say_where_each_row_came_from(counts):
     batch = first(document)
     files, records, offsets = zip(*batch.origins)
     assert (set(files), records, offsets[0]) == ({path}, (0, 1, 2), 0)
-    assert batch.keys == [f"{path}:{offset}" for offset in offsets]
-    assert (batch.keys[1], len(batch.keys)) == (batch.record_keys[1], 3)
+    assert batch.record_keys == [f"{path}:{offset}" for offset in offsets]
+    assert batch.record_keys is batch.record_keys
 
 
 def test_counters_of_a_batch(counts):
@@ -88,7 +89,7 @@ def test_rows_that_fill_up_a_batch_have_no_key(counts):
     document = counts(3)
     document["steps"] = [{"select": {"tensors": ["x", "y"]}}, {"batch": {"size": 4, "remainder": "pad"}}]
     batch = first(document)
-    assert (batch.rows, batch.valid_rows, len(batch.keys), len(batch.origins)) == (4, 3, 3, 3)
+    assert (batch.rows, batch.valid_rows, len(batch.record_keys), len(batch.origins)) == (4, 3, 3, 3)
 
 
 def test_lengths_are_those_before_padding(counts):

@@ -124,7 +124,7 @@ def test_checked_in_stubs_and_builder_are_up_to_date(tmp_path):
 
 
 PROGRAM = '''
-from collections.abc import Mapping
+from collections.abc import KeysView, Mapping
 from typing import Any
 
 import forebay as fb
@@ -135,7 +135,8 @@ loader: fb.Loader = pipe.load(threads=2, memory="1GiB")
 for batch in loader:
     rows: int = batch.rows
     names: list[str] = list(batch)
-    keys: list[str] = list(batch.keys)
+    keys: KeysView[str] = batch.keys()
+    records: list[str] = batch.record_keys
     plain = dict(batch)
     total = np.sum(batch["x"])
 fb.write_records("a", [fb.encode_example({"x": 1})], compression="gzip")

@@ -41,7 +41,7 @@ namespace {
 
 class FixedBatcher final : public Batcher {
  public:
-  FixedBatcher(const Fixed& options, Reader& reader)
+  FixedBatcher(const FixedBatch& options, Reader& reader)
       : size_{static_cast<std::size_t>(options.size)}, remainder_{options.remainder}, reader_{reader} {}
 
   Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
@@ -122,7 +122,7 @@ Result<bool> read_padding(const Json& pad, const Schema& in, std::vector<std::pa
   return !out.empty();
 }
 
-Result<Batching> bind(const Fixed& options, const Schema& in) {
+Result<Batching> bind(const FixedBatch& options, const Schema& in) {
   Batching batching;
   FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching.padding));
   if (pads && options.require_equal)
@@ -131,7 +131,7 @@ Result<Batching> bind(const Fixed& options, const Schema& in) {
   if (options.require_equal) batching.delivery = Delivery::equal;
   batching.make = [options](Reader& reader) { return std::make_unique<FixedBatcher>(options, reader); };
   batching.make_sized = [options](Reader& reader, std::int64_t rows) {
-    Fixed sized = options;
+    FixedBatch sized = options;
     sized.size = rows;
     return std::make_unique<FixedBatcher>(sized, reader);
   };
@@ -155,18 +155,18 @@ Json pad_schema() {
 
 BatcherType batch() {
   BatcherType type =
-      describe<BatcherType, Fixed>("batch", "Cuts the stream into batches of one size.", bind)
-          .required("size", &Fixed::size, "Rows of a batch.", {.min = 1, .max = 100'000'000})
-          .field("remainder", &Fixed::remainder,
+      describe<BatcherType, FixedBatch>("batch", "Cuts the stream into batches of one size.", bind)
+          .required("size", &FixedBatch::size, "Rows of a batch.", {.min = 1, .max = 100'000'000})
+          .field("remainder", &FixedBatch::remainder,
                  "What becomes of a last batch that is not full: keep it short, drop it, pad it with empty rows, or "
                  "repeat "
                  "its "
                  "own records, from its first one on.")
           .field(
-              "pad", &Fixed::pad,
+              "pad", &FixedBatch::pad,
               "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
               "value}.")
-          .field("require_equal", &Fixed::require_equal,
+          .field("require_equal", &FixedBatch::require_equal,
                  "Refuse rows of unequal shape instead of delivering them ragged.")
           .example({.options = R"({"size": 2})", .in = R"([1, 2, 3, 4, 5])", .out = R"([[1, 2], [3, 4], [5]])"})
           .example({.options = R"({"size": 2, "remainder": "drop"})", .in = R"([1, 2, 3])", .out = R"([[1, 2]])"})

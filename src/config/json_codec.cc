@@ -56,7 +56,7 @@ Json object_schema(const std::vector<FieldInfo>& fields) {
     if (field.required) {
       required.emplace_back(field.name);
     } else {
-      property.set("default", field.fallback);
+      property.set("default", field.default_value);
     }
     properties.set(field.name, std::move(property));
   }

@@ -117,9 +117,9 @@ Result<ExampleMap> decode_example(std::string_view message) {
     const auto pieces = parsed.of(found);
     FeatureValue value = std::monostate{};
     bool good = true;
-    if (found.present && found.kind == StoredAs::ints) {
+    if (found.present && found.kind == StoredAs::int_) {
       good = decoders::read_ints(pieces, value.emplace<std::vector<std::int64_t>>());
-    } else if (found.present && found.kind == StoredAs::floats) {
+    } else if (found.present && found.kind == StoredAs::float_) {
       good = decoders::read_floats(pieces, value.emplace<std::vector<float>>());
     } else if (found.present) {
       std::vector<columns::Wire> strings;

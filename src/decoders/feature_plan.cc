@@ -126,7 +126,7 @@ class Planner {
       return fault("dtype", fmt::format("a list of ints or floats cannot become {}; use kind raw, which reads the "
                                         "numbers from bytes",
                                         to_string(output.dtype)));
-    StoredAs natural = is_float(output.dtype) ? StoredAs::floats : StoredAs::ints;
+    StoredAs natural = is_float(output.dtype) ? StoredAs::float_ : StoredAs::int_;
     if (raw || output.dtype == DType::string) natural = StoredAs::bytes;
     output.stored = feature_->stored.value_or(natural);
     if ((output.stored == StoredAs::bytes) != (natural == StoredAs::bytes)) {
@@ -262,7 +262,7 @@ class Planner {
     for (const Json& key : keys) {
       if (!key.is(Json::Kind::string))
         return fault("index_key", fmt::format("must be a string or a list of strings, found {}", key.kind_name()));
-      output.indices.push_back(source(key.string(), StoredAs::ints, "index_key"));
+      output.indices.push_back(source(key.string(), StoredAs::int_, "index_key"));
       column.parts.push_back(
           {.name = key.string(), .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
     }
@@ -334,7 +334,7 @@ class Planner {
     } else {
       if (!what.is(Json::Kind::string))
         return fault("partitions", fmt::format("the key of a partition must be a string, found {}", what.kind_name()));
-      made.source = source(what.string(), StoredAs::ints, "partitions");
+      made.source = source(what.string(), StoredAs::int_, "partitions");
     }
     output.partitions.push_back(made);
   }

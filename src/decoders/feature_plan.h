@@ -16,7 +16,7 @@ namespace forebay::decoders {
 /// One name of the message that somebody wants.
 struct Source {
   std::string key;
-  StoredAs stored = StoredAs::ints;
+  StoredAs stored = StoredAs::int_;
   std::string feature;  ///< The first tensor that uses it, for errors.
   FeatureKind kind = FeatureKind::fixed_len;
   int uses = 0;
@@ -61,7 +61,7 @@ struct Output {
   std::string name;
   FeatureKind kind = FeatureKind::fixed_len;
   DType dtype = DType::float32;
-  StoredAs stored = StoredAs::floats;
+  StoredAs stored = StoredAs::float_;
   int source = KeyTable::none;  ///< Of the values.
   Shape shape;                  ///< Of a record or a step, as it was written.
   std::int64_t count = 1;       ///< Values of a record, or of a step.

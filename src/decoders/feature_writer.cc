@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::string_view name_of(StoredAs stored) {
   switch (stored) {
-    case StoredAs::ints:
+    case StoredAs::int_:
       return "int64";
-    case StoredAs::floats:
+    case StoredAs::float_:
       return "float";
     case StoredAs::bytes:
       return "bytes";
@@ -34,9 +34,9 @@ void Values::clear() {
 
 std::int64_t Values::size(StoredAs stored) const {
   switch (stored) {
-    case StoredAs::ints:
+    case StoredAs::int_:
       return static_cast<std::int64_t>(ints.size());
-    case StoredAs::floats:
+    case StoredAs::float_:
       return static_cast<std::int64_t>(floats.size());
     case StoredAs::bytes:
       return static_cast<std::int64_t>(strings.size());
@@ -99,10 +99,10 @@ Result<void> FeatureWriter::read(int index, const FoundFeature& feature, Values&
   const StopCheck* const check = block_[output_->column].values.check();
   bool good = false;
   switch (wanted) {
-    case StoredAs::ints:
+    case StoredAs::int_:
       good = read_ints(pieces, out.ints, check);
       break;
-    case StoredAs::floats:
+    case StoredAs::float_:
       good = read_floats(pieces, out.floats, check);
       break;
     case StoredAs::bytes:
@@ -122,7 +122,7 @@ Result<void> FeatureWriter::read_numbers(int index, const FoundFeature& feature,
 }
 
 void FeatureWriter::convert(const Output& output, const Values& values, std::byte* to) {
-  if (output.stored == StoredAs::ints) {
+  if (output.stored == StoredAs::int_) {
     columns::cast(reinterpret_cast<const std::byte*>(values.ints.data()), DType::int64, to, output.dtype,
                   values.ints.size());
   } else {
@@ -248,9 +248,9 @@ void FeatureWriter::sort_by_indices(StoredAs stored) {
     for (std::size_t i = 0; i < old.size(); ++i) values[i] = old[scratch_.order[i]];
   };
   switch (stored) {
-    case StoredAs::ints:
+    case StoredAs::int_:
       return reorder(scratch_.values.ints);
-    case StoredAs::floats:
+    case StoredAs::float_:
       return reorder(scratch_.values.floats);
     case StoredAs::bytes:
       return reorder(scratch_.values.strings);

@@ -87,10 +87,10 @@ void Parsed::clear(std::size_t features_wanted, std::size_t lists_wanted) {
 }
 
 bool parse_feature(std::span<const Wire> message, Parsed& out, FoundFeature& found) {
-  found = {false, StoredAs::ints, static_cast<std::uint32_t>(out.pieces.size()), 0};
+  found = {false, StoredAs::int_, static_cast<std::uint32_t>(out.pieces.size()), 0};
   for (const Wire& part : message) {
     const bool good = each_bytes(part, out, [&](Tag tag, Wire list) {
-      static constexpr StoredAs kinds[]{StoredAs::bytes, StoredAs::floats, StoredAs::ints};
+      static constexpr StoredAs kinds[]{StoredAs::bytes, StoredAs::float_, StoredAs::int_};
       const std::uint32_t field = tag >> 3;
       if (field > 3) return true;
       const StoredAs kind = kinds[field - 1];

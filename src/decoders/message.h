@@ -17,7 +17,7 @@ namespace forebay::decoders {
 /// A Feature: the pieces of the list of its kind, which together are one list message.
 struct FoundFeature {
   bool present = false;  ///< Has a kind. Without one it is as if it were missing.
-  StoredAs kind = StoredAs::ints;
+  StoredAs kind = StoredAs::int_;
   std::uint32_t first = 0;  ///< In Parsed::pieces.
   std::uint32_t count = 0;
 };

@@ -166,8 +166,8 @@ Result<void> FeatureWriter::list(const Output& output) {
 Result<void> FeatureWriter::list_sequence(const Output& output, const FoundList& list) {
   Column& column = block_[output.column];
   const std::size_t step_bytes = static_cast<std::size_t>(output.count) * size_of(output.dtype);
-  const bool floats = output.stored == StoredAs::floats && output.dtype == DType::float32;
-  const bool ints = output.stored == StoredAs::ints && output.dtype == DType::int64;
+  const bool floats = output.stored == StoredAs::float_ && output.dtype == DType::float32;
+  const bool ints = output.stored == StoredAs::int_ && output.dtype == DType::int64;
   for (step_ = 0; step_ < list.count; ++step_) {
     const FoundFeature& step = parsed_.steps[list.first + static_cast<std::size_t>(step_)];
     columns::Wire run;

@@ -8,7 +8,7 @@ namespace {
 
 class NoMemory final : public DecoderMemory {};
 
-class RecordBytes final : public Decoder {
+class BytesDecoder final : public Decoder {
  public:
   std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<NoMemory>(); }
 
@@ -21,18 +21,18 @@ class RecordBytes final : public Decoder {
   }
 };
 
-Result<Bound<Decoder>> bind(const RecordColumn& options, const std::vector<std::string>&) {
+Result<Bound<Decoder>> bind(const RecordBytes& options, const std::vector<std::string>&) {
   Schema out;
   out.put({.name = options.name, .dtype = DType::string, .shape = {}});
-  return Bound<Decoder>{std::make_unique<RecordBytes>(), std::move(out)};
+  return Bound<Decoder>{std::make_unique<BytesDecoder>(), std::move(out)};
 }
 
 }  // namespace
 
 DecoderType record() {
-  return describe<DecoderType, RecordColumn>("record", "Delivers the bytes of each record as they are, as one string.",
-                                             bind)
-      .field("name", &RecordColumn::name, "Name of the tensor.")
+  return describe<DecoderType, RecordBytes>("record", "Delivers the bytes of each record as they are, as one string.",
+                                            bind)
+      .field("name", &RecordBytes::name, "Name of the tensor.")
       .example({.options = R"({"name": "r"})", .in = R"(["abc", ""])", .out = R"({"r": ["abc", ""]})"});
 }
 

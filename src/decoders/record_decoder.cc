@@ -30,8 +30,8 @@ Wire wire_of(Record record) {
 bool appended(const Output& output) { return output.variable || output.dtype == DType::string; }
 
 Action action_of(const Output& output) {
-  const bool ints = output.stored == StoredAs::ints;
-  const bool floats = output.stored == StoredAs::floats;
+  const bool ints = output.stored == StoredAs::int_;
+  const bool floats = output.stored == StoredAs::float_;
   const bool as_stored = (ints && output.dtype == DType::int64) || (floats && output.dtype == DType::float32);
   switch (output.kind) {
     case FeatureKind::fixed_len:

@@ -37,7 +37,7 @@ Json with_defaults(const Json& options, const std::vector<FieldInfo>& fields) {
   Json out = Json::object();
   for (const FieldInfo& field : fields) {
     const Json* value = options.find(field.name);
-    out.set(field.name, plain(value != nullptr ? *value : field.fallback));
+    out.set(field.name, plain(value != nullptr ? *value : field.default_value));
   }
   return out;
 }
@@ -75,7 +75,7 @@ Json canonical(const Json& document, const Registry& registry) {
       for (const Json& item : value->items()) items.push_back(stage(item, registry));
       out.set(field.name, Json::array(std::move(items)));
     } else {
-      out.set(field.name, plain(value != nullptr ? *value : field.fallback));
+      out.set(field.name, plain(value != nullptr ? *value : field.default_value));
     }
   }
   return out;

@@ -74,7 +74,7 @@ Json field_reference(const FieldInfo& field) {
   out.set("name", field.name);
   out.set("doc", field.doc);
   out.set("required", field.required);
-  if (!field.required) out.set("default", field.fallback);
+  if (!field.required) out.set("default", field.default_value);
   out.set("type", field.python_type);
   out.set("schema", field.schema);
   return out;
@@ -121,10 +121,10 @@ std::string type_text(const Json& schema) {
 Json schema_reference(const char* name, const char* doc, const Json& schema) {
   std::vector<Json> fields;
   for (const auto& [key, property] : schema.find("properties")->members()) {
-    const Json* fallback = property.find("default");
+    const Json* default_json = property.find("default");
     const Json* words = property.find("description");
-    FieldInfo field{.name = key, .doc = words != nullptr ? words->string() : "", .required = fallback == nullptr};
-    if (fallback != nullptr) field.fallback = *fallback;
+    FieldInfo field{.name = key, .doc = words != nullptr ? words->string() : "", .required = default_json == nullptr};
+    if (default_json != nullptr) field.default_value = *default_json;
     field.schema = property;
     field.python_type = type_text(property);
     fields.push_back(field_reference(field));

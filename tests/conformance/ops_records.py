@@ -61,7 +61,7 @@ def tfrecord_read(vector: Vector, folder: Path) -> list[str]:
             path.write_bytes(base64.b64decode(file["data_b64"]))
     compression = _COMPRESSION[vector["args"]["compression"]]
     document = pipeline.read(files, {"record": {}}, [{"batch": {"size": 1}}], compression)
-    out = pipeline.run(document, lambda batch: (Path(batch.keys[0]).name, batch["record"][0]))
+    out = pipeline.run(document, lambda batch: (Path(batch.record_keys[0]).name, batch["record"][0]))
     if "error" in vector["expect"]:
         return _failure(vector, out, out.values)
     if out.error:

@@ -16,7 +16,7 @@ TEST(Pipeline, WritesTheDocumentThatAFileWouldHold) {
                                .decode(ExampleFeatures{.features = {{"x", x}}})
                                .then(Shuffle{.buffer = 100})
                                .then(Slice{.tensor = "x", .slice = "[0]"})
-                               .then(Fixed{.size = 8, .remainder = Remainder::drop})
+                               .then(FixedBatch{.size = 8, .remainder = Remainder::drop})
                                .epochs(std::nullopt)
                                .seed(7);
   const Json& document = builder.document();
@@ -34,7 +34,7 @@ TEST(Pipeline, AllFaultsOfAPipelineAreFoundWhenItIsPlanned) {
                         .decode(ExampleFeatures{.features = {{"x", ExampleFeature{}}}})
                         .then(Shuffle{.buffer = 0})
                         .then(Slice{.tensor = "y", .slice = "[0]"})
-                        .then(Fixed{.size = 8})
+                        .then(FixedBatch{.size = 8})
                         .plan();
   ASSERT_FALSE(plan.ok());
   EXPECT_THAT(plan.error().text(), ::testing::AllOf(::testing::HasSubstr("buffer"), ::testing::HasSubstr("'y'")));

@@ -18,7 +18,7 @@ enum class Remainder : std::uint8_t {
 };
 
 /// Cuts the stream into batches of one size.
-struct Fixed {
+struct FixedBatch {
   std::int64_t size = 32;                 ///< Rows of a batch.
   Remainder remainder = Remainder::keep;  ///< What becomes of a last batch that is not full.
   /// false; true: pad every tensor's unknown dims to the batch's maximum; or a list of {tensor, shape, value}.

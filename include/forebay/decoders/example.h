@@ -19,7 +19,9 @@ enum class FeatureKind : std::uint8_t {
   ragged,              ///< Values with row partitions, from several keys of the message.
   raw,                 ///< Byte strings that hold the numbers of a tensor.
 };
-enum class StoredAs : std::uint8_t { ints, floats, bytes };
+/// The list of a message that holds the values. An enumerator that would be a keyword ends in "_"; in documents: int,
+/// float, bytes.
+enum class StoredAs : std::uint8_t { int_, float_, bytes };
 enum class Endian : std::uint8_t { little, big };
 
 /// How one tensor comes out of a message. The columns, by kind and by `as`:

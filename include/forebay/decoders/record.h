@@ -6,7 +6,7 @@
 namespace forebay {
 
 /// Delivers the bytes of each record as they are.
-struct RecordColumn {
+struct RecordBytes {
   std::string name = "record";  ///< Name of the tensor: string, shape [].
 };
 
