@@ -11,16 +11,16 @@
 
 namespace forebay::sources {
 
-/// How a record file that begins with `head` (16 bytes are enough) is compressed. A good TFRecord header is never taken
-/// for anything else; what is unknown is `none`.
+/// The compression of a record file that begins with `head` (16 bytes are enough). A valid TFRecord header always means
+/// `none`, and so do unknown bytes.
 [[nodiscard]] Compression detect(std::span<const std::byte> head);
 
-/// `asked`, or what the file's first bytes say when that is automatic.
+/// `asked`; if it is automatic, the compression that the first bytes of the file show.
 [[nodiscard]] Result<Compression> compression_of(const io::File& file, Compression asked);
 
-/// What the first bytes look like, "gzip data (1f 8b)", or nothing when they have no magic that is known.
+/// Describes the first bytes, "gzip data (1f 8b)"; empty when they have no known magic number.
 [[nodiscard]] std::string_view magic_of(std::span<const std::byte> head);
-/// The compression of a file that begins with `head`, "zstd", when it is one that nothing here reads; else nothing.
+/// The name of a compression that Forebay does not read, "zstd", if `head` begins with its magic number; else empty.
 [[nodiscard]] std::string_view foreign_compression(std::span<const std::byte> head);
 
 }  // namespace forebay::sources

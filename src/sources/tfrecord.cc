@@ -18,21 +18,21 @@
 namespace forebay::sources {
 namespace {
 
-// An extent has 32 bits: no record begins behind this, however large the limit is.
+// An extent has 32 bits: no record begins after this offset, however large the limit is.
 constexpr std::size_t reach = std::numeric_limits<std::uint32_t>::max() - header_bytes;
-// Records of a file are mostly of like length, so a header some frames ahead is where equal frames would put it.
+// Records of a file mostly have similar lengths, so the place of a header some frames ahead can be predicted.
 constexpr std::size_t frames_ahead = 32;
 
 enum class Stop : std::uint8_t { limit, header, payload, bad_length, too_long };
 
 struct Hop {
   Stop stop;
-  std::size_t at;            ///< Where the frame begins that was not taken.
-  std::uint64_t length = 0;  ///< What its header says.
+  std::size_t at;            ///< Where the frame begins that was not accepted.
+  std::uint64_t length = 0;  ///< The length in its header.
 };
 
-/// From frame to frame. What is trusted about a frame is only its length, after the length's checksum has been found
-/// right and the whole frame is there.
+/// Goes from frame to frame. Only the length of a frame is trusted, and only if its checksum is right and the whole
+/// frame is there.
 template <std::uint32_t (*checksum)(std::uint64_t)>
 [[gnu::always_inline]] inline Hop hop(std::span<const std::byte> bytes, std::size_t limit, std::uint64_t max,
                                       std::vector<Extent>& records) {
@@ -117,7 +117,7 @@ class TfrecordFormat final : public Format {
 
   std::int64_t record_offset(std::int64_t payload) const override {
     return payload - 12;
-  }  // behind length and its checksum
+  }  // after the length and its checksum
   Result<void> verify(std::span<const Record> records) const override {
     std::array<std::uint32_t, 16> found;
     for (std::size_t first = 0; first < records.size(); first += found.size()) {

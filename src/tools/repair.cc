@@ -22,7 +22,7 @@ std::optional<struct stat> status_of(const std::string& path) {
   return status;
 }
 
-/// Where the copy of each file goes; a folder for several is made when it is not there.
+/// The path of the copy of each file. A folder for several copies is created if it is missing.
 Result<std::vector<std::string>> targets_of(const std::vector<std::string>& files, const std::string& out) {
   const auto status = status_of(out);
   const bool folder = status && S_ISDIR(status->st_mode);
