@@ -77,23 +77,23 @@ std::string explain(rapidjson::ParseErrorCode code, std::string_view text, std::
   if (rest.starts_with("/*")) return "comments are written with // only";
   if (code == rapidjson::kParseErrorDocumentEmpty) return "the document is empty";
   if (code == rapidjson::kParseErrorNumberTooBig) return "the number is too large for a 64-bit float";
-  if (code == rapidjson::kParseErrorStringUnicodeSurrogateInvalid) return "half of a surrogate pair in a text";
+  if (code == rapidjson::kParseErrorStringUnicodeSurrogateInvalid) return "half of a surrogate pair in a string";
   if (code == rapidjson::kParseErrorStringMissQuotationMark && rest.empty())
-    return "a text that is never closed: missing '\"'";
+    return "a string that is never closed: missing '\"'";
   // The parser also reports a control character in a string as an unknown escape. A real escape follows a backslash.
   const bool control = !rest.empty() && static_cast<unsigned char>(rest.front()) < 0x20;
   const bool escape = code == rapidjson::kParseErrorStringEscapeInvalid;
-  if (escape && !control) return "unknown escape in a text after a backslash";
+  if (escape && !control) return "unknown escape in a string after a backslash";
   if (escape || code == rapidjson::kParseErrorStringInvalidEncoding ||
       code == rapidjson::kParseErrorStringMissQuotationMark) {
-    return control ? "a line break or control character inside a text; write it as \\n or \\u000a"
-                   : "a text that is not valid UTF-8";
+    return control ? "a line break or control character inside a string; write it as \\n or \\u000a"
+                   : "a string that is not valid UTF-8";
   }
   if (rest.empty()) return "the document ends too early; a bracket, value or quote is missing";
   if ((rest.front() == ']' || rest.front() == '}') && follows_comma(text, offset)) {
     return fmt::format("a trailing comma before '{}' is not JSON", rest.front());
   }
-  if (rest.front() == '\'') return "texts and keys are written in double quotes";
+  if (rest.front() == '\'') return "strings and keys are written in double quotes";
   std::string words = rapidjson::GetParseError_En(code);
   if (words.ends_with('.')) words.pop_back();
   if (!words.empty()) words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
@@ -135,8 +135,9 @@ Result<Json> parse_json(std::string_view text, std::string_view file) {
   const rapidjson::ParseResult parsed = reader.Parse<flags>(stream, events);
   if (builder.fault()) return *builder.fault();
   if (parsed.IsError() && is_binary(text)) {
-    return refused("this is no JSON text but packed or binary data, as a record file is; `forebay head` shows records",
-                   beginning(file));
+    return refused(
+        "this is not JSON but compressed or binary data, such as a record file; `forebay head` shows records",
+        beginning(file));
   }
   if (parsed.IsError()) {
     builder.cursor().move_to_token();

@@ -135,7 +135,7 @@ Result<void> Inflater::State::prime(const File& file) {
   FOREBAY_DO(refill(file));
   resumed = false;
   if (stream.avail_in == 0 && (offset > 0 || used_bits > 0))
-    return fault(file, "the restart point lies behind the end of the file");
+    return fault(file, "the restart point lies after the end of the file");
   if (used_bits == 0) return {};
   stream.read_in = static_cast<std::uint64_t>(*stream.next_in >> used_bits);
   stream.read_in_length = 8 - used_bits;
@@ -149,7 +149,7 @@ Result<void> Inflater::State::begin(const File& file) {
   const std::span<const std::uint8_t> head{stream.next_in, std::min(stream.avail_in, head_bytes)};
   const bool gzip = compression == Compression::gzip;
   if (padded || (gzip ? !gzip_magic(head) : !zlib_magic(head))) {
-    if (!first) return fault(file, fmt::format("trailing bytes behind the end of the {} data", name_of(compression)));
+    if (!first) return fault(file, fmt::format("trailing bytes after the end of the {} data", name_of(compression)));
     const bool other = head.size() > 1 && (gzip ? zlib_magic(head) : gzip_magic(head));
     return fault(file, fmt::format("not {} data: the file begins with bytes {:#04x} {:#04x}, {}", name_of(compression),
                                    head[0], head.size() > 1 ? head[1] : 0,

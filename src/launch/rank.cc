@@ -86,11 +86,11 @@ class Witness {
     };
     for (const Launcher& launcher : launchers) add(launcher.index), add(launcher.count);
     for (const char* name : also_named) add(name);
-    return {
-        Code::config, Detail::invalid_argument,
-        fmt::format("which rank this process is cannot be told: {}. Seen: {}. Set or unset these variables, or name "
-                    "the shard, as 0/4",
-                    words, seen)};
+    return {Code::config, Detail::invalid_argument,
+            fmt::format(
+                "cannot determine the rank of this process: {}. Variables: {}. Set or unset these variables, or name "
+                "the shard, as 0/4",
+                words, seen)};
   }
 
  private:

@@ -200,7 +200,7 @@ std::shared_ptr<const Format> tfrecord_format(Framing framing) { return std::mak
 
 SourceType tfrecord() {
   return describe<SourceType, TfRecord>("tfrecord", "Reads the records of TFRecord files, checksums verified.", bind)
-      .required("files", &TfRecord::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.")
+      .required("files", &TfRecord::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.")
       .field("compression", &TfRecord::compression, "How whole files are compressed; auto looks at their first bytes.")
       .field("max_record_bytes", &TfRecord::max_record_bytes, "A longer record is an error, before memory is taken.",
              {.min = 1, .max = max_record_bytes})
@@ -210,7 +210,7 @@ SourceType tfrecord() {
       .field("tolerate_partial_header", &TfRecord::tolerate_partial_header,
              "A file that ends inside the header of a record ends before it: for files still being written.")
       .field("allow_trailing_zeros", &TfRecord::allow_trailing_zeros,
-             "Zero bytes behind the last record, or behind the end of compressed data, are padding and no error.")
+             "Zero bytes after the last record, or after the end of compressed data, are padding and not an error.")
       .example({.options = R"({"files": ["in.tfrecord"]})",
                 .in = R"(["one", "", "three"])",
                 .out = R"(["one", "", "three"])"})

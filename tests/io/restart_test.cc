@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restart points: inflating from any of them gives what a straight read gives.
+// Restart points: decompression from any of them gives the bytes of a sequential read.
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST_P(Restart, APointWithinTheFirstByteOfAFileThatIsEmptyByNowIsRefused) {
   const RestartPoint point{.at = RestartPoint::At::block, .bit = 3, .compressed = 0, .uncompressed = 0, .window = {}};
   const Inflated got = resumed(file_of(""), GetParam().compression, point);
   EXPECT_EQ(got.bytes, "");
-  EXPECT_THAT(got.fault, HasSubstr("the restart point lies behind the end of the file"));
+  EXPECT_THAT(got.fault, HasSubstr("the restart point lies after the end of the file"));
 }
 
 TEST_P(Restart, TheSizeOfTheOutputPiecesDoesNotMatter) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run says of itself while the next batch does not come.
+// What a run reports while the next batch does not come.
 #include <atomic>
 #include <chrono>
 #include <thread>

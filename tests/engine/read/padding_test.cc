@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zeros behind the last record, and other long stretches: a scan takes them in pieces, between which it can be stopped.
+// Zeros after the last record, and other long ranges: a scan reads them in pieces and can be stopped between pieces.
 #include <algorithm>
 #include <filesystem>
 
@@ -98,7 +98,7 @@ TEST_F(Padding, ZerosThatSomethingFollowsAreAFaultWhereTheyBegin) {
   }
   const Calls found = scan(tests::compress(tests::framed(three), 31) + std::string(9'000'000, '\0') + "x");
   EXPECT_EQ(found.records, three);
-  EXPECT_THAT(found.error, HasSubstr("trailing bytes behind the end of the gzip data"));
+  EXPECT_THAT(found.error, HasSubstr("trailing bytes after the end of the gzip data"));
 }
 
 TEST_F(Padding, ZerosBetweenRecordsAreCorruptionHoweverTheyAreCut) {
