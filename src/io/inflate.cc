@@ -91,7 +91,6 @@ std::int64_t Inflater::consumed() const { return state_->consumed(); }
 std::int64_t Inflater::produced() const { return state_->produced; }
 std::int64_t Inflater::sound() const { return state_->doubtful ? state_->stream_begin : state_->produced; }
 bool Inflater::ended() const { return state_->ended; }
-bool Inflater::cut_short() const { return state_->cut_short; }
 std::int64_t Inflater::bytes() { return sizeof(State); }
 
 }  // namespace forebay::io

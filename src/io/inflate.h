@@ -69,7 +69,6 @@ class Inflater {
   /// Behind corrupt data: where in the content their stream begins, for what was given out of it may be wrong, although
   /// it could be inflated. Behind any other fault, and without one: produced(). What a file that was cut has is right.
   [[nodiscard]] std::int64_t sound() const;
-  [[nodiscard]] bool cut_short() const;       ///< `read` failed because the file ends inside a stream.
   [[nodiscard]] static std::int64_t bytes();  ///< That each takes, points that are collected apart.
 
  private:

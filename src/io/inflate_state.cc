@@ -91,7 +91,6 @@ Error Inflater::State::broken(const File& file, std::string what) {
 }
 
 Error Inflater::State::truncated(const File& file) {
-  cut_short = true;
   return fault(file, fmt::format("truncated {} data: the file ends inside it", name_of(compression)));
 }
 

@@ -46,7 +46,6 @@ struct Inflater::State {
   std::int64_t morsels_left = 0;   ///< Until the search is given up.
   std::vector<RestartPoint> points;
   std::optional<Error> failure;
-  bool cut_short = false;
   std::uint8_t buffer[kept_bytes + piece_bytes];
 
   [[nodiscard]] std::int64_t consumed() const { return offset - std::int64_t{stream.avail_in}; }

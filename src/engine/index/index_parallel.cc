@@ -24,9 +24,7 @@ void add_good(const Block& block, Corrupt policy, RecordIndexBuilder& builder, s
   if (!skips.empty()) return;  // the first one has ended the file
   const std::span<const Extent> records{block.records};
   builder.add(block.skips.empty() ? records : records.first(block.skips.front().index), block.file_offset);
-  if (block.skips.empty()) return;
-  skips.push_back(block.skips.front());
-  skips.back().unread = content_from(skips.back(), block) - skips.back().bytes;
+  if (!block.skips.empty()) skips.push_back(block.skips.front());
 }
 
 /// The records of a file that are good, and what is not. Such an index is never stored: it depends on the decoder.

@@ -47,13 +47,6 @@ std::vector<std::span<const Extent>> intact_runs(const Block& block) {
   return runs;
 }
 
-std::int64_t content_from(const Skip& skip, const Block& block) {
-  const std::int64_t here = block.file_end - skip.offset;
-  if (block.last) return here + block.skips.back().unread;
-  if (block.fraction <= 0) return here;
-  return here + std::llround(static_cast<double>(block.file_end) * (1 - block.fraction) / block.fraction);
-}
-
 std::shared_ptr<BufferPool> pool_of(const IndexRequest& request) {
   return request.pool ? request.pool : std::make_shared<BufferPool>(usable_memory() / 4);
 }

@@ -20,9 +20,6 @@ namespace forebay::engine {
 /// The records of a block between those that are skipped, in their order.
 [[nodiscard]] std::vector<std::span<const Extent>> intact_runs(const Block& block);
 
-/// Content of the file from a skip of this block on, by estimate.
-[[nodiscard]] std::int64_t content_from(const Skip& skip, const Block& block);
-
 /// Of the request, or one of its own.
 [[nodiscard]] std::shared_ptr<BufferPool> pool_of(const IndexRequest& request);
 

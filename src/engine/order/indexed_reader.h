@@ -38,7 +38,6 @@ class IndexedReader {
   /// memory budget.
   [[nodiscard]] Result<void> index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on);
   [[nodiscard]] std::int64_t records(std::uint32_t file) const { return files_[file].index->records(); }
-  [[nodiscard]] std::int64_t content(std::uint32_t file) const { return files_[file].index->bytes(); }
   /// What was skipped when the file was indexed.
   [[nodiscard]] const std::vector<Skip>& skips(std::uint32_t file) const { return files_[file].skips; }
 

@@ -5,7 +5,6 @@
 
 #include <fmt/core.h>
 
-#include "engine/index/scan_file.h"
 #include "engine/memory/catch_all.h"
 #include "engine/order/reader_state.h"
 
@@ -33,7 +32,6 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       skips_{program.on_corrupt} {}
 
 Reader::Stream OpenFiles::open(Handle file) {
-  skips_.begin_file();
   if (free_numbers_.empty()) {
     free_numbers_.push_back(static_cast<Stream>(open_.size()));
     open_.emplace_back();
@@ -111,9 +109,7 @@ bool OpenFiles::interrupt() {
 /// Goes past what is corrupt, or gives the file up.
 Result<void> OpenFiles::pass_over(ReaderState& file, const Skip& skip) {
   const bool leaves = program_.on_corrupt.policy == Corrupt::skip_file;
-  Skip lost = skip;
-  if (leaves && file.block) lost.unread = content_from(skip, table_[*file.block]) - skip.bytes;
-  FOREBAY_DO(skips_.add(lost));
+  FOREBAY_DO(skips_.add(skip));
   {
     const Lock lock{mutex_};
     skipped_ = skips_.counts();
@@ -197,7 +193,6 @@ Result<bool> OpenFiles::next_block(ReaderState& file) {
   file.fraction = block->fraction;
   file.next_record = 0;
   file.next_skip = 0;
-  skips_.found_in(*block);
   file.block = table_.add(std::move(block));
   return true;
 }

@@ -54,15 +54,11 @@ Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files
   std::vector<std::int64_t> counts;
   for (const std::uint32_t file : numbers) {
     counts.push_back(access_.records(file));
-    skips_.begin_file();
-    std::int64_t bytes = access_.content(file);
     for (const Skip& skip : access_.skips(file)) {
-      bytes = program_.on_corrupt.policy == Corrupt::skip_file ? skip.offset : bytes - skip.bytes;
-      skips_.good(0);  // nobody comes by in the order of the file: what is consecutive cannot be said
+      skips_.good(0);  // the records are not read in the order of the file: max_consecutive does not apply
       FOREBAY_DO(skips_.add(skip));
     }
     skips_.good(counts.back());
-    skips_.found(counts.back(), bytes);
   }
   indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   const Lock lock{mutex_};

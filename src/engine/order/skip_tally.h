@@ -11,38 +11,32 @@
 
 namespace forebay::engine {
 
-/// What was skipped, and whether that is still within the budgets. Counted in the order in which the order plane comes
-/// by, so that it is part of the stream and of its restart.
+/// Counts the skips of a run and judges them against the budgets of `on_corrupt`.
 ///
-/// How many records were lost is judged at the end of a pass: a range of bytes, or the rest of a file that was given
-/// up, stands for as many as it would hold of the mean size that the records found in this pass had; a file that could
-/// not be read at all for as many as the others had in the mean; each for one at least. Until then each counts as one.
+/// A skip is a corrupt record, an unreadable range of bytes, or a file that was given up; each counts as one. The order
+/// plane owns the tally and adds skips in the order in which it reads past them, so the verdict is part of the stream
+/// and a restarted run comes to the same one. Not thread-safe.
 class SkipTally {
  public:
   explicit SkipTally(const OnCorrupt& allowed) : allowed_{allowed} {}
 
   void begin_pass() { pass_ = {}; }
-  void begin_file() { ++pass_.files; }
-  /// Records, good or corrupt, that are in what is gone through next, and the bytes of their frames.
-  void found(std::int64_t records, std::int64_t bytes) {
-    pass_.found += records;
-    pass_.found_bytes += bytes;
-  }
-  void found_in(const Block& block);
+  /// So many good records were read; ends a row of consecutive skips.
   void good(std::int64_t records) {
     pass_.good += records;
     pass_.consecutive = 0;
   }
-  /// Fails, and counts nothing, when that is one too many or not the data's fault.
+  /// Counts a skip. Fails, and counts nothing, when a budget does not allow it, or when its error is Code::internal: a
+  /// fault of a plug-in is never skipped.
   [[nodiscard]] Result<void> add(const Skip& skip);
-  [[nodiscard]] Result<void> end_pass() const;  ///< Fails when too large a part of the pass was skipped.
+  [[nodiscard]] Result<void> end_pass() const;  ///< Fails when the pass exceeds `max_fraction`.
 
   struct Counts {
     std::int64_t records = 0;  ///< Corrupt or malformed ones.
-    std::int64_t ranges = 0;   ///< Stretches of bytes in which no record could be found.
-    std::int64_t files = 0;    ///< Given up at their first corruption.
-    std::int64_t bytes = 0;
-    std::vector<Error> first;  ///< Where and why, the first of them.
+    std::int64_t ranges = 0;   ///< Ranges of bytes in which no record could be found.
+    std::int64_t files = 0;    ///< Given up at their first corruption, or not readable at all.
+    std::int64_t bytes = 0;    ///< Of the records and ranges.
+    std::vector<Error> first;  ///< The errors of the first skips.
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }  ///< Of the whole run.
 
@@ -51,14 +45,8 @@ class SkipTally {
     std::int64_t skips = 0;
     std::int64_t good = 0;         // records
     std::int64_t consecutive = 0;  // skips
-    std::int64_t found = 0;        // records …
-    std::int64_t found_bytes = 0;  // … and their frames
-    std::int64_t files = 0;        // begun
-    std::int64_t lost_files = 0;   // of them
-    std::int64_t lost_parts = 0;   // ranges, and rests of files …
-    std::int64_t lost_bytes = 0;   // … with so much content
   };
-  [[nodiscard]] std::int64_t lost_records() const;
+  [[nodiscard]] bool too_many(std::int64_t skips) const;  // by `max_fraction`
 
   const OnCorrupt allowed_;
   Pass pass_;

@@ -8,22 +8,22 @@
 
 namespace forebay::engine {
 
-/// What a corrupt record does.
+/// What the run does about a corrupt record.
 enum class Corrupt : std::uint8_t { fail, skip_record, skip_file };
 
-/// The policy and its budgets. Beyond a budget the run fails. Budgets are counted per pass, so a restart counts the
-/// same.
+/// The policy and its budgets. The run fails when a budget is exceeded. All budgets are judged per pass, so that a
+/// restarted run judges as an unbroken one does. A skip is one corrupt record, one unreadable range of bytes, or one
+/// file that was given up; each counts as one, whatever its size.
 struct OnCorrupt {
   Corrupt policy = Corrupt::fail;
-  std::optional<std::int64_t> max_count = {};  ///< Skipped records and unreadable ranges in a pass; empty: any number.
-  /// Skipped share of the records of a pass. Judged from the 1,000th record on, each skip counting as one record, and
-  /// at the end of the pass, ranges and files counting as the records that they stand for (skip_tally.h).
+  std::optional<std::int64_t> max_count = {};  ///< Skips of a pass.
+  /// Skips ÷ (skips + good records) of a pass. Judged at each skip once the pass had 1,000 of both, and at its end.
   std::optional<double> max_fraction = {};
   std::int64_t max_consecutive = 100;  ///< Skips without a good record in between.
 };
 
-/// Whether the policy skips a file whose opening fails with `error`: the file is missing or may not be read, and the
-/// policy is skip_file. Other failures of the machine are never skipped.
+/// Whether the run skips a file that failed with `error`: the policy is skip_file, and the file is missing or may not
+/// be read. Other faults of the machine, such as a failed read, always end the run.
 [[nodiscard]] inline bool passes_over_file(const OnCorrupt& policy, const Error& error) {
   const bool unreadable = error.detail() == Detail::not_found || error.detail() == Detail::permission_denied;
   return policy.policy == Corrupt::skip_file && error.code() == Code::io && unreadable;

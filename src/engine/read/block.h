@@ -34,8 +34,6 @@ struct Skip {
   std::int64_t offset = 0;  ///< Where it begins in the (uncompressed) file.
   std::int64_t bytes = 0;   ///< All of its frame. Behind a fault of compressed data only what was inflated: perhaps 0.
   Error error;  ///< What is wrong, with file, ordinal of the record (a range's: of the next one) and offset.
-  std::int64_t unread = 0;  ///< Content behind `bytes` that is lost with it, by estimate: the rest of compressed data,
-                            ///< of which as much is assumed as there was where the file was cut short.
 };
 
 /// The unit of reading: bytes of one file and the extents of the records in them. A mapped block points into its file

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <limits>
 
 #include <fmt/core.h>
@@ -136,34 +135,11 @@ void FileReader::scan(Block& block) {
   }));
 }
 
-/// A fault of the compressed data, with what is not decompressed because of it.
-Error FileReader::with_loss(const Error& fault) const {
-  const std::int64_t left = inflater_ ? file_->size() - inflater_->consumed() : 0;
-  if (left <= 0) return fault;
-  return {fault.code(), fault.detail(),
-          fmt::format("{}; the last {} bytes of the compressed file were not read", fault.message(), left),
-          fault.place()};
-}
-
-/// How much content the rest of the file has, of which so much was decompressed. What a file that was cut short has
-/// lost is not known: as much as there was is assumed.
-std::int64_t FileReader::unread_behind(std::int64_t content) const {
-  if (!inflater_) return 0;
-  if (inflater_->cut_short()) return content;
-  const std::int64_t read = inflater_->consumed();
-  const std::int64_t left = std::max<std::int64_t>(0, file_->size() - read);
-  const double ratio = static_cast<double>(content) / static_cast<double>(std::max<std::int64_t>(read, 1));
-  return std::llround(static_cast<double>(left) * std::max(1.0, ratio));
-}
-
-/// A fault of the compressed data is corruption and the end of the file; other faults stay in `broken`.
+/// Corrupt compressed data becomes a skipped range and ends the file; other faults stay in `broken`.
 void FileReader::find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken,
                                Scanned& found) {
   const bool corrupt = broken && broken->code() == Code::data;
-  if (corrupt) {
-    stream_ended_ = true;
-    broken = with_loss(*broken);
-  }
+  if (corrupt) stream_ended_ = true;
   const CorruptionFinder::Window window{.bytes = bytes,
                                         .offset = offset_,
                                         .limit = std::numeric_limits<std::size_t>::max(),
@@ -171,7 +147,6 @@ void FileReader::find_streamed(Block& block, std::span<const std::byte> bytes, s
                                         .broken = corrupt ? &*broken : nullptr};
   block.skips.clear();
   found = finder_->find(window, block.records, block.skips);
-  if (corrupt && !block.skips.empty()) block.skips.back().unread = unread_behind(offset_ + std::ssize(bytes));
   if (corrupt) broken.reset();
 }
 

@@ -63,8 +63,6 @@ class FileReader {
   Result<void> open_compressed();
   Result<void> go_on_from(const RecordIndex& index, std::int64_t record);
   [[nodiscard]] io::Inflater::Behind count_after() const;
-  [[nodiscard]] Error with_loss(const Error& fault) const;
-  [[nodiscard]] std::int64_t unread_behind(std::int64_t content) const;
   void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
   Result<void> find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found);

@@ -25,13 +25,11 @@ struct FieldsOf<engine::OnCorrupt> {
             .required("policy", &OnCorrupt::policy, "What a corrupt record does.")
             .field("max_count", &OnCorrupt::max_count,
                    "Skips of an epoch beyond which the run fails; null: any number.", {.min = 0})
-            .field(
-                "max_fraction", &OnCorrupt::max_fraction,
-                "Skipped share of an epoch's records beyond which the run fails, from 0 to 1; null: any. A skip counts "
-                "as one record; at the epoch's end an unreadable range or a lost rest of a file counts as the records "
-                "of mean size that it would hold, where a compressed file was cut short as many as it still has, and a "
-                "missing file as many as the others have.",
-                {.min = 0, .max = 1})
+            .field("max_fraction", &OnCorrupt::max_fraction,
+                   "Skipped share of an epoch's records beyond which the run fails, from 0 to 1; null: any. A corrupt "
+                   "record, an unreadable range and a file that is given up each count as one record. Judged once the "
+                   "epoch had 1,000 records, and at its end.",
+                   {.min = 0, .max = 1})
             .field("max_consecutive", &OnCorrupt::max_consecutive,
                    "Skips without a good record in between beyond which the run fails.", {.min = 1});
     return fields;

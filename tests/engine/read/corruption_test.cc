@@ -177,12 +177,8 @@ TEST(FindCorruption, AFaultOfThePackingIsARangeOfItsOwnBehindALostOne) {
   first[first.find("def") - 11] ^= 1;
   const Found found = find_in(first + second);
   EXPECT_EQ(found.pieces, (Pieces{{What::good, 0, 19, "abc"}, {What::range, 19, 19}, {What::range, 38, 0}}));
-  EXPECT_THAT(found.reasons,
-              ElementsAre(HasSubstr("record 1, byte 19: corrupted record: length checksum"),
-                          ::testing::AllOf(HasSubstr("record 1, byte 38: corrupt gzip data: wrong checksum or size"),
-                                           HasSubstr("the last " + std::to_string(second.size()) +
-                                                     " bytes of the compressed file "
-                                                     "were not read"))));
+  EXPECT_THAT(found.reasons, ElementsAre(HasSubstr("record 1, byte 19: corrupted record: length checksum"),
+                                         HasSubstr("record 1, byte 38: corrupt gzip data: wrong checksum or size")));
 }
 
 // Records of more than a block, so that corruption, search and candidates straddle blocks when the bytes come as a
