@@ -36,7 +36,7 @@ Result<bool> is_record_file(const std::string& path) {
   FOREBAY_TRY(const std::size_t size, file.read(bytes, 0));
   const std::span<const std::byte> head = std::span{bytes}.first(size);
   if (head.empty()) return true;  // a file without records is one; no document is empty
-  return std::ranges::find(head, std::byte{0}) != head.end() || sources::detect(head) != Compression::none;
+  return std::ranges::find(head, std::byte{0}) != head.end() || sources::detect_tfrecord(head) != Compression::none;
 }
 
 struct Column {
