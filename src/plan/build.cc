@@ -80,12 +80,12 @@ class PlanBuilder {
   /// A shard that the document itself names must fit its batches. One that a launcher names is the run's.
   void check_shard() {
     const Json* json = json_.find("shard");
-    const std::int64_t rows = flow_.batching.max_rows;
-    if (json == nullptr || rows == 0) return;
+    const auto rows = flow_.batching.max_rows;
+    if (json == nullptr || !rows) return;
     Faults none;
     const engine::Shard shard = read_shard(*json, none);
-    if (!shard.source.empty() || rows % shard.count == 0) return;
-    complain(*json, engine::shard_misfit(rows, shard.count), faults_);
+    if (!shard.source.empty() || *rows % shard.count == 0) return;
+    complain(*json, engine::shard_misfit(*rows, shard.count), faults_);
   }
 
   void check_group(const char* key, const std::vector<std::string>& names) {

@@ -11,16 +11,16 @@
 
 namespace forebay::sources {
 
-/// How a record file that begins with `head` (16 bytes are enough) is compressed. A good TFRecord header is never taken
-/// for anything else; what is unknown is `none`.
-[[nodiscard]] Compression detect(std::span<const std::byte> head);
+/// The compression of a TFRecord file that begins with `head` (16 bytes are enough). A valid TFRecord header is never
+/// taken for a compressed file; anything unknown is `none`.
+[[nodiscard]] Compression detect_tfrecord(std::span<const std::byte> head);
 
-/// `asked`, or what the file's first bytes say when that is automatic.
-[[nodiscard]] Result<Compression> compression_of(const io::File& file, Compression asked);
+/// Returns `asked`, or what `format` detects in the first bytes of the file when `asked` is automatic.
+[[nodiscard]] Result<Compression> compression_of(const io::File& file, Compression asked, const Format& format);
 
-/// What the first bytes look like, "gzip data (1f 8b)", or nothing when they have no magic that is known.
+/// Describes the first bytes as "gzip data (1f 8b)"; empty when they begin with no known magic.
 [[nodiscard]] std::string_view magic_of(std::span<const std::byte> head);
-/// The compression of a file that begins with `head`, "zstd", when it is one that nothing here reads; else nothing.
+/// The compression of a file that begins with `head`, such as "zstd", when Forebay cannot read it; else empty.
 [[nodiscard]] std::string_view foreign_compression(std::span<const std::byte> head);
 
 }  // namespace forebay::sources

@@ -28,7 +28,7 @@ class Bytes {
     if (compression == Compression::automatic) {
       std::byte head[16];
       FOREBAY_TRY(const std::size_t got, file.read(head, 0));
-      compression = sources::detect(std::span{head}.first(got));
+      compression = sources::detect_tfrecord(std::span{head}.first(got));
     }
     if (compression == Compression::none) return Bytes{std::move(file), std::nullopt};
     FOREBAY_TRY(io::Inflater inflater, io::Inflater::make(compression));

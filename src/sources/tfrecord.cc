@@ -116,8 +116,13 @@ class TfrecordFormat final : public Format {
   }
 
   std::int64_t record_offset(std::int64_t payload) const override {
-    return payload - 12;
-  }  // behind length and its checksum
+    return payload - static_cast<std::int64_t>(header_bytes);
+  }
+
+  std::size_t trailer() const override { return footer_bytes; }
+
+  Compression detect(std::span<const std::byte> head) const override { return detect_tfrecord(head); }
+
   Result<void> verify(std::span<const Record> records) const override {
     std::array<std::uint32_t, 16> found;
     for (std::size_t first = 0; first < records.size(); first += found.size()) {

@@ -51,7 +51,7 @@ FileReader::FileReader(const Source& source, std::uint32_t file, std::shared_ptr
 
 Result<void> FileReader::open() {
   FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
-  FOREBAY_TRY(compression_, sources::compression_of(*file_, source_.compression));
+  FOREBAY_TRY(compression_, sources::compression_of(*file_, source_.compression, *source_.format));
   if (compression_ != Compression::none) {
     const bool keep = !finder_ && point_interval_ == 0;
     if (keep) content_ = pass_cache_.content(number_, *file_);

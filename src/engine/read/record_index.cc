@@ -91,20 +91,21 @@ Result<std::shared_ptr<const RecordIndex>> RecordIndex::parse(std::vector<std::b
 Result<void> RecordIndex::check_records() {
   std::int64_t end = 0;     // of the record before
   std::int64_t begin = -1;  // of the record before
-  bool equally_far = records_ > 1;
+  bool equal_gaps = records_ > 1;
   std::int64_t spacing = 0;
   for (std::int64_t i = 0; i < records_; ++i) {
     const std::int64_t at = offset(i);
     const std::int64_t length = stored_length(i);
-    if (at < end || at <= begin || at > bytes_ || length > bytes_ - at) {
-      return corrupt(fmt::format("record {} does not lie behind the one before and inside the file", i));
+    if (at <= begin || at > bytes_ || length > bytes_ - at) {
+      return corrupt(fmt::format("record {} does not begin after the one before and end inside the file", i));
     }
     if (i == 1) spacing = at - end;
-    equally_far = equally_far && (i == 0 || at - end == spacing);
+    equal_gaps = equal_gaps && (i == 0 || at - end == spacing);
+    if (__builtin_add_overflow(payload_bytes_, length, &payload_bytes_)) payload_bytes_ = INT64_MAX;
     begin = at;
     end = at + length;
   }
-  if (equally_far) spacing_ = spacing;
+  if (equal_gaps) spacing_ = spacing;  // negative where they overlap: lengths are then looked up
   return {};
 }
 

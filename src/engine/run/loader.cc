@@ -23,20 +23,20 @@ namespace {
 
 constexpr std::int64_t max_prefetch = 1'000'000;
 
-/// One shard takes everything, in whichever way.
+/// Whether the run reads a shard of the files. A single shard takes everything, by rows or by files.
 bool by_files(const RunOptions& options) { return options.shard_by == ShardBy::file && options.shard_count > 1; }
 
 Result<void> check_shard(const engine::Program& program, const RunOptions& options) {
-  const std::int64_t rows = program.batching.max_rows;
+  const auto rows = program.batching.max_rows;
   if (options.shard_count < 1 || options.shard_index < 0 || options.shard_index >= options.shard_count) {
     return Error{Code::config, Detail::invalid_argument,
                  fmt::format("shard: must be (index, count) with index from 0 to count - 1, found ({}, {})",
                              options.shard_index, options.shard_count)};
   }
-  if (rows % options.shard_count == 0) {
+  if (!rows || *rows % options.shard_count == 0) {
     return by_files(options) ? engine::check_file_shard(program, options.shard_count) : Result<void>{};
   }
-  return Error{Code::config, Detail::invalid_argument, "shard: " + engine::shard_misfit(rows, options.shard_count)};
+  return Error{Code::config, Detail::invalid_argument, "shard: " + engine::shard_misfit(*rows, options.shard_count)};
 }
 
 Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
