@@ -18,8 +18,8 @@
 namespace forebay::engine {
 
 /// Where every record of one file lies, where inflating may begin, and what then must come out: 12 bytes a record, a
-/// window of 32 KiB for each restart point, and 4 bytes for each 64 KiB of compressed content. Held in memory as it is
-/// stored (docs/formats/index.md). Immutable; any thread may read it.
+/// history of 32 KiB for each restart point inside a stream, and 4 bytes for each 64 KiB of compressed content. Held in
+/// memory as it is stored (docs/formats/index.md). Immutable; any thread may read it.
 class RecordIndex {
   struct Token {};  // only `parse` has one
 
@@ -87,10 +87,10 @@ class RecordIndex {
   const std::byte* offsets_ = nullptr;
   const std::byte* lengths_ = nullptr;
   const std::byte* point_table_ = nullptr;
-  const std::byte* windows_ = nullptr;
+  const std::byte* histories_ = nullptr;
   const std::byte* sums_ = nullptr;
   std::vector<std::int64_t> first_sums_;  // by restart point
-  std::int64_t records_ = 0, points_ = 0, bytes_ = 0, window_total_ = 0, sum_count_ = 0;
+  std::int64_t records_ = 0, points_ = 0, bytes_ = 0, history_total_ = 0, sum_count_ = 0;
   std::int64_t spacing_ = -1;  // bytes between any two neighbouring records, when they are the same everywhere
   Compression compression_ = Compression::none;
   io::FileIdentity identity_;
