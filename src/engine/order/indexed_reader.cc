@@ -92,7 +92,8 @@ class PackedReader {
     content_.resize(static_cast<std::size_t>(bytes));
     for (std::size_t done = 0; done < content_.size();) {
       FOREBAY_TRY(const std::size_t got, inflater_->read(file_, std::span{content_}.subspan(done)));
-      if (got == 0) {
+      if (got == 0 && !go_on_()) return Error{Code::cancelled, "interrupted"};
+      if (got == 0 && inflater_->ended()) {
         return Error{Code::data, Detail::failed_precondition, "the file ends before a record that its index names",
                      Place{.offset = position_}};
       }

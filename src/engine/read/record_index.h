@@ -18,7 +18,7 @@
 namespace forebay::engine {
 
 /// The place of every record of one file; for a compressed file also its restart points and the checksums of its
-/// content. It takes 12 bytes a record, a window of 32 KiB for each restart point, and 4 bytes for each 64 KiB of
+/// content. It takes 12 bytes a record, a history of 32 KiB for each restart point inside a stream, and 4 bytes for each 64 KiB of
 /// compressed content, and is held in memory as it is stored (docs/formats/index.md). Immutable; any thread may read it.
 class RecordIndex {
   struct Token {};  // only `parse` has one
@@ -89,10 +89,10 @@ class RecordIndex {
   const std::byte* offsets_ = nullptr;
   const std::byte* lengths_ = nullptr;
   const std::byte* point_table_ = nullptr;
-  const std::byte* windows_ = nullptr;
+  const std::byte* histories_ = nullptr;
   const std::byte* sums_ = nullptr;
   std::vector<std::int64_t> first_sums_;  // by restart point
-  std::int64_t records_ = 0, points_ = 0, bytes_ = 0, window_total_ = 0, sum_count_ = 0;
+  std::int64_t records_ = 0, points_ = 0, bytes_ = 0, history_total_ = 0, sum_count_ = 0;
   std::int64_t payload_bytes_ = 0;
   std::int64_t spacing_ = -1;  // bytes between two neighbouring records, where all gaps are equal; else negative
   Compression compression_ = Compression::none;

@@ -130,7 +130,7 @@ struct Parts {
                                         .bit = 3,
                                         .compressed = 20,
                                         .uncompressed = 30,
-                                        .window = std::vector<std::byte>(30)}};
+                                        .history = std::vector<std::byte>(30)}};
   IndexHead head{.identity = {.size = 40}, .compression = Compression::gzip, .bytes = 49};
   std::size_t content = 49;
 
@@ -159,7 +159,7 @@ TEST(RecordIndex, WhatNoFileCanHaveIsRefusedThoughItsChecksumIsRight) {
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].uncompressed = 50; }));
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].uncompressed = 0; }));
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].bit = 8; }));
-  EXPECT_FALSE(with([](Parts& parts) { parts.points[1].window.resize(31); }));
+  EXPECT_FALSE(with([](Parts& parts) { parts.points[1].history.resize(31); }));
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].at = io::RestartPoint::At::stream; }));
   EXPECT_FALSE(with([](Parts& parts) { parts.points[0].bit = 1; }));
   EXPECT_FALSE(with([](Parts& parts) { parts.head.compression = Compression::none; }));
