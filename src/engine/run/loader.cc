@@ -115,6 +115,8 @@ class Loader::Running {
             .by = by_files(options_) ? ShardBy::file : ShardBy::row};
   }
 
+  std::optional<Error> failure;  ///< What the last `next` gave. For the thread that calls `next`.
+
  private:
   [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& position) const {
     if (!by_files(options_))
@@ -168,9 +170,23 @@ Error forked_error() {
 Result<std::optional<Batch>> Loader::next_within(std::chrono::milliseconds timeout, bool& timed_out) {
   if (running_->forked()) return forked_error();
   const bool for_ever = timeout == std::chrono::milliseconds::max();
-  FOREBAY_TRY(auto content, running_->scheduler()->next(for_ever ? std::nullopt : std::optional{timeout}, timed_out));
-  if (!content) return std::optional<Batch>{};
-  return std::optional<Batch>{Batch{std::move(content)}};
+  auto content = running_->scheduler()->next(for_ever ? std::nullopt : std::optional{timeout}, timed_out);
+  if (!content.ok()) {
+    running_->failure = content.error();
+    return content.error();
+  }
+  if (!*content) return std::optional<Batch>{};
+  return std::optional<Batch>{Batch{*std::move(content)}};
+}
+
+Result<void> Loader::status() const {
+  if (running_->forked()) return forked_error();
+  return running_->failure ? Result<void>{*running_->failure} : Result<void>{};
+}
+
+void Batches::advance() {
+  batch_.reset();  // its memory is free for the next one
+  if (auto batch = loader_->next(); batch.ok()) batch_ = *std::move(batch);
 }
 
 void Loader::close() {
@@ -191,7 +207,9 @@ engine::SourceSizes LoaderAccess::sizes(const Loader& loader) { return loader.ru
 
 Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, const engine::SourceSizes& sizes) {
   if (loader.running_->forked()) return forked_error();
-  return loader.running_->restart(position, sizes);
+  FOREBAY_DO(loader.running_->restart(position, sizes));
+  loader.running_->failure.reset();
+  return {};
 }
 
 const Plan& Loader::plan() const { return running_->plan(); }
