@@ -56,7 +56,7 @@ std::vector<std::string> without_indexes(const std::vector<std::string>& paths) 
   }
   const std::size_t passed = paths.size() - out.size();
   if (passed > 0) {
-    fmt::print(stderr, "forebay: note: {} {} passed over: {}\n", passed,
+    fmt::print(stderr, "forebay: note: {} {} skipped: {}\n", passed,
                passed == 1 ? "index (.fbindex) is" : "indexes (.fbindex) are", "they lie beside the data");
   }
   return out;

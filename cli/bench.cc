@@ -75,7 +75,7 @@ std::string to_text(const Measured& measured) {
 
 Result<void> bench(const Bench& asked) {
   FOREBAY_TRY([[maybe_unused]] const Measured warm,
-              pass(asked));  // files come into memory, allocators and clocks wake up
+              pass(asked));  // warms up the page cache, allocators and clocks
   FOREBAY_TRY(const Measured measured, pass(asked));
   if (asked.json) {
     print_line(to_json(measured).pretty());
@@ -90,7 +90,7 @@ Result<void> bench(const Bench& asked) {
 void add_bench(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Bench>();
   CLI::App* verb =
-      app.add_subcommand("bench", "Runs a document twice and says how fast the second time was, stage by stage");
+      app.add_subcommand("bench", "Runs a document twice and reports the speed of the second run, stage by stage");
   asked->flags.add_to(*verb);
   verb->add_option("--seconds", asked->seconds, "Longest time of each of the two passes")
       ->capture_default_str()

@@ -21,7 +21,7 @@ Json float_json(double value, DType dtype) {
   return Json{value};
 }
 
-/// Row splits are int32 or int64, as the document asks.
+/// Row splits are int32 or int64; the document decides.
 std::int64_t split(const Tensor& splits, std::int64_t at) {
   const auto index = static_cast<std::size_t>(at);
   return splits.dtype == DType::int32 ? splits.as<std::int32_t>()[index] : splits.as<std::int64_t>()[index];
@@ -50,7 +50,7 @@ class RowPrinter {
       for (const std::int64_t dim : inner) size *= dim;
       return nested(inner, row * size);
     }
-    // Splits that nobody validated may name rows that are not there.
+    // Splits that were not validated may name rows that do not exist.
     const std::int64_t there = splits.size() > 1 ? splits[1].count() - 1 : values_.shape[0];
     std::vector<Json> items;
     const std::int64_t end = std::min(split(splits[0], row + 1), there);

@@ -9,7 +9,7 @@
 
 namespace forebay::cli {
 
-/// The real and imaginary parts of complex numbers, one behind the other.
+/// The real and imaginary parts of complex numbers, alternating.
 [[nodiscard]] Tensor parts_of(const Tensor& complex);
 
 /// One element. Floats are the shortest decimals that read back the same; nan and infinities are strings;
@@ -17,10 +17,10 @@ namespace forebay::cli {
 [[nodiscard]] Json element_json(const Tensor& tensor, std::int64_t element);
 
 /// Row `row` of a value as nested lists; of a sparse value {indices, values}, with the indices inside the row.
-/// Where `most` elements have been taken, "…" stands for the rest.
+/// After `most` elements "…" stands for the rest.
 [[nodiscard]] Json row_json(const Value& value, std::int64_t row, std::int64_t most);
 
-/// "float32[784]", "string ragged", …: what one row of it is.
+/// The type of one row: "float32[784]", "string ragged", …
 [[nodiscard]] std::string type_text(const Value& value);
 
 }  // namespace forebay::cli

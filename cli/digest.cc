@@ -30,7 +30,7 @@ void hash_elements(const std::byte* data, std::span<std::uint64_t> out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = fnv(data + i * width, width);
 }
 
-/// Sums in the order numpy does, so that the last bits agree: eight running sums over up to 128 values, halves above.
+/// Adds in numpy's order, so that the last bits agree: eight running sums over up to 128 values, halves above.
 double pairwise_sum(std::span<const double> values) {
   const std::size_t n = values.size();
   if (n < 8) {

@@ -10,7 +10,7 @@
 
 namespace forebay::cli {
 
-/// A few numbers per tensor that tell whether two runs delivered the same:
+/// Numbers for each tensor that are equal if and only if two runs delivered the same (up to hash collisions):
 ///   count   number of elements
 ///   sum     float64 sum of the values (strings: of their byte lengths), added as numpy adds them
 ///   hash    sum of h(e) over all elements, mod 2^64; order-free

@@ -8,7 +8,7 @@
 
 #include <forebay/json_codec.h>
 
-/// Options that are one of some names: the same as in documents.
+/// Options that take one of several names, the same names as in documents.
 namespace forebay::cli {
 
 template <class E>

@@ -42,7 +42,7 @@ std::string list_text(const Json& reference) {
   return out;
 }
 
-/// The words that a value may be, also where it may be left out.
+/// The allowed words of a value, also of an optional one.
 const Json* choices_of(const Json& schema) {
   if (const Json* choices = schema.find("enum")) return choices;
   const Json* any = schema.find("anyOf");
@@ -169,7 +169,7 @@ Result<void> explain(const Explain& asked) {
   }
   const std::vector<Json> found = named(reference, asked.what);
   if (found.empty() || asked.lowered || asked.shuffle) {
-    // What looks like a path gets the system's own message when it cannot be read.
+    // A name that looks like a path gets the message of the system if it cannot be read.
     const bool path = asked.what.find_first_of("/.") != std::string::npos || ::access(asked.what.c_str(), F_OK) == 0;
     if (path) return explain_document(asked);
     if (found.empty()) return unknown(reference, asked.what);
@@ -186,12 +186,12 @@ Result<void> explain(const Explain& asked) {
 
 void add_explain(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Explain>();
-  CLI::App* verb = app.add_subcommand("explain", "Says what a plug-in does and takes, or what a document makes happen");
+  CLI::App* verb = app.add_subcommand("explain", "Explains a plug-in and its options, or the plan of a document");
   verb->add_option("WHAT", asked->what,
                    "Name of a plug-in or of a part of documents, or a document; without it all names are listed");
-  verb->add_flag("--lowered", asked->lowered, "Print the pipeline document that a document stands for");
+  verb->add_flag("--lowered", asked->lowered, "Print the pipeline document that a document is translated to");
   verb->add_flag("--shuffle", asked->shuffle,
-                 "Read the files and say how well the first epoch of a document is shuffled")
+                 "Read the files and measure how well the first epoch of a document is shuffled")
       ->excludes("--lowered");
   verb->add_flag("--schema", asked->schema, "Print the JSON Schema of documents");
   set_command(verb, asked, explain, command);

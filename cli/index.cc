@@ -101,17 +101,17 @@ Result<void> index(const Index& asked) {
 
 void add_index(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Index>();
-  CLI::App* verb =
-      app.add_subcommand("index", "Stores where the records of TFRecord files are, so that any is reached at once");
+  CLI::App* verb = app.add_subcommand(
+      "index", "Stores where the records of TFRecord files are, so that any record can be reached directly");
   verb->add_option("FILE", asked->files, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
-  verb->add_option("--compression", asked->compression, "Of the files")
+  verb->add_option("--compression", asked->compression, "Compression of the files")
       ->capture_default_str()
       ->check(CLI::IsMember(names_of<Compression>()));
   CLI::Option* force = verb->add_flag("--force", asked->force, "Replace indexes that are good, too");
-  verb->add_flag("--check", asked->check, "Only say whether each file has a good index; code 3 when one has not")
+  verb->add_flag("--check", asked->check, "Only report whether each file has a good index; exit code 3 if one has none")
       ->excludes(force);
   verb->add_flag("--json", asked->json, "Print JSON");
-  // The JSON has the faults already.
+  // The JSON contains the faults.
   verb->callback([asked, &command] { command = {.run = [asked] { return index(*asked); }, .json = false}; });
 }
 

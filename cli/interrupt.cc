@@ -25,7 +25,7 @@ void install_signals() {
   action.sa_flags = SA_RESTART;
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, nullptr);
-  std::signal(SIGPIPE, SIG_DFL);  // some parents hand it down ignored
+  std::signal(SIGPIPE, SIG_DFL);  // some parent processes ignore the signal, and children inherit that
 }
 
 bool interrupted() { return interrupts != 0; }

@@ -3,8 +3,8 @@
 
 namespace forebay::cli {
 
-/// From now on the first Ctrl-C only sets what `interrupted` says; the second ends the process at once with 130.
-/// A closed standard output ends it quietly.
+/// From now on the first Ctrl-C only makes `interrupted` true; the second one ends the process at once with 130. A
+/// closed standard output ends the process quietly.
 void install_signals();
 
 [[nodiscard]] bool interrupted();

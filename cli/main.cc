@@ -28,7 +28,7 @@ void add_verbs(CLI::App& app, Command& command) {
   add_verify(app, command);
   for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     for (CLI::Option* option : verb->get_options([](const CLI::Option* each) { return each->get_positional(); }))
-      option->type_name("");  // its name says what it is
+      option->type_name("");  // the name of the option is enough
   }
 }
 
@@ -41,7 +41,7 @@ int fail(const Error& error, bool json) {
     out.set("faults", Json::array(std::move(faults)));
     print_line(out.pretty());
   }
-  static_cast<void>(flush_output());  // what was shown comes before what went wrong
+  static_cast<void>(flush_output());  // output comes before the error
   const char* kind = error.code() == Code::cancelled ? "" : "error: ";
   fmt::print(stderr, "forebay: {}{}\n", kind, error.text());
   return exit_code(error);
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
     if (problem.get_exit_code() == 0) return app.exit(problem);  // --help, --version
     const bool json = wants_json(argc, argv);
     fail({Code::config, Detail::invalid_argument, usage_text(app, problem, argc, argv)}, json);
-    fmt::print(stderr, "(--help says what is possible)\n");
+    fmt::print(stderr, "(--help lists verbs and options)\n");
     return 2;
   }
   const auto done = command.run();
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return forebay::cli::main(argc, argv);
-  } catch (const std::exception& problem) {  // out of memory is the one that is left
+  } catch (const std::exception& problem) {  // only std::bad_alloc is left
     fmt::print(stderr, "forebay: error: {}\n", problem.what());
     return 1;
   }

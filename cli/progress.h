@@ -8,8 +8,8 @@
 
 namespace forebay::cli {
 
-/// A line on standard error that says how far a run is. Shown only where that is a terminal that can clear a line, and
-/// never wider than it.
+/// A line on standard error with the progress of a run. Shown only if standard error is a terminal that can clear a
+/// line; never wider than the terminal.
 class Progress {
  public:
   enum class Wanted : bool { no, yes };
@@ -19,7 +19,7 @@ class Progress {
   void clear();
 
  private:
-  void draw(const std::string& line);  // as much of it as the terminal is wide
+  void draw(const std::string& line);  // cut to the width of the terminal
 
   const bool on_;
   bool shown_ = false;

@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 Result<Pumped> pump(Loader& pipeline, const PumpLimits& limits, Progress& progress,
                     const std::function<void(const Batch&)>& each) {
-  constexpr std::chrono::milliseconds timeout{50};  // how long Ctrl-C may go unnoticed
+  constexpr std::chrono::milliseconds timeout{50};  // Ctrl-C is noticed within this time
   Pumped out;
   StallNotice stall;
   const Clock::time_point begin = Clock::now();

@@ -20,7 +20,7 @@ struct Pumped {
   std::int64_t batches = 0;
   std::int64_t rows = 0;
   double seconds = 0;
-  bool ended = false;  ///< The run was over, no limit was reached.
+  bool ended = false;  ///< The run ended before a limit was reached.
 };
 
 /// Takes batches until the end or a limit. After Ctrl-C it closes the pipeline and fails with Code::cancelled.

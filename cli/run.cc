@@ -86,11 +86,11 @@ Result<void> run(const Run& asked) {
 
 void add_run(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Run>();
-  CLI::App* verb = app.add_subcommand("run", "Runs a document to its end and says how fast it was");
+  CLI::App* verb = app.add_subcommand("run", "Runs a document to its end and reports its speed");
   asked->flags.add_to(*verb);
-  verb->add_option("--batches", asked->batches, "Stop after so many batches")->check(whole_number(0));
-  verb->add_option("--resume", asked->resume, "Go on from the state in this file")->check(not_empty());
-  verb->add_option("--save-state", asked->save_state, "Write where the run stands to this file at the end")
+  verb->add_option("--batches", asked->batches, "Stop after this number of batches")->check(whole_number(0));
+  verb->add_option("--resume", asked->resume, "Continue from the state in this file")->check(not_empty());
+  verb->add_option("--save-state", asked->save_state, "Write the state of the run to this file at the end")
       ->check(not_empty());
   verb->add_flag("--digest", asked->digest, "Print count, sum and checksums of every tensor");
   set_command(verb, asked, run, command);

@@ -41,9 +41,8 @@ void RunFlags::add_to(CLI::App& verb) {
   verb.add_option("--threads", threads, "Worker threads; 0: one for every CPU")->check(whole_number(0, 1024));
   verb.add_option("--memory", memory, "Memory budget: 512MiB, 1GiB, 2GB or plain bytes; 0: a quarter of the machine's")
       ->check(not_empty());
-  verb.add_option("--prefetch", prefetch, "Finished batches kept ready; 0: chosen by their size")
-      ->check(whole_number(0));
-  verb.add_option("--shard", shard, "I/N: the I-th of N equal parts of every batch; auto: as the launcher says")
+  verb.add_option("--prefetch", prefetch, "Batches made ahead; 0: chosen by their size")->check(whole_number(0));
+  verb.add_option("--shard", shard, "I/N: the I-th of N equal parts of every batch; auto: the rank of the launcher")
       ->check(not_empty());
   verb.add_option("--shard-by", shard_by,
                   "row: rows of every batch; file: every N-th file, in batches of 1/N of the document's size")

@@ -10,7 +10,7 @@
 
 namespace forebay::cli {
 
-/// The options that every verb has that runs a document.
+/// The options of every verb that runs a document.
 struct RunFlags {
   std::string document;
   std::int64_t threads = 0;
@@ -22,7 +22,7 @@ struct RunFlags {
   void add_to(CLI::App& verb);
   /// Plans and starts the document.
   [[nodiscard]] Result<Loader> start() const;
-  /// Says on standard error which shard `--shard auto` picked, next to its first batch, if there is one; once.
+  /// Reports on standard error, once, which shard `--shard auto` chose, with its first batch if there is one.
   void announce(const Loader& pipeline, const Batch* first) const;
 
  private:

@@ -33,10 +33,10 @@ void add_schema(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Schema>();
   CLI::App* verb = app.add_subcommand("schema", "Infers the manifest of a TFRecord file of Examples and prints it");
   verb->add_option("FILE", asked->file, "TFRecord file")->required();
-  verb->add_option("--records", asked->records, "Records to look at")
+  verb->add_option("--records", asked->records, "Records to read")
       ->capture_default_str()
       ->check(whole_number(1, 1'000'000'000));
-  set_command(verb, asked, schema, command, "Print JSON (a manifest always is)");
+  set_command(verb, asked, schema, command, "Print errors as JSON (a manifest is always JSON)");
 }
 
 }  // namespace forebay::cli

@@ -7,10 +7,10 @@
 
 namespace forebay::cli {
 
-/// What is wrong with the command line: which verb, option or argument, and the nearest one that there is.
+/// The message for a faulty command line: the wrong verb, option or argument, and the nearest valid one.
 [[nodiscard]] std::string usage_text(const CLI::App& app, const CLI::ParseError& problem, int argc, char** argv);
 
-/// Whether `--json` was asked for, also where the command line could not be read.
+/// Whether `--json` was given, even if the command line is faulty.
 [[nodiscard]] bool wants_json(int argc, char** argv);
 
 }  // namespace forebay::cli

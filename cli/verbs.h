@@ -9,14 +9,14 @@
 
 namespace forebay::cli {
 
-/// What the command line asked for: run by main after parsing.
+/// The chosen verb; main runs it after parsing.
 struct Command {
   std::function<Result<void>()> run;
-  int code = 0;       ///< What the process ends with when `run` succeeded.
+  int code = 0;       ///< Exit code of the process when `run` succeeds.
   bool json = false;  ///< Errors go to standard output as JSON, too.
 };
 
-/// Adds `--json`; when the verb is chosen, `command` is to `run` with what was asked.
+/// Adds `--json`. When the verb is chosen, `command` will call `run` with the parsed options.
 template <class Asked>
 void set_command(CLI::App* verb, const std::shared_ptr<Asked>& asked, Result<void> (*run)(const Asked&),
                  Command& command, const char* json = "Print JSON") {

@@ -27,7 +27,7 @@ struct Verify {
   bool json = false;
 };
 
-/// All files as one; no places.
+/// The counts of all files together, without places.
 FileReport total_of(const std::vector<FileReport>& reports) {
   FileReport total;
   for (const FileReport& report : reports) {
@@ -152,17 +152,18 @@ Result<int> verify(const Verify& asked) {
 
 void add_verify(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Verify>();
-  CLI::App* verb = app.add_subcommand("verify", "Verifies every checksum of TFRecord files and says what is corrupt");
+  CLI::App* verb = app.add_subcommand("verify", "Verifies every checksum of TFRecord files and lists what is corrupt");
   verb->add_option("FILE", asked->paths, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
-  verb->add_option("--compression", asked->compression, "How the files are compressed: auto, none, gzip or zlib")
+  verb->add_option("--compression", asked->compression, "Compression of the files: auto, none, gzip or zlib")
       ->check(CLI::IsMember(names_of<Compression>()));
   verb->add_option("--threads", asked->threads, "Files at once; 0: one for every CPU")->check(whole_number(0, 1024));
   verb->add_option("--repair", asked->out,
                    "Write the intact records here: a file for one FILE, a folder for several (same names)")
       ->check(not_empty());
-  verb->add_option("--output-compression", asked->out_compression, "Of what is written; auto: as each file was")
+  verb->add_option("--output-compression", asked->out_compression,
+                   "Compression of the written files; auto: the same as each input")
       ->check(CLI::IsMember(names_of<Compression>()));
-  verb->add_flag("--force", asked->force, "Replace files that are there already; never one that is read");
+  verb->add_flag("--force", asked->force, "Replace existing files; never an input");
   verb->add_flag("--json", asked->json, "Print JSON");
   verb->footer(
       "Exit codes: 0 all intact, or repaired and written; 3 corruption found, and no --repair; 2 usage; 4 a file could "

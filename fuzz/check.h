@@ -13,7 +13,7 @@
 
 #include <forebay/record.h>
 
-/// What the fuzz targets share. A broken claim ends the process: that is how a fuzzer is told.
+/// Helpers of the fuzz targets. A broken claim ends the process: a fuzzer detects that.
 namespace forebay::fuzz {
 
 inline void check(bool holds, std::string_view claim) {
@@ -30,7 +30,7 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// A copy with the readable slack that decoders may look at, and not one byte more.
+/// A copy with exactly the readable slack that decoders need.
 inline std::vector<std::byte> with_slack(std::span<const std::byte> bytes) {
   std::vector<std::byte> copy(bytes.size() + record_slack);
   copy.assign(bytes.begin(), bytes.end());
@@ -38,7 +38,7 @@ inline std::vector<std::byte> with_slack(std::span<const std::byte> bytes) {
   return copy;
 }
 
-/// A file that is gone with the process; every `fill` replaces what is in it.
+/// A file that disappears with the process; `fill` replaces its content.
 class ScratchFile {
  public:
   ScratchFile() : file_{std::tmpfile()} { check(file_ != nullptr, "a temporary file can be made"); }

@@ -29,7 +29,7 @@ def frame(record: bytes) -> bytes:
 
 
 def lone_header(length: int) -> bytes:
-    """A frame's header with a valid checksum and nothing behind it."""
+    """A frame's header with a valid checksum and nothing after it."""
     text = struct.pack("<Q", length)
     return text + masked(text)
 
@@ -188,7 +188,7 @@ def indexes() -> dict[str, bytes]:
 
 
 def states() -> dict[str, bytes]:
-    """Texts (first byte even) as docs/formats/state.md has them, and positions (odd) with edits behind them."""
+    """Texts (first byte even) as docs/formats/state.md has them, and positions (odd) followed by edits."""
     good = {"forebay_state": 1, "position": {"epoch": 2, "batch": 117, "pulled": 3, "next": 160, "done": 420000},
             "data": {"files": 1, "bytes": 0, "digest": "5f1c5f1c5f1c5f1c"}, "plan": {"source": "90ab", "seed": "77e0"}, "check": "0a1b2c3d"}
     texts = {"good": good, "newer": good | {"forebay_state": 2}, "more": good | {"more": 1}, "list": [good], "empty": {},

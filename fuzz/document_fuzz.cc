@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents: any text is read and planned, or refused with faults; what is read is written and read again.
+// Documents: any text is planned, or refused with faults. A text that was read is written and read again.
 #include <forebay/json.h>
 #include <forebay/plan.h>
 
@@ -10,7 +10,7 @@ using forebay::fuzz::check;
 
 namespace {
 
-// Planning expands patterns and walks folders: only those below the folder that is not there.
+// Planning expands patterns and walks folders. Paths below a folder that does not exist keep it away from real files.
 bool leaves_folder(const Json& json) {
   if (json.string().starts_with('/') || json.string().find("..") != std::string::npos) return true;
   for (const Json& item : json.items()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Example messages: any bytes are decoded or refused, by every path alike; columns keep their shape; what a worker
-// remembers changes nothing.
+// Example messages: any bytes are decoded or refused, with the same result by every path. Columns have the right shape.
+// The memory of a worker does not change results.
 #include <algorithm>
 #include <optional>
 
@@ -108,7 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const auto plain = decoder(Path::plain, nullptr);
   const auto fresh = fast.op->memory();
   const auto alone = decode(fast, {record}, *fresh);
-  static const auto warm = fast.op->memory();  // these remember every input of this run
+  static const auto warm = fast.op->memory();  // decoder memories that have seen every input of this run
   static const auto warm_portable = portable.op->memory();
   check(decode(fast, {record}, *warm) == alone, "what a worker remembers changes nothing");
   check(decode(portable, {record}, *warm_portable) == alone, "every processor decodes the same");

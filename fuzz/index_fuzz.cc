@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored indexes: whatever the bytes are, they are refused, or all that the index promises holds.
+// Stored indexes: any bytes are refused, or all promises of the index hold.
 #include <cstring>
 
 #include "columns/crc32c.h"
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::byte> image{bytes.begin(), bytes.end()};
   using forebay::engine::index_checksum_bytes;
   if ((data[0] & 1) != 0 && image.size() >= sizeof(forebay::engine::StoredHead) + index_checksum_bytes) {
-    // What no fuzzer finds by chance: the size and the checksum are put right.
+    // A fuzzer does not find right sizes and checksums by chance, so they are corrected here.
     const std::uint64_t total = image.size();
     std::memcpy(image.data() + offsetof(forebay::engine::StoredHead, total), &total, sizeof(total));
     const std::size_t covered = image.size() - index_checksum_bytes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inflating: no fault of the compressed bytes does more than an error, and what ends cleanly is what zlib makes of it.
+// Decompression: a fault of the compressed bytes is an error and nothing worse, and a clean end has the same content as
+// zlib's.
 #include <cstring>
 #include <string_view>
 
@@ -19,7 +20,7 @@ constexpr std::size_t most = 4 << 20;
 // there is nothing to compare it with.
 enum class Ending { whole, faulty, refuses_codes };
 
-// All members with zlib.
+// Decompresses all members with zlib.
 Ending inflate_by_zlib(std::span<const std::byte> compressed, int bits, std::string& out) {
   std::size_t at = 0;
   while (at < compressed.size()) {
@@ -44,7 +45,7 @@ Ending inflate_by_zlib(std::span<const std::byte> compressed, int bits, std::str
   return Ending::whole;
 }
 
-// From every restart point on, the bytes are those of the straight read.
+// From every restart point on, the bytes equal those of a sequential read.
 void check_restarts(const forebay::io::File& file, Compression compression, const std::string& expected) {
   auto collecting = forebay::io::Inflater::make(compression);
   collecting->collect(1000);

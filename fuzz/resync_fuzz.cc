@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Corrupt TFRecord files: whatever the bytes and however they come, what is found is what looking at every byte finds.
+// Corrupt TFRecord files: for any bytes and any windows, the search finds the same records as a check of every byte.
 #include <algorithm>
 #include <cstring>
 #include <ostream>
@@ -37,7 +37,7 @@ void put_header(Bytes& out, std::uint64_t length) {
   put(out, &checksum, 4);
 }
 
-// Right checksums are out of a fuzzer's reach, so its bytes say what to make: frames, corrupt ones, headers alone.
+// A fuzzer does not find right checksums, so its bytes describe what to build: frames, corrupt frames, lone headers.
 Bytes make_file(std::span<const std::byte> plan) {
   Bytes file;
   while (plan.size() >= 3) {
@@ -85,7 +85,7 @@ bool good_at(const Bytes& file, std::size_t at) {
          forebay::sources::checksum_at(file.data() + end - 4);
 }
 
-// A good frame that begins between `begin` and `end` and ends behind them; 0 when there is none.
+// A good frame that begins between `begin` and `end` and ends after `end`; 0 when there is none.
 std::size_t straddling(const Bytes& file, std::size_t begin, std::size_t end) {
   for (std::size_t at = begin + 1; at < end;) {
     if (!good_at(file, at)) {
@@ -122,7 +122,7 @@ std::vector<Piece> byte_by_byte(const Bytes& file) {
   return pieces;
 }
 
-// As the scanner does: a window from where the last one was dealt with, as large as was asked for.
+// Like FileReader: each window begins where the last one was consumed, and is as large as was requested.
 std::vector<Piece> in_windows(const Bytes& file, std::size_t window, std::size_t limit) {
   static const auto format = forebay::sources::tfrecord_format({.max_record_bytes = most});
   CorruptionFinder finder{format, {}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slice texts: any text is read or refused, and what is read cuts a tensor without leaving it.
+// Slice texts: any text is accepted or refused, and an accepted one never reads outside its tensor.
 #include <forebay/plugin.h>
 
 #include "fuzz/check.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States: any text is refused with a reason, or is a state that is written again as it was; every position comes back;
-// a state that was edited is refused.
+// States: any text is refused with a reason, or is a state that is written again unchanged. Every position is restored.
+// An edited state is refused.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -41,7 +41,7 @@ Shard shard_of(std::uint8_t choice) {
   return choice % 2 == 0 ? Shard{} : Shard{.index = 1, .count = 3, .by = forebay::ShardBy::file};
 }
 
-/// Whatever the text is.
+/// Any text.
 void read_text(std::string_view text, const Shard& shard) {
   const auto json = parse_state(text);
   if (!json.ok()) return check(!json.error().text().empty(), "a refusal says why");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecord framing: records lie inside the bytes, their checksums hold, and windows of any size find the same ones.
+// TFRecord framing: records lie inside the bytes, their checksums are right, and windows of any size find the same
+// ones.
 #include <algorithm>
 #include <optional>
 
@@ -22,7 +23,7 @@ struct Found {
   bool operator==(const Found&) const = default;
 };
 
-// Scans as the engine does: a window from where the last scan stopped, as large as the scan asked for.
+// Like the engine: each window begins where the last scan stopped, and is as large as the scan requested.
 Found scan_all(const Format& format, std::span<const std::byte> file, std::size_t window, std::size_t limit) {
   Found found;
   std::size_t at = 0;

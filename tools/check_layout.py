@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what the layout of the sources promises (docs/tour.md), prints the offenders, fails if there are any.
+"""Checks the layout of the sources (docs/tour.md); prints the faults and fails if there are any.
 
 Includes go strictly downwards, threads live in src/engine only, files stay small, and nothing in src/ may end the
 process, print, sleep, or own memory by hand.
@@ -13,8 +13,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# The rooms of src/ from the lowest to the highest, and what each may include besides itself; include/forebay is open to all.
-# A room is the longest of these prefixes that a path has.
+# The folders of src/ (rooms) from the lowest to the highest, and the other rooms that each may include. Every room may include
+# include/forebay. The room of a path is the longest of these prefixes.
 ROOMS: dict[str, set[str]] = {
     "base": set(),
     "config": {"base"},
@@ -81,7 +81,7 @@ def fault(path: pathlib.Path, line: int, message: str) -> None:
 
 
 def without_comments(text: str) -> str:
-    """C++ with comments and the insides of literals blanked, lines kept."""
+    """C++ without comments and the insides of literals; line numbers stay."""
     pattern = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'')
     return pattern.sub(lambda m: "\n" * m.group().count("\n"), text)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every example as its text says; fails if one fails.  tools/run_examples.py BUILD_FOLDER"""
+"""Runs every example as its text describes; fails if one fails.  tools/run_examples.py BUILD_FOLDER"""
 from __future__ import annotations
 
 import pathlib

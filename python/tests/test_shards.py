@@ -249,7 +249,7 @@ def test_auto_is_told_of_before_a_fault_of_the_first_batch(tmp_path):
 def test_what_contradicts_itself_is_refused_with_all_that_was_seen(document, environment, words):
     done = asked(document, environment)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("shard: which rank this process is cannot be told: "), done.stdout
+    assert done.stdout.startswith("shard: cannot determine the rank of this process: "), done.stdout
     assert all(word in done.stdout for word in words) and done.stdout.endswith("or name the shard, as 0/4\n"), done.stdout
 
 

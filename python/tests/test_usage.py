@@ -98,7 +98,7 @@ def test_indexes_among_the_files_of_a_shell_pattern_are_passed_over(data):
     for verb in ("verify", "index"):
         done = forebay(verb, *files, "--json")
         assert done.returncode == 0 and len(json.loads(done.stdout)["files"]) == 1
-        assert "1 index (.fbindex) is passed over" in done.stderr
+        assert "1 index (.fbindex) is skipped" in done.stderr
     assert forebay("verify", files[1]).returncode == 2
 
 

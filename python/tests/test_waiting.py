@@ -14,7 +14,7 @@ from command import forebay
 import forebay as fb
 
 NOTICE = (r"batch 0 has been waited for \d+\.\d s\. worker 1 (decides|decodes|reads|rests).* for \d+\.\d s.*\. "
-          r"\d+ batches are in the making, \d+ tickets wait, order is (open|being decided|decided); [\d.]+ of [\d.]+ MiB are in use")
+          r"\d+ batches are being made, \d+ tickets wait, the order is (open|being decided|decided); [\d.]+ of [\d.]+ MiB are in use")
 
 
 @pytest.fixture

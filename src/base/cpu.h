@@ -12,12 +12,11 @@ enum class Isa : std::uint8_t {
   avx512,  ///< With BW, VL, DQ, VBMI and VBMI2.
 };
 
-/// What this processor runs, capped by the environment variable FOREBAY_ISA (scalar, avx2 or avx512), which is read
-/// once; another value of it caps nothing.
+/// The best instruction set of this processor, capped by the environment variable FOREBAY_ISA (scalar, avx2 or avx512).
+/// The variable is read once; any other value caps nothing.
 [[nodiscard]] Isa isa();
 
-/// Whether PEXT takes a few cycles. It is made of microcode on AMD's processors before Zen 3, and takes up to some
-/// three hundred there.
+/// Whether PEXT takes only a few cycles. On AMD processors before Zen 3 it is microcode and takes up to 300 cycles.
 [[nodiscard]] bool fast_pext();
 
 }  // namespace forebay

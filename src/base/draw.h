@@ -10,7 +10,7 @@ struct Draw {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;
-  std::uint64_t purpose = 0;  ///< Which of the plan's random decisions this is.
+  std::uint64_t purpose = 0;  ///< Number of the random decision in the plan.
 };
 
 /// One step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
@@ -21,7 +21,7 @@ struct Draw {
   return x ^ (x >> 31);
 }
 
-/// The same for 32 bits: two rounds of multiply and shift with the least biased constants known (C. Wellons,
+/// A mixer for 32 bits: two rounds of multiply and shift with the least biased constants known (C. Wellons,
 /// "Prospecting for Hash Functions", nullprogram.com, 2018, as improved by the contributors to hash-prospector).
 [[nodiscard]] constexpr std::uint32_t mix32(std::uint32_t x) {
   x = (x ^ (x >> 16)) * 0x21f0aaad;

@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-/// Adds the error, or every fault that it stands for.
+/// Appends the error, or each of its faults if it stands for several.
 inline void keep(const Error& error, std::vector<Error>& faults) {
   if (error.faults().empty()) {
     faults.push_back(error);
@@ -18,7 +18,8 @@ inline void keep(const Error& error, std::vector<Error>& faults) {
   }
 }
 
-/// The value, or nothing and its faults kept: whoever reads or binds goes on, so that one error names all of them.
+/// The value; or nothing, and its faults are appended to `faults`. So a reader continues after a fault, and one error
+/// reports all of them.
 template <class T>
 [[nodiscard]] std::optional<T> keep(Result<T> result, std::vector<Error>& faults) {
   if (result.ok()) return *std::move(result);

@@ -15,8 +15,8 @@ namespace forebay {
 
 namespace {
 
-// Six rounds pass the tests of tests/base/permutation_test.cc from some hundred elements on; with digits of a few
-// values only, it takes more to forget where they came from.
+// Six rounds pass the tests of tests/base/permutation_test.cc from some hundred elements on. Digits of only a few
+// values need more rounds to mix.
 constexpr std::uint64_t small = 1U << 16;
 constexpr std::size_t large_rounds = 6;
 
@@ -65,7 +65,8 @@ FOREBAY_AVX2 inline __m256i below_eight(__m256i bits, __m256i bound) {
 /// Eight sums of digits to a base.
 FOREBAY_AVX2 inline __m256i add_eight(__m256i digit, __m256i term, __m256i base) {
   const __m256i sum = _mm256_add_epi32(digit, term);
-  return _mm256_min_epu32(sum, _mm256_sub_epi32(sum, base));  // what is below 0 is large without its sign
+  return _mm256_min_epu32(sum,
+                          _mm256_sub_epi32(sum, base));  // a negative difference is large when it is read as unsigned
 }
 
 /// x b + y of eight pairs, in their order.
@@ -81,7 +82,7 @@ FOREBAY_AVX2 inline void join_eight(__m256i x, __m256i y, __m256i b, std::uint64
 }  // namespace
 
 FOREBAY_AVX2 std::size_t Permutation::map_avx2(std::uint64_t first, std::span<std::uint64_t> out) const {
-  constexpr std::size_t vectors = 3;  // some multiply while others wait
+  constexpr std::size_t vectors = 3;  // several vectors hide the latency of the multiplications
   constexpr std::size_t lanes = 8 * vectors;
   const __m256i a = all(a_);
   const __m256i b = all(b_);

@@ -17,12 +17,13 @@ namespace forebay {
 /// digit to the other, and a result that is not below n goes through again until it is ("cycle walking"). As a b < n +
 /// a, that happens to about one index in sqrt(n). Digits have at most 31 bits, so rounds compute with 32.
 ///
-/// It is for shuffling, not for secrets. Which order a key gives is part of what a saved state means (docs/adr/0001).
+/// It is for shuffling, not for cryptography. The order that a key gives is part of the meaning of a saved state:
+/// another order needs a new version of the state (docs/adr/0001).
 class Permutation {
  public:
   Permutation(std::uint64_t n, std::uint64_t key);
 
-  /// The element at position `i`, which must be below n; others are given back as they are.
+  /// The element at position `i`. An `i` of n or more is returned unchanged.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t i) const { return i < n_ ? walk(split(i)) : i; }
 
   /// The elements at positions `first`, `first` + 1, …
@@ -52,7 +53,7 @@ class Permutation {
     return sum >= base ? sum - base : sum;
   }
 
-  /// Through all rounds, again and again until the element is one.
+  /// Applies all rounds until the result is below n.
   [[nodiscard]] std::uint64_t walk(Pair at) const {
     while (true) {
       for (std::size_t round = 0; round < rounds_; round += 2) {
@@ -63,7 +64,7 @@ class Permutation {
     }
   }
 
-  /// Does as `map` for as many of the positions, which are all below n, as fill its vectors. Gives their number.
+  /// As `map`, for as many of the positions as fill whole vectors; all must be below n. Returns their number.
   std::size_t map_avx2(std::uint64_t first, std::span<std::uint64_t> out) const;
 
   std::uint64_t n_;

@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// How many zeros the bytes begin with.
+/// The number of zeros at the beginning of the bytes.
 [[nodiscard]] inline std::size_t leading_zeros(std::span<const std::byte> bytes) {
   std::size_t at = 0;
   std::uint64_t words[4];

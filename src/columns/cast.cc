@@ -13,7 +13,7 @@ namespace forebay::columns {
 
 namespace {
 
-/// A bool as it lies in memory: any byte but 0 is true.
+/// A bool in memory: any byte except 0 is true.
 struct Bool {
   std::uint8_t byte;
 };
@@ -21,7 +21,7 @@ struct Bool {
 template <class T>
 concept ShortFloat = std::same_as<T, Float16> || std::same_as<T, Bfloat16>;
 
-/// What C++ leaves undefined outside the range of `Wide` is its least value here.
+/// A value outside the range of `Wide`, which C++ leaves undefined, becomes its smallest value.
 template <class Wide, std::floating_point Float>
 Wide truncated(Float value) {
   constexpr auto end = -static_cast<Float>(std::numeric_limits<Wide>::min());

@@ -9,8 +9,9 @@ namespace forebay::columns {
 
 /// Converts `count` elements; no type may be string. The arrays must not overlap.
 ///
-/// Floats become integers by truncation toward zero; integers wrap; what no 64-bit (for short types: 32-bit) integer
-/// can hold becomes the smallest one, as on x86. Everything but zero is true. Floats round to nearest, ties to even.
+/// Floats become integers by truncation toward zero; integers wrap. A value outside the range of a 64-bit integer (for
+/// short types: 32-bit) becomes the smallest one, as on x86. Every value except zero is true. Floats round to nearest,
+/// ties to even.
 void cast(const std::byte* in, DType from, std::byte* out, DType to, std::size_t count);
 
 }  // namespace forebay::columns

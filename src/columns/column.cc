@@ -14,7 +14,7 @@ namespace forebay {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t huge_from = std::size_t{32} << 20;  // the heap has mapped it for itself then
+constexpr std::size_t huge_from = std::size_t{32} << 20;  // from this size on the heap maps memory of its own for it
 
 }  // namespace
 
@@ -42,13 +42,13 @@ void Storage::bind(std::byte* memory, std::size_t capacity) {
 }
 
 void Storage::grow(std::size_t size) {
-  if (bound_) throw std::bad_alloc{};  // a kernel wrote more than the rows it was lent: caught as Code::internal
+  if (bound_) throw std::bad_alloc{};  // a kernel wrote more rows than it was given
   if (size > reserved_) reserve(size);
   if (reserved_ < huge_from) {
     capacity_ = reserved_;
     return;
   }
-  // What takes long is that the system finds pages; then they are there before somebody copies into them at one go.
+  // The slow part is that the system provides pages. It happens here, step by step, before one long copy needs them.
   while (capacity_ < size) {
     StopCheck::look(check_);
     const std::size_t end = std::min(reserved_, capacity_ + StopCheck::interval);

@@ -39,7 +39,7 @@ std::uint64_t load(const std::byte* at) {
   return value;
 }
 
-/// Eight bytes further, from a state that is not yet inverted.
+/// Adds eight bytes to a checksum that is not yet inverted.
 std::uint32_t step(std::uint32_t crc, std::uint64_t word) {
   word ^= crc;
   std::uint32_t out = 0;
@@ -48,7 +48,7 @@ std::uint32_t step(std::uint32_t crc, std::uint64_t word) {
 }
 
 #if defined(__x86_64__)
-// From here on the folding of ISA-L is worth its call and its tables: of one range, and of several at once.
+// From these sizes on ISA-L's folding is worth its call and its tables: for one range, and for several at once.
 constexpr std::size_t long_bytes = 256;
 constexpr std::size_t long_together = 384;
 
@@ -66,7 +66,7 @@ constexpr std::size_t long_together = 384;
   return ~out;
 }
 
-// The instruction's result is there after three cycles, but it can begin in each.
+// The instruction has a latency of three cycles and a throughput of one.
 constexpr std::size_t lanes = 4;
 
 [[gnu::target("sse4.2")]] void lanes_sse42(const std::span<const std::byte>* ranges, std::uint32_t* out) {
@@ -81,10 +81,10 @@ constexpr std::size_t lanes = 4;
     out[i] = short_sse42(ranges[i].data() + common, ranges[i].size() - common, crcs[i]);
 }
 
-// ISA-L leaves the upper halves of the vector registers in use; every SSE instruction after it would then wait for
-// them, which costs ten times the checksum itself.
+// ISA-L leaves the upper halves of the vector registers dirty. Every SSE instruction after it would wait for them,
+// which costs ten times as much as the checksum.
 [[gnu::target("avx")]] std::uint32_t long_isal(const std::byte* at, std::size_t size) {
-  constexpr std::size_t most = std::size_t{1} << 30;  // its length is an int
+  constexpr std::size_t most = std::size_t{1} << 30;  // ISA-L takes the length as an int
   std::uint32_t crc = 0xffffffffU;
   while (size != 0) {
     const std::size_t part = size < most ? size : most;

@@ -9,15 +9,15 @@
 #include <nmmintrin.h>
 #endif
 
-/// CRC-32C (Castagnoli), and the masked form that record files keep.
+/// CRC-32C (Castagnoli), and the masked form that record files store.
 namespace forebay::columns {
 
 inline constexpr std::uint32_t crc32c_polynomial = 0x82f63b78U;  ///< Bit-reflected.
 
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);
-/// Of each of `ranges`, into `out`: together they take less time than one after the other.
+/// The checksum of each of `ranges`, into `out`. Together they take less time than one after the other.
 void crc32c(std::span<const std::span<const std::byte>> ranges, std::uint32_t* out);
-/// The same by tables, one instruction set for all: the twin that the fast one is tested against.
+/// The same by tables, for any processor: the reference that the fast kernel is tested against.
 [[nodiscard]] std::uint32_t crc32c_scalar(std::span<const std::byte> bytes);
 
 [[nodiscard]] constexpr std::uint32_t mask(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
@@ -27,10 +27,10 @@ void crc32c(std::span<const std::span<const std::byte>> ranges, std::uint32_t* o
 }
 [[nodiscard]] inline std::uint32_t masked_crc32c(std::span<const std::byte> bytes) { return mask(crc32c(bytes)); }
 
-/// Of the eight bytes of a little-endian number, for record headers.
+/// The checksum of the eight bytes of a little-endian number, for record headers.
 [[nodiscard]] std::uint32_t crc32c_scalar(std::uint64_t number);
 #if defined(__x86_64__)
-/// Only where the machine has SSE 4.2 (isa() is not scalar).
+/// Requires SSE 4.2 (isa() is not scalar).
 [[nodiscard, gnu::target("sse4.2")]] inline std::uint32_t crc32c_sse42(std::uint64_t number) {
   return ~static_cast<std::uint32_t>(_mm_crc32_u64(0xffffffffU, number));
 }

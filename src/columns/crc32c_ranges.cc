@@ -18,7 +18,7 @@ constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   return product;
 }
 
-/// [i] = x^(8 * 2^i): what 2^i zero bytes multiply a checksum by.
+/// [i] = x^(8 * 2^i): 2^i zero bytes multiply a checksum by this.
 constexpr std::array<std::uint32_t, 64> make_zeros() {
   std::array<std::uint32_t, 64> zeros{};
   zeros[0] = 0x80000000U >> 8;
@@ -44,7 +44,7 @@ std::uint32_t RangeChecksums::pass(std::span<const std::byte> bytes) {
 
 void RangeChecksums::forget_before(std::int64_t place) {
   const auto dead = static_cast<std::size_t>(place - first_) / step;
-  if (dead <= marks_.size() / 2) return;  // seldom enough that moving the rest costs nothing
+  if (dead <= marks_.size() / 2) return;  // rare enough that moving the rest is cheap
   marks_.erase(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(dead));
   first_ += static_cast<std::int64_t>(dead * step);
 }

@@ -8,12 +8,12 @@
 
 namespace forebay::columns {
 
-/// The CRC-32C of two pieces of bytes one after the other, of which the second has `second_bytes` bytes.
+/// The CRC-32C of two adjacent ranges, from the checksums of both; the second range has `second_bytes` bytes.
 [[nodiscard]] std::uint32_t crc32c_joined(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes);
 
-/// Checksums of ranges of one file that may overlap at will. Many ranges cost one pass over the bytes in all, and a
-/// small constant each: a checksum is kept for the beginning of every `step`, and those of two places give that of what
-/// lies between them. Cheap when ranges come by ascending beginning; other orders only cost time.
+/// Checksums of ranges of one file; ranges may overlap. Many ranges cost one pass over the bytes and a small constant
+/// each: a mark every `step` bytes stores the checksum so far, and two marks give the checksum of the bytes between
+/// them. Cheap when ranges come in ascending order; any other order is right but slower. One thread at a time.
 class RangeChecksums {
  public:
   static constexpr std::size_t step = 1024;
@@ -29,8 +29,8 @@ class RangeChecksums {
   [[nodiscard]] std::uint32_t pass(std::span<const std::byte> bytes);
   void forget_before(std::int64_t place);
 
-  std::int64_t first_ = 0;            // place in the file of the first mark
-  std::vector<std::uint32_t> marks_;  // mark i: from some place at or before `first_` to first_ + i * step
+  std::int64_t first_ = 0;            // offset in the file of the first mark
+  std::vector<std::uint32_t> marks_;  // mark i: checksum from a place at or before `first_` to first_ + i * step
   std::int64_t passed_ = 0;
 };
 

@@ -15,7 +15,7 @@ void fill(std::byte* out, std::span<const std::byte> element, std::size_t count)
     return;
   }
   std::memcpy(out, element.data(), element.size());
-  for (std::size_t done = element.size(); done < total;) {  // what is there is copied behind itself
+  for (std::size_t done = element.size(); done < total;) {  // the filled part is appended to itself
     const std::size_t more = std::min(done, total - done);
     std::memcpy(out + done, out, more);
     done += more;

@@ -11,7 +11,7 @@ namespace forebay::columns {
 /// Writes `element` to `out`, `count` times in a row.
 void fill(std::byte* out, std::span<const std::byte> element, std::size_t count);
 
-/// Appends the string `element` to the elements of `out`, `count` times; its rows are the caller's to end.
+/// Appends the string `element` to `out`, `count` times. The caller ends the rows.
 void fill_strings(Column& out, std::span<const std::byte> element, std::size_t count);
 
 /// Gives the variable column `out` the rows of `in`, sizes and splits, but no elements. Both have the same unknown

@@ -18,7 +18,7 @@ struct Target {
   std::array<std::int64_t, max_rank> out{};
   std::size_t rank = 0;
   bool full = true;       // nothing to fill
-  bool tail_only = true;  // only the first axis is short: the row is one run, the filling behind it another
+  bool tail_only = true;  // only the first axis is short: the row is one run, its padding another
 };
 
 Target target_of(const Column& column, std::int64_t row, const Shape& shape) {

@@ -8,12 +8,12 @@
 
 #include <forebay/column.h>
 
-/// Brings the rows of several columns of one spec ("pieces": what the tickets of a batch made) together.
+/// Joins the rows of several columns of one spec ("pieces": the columns that the tickets of a batch made).
 namespace forebay::columns {
 
 using Pieces = std::span<const Column* const>;
 
-/// Number of elements, and of string bytes, of all pieces.
+/// The number of elements, and of string bytes, of all pieces.
 struct Extents {
   std::int64_t elements = 0;
   std::int64_t bytes = 0;
@@ -26,16 +26,16 @@ struct Extents {
 /// The first row whose sizes differ from those of row 0, or -1.
 [[nodiscard]] std::int64_t first_unequal(Pieces pieces);
 
-/// Copies bytes; asks `check` now and then when they are many.
+/// Copies bytes. Polls `check` between blocks of a long copy.
 void copy_bytes(std::span<const std::byte> in, std::byte* out, const StopCheck* check = nullptr);
 
-/// The sizes of all rows, [rows, unknown dims], to `out`; returns where the next piece's go.
+/// Writes the sizes of all rows, [rows, unknown dims], to `out`. Returns the place of the next piece's sizes.
 std::int64_t* copy_sizes(const Column& piece, std::int64_t* out);
 
-/// All elements, to `out`; returns where the next piece's go.
+/// Writes all elements to `out`. Returns the place of the next piece's elements.
 std::byte* copy_values(const Column& piece, std::byte* out, const StopCheck* check = nullptr);
 
-/// Where strings go, one behind the other: their bytes, and where each of them ends.
+/// Target of strings: their bytes, one after the other, and the end of each.
 struct StringsOut {
   std::byte* bytes;
   std::int64_t* ends;
@@ -44,11 +44,11 @@ struct StringsOut {
   void add(std::span<const std::byte> value, const StopCheck* check = nullptr);
 };
 
-/// All strings.
+/// Appends all strings.
 void copy_strings(const Column& piece, StringsOut& out, const StopCheck* check = nullptr);
 
-/// Writes every row as an array of `shape` (no size smaller than a row's), filled up at the high side of each axis;
-/// returns where the next piece's rows go.
+/// Writes every row as an array of `shape` (no size smaller than a row's), padded at the high side of each axis.
+/// Returns the place of the next piece's rows.
 std::byte* pad(const Column& piece, const Shape& shape, std::span<const std::byte> filler, std::byte* out,
                const StopCheck* check = nullptr);
 /// The same for strings.

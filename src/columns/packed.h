@@ -12,17 +12,17 @@ namespace forebay::columns {
 /// Kernels over runs of varints ("packed" lists). All twins give the same results.
 struct PackedKernels {
   Isa isa;
-  /// How many varints end in these bytes.
+  /// The number of varints that end in these bytes.
   std::size_t (*count)(const std::uint8_t* at, std::size_t size);
-  /// Decodes when the bytes are exactly `count` varints of at most 10 bytes each, else gives false and leaves `out`
-  /// unspecified. Never writes behind out[count - 1]; may look at 64 bytes behind the end of the input.
+  /// Decodes when the bytes are exactly `count` varints of at most 10 bytes each, else returns false and leaves `out`
+  /// unspecified. Never writes beyond out[count - 1]; may read 64 bytes after the end of the input.
   bool (*decode)(const std::uint8_t* at, std::size_t size, std::int64_t* out, std::size_t count);
 };
 
-/// The best for this processor. All but the scalar ones are made of PEXT.
+/// The best kernels for this processor. All but the scalar ones use PEXT.
 [[nodiscard]] const PackedKernels& packed();
 
-/// All that this processor runs, slowest first.
+/// All kernels that this processor runs, slowest first.
 [[nodiscard]] std::span<const PackedKernels> packed_twins();
 
 #if defined(__x86_64__)

@@ -38,8 +38,8 @@ FOREBAY_AVX2 inline void widen(const std::uint8_t* at, std::int64_t* out) {
   }
 }
 
-/// The varints that end in one 32-byte block, of which none is longer than 8 bytes. Four at a time as long as there is
-/// `room` for what comes of too many: how many varints are in a block is hard to predict.
+/// Decodes the varints that end in one 32-byte block; none is longer than 8 bytes. Writes four at a time while there is
+/// `room` for the surplus, because the number of varints in a block is hard to predict.
 FOREBAY_AVX2 inline void walk(const std::uint8_t* at, std::uint32_t ends, std::int64_t* out, std::size_t values,
                               std::size_t room) {
   std::uint32_t begin = 0;
@@ -56,7 +56,7 @@ FOREBAY_AVX2 inline void walk(const std::uint8_t* at, std::uint32_t ends, std::i
   for (std::size_t i = 0; i < values; i += 4) next(), next(), next(), next();
 }
 
-/// What to do with 8 bytes of which each set bit of the index ends a varint of one or two bytes.
+/// How to decode 8 bytes. Each set bit of the table's index ends a varint of one or two bytes.
 struct Pairs {
   alignas(16) std::array<std::uint8_t, 16> bytes{};  ///< Two for each varint: which byte, or 0x80 for none.
   std::uint32_t values = 0;
@@ -70,7 +70,7 @@ constexpr std::array<Pairs, 256> make_pairs() {
     pairs.bytes.fill(0x80);
     while (pairs.used < 8) {
       const bool one = (ends >> pairs.used & 1) != 0;
-      if (!one && (ends >> pairs.used & 2) == 0) break;  // it ends behind the 8 bytes
+      if (!one && (ends >> pairs.used & 2) == 0) break;  // it ends after the 8 bytes
       pairs.bytes[2 * pairs.values] = static_cast<std::uint8_t>(pairs.used);
       if (!one) pairs.bytes[2 * pairs.values + 1] = static_cast<std::uint8_t>(pairs.used + 1);
       pairs.used += one ? 1 : 2;
@@ -81,9 +81,9 @@ constexpr std::array<Pairs, 256> make_pairs() {
 }
 
 constexpr std::array<Pairs, 256> pairs_of = make_pairs();
-constexpr std::size_t max_pairs = 8;  // of a Pairs; as many are written, whatever it has
+constexpr std::size_t max_pairs = 8;  // varints of a Pairs; always as many are written
 
-/// As `walk`, of varints of one or two bytes, when there is room for max_pairs more.
+/// As `walk`, for varints of one or two bytes. Requires room for max_pairs more.
 FOREBAY_AVX2 inline void walk_short(const std::uint8_t* at, std::uint32_t ends, std::int64_t* out, std::size_t values) {
   const __m128i sevens = _mm_set1_epi8(0x7f);
   const __m128i weights = _mm_set1_epi16(static_cast<short>(0x8001));  // 1 and 128
@@ -106,8 +106,8 @@ struct Input {
   std::size_t size;
 };
 
-/// One varint, and those behind it as long as they have more than 8 bytes: such ones come in rows, and as nearly all
-/// have 9, the next one begins before this one's bytes are there. False when there is no room, or a varint is too long.
+/// Decodes one varint, and the ones after it as long as they have more than 8 bytes: long varints come in sequences,
+/// and as nearly all have 9 bytes, decoding of the next one can begin early. False: no room, or a varint is too long.
 FOREBAY_AVX2 bool decode_long(Input& in, std::int64_t*& out, std::size_t& count) {
   constexpr std::uint64_t tops = 0x8080808080808080;
   std::uint64_t word = load64(in.at);
@@ -119,7 +119,7 @@ FOREBAY_AVX2 bool decode_long(Input& in, std::int64_t*& out, std::size_t& count)
       used = static_cast<std::size_t>(_tzcnt_u64(stop)) / 8 + 1;
       value = static_cast<std::uint64_t>(join(word, static_cast<std::uint32_t>(used)));
     } else {
-      value |= std::uint64_t{in.at[8]} << 56;  // its top bit, if it is set, makes way for the tenth byte
+      value |= std::uint64_t{in.at[8]} << 56;  // its top bit, if set, is replaced by the tenth byte
       if (in.at[8] >= 0x80) {
         if (in.at[9] >= 0x80) return false;
         value = (value & ~(std::uint64_t{1} << 63)) | std::uint64_t{in.at[9]} << 63;

@@ -31,14 +31,14 @@ FOREBAY_AVX512 std::size_t count(const std::uint8_t* at, std::size_t size) {
          static_cast<std::size_t>(_mm_popcnt_u64(~_mm512_movepi8_mask(_mm512_maskz_loadu_epi8(rest, at)) & rest));
 }
 
-/// 64 bytes, and where the varints in them begin and end.
+/// A block of 64 bytes, and the places where varints begin and end in it.
 struct Block {
   __m512i bytes;
   __m512i begins;
   __m512i ends;
 };
 
-/// Values 8g … 8g + 7 of a block; with Long, varints of 9 and 10 bytes are among them.
+/// Values 8g … 8g + 7 of a block. Long: varints of 9 and 10 bytes may be among them.
 template <bool Long>
 FOREBAY_AVX512 inline __m512i eight(const Block& block, __m512i lanes) {
   const __m512i step = repeat(0x0706050403020100);
@@ -63,7 +63,7 @@ FOREBAY_AVX512 inline __m512i eight(const Block& block, __m512i lanes) {
   return value;
 }
 
-/// Whole groups of eight are written as long as there is `room`: how many varints are in the last one is hard to
+/// Writes whole groups of eight while there is `room`, because the number of varints in the last group is hard to
 /// predict.
 template <bool Long>
 FOREBAY_AVX512 inline void store(const Block& block, std::int64_t* out, std::size_t values, std::size_t room) {
@@ -88,7 +88,7 @@ FOREBAY_AVX512 inline void widen(const std::uint8_t* at, std::int64_t* out) {
   }
 }
 
-/// Whether `length` continuation bytes stand in a row.
+/// Whether the block has `length` continuation bytes in a row.
 template <int length>
 FOREBAY_AVX512 inline bool run_of(std::uint64_t rest) {
   std::uint64_t runs = rest & rest >> 1;

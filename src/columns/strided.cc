@@ -25,7 +25,7 @@ std::int64_t Strided::count() const {
 
 namespace {
 
-/// With a length the compiler knows, a run is one or two moves instead of a call.
+/// With a length that the compiler knows, copying a run is one or two moves instead of a call.
 template <std::size_t bytes>
 void copy_short(const std::byte* in, std::int64_t size, const Strided& selection, std::byte* out) {
   selection.walk([&](std::int64_t offset, std::int64_t times, std::int64_t step) {

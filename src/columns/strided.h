@@ -16,9 +16,10 @@ inline constexpr std::size_t max_rank = 16;
 /// continue each other are merged, so that the walk is as flat as the selection allows.
 class Strided {
  public:
-  /// Wraps one more axis around what is there: `count` times, `step` elements apart. At most max_rank + 1 of them.
+  /// Adds one more outer axis: the selection so far, `count` times, `step` elements apart. At most max_rank + 1 of
+  /// them.
   void wrap(std::int64_t count, std::int64_t step);
-  /// Moves the whole selection by that many elements.
+  /// Moves the whole selection by that number of elements.
   void shift(std::int64_t elements) { first_ += elements; }
 
   [[nodiscard]] std::int64_t count() const;  ///< Elements selected.
@@ -41,7 +42,7 @@ class Strided {
 /// Copies the selected elements of `size` bytes each to `out`, one after the other.
 void copy_strided(const std::byte* in, std::size_t size, const Strided& selection, std::byte* out);
 
-/// Appends the selected elements of a string column to `out`; its rows are the caller's to end.
+/// Appends the selected elements of a string column to `out`. The caller ends the rows.
 void append_strings(const Column& in, const Strided& selection, Column& out);
 
 template <class Visit>

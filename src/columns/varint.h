@@ -15,8 +15,7 @@ namespace forebay::columns {
   return (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
 }
 
-/// The value of one varint that is exactly `size` bytes long, or false when these bytes are anything else.
-/// Looks at 8 bytes whatever `size` is.
+/// Decodes one varint that is exactly `size` bytes long; false when the bytes are anything else. Always reads 8 bytes.
 [[nodiscard]] inline bool varint_of_size(const std::uint8_t* at, std::size_t size, std::uint64_t& value) {
   constexpr std::uint64_t tops = 0x8080808080808080;
   if (size - 1 >= 8) {

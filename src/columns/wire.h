@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
-/// Protobuf wire format, read without trust. Every function gives false when the bytes are cut or malformed.
+/// Protobuf wire format, read without trust. Every function returns false when the bytes are cut or malformed.
 namespace forebay::columns {
 
-/// Bytes still to be read. Up to 64 bytes behind `end` may be looked at.
+/// The bytes that are left to read. Up to 64 bytes after `end` may be read.
 struct Wire {
   const std::uint8_t* at = nullptr;
   const std::uint8_t* end = nullptr;
@@ -17,7 +17,7 @@ struct Wire {
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(end - at); }
 };
 
-/// Field number and wire type in one, as they stand in the message: field * 8 + type.
+/// Field number and wire type as one number, as the message stores them: field * 8 + type.
 using Tag = std::uint32_t;
 enum class WireType : std::uint8_t { varint, fixed64, bytes, group, group_end, fixed32 };
 constexpr Tag tag_of(std::uint32_t field, WireType type) { return field * 8 + static_cast<std::uint32_t>(type); }
@@ -31,7 +31,7 @@ constexpr Tag tag_of(std::uint32_t field, WireType type) { return field * 8 + st
 /// The rare case of read_varint: three bytes and more.
 [[nodiscard]] bool read_long_varint(Wire& wire, std::uint64_t& value);
 
-/// A varint of at most 10 bytes; over-long ones are fine, bits beyond 64 are dropped.
+/// A varint of at most 10 bytes; longer encodings than necessary are accepted, bits beyond 64 are dropped.
 [[nodiscard]] inline bool read_varint(Wire& wire, std::uint64_t& value) {
   if (wire.at < wire.end && *wire.at < 0x80) {
     value = *wire.at++;
@@ -62,7 +62,7 @@ constexpr Tag tag_of(std::uint32_t field, WireType type) { return field * 8 + st
   return true;
 }
 
-/// Passes over the value of a field whose tag has been read. Groups may be nested 100 deep; there is no recursion.
+/// Skips the value of a field whose tag has been read. Groups may be nested 100 deep; there is no recursion.
 [[nodiscard]] bool skip_field(Wire& wire, Tag tag);
 
 }  // namespace forebay::columns

@@ -24,7 +24,7 @@ class Cursor {
       if (c == '\n') {
         ++line_, column_ = 1;
       } else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) {
-        ++column_;  // the bytes after the first one of a character do not count
+        ++column_;  // continuation bytes of a character do not count
       }
     }
   }

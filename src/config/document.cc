@@ -45,7 +45,7 @@ Error unreadable(const std::string& path, std::string_view what, int cause) {
 
 Result<std::string> read_file(const std::string& path, std::string_view what) {
   if (path.find('\0') != std::string::npos) return unreadable(path, what, ENOENT);
-  // Not blocking: opening a pipe must not wait for someone to write to it.
+  // Non-blocking: opening a pipe must not wait for a writer.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.number() < 0) return unreadable(path, what, errno);
   struct stat status {};

@@ -16,7 +16,7 @@ bool is_index(std::string_view token) {
   return !token.empty() && token.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// How a message calls the value: the last key of its pointer, with the indices behind it: 'shape[2]'.
+/// The name of the value in messages: the last key of its pointer and the indices after it, 'shape[2]'.
 std::string name_of(const Json& json) {
   std::string_view pointer = json.place().pointer;
   std::string indices;

@@ -76,7 +76,7 @@ bool Json::operator==(const Json& other) const {
   if (members_.size() != other.members_.size()) return false;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const auto& [key, value] = members_[i];
-    const Member& same_position = other.members_[i];  // usually the order agrees too
+    const Member& same_position = other.members_[i];  // usually both have the same order
     const Json* match = same_position.first == key ? &same_position.second : other.find(key);
     if (match == nullptr || !(value == *match)) return false;
   }

@@ -30,11 +30,12 @@ namespace config {
 namespace {
 
 constexpr std::size_t max_depth = 64;
-// Each value carries its place, some hundred bytes; this bounds what a document of 64 MiB may cost in memory.
+// Each value stores its place, about a hundred bytes. This limit bounds the memory of a document of 64 MiB.
 constexpr std::size_t max_values = 1'000'000;
-constexpr std::size_t max_pointer = 256;  // as above: a key of a megabyte is not repeated in every value below it
+constexpr std::size_t max_pointer =
+    256;  // bounds memory too: a key of a megabyte is not repeated in every value below it
 
-/// Whether a number that from_chars calls out of range is too large, rather than too small.
+/// Whether a number that from_chars reports as out of range is too large (and not too small).
 bool too_large(std::string_view digits) {
   const std::size_t mark = std::min(digits.find_first_of("eE"), digits.size());
   const std::string_view mantissa = digits.substr(0, mark);

@@ -19,7 +19,7 @@ class JsonBuilder {
  public:
   JsonBuilder(std::string_view text, std::string_view file) : text_{text}, cursor_{text, file} {}
 
-  // Called for each scalar with the offset behind it.
+  // Called for each scalar with the offset after it.
   bool scalar(Json value, std::size_t end);
   bool string(std::string_view value, std::size_t end);
   bool number(std::size_t end);
@@ -34,8 +34,8 @@ class JsonBuilder {
  private:
   struct Frame {
     Json value;
-    std::string key = {};                                      // of the member that comes next
-    std::size_t pointer_length = 0;                            // of this value's own pointer
+    std::string key = {};                                      // key of the member that comes next
+    std::size_t pointer_length = 0;                            // length of this value's own pointer
     std::unordered_map<std::string, std::int32_t> lines = {};  // where each key was
   };
 

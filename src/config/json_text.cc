@@ -26,7 +26,7 @@ void write_string(std::string_view text, std::string& out) {
     } else if (byte < 0x20 || byte == 0x7f) {
       fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
     } else if (length == 0) {
-      out += "\\ufffd";  // JSON has no way to say a byte that is not text
+      out += "\\ufffd";  // JSON cannot represent a byte that is not text
     } else {
       out += text.substr(0, length);
     }
@@ -37,12 +37,12 @@ void write_string(std::string_view text, std::string& out) {
 
 void write_number(double value, std::string& out) {
   if (!std::isfinite(value)) {
-    out += "null";  // JSON has no other word for it
+    out += "null";  // JSON cannot represent nan or infinity
     return;
   }
   const std::string digits = fmt::format("{}", value);
   out += digits;
-  if (digits.find_first_of(".e") == std::string::npos) out += ".0";  // it stays a float when read again
+  if (digits.find_first_of(".e") == std::string::npos) out += ".0";  // so that it is read as a float again
 }
 
 bool is_scalar(const Json& json) { return !json.is(Json::Kind::array) && !json.is(Json::Kind::object); }

@@ -15,7 +15,7 @@ namespace forebay {
 
 namespace {
 
-/// The text with each `//` comment turned into blanks, so that every offset stays what it was.
+/// The text with each `//` comment replaced by blanks, so that offsets do not change.
 std::string without_comments(std::string_view text) {
   std::string out{text};
   bool in_string = false;
@@ -34,7 +34,7 @@ std::string without_comments(std::string_view text) {
   return out;
 }
 
-/// Hands the parser's events to a builder, each with the offset behind it.
+/// Passes the events of the parser to a builder, each with the offset after it.
 class Events {
  public:
   Events(rapidjson::MemoryStream& stream, config::JsonBuilder& builder) : stream_{stream}, builder_{builder} {}
@@ -50,7 +50,7 @@ class Events {
   bool EndObject(rapidjson::SizeType) { return builder_.close(); }
   bool StartArray() { return builder_.open(Json::array()); }
   bool EndArray(rapidjson::SizeType) { return builder_.close(); }
-  // Numbers come as text.
+  // The parser delivers numbers as text.
   bool Int(int) { return false; }
   bool Uint(unsigned) { return false; }
   bool Int64(std::int64_t) { return false; }
@@ -67,7 +67,7 @@ bool follows_comma(std::string_view text, std::size_t offset) {
   return last != std::string_view::npos && text[last] == ',';
 }
 
-/// What is wrong at `offset`, in words that say what to do.
+/// The message for a syntax error at `offset`, with advice.
 std::string explain(rapidjson::ParseErrorCode code, std::string_view text, std::size_t offset, std::size_t token) {
   const std::string_view rest = text.substr(std::min(offset, text.size()));
   const std::string_view word = text.substr(std::min(token, text.size()));
@@ -77,23 +77,23 @@ std::string explain(rapidjson::ParseErrorCode code, std::string_view text, std::
   if (rest.starts_with("/*")) return "comments are written with // only";
   if (code == rapidjson::kParseErrorDocumentEmpty) return "the document is empty";
   if (code == rapidjson::kParseErrorNumberTooBig) return "the number is too large for a 64-bit float";
-  if (code == rapidjson::kParseErrorStringUnicodeSurrogateInvalid) return "half of a surrogate pair in a text";
+  if (code == rapidjson::kParseErrorStringUnicodeSurrogateInvalid) return "half of a surrogate pair in a string";
   if (code == rapidjson::kParseErrorStringMissQuotationMark && rest.empty())
-    return "a text that is never closed: missing '\"'";
-  // The parser calls a control character in a text an unknown escape, too; only a real one stands behind a backslash.
+    return "a string that is never closed: missing '\"'";
+  // The parser also reports a control character in a string as an unknown escape. A real escape follows a backslash.
   const bool control = !rest.empty() && static_cast<unsigned char>(rest.front()) < 0x20;
   const bool escape = code == rapidjson::kParseErrorStringEscapeInvalid;
-  if (escape && !control) return "unknown escape in a text after a backslash";
+  if (escape && !control) return "unknown escape in a string after a backslash";
   if (escape || code == rapidjson::kParseErrorStringInvalidEncoding ||
       code == rapidjson::kParseErrorStringMissQuotationMark) {
-    return control ? "a line break or control character inside a text; write it as \\n or \\u000a"
-                   : "a text that is not valid UTF-8";
+    return control ? "a line break or control character inside a string; write it as \\n or \\u000a"
+                   : "a string that is not valid UTF-8";
   }
   if (rest.empty()) return "the document ends too early; a bracket, value or quote is missing";
   if ((rest.front() == ']' || rest.front() == '}') && follows_comma(text, offset)) {
     return fmt::format("a trailing comma before '{}' is not JSON", rest.front());
   }
-  if (rest.front() == '\'') return "texts and keys are written in double quotes";
+  if (rest.front() == '\'') return "strings and keys are written in double quotes";
   std::string words = rapidjson::GetParseError_En(code);
   if (words.ends_with('.')) words.pop_back();
   if (!words.empty()) words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
@@ -102,7 +102,7 @@ std::string explain(rapidjson::ParseErrorCode code, std::string_view text, std::
                                                : fmt::format("; found byte 0x{:02x}", found));
 }
 
-/// What no text begins with: packed bytes, or those of a record's length.
+/// Whether the bytes cannot be text: they look compressed, or like the length of a record.
 bool is_binary(std::string_view text) {
   return text.starts_with("\x1f\x8b") || text.substr(0, 12).find('\0') != std::string_view::npos;
 }
@@ -135,8 +135,9 @@ Result<Json> parse_json(std::string_view text, std::string_view file) {
   const rapidjson::ParseResult parsed = reader.Parse<flags>(stream, events);
   if (builder.fault()) return *builder.fault();
   if (parsed.IsError() && is_binary(text)) {
-    return refused("this is no JSON text but packed or binary data, as a record file is; `forebay head` shows records",
-                   beginning(file));
+    return refused(
+        "this is not JSON but compressed or binary data, such as a record file; `forebay head` shows records",
+        beginning(file));
   }
   if (parsed.IsError()) {
     builder.cursor().move_to_token();
@@ -145,7 +146,7 @@ Result<Json> parse_json(std::string_view text, std::string_view file) {
     at.move_to(parsed.Offset());
     return refused(explain(parsed.Code(), plain, parsed.Offset(), token), at.place());
   }
-  if (stream.Tell() < plain.size()) {  // the parser takes a NUL byte for the end
+  if (stream.Tell() < plain.size()) {  // the parser treats a NUL byte as the end
     config::Cursor at{plain, file};
     at.move_to(stream.Tell());
     return refused("a NUL byte after the value", at.place());

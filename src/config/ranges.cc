@@ -16,7 +16,7 @@ std::string allowed(const Range& range) {
 
 void refuse(std::string_view name, const Range& range, const std::string& found, const Json& json,
             std::vector<Error>& faults) {
-  // In a list it is an item that is out of range; its pointer ends in the index.
+  // For an item of a list the pointer ends in the index.
   const std::string_view pointer = json.place().pointer;
   if (!pointer.empty() && !pointer.ends_with("/" + std::string{name})) {
     fault_value(json, fmt::format("{}, found {}", allowed(range), found), faults);

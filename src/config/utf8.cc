@@ -14,7 +14,7 @@ namespace {
 
 struct Lead {
   std::size_t length;     // of the whole character
-  std::uint8_t min, max;  // of the second byte: this is what keeps out overlong forms and surrogates
+  std::uint8_t min, max;  // of the second byte: this excludes overlong forms and surrogates
 };
 
 Lead lead_of(std::uint8_t byte) {

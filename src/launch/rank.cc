@@ -20,7 +20,7 @@ struct Launcher {
 };
 constexpr Launcher slurm{"SLURM", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"};
 constexpr std::array<Launcher, 5> launchers{{
-    // in the order in which they are believed
+    // in order of precedence
     {"torchrun", "RANK", "WORLD_SIZE"},
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"PMI", "PMI_RANK", "PMI_SIZE"},
@@ -30,7 +30,7 @@ constexpr std::array<Launcher, 5> launchers{{
 constexpr const char* torchrun_mark = "TORCHELASTIC_RUN_ID";
 constexpr std::array step_ids{"SLURM_STEP_ID", "SLURM_STEPID"};  // by age of SLURM
 constexpr std::array also_named{torchrun_mark, step_ids[0], step_ids[1], "SLURM_NTASKS"};
-// SLURM numbers what is no step of srun (batch script, interactive shell, …) from the top of 32 bits.
+// SLURM gives a process outside a step of srun (batch script, interactive shell, …) a number at the top of 32 bits.
 constexpr std::int64_t first_special_step = 0xfffffff0;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -40,12 +40,12 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return out;
 }
 
-/// What the environment says, and complaints about it.
+/// The ranks that the environment names, and the faults in its variables.
 class Witness {
  public:
   explicit Witness(const Environment& environment) : environment_{environment} {}
 
-  /// Appends what one launcher says; nothing when neither of its variables is set.
+  /// Appends the rank that one launcher names; nothing when neither of its variables is set.
   [[nodiscard]] Result<void> hear(const Launcher& launcher, std::vector<Rank>& heard) const {
     const auto index_text = environment_(launcher.index);
     const auto count_text = environment_(launcher.count);
@@ -86,11 +86,11 @@ class Witness {
     };
     for (const Launcher& launcher : launchers) add(launcher.index), add(launcher.count);
     for (const char* name : also_named) add(name);
-    return {
-        Code::config, Detail::invalid_argument,
-        fmt::format("which rank this process is cannot be told: {}. Seen: {}. Set or unset these variables, or name "
-                    "the shard, as 0/4",
-                    words, seen)};
+    return {Code::config, Detail::invalid_argument,
+            fmt::format(
+                "cannot determine the rank of this process: {}. Variables: {}. Set or unset these variables, or name "
+                "the shard, as 0/4",
+                words, seen)};
   }
 
  private:
@@ -103,11 +103,11 @@ class Witness {
   const Environment& environment_;
 };
 
-/// Whether what a SLURM step says can be true next to what a launcher says that may have been started by it.
+/// Whether the numbers of a SLURM step agree with those of a launcher that the step may have started.
 bool leaves_room(const Rank& step, const Rank& inner, bool by_torchrun) {
   if (inner.count < step.count) return false;
-  // torchrun gives ranks in the order in which nodes report, MPI as its host list says. RANK from a script that runs
-  // once a task has to be the task's.
+  // torchrun numbers nodes as they report, and MPI by its host list. But RANK from a script that runs once a task must
+  // be the rank of the task.
   return inner.count > step.count || inner.source != launchers[0].name || by_torchrun || inner.index == step.index;
 }
 

@@ -26,7 +26,7 @@ inline constexpr std::size_t footer_bytes = 4;
   return checksum;
 }
 
-/// The masked checksum that the header of a record of that length has.
+/// The masked checksum in the header of a record of that length.
 [[nodiscard]] inline std::uint32_t length_checksum(std::uint64_t length) {
   return columns::mask(columns::crc32c_scalar(length));
 }

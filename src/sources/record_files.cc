@@ -20,7 +20,7 @@ constexpr std::size_t piece_bytes = 1 << 20;
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span{text}); }
 
-/// The uncompressed bytes of a file, one after the other.
+/// Reads the uncompressed bytes of a file in order.
 class Bytes {
  public:
   static Result<Bytes> open(const std::string& path, Compression compression) {
@@ -35,7 +35,7 @@ class Bytes {
     return Bytes{std::move(file), std::move(inflater)};
   }
 
-  /// 0 is the end.
+  /// Returns the number of bytes read; 0 at the end.
   Result<std::size_t> read(std::span<std::byte> out) {
     if (inflater_) return inflate(out);
     auto got = file_.read(out, offset_);
@@ -60,11 +60,11 @@ class Bytes {
 
 Result<std::vector<std::string>> read_all(Bytes& bytes, const Format& format) {
   std::vector<std::string> records;
-  std::vector<std::byte> window;  // bytes that have not become records yet
+  std::vector<std::byte> window;  // bytes that are not yet part of a record
   std::vector<Extent> extents;
-  std::int64_t offset = 0;  // of the window, uncompressed
+  std::int64_t offset = 0;  // offset of the window in the uncompressed file
   for (bool last = false; !last;) {
-    // Grows with what is really there, never by what a header says.
+    // Grows with the bytes that are there, never by the length in a header.
     const std::size_t before = window.size();
     window.resize(before + std::max(piece_bytes, before));
     FOREBAY_TRY(const std::size_t got, bytes.read(std::span{window}.subspan(before)).at(Place{.offset = offset}));
@@ -96,7 +96,7 @@ void append(const void* bytes, std::size_t size, std::vector<std::byte>& out) {
 Result<std::vector<std::string>> read_records(const std::string& path, Compression compression) {
   FOREBAY_TRY(Bytes bytes, Bytes::open(path, compression));
   auto records = read_all(bytes, *sources::tfrecord_format());
-  FOREBAY_DO(bytes.file().unchanged());  // before anything else: a fault is then no fault of the file
+  FOREBAY_DO(bytes.file().unchanged());  // first: if the file changed, a fault in it says nothing
   return std::move(records).at(Place{.file = path});
 }
 

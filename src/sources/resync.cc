@@ -18,11 +18,12 @@ template <std::uint32_t (*checksum)(std::uint64_t)>
   for (std::size_t at = from; at < end; ++at) {
     const std::byte* const header = bytes.data() + at;
     const std::uint64_t length = length_at(header);
-    // The limit first: most places of most data are settled by it.
+    // The limit is checked first: it excludes most places in most data.
     if (length > max) continue;
     const std::uint32_t stored = checksum_at(header + 8);
     if (columns::mask(checksum(length)) == stored) return at;
-    // A header of zeros is none, and files lose whole pages to them: on to the first that ends with another byte.
+    // Zeros are not a header, and corrupt files have whole pages of them: skip to the first header with another last
+    // byte.
     if (length == 0 && stored == 0) at += leading_zeros(bytes.subspan(at + header_bytes));
   }
   return std::clamp(from, end, bytes.size());

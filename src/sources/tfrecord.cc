@@ -18,21 +18,21 @@
 namespace forebay::sources {
 namespace {
 
-// An extent has 32 bits: no record begins behind this, however large the limit is.
+// An extent has 32 bits: no record begins after this offset, however large the limit is.
 constexpr std::size_t reach = std::numeric_limits<std::uint32_t>::max() - header_bytes;
-// Records of a file are mostly of like length, so a header some frames ahead is where equal frames would put it.
+// Records of a file mostly have similar lengths, so the place of a header some frames ahead can be predicted.
 constexpr std::size_t frames_ahead = 32;
 
 enum class Stop : std::uint8_t { limit, header, payload, bad_length, too_long };
 
 struct Hop {
   Stop stop;
-  std::size_t at;            ///< Where the frame begins that was not taken.
-  std::uint64_t length = 0;  ///< What its header says.
+  std::size_t at;            ///< Where the frame begins that was not accepted.
+  std::uint64_t length = 0;  ///< The length in its header.
 };
 
-/// From frame to frame. What is trusted about a frame is only its length, after the length's checksum has been found
-/// right and the whole frame is there.
+/// Goes from frame to frame. Only the length of a frame is trusted, and only if its checksum is right and the whole
+/// frame is there.
 template <std::uint32_t (*checksum)(std::uint64_t)>
 [[gnu::always_inline]] inline Hop hop(std::span<const std::byte> bytes, std::size_t limit, std::uint64_t max,
                                       std::vector<Extent>& records) {
@@ -205,7 +205,7 @@ std::shared_ptr<const Format> tfrecord_format(Framing framing) { return std::mak
 
 SourceType tfrecord() {
   return describe<SourceType, TfRecord>("tfrecord", "Reads the records of TFRecord files, checksums verified.", bind)
-      .required("files", &TfRecord::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.")
+      .required("files", &TfRecord::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.")
       .field("compression", &TfRecord::compression, "How whole files are compressed; auto looks at their first bytes.")
       .field("max_record_bytes", &TfRecord::max_record_bytes, "A longer record is an error, before memory is taken.",
              {.min = 1, .max = max_record_bytes})
@@ -215,7 +215,7 @@ SourceType tfrecord() {
       .field("tolerate_partial_header", &TfRecord::tolerate_partial_header,
              "A file that ends inside the header of a record ends before it: for files still being written.")
       .field("allow_trailing_zeros", &TfRecord::allow_trailing_zeros,
-             "Zero bytes behind the last record, or behind the end of compressed data, are padding and no error.")
+             "Zero bytes after the last record, or after the end of compressed data, are padding and not an error.")
       .example({.options = R"({"files": ["in.tfrecord"]})",
                 .in = R"(["one", "", "three"])",
                 .out = R"(["one", "", "three"])"})

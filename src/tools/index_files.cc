@@ -44,7 +44,7 @@ Result<void> make(const IndexRequest& request, const engine::IndexWatch& watch, 
   return done.not_stored ? Result<void>{*done.not_stored} : Result<void>{};
 }
 
-/// The files of one call, and how far they are.
+/// The files of one call and their progress.
 class IndexRun {
  public:
   IndexRun(std::vector<std::string> files, const IndexOptions& options) : options_{options}, reports_(files.size()) {
@@ -93,7 +93,7 @@ class IndexRun {
 
   const IndexOptions& options_;
   engine::Mutex mutex_;
-  std::vector<IndexReport> reports_;  // each is the own of the thread that has its file
+  std::vector<IndexReport> reports_;  // each report belongs to the thread that indexes its file
   IndexProgress progress_ GUARDED_BY(mutex_);
 };
 

@@ -22,7 +22,7 @@ std::optional<struct stat> status_of(const std::string& path) {
   return status;
 }
 
-/// Where the copy of each file goes; a folder for several is made when it is not there.
+/// The path of the copy of each file. A folder for several copies is created if it is missing.
 Result<std::vector<std::string>> targets_of(const std::vector<std::string>& files, const std::string& out) {
   const auto status = status_of(out);
   const bool folder = status && S_ISDIR(status->st_mode);
@@ -57,9 +57,9 @@ Result<void> check_targets(const std::vector<std::string>& files, const std::vec
     } else if (status && read.contains({status->st_dev, status->st_ino})) {
       fault(fmt::format("'{}' is one of the files that are read; write to another place", target));
     } else if (status && !S_ISREG(status->st_mode)) {
-      fault(fmt::format("'{}' is there and no regular file", target));
+      fault(fmt::format("'{}' exists and is not a regular file", target));
     } else if (status && existing == RepairOptions::Existing::refuse) {
-      fault(fmt::format("'{}' exists already; it is replaced only when that is asked for (--force)", target));
+      fault(fmt::format("'{}' exists already; use --force to replace it", target));
     }
   }
   return faults.empty() ? Result<void>{} : Error::all(std::move(faults));

@@ -16,7 +16,7 @@ namespace engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds timeout{20};  // how long a stop may go unnoticed
+constexpr std::chrono::milliseconds timeout{20};  // a stop is noticed within this time
 
 Error stopped() { return {Code::cancelled, "interrupted while the shuffle was measured"}; }
 
@@ -24,7 +24,7 @@ std::shared_ptr<BufferPool> pool_for(const Program& program) {
   return std::make_shared<BufferPool>(program.memory > 0 ? program.memory : usable_memory() / 4);
 }
 
-/// How many records each file has.
+/// The number of records of each file.
 Result<std::vector<std::int64_t>> count_records(const Source& source, const std::shared_ptr<BufferPool>& pool,
                                                 const std::function<bool()>& stop) {
   PassCache kept{0};
@@ -106,7 +106,7 @@ void ShuffleMeasure::add(std::uint32_t file, std::int64_t record) {
 ShuffleQuality ShuffleMeasure::result() const {
   ShuffleQuality out{.rows = rows_, .files = static_cast<std::int64_t>(before_.size())};
   out.file_correlation = neighbours_.value();
-  if (rows_ < 2) return out;  // there is one order only
+  if (rows_ < 2) return out;  // there is only one order
   const auto n = static_cast<double>(rows_);
   out.displacement = moved_ / n / n;
   out.of_uniform = out.displacement / ((1 - 1 / n / n) / 3);

@@ -21,10 +21,11 @@ class Correlation {
   double square_x_ = 0, square_y_ = 0, product_ = 0;  // sums of deviations from the means
 };
 
-/// Takes the records of an epoch in delivered order; memory for one number a file.
+/// Measures how well an epoch is shuffled. Takes its records in delivered order; needs memory for one number a file.
+/// One thread at a time.
 class ShuffleMeasure {
  public:
-  /// `records`: how many records each file has.
+  /// `records`: the number of records of each file.
   explicit ShuffleMeasure(const std::vector<std::int64_t>& records);
 
   void add(std::uint32_t file, std::int64_t record);  ///< `record`: its ordinal in the file.
@@ -33,7 +34,7 @@ class ShuffleMeasure {
  private:
   std::vector<std::int64_t> before_;  // records in the files before each
   std::int64_t rows_ = 0;
-  double moved_ = 0;  // Σ |p - g(p)|, which 64 bits hold for some billions of rows only
+  double moved_ = 0;  // Σ |p - g(p)|, which exceeds 64 bits for more than some billions of rows
   Correlation neighbours_;
   std::uint32_t last_file_ = 0;
 };

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::chrono::milliseconds progress_period{100};
 
-/// Goes through all files, one thread a file at a time.
+/// Verifies all files; each thread handles one file at a time.
 class VerifyRun {
  public:
   VerifyRun(Source source, const VerifyOptions& options, const Copies& copies)
@@ -45,7 +45,7 @@ class VerifyRun {
   const Source source_;
   const VerifyOptions& options_;
   const Copies& copies_;
-  std::vector<FileReport> reports_;  // each is the own of the thread that has its file
+  std::vector<FileReport> reports_;  // each report belongs to the thread that verifies its file
   const std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>(usable_memory() / 4);
   PassCache kept_{0};
   const std::int64_t total_bytes_;
@@ -94,7 +94,7 @@ Result<void> VerifyRun::copy(const Block& block, const FileReader& scanner, std:
     for (const Extent extent : run) FOREBAY_DO(writer->write({block.base + extent.offset, extent.length}));
   }
   if (!block.last) return {};
-  FOREBAY_DO(scanner.unchanged());  // what was verified is what was copied
+  FOREBAY_DO(scanner.unchanged());  // the copied bytes are the verified ones
   return writer->finish();
 }
 

@@ -8,9 +8,9 @@
 
 namespace forebay::engine {
 
-/// Where intact records go.
+/// Where intact records are written.
 struct Copies {
-  std::vector<std::string> targets = {};  ///< One for each file, or none at all: nothing is written.
+  std::vector<std::string> targets = {};  ///< One for each file; empty: nothing is written.
   Compression compression = Compression::automatic;
 };
 

@@ -25,14 +25,14 @@ TEST(ParseJson, OtherCommentsAreRefused) {
   EXPECT_EQ(text_of("[1, /* x */ 2]"), "line 1:5: comments are written with // only");
 }
 TEST(ParseJson, ARawLineBreakOrTabInATextIsNamed) {
-  const std::string why = "a line break or control character inside a text; write it as \\n or \\u000a";
+  const std::string why = "a line break or control character inside a string; write it as \\n or \\u000a";
   EXPECT_EQ(text_of("[\"a\nb\"]"), "line 1:4: " + why);
   EXPECT_EQ(text_of("[\"a\tb\"]"), "line 1:4: " + why);
-  EXPECT_EQ(text_of("[\"a\\qb\"]"), "line 1:4: unknown escape in a text after a backslash");
+  EXPECT_EQ(text_of("[\"a\\qb\"]"), "line 1:4: unknown escape in a string after a backslash");
 }
 TEST(ParseJson, PackedAndBinaryDataIsSentToHead) {
   const std::string why =
-      "line 1:1: this is no JSON text but packed or binary data, as a record file is; `forebay head` shows records";
+      "line 1:1: this is not JSON but compressed or binary data, such as a record file; `forebay head` shows records";
   EXPECT_EQ(text_of("\x1f\x8b\x08"), why);
   EXPECT_EQ(text_of(std::string_view{"\x10\0\0\0", 4}), why);
 }

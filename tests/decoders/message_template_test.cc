@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast way and the plain way must agree on everything, errors included.
+// The fast and the plain path must agree on everything, errors included.
 #include "tests/decoders/decode.h"
 
 #include <algorithm>

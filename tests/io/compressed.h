@@ -10,7 +10,7 @@ namespace forebay::tests {
 inline constexpr int gzip_window = 15 + 16;
 inline constexpr int zlib_window = 15;
 
-/// Compresses by zlib itself: what the inflater reads is then not of our own making.
+/// Compresses with zlib itself, so the input of the inflater does not come from our own code.
 inline std::string compress(const std::string& text, int window, int level = 6, const std::string& dictionary = {}) {
   z_stream stream{};
   deflateInit2(&stream, level, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY);
@@ -29,7 +29,7 @@ inline std::string compress(const std::string& text, int window, int level = 6, 
   return out;
 }
 
-/// Text that packs to about a third, the same every time.
+/// Text that compresses to about a third, the same every time.
 inline std::string some_text(std::size_t size, std::uint64_t seed = 1) {
   static constexpr const char* words[] = {"water ", "turbine ", "basin ", "record ", "of ", "7", "3.5 ", "\n"};
   std::string out;

@@ -12,7 +12,7 @@
 
 namespace forebay::tests {
 
-/// A folder that is gone with its object.
+/// A temporary folder; the destructor removes it.
 class Folder {
  public:
   Folder() {
@@ -28,7 +28,7 @@ class Folder {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  /// Writes a file (and the folders on its way) and says its path.
+  /// Writes a file (and the folders of its path) and returns its path.
   std::string write(const std::string& name, std::string_view bytes = {}) const {
     const std::filesystem::path path = *this / name;
     std::filesystem::create_directories(path.parent_path());

@@ -10,7 +10,7 @@
 
 namespace forebay::io {
 
-/// What an inflater gave out, and how it ended.
+/// The output of an inflater, and how it ended.
 struct Inflated {
   std::string bytes;  ///< Before the end or the fault.
   std::string fault;  ///< Empty: a clean end.
@@ -21,7 +21,7 @@ inline std::ostream& operator<<(std::ostream& out, const Inflated& inflated) {
   return out << inflated.bytes.size() << " bytes, fault: " << inflated.fault;
 }
 
-/// What is left in the inflater, read in pieces. Expects of a fault that it is one of the data, and that it repeats.
+/// Reads the rest of the inflater in pieces. Expects that a fault has Code::data and repeats.
 inline Inflated rest_of(Inflater& inflater, const File& file, std::size_t piece = 1 << 18) {
   constexpr std::size_t endless = std::size_t{1} << 28;
   Inflated out;

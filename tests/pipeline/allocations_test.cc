@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts every allocation of this process and looks at its memory; sanitizers change both, so it is built without them.
+// Counts the allocations of this process and measures its memory. Sanitizers change both, so it is built without them.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bad records and files as a whole run meets them: each has its code, in time, and without taking memory for what is
-// only claimed. docs/bad-inputs.md says which row of the list is shown here.
+// Whole runs over bad records and files: each gives its code, in time, and without allocating memory that the input
+// only claims to need. docs/bad-inputs.md names the rows that are shown here.
 #include <chrono>
 #include <fstream>
 

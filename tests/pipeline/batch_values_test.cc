@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a batch is made of when its rows are not plain arrays of numbers: as TensorFlow's parse_example makes it.
+// Values of a batch whose rows are not plain arrays of numbers: the same as those of TensorFlow's parse_example.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch that is larger than the memory budget is an error that says how much it needs, behind the batches before it.
+// A batch that is larger than the memory budget is an error that says how much it needs, after the batches before it.
 #include <chrono>
 #include <limits>
 #include <thread>

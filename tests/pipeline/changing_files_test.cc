@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that change between the moment when they are read and the moment when what was read is used.
+// Files that change between reading them and using their bytes.
 #include <chrono>
 #include <filesystem>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every registered plug-in must show, from its description alone: nothing here names one, but for the few whose
+// The conformance test of all registered plug-ins, from their descriptions alone. It names none, except the few whose
 // input is not rows of tensors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

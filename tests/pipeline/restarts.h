@@ -9,7 +9,7 @@
 
 #include "tests/engine/order/stream_files.h"
 
-/// Runs that are saved and go on.
+/// Runs that are saved and resumed.
 namespace forebay::testing {
 
 /// Five files of different lengths, one of them empty, two compressed.
@@ -35,7 +35,7 @@ inline const std::vector<std::string>& boundaries() {
   return all;
 }
 
-/// What is left of a run, batch by batch; an error is its last line.
+/// The rest of a run, batch by batch; an error is the last line.
 inline std::vector<std::string> rest(Loader& pipeline, std::int64_t batches = -1) {
   std::vector<std::string> out;
   while (batches-- != 0) {
@@ -47,7 +47,7 @@ inline std::vector<std::string> rest(Loader& pipeline, std::int64_t batches = -1
   return out;
 }
 
-/// As a trainer would keep it: text in a file.
+/// Saves and loads a state as a trainer would: as text in a file.
 inline Json kept(const Loader& pipeline) {
   auto state = pipeline.state();
   EXPECT_TRUE(state.ok()) << (state.ok() ? "" : state.error().text());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What falls under `on_corrupt`, what its budgets allow, and what is counted.
+// Which faults `on_corrupt` covers, what its budgets allow, and what is counted.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

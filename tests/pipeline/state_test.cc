@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// States that do not fit, or are none.
+// States that do not fit, and texts that are no states.
 #include <algorithm>
 #include <cstdint>
 #include <map>

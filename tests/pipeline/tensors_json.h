@@ -121,7 +121,7 @@ inline void flatten(const Json& json, std::vector<Json>& out) {
 }
 
 /// {"context": {name: values}, "lists": {name: [values of each step]}} as a tf.train.SequenceExample. An Example's own
-/// field is that of the context; behind its one-letter key stands the Feature.
+/// field is that of the context; the Feature follows its one-letter key.
 [[nodiscard]] inline std::string sequence_example_of(const Json& message) {
   std::string out;
   if (const Json* context = message.find("context")) out += encode_example(features_of(*context));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are larger than what may stay mapped of them: records are read again when it is their turn.
+// Files that are larger than the part that may stay mapped: evicted records are read again by their tickets.
 #include <filesystem>
 #include <functional>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run says of itself while the next batch does not come.
+// What a run reports while the next batch does not come.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -87,9 +87,9 @@ TEST(Waiting, StatsSayWhatEachThreadIsAt) {
   EXPECT_THAT(
       waiting,
       MatchesRegex("batch 0 has been waited for [0-9]+\\.[0-9] s\\. (worker 1|worker 1 rests for [0-9]+\\.[0-9] s; the "
-                   "caller of next) "
-                   "decides the order of batch 0 for [0-9]+\\.[0-9] s\\. 0 batches are in the making, 0 tickets "
-                   "wait, order is being decided; 0\\.0 of .* MiB are in use"));
+                   "consumer) "
+                   "decides the order of batch 0 for [0-9]+\\.[0-9] s\\. 0 batches are being made, 0 tickets "
+                   "wait, the order is being decided; 0\\.0 of .* MiB are in use"));
   EXPECT_EQ(pipeline->stats().waiting, "");
   EXPECT_EQ(pipeline->stats().waiting_seconds, 0);
 }
@@ -112,8 +112,8 @@ TEST(Waiting, StagesThatWaitForEachOtherAreAnErrorThatNamesThem) {
       batch.error().text(),
       MatchesRegex(
           "the stages of this run wait for each other: batch 0 has been waited for [0-9]+\\.[0-9] s\\. worker 1 "
-          "rests for [0-9]+\\.[0-9] s; worker 2 rests for [0-9]+\\.[0-9] s\\. 0 batches are in the making, 0 "
-          "tickets wait, order is being decided; 0\\.0 of 64\\.0 MiB are in use"));
+          "rests for [0-9]+\\.[0-9] s; worker 2 rests for [0-9]+\\.[0-9] s\\. 0 batches are being made, 0 "
+          "tickets wait, the order is being decided; 0\\.0 of 64\\.0 MiB are in use"));
   const auto again = scheduler.next(100ms, timed_out);
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().text(), batch.error().text());

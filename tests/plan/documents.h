@@ -12,7 +12,7 @@
 /// Documents and the small data sets that they name, for the tests of planning.
 namespace forebay::testing {
 
-/// A folder that is gone when the test ends.
+/// A temporary folder; it is removed when the test ends.
 class Folder {
  public:
   Folder() {

@@ -20,7 +20,7 @@ inline std::string number(std::uint64_t value, std::size_t size) {
   return out;
 }
 
-/// A header whose checksum is right, whatever the length.
+/// A header with a right checksum, for any length.
 inline std::string header(std::uint64_t length) {
   return number(length, 8) + number(sources::length_checksum(length), 4);
 }

@@ -7,10 +7,10 @@
 
 #include <forebay/plugin.h>
 
-/// Handles without files behind them: what orders and batchers are tested with.
+/// Handles without files, for tests of orders and batchers.
 namespace forebay::testing {
 
-/// Element n as a handle; `block` is what tells them apart.
+/// Element n as a handle; `block` distinguishes elements.
 [[nodiscard]] inline Handle handle(std::uint32_t n) { return {.block = n}; }
 
 /// The same elements in every pass, handed out at most `most` at a time.
@@ -76,7 +76,7 @@ class NumberFiles : public Reader {
   Stream next_ = 0;
 };
 
-/// Everything that is left of a pass, pulled `chunk` at a time.
+/// The rest of a pass, pulled `chunk` at a time.
 [[nodiscard]] inline std::vector<std::uint32_t> drain(Handles& handles, std::size_t chunk = 7) {
   std::vector<std::uint32_t> out;
   std::vector<Handle> pulled(chunk);
@@ -94,7 +94,7 @@ class NumberFiles : public Reader {
   return out;
 }
 
-/// An order of that type over `upstream`.
+/// An order of type `type` over `upstream`.
 [[nodiscard]] inline std::unique_ptr<Handles> make_order(const OrderType& type, const Json& options,
                                                          std::unique_ptr<Handles> upstream, Reader* reader = nullptr,
                                                          std::uint64_t seed = 1) {

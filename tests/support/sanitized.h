@@ -3,8 +3,8 @@
 
 namespace forebay::tests {
 
-/// Whether this is a build with a sanitizer, in which everything takes several times as long, and which itself needs
-/// address space.
+/// Whether this is a build with a sanitizer: everything takes several times as long, and the sanitizer needs address
+/// space.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #elif defined(__has_feature)

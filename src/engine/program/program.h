@@ -16,20 +16,21 @@ namespace forebay::engine {
 /// One tensor of the batch and how the rows of its column become it.
 struct Output {
   ColumnId id = 0;
-  ColumnSpec spec;                 ///< Delivery is final here.
+  ColumnSpec spec;                 ///< With the final delivery.
   std::optional<Padding> padding;  ///< Sizes and value when `spec.delivery` is padded.
-  bool after_batch = false;        ///< Made by a step behind the batch.
+  bool after_batch = false;        ///< Made by a step on the whole batch.
 };
 
-/// A step and the columns it makes.
+/// A step, its place in the document and the columns it makes.
 struct PlacedStep {
   std::shared_ptr<const Step> step;
   std::string name;
-  std::string pointer;  ///< Of its place in the document, for errors.
+  std::string pointer;  ///< JSON pointer to the step in the document, for errors.
   std::vector<ColumnId> makes;
 };
 
-/// What the engine runs: made by the planner, never changed.
+/// All that the engine needs to run a plan, as plain data. The planner makes it; nothing changes it afterwards, so any
+/// thread may read it.
 struct Program {
   Source source;
   std::shared_ptr<const Decoder> decoder;
@@ -39,10 +40,10 @@ struct Program {
   Batching batching;
   Schema schema;                           ///< Every column by id.
   std::vector<ColumnId> decoded;           ///< Columns that the decoder fills.
-  std::vector<PlacedStep> late;            ///< Inside the ticket.
-  std::vector<Output> batched;             ///< Columns that rows are gathered into: outputs, and inputs of `after`.
-  std::vector<PlacedStep> after;           ///< On the finished batch.
-  std::vector<Output> outputs;             ///< What the batch shows, in order.
+  std::vector<PlacedStep> late;            ///< Steps inside the ticket, in order.
+  std::vector<Output> batched;             ///< Columns joined into a batch: outputs, and inputs of `after`.
+  std::vector<PlacedStep> after;           ///< Steps on the whole batch, in order.
+  std::vector<Output> outputs;             ///< Tensors of the batch, in order.
   std::optional<std::int64_t> epochs = 1;  ///< Empty: for ever.
   std::uint64_t seed = 0;
   bool hard_epochs = false;  ///< Batches do not straddle epochs.
@@ -52,10 +53,10 @@ struct Program {
   std::int64_t memory = 0;
   std::int64_t prefetch = 0;
   Shard shard;
-  std::int64_t files_a_pass = 0;  ///< That this process goes through; 0: all of the source's.
+  std::int64_t files_a_pass = 0;  ///< Files of a pass of this process; 0: all files of the source.
 };
 
-/// How many come out of the orders when `n` go in, where every one of them can say it.
+/// The number of elements that come out of `orders` when `n` go in; empty when an order cannot say.
 [[nodiscard]] inline std::optional<std::int64_t> count_after(const std::vector<Ordering>& orders, std::int64_t n) {
   for (const Ordering& order : orders) {
     if (!order.count) continue;

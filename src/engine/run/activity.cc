@@ -31,7 +31,7 @@ std::string Activity::text(const std::vector<std::string>& files, Clock::time_po
     const bool caller = i + 1 == threads_.size();
     if (caller && threads_[i].work == Work::idle) break;
     out += fmt::format("{}{} {} for {:.1f} s", out.empty() ? "" : "; ",
-                       caller ? "the caller of next" : fmt::format("worker {}", i + 1), at(threads_[i]), seconds);
+                       caller ? "the consumer" : fmt::format("worker {}", i + 1), at(threads_[i]), seconds);
   }
   return out;
 }

@@ -5,9 +5,9 @@
 
 namespace forebay::engine {
 
-/// Where the caller of `next` is, and whether it works in a worker's place. A caller that helps with its batch and is
-/// back for another one at once is always at work: with every worker beside it there were one thread more than asked
-/// for, which the system moves about between the processors (docs/adr/0003). Not for several threads at once.
+/// Tracks whether the consumer currently counts as a worker (docs/adr/0012). A consumer that helps to make its batch
+/// and asks for the next one within 0.1 ms is always busy. With all workers beside it the run would use one thread more
+/// than it was given, so one worker rests while `stands_in()`. Owned by the Scheduler and guarded by its mutex.
 class ConsumerTurn {
  public:
   using Clock = std::chrono::steady_clock;
@@ -20,15 +20,16 @@ class ConsumerTurn {
     inside_ = false;
     left_ = now;
   }
-  void helped() { stands_in_ = stands_in_ || came_at_once_; }  ///< It did what a worker would have done.
-  void wait(bool waits) { waits_ = waits; }
-  void stand_down() { stands_in_ = false; }
-  /// Stands down when it has been away for too long, or waits for others. For who rests in its stead, now and then.
+  void helped() { stands_in_ = stands_in_ || came_at_once_; }  ///< The consumer did the work of a worker.
+  void wait(bool waits) { waits_ = waits; }                    ///< The consumer begins or ends waiting for its batch.
+  void stand_down() { stands_in_ = false; }                    ///< The consumer does not count as a worker any more.
+  /// Ends the consumer's time as a worker if it has been away for more than 0.1 ms, or waits. The resting worker calls
+  /// this every few milliseconds.
   void look(Clock::time_point now) {
     if (inside_ ? waits_ : now - left_ > at_once) stand_down();
   }
 
-  [[nodiscard]] bool inside() const { return inside_; }
+  [[nodiscard]] bool inside() const { return inside_; }  ///< Whether the consumer is inside `next`.
   [[nodiscard]] bool waits() const { return waits_; }
   [[nodiscard]] bool stands_in() const { return stands_in_; }
 

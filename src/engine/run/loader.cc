@@ -73,25 +73,26 @@ class Loader::Running {
         sizes_{engine::inspect(engine::program_of(plan_).source.files)},
         scheduler_{run_from({})} {}
   ~Running() {
-    // In a forked child there are no threads to join, and a lock may be held by one of them: leave it all alone.
+    // A forked child has no threads to join, and a lost thread may hold a lock: the scheduler is never destroyed there.
     if (forked()) engine::abandon(std::move(scheduler_));
   }
 
   [[nodiscard]] bool forked() const { return engine::forked_since(generation_); }
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  /// The present one: a restart puts another in its place, while other threads may ask for counters or close.
+  /// The current scheduler. A restart replaces it while other threads may read counters or close.
   [[nodiscard]] std::shared_ptr<engine::Scheduler> scheduler() const EXCLUDES(mutex_) {
     const engine::Lock lock{mutex_};
     return scheduler_;
   }
-  /// Of the files, when the present run began.
+  /// Sizes of the files when the current run began.
   [[nodiscard]] engine::SourceSizes sizes() const EXCLUDES(mutex_) {
     const engine::Lock lock{mutex_};
     return sizes_;
   }
   Result<void> restart(const engine::Position& position, const engine::SourceSizes& sizes) EXCLUDES(mutex_) {
     scheduler()->close();
-    std::shared_ptr<engine::Scheduler> other;  // in the end the one before, or one that came too late
+    std::shared_ptr<engine::Scheduler>
+        other;  // after the swap: the old scheduler, or the new one if the loader was closed
     if (auto thrown = engine::catch_all([&] { other = run_from(position); }, engine::no_memory_for_run)) return *thrown;
     const engine::Lock lock{mutex_};
     if (closed_) return engine::was_closed;
@@ -108,7 +109,7 @@ class Loader::Running {
     closing->close();
   }
 
-  /// What a state has to say of the shard, beyond the plan.
+  /// The shard, for the state of the run.
   [[nodiscard]] engine::Shard shard() const {
     return {.index = options_.shard_index,
             .count = options_.shard_count,
@@ -132,7 +133,7 @@ class Loader::Running {
   RunOptions options_;
   std::uint64_t generation_;
   mutable engine::Mutex mutex_;
-  engine::SourceSizes sizes_ GUARDED_BY(mutex_);  // asked for before anything is read
+  engine::SourceSizes sizes_ GUARDED_BY(mutex_);  // read before any file is opened
   std::shared_ptr<engine::Scheduler> scheduler_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
 };
@@ -161,7 +162,7 @@ namespace {
 Error forked_error() {
   return Error{
       Code::state, Detail::failed_precondition,
-      "this pipeline was created before fork(): its threads are not in the child process; create it in the child, "
+      "this loader was created before fork(): its threads are not in the child process; create it in the child, "
       "or start processes with spawn"};
 }
 

@@ -11,14 +11,14 @@ namespace forebay::engine {
 
 namespace {
 
-// Batches that are kept ready until the first one tells how large they are, where a run names no number.
+// Depth before the first batch shows how large batches are, where the run names no `prefetch`.
 constexpr std::int64_t first_depth = 2;
-// How long a caller of next that stood in for a worker may be away unnoticed: each look wakes a thread.
+// Interval at which a resting worker looks whether the consumer still counts as a worker. Each look wakes the worker.
 constexpr std::chrono::milliseconds longest_rest{5};
 
 }  // namespace
 
-/// Gives the mutex up for the length of a task, and accounts for it.
+/// Releases the mutex for the length of a task and accounts for its time.
 class Scheduler::Unlocked {
  public:
   Unlocked(Scheduler& scheduler, const Worker& worker, Work work, std::int64_t what)
@@ -65,7 +65,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
     try {
       workers_.emplace_back([this, number = static_cast<std::size_t>(started_)] { work(number); });
     } catch (const std::exception&) {
-      break;  // the caller of next does the work that no thread could be started for
+      break;  // the consumer does the work of the missing threads
     }
   }
 }
@@ -78,8 +78,8 @@ void Scheduler::close() {
   pool_->close();
   for (std::thread& worker : workers_) worker.join();
   const Lock lock{mutex_};
-  while (caller_.inside()) caller_left_.wait(mutex_);  // it may be helping with a ticket
-  if (!line_.empty()) order_over_ = false;             // the end that it had decided does not come any more
+  while (caller_.inside()) caller_left_.wait(mutex_);  // the consumer may be running a ticket
+  if (!line_.empty()) order_over_ = false;             // the decided end is not delivered any more
   line_.clear();
   half_decided_.reset();
   closed_ = true;
@@ -145,7 +145,8 @@ void Scheduler::rest() {
 }
 
 bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadline) {
-  // With others to run them, new tickets come first while few are left: who sleeps for want of one is woken dearly.
+  // With several threads, deciding comes first while few batches are left: waking a worker that sleeps for want of a
+  // ticket is expensive.
   const bool running_low = threads_ > 1 && line_.size() <= depth_ / 2;
   if (!(running_low && may_decide()) && run_next_ticket(worker)) return true;
   if (may_decide()) {
@@ -175,13 +176,13 @@ bool Scheduler::may_decide() const {
   return line_.empty() || has_room();
 }
 
-/// Whether the batches in the making, whose memory is taken bit by bit, and one more fit into the budget.
+/// Whether the unfinished batches and one more fit into the budget. Their memory is charged bit by bit.
 bool Scheduler::has_room() const {
   const auto making = static_cast<std::int64_t>(line_.size()) - static_cast<std::int64_t>(line_.done());
   return !pool_->over((making + 1) * batch_bytes_);
 }
 
-/// Whether content that is kept for later passes takes the room of a batch.
+/// Whether blocks that are cached for later passes take the room of a batch.
 bool Scheduler::order_is_crowded_out() const {
   if (baton_taken_ || order_over_ || line_.size() >= depth_ || line_.empty()) return false;
   return !has_room() && open_files_.keeps_content();
@@ -229,7 +230,7 @@ void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> de
   batch_done_.notify_all();
 }
 
-/// Of whoever holds the baton, without the mutex. False at the end.
+/// Decides and cuts one batch. Called by the holder of the baton, without the mutex. False at the end of the run.
 Result<bool> Scheduler::decide(std::unique_ptr<Job>& job, std::int64_t finished,
                                std::optional<Clock::time_point> deadline) {
   if (!job) job = std::make_unique<Job>();
@@ -246,7 +247,7 @@ Result<bool> Scheduler::decide(std::unique_ptr<Job>& job, std::int64_t finished,
 
 void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   Job& job = *ticket.job;
-  const bool last = job.remaining == 1;  // nobody else is at this batch
+  const bool last = job.remaining == 1;  // no other thread works on this batch
   std::optional<RowError> failed;
   {
     const Unlocked doing{*this, worker, Work::decode, job.number};
@@ -268,7 +269,7 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   if (caller_.waits() && line_.ready()) batch_done_.notify_one();
 }
 
-/// Of a batch whose tickets are done; nobody else is at it.
+/// Finishes a batch whose tickets are done. No other thread works on it.
 void Scheduler::finish(Job& job) const {
   if (auto thrown = catch_all([&] { job.error = executor_.finish(job); })) job.error = std::move(thrown);
 }

@@ -21,26 +21,45 @@
 
 namespace forebay::engine {
 
-/// Runs one plan. Work is found by whoever has time: a ticket of the oldest batch, else the next batch's order, else a
-/// block to scan ahead. There is no thread for order: whoever holds the baton decides it (docs/adr/0003). The caller of
-/// `next` helps instead of waiting, and one that is back at once counts as one of the threads: a worker rests
-/// meanwhile.
+/// Runs one program: owns its workers, its order plane and its line of batches.
+///
+/// A thread that has time looks for work in this order: a ticket of the oldest batch, the order of the next batch, a
+/// block to scan ahead. There is no thread for the order (docs/adr/0003). The thread that holds the baton decides it:
+///
+///     free ─── may_decide: the line is shorter than depth_ and the budget has room ──► held by one thread
+///      ▲                                                                                 │ without the mutex:
+///      ├── decided: the batch joins the line with its tickets ◄──────────────────────────┤ OrderPlane::next,
+///      └── the consumer's deadline is over: half_decided_, a worker continues ◄──────────┘ Executor::cut
+///
+/// A ticket:
+///
+///     waiting in the line ─► run by a worker or the consumer ─► done: rows are filled, or one is bad
+///                                                                │ last ticket of its batch
+///                                                                └─► Executor::finish ─► `next` delivers
+///
+/// The consumer (the thread in `next`) helps instead of waiting. One that comes back at once counts as one of the
+/// threads, and a worker rests meanwhile (docs/adr/0012).
+///
+/// One mutex guards the members that say so; long work runs without it (`Unlocked`). `next` is for one thread at a
+/// time; `close` and the counters are for any thread.
 class Scheduler {
  public:
-  /// `stuck_after`: a run in which nobody has anything to do for so long, but whose next batch is not there, fails.
+  /// Starts the workers; they wait for the first `next`. A run in which all threads are idle for `stuck_after` although
+  /// its next batch is not there fails.
   Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start = {},
             std::chrono::milliseconds stuck_after = std::chrono::seconds{30});
   ~Scheduler();
 
-  /// The next finished batch; empty at the end. `timeout` bounds the wait, not the work; when it is over, `timed_out`.
+  /// The next batch; null at the end. A failed run repeats its error. `timeout` bounds the wait, not the work; when it
+  /// is over, `timed_out` is set and null is returned.
   Result<std::shared_ptr<const Batch::Content>> next(std::optional<std::chrono::milliseconds> timeout, bool& timed_out)
       EXCLUDES(mutex_);
-  /// Stops and joins. Any thread may call, and any number of them at once: each returns when all is closed.
+  /// Stops the run and joins its workers. Several threads may call at once; each call returns when all is closed.
   void close() EXCLUDES(mutex_);
   [[nodiscard]] Stats stats() const EXCLUDES(mutex_);
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
-  [[nodiscard]] Position position() const EXCLUDES(mutex_);         ///< Behind the batch that was delivered last.
-  [[nodiscard]] Position position_before() const EXCLUDES(mutex_);  ///< Before it.
+  [[nodiscard]] Position position() const EXCLUDES(mutex_);         ///< After the last delivered batch.
+  [[nodiscard]] Position position_before() const EXCLUDES(mutex_);  ///< Before that batch.
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -52,10 +71,10 @@ class Scheduler {
   struct Spent {  // nanoseconds, by Work
     std::array<std::atomic<std::int64_t>, 4> ns{};
   };
-  void work(std::size_t number) EXCLUDES(mutex_);  // a worker's life
+  void work(std::size_t number) EXCLUDES(mutex_);  // the main function of a worker
   void take_turns(Worker& worker) EXCLUDES(mutex_);
-  [[nodiscard]] bool begin_close() EXCLUDES(mutex_);  // false: another call has closed
-  // False: there was nothing to do. A decision about order that takes longer than the deadline is left half made.
+  [[nodiscard]] bool begin_close() EXCLUDES(mutex_);  // false: another call closes
+  // Does one piece of work. False: there is none. A decision that takes longer than the deadline stays half made.
   bool work_once(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   bool run_next_ticket(Worker& worker) REQUIRES(mutex_);  // false: there is none
   void run_ticket(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
@@ -72,11 +91,11 @@ class Scheduler {
   [[nodiscard]] std::shared_ptr<const Batch::Content> deliver() REQUIRES(mutex_);
   void wake_workers(std::size_t tasks) REQUIRES(mutex_);
   void spend(Work work, std::chrono::nanoseconds time);
-  [[nodiscard]] bool one_too_many() const REQUIRES(mutex_);    // workers, since the caller of next stands in for one
-  void rest() REQUIRES(mutex_);                                // while it does
-  bool help() REQUIRES(mutex_);                                // what the caller of next does instead of waiting
-  [[nodiscard]] bool stuck() const REQUIRES(mutex_);           // nobody has been at anything for too long
-  [[nodiscard]] std::string waiting() const REQUIRES(mutex_);  // who is at what, while a batch is waited for
+  [[nodiscard]] bool one_too_many() const REQUIRES(mutex_);    // one worker must rest: the consumer counts as one
+  void rest() REQUIRES(mutex_);                                // until the consumer stops counting as a worker
+  bool help() REQUIRES(mutex_);                                // the consumer works instead of waiting
+  [[nodiscard]] bool stuck() const REQUIRES(mutex_);           // all threads have been idle for too long
+  [[nodiscard]] std::string waiting() const REQUIRES(mutex_);  // what each thread does while a batch is awaited
 
   const std::shared_ptr<const Program> program_;
   const std::shared_ptr<BufferPool> pool_;
@@ -85,40 +104,40 @@ class Scheduler {
   const std::chrono::milliseconds stuck_after_;
   std::int64_t started_ = 0;  // workers; fewer than `threads_` where the system gives no more
   OpenFiles open_files_;
-  OrderPlane order_;  // of whoever holds the baton
+  OrderPlane order_;  // used by the holder of the baton only
   Executor executor_;
-  Worker consumer_;  // of the caller of next
+  Worker consumer_;  // used by the consumer only
   Spent spent_;
 
   mutable Mutex mutex_;
   Condition work_there_;  // workers wait for work
-  Condition batch_done_;  // the caller of next waits for its batch
+  Condition batch_done_;  // the consumer waits for its batch
   BatchLine line_ GUARDED_BY(mutex_);
   std::unique_ptr<Job> half_decided_ GUARDED_BY(mutex_);
   std::size_t depth_ GUARDED_BY(mutex_);             // batches in the making or ready, at most
-  std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;  // that making one takes, the most so far
+  std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;  // bytes that making a batch takes: the largest so far
   std::size_t sleeping_ GUARDED_BY(mutex_) = 0;
   bool baton_taken_ GUARDED_BY(mutex_) = false;
   bool order_over_ GUARDED_BY(mutex_) = false;
   bool stopped_ GUARDED_BY(mutex_) = false;
-  bool closed_ GUARDED_BY(mutex_) = false;  // all is over: workers are joined, batches forgotten
+  bool closed_ GUARDED_BY(mutex_) = false;  // workers are joined, batches dropped
   Condition closing_over_;                  // a second close waits for the first
-  Condition caller_left_;                   // close waits for the caller of next
-  Condition rest_over_;                     // the worker that it stands in for waits for it to stand down
+  Condition caller_left_;                   // `close` waits for the consumer
+  Condition rest_over_;                     // the resting worker waits for the consumer to stop helping
   ConsumerTurn caller_ GUARDED_BY(mutex_);
   std::int64_t resting_ GUARDED_BY(mutex_) = 0;
-  std::optional<Error> order_error_ GUARDED_BY(mutex_);  // comes behind the jobs
-  std::optional<Error> broken_ GUARDED_BY(mutex_);       // delivered: repeated for ever
-  Position position_ GUARDED_BY(mutex_);                 // behind what was delivered
-  Position before_ GUARDED_BY(mutex_);                   // before the last batch of it
+  std::optional<Error> order_error_ GUARDED_BY(mutex_);  // delivered after the batches of the line
+  std::optional<Error> broken_ GUARDED_BY(mutex_);       // was delivered; every later call repeats it
+  Position position_ GUARDED_BY(mutex_);                 // after the last delivered batch
+  Position before_ GUARDED_BY(mutex_);                   // before the last delivered batch
   Stats stats_ GUARDED_BY(mutex_);
   double complete_frac_ GUARDED_BY(mutex_);
   double ready_fill_sum_ GUARDED_BY(mutex_) = 0;
   std::int64_t asked_ GUARDED_BY(mutex_) = 0;
   std::optional<Clock::time_point> began_ GUARDED_BY(mutex_);
-  std::optional<Clock::time_point> waiting_since_ GUARDED_BY(mutex_);  // for the next batch
+  std::optional<Clock::time_point> waiting_since_ GUARDED_BY(mutex_);  // since the consumer waits for the next batch
   Activity activity_ GUARDED_BY(mutex_);
-  std::vector<std::thread> workers_;  // last: gone before what they use; of whoever closes
+  std::vector<std::thread> workers_;  // last member: joined before the members that they use are destroyed
 };
 
 }  // namespace forebay::engine

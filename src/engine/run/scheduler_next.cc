@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the caller of next does.
+// The consumer's side of the scheduler.
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -13,17 +13,17 @@ namespace forebay::engine {
 
 namespace {
 
-// What a run that names no depth keeps ready: as many batches as stay in the second-level cache, within reason.
+// Depth of a run that names no `prefetch`: as many batches as stay in the second-level cache, but at most 16.
 constexpr std::int64_t ready_bytes = std::int64_t{2} << 20;
 constexpr std::int64_t max_depth = 16;
-// However large they are: with fewer, several threads would wait for the slowest of them.
+// The depth for large batches: with fewer, several threads would wait for the slowest one (docs/adr/0014).
 constexpr std::int64_t min_depth(std::int64_t threads) {
   return threads == 1 ? 2 : std::min(2 * threads + 2, max_depth);
 }
-// The caller of next must come back in time to notice an interrupt.
+// The consumer must return in time to notice an interrupt.
 constexpr std::chrono::milliseconds longest_help{20};
 
-/// Empty: for ever, or for longer than the clock goes.
+/// The time when the wait ends; empty: no limit, or one beyond the range of the clock.
 std::optional<Activity::Clock::time_point> deadline_of(Activity::Clock::time_point since,
                                                        std::optional<std::chrono::milliseconds> timeout) {
   using std::chrono::milliseconds;
@@ -100,8 +100,8 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time
 }
 
 bool Scheduler::help() {
-  // A decision that was left half made, and what is to be done for a large batch, are for a worker, which may take as
-  // long as it needs: what cannot be done in a short time, like an index, would be begun again and again here.
+  // A half-made decision and the tickets of a large batch are left to a worker, which may take as long as it needs. The
+  // consumer would begin work that takes long, such as an index, again and again.
   const bool large = line_.next_is_large();
   if ((half_decided_ || large) && started_ > 0 && !stuck()) {
     if (!large && run_next_ticket(consumer_)) return true;
@@ -130,7 +130,7 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
     depth_ = static_cast<std::size_t>(std::clamp(ready_bytes / bytes, min_depth(threads_), max_depth));
   }
   line_.recycle(std::move(job), depth_);
-  // Woken by halves: a worker that is woken for one batch at a time costs more than the batch.
+  // A worker is woken when the line is half empty: waking one for every batch costs more than the batch.
   if (sleeping_ > 0 && !order_over_ && line_.size() <= depth_ / 2) work_there_.notify_one();
   return content;
 }

@@ -56,7 +56,7 @@ std::string Scheduler::waiting() const {
   constexpr double mebibyte = 1048576;
   const auto now = Clock::now();
   return fmt::format(
-      "batch {} has been waited for {:.1f} s. {}. {} batches are in the making, {} tickets wait, order is {}; "
+      "batch {} has been waited for {:.1f} s. {}. {} batches are being made, {} tickets wait, the order is {}; "
       "{:.1f} of {:.1f} MiB are in use",
       position_.next, std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
       activity_.text(program_->source.files, now), line_.size(), line_.tickets(),

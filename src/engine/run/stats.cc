@@ -26,10 +26,9 @@ std::string Stats::bottleneck() const {
         100 * waited, 100 * std::min(1.0, ready_fill));
   }
   using Stage = std::pair<double, std::string_view>;
-  const Stage most =
-      std::max({Stage{scan_seconds, "finding records (reading and inflating ahead)"},
-                Stage{order_seconds, "deciding order (reading and inflating what was not read ahead included)"},
-                Stage{decode_seconds, "checking and decoding records"}});
+  const Stage most = std::max({Stage{scan_seconds, "finding records (reading and decompressing ahead)"},
+                               Stage{order_seconds, "deciding the order (including files that were not read ahead)"},
+                               Stage{decode_seconds, "checking and decoding records"}});
   return fmt::format(
       "The input is the bottleneck: the consumer waited {:.0f} % of the time; {:.0f} % of the work was {}.",
       100 * waited, 100 * share(most.first, busy), most.second);

@@ -8,9 +8,9 @@ namespace forebay::engine {
 namespace {
 
 constexpr std::size_t max_kept = 64;
-constexpr std::size_t max_kept_rows = std::size_t{64} << 10;  // of handles: 1 MiB
+constexpr std::size_t max_kept_rows = std::size_t{64} << 10;  // 1 MiB of handles
 
-/// All but the room for a shape.
+/// Drops a value, but not the memory of its shape.
 void forget(Value& value) {
   Shape shape = std::move(value.values.shape);
   value = {};

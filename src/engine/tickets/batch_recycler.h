@@ -13,14 +13,14 @@
 
 namespace forebay::engine {
 
-/// Recycles what a batch is besides its arrays: a batch is made by one thread and dropped by another, and memory that
-/// the heap has to carry from one to the other costs both. Batches may outlive the run. Any thread may call. In a child
-/// that was forked meanwhile nothing comes back, as the mutex may be held there for ever.
+/// Recycles all parts of a batch except its arrays (docs/adr/0013). One thread makes a batch and another drops it, and
+/// memory that moves between heap arenas costs both. Any thread may call. Batches may outlive the run. In a child that
+/// was forked after the recycler was made nothing returns to it, because a lost thread may hold the mutex.
 class BatchRecycler : public std::enable_shared_from_this<BatchRecycler> {
  public:
   explicit BatchRecycler(std::shared_ptr<const Program> program);
-  /// Without rows and lengths, and of the values there is at most room for their shapes. Comes back when the last owner
-  /// lets go.
+  /// A content without rows and lengths; its values have at most room for their shapes. It returns to the recycler when
+  /// its last owner drops it.
   [[nodiscard]] std::shared_ptr<Batch::Content> take() EXCLUDES(mutex_);
 
  private:
@@ -28,10 +28,10 @@ class BatchRecycler : public std::enable_shared_from_this<BatchRecycler> {
 
   const std::uint64_t generation_ = fork_generation();
   const std::shared_ptr<const Program> program_;
-  std::shared_ptr<const std::vector<std::string>> names_;  // of the outputs
+  std::shared_ptr<const std::vector<std::string>> names_;  // names of the outputs
   Mutex mutex_;
   std::vector<std::unique_ptr<Batch::Content>> free_ GUARDED_BY(mutex_);
-  std::size_t kept_rows_ GUARDED_BY(mutex_) = 0;  // that those in free_ have room for
+  std::size_t kept_rows_ GUARDED_BY(mutex_) = 0;  // rows that the contents in free_ have room for
 };
 
 }  // namespace forebay::engine

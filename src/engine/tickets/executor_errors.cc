@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a batch that could not be made.
+// Errors of batches that could not be made.
 #include <vector>
 
 #include <fmt/core.h>
@@ -11,11 +11,11 @@
 
 namespace forebay::engine {
 
-/// Of a decoder that threw over records that begin at `row` of the ticket: they are gone through again, so that the
-/// record that is named does not depend on how the batch was cut.
+/// The error of a decoder that threw. `worker.records` begin at `row` of the ticket. They are decoded again one by one,
+/// so that the named record does not depend on how the batch was cut.
 RowError Executor::thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const {
   const std::int64_t first = ticket.first_row + row;
-  if (error.code() != Code::internal) return {error, first};  // no memory: no record's fault
+  if (error.code() != Code::internal) return {error, first};  // no memory, or stopped: not the fault of a record
   std::vector<Malformed> bad;
   TrialDecode{*program_, pool_.get()}.run(worker.records, bad);
   if (bad.empty()) return {place(*ticket.job, error.at("the decoder"), first), first};
@@ -39,8 +39,8 @@ Error Executor::cut_short(const Job& job, std::uint32_t file) const {
                Place{.file = program_->source.files[file]}};
 }
 
-/// Payloads are verified and then decoded where they are mapped. Of a file that is cut short in between zeros are
-/// decoded; the guard knows, and is asked when no more is read.
+/// Finds a file that was cut short while records of the batch were decoded. Payloads are verified and then decoded
+/// where they are mapped; a page that vanishes in between reads as zeros, and the SIGBUS guard counts it.
 std::optional<Error> Executor::find_cut_short(const Job& job) const {
   if (pages_replaced() == 0) return std::nullopt;
   for (const UsedBlock& piece : job.layout.blocks) {

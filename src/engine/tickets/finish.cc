@@ -15,7 +15,7 @@ namespace forebay::engine {
 
 namespace {
 
-/// What padding fills with; the planner has checked that the value fits.
+/// The padding value. The planner has checked that it fits the dtype.
 std::vector<std::byte> filler_of(const Output& output) {
   const bool asked = output.padding && !output.padding->value.is(Json::Kind::null);
   if (!asked && !output.spec.pad.empty()) {
@@ -26,7 +26,7 @@ std::vector<std::byte> filler_of(const Output& output) {
   return element.ok() ? *std::move(element) : std::vector<std::byte>(size_of(output.spec.dtype));
 }
 
-/// The sizes that all rows of a padded or equal output get: unknown dims from `sizes`, then what the document asks for.
+/// The sizes of all rows of a padded or equal output: unknown dims come from `sizes`, then the document's padding.
 Result<Shape> target_shape(const Output& output, const std::vector<std::int64_t>& sizes) {
   std::vector<std::int64_t> dims = output.spec.shape.dims();
   std::size_t next = 0;
@@ -263,7 +263,7 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
   for (std::size_t i = 0; i < made.size(); ++i) {
     const Value& value = made[i].value;
     if (value.kind != Value::Kind::dense || value.values.dtype == DType::string)
-      continue;  // the planner refused steps on these
+      continue;  // the planner refuses steps on these outputs
     Column& column = block[program_.batched[i].id];
     const auto& dims = value.values.shape.dims();
     column.shape = Shape{std::vector<std::int64_t>(dims.begin() + 1, dims.end())};

@@ -12,29 +12,40 @@
 
 namespace forebay::engine {
 
-/// Whether padding makes the rows of this output larger than its column's, although that shape is known.
+/// Whether padding makes the rows of this output larger than the known shape of its column.
 [[nodiscard]] bool changes_shape(const Output& output);
 
-/// Makes the tensors of one batch out of the rows that its tickets filled.
+/// Makes the tensors of one batch out of the rows that its tickets filled. Used once, by the thread that completed the
+/// last ticket; owned by Executor::finish.
+///
+/// How the columns of an output become a value:
+///
+///     fixed numeric    tickets have written into Job::fixed: a tensor over that buffer, no copy
+///
+///     ticket 1  [a a|b]  ┐  dense, padded: [a a .|b . .|c c c|d . .], one copy; lengths 2 1 3 1
+///     ticket 2  [c c c]  ├─ ragged: values [a a b c c c d], splits [0 2 3 6 7]
+///     ticket 3  [d]      ┘  sparse: values, and (row, index) of each; a ticket's rows count from its first row
+///
+/// Rows that no record fills (the last batch with `remainder: pad`) come after the last ticket.
 class Finisher {
  public:
   struct Failure {
     Error error;
-    std::int64_t row = -1;  ///< Of the batch; -1: no row in particular.
+    std::int64_t row = -1;  ///< Row of the batch; -1: no particular row.
   };
 
   Finisher(const Program& program, BufferPool& pool, Job& job)
       : program_{program}, pool_{pool}, job_{job}, needed_{job.bytes()} {}
-  /// Throws Closed when the run is over; the batch may be half made then.
+  /// Fills `content`. Throws Closed when the run is stopped; `content` may be half made then.
   [[nodiscard]] std::optional<Failure> run(Batch::Content& content);
-  [[nodiscard]] std::int64_t needed() const { return needed_; }  ///< Bytes, all that the job took included.
+  [[nodiscard]] std::int64_t needed() const { return needed_; }  ///< Bytes of the batch, those of its job included.
 
  private:
   struct Made {
     Value value;
     std::optional<Tensor> lengths;
   };
-  /// Calls `copy` with the pieces, one after the other, as long as the run goes on.
+  /// Calls `copy` with each piece (the column of one ticket). Throws Closed when the run is stopped.
   template <class Copy>
   void each(columns::Pieces pieces, Copy copy) const {
     for (const Column* piece : pieces) {
@@ -45,18 +56,18 @@ class Finisher {
   std::optional<Failure> make(std::size_t index, Made& made);
   std::vector<const Column*> pieces(const Output& output);
   std::optional<Failure> dense(const Output& output, columns::Pieces pieces, Made& made);
-  /// A failure when the batch does not fit into the budget any more with an array of that shape, `size` bytes an
-  /// element, and so many `more`.
+  /// Fails when the batch does not fit into the budget with one more array of `shape`, with `size` bytes an element,
+  /// and `more` bytes.
   std::optional<Failure> room(const Output& output, std::size_t size, const Shape& shape, std::int64_t more = 0);
-  /// Bytes an element; of strings a split, of which there is one more.
+  /// Bytes of an element. A string has one split, and the array one more.
   [[nodiscard]] static std::size_t element_bytes(DType dtype) {
     return dtype == DType::string ? sizeof(std::int64_t) : size_of(dtype);
   }
-  [[nodiscard]] static std::int64_t text_bytes(columns::Pieces pieces);  ///< Of strings; else none.
-  [[nodiscard]] static std::int64_t splits_of(columns::Pieces pieces);   ///< Of all levels of a ragged value.
+  [[nodiscard]] static std::int64_t text_bytes(columns::Pieces pieces);  ///< Bytes of strings; 0 for numbers.
+  [[nodiscard]] static std::int64_t splits_of(columns::Pieces pieces);   ///< Splits of all levels of a ragged value.
   std::optional<Failure> ragged(const Output& output, columns::Pieces pieces, Made& made);
   std::optional<Failure> sparse(const Output& output, columns::Pieces pieces, Made& made);
-  /// So many strings of so many bytes in all; `copy` adds those of one piece.
+  /// A tensor of strings; `size` has their number and bytes, `copy` appends those of one piece.
   template <class Copy>
   Tensor strings(columns::Pieces pieces, Shape shape, columns::Extents size, Copy copy);
   Tensor flat_values(columns::Pieces pieces, Shape shape);

@@ -16,7 +16,7 @@ std::span<const std::int64_t> row_of(const Column& column, std::int64_t row) {
   return {column.values.as<std::int64_t>() + splits[0], static_cast<std::size_t>(splits[1] - splits[0])};
 }
 
-/// Splits that nobody validated may be any number.
+/// Splits that were not validated may be any number.
 std::int64_t shifted(std::int64_t split, std::int64_t base) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(split) + static_cast<std::uint64_t>(base));
 }
@@ -31,13 +31,13 @@ std::int64_t rows_of(std::span<const std::int64_t> numbers, Partitioning partiti
   return numbers.empty() ? 0 : std::max<std::int64_t>(shifted(*std::ranges::max_element(numbers), 1), 0);
 }
 
-/// Size of level `level` of one record: rows of the partition, or of the values behind the last one.
+/// Size of level `level` of one record: rows of the partition, or values after the last partition.
 std::int64_t level_size(const ColumnSpec& spec, const Column& piece, std::int64_t row, std::size_t level) {
   if (level < piece.parts.size()) return rows_of(row_of(piece.parts[level], row), spec.parts[level].partitioning);
   return piece.dims.as<std::int64_t>()[row * static_cast<std::int64_t>(piece.shape.unknown())];
 }
 
-/// Calls `visit` with the numbers of each record at one level, and the rows before it: at `counted`, a level as well.
+/// Calls `visit` with the numbers of each record at one level, and the number of rows of level `counted` before it.
 template <class Visit>
 void each_record(const ColumnSpec& spec, columns::Pieces pieces, std::size_t level, std::size_t counted, Visit visit) {
   std::int64_t base = 0;
@@ -49,8 +49,8 @@ void each_record(const ColumnSpec& spec, columns::Pieces pieces, std::size_t lev
   }
 }
 
-/// Row ids that nobody validated: those of a record count from the rows before it, and the last one of the batch ends
-/// the rows, whatever ids there are above it. Ids below 0 belong to the records before. At most `most` rows.
+/// Row ids that were not validated. The ids of a record count from the rows before it. The last id of the batch ends
+/// the rows, whatever larger ids there are. Ids below 0 belong to the records before. At most `most` rows.
 Result<std::vector<std::int64_t>> join_ids(const ColumnSpec& spec, columns::Pieces pieces, std::size_t level,
                                            std::int64_t most) {
   std::int64_t rows = 0, least = 0;
@@ -79,7 +79,7 @@ Result<std::vector<std::int64_t>> join_ids(const ColumnSpec& spec, columns::Piec
   return splits;
 }
 
-/// The row splits of all records at one level, each record's shifted behind the ones before. `below`: what they split.
+/// The row splits of all records at one level, each record's shifted by those before it. `below`: the level they split.
 std::vector<std::int64_t> join_level(const ColumnSpec& spec, columns::Pieces pieces, std::size_t level,
                                      std::int64_t below) {
   const Partitioning partitioning = spec.parts[level].partitioning;
@@ -136,7 +136,7 @@ void add_positions(std::int64_t row, const Shape& shape, Indices& out) {
 void add_row(const Column& piece, std::int64_t row, std::int64_t batch_row, bool listed, Indices& out) {
   if (piece.parts.empty()) return add_positions(batch_row, piece.row_shape(row), out);
   std::vector<std::int64_t> at;
-  if (listed) {  // one list of indices an axis
+  if (listed) {  // one list of indices for each axis
     const std::size_t count = row_of(piece.parts.front(), row).size();
     for (std::size_t i = 0; i < count; ++i) {
       at.clear();
@@ -183,7 +183,7 @@ std::optional<Finisher::Failure> Finisher::ragged(const Output& output, columns:
                          Place{.feature = output.spec.name}}};
   }
   made.value.kind = Value::Kind::ragged;
-  const std::shared_ptr<void> charge = pool_.charge(splits_bytes);  // of the levels, until they are copied
+  const std::shared_ptr<void> charge = pool_.charge(splits_bytes);  // for the splits, until they are copied
   std::int64_t total = 0;
   for (const Column* piece : pieces) {
     for (std::int64_t row = 0; row < piece->rows; ++row) total += level_size(spec, *piece, row, spec.parts.size());

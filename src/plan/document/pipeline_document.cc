@@ -41,8 +41,7 @@ struct FieldsOf<plan::PipelineDocument> {
             .field("threads", &Document::threads, "Default of the run; 0: one for every CPU.", {.min = 0, .max = 1024})
             .field("memory", &Document::memory,
                    "Default of the run, in bytes or as \"1GiB\"; 0: a quarter of the machine's.")
-            .field("prefetch", &Document::prefetch,
-                   "Default of the run: finished batches kept ready; 0: chosen by their size.",
+            .field("prefetch", &Document::prefetch, "Default of the run: batches made ahead; 0: chosen by their size.",
                    {.min = 0, .max = 1'000'000'000})
             .field("shard", &Document::shard,
                    "Default of the run: the part of every batch that this process takes, as [index, count], "

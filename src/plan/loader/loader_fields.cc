@@ -103,7 +103,7 @@ void add_run(Fields<Args>& fields) {
       .field("num_parallel_parses", &Args::num_parallel_parses, "A hint; parsing is always parallel.",
              {.min = 1, .max = many})
       .required("num_read_buffer_bytes", &Args::num_read_buffer_bytes, "A hint; 0: unbuffered.", {.min = 0})
-      .required("num_prefetch", &Args::num_prefetch, "Finished batches kept ready.", {.min = 0, .max = many});
+      .required("num_prefetch", &Args::num_prefetch, "Batches made ahead.", {.min = 0, .max = many});
 }
 
 void add_order(Fields<Args>& fields) {

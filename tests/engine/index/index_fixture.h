@@ -17,7 +17,7 @@
 
 namespace forebay::engine {
 
-/// A variable of the environment, as it was before when this object is gone.
+/// Sets an environment variable; the destructor restores it.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_{name} {
@@ -33,7 +33,7 @@ class Variable {
   std::optional<std::string> before_;
 };
 
-/// What an index says of the records, and what a straight read of the file finds.
+/// The records of an index, and those of a sequential read of the file.
 struct IndexLayout {
   std::vector<std::int64_t> offsets;
   std::vector<std::uint32_t> lengths;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine without memory is not the data's fault.
+// No memory is a fault of the machine, not of the data.
 #include "engine/memory/catch_all.h"
 
 #include <memory>

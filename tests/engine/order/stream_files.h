@@ -16,7 +16,7 @@
 /// Real files and whole runs for the tests of this folder.
 namespace forebay::testing {
 
-/// A folder of its own that is gone afterwards.
+/// A temporary folder; the destructor removes it.
 class Folder {
  public:
   Folder()
@@ -35,7 +35,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// A record with an id, four floats made from it, and as many tokens as it pleases.
+/// A record with an id, four floats and a variable number of tokens made from it.
 [[nodiscard]] inline std::string example_of(std::int64_t id) {
   std::vector<std::int64_t> tokens;
   for (std::int64_t i = 0; i < id * 7 % 13; ++i) tokens.push_back(id * 100 + i);
@@ -72,7 +72,7 @@ inline void write_parts(const Folder& folder, const std::vector<std::int64_t>& s
   }
 }
 
-/// Everything that a run delivered, as text: any difference in content, order or shape shows.
+/// All output of a run as text: any difference in content, order or shape is visible.
 struct Delivered {
   std::vector<std::string> batches;
   std::string error;  ///< Empty: a clean end.
@@ -121,7 +121,7 @@ struct Delivered {
   return json.ok() ? *std::move(json) : Json{json.error().text()};
 }
 
-/// A pipeline over `files`; `steps` is what stands between the decoder and the end, batch included.
+/// A pipeline over `files`; `steps` are its steps, batch included.
 [[nodiscard]] inline Json document(const std::string& files, const std::string& steps, const std::string& more = "") {
   return parse(R"({"source": {"tfrecord": {"files": [")" + files + R"("]}},
     "decode": {"example": {"features": {

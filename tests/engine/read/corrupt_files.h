@@ -19,7 +19,7 @@ struct Stretch {
   enum class What : std::uint8_t { good, bad, range };
   What what;
   std::int64_t offset, bytes;
-  std::string payload = {};  ///< Of a good record.
+  std::string payload = {};  ///< Payload of a good record.
   bool operator==(const Stretch&) const = default;
 };
 
@@ -46,7 +46,7 @@ struct Found {
       if (piece.what != Stretch::What::good) out.push_back(piece);
     return out;
   }
-  /// Whether the pieces lie one behind the other from the beginning; their end.
+  /// Checks that the pieces follow each other from the beginning without a gap; returns their end.
   [[nodiscard]] std::int64_t end() const {
     std::int64_t end = 0;
     for (const Stretch& piece : pieces) {

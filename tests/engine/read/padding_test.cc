@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zeros behind the last record, and other long stretches: a scan takes them in pieces, between which it can be stopped.
+// Zeros after the last record, and other long ranges: a scan reads them in pieces and can be stopped between pieces.
 #include <algorithm>
 #include <filesystem>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the caller of next counts as one of the threads.
+// When the consumer counts as one of the threads.
 #include "engine/run/consumer_turn.h"
 
 #include <gtest/gtest.h>

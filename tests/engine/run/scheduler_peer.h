@@ -5,9 +5,9 @@
 
 namespace forebay::engine {
 
-/// Sees and does what no plan can.
+/// Access to the inside of a scheduler, for states that no plan can reach.
 struct SchedulerPeer {
-  /// The order is taken, and nobody decides it.
+  /// Takes the baton, and no thread decides the order.
   static void take_baton(Scheduler& scheduler) {
     const Lock lock{scheduler.mutex_};
     scheduler.baton_taken_ = true;

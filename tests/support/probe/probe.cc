@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers questions about parts that have no door in Python: one JSON object a line in, one a line out.
+// Answers questions about functions that Python does not expose: one JSON object a line in, one a line out.
 #include <iostream>
 #include <map>
 #include <string>
@@ -26,7 +26,7 @@ std::optional<Json> reading(const Json& value, std::vector<Error>& faults) {
   return JsonCodec<T>::write(*read);
 }
 
-/// There is no type for null alone: it is what an option of any type takes when it is optional.
+/// There is no type for null alone: an optional value of any type accepts null.
 std::optional<Json> reading_null(const Json& value, std::vector<Error>& faults) {
   if (value.is(Json::Kind::null)) return Json{};
   fault_type(value, "null", faults);
@@ -132,6 +132,6 @@ int main() {
   for (std::string line; std::getline(std::cin, line);) {
     const auto answer = forebay::answer(line);
     const forebay::Json out = answer.ok() ? *answer : forebay::one("error", answer.error().text());
-    std::cout << out.text() << std::endl;  // NOLINT: flushed, someone waits for it
+    std::cout << out.text() << std::endl;  // NOLINT: flushed, because the other process waits for the line
   }
 }
