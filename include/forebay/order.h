@@ -125,6 +125,7 @@ struct Batching {
   std::int64_t max_rows = 0;                                         ///< Of one batch.
   std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Of n rows in one run of them.
   std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.
+  std::vector<ColumnId> reads = {};                                  ///< Columns that it needs, delivered or not.
   std::optional<Delivery> delivery;                                  ///< For all variable columns; unset: as decoded.
 };
 

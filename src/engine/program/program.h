@@ -18,14 +18,15 @@ struct Output {
   ColumnId id = 0;
   ColumnSpec spec;                 ///< Delivery is final here.
   std::optional<Padding> padding;  ///< Sizes and value when `spec.delivery` is padded.
-  bool after_batch = false;        ///< Made by a step behind the batch.
+  bool after_batch = false;        ///< Made by a step after the batch.
 };
 
-/// A step and the columns it makes.
+/// A step with the columns that it reads and makes.
 struct PlacedStep {
   std::shared_ptr<const Step> step;
   std::string name;
   std::string pointer;  ///< Of its place in the document, for errors.
+  std::vector<ColumnId> reads;
   std::vector<ColumnId> makes;
 };
 
