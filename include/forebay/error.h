@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,19 @@ struct Place {
   std::int32_t line = 0;     ///< Line in the document, from 1.
   std::int32_t column = 0;   ///< Column in the document, from 1.
   std::int64_t row = -1;     ///< Row of the span that was being decoded; the engine turns it into a record.
+  /// The option of a plug-in that the fault is about, as the keys that lead to it from the plug-in's options. Only on
+  /// the way from `bind` to its caller: there it becomes a pointer.
+  std::vector<std::string> field = {};
+};
+
+/// Names an option in an error: `error.at(Field{"slice"})`, `error.at(Field{"files", "0"})`.
+class Field {
+ public:
+  Field(std::initializer_list<std::string> path) : path_{path} {}
+  [[nodiscard]] const std::vector<std::string>& path() const { return path_; }
+
+ private:
+  std::vector<std::string> path_;
 };
 
 /// One failure: what was found, what is allowed, where. Cheap to copy and immutable: `at` gives a copy.
@@ -60,6 +74,8 @@ class Error {
 
   /// A copy with more of the place filled in; what is already known stays.
   [[nodiscard]] Error at(const Place& place) const;
+  /// A copy that names the option it is about; one that names an option already keeps that one.
+  [[nodiscard]] Error at(const Field& field) const;
   /// A copy with the words "<where>: " before the message.
   [[nodiscard]] Error at(std::string_view where) const;
 

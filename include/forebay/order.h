@@ -126,6 +126,7 @@ struct Batching {
   std::optional<std::int64_t> max_rows = {};                         ///< Of one batch; unset: any number.
   std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Of n rows in one run of them.
   std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.
+  std::vector<ColumnId> reads = {};                                  ///< Columns that it needs, delivered or not.
   std::optional<Delivery> delivery;                                  ///< For all variable columns; unset: as decoded.
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 /// One entry of `pad`.
 struct PadEntry {
-  std::string tensor;
+  TensorName tensor;
   std::optional<Shape> shape;
   Json value;
 };
@@ -93,8 +93,8 @@ class FixedBatcher final : public Batcher {
   Reader& reader_;
 };
 
-/// The tensors that `pad` names, each with its sizes and value; whether padding is on at all.
-Result<bool> read_padding(const Json& pad, const Schema& in, std::vector<std::pair<std::string, Padding>>& out) {
+/// Puts the tensors that `pad` names into `batching`, each with its sizes and value. False: nothing is padded.
+Result<bool> read_padding(const Json& pad, const Schema& in, Batching& batching) {
   if (pad.is(Json::Kind::boolean)) return pad.boolean();
   std::vector<Error> faults;
   if (!pad.is(Json::Kind::array)) static_cast<void>(JsonCodec<std::vector<PadEntry>>::read(pad, faults));
@@ -116,15 +116,16 @@ Result<bool> read_padding(const Json& pad, const Schema& in, std::vector<std::pa
                           json.find("shape")->place());
       continue;
     }
-    out.emplace_back(entry->tensor, Padding{.shape = shape, .value = entry->value});
+    batching.padding.emplace_back(entry->tensor, Padding{.shape = shape, .value = entry->value});
+    batching.reads.push_back(*column);
   }
   if (!faults.empty()) return Error::all(std::move(faults)).at(pad.place());
-  return !out.empty();
+  return !batching.padding.empty();
 }
 
 Result<Batching> bind(const FixedBatch& options, const Schema& in) {
   Batching batching;
-  FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching.padding));
+  FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching));
   if (pads && options.require_equal)
     return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
   if (pads) batching.delivery = Delivery::padded;
@@ -174,7 +175,7 @@ BatcherType batch() {
                     .in = R"([1, 2, 3, 4])",
                     .out = R"([[1, 2, 3], [4, 4, 4]])"});
   for (FieldInfo& field : type.description.fields) {
-    if (field.name == "pad") field.schema = pad_schema();
+    if (field.name == "pad") field.schema = pad_schema(), field.add_tensors = &add_tensors<std::vector<PadEntry>>;
   }
   return type;
 }

@@ -17,18 +17,14 @@ void flatten(const Json& json, std::vector<const Json*>& out) {
 
 }  // namespace
 
-bool read_default(const Json& json, const ExampleFeature& feature, std::int64_t count, Output& output,
-                  std::vector<Error>& faults) {
-  Place place = json.place().pointer.empty() ? feature.place : json.place();
-  place.feature = output.name;
-  const auto fault = [&](std::string message) {
-    faults.emplace_back(Code::config, Detail::invalid_argument, fmt::format("default {}", message), place);
-    return false;
+Result<void> read_default(const Json& json, std::int64_t count, Output& output) {
+  const auto fault = [](std::string message) {
+    return Error{Code::config, Detail::invalid_argument, std::move(message)};
   };
   std::vector<const Json*> items;
   flatten(json, items);
   if (static_cast<std::int64_t>(items.size()) != count) {
-    return fault(fmt::format("has {} values, but shape {} takes {}", items.size(), output.shape.text(), count));
+    return fault(fmt::format("default has {} values, but shape {} takes {}", items.size(), output.shape.text(), count));
   }
   output.has_default = true;
   const std::size_t size = size_of(output.dtype);
@@ -36,13 +32,14 @@ bool read_default(const Json& json, const ExampleFeature& feature, std::int64_t 
   for (std::size_t i = 0; i < items.size(); ++i) {
     auto element = columns::element_from(*items[i], output.dtype);
     if (items[i]->is(Json::Kind::null) || !element.ok()) {
-      return fault(fmt::format("must have values of type {}; found {}", to_string(output.dtype), items[i]->text()));
+      return fault(
+          fmt::format("default must have values of type {}; found {}", to_string(output.dtype), items[i]->text()));
     }
     const auto* const text = reinterpret_cast<const char*>(element->data());
     if (output.dtype == DType::string) output.default_strings.emplace_back(text, element->size());
     if (output.dtype != DType::string) std::memcpy(output.default_bytes.data() + i * size, text, size);
   }
-  return true;
+  return {};
 }
 
 }  // namespace forebay::decoders

@@ -40,15 +40,13 @@ const Fields<ExampleFeature>& fields() {
 }  // namespace
 
 std::optional<ExampleFeature> JsonCodec<ExampleFeature>::read(const Json& json, std::vector<Error>& faults) {
-  auto feature = fields().read(json, faults);
-  if (feature) feature->place = json.place();
-  return feature;
+  return fields().read(json, faults);
 }
 
 Json JsonCodec<ExampleFeature>::write(const ExampleFeature& value) { return fields().write(value); }
 
 Json JsonCodec<ExampleFeature>::schema() { return fields().schema(); }
 
-std::string JsonCodec<ExampleFeature>::python_type() { return "dict[str, object]"; }
+std::string JsonCodec<ExampleFeature>::python_type() { return "Feature"; }
 
 }  // namespace forebay

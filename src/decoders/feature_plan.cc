@@ -84,10 +84,14 @@ class Planner {
 
  private:
   void fault(std::string_view option, std::string message) {
-    Place place = feature_->place;
-    place.feature = *name_;
-    if (!option.empty()) place.pointer.append(1, '/').append(option);
-    faults_.emplace_back(Code::config, Detail::invalid_argument, std::move(message), std::move(place));
+    faults_.emplace_back(Code::config, Detail::invalid_argument, std::move(message),
+                         Place{.feature = *name_, .field = {option_of(role_), *name_, std::string{option}}});
+  }
+
+  bool take_default(Output& output, std::int64_t count) {
+    const auto done = read_default(feature_->fallback, count, output);
+    if (!done.ok()) fault("default", done.error().message());
+    return done.ok();
   }
 
   void check_kind(Output& output) {
@@ -211,8 +215,7 @@ class Planner {
 
   void fixed(Output& output) {
     own_source(output);
-    if (!feature_->fallback.is(Json::Kind::null))
-      read_default(feature_->fallback, *feature_, output.count, output, faults_);
+    if (!feature_->fallback.is(Json::Kind::null)) static_cast<void>(take_default(output, output.count));
   }
 
   void variable(Output& output, ColumnSpec& column) {
@@ -242,7 +245,7 @@ class Planner {
     if (feature_->fallback.is(Json::Kind::null)) return;
     if (role_ == Role::lists)
       return fault("default", "lists have no default; allow_missing makes a missing list an empty one");
-    if (!read_default(feature_->fallback, *feature_, 1, output, faults_)) return;
+    if (!take_default(output, 1)) return;
     column.pad = output.dtype == DType::string ? output.default_strings[0]
                                                : std::string(reinterpret_cast<const char*>(output.default_bytes.data()),
                                                              output.default_bytes.size());

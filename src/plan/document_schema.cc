@@ -76,6 +76,7 @@ Json field_reference(const FieldInfo& field) {
   out.set("required", field.required);
   if (!field.required) out.set("default", field.default_value);
   out.set("type", field.python_type);
+  out.set("kind", std::string{to_string(field.kind)});
   out.set("schema", field.schema);
   return out;
 }

@@ -109,7 +109,7 @@ std::vector<Output> batch_outputs(const Schema& schema, const Batching& batching
   return out;
 }
 
-Schema behind_batch(const Schema& schema, const std::vector<Output>& batched) {
+Schema after_batch(const Schema& schema, const std::vector<Output>& batched) {
   std::vector<ColumnSpec> specs;
   for (std::size_t id = 0; id < schema.size(); ++id) specs.push_back(schema[static_cast<ColumnId>(id)]);
   for (const Output& output : batched) {

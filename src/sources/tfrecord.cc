@@ -172,7 +172,7 @@ class TfrecordFormat final : public Format {
 };
 
 Result<Source> bind(const TfRecord& options, const std::string& folder) {
-  if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "files: names no file"};
+  if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "names no file"}.at(Field{"files"});
   std::vector<std::string> files;
   std::vector<Error> faults;
   auto each = io::expand_each(options.files, folder);
@@ -180,7 +180,7 @@ Result<Source> bind(const TfRecord& options, const std::string& folder) {
     if (each[i].ok())
       std::move(each[i]->begin(), each[i]->end(), std::back_inserter(files));
     else
-      faults.push_back(each[i].error().at(Place{.pointer = fmt::format("/files/{}", i)}));
+      faults.push_back(each[i].error().at(Field{"files", std::to_string(i)}));
   }
   if (!faults.empty()) return Error::all(std::move(faults));
   const Framing framing{.max_record_bytes = options.max_record_bytes,

@@ -58,7 +58,6 @@ struct ExampleFeature {
   std::int64_t len = 1;                      ///< raw: number of byte strings.
   std::optional<std::int64_t> fixed_length;  ///< raw: bytes to cut or zero-fill each string to.
   bool allow_missing = false;                ///< Lists of a sequence example: a missing list is an empty one.
-  Place place;                               ///< Where it stands in a document, for errors; no option.
 };
 
 using FeatureMap = std::vector<std::pair<std::string, ExampleFeature>>;
