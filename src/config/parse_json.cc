@@ -135,7 +135,7 @@ Result<Json> parse_json(std::string_view text, std::string_view file) {
   const rapidjson::ParseResult parsed = reader.Parse<flags>(stream, events);
   if (builder.fault()) return *builder.fault();
   if (parsed.IsError() && is_binary(text)) {
-    return refused("this is no JSON text but packed or binary data, as a record file is; `forebay head` shows records",
+    return refused("this is no JSON text but compressed or binary data, as a record file is; `forebay head` shows records",
                    beginning(file));
   }
   if (parsed.IsError()) {

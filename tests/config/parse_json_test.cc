@@ -32,7 +32,7 @@ TEST(ParseJson, ARawLineBreakOrTabInATextIsNamed) {
 }
 TEST(ParseJson, PackedAndBinaryDataIsSentToHead) {
   const std::string why =
-      "line 1:1: this is no JSON text but packed or binary data, as a record file is; `forebay head` shows records";
+      "line 1:1: this is no JSON text but compressed or binary data, as a record file is; `forebay head` shows records";
   EXPECT_EQ(text_of("\x1f\x8b\x08"), why);
   EXPECT_EQ(text_of(std::string_view{"\x10\0\0\0", 4}), why);
 }

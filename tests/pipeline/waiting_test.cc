@@ -87,7 +87,7 @@ TEST(Waiting, StatsSayWhatEachThreadIsAt) {
   EXPECT_THAT(
       waiting,
       MatchesRegex("batch 0 has been waited for [0-9]+\\.[0-9] s\\. (worker 1|worker 1 rests for [0-9]+\\.[0-9] s; the "
-                   "caller of next) "
+                   "consumer) "
                    "decides the order of batch 0 for [0-9]+\\.[0-9] s\\. 0 batches are in the making, 0 tickets "
                    "wait, order is being decided; 0\\.0 of .* MiB are in use"));
   EXPECT_EQ(pipeline->stats().waiting, "");

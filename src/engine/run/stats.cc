@@ -27,8 +27,8 @@ std::string Stats::bottleneck() const {
   }
   using Stage = std::pair<double, std::string_view>;
   const Stage most =
-      std::max({Stage{scan_seconds, "finding records (reading and inflating ahead)"},
-                Stage{order_seconds, "deciding order (reading and inflating what was not read ahead included)"},
+      std::max({Stage{scan_seconds, "finding records (reading and decompressing ahead)"},
+                Stage{order_seconds, "deciding order (including reads and decompression that nothing did ahead)"},
                 Stage{decode_seconds, "checking and decoding records"}});
   return fmt::format(
       "The input is the bottleneck: the consumer waited {:.0f} % of the time; {:.0f} % of the work was {}.",
