@@ -20,22 +20,22 @@ namespace forebay {
 struct Stats {
   std::int64_t batches = 0;          ///< Delivered.
   std::int64_t rows = 0;             ///< Delivered.
-  std::int64_t records = 0;          ///< Scanned.
+  std::int64_t records = 0;          ///< Found in the files.
   std::int64_t bytes_read = 0;       ///< From files.
-  std::int64_t skipped_records = 0;  ///< Corrupt or malformed records that `on_corrupt` let pass.
-  std::int64_t skipped_ranges = 0;   ///< Stretches of bytes in which no record could be found.
+  std::int64_t skipped_records = 0;  ///< Corrupt or malformed records that `on_corrupt` skipped.
+  std::int64_t skipped_ranges = 0;   ///< Ranges of bytes in which no record could be found.
   std::int64_t skipped_files = 0;    ///< Files given up at their first corruption.
   std::int64_t skipped_bytes = 0;    ///< Of all three.
   std::vector<Error> skipped;        ///< Where and why: the first 16.
   double seconds = 0;                ///< Since the first `next`.
-  double scan_seconds = 0;           ///< Worker time finding records (inflating included).
+  double scan_seconds = 0;           ///< Worker time finding records, decompression included.
   double order_seconds = 0;          ///< Worker time deciding order.
   double decode_seconds = 0;         ///< Worker time in tickets.
   double idle_seconds = 0;           ///< Worker time waiting because enough was ready.
-  double consumer_wait_seconds = 0;  ///< Time the caller of `next` had to wait or help.
+  double consumer_wait_seconds = 0;  ///< Time in which the consumer waited or helped.
   double ready_fill = 0;             ///< Mean share of the prefetch depth that was ready when `next` was called.
-  double waiting_seconds = 0;        ///< For how long the next batch has been waited for; 0 when nobody waits.
-  std::string waiting;               ///< What each thread is at meanwhile, in words.
+  double waiting_seconds = 0;        ///< How long the consumer has waited for the next batch; 0 when it does not wait.
+  std::string waiting;               ///< What each thread does meanwhile, in words.
   std::int64_t memory_used = 0;      ///< Bytes charged to the budget now.
   std::int64_t memory_limit = 0;
   std::int64_t threads = 0;

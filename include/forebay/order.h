@@ -115,7 +115,7 @@ class Batcher {
 /// How one tensor is padded, see the `batch` step.
 struct Padding {
   Shape shape;  ///< Target sizes, unknown_dim = the batch's maximum.
-  Json value;   ///< Null: 0, false or "".
+  Scalar value;  ///< Empty: 0, false or "".
 };
 
 struct Batching {

@@ -16,7 +16,11 @@ namespace forebay {
 /// schema}: `type` is the Python type of its JSON value, `kind` its FieldKind.
 [[nodiscard]] Json plugin_reference();
 
-/// The same, and the parts of documents that belong to no plug-in.
+/// The kinds of features for the decoders of messages, in the same form: {kind: "feature", name, doc, fields, examples}.
+/// `fields` are the options that a feature of this kind has.
+[[nodiscard]] Json feature_reference();
+
+/// The plug-ins, and the parts of documents that belong to no plug-in.
 [[nodiscard]] Json document_reference();
 
 }  // namespace forebay

@@ -22,15 +22,6 @@ struct Source {
   int uses = 0;
 };
 
-enum class PartitionKind : std::uint8_t {
-  row_splits,
-  row_lengths,
-  row_starts,
-  row_limits,
-  value_rowids,
-  uniform_row_length
-};
-
 /// What a column holds of a partition that nobody validates.
 constexpr Partitioning kept_as(PartitionKind kind) {
   switch (kind) {
@@ -106,8 +97,5 @@ constexpr const char* option_of(Role role) {
 /// options goes to `faults`, with the field that it is about.
 FeaturePlan plan_features(const FeatureMap& features, Role role, const std::vector<std::string>& wanted, Schema& schema,
                           std::vector<Error>& faults);
-
-/// Puts the default of a feature into `output`, in its final type. Fails when it is not `count` values that fit.
-[[nodiscard]] Result<void> read_default(const Json& json, std::int64_t count, Output& output);
 
 }  // namespace forebay::decoders
