@@ -98,7 +98,7 @@ Place place_of(const std::vector<std::string>& field, const Json& options) {
     if (at != nullptr && placed(at->place())) {
       place = at->place();
     } else {
-      place.pointer += "/" + config::escaped(key);
+      place.pointer += "/" + pointer_token(key);
     }
   }
   return place;
