@@ -13,7 +13,7 @@ CLANG_FORMAT ?= clang-format-14
 CONFIGURE = cmake --preset $(1) $(2) \
   $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache) > build/$(1).log || { cat build/$(1).log; exit 1; }
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
-PHASES := format layout promises release python examples conformance instructions asan tsan fuzz
+PHASES := format layout promises release python examples install conformance instructions asan tsan fuzz
 
 .PHONY: setup setup-build build build-all wheel run test conformance bench format clean fuzz $(PHASES:%=test-%)
 
@@ -70,6 +70,7 @@ test-format:
 	@$(CLANG_FORMAT) --dry-run -Werror $(SOURCES)
 
 test-layout:
+	@$(PYTHON) tools/make_plugins_header.py --check
 	@$(PYTHON) tools/check_layout.py
 
 test-promises:
@@ -85,6 +86,10 @@ test-python: build
 
 test-examples: build-all
 	@$(VENV)/bin/python tools/run_examples.py build/release
+
+test-install: build
+	@ninja -C build/release -j$(JOBS) forebay
+	@$(VENV)/bin/python tools/check_package.py build/release
 
 test-conformance: conformance
 

@@ -13,12 +13,9 @@ using forebay::fuzz::check;
 namespace {
 
 void check_records(const RecordIndex& index) {
-  std::int64_t end = 0;
   for (std::int64_t i = 0; i < index.records(); ++i) {
-    check(index.offset(i) >= end, "records lie one behind the other");
     check(i == 0 || index.offset(i) > index.offset(i - 1), "offsets increase");
-    end = index.offset(i) + index.length(i);
-    check(end <= index.bytes(), "records lie inside the content");
+    check(index.offset(i) + index.length(i) <= index.bytes(), "records lie inside the content");
   }
 }
 

@@ -10,39 +10,43 @@
 #include <typeindex>
 #include <vector>
 
+#include <forebay/field_types.h>
 #include <forebay/json.h>
 #include <forebay/json_codec.h>
 #include <forebay/json_codec_composed.h>
 
 namespace forebay {
 
-/// One option of a plug-in, as users see it.
+/// One option of a plug-in. It is made from the options struct's member and its type.
 struct FieldInfo {
   std::string name;
   std::string doc;
   bool required = false;
-  Json default_value = {};       ///< The value when it is left out; null when required.
-  Json schema = {};              ///< JSON Schema of its value, with the range.
-  std::string python_type = {};  ///< Type hint, "int", "list[str]", …
+  Json default_value = {};            ///< The value when it is left out; null when required.
+  Json schema = {};                   ///< JSON Schema of its value, with the range.
+  std::string python_type = {};       ///< Python type of its JSON value: "int", "list[str]", …
+  FieldKind kind = FieldKind::value;  ///< What its value stands for; of a list, what each item stands for.
+  /// Adds the tensors that a value of this option names. The JSON may be of a wrong type.
+  void (*add_tensors)(const Json& value, std::vector<std::string>& names) = nullptr;
 };
 
-/// A worked example; every one is run by the conformance test. Tensors are JSON arrays, row first.
+/// A worked example. A test runs every one. Tensors are JSON arrays, row first.
 struct Example {
   std::string options;  ///< The plug-in's options, JSON.
-  std::string in;       ///< What goes in, JSON; its form depends on the kind of plug-in (docs/plugins.md).
-  std::string out;      ///< What must come out, JSON.
+  std::string in;       ///< The input, JSON; its form depends on the kind of plug-in (docs/plugins.md).
+  std::string out;      ///< The expected output, JSON.
 };
 
-/// Everything users are told about a plug-in; the only place where its options are declared.
+/// A plug-in as users see it. Its options are declared here and nowhere else.
 struct Description {
   std::string name;
   std::string doc;  ///< One sentence.
   std::vector<FieldInfo> fields;
   std::vector<Example> examples;
-  /// All faults of options that can be seen without knowing the tensors.
+  /// Adds the faults of options that do not depend on the tensors.
   std::function<void(const Json& options, std::vector<Error>& faults)> check = {};
-  std::type_index options{typeid(void)};                ///< The options struct …
-  std::function<Json(const void* options)> write = {};  ///< … and how one becomes JSON: for builders.
+  std::type_index options{typeid(void)};                ///< Type of the options struct.
+  std::function<Json(const void* options)> write = {};  ///< An options struct as JSON.
 };
 
 /// Limits of a number, inclusive.
@@ -51,11 +55,11 @@ struct Range {
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
 };
 
-/// The fields of an options struct: how JSON becomes the struct, and what its documentation says.
+/// The fields of an options struct: how JSON becomes the struct, and the documentation of each field.
 template <class Options>
 class Fields {
  public:
-  /// An option that may be left out; the struct's own initialiser is the default.
+  /// An option that may be left out. Its default is the member's initialiser in the struct.
   template <class T>
   Fields& field(std::string name, T Options::*member, std::string doc, Range range = {}) {
     return add(std::move(name), member, std::move(doc), range, false);
@@ -68,8 +72,8 @@ class Fields {
 
   [[nodiscard]] const std::vector<FieldInfo>& infos() const { return infos_; }
 
-  /// Reads an object. All faults go to `faults`, each with its place: unknown keys first (with the nearest known
-  /// name), then missing ones, then wrong types and ranges. Nothing is clipped.
+  /// Reads an object. Adds all faults, each with its place, in this order: unknown keys (with the nearest known name),
+  /// missing keys, wrong types and ranges. No value is clipped.
   [[nodiscard]] std::optional<Options> read(const Json& json, std::vector<Error>& faults) const {
     const std::size_t before = faults.size();
     if (!check_keys(json, infos_, faults)) return std::nullopt;
@@ -85,6 +89,8 @@ class Fields {
     return out;
   }
   [[nodiscard]] Json schema() const { return object_schema(infos_); }
+  /// Adds the tensors that the options name. The JSON may be of a wrong type.
+  void add_tensors(const Json& json, std::vector<std::string>& names) const { tensors_in(json, infos_, names); }
 
  private:
   using Reader = std::function<void(const Json&, Options&, std::vector<Error>&)>;
@@ -97,6 +103,8 @@ class Fields {
     if (!required) info.default_value = JsonCodec<T>::write(defaults.*member);
     info.schema = with_range(JsonCodec<T>::schema(), range);
     info.python_type = JsonCodec<T>::python_type();
+    info.kind = kind_of<T>();
+    info.add_tensors = &forebay::add_tensors<T>;
     infos_.push_back(std::move(info));
     readers_.push_back([name, member, range](const Json& json, Options& options, std::vector<Error>& faults) {
       const Json* value = json.find(name);
@@ -115,7 +123,7 @@ class Fields {
   std::vector<Writer> writers_;
 };
 
-/// Builds the type object of one plug-in: `Type` is StepType, OrderType, …; see any file of src/steps for its use.
+/// Builds the type object of one plug-in. `Type` is StepType, OrderType, …; src/steps/slice.cc shows how it is used.
 template <class Type, class Options>
 class Describer {
  public:
@@ -138,7 +146,7 @@ class Describer {
     return *this;
   }
 
-  operator Type() {  // NOLINT: the last word of a description
+  operator Type() {  // NOLINT: a description is returned as the type that it describes
     description_.fields = fields_.infos();
     description_.check = [fields = fields_](const Json& json, std::vector<Error>& faults) {
       static_cast<void>(fields.read(json, faults));
@@ -154,7 +162,9 @@ class Describer {
       std::vector<Error> faults;
       auto options = fields.read(json, faults);
       if (!options) return Error::all(std::move(faults));
-      return bind(*options, context...).at(json.place());
+      auto bound = bind(*options, context...);
+      if (!bound.ok()) return at_options(bound.error(), json);
+      return bound;
     };
     return type;
   }

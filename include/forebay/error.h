@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,19 @@ struct Place {
   std::int32_t line = 0;     ///< Line in the document, from 1.
   std::int32_t column = 0;   ///< Column in the document, from 1.
   std::int64_t row = -1;     ///< Row of the span that was being decoded; the engine turns it into a record.
+  /// The option of a plug-in that the fault is about, as the keys that lead to it from the plug-in's options. Only on
+  /// the way from `bind` to its caller: there it becomes a pointer.
+  std::vector<std::string> field = {};
+};
+
+/// Names an option in an error: `error.at(Field{"slice"})`, `error.at(Field{"files", "0"})`.
+class Field {
+ public:
+  Field(std::initializer_list<std::string> path) : path_{path} {}
+  [[nodiscard]] const std::vector<std::string>& path() const { return path_; }
+
+ private:
+  std::vector<std::string> path_;
 };
 
 /// One failure: what was found, what is allowed, where. Cheap to copy and immutable: `at` gives a copy.
@@ -60,6 +74,8 @@ class Error {
 
   /// A copy with more of the place filled in; what is already known stays.
   [[nodiscard]] Error at(const Place& place) const;
+  /// A copy that names the option it is about; one that names an option already keeps that one.
+  [[nodiscard]] Error at(const Field& field) const;
   /// A copy with the words "<where>: " before the message.
   [[nodiscard]] Error at(std::string_view where) const;
 
@@ -78,7 +94,11 @@ class Error {
   std::shared_ptr<const Body> body_;
 };
 
-/// A value or the error that prevented it. Ask ok() first: neither `*` and `->` nor error() look whether they may.
+/// Ends the process after printing why to standard error: a Result was used for what it does not hold.
+[[noreturn]] void stop_misuse(const Error* found) noexcept;
+
+/// A value or the error that prevented it. Ask ok() first: `*` and `->` of an error, and error() of a value, end the
+/// process with a message on standard error.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -91,12 +111,16 @@ class [[nodiscard]] Result {
       : state_{std::in_place_index<0>, std::forward<U>(value)} {}  // NOLINT
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
-  T& operator*() & { return *std::get_if<0>(&state_); }
-  const T& operator*() const& { return *std::get_if<0>(&state_); }
-  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
-  T* operator->() { return std::get_if<0>(&state_); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
-  [[nodiscard]] const Error& error() const { return *std::get_if<1>(&state_); }
+  T& operator*() & { return *require(); }
+  const T& operator*() const& { return *require(); }
+  T&& operator*() && { return std::move(*require()); }
+  T* operator->() { return require(); }
+  const T* operator->() const { return require(); }
+  [[nodiscard]] const Error& error() const {
+    if (ok()) [[unlikely]]
+      stop_misuse(nullptr);
+    return *std::get_if<1>(&state_);
+  }
 
   /// The same result; an error gains the place.
   template <class Where>
@@ -105,7 +129,21 @@ class [[nodiscard]] Result {
     return std::move(*this);
   }
 
+  /// The value without the check, for callers that have just asked ok(), as FOREBAY_TRY has.
+  [[nodiscard]] T&& take_unchecked() && { return std::move(*std::get_if<0>(&state_)); }
+
  private:
+  T* require() {
+    if (!ok()) [[unlikely]]
+      stop_misuse(std::get_if<1>(&state_));
+    return std::get_if<0>(&state_);
+  }
+  const T* require() const {
+    if (!ok()) [[unlikely]]
+      stop_misuse(std::get_if<1>(&state_));
+    return std::get_if<0>(&state_);
+  }
+
   std::variant<T, Error> state_;
 };
 
@@ -115,7 +153,11 @@ class [[nodiscard]] Result<void> {
   Result() = default;
   Result(Error error) : error_{std::move(error)} {}  // NOLINT
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
-  [[nodiscard]] const Error& error() const { return *error_; }
+  [[nodiscard]] const Error& error() const {
+    if (ok()) [[unlikely]]
+      stop_misuse(nullptr);
+    return *error_;
+  }
   template <class Where>
   Result at(const Where& where) && {
     if (!ok()) return error().at(where);
@@ -133,7 +175,7 @@ class [[nodiscard]] Result<void> {
 #define FOREBAY_TRY(declaration, ...)                                                                        \
   auto FOREBAY_JOIN(forebay_result_, __LINE__) = (__VA_ARGS__);                                              \
   if (!FOREBAY_JOIN(forebay_result_, __LINE__).ok()) return FOREBAY_JOIN(forebay_result_, __LINE__).error(); \
-  declaration = *std::move(FOREBAY_JOIN(forebay_result_, __LINE__))
+  declaration = std::move(FOREBAY_JOIN(forebay_result_, __LINE__)).take_unchecked()
 
 /// Returns the error of a Result<void> from the enclosing function, if there is one.
 #define FOREBAY_DO(...)                                                                     \

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Everything that a training program needs: documents in, batches out. Plug-in authors include <forebay/plugin.h>.
+/// Everything that a training program needs: documents in, batches out. Authors of plug-ins include
+/// <forebay/plugin.h>.
 #include <forebay/batch.h>
+#include <forebay/convert.h>
+#include <forebay/files.h>
 #include <forebay/index.h>
+#include <forebay/infer.h>
 #include <forebay/loader.h>
 #include <forebay/pipeline.h>
 #include <forebay/plan.h>
+#include <forebay/plugins.h>
 #include <forebay/records.h>
+#include <forebay/reference.h>
+#include <forebay/run_options.h>
 #include <forebay/shuffle_quality.h>
+#include <forebay/stall_notice.h>
+#include <forebay/state.h>
 #include <forebay/verify.h>

@@ -15,6 +15,13 @@
 
 namespace forebay {
 
+/// How a file's bytes are compressed.
+enum class Compression : std::uint8_t { none, gzip, zlib, automatic };
+template <>
+struct EnumNames<Compression> {
+  static constexpr std::array<std::string_view, 4> names{"none", "gzip", "zlib", "auto"};
+};
+
 // ---------------------------------------------------------------- formats: bytes → records
 
 /// What a scan found.
@@ -31,6 +38,7 @@ struct Resync {
   std::size_t wanted = 0;  ///< Not found: bytes that must be there to say whether one begins here; 0 at the end.
 };
 
+/// How the bytes of a file split into records. Immutable; any thread may call.
 class Format {
  public:
   virtual ~Format() = default;
@@ -40,8 +48,9 @@ class Format {
   /// are delivered first.
   [[nodiscard]] virtual Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last,
                                              std::size_t limit, std::vector<Extent>& records) const = 0;
-  /// Checks the payloads of records whose bytes are hot. The checksum, if there is one, stands next to the payload. The
-  /// row of an error's place is the index of the first record that fails.
+  /// Checks the payloads of records whose bytes are in the processor's cache. `trailer()` bytes after each payload may
+  /// be read; where the file ends before them, they are zeros. The row of an error's place is the index of the first
+  /// record that fails.
   [[nodiscard]] virtual Result<void> verify(std::span<const Record> records) const = 0;
   /// Where after corruption, from `from` on, the next record begins whose checksums all hold; a record of more than the
   /// longest length that is allowed is none. `offset` and `last` as in `scan`. `kept` is the format's own, of one file:
@@ -57,13 +66,13 @@ class Format {
   [[nodiscard]] virtual std::size_t padding([[maybe_unused]] std::span<const std::byte> bytes) const { return 0; }
   /// Where the record begins whose payload begins at `payload`, in the (uncompressed) file.
   [[nodiscard]] virtual std::int64_t record_offset(std::int64_t payload) const { return payload; }
-};
-
-/// How a file's bytes are compressed.
-enum class Compression : std::uint8_t { none, gzip, zlib, automatic };
-template <>
-struct EnumNames<Compression> {
-  static constexpr std::array<std::string_view, 4> names{"none", "gzip", "zlib", "auto"};
+  /// How many bytes after a payload `verify` reads, such as a checksum; at most 64. They are copied together with the
+  /// payload, and `scan` finds only records whose trailer is in `bytes`.
+  [[nodiscard]] virtual std::size_t trailer() const { return 0; }
+  /// How a file that begins with `head` (64 bytes, or the whole file) is compressed, for `compression: auto`. The
+  /// default knows the magic bytes of gzip only. The two bytes of a zlib header may begin a text file ("80", "x "), so
+  /// zlib is only for formats that tell their own files from it.
+  [[nodiscard]] virtual Compression detect(std::span<const std::byte> head) const;
 };
 
 /// What a source describes: which files, in what order, how compressed, and how they split into records.

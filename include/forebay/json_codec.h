@@ -23,21 +23,65 @@ struct Range;
 template <class Options>
 class Fields;
 
-/// How a C++ type is read from JSON, written to it, and described. `read` reports every fault with its place.
+/// What the values of a field stand for, as far as the planner or a generator must know it.
+enum class FieldKind : std::uint8_t {
+  value,            ///< Only the plug-in itself interprets it.
+  paths,            ///< Paths and patterns of the data files.
+  data_file,        ///< Path of a small file that the plug-in reads itself.
+  tensor,           ///< A tensor that must be there, or several.
+  new_tensor,       ///< A tensor that the plug-in makes.
+  sizes_or_tensor,  ///< Sizes, or a tensor that has them.
+  dtype_or_tensor,  ///< An element type, or a tensor that has it.
+  dtype,            ///< An element type.
+  sizes,            ///< The shape of a row.
+  bytes,            ///< A number of bytes, or text like "1GiB".
+  shard,            ///< A part of the batches.
+};
+[[nodiscard]] std::string_view to_string(FieldKind kind);
+
+/// How a C++ type is read from JSON, written to JSON, and described. A specialisation has these static functions:
 ///
-/// The type rules are those of the JSON loader: an integer is a JSON integer or a float within 1e-6 of one, never a
-/// bool; a float is any number, never a bool; a string is never made from a number (spec: D71).
+/// * `read(json, faults)`: the value, or nothing when there are faults; each fault is added with its place.
+/// * `write(value)`: the value as JSON; `read` accepts it.
+/// * `schema()`: the JSON Schema of its values.
+/// * `python_type()`: the Python type of its JSON form, "list[int]".
+/// * `kind` (may be left out): the FieldKind of its values.
+/// * `add_tensors(json, names)` (may be left out): adds the tensors that a value names; the JSON may be of a wrong
+/// type.
+///
+/// Types are strict: an integer is a JSON integer or a float within 1e-6 of one, never a bool; a float is any number,
+/// never a bool; a string is never made from a number (spec: D71).
 template <class T>
 struct JsonCodec;
 
-// Implemented in src/config; templates below and Fields call them.
+/// The kind of the values of T; those that declare none only mean something to the plug-in.
+template <class T>
+[[nodiscard]] constexpr FieldKind kind_of() {
+  if constexpr (requires { JsonCodec<T>::kind; }) return JsonCodec<T>::kind;
+  return FieldKind::value;
+}
+
+/// Adds the tensors that a value of T names.
+template <class T>
+void add_tensors([[maybe_unused]] const Json& json, [[maybe_unused]] std::vector<std::string>& names) {
+  if constexpr (requires { JsonCodec<T>::add_tensors(json, names); }) JsonCodec<T>::add_tensors(json, names);
+}
+
+// Implemented in src/config. The templates below and Fields call them.
+/// Adds the fault that `found` has the wrong type.
 void fault_type(const Json& found, std::string_view expected, std::vector<Error>& faults);
+/// Adds a fault whose message begins with the name of `found`.
 void fault_value(const Json& found, std::string message, std::vector<Error>& faults);
+/// The error of a `bind` with places: each fault is at the option that its Field names, or where that option would be;
+/// a fault without a Field is at `options`. A place that a fault has already stays.
+[[nodiscard]] Error at_options(const Error& error, const Json& options);
 [[nodiscard]] std::optional<std::int64_t> read_integer(const Json& json, std::vector<Error>& faults);
 [[nodiscard]] std::optional<std::size_t> read_choice(const Json& json, std::span<const std::string_view> names,
                                                      std::vector<Error>& faults);
-/// Faults for unknown keys and for required ones that are missing; false when `json` is no object at all.
+/// Adds faults for unknown keys and for required ones that are missing. False: `json` is no object.
 [[nodiscard]] bool check_keys(const Json& json, const std::vector<FieldInfo>& fields, std::vector<Error>& faults);
+/// Adds the tensors that the members of an object of these fields name.
+void tensors_in(const Json& json, const std::vector<FieldInfo>& fields, std::vector<std::string>& names);
 [[nodiscard]] Json with_range(Json schema, const Range& range);
 [[nodiscard]] bool in_range(std::int64_t value, const Range& range, std::string_view name, const Json& json,
                             std::vector<Error>& faults);
@@ -46,10 +90,10 @@ void fault_value(const Json& found, std::string message, std::vector<Error>& fau
 [[nodiscard]] Json object_schema(const std::vector<FieldInfo>& fields);
 [[nodiscard]] Json choice_schema(std::span<const std::string_view> names);
 
-/// A list with very many faults reports this many of them.
+/// A list stops being read after this many faults.
 inline constexpr std::size_t max_item_faults = 20;
 
-/// Faults for a number, or a number in an optional or a list, that is outside the range.
+/// Whether a number, or each number in an optional or a list, is in the range; adds faults for those that are not.
 template <class T>
 [[nodiscard]] bool check_range(const T& value, const Range& range, std::string_view name, const Json& json,
                                std::vector<Error>& faults) {
@@ -72,11 +116,11 @@ template <class T>
   }
 }
 
-/// Names of an enum's values, in order: specialise it and the enum has a codec.
+/// The names of an enum's values, in the order of the enumerators. An enum with a specialisation has a codec.
 template <class E>
 struct EnumNames;
 
-/// Specialise with `static const Fields<T>& get()` and a struct has a codec, nested structs included.
+/// The fields of a struct: `static const Fields<T>& get()`. A struct with a specialisation has a codec.
 template <class T>
 struct FieldsOf;
 
@@ -99,8 +143,18 @@ FOREBAY_CODEC(bool);
 FOREBAY_CODEC(std::int64_t);
 FOREBAY_CODEC(double);
 FOREBAY_CODEC(std::string);
-FOREBAY_CODEC(DType);
-FOREBAY_CODEC(Shape);  // a list of integers; -1 is an unknown dim
+#undef FOREBAY_CODEC
+#define FOREBAY_CODEC(T, meaning)                                               \
+  template <>                                                                   \
+  struct JsonCodec<T> {                                                         \
+    static constexpr FieldKind kind = meaning;                                  \
+    static std::optional<T> read(const Json& json, std::vector<Error>& faults); \
+    static Json write(const T& value);                                          \
+    static Json schema();                                                       \
+    static std::string python_type();                                           \
+  }
+FOREBAY_CODEC(DType, FieldKind::dtype);
+FOREBAY_CODEC(Shape, FieldKind::sizes);  // a list of integers; -1 is an unknown dim
 #undef FOREBAY_CODEC
 
 }  // namespace forebay

@@ -9,11 +9,13 @@
 
 #include <forebay/json_codec.h>
 
-/// Codecs of types made of others: optional, list, map, enum, struct.
+/// Codecs of types that are made of others: optional, list, map, enum and struct.
 namespace forebay {
 
 template <class T>
-struct JsonCodec<std::optional<T>> {  // null or absent is empty
+struct JsonCodec<std::optional<T>> {  // null is empty
+  static constexpr FieldKind kind = kind_of<T>();
+  static void add_tensors(const Json& json, std::vector<std::string>& names) { forebay::add_tensors<T>(json, names); }
   static std::optional<std::optional<T>> read(const Json& json, std::vector<Error>& faults) {
     if (json.is(Json::Kind::null)) return std::optional<std::optional<T>>{std::in_place};
     auto value = JsonCodec<T>::read(json, faults);
@@ -33,6 +35,10 @@ struct JsonCodec<std::optional<T>> {  // null or absent is empty
 
 template <class T>
 struct JsonCodec<std::vector<T>> {
+  static constexpr FieldKind kind = kind_of<T>();
+  static void add_tensors(const Json& json, std::vector<std::string>& names) {
+    for (const Json& item : json.items()) forebay::add_tensors<T>(item, names);
+  }
   static std::optional<std::vector<T>> read(const Json& json, std::vector<Error>& faults) {
     if (!json.is(Json::Kind::array)) return fault_type(json, "a list", faults), std::nullopt;
     std::vector<T> out;
@@ -58,7 +64,7 @@ struct JsonCodec<std::vector<T>> {
   static std::string python_type() { return "list[" + JsonCodec<T>::python_type() + "]"; }
 };
 
-/// An object whose keys are free: name → T, in the order written.
+/// An object with any keys, as a list of (key, T) in the order of the document.
 template <class T>
 struct JsonCodec<std::vector<std::pair<std::string, T>>> {
   using Map = std::vector<std::pair<std::string, T>>;
@@ -108,6 +114,9 @@ struct JsonCodec<T> {
   static Json write(const T& value) { return FieldsOf<T>::get().write(value); }
   static Json schema() { return FieldsOf<T>::get().schema(); }
   static std::string python_type() { return "dict[str, object]"; }
+  static void add_tensors(const Json& json, std::vector<std::string>& names) {
+    FieldsOf<T>::get().add_tensors(json, names);
+  }
 };
 
 }  // namespace forebay

@@ -105,16 +105,17 @@ inline constexpr std::int64_t bytes_a_row = 24;
 class Batcher {
  public:
   virtual ~Batcher() = default;
-  /// Appends the records of the next batch to `rows` (at most `max_rows` of the layout) and says how many rows the
-  /// batch has: more than `rows` when it is filled up with empty rows, 0 when the pass is over and nothing is left.
-  /// After an error of `in` the call can be repeated with the same `rows`, and goes on where it was.
+  /// Appends the records of the next batch to `rows` (at most `Batching::max_rows`) and returns how many rows the batch
+  /// has: more than `rows` when it is filled up with empty rows, 0 when the pass is over and nothing is left. Every
+  /// record that is pulled belongs to this batch. After an error of `in` the call can be repeated with the same `rows`,
+  /// and goes on where it was.
   [[nodiscard]] virtual Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) = 0;
 };
 
 /// How one tensor is padded, see the `batch` step.
 struct Padding {
   Shape shape;  ///< Target sizes, unknown_dim = the batch's maximum.
-  Json value;   ///< Null: 0, false or "".
+  Scalar value;  ///< Empty: 0, false or "".
 };
 
 struct Batching {
@@ -122,9 +123,10 @@ struct Batching {
   /// The same with batches of `rows` rows, for shards of whole files; unset: it cannot be done.
   std::function<std::unique_ptr<Batcher>(Reader&, std::int64_t rows)> make_sized = {};
   Remainder remainder = Remainder::keep;                             ///< Of a last batch that is not full.
-  std::int64_t max_rows = 0;                                         ///< Of one batch.
+  std::optional<std::int64_t> max_rows = {};                         ///< Of one batch; unset: any number.
   std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Of n rows in one run of them.
   std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.
+  std::vector<ColumnId> reads = {};                                  ///< Columns that it needs, delivered or not.
   std::optional<Delivery> delivery;                                  ///< For all variable columns; unset: as decoded.
 };
 

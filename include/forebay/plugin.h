@@ -12,25 +12,32 @@
 #include <forebay/order.h>
 #include <forebay/record.h>
 
-/// The contracts of the five kinds of plug-in; formats stand in format.h, orders and batchers in order.h. Every one is
-/// single-threaded by contract; formats, decoders and steps are const while running, because any number of workers call
-/// them at once.
+/// The contracts of the five kinds of plug-in: sources (format.h), decoders, steps (both here), orders and batchers
+/// (order.h). The planner calls `bind` once for a stage, on one thread. Formats, decoders and steps are const while
+/// they run, because any number of workers call them at once. Orders and batchers run on one thread at a time and keep
+/// state.
+///
+/// A fault that `bind` returns names the option that it is about, with `.at(Field{"slice"})`. The description turns
+/// that into the option's place in the document.
 namespace forebay {
 
-/// What an operator's binding gives back: the operator, and the columns that there are after it.
+/// The result of binding a decoder or a step.
 template <class Operator>
 struct Bound {
   std::unique_ptr<Operator> op;
-  Schema out;
+  Schema out;  ///< The columns after it.
+  /// Columns of a step's input that it needs when it runs. The planner has a column decoded only when a stage reads it
+  /// or it is delivered, so a column that is missing here may be empty when the step runs.
+  std::vector<ColumnId> reads = {};
 };
 
 // ---------------------------------------------------------------- decoders: records → columns
 
-/// What a decoder remembers between calls of one worker (layouts it saw, scratch); never affects results.
+/// What a decoder keeps between the calls of one worker: layouts of messages, scratch memory. It never affects results.
 class DecoderMemory {
  public:
   virtual ~DecoderMemory() = default;
-  /// Bytes of what grows with the records, for the budget.
+  /// Bytes of memory that grows with the records, for the budget.
   [[nodiscard]] virtual std::int64_t bytes() const { return 0; }
 };
 
@@ -38,16 +45,16 @@ class Decoder {
  public:
   virtual ~Decoder() = default;
   [[nodiscard]] virtual std::unique_ptr<DecoderMemory> memory() const = 0;
-  /// Decodes `records` into rows first_row… of the columns that it was bound to make: fixed numeric ones already have
-  /// their rows and are written in place; strings and variable columns are appended to. The others are not touched. An
-  /// error's place has `row` (index in `records`) and `feature`; columns are then unspecified.
+  /// Decodes `records` into the rows from `first_row` on of the wanted columns. Fixed numeric columns already have
+  /// their rows and are written in place; strings and variable columns are appended to. Other columns are not touched.
+  /// On failure the error's place has `row` (index in `records`) and `feature`, and the columns are unspecified.
   [[nodiscard]] virtual Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
                                             DecoderMemory& memory) const = 0;
 };
 
 struct DecoderType {
   Description description;
-  /// `wanted` are the names of the columns somebody uses (projection); empty means all.
+  /// `wanted` names the columns to decode; empty means all. `out` has the same columns and ids for any `wanted`.
   std::function<Result<Bound<Decoder>>(const Json& options, const std::vector<std::string>& wanted)> bind;
   template <class Options>
   using Bind = Result<Bound<Decoder>> (*)(const Options&, const std::vector<std::string>&);
@@ -58,8 +65,8 @@ struct DecoderType {
 class Step {
  public:
   virtual ~Step() = default;
-  /// Reads columns of the schema it was bound to and fills the ones it made. All have the block's number of rows; fixed
-  /// numeric outputs already have their rows, variable and string outputs are empty. Sees whole columns.
+  /// Reads the columns in `Bound::reads` and fills the columns that it made. All have the block's number of rows. Fixed
+  /// numeric outputs already have their rows; variable and string outputs are empty.
   [[nodiscard]] virtual Result<void> apply(ColumnBlock& block) const = 0;
 };
 
@@ -78,7 +85,8 @@ template <class Type, class Options>
   return Describer<Type, Options>{std::move(name), std::move(doc), bind};
 }
 
-/// All plug-ins of a process: those of src/plugins.def and those a program adds before it plans.
+/// All plug-ins of a process: those of src/plugins.def, and those that a program adds before it plans. Not thread-safe
+/// while `add` is called.
 class Registry {
  public:
   static Registry& global();

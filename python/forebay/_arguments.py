@@ -9,9 +9,6 @@ import numpy as np
 
 from forebay.errors import ConfigError
 
-#: An element type: as documents name it, or as NumPy and Python do.
-DType = Union[str, "np.dtype[Any]", type]
-
 
 def wrong_type(name: str, allowed: str, found: object) -> TypeError:
     shown = repr(found)
@@ -49,8 +46,8 @@ def compression_of(value: Optional[str]) -> str:
     return value
 
 
-def dtype_of(dtype: DType, known: Sequence[str]) -> str:
-    """The name of an element type. A str is one already; what it may be the document's checks say."""
+def dtype_of(name: str, dtype: Union[str, "np.dtype[Any]", type], known: Sequence[str]) -> str:
+    """The name of an element type. A str is one already; the checks of the document refuse an unknown one."""
     if isinstance(dtype, str):
         return dtype
     if dtype in (str, bytes):
@@ -64,7 +61,7 @@ def dtype_of(dtype: DType, known: Sequence[str]) -> str:
             return "string"
         if found.name in known and found.isnative:
             return found.name
-    raise wrong_type("dtype", f"one of {', '.join(known)}, or NumPy's or Python's type of that kind", dtype)
+    raise wrong_type(name, f"one of {', '.join(known)}, or NumPy's or Python's type of that kind", dtype)
 
 
 def names_of(name: str, names: Any) -> list[str]:

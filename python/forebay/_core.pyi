@@ -97,7 +97,7 @@ class Batch(Mapping[str, Any]):
     def __repr__(self) -> str: ...
 
 class Plan:
-    """What a document asks for, checked and resolved; printable."""
+    """The checked, immutable description of a run; printable."""
 
     @property
     def batches(self) -> int | None:
@@ -107,7 +107,7 @@ class Plan:
 
     @property
     def hash(self) -> int:
-        """Of everything that decides the stream's content and order."""
+        """Hash of everything that decides the stream's content and order."""
 
     @property
     def lowered(self) -> str:
@@ -146,11 +146,11 @@ class Stats:
 
     @property
     def skipped_records(self) -> int:
-        """Corrupt or malformed records that on_corrupt let pass."""
+        """Corrupt or malformed records that on_corrupt skipped."""
 
     @property
     def skipped_ranges(self) -> int:
-        """Stretches of bytes in which no record could be found."""
+        """Ranges of bytes in which no record could be found."""
 
     @property
     def skipped_files(self) -> int:
@@ -170,7 +170,7 @@ class Stats:
 
     @property
     def scan_seconds(self) -> float:
-        """Worker time finding records, inflating included."""
+        """Worker time finding records, decompression included."""
 
     @property
     def order_seconds(self) -> float:
@@ -186,7 +186,7 @@ class Stats:
 
     @property
     def consumer_wait_seconds(self) -> float:
-        """Time in which the caller waited or helped."""
+        """Time in which the consumer waited or helped."""
 
     @property
     def ready_fill(self) -> float:
@@ -194,11 +194,15 @@ class Stats:
 
     @property
     def waiting_seconds(self) -> float:
-        """For how long the next batch has been waited for."""
+        """
+        How long the consumer has waited for the next batch; 0 when it does not wait.
+        """
 
     @property
     def waiting(self) -> str:
-        """What each thread is at meanwhile, in words; empty when nobody waits."""
+        """
+        What each thread does meanwhile, in words; empty when the consumer does not wait.
+        """
 
     @property
     def memory_used(self) -> int:
@@ -214,7 +218,7 @@ class Stats:
 
     @property
     def bottleneck(self) -> str:
-        """What holds the run up, in one sentence."""
+        """The stage that limits the run, in one sentence."""
 
     def __str__(self) -> str: ...
 
@@ -229,9 +233,7 @@ class Run:
     def close(self) -> None: ...
 
     def state(self, before: bool = False) -> str:
-        """
-        Where the run stands, behind the last batch or before it, as JSON text.
-        """
+        """The state after the last batch, or before it, as JSON text."""
 
     def restore(self, state: str) -> None: ...
 
@@ -240,7 +242,7 @@ class Run:
 
     @property
     def shard(self) -> tuple[int, int, str]:
-        """(index, count, by) of what this run takes."""
+        """(index, count, by) of the shard of this run."""
 
     @property
     def stats(self) -> Stats: ...
@@ -268,6 +270,9 @@ def verify(paths: list[str], compression: str, threads: int) -> list[tuple[Any, 
 
 def plugin_reference() -> str:
     """JSON text: every plug-in with its options."""
+
+def feature_reference() -> str:
+    """JSON text: the kinds of features with their options."""
 
 def document_schema() -> str:
     """JSON text: JSON Schema of the documents."""

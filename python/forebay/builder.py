@@ -3,9 +3,11 @@
 """Pipelines in Python: a function for every format, a method for every decoder, step, order and batcher."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Literal, Mapping, Optional, Sequence, Union, get_args
 
-from forebay._arguments import DType, dtype_of, sizes_of
+import numpy as np
+
+from forebay._arguments import dtype_of, sizes_of
 from forebay._paths import Paths, paths_of
 from forebay.loader import Shard
 from forebay.pipeline import PipelineBase, StageSource, given
@@ -14,8 +16,12 @@ __all__ = ["Pipeline", "Source", "feature", "tfrecord"]
 
 Feature = Mapping[str, Any]
 
-_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-           "float32", "float64", "complex64", "complex128", "string")
+DTypeName = Literal["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+                    "bfloat16", "float32", "float64", "complex64", "complex128", "string"]
+#: An element type: as documents name it, or as NumPy and Python do.
+DType = Union[DTypeName, "np.dtype[Any]", type]
+
+_DTYPES: tuple[str, ...] = get_args(DTypeName)
 
 
 class Pipeline(PipelineBase):
@@ -23,8 +29,8 @@ class Pipeline(PipelineBase):
 
     __slots__ = ()
 
-    def on_corrupt(self, policy: str, *, max_count: Optional[int] = None, max_fraction: Optional[float] = None,
-                   max_consecutive: int = 100) -> Pipeline:
+    def on_corrupt(self, policy: Literal["fail", "skip_record", "skip_file"], *, max_count: Optional[int] = None,
+                   max_fraction: Optional[float] = None, max_consecutive: int = 100) -> Pipeline:
         """What a corrupt record does: "fail", "skip_record", "skip_file".
 
         policy             What a corrupt record does.
@@ -47,7 +53,7 @@ class Pipeline(PipelineBase):
         return self._with(memory=memory)
 
     def prefetch(self, prefetch: int) -> Pipeline:
-        """Default of the run: finished batches kept ready; 0: chosen by their size."""
+        """Default of the run: batches made ahead; 0: chosen by their size."""
         return self._with(prefetch=prefetch)
 
     def shard(self, shard: Optional[Shard]) -> Pipeline:
@@ -65,7 +71,8 @@ class Pipeline(PipelineBase):
         """
         return self._then("slice", {"tensor": tensor, "slice": slice})
 
-    def constant(self, tensor: str, shape: Any, dtype: DType, *, value: Any = None) -> Pipeline:
+    def constant(self, tensor: str, shape: Union[Sequence[int], str], dtype: Union[DType, str], *,
+                 value: Any = None) -> Pipeline:
         """Makes a tensor whose elements are all the same.
 
         tensor    Name of the new tensor, which no other one has.
@@ -73,17 +80,17 @@ class Pipeline(PipelineBase):
         dtype     Element type, or the name of a tensor whose type it takes.
         value     The element; null: 0, false or "".
         """
-        return self._then("constant", {"tensor": tensor, "shape": shape, "dtype": dtype_of(dtype, _DTYPES),
+        return self._then("constant", {"tensor": tensor, "shape": shape, "dtype": dtype_of("dtype", dtype, _DTYPES),
                                       "value": value})
 
-    def ones(self, tensor: str, shape: Any, dtype: DType) -> Pipeline:
+    def ones(self, tensor: str, shape: Union[Sequence[int], str], dtype: Union[DType, str]) -> Pipeline:
         """Makes a tensor whose elements are all 1.
 
         tensor    Name of the new tensor, which no other one has.
         shape     Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.
         dtype     Element type, or the name of a tensor whose type it takes; not string or complex.
         """
-        return self._then("ones", {"tensor": tensor, "shape": shape, "dtype": dtype_of(dtype, _DTYPES)})
+        return self._then("ones", {"tensor": tensor, "shape": shape, "dtype": dtype_of("dtype", dtype, _DTYPES)})
 
     def normalize(self, tensor: str, axis: int) -> Pipeline:
         """Shifts and scales one tensor along an axis to mean 0 and deviation 1.
@@ -100,7 +107,7 @@ class Pipeline(PipelineBase):
         depth     Length of the vectors: a new last axis; an index outside gives zeros.
         dtype     Type of the result, an integer or float.
         """
-        return self._then("one_hot", {"tensor": tensor, "depth": depth, "dtype": dtype_of(dtype, _DTYPES)},
+        return self._then("one_hot", {"tensor": tensor, "depth": depth, "dtype": dtype_of("dtype", dtype, _DTYPES)},
                                      dtype="float32")
 
     def reshape(self, tensor: str, shape: Sequence[int]) -> Pipeline:
@@ -117,7 +124,7 @@ class Pipeline(PipelineBase):
         tensor    Tensor to convert; not a string or complex one.
         dtype     Type it gets; not string or complex.
         """
-        return self._then("cast", {"tensor": tensor, "dtype": dtype_of(dtype, _DTYPES)})
+        return self._then("cast", {"tensor": tensor, "dtype": dtype_of("dtype", dtype, _DTYPES)})
 
     def select(self, tensors: Sequence[str]) -> Pipeline:
         """Keeps some tensors and forgets the others.
@@ -175,7 +182,8 @@ class Pipeline(PipelineBase):
         """
         return self._then("skip", {"count": count})
 
-    def batch(self, size: int, *, remainder: str = "keep", pad: Any = False, require_equal: bool = False) -> Pipeline:
+    def batch(self, size: int, *, remainder: Literal["keep", "drop", "pad", "repeat"] = "keep",
+              pad: Union[bool, Sequence[Mapping[str, Any]]] = False, require_equal: bool = False) -> Pipeline:
         """Cuts the stream into batches of one size.
 
         size             Rows of a batch.
@@ -194,7 +202,7 @@ class Source(StageSource):
 
     __slots__ = ()
 
-    def example(self, features: Mapping[str, Feature]) -> Pipeline:
+    def example(self, features: Mapping[str, Mapping[str, Any]]) -> Pipeline:
         """Decodes tf.train.Example messages, one tensor per feature; only features in use are read.
 
         features    The tensors by name, each with kind, dtype, shape and how it is stored.
@@ -202,7 +210,8 @@ class Source(StageSource):
         options = given({"features": features})
         return Pipeline({"source": self._source, "decode": {"example": options}, "steps": []})
 
-    def sequence_example(self, *, context: Mapping[str, Feature] = {}, lists: Mapping[str, Feature] = {}) -> Pipeline:
+    def sequence_example(self, *, context: Mapping[str, Mapping[str, Any]] = {},
+                         lists: Mapping[str, Mapping[str, Any]] = {}) -> Pipeline:
         """Decodes tf.train.SequenceExample messages: features of the sequence, and lists with one feature per
         step.
 
@@ -221,20 +230,20 @@ class Source(StageSource):
         return Pipeline({"source": self._source, "decode": {"record": options}, "steps": []})
 
 
-def tfrecord(files: Paths, *, compression: str = "auto", max_record_bytes: int = 1073741824,
-             max_decompressed_bytes: int = 4294967296, tolerate_partial_header: bool = False,
-             allow_trailing_zeros: bool = False) -> Source:
+def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "auto"] = "auto",
+             max_record_bytes: int = 1073741824, max_decompressed_bytes: int = 4294967296,
+             tolerate_partial_header: bool = False, allow_trailing_zeros: bool = False) -> Source:
     """Reads the records of TFRecord files, checksums verified.
 
-    files                      Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.
+    files                      Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
     compression                How whole files are compressed; auto looks at their first bytes.
     max_record_bytes           A longer record is an error, before memory is taken.
     max_decompressed_bytes     A compressed file that holds more than this is an error, once that many bytes
                                were decompressed.
     tolerate_partial_header    A file that ends inside the header of a record ends before it: for files still
                                being written.
-    allow_trailing_zeros       Zero bytes behind the last record, or behind the end of compressed data, are
-                               padding and no error.
+    allow_trailing_zeros       Zero bytes after the last record, or after the end of compressed data, are
+                               padding and not an error.
     """
     return Source({"tfrecord": given({"files": paths_of(files, "files"), "compression": compression,
                                      "max_record_bytes": max_record_bytes,
@@ -245,11 +254,13 @@ def tfrecord(files: Paths, *, compression: str = "auto", max_record_bytes: int =
                                      tolerate_partial_header=False, allow_trailing_zeros=False)})
 
 
-def feature(dtype: DType, shape: Sequence[int] = (), *, kind: str = "fixed_len", key: Optional[str] = None,
-            default: Any = None, stored: Optional[str] = None, as_: Optional[str] = None, index_key: Any = None,
+def feature(dtype: DType, shape: Sequence[int] = (), *,
+            kind: Literal["fixed_len", "var_len", "fixed_len_sequence", "sparse", "ragged", "raw"] = "fixed_len",
+            key: Optional[str] = None, default: Any = None, stored: Optional[Literal["int", "float", "bytes"]] = None,
+            as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None, index_key: Any = None,
             value_key: Optional[str] = None, size: Any = None, already_sorted: bool = False, partitions: Any = None,
-            row_splits_dtype: str = "int32", validate: bool = True, endian: Optional[str] = None, len: int = 1,
-            fixed_length: Optional[int] = None, allow_missing: bool = False) -> dict[str, Any]:
+            row_splits_dtype: DType = "int32", validate: bool = True, endian: Optional[Literal["little", "big"]] = None,
+            len: int = 1, fixed_length: Optional[int] = None, allow_missing: bool = False) -> dict[str, Any]:
     """A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.
 
     dtype               Type of the tensor; values stored as another type are converted.
@@ -258,7 +269,7 @@ def feature(dtype: DType, shape: Sequence[int] = (), *, kind: str = "fixed_len",
     key                 Name in the message; the tensor's name when left out.
     default             fixed_len: value when missing (without: an error); fixed_len_sequence: what pads it.
     stored              Type in the message; left out: int for integers and bool, float for floats, else bytes.
-    as_                 How a variable kind is handed over; var_len: ragged, fixed_len_sequence: padded.
+    as_                 How a variable kind is handed over; left out: var_len ragged, fixed_len_sequence padded.
     index_key           sparse: key of the indices, or a list with one key per axis.
     value_key           sparse, ragged: key of the values; ragged: the tensor's name when left out.
     size                sparse: size of the dense tensor, or a list with one size per axis.
@@ -272,9 +283,10 @@ def feature(dtype: DType, shape: Sequence[int] = (), *, kind: str = "fixed_len",
     fixed_length        raw: cut or zero-fill every byte string to this length.
     allow_missing       Lists of a sequence example: take a missing list as an empty one.
     """
-    return given({"dtype": dtype_of(dtype, _DTYPES), "shape": sizes_of(shape), "kind": kind, "key": key,
+    return given({"dtype": dtype_of("dtype", dtype, _DTYPES), "shape": sizes_of(shape), "kind": kind, "key": key,
                  "default": default, "stored": stored, "as": as_, "index_key": index_key, "value_key": value_key,
                  "size": size, "already_sorted": already_sorted, "partitions": partitions,
-                 "row_splits_dtype": row_splits_dtype, "validate": validate, "endian": endian, "len": len,
-                 "fixed_length": fixed_length, "allow_missing": allow_missing}, shape=[], kind="fixed_len",
-                 already_sorted=False, row_splits_dtype="int32", validate=True, len=1, allow_missing=False)
+                 "row_splits_dtype": dtype_of("row_splits_dtype", row_splits_dtype, _DTYPES), "validate": validate,
+                 "endian": endian, "len": len, "fixed_length": fixed_length, "allow_missing": allow_missing}, shape=[],
+                 kind="fixed_len", already_sorted=False, row_splits_dtype="int32", validate=True, len=1,
+                 allow_missing=False)

@@ -98,7 +98,7 @@ class Run {
     bool& busy;
   };
 
-  /// Says what "auto" picked, next to what came of it.
+  /// Prints the shard that "auto" picked on standard error.
   void announce(const Batch* first) {
     announced_ = true;
     const std::string picked = shard_text(pipeline_->plan(), shard_, first);
@@ -196,13 +196,13 @@ nb::object refuse_to_pickle(const Plan&) {
 }
 
 void bind_plan(nb::module_& module) {
-  nb::class_<Plan>(module, "Plan", "What a document asks for, checked and resolved; printable.")
+  nb::class_<Plan>(module, "Plan", "The checked, immutable description of a run; printable.")
       .def_prop_ro(
           "batches", [](const Plan& plan) { return plan.batches(); },
           "Number of batches of the whole run, or None when it is not known before reading.")
       .def_prop_ro(
           "hash", [](const Plan& plan) { return plan.hash(); },
-          "Of everything that decides the stream's content and order.")
+          "Hash of everything that decides the stream's content and order.")
       .def_prop_ro(
           "lowered", [](const Plan& plan) { return to_str(plan.lowered().pretty()); },
           nb::sig("def lowered(self) -> str"), "The pipeline document it stands for, as JSON text, paths resolved.")
@@ -225,7 +225,7 @@ std::string bottleneck_of(const RunStats& stats) {
   return stats.ended && stats.batches == 0 ? "The run has ended and delivered nothing." : stats.bottleneck();
 }
 
-/// The core's text with its last sentence, of which it does not know that the run has ended.
+/// The text of the core with the last sentence replaced: the core does not know that the run has ended.
 std::string text_of(const RunStats& stats) {
   const std::string text = stats.text();
   return text.substr(0, text.size() - stats.bottleneck().size()) + bottleneck_of(stats);
@@ -243,25 +243,25 @@ void bind_stats(nb::module_& module) {
       .def_ro("rows", &Stats::rows, "Delivered.")
       .def_ro("records", &Stats::records, "Found in the files.")
       .def_ro("bytes_read", &Stats::bytes_read, "From files.")
-      .def_ro("skipped_records", &Stats::skipped_records, "Corrupt or malformed records that on_corrupt let pass.")
-      .def_ro("skipped_ranges", &Stats::skipped_ranges, "Stretches of bytes in which no record could be found.")
+      .def_ro("skipped_records", &Stats::skipped_records, "Corrupt or malformed records that on_corrupt skipped.")
+      .def_ro("skipped_ranges", &Stats::skipped_ranges, "Ranges of bytes in which no record could be found.")
       .def_ro("skipped_files", &Stats::skipped_files, "Files given up at their first corruption.")
       .def_ro("skipped_bytes", &Stats::skipped_bytes, "Of all three.")
       .def_prop_ro("skipped", &skipped_of, nb::sig("def skipped(self) -> list[str]"),
                    "Where and why, the first 16 of them.")
       .def_ro("seconds", &Stats::seconds, "Since the first batch was asked for.")
-      .def_ro("scan_seconds", &Stats::scan_seconds, "Worker time finding records, inflating included.")
+      .def_ro("scan_seconds", &Stats::scan_seconds, "Worker time finding records, decompression included.")
       .def_ro("order_seconds", &Stats::order_seconds, "Worker time deciding the order.")
       .def_ro("decode_seconds", &Stats::decode_seconds, "Worker time decoding and transforming.")
       .def_ro("idle_seconds", &Stats::idle_seconds, "Worker time with enough batches ready.")
-      .def_ro("consumer_wait_seconds", &Stats::consumer_wait_seconds, "Time in which the caller waited or helped.")
+      .def_ro("consumer_wait_seconds", &Stats::consumer_wait_seconds, "Time in which the consumer waited or helped.")
       .def_ro("ready_fill", &Stats::ready_fill, "Mean share of the prefetch depth that was ready.")
-      .def_ro("waiting_seconds", &Stats::waiting_seconds, "For how long the next batch has been waited for.")
-      .def_ro("waiting", &Stats::waiting, "What each thread is at meanwhile, in words; empty when nobody waits.")
+      .def_ro("waiting_seconds", &Stats::waiting_seconds, "How long the consumer has waited for the next batch; 0 when it does not wait.")
+      .def_ro("waiting", &Stats::waiting, "What each thread does meanwhile, in words; empty when the consumer does not wait.")
       .def_ro("memory_used", &Stats::memory_used, "Bytes charged to the budget now.")
       .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
       .def_ro("threads", &Stats::threads, "Workers.")
-      .def_prop_ro("bottleneck", &bottleneck_of, "What holds the run up, in one sentence.")
+      .def_prop_ro("bottleneck", &bottleneck_of, "The stage that limits the run, in one sentence.")
       .def("__str__", &text_of)
       .def("__repr__", &text_of);
 }
@@ -275,7 +275,7 @@ void bind_runs(nb::module_& module) {
       .def("next", &Run::next, "The next batch; StopIteration at the end.")
       .def("close", &Run::close)
       .def("state", &Run::state, nb::arg("before") = false,
-           "Where the run stands, behind the last batch or before it, as JSON text.")
+           "The state after the last batch, or before it, as JSON text.")
       .def("restore", &Run::restore, nb::arg("state"))
       .def_prop_ro("plan", [](const Run& run) { return run.pipeline().plan(); })
       .def_prop_ro(
@@ -284,7 +284,7 @@ void bind_runs(nb::module_& module) {
             const Shard& shard = run.shard();
             return nb::make_tuple(shard.index, shard.count, shard.by == ShardBy::file ? "file" : "row");
           },
-          nb::sig("def shard(self) -> tuple[int, int, str]"), "(index, count, by) of what this run takes.")
+          nb::sig("def shard(self) -> tuple[int, int, str]"), "(index, count, by) of the shard of this run.")
       .def_prop_ro("stats",
                    [](const Run& run) {
                      return RunStats{run.pipeline().stats(), run.ended()};

@@ -22,9 +22,11 @@ HEAD = '''# SPDX-License-Identifier: Apache-2.0
 """Pipelines in Python: a function for every format, a method for every decoder, step, order and batcher."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Literal, Mapping, Optional, Sequence, Union, get_args
 
-from forebay._arguments import DType, dtype_of, sizes_of
+import numpy as np
+
+from forebay._arguments import dtype_of, sizes_of
 from forebay._paths import Paths, paths_of
 from forebay.loader import Shard
 from forebay.pipeline import PipelineBase, StageSource, given
@@ -56,20 +58,29 @@ STUB_HEAD = '''# SPDX-License-Identifier: Apache-2.0
 '''
 
 
+#: Kinds of fields (FieldKind in C++) whose parameters take more types than the document has.
+WIDER = {"paths": "Paths", "dtype": "DType", "dtype_or_tensor": "DType | str", "bytes": "int | str", "shard": "Shard | None"}
+
+
 def python_type(field: dict[str, Any]) -> str:
     """The hint of a parameter: wider than the description's type of a value."""
-    text = field["type"]
-    optional = text.endswith(" | None")
+    words = choices(field["schema"])
+    text = WIDER.get(field["kind"], field["type"] if words is None else literal_type(words))
+    optional = text.endswith(" | None") or field["type"].endswith(" | None")
     text = text.removesuffix(" | None")
-    if field["name"] in ("features", "context", "lists"):
-        text = "Mapping[str, Feature]"
-    elif field["name"] == "files":
-        text = "Paths"
-    elif field["name"] == "dtype":
-        text = "DType"
     text = text.replace("list[", "Sequence[").replace("dict[", "Mapping[").replace("object", "Any")
     text = re.sub(r"(\w[\w\[\], ]*) \| (\w[\w\[\], ]*)", r"Union[\1, \2]", text)
     return f"Optional[{text}]" if optional and text != "Any" else text
+
+
+def choices(schema: dict[str, Any]) -> list[str] | None:
+    """The words that a value may be, also where it may be null; None: it is no choice among words."""
+    words: list[str] | None = next((one["enum"] for one in [schema, *schema.get("anyOf", [])] if "enum" in one), None)
+    return words
+
+
+def literal_type(words: list[str]) -> str:
+    return "Literal[" + ", ".join(f'"{word}"' for word in words) + "]"
 
 
 def type_of_schema(schema: dict[str, Any]) -> str:
@@ -143,17 +154,16 @@ def default_argument(name: str, value: str) -> str:
     return f'**{{"{name}": {value}}}' if keyword.iskeyword(name) else f"{name}={value}"
 
 
-def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str, shapes: bool = False) -> str:
+#: How an argument of a kind becomes the document's value.
+CONVERTED = {"paths": 'paths_of({0}, "{0}")', "dtype": 'dtype_of("{0}", {0}, _DTYPES)',
+             "dtype_or_tensor": 'dtype_of("{0}", {0}, _DTYPES)', "sizes": "sizes_of({0})"}
+
+
+def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str) -> str:
     """`opening`{"option": value, …}, option=default, …`closing`: options that have their default are left out."""
     cells = []
     for field in fields:
-        name = value = parameter_name(field["name"])
-        if field["name"] == "files":
-            value = f'paths_of({name}, "{name}")'
-        elif field["name"] == "dtype":
-            value = f"dtype_of({name}, _DTYPES)"
-        elif shapes and name == "shape":
-            value = "sizes_of(shape)"
+        value = CONVERTED.get(field["kind"], "{0}").format(parameter_name(field["name"]))
         cells.append(f'"{field["name"]}": {value}')
     cells = cells or [""]
     cells[0] = "{" + cells[0]
@@ -193,7 +203,7 @@ def feature(plugins: list[dict[str, Any]]) -> str:
     return (signature("feature", arguments, "dict[str, Any]", "")
             + doc_string("A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.",
                          first + rest, "    ")
-            + call("return given(", first + rest, ")", "    ", shapes=True))
+            + call("return given(", first + rest, ")", "    "))
 
 
 def fields_of(properties: dict[str, Any], required: set[str]) -> list[dict[str, Any]]:
@@ -202,8 +212,9 @@ def fields_of(properties: dict[str, Any], required: set[str]) -> list[dict[str, 
     for name, value in properties.items():
         hint, default = type_of_schema(value), value.get("default")
         plain = default is not None or hint == "Any" or name in required
-        fields.append({"name": name, "doc": value.get("description", ""), "required": name in required,
-                       "type": hint if plain else f"{hint} | None", "default": default})
+        fields.append({"name": name, "doc": value.get("description", ""), "required": name in required, "schema": value,
+                       "kind": value.get("x-kind", "value"), "type": hint if plain else f"{hint} | None",
+                       "default": default})
     return fields
 
 
@@ -222,7 +233,7 @@ def member(name: str, schema: dict[str, Any]) -> str:
         return (signature(name, ["self", *parameters(fields)], "Pipeline", "    ")
                 + doc_string(doc, fields, indent) + call("options = given(", fields, ")", indent)
                 + f'{indent}return self._with({name}=options if len(options) > 1 else options["{first}"])\n')
-    hint = {"memory": "Union[int, str]", "shard": "Optional[Shard]"}.get(name) or type_of_schema(schema)
+    hint = python_type(fields_of({name: schema}, {name})[0])
     return (signature(name, ["self", f"{name}: {hint}"], "Pipeline", "    ")
             + doc_string(schema["description"], [], indent) + f"{indent}return self._with({name}={name})\n")
 
@@ -234,8 +245,11 @@ def members(document: dict[str, Any]) -> str:
 
 
 def dtypes(plugins: list[dict[str, Any]]) -> str:
-    names = feature_schema(plugins)["properties"]["dtype"]["enum"]
-    return packed("_DTYPES = (", [f'"{name}"' for name in names], ")", " " * 11)
+    """The type of element types, from the first option that is one."""
+    names = next(field["schema"]["enum"] for plugin in plugins for field in plugin["fields"] if field["kind"] == "dtype")
+    return (packed("DTypeName = Literal[", [f'"{name}"' for name in names], "]", " " * 20)
+            + "#: An element type: as documents name it, or as NumPy and Python do.\n"
+            + 'DType = Union[DTypeName, "np.dtype[Any]", type]\n\n_DTYPES: tuple[str, ...] = get_args(DTypeName)\n')
 
 
 def feature_schema(plugins: list[dict[str, Any]]) -> dict[str, Any]:

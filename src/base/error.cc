@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace forebay {
 
@@ -71,8 +72,9 @@ std::string Error::text() const {
     for (const Error& fault : faults()) out += "\n  " + fault.text();
     return out;
   }
-  const std::string where = place_text(place());
-  return where.empty() ? message() : where + ": " + message();
+  std::string out = place_text(place());
+  if (!place().field.empty()) out += fmt::format("{}{}", out.empty() ? "" : ": ", fmt::join(place().field, "/"));
+  return out.empty() ? message() : out + ": " + message();
 }
 
 Error Error::at(const Place& place) const {
@@ -90,10 +92,13 @@ Error Error::at(const Place& place) const {
     known.column = place.column;
   }
   if (known.row < 0) known.row = place.row;
+  if (known.field.empty()) known.field = place.field;
   Error out = *this;
   out.body_ = std::make_shared<const Body>(std::move(body));
   return out;
 }
+
+Error Error::at(const Field& field) const { return at(Place{.field = field.path()}); }
 
 Error Error::at(std::string_view where) const {
   Body body = *body_;

@@ -12,29 +12,54 @@ struct EnumNames<Remainder> {
   static constexpr std::array<std::string_view, 4> names{"keep", "drop", "pad", "repeat"};
 };
 
-namespace {
-
-/// One entry of `pad`.
-struct PadEntry {
-  std::string tensor;
-  std::optional<Shape> shape;
-  Json value;
-};
-
-}  // namespace
-
 template <>
-struct FieldsOf<PadEntry> {
-  static const Fields<PadEntry>& get() {
-    static const Fields<PadEntry> fields =
-        Fields<PadEntry>{}
-            .required("tensor", &PadEntry::tensor, "Tensor to pad.")
-            .field("shape", &PadEntry::shape,
+struct FieldsOf<PadTensor> {
+  static const Fields<PadTensor>& get() {
+    static const Fields<PadTensor> fields =
+        Fields<PadTensor>{}
+            .required("tensor", &PadTensor::tensor, "Tensor to pad.")
+            .field("shape", &PadTensor::shape,
                    "Sizes to pad to, without the batch axis; -1 or null: the batch's maximum.")
-            .field("value", &PadEntry::value, "What to pad with; null: 0, false or \"\".");
+            .field("value", &PadTensor::value, "What to pad with; null: 0, false or \"\".");
     return fields;
   }
 };
+
+using PadList = JsonCodec<std::vector<PadTensor>>;
+
+/// The faults of an entry are reported by `bind`, in the order of the entries.
+std::optional<Pad> JsonCodec<Pad>::read(const Json& json, std::vector<Error>& faults) {
+  if (json.is(Json::Kind::boolean)) return json.boolean();
+  if (!json.is(Json::Kind::array)) return fault_type(json, "a list", faults), std::nullopt;
+  std::vector<PadTensor> out;
+  std::size_t found = 0;
+  for (const Json& item : json.items()) {
+    std::vector<Error> wrong;
+    auto entry = JsonCodec<PadTensor>::read(item, wrong);
+    if (!entry) entry = PadTensor{.tensor = "", .faults = std::move(wrong)};
+    found += entry->faults.size();
+    out.push_back(*std::move(entry));
+    if (found >= max_item_faults) break;
+  }
+  return out;
+}
+
+Json JsonCodec<Pad>::write(const Pad& value) {
+  if (const bool* all = std::get_if<bool>(&value)) return *all;
+  return PadList::write(std::get<std::vector<PadTensor>>(value));
+}
+
+Json JsonCodec<Pad>::schema() {
+  Json out = Json::object();
+  out.set("anyOf", Json::array({JsonCodec<bool>::schema(), PadList::schema()}));
+  return out;
+}
+
+std::string JsonCodec<Pad>::python_type() { return "bool | " + PadList::python_type(); }
+
+void JsonCodec<Pad>::add_tensors(const Json& json, std::vector<std::string>& names) {
+  PadList::add_tensors(json, names);
+}
 
 namespace batchers {
 namespace {
@@ -93,38 +118,40 @@ class FixedBatcher final : public Batcher {
   Reader& reader_;
 };
 
-/// The tensors that `pad` names, each with its sizes and value; whether padding is on at all.
-Result<bool> read_padding(const Json& pad, const Schema& in, std::vector<std::pair<std::string, Padding>>& out) {
-  if (pad.is(Json::Kind::boolean)) return pad.boolean();
+/// Puts the tensors that `pad` names into `batching`, each with its sizes and value. False: nothing is padded.
+Result<bool> read_padding(const Pad& pad, const Schema& in, Batching& batching) {
+  if (const bool* all = std::get_if<bool>(&pad)) return *all;
   std::vector<Error> faults;
-  if (!pad.is(Json::Kind::array)) static_cast<void>(JsonCodec<std::vector<PadEntry>>::read(pad, faults));
-  for (std::size_t i = 0; pad.is(Json::Kind::array) && i < pad.items().size() && faults.size() < max_item_faults; ++i) {
-    const Json& json = pad.items()[i];
-    const auto entry = JsonCodec<PadEntry>::read(json, faults);
-    if (!entry) continue;
-    const auto column = in.find(entry->tensor);
+  std::size_t index = 0;
+  for (const PadTensor& entry : std::get<std::vector<PadTensor>>(pad)) {
+    const std::string name = std::to_string(index++);
+    if (faults.size() >= max_item_faults) break;
+    faults.insert(faults.end(), entry.faults.begin(), entry.faults.end());
+    if (!entry.faults.empty()) continue;
+    const auto column = in.find(entry.tensor);
     if (!column.ok()) {
-      faults.push_back(column.error().at(json.find("tensor")->place()));
+      faults.push_back(column.error().at(Field{"pad", name, "tensor"}));
       continue;
     }
     const std::size_t rank = in[*column].shape.rank();
-    const Shape shape = entry->shape.value_or(Shape{std::vector<std::int64_t>(rank, unknown_dim)});
+    const Shape shape = entry.shape.value_or(Shape{std::vector<std::int64_t>(rank, unknown_dim)});
     if (shape.rank() != rank) {
-      faults.emplace_back(Code::config, Detail::invalid_argument,
-                          "expected " + std::to_string(rank) + " pad dimensions for tensor " + entry->tensor +
-                              ", got " + std::to_string(shape.rank()),
-                          json.find("shape")->place());
+      faults.push_back(Error{Code::config, Detail::invalid_argument,
+                             "expected " + std::to_string(rank) + " pad dimensions for tensor " + entry.tensor +
+                                 ", got " + std::to_string(shape.rank())}
+                           .at(Field{"pad", name, "shape"}));
       continue;
     }
-    out.emplace_back(entry->tensor, Padding{.shape = shape, .value = entry->value});
+    batching.padding.emplace_back(entry.tensor, Padding{.shape = shape, .value = entry.value});
+    batching.reads.push_back(*column);
   }
-  if (!faults.empty()) return Error::all(std::move(faults)).at(pad.place());
-  return !out.empty();
+  if (!faults.empty()) return Error::all(std::move(faults));
+  return !batching.padding.empty();
 }
 
 Result<Batching> bind(const FixedBatch& options, const Schema& in) {
   Batching batching;
-  FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching.padding));
+  FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching));
   if (pads && options.require_equal)
     return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
   if (pads) batching.delivery = Delivery::padded;
@@ -143,40 +170,24 @@ Result<Batching> bind(const FixedBatch& options, const Schema& in) {
   return batching;
 }
 
-/// Of `pad`, which is read together with the tensors.
-Json pad_schema() {
-  Json list = JsonCodec<std::vector<PadEntry>>::schema();
-  Json out = Json::object();
-  out.set("anyOf", Json::array({JsonCodec<bool>::schema(), std::move(list)}));
-  return out;
-}
-
 }  // namespace
 
 BatcherType batch() {
-  BatcherType type =
-      describe<BatcherType, FixedBatch>("batch", "Cuts the stream into batches of one size.", bind)
-          .required("size", &FixedBatch::size, "Rows of a batch.", {.min = 1, .max = 100'000'000})
-          .field("remainder", &FixedBatch::remainder,
-                 "What becomes of a last batch that is not full: keep it short, drop it, pad it with empty rows, or "
-                 "repeat "
-                 "its "
-                 "own records, from its first one on.")
-          .field(
-              "pad", &FixedBatch::pad,
-              "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
-              "value}.")
-          .field("require_equal", &FixedBatch::require_equal,
-                 "Refuse rows of unequal shape instead of delivering them ragged.")
-          .example({.options = R"({"size": 2})", .in = R"([1, 2, 3, 4, 5])", .out = R"([[1, 2], [3, 4], [5]])"})
-          .example({.options = R"({"size": 2, "remainder": "drop"})", .in = R"([1, 2, 3])", .out = R"([[1, 2]])"})
-          .example({.options = R"({"size": 3, "remainder": "repeat"})",
-                    .in = R"([1, 2, 3, 4])",
-                    .out = R"([[1, 2, 3], [4, 4, 4]])"});
-  for (FieldInfo& field : type.description.fields) {
-    if (field.name == "pad") field.schema = pad_schema();
-  }
-  return type;
+  return describe<BatcherType, FixedBatch>("batch", "Cuts the stream into batches of one size.", bind)
+      .required("size", &FixedBatch::size, "Rows of a batch.", {.min = 1, .max = 100'000'000})
+      .field("remainder", &FixedBatch::remainder,
+             "What becomes of a last batch that is not full: keep it short, drop it, pad it with empty rows, or repeat "
+             "its own records, from its first one on.")
+      .field("pad", &FixedBatch::pad,
+             "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
+             "value}.")
+      .field("require_equal", &FixedBatch::require_equal,
+             "Refuse rows of unequal shape instead of delivering them ragged.")
+      .example({.options = R"({"size": 2})", .in = R"([1, 2, 3, 4, 5])", .out = R"([[1, 2], [3, 4], [5]])"})
+      .example({.options = R"({"size": 2, "remainder": "drop"})", .in = R"([1, 2, 3])", .out = R"([[1, 2]])"})
+      .example({.options = R"({"size": 3, "remainder": "repeat"})",
+                .in = R"([1, 2, 3, 4])",
+                .out = R"([[1, 2, 3], [4, 4, 4]])"});
 }
 
 }  // namespace batchers

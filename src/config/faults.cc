@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <forebay/describe.h>
 #include <forebay/messages.h>
 
+#include "config/json_builder.h"
 #include "config/utf8.h"
 
 namespace forebay {
@@ -72,6 +74,53 @@ void fault_type(const Json& found, std::string_view expected, std::vector<Error>
 
 void fault_value(const Json& found, std::string message, std::vector<Error>& faults) {
   add(found, fmt::format("{} {}", name_of(found), message), faults);
+}
+
+namespace {
+
+/// The member or item of that name; null where there is none.
+const Json* find_child(const Json& json, const std::string& key) {
+  if (json.is(Json::Kind::object)) return json.find(key);
+  std::size_t index = 0;
+  const auto read = std::from_chars(key.data(), key.data() + key.size(), index);
+  const bool there = read.ec == std::errc{} && read.ptr == key.data() + key.size() && index < json.items().size();
+  return there ? &json.items()[index] : nullptr;
+}
+
+bool placed(const Place& place) { return place.line > 0 || !place.pointer.empty(); }
+
+/// The place of the option, or that of what it would be in, with the rest of the way in the pointer.
+Place place_of(const std::vector<std::string>& field, const Json& options) {
+  Place place = options.place();
+  const Json* at = &options;
+  for (const std::string& key : field) {
+    at = at == nullptr ? nullptr : find_child(*at, key);
+    if (at != nullptr && placed(at->place())) {
+      place = at->place();
+    } else {
+      place.pointer += "/" + pointer_token(key);
+    }
+  }
+  return place;
+}
+
+Error fault_at_option(const Error& fault, const Json& options) {
+  Place place = fault.place();
+  if (!placed(place) && !place.field.empty()) {
+    const Place found = place_of(place.field, options);
+    place.file = found.file, place.pointer = found.pointer, place.line = found.line, place.column = found.column;
+  }
+  place.field.clear();
+  return Error{fault.code(), fault.detail(), fault.message(), std::move(place)}.at(options.place());
+}
+
+}  // namespace
+
+Error at_options(const Error& error, const Json& options) {
+  if (error.faults().empty()) return fault_at_option(error, options);
+  std::vector<Error> faults;
+  for (const Error& fault : error.faults()) faults.push_back(fault_at_option(fault, options));
+  return Error::all(std::move(faults)).at(options.place());
 }
 
 bool check_keys(const Json& json, const std::vector<FieldInfo>& fields, std::vector<Error>& faults) {

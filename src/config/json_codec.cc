@@ -47,11 +47,19 @@ Json choice_schema(std::span<const std::string_view> names) {
   return out;
 }
 
+void tensors_in(const Json& json, const std::vector<FieldInfo>& fields, std::vector<std::string>& names) {
+  for (const FieldInfo& field : fields) {
+    const Json* value = json.find(field.name);
+    if (value != nullptr && field.add_tensors != nullptr) field.add_tensors(*value, names);
+  }
+}
+
 Json object_schema(const std::vector<FieldInfo>& fields) {
   Json properties = Json::object();
   std::vector<Json> required;
   for (const FieldInfo& field : fields) {
     Json property = field.schema.is(Json::Kind::object) ? field.schema : Json::object();
+    if (field.kind != FieldKind::value) property.set("x-kind", std::string{to_string(field.kind)});
     property.set("description", field.doc);
     if (field.required) {
       required.emplace_back(field.name);

@@ -12,7 +12,7 @@ Result<Bound<Decoder>> bind(const ExampleFeatures& options, const std::vector<st
     faults.emplace_back(Code::config, Detail::invalid_argument, "`features` must name at least one feature");
   }
   if (!faults.empty()) return Error::all(std::move(faults));
-  return Bound<Decoder>{std::make_unique<ExampleDecoder>(std::move(plan), Path::fast), std::move(out)};
+  return Bound<Decoder>{.op = std::make_unique<ExampleDecoder>(std::move(plan), Path::fast), .out = std::move(out)};
 }
 
 }  // namespace

@@ -2,16 +2,18 @@
 #include "decoders/feature_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <cstring>
 
 #include <fmt/core.h>
+
+#include "columns/scalar.h"
+#include "decoders/feature_form.h"
 
 namespace forebay::decoders {
 namespace {
 
 constexpr std::int64_t max_elements = std::int64_t{1} << 31;
-constexpr std::size_t max_rank = 16;
 constexpr std::size_t max_features = 65'536;
 
 /// Which kinds may read the same key: those that read it the same way.
@@ -21,7 +23,46 @@ Reading reading_of(FeatureKind kind) {
   return kind == FeatureKind::ragged ? Reading::ragged : Reading::dense;
 }
 
-std::string_view name_of(FeatureKind kind) { return EnumNames<FeatureKind>::names[static_cast<std::size_t>(kind)]; }
+/// What several kinds have. A kind without the option has its default.
+struct Common {
+  DType dtype;
+  Shape shape = {};
+  std::optional<StoredAs> stored = {};
+  std::optional<std::string> key = {};
+  bool allow_missing = false;
+};
+
+Common common_of(const ExampleFeature& feature) {
+  const auto copy = [](const auto& form) {
+    Common out{.dtype = form.dtype};
+    if constexpr (requires { form.shape; }) out.shape = form.shape;
+    if constexpr (requires { form.stored; }) out.stored = form.stored;
+    if constexpr (requires { form.key; }) out.key = form.key;
+    if constexpr (requires { form.allow_missing; }) out.allow_missing = form.allow_missing;
+    return out;
+  };
+  return std::visit(copy, feature.form);
+}
+
+/// Puts a default into `output`, in its final type, if it has `count` values. Returns the number of its values.
+std::int64_t put_default(const DefaultValue& value, std::int64_t count, Output& output) {
+  const Json json = to_json(value);
+  const std::vector<Json> items = json.is(Json::Kind::array) ? json.items() : std::vector<Json>{json};
+  const auto found = static_cast<std::int64_t>(items.size());
+  if (found != count) return found;
+  output.has_default = true;
+  const std::size_t size = size_of(output.dtype);
+  output.default_bytes.resize(items.size() * size);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    // The codec has checked that every value is one of the type.
+    const auto element = columns::element_from(items[i], output.dtype);
+    const std::vector<std::byte> bytes = element.ok() ? *element : std::vector<std::byte>(size);
+    const auto* const text = reinterpret_cast<const char*>(bytes.data());
+    if (output.dtype == DType::string) output.default_strings.emplace_back(text, bytes.size());
+    if (output.dtype != DType::string) std::memcpy(output.default_bytes.data() + i * size, text, size);
+  }
+  return found;
+}
 
 /// Plans one feature at a time and collects what is wrong.
 class Planner {
@@ -32,40 +73,26 @@ class Planner {
 
   void add(const std::string& name, const ExampleFeature& feature, bool wanted) {
     name_ = &name, feature_ = &feature;
+    common_ = common_of(feature);
     before_ = faults_.size();
     used_.clear();
-    Output output{.name = name, .kind = feature.kind, .dtype = feature.dtype, .shape = feature.shape};
+    Output output{.name = name,
+                  .kind = reading_kind(feature.kind(), common_.shape),
+                  .dtype = common_.dtype,
+                  .shape = common_.shape};
     output.list = role_ == Role::lists;
-    output.allow_missing = feature.allow_missing;
-    ColumnSpec column{.name = name, .dtype = feature.dtype, .shape = feature.shape};
+    output.allow_missing = common_.allow_missing;
+    ColumnSpec column{.name = name, .dtype = common_.dtype, .shape = common_.shape};
     check_kind(output);
     check_types(output);
     check_shape(output);
     if (faults_.size() != before_) return;
-    switch (output.kind) {
-      case FeatureKind::fixed_len:
-        fixed(output);
-        break;
-      case FeatureKind::var_len:
-        variable(output, column);
-        break;
-      case FeatureKind::fixed_len_sequence:
-        sequence(output, column);
-        break;
-      case FeatureKind::sparse:
-        sparse(output, column);
-        break;
-      case FeatureKind::ragged:
-        ragged(output, column);
-        break;
-      case FeatureKind::raw:
-        raw(output, column);
-        break;
-    }
+    for (const Error& one : feature.faults) fault(one.place().field.front(), one.message());
+    const bool complete = feature.faults.empty() || (output.kind != FeatureKind::sparse && output.kind != FeatureKind::ragged);
+    if (complete) std::visit([&](const auto& form) { make(form, output, column); }, feature.form);
     if (column.delivery == Delivery::ragged && !column.shape.known() && column.shape[0] != unknown_dim)
       fault("as", fmt::format("rows of shape {} differ behind their first axis; hand them over padded or equal",
                               column.shape.text()));
-    check_unused(output.kind);
     if (faults_.size() != before_) return;
     output.variable = !column.shape.known();
     output.column = schema_.put(std::move(column));
@@ -84,15 +111,19 @@ class Planner {
 
  private:
   void fault(std::string_view option, std::string message) {
-    Place place = feature_->place;
-    place.feature = *name_;
-    if (!option.empty()) place.pointer.append(1, '/').append(option);
-    faults_.emplace_back(Code::config, Detail::invalid_argument, std::move(message), std::move(place));
+    faults_.emplace_back(Code::config, Detail::invalid_argument, std::move(message),
+                         Place{.feature = *name_, .field = {option_of(role_), *name_, std::string{option}}});
+  }
+
+  bool take_default(const DefaultValue& value, std::int64_t count, Output& output) {
+    const std::int64_t found = put_default(value, count, output);
+    if (found == count) return true;
+    fault("default", fmt::format("default has {} values, but shape {} takes {}", found, output.shape.text(), count));
+    return false;
   }
 
   void check_kind(Output& output) {
-    if (output.kind == FeatureKind::fixed_len && output.shape.unknown() == 1) {
-      output.kind = FeatureKind::fixed_len_sequence;
+    if (output.kind != feature_->kind()) {
       std::vector<std::int64_t> step = output.shape.dims();
       std::erase(step, unknown_dim);
       output.shape = Shape{std::move(step)};
@@ -101,21 +132,22 @@ class Planner {
     const bool never_in_lists = output.kind == FeatureKind::fixed_len || output.kind == FeatureKind::sparse;
     if (role_ == Role::context && never_in_context) {
       fault("kind", fmt::format("'{}' is not possible in context; use fixed_len, var_len, ragged or raw{}",
-                                name_of(output.kind), keys_text()));
+                                name_in_documents(output.kind), keys_text()));
     }
     if (role_ == Role::lists && never_in_lists) {
       fault("kind", fmt::format("'{}' is not possible in lists; use fixed_len_sequence, var_len, ragged or raw{}",
-                                name_of(output.kind), keys_text()));
+                                name_in_documents(output.kind), keys_text()));
     }
-    if (role_ != Role::lists && feature_->allow_missing && output.kind != FeatureKind::fixed_len_sequence) {
-      fault("allow_missing", "is for lists of a sequence example; give a fixed_len feature a default instead");
-    }
+    if (role_ != Role::lists && common_.allow_missing && output.kind != FeatureKind::fixed_len_sequence)
+      fault("allow_missing", std::string{only_lists_may_be_missing});
   }
 
   /// The keys of a feature that is made from several, for messages.
   std::string keys_text() const {
-    if (feature_->kind != FeatureKind::sparse) return "";
-    return fmt::format(" (index key {}, value key '{}')", feature_->index_key.text(), feature_->value_key.value_or(""));
+    const auto* const sparse = std::get_if<SparseFeature>(&feature_->form);
+    if (sparse == nullptr) return "";
+    return fmt::format(" (index key {}, value key '{}')", options_of(*feature_).index_key.json.text(),
+                       sparse->value_key);
   }
 
   void check_types(Output& output) {
@@ -128,11 +160,11 @@ class Planner {
                                         to_string(output.dtype)));
     StoredAs natural = is_float(output.dtype) ? StoredAs::float_ : StoredAs::int_;
     if (raw || output.dtype == DType::string) natural = StoredAs::bytes;
-    output.stored = feature_->stored.value_or(natural);
+    output.stored = common_.stored.value_or(natural);
     if ((output.stored == StoredAs::bytes) != (natural == StoredAs::bytes)) {
       fault("stored",
             fmt::format("bytes and numbers cannot become each other: dtype {} cannot come from '{}'{}",
-                        to_string(output.dtype), EnumNames<StoredAs>::names[static_cast<std::size_t>(output.stored)],
+                        to_string(output.dtype), name_in_documents(output.stored),
                         output.stored == StoredAs::bytes ? "; for numbers in byte strings use kind raw" : ""));
     }
   }
@@ -161,41 +193,17 @@ class Planner {
     output.count = count;
   }
 
-  /// Options that the kind has no use for are refused: they would be silently ignored.
-  void check_unused(FeatureKind kind) {
-    const ExampleFeature& f = *feature_;
-    const auto only = [&](bool given, bool fits, std::string_view option, std::string_view kinds) {
-      if (given && !fits) fault(option, fmt::format("'{}' is only for {}, not for {}", option, kinds, name_of(kind)));
-    };
-    using K = FeatureKind;
-    const bool deferred = kind == K::sparse || kind == K::ragged;
-    only(!f.fallback.is(Json::Kind::null), kind == K::fixed_len || kind == K::fixed_len_sequence, "default",
-         "fixed_len and fixed_len_sequence");
-    only(!f.index_key.is(Json::Kind::null), kind == K::sparse, "index_key", "sparse");
-    only(!f.size.is(Json::Kind::null), kind == K::sparse, "size", "sparse");
-    only(f.value_key.has_value(), deferred, "value_key", "sparse and ragged");
-    only(f.key.has_value(), !deferred, "key", "the kinds with one key (here: value_key)");
-    only(f.already_sorted, kind == K::sparse, "already_sorted", "sparse");
-    only(!f.partitions.is(Json::Kind::null), kind == K::ragged, "partitions", "ragged");
-    only(f.endian.has_value(), kind == K::raw, "endian", "raw");
-    only(f.len != 1, kind == K::raw, "len", "raw");
-    only(f.fixed_length.has_value(), kind == K::raw, "fixed_length", "raw");
-    only(f.as.has_value(), kind == K::var_len || kind == K::fixed_len_sequence || kind == K::raw, "as",
-         "variable kinds");
-    only(f.shape.rank() > 0, kind != K::var_len && !deferred, "shape", "kinds with a shape");
-  }
-
   /// The source of a key; the same key may be used several times when it is read the same way.
   int source(const std::string& key, StoredAs stored, std::string_view option) {
     auto found = std::ranges::find(plan.sources, key, &Source::key);
     if (found == plan.sources.end()) {
-      plan.sources.push_back({.key = key, .stored = stored, .feature = *name_, .kind = feature_->kind});
+      plan.sources.push_back({.key = key, .stored = stored, .feature = *name_, .kind = feature_->kind()});
       found = plan.sources.end() - 1;
-    } else if (found->stored != stored || reading_of(found->kind) != reading_of(feature_->kind)) {
+    } else if (found->stored != stored || reading_of(found->kind) != reading_of(feature_->kind())) {
       fault(option,
             fmt::format("key '{}' is already used by feature '{}' as {} of '{}'; a key can be read in one way only",
-                        key, found->feature, name_of(found->kind),
-                        EnumNames<StoredAs>::names[static_cast<std::size_t>(found->stored)]));
+                        key, found->feature, name_in_documents(found->kind),
+                        name_in_documents(found->stored)));
     }
     ++found->uses;
     used_.push_back(static_cast<int>(found - plan.sources.begin()));
@@ -207,18 +215,20 @@ class Planner {
     for (const int index : used_) --plan.sources[static_cast<std::size_t>(index)].uses;
   }
 
-  void own_source(Output& output) { output.source = source(feature_->key.value_or(*name_), output.stored, "key"); }
+  void own_source(Output& output) { output.source = source(common_.key.value_or(*name_), output.stored, "key"); }
 
-  void fixed(Output& output) {
+  void make(const FixedLenFeature& form, Output& output, ColumnSpec& column) {
+    if (output.kind == FeatureKind::fixed_len_sequence)  // the column's shape has the open axis already
+      return sequence(form.as, form.default_value, output, column);
     own_source(output);
-    if (!feature_->fallback.is(Json::Kind::null))
-      read_default(feature_->fallback, *feature_, output.count, output, faults_);
+    if (!std::holds_alternative<std::monostate>(form.default_value))
+      static_cast<void>(take_default(form.default_value, output.count, output));
   }
 
-  void variable(Output& output, ColumnSpec& column) {
+  void make(const VarLenFeature& form, Output& output, ColumnSpec& column) {
     own_source(output);
     column.shape = {unknown_dim};
-    column.delivery = feature_->as.value_or(Delivery::ragged);
+    column.delivery = form.as.value_or(Delivery::ragged);
     if (role_ != Role::lists) return;
     column.parts.push_back(
         {.name = "row_splits", .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
@@ -227,81 +237,56 @@ class Planner {
     }
   }
 
-  void sequence(Output& output, ColumnSpec& column) {
+  void make(const FixedLenSequenceFeature& form, Output& output, ColumnSpec& column) {
+    std::vector<std::int64_t> dims = output.shape.dims();
+    dims.insert(dims.begin(), unknown_dim);
+    column.shape = Shape{std::move(dims)};
+    sequence(form.as, form.default_value, output, column);
+  }
+
+  void sequence(std::optional<Delivery> as, const DefaultValue& pad, Output& output, ColumnSpec& column) {
     own_source(output);
-    if (feature_->kind != FeatureKind::fixed_len) {  // its shape has the open axis already
-      std::vector<std::int64_t> dims = output.shape.dims();
-      dims.insert(dims.begin(), unknown_dim);
-      column.shape = Shape{std::move(dims)};
-    }
-    column.delivery = feature_->as.value_or(Delivery::padded);
+    column.delivery = as.value_or(Delivery::padded);
     if (column.delivery == Delivery::sparse)
       fault("as", "a sequence of fixed shapes can be handed over padded, ragged or equal");
     if (role_ == Role::example && output.count == 0)
       fault("shape", "a step without elements leaves the number of steps unknown");
-    if (feature_->fallback.is(Json::Kind::null)) return;
+    if (std::holds_alternative<std::monostate>(pad)) return;
     if (role_ == Role::lists)
       return fault("default", "lists have no default; allow_missing makes a missing list an empty one");
-    if (!read_default(feature_->fallback, *feature_, 1, output, faults_)) return;
+    if (!take_default(pad, 1, output)) return;
     column.pad = output.dtype == DType::string ? output.default_strings[0]
                                                : std::string(reinterpret_cast<const char*>(output.default_bytes.data()),
                                                              output.default_bytes.size());
   }
 
-  void sparse(Output& output, ColumnSpec& column) {
-    const std::vector<Json> keys = list_of(feature_->index_key);
-    const std::vector<Json> sizes = list_of(feature_->size);
-    if (keys.empty()) fault("index_key", "must name the key of the indices");
-    if (sizes.size() != keys.size())
-      fault("size", fmt::format("has {} sizes for {} index keys", sizes.size(), keys.size()));
-    if (keys.size() >= max_rank)
-      return fault("index_key", fmt::format("has {} keys; at most {} are possible", keys.size(), max_rank - 1));
-    if (!feature_->value_key) return fault("value_key", "must name the key of the values");
-    output.already_sorted = feature_->already_sorted;
-    output.source = source(*feature_->value_key, output.stored, "value_key");
-    for (const Json& key : keys) {
-      if (!key.is(Json::Kind::string))
-        return fault("index_key", fmt::format("must be a string or a list of strings, found {}", key.kind_name()));
-      output.indices.push_back(source(key.string(), StoredAs::int_, "index_key"));
+  void make(const SparseFeature& form, Output& output, ColumnSpec& column) {
+    output.already_sorted = form.already_sorted;
+    output.source = source(form.value_key, output.stored, "value_key");
+    for (const std::string& key : form.index_key) {
+      output.indices.push_back(source(key, StoredAs::int_, "index_key"));
       column.parts.push_back(
-          {.name = key.string(), .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
+          {.name = key, .dtype = DType::int64, .shape = {unknown_dim}, .delivery = Delivery::ragged});
     }
-    for (const Json& size : sizes) {
-      if (!size.is(Json::Kind::integer) || size.integer() < 1)
-        return fault("size", fmt::format("must be 1 or more, found {}", size.text()));
-      output.sizes.push_back(size.integer());
-    }
+    output.sizes = form.size;
     column.sizes = output.sizes;
     column.shape = {unknown_dim};
     column.delivery = Delivery::sparse;
   }
 
-  static std::vector<Json> list_of(const Json& json) {
-    if (json.is(Json::Kind::null)) return {};
-    return json.is(Json::Kind::array) ? json.items() : std::vector<Json>{json};
-  }
-
-  void ragged(Output& output, ColumnSpec& column) {
-    output.source = source(feature_->value_key.value_or(*name_), output.stored, "value_key");
-    output.validate = feature_->validate;
-    const std::vector<Json> partitions = list_of(feature_->partitions);
-    if (!feature_->partitions.is(Json::Kind::null) && !feature_->partitions.is(Json::Kind::array))
-      return fault("partitions", "must be a list");
-    if (partitions.size() >= max_rank)
-      return fault("partitions",
-                   fmt::format("has {} levels; at most {} are possible", partitions.size(), max_rank - 1));
-    for (const Json& json : partitions) partition(json, output);
-    if (feature_->row_splits_dtype != DType::int32 && feature_->row_splits_dtype != DType::int64)
-      fault("row_splits_dtype", "must be int32 or int64");
-    column.row_splits_int32 = feature_->row_splits_dtype == DType::int32;
-    while (!output.partitions.empty() && output.partitions.back().kind == PartitionKind::uniform_row_length) {
-      const std::int64_t length = output.partitions.back().length;
-      if (length > max_elements / output.inner)
-        return fault("partitions", fmt::format("more than {} elements", max_elements));
-      output.inner *= length;
-      output.inner_lengths.insert(output.inner_lengths.begin(), length);
-      output.partitions.pop_back();
+  void make(const RaggedFeature& form, Output& output, ColumnSpec& column) {
+    output.source = source(form.value_key.value_or(*name_), output.stored, "value_key");
+    output.validate = form.validate;
+    for (const RaggedPartition& one : form.partitions) {
+      const bool uniform = one.kind == PartitionKind::uniform_row_length;
+      output.partitions.push_back({.kind = one.kind,
+                                   .source = uniform ? KeyTable::none : source(one.key, StoredAs::int_, "partitions"),
+                                   .length = one.length});
     }
+    if (form.row_splits_dtype != DType::int32 && form.row_splits_dtype != DType::int64)
+      fault("row_splits_dtype", "must be int32 or int64");
+    column.row_splits_int32 = form.row_splits_dtype == DType::int32;
+    if (!take_uniform(output)) return;
     std::vector<std::int64_t> dims = output.inner_lengths;
     dims.insert(dims.begin(), unknown_dim);
     column.shape = Shape{std::move(dims)};
@@ -313,38 +298,25 @@ class Planner {
       column.parts[levels - output.partitions.size() + level].partitioning = kept_as(output.partitions[level].kind);
   }
 
-  void partition(const Json& json, Output& output) {
-    static constexpr std::array<std::string_view, 6> kinds{"row_splits", "row_lengths",  "row_starts",
-                                                           "row_limits", "value_rowids", "uniform_row_length"};
-    if (!json.is(Json::Kind::array) || json.items().size() != 2 || !json.items()[0].is(Json::Kind::string)) {
-      return fault("partitions", fmt::format("each must be [kind, key or length], found {}", json.text()));
+  /// The trailing uniform partitions become dims of the values. False: too many elements.
+  bool take_uniform(Output& output) {
+    while (!output.partitions.empty() && output.partitions.back().kind == PartitionKind::uniform_row_length) {
+      const std::int64_t length = output.partitions.back().length;
+      if (length > max_elements / output.inner)
+        return fault("partitions", fmt::format("more than {} elements", max_elements)), false;
+      output.inner *= length;
+      output.inner_lengths.insert(output.inner_lengths.begin(), length);
+      output.partitions.pop_back();
     }
-    const auto kind = std::ranges::find(kinds, std::string_view{json.items()[0].string()});
-    if (kind == kinds.end()) {
-      return fault("partitions", fmt::format("unknown kind {}; known: row_splits, row_lengths, row_starts, row_limits, "
-                                             "value_rowids, uniform_row_length",
-                                             json.items()[0].text()));
-    }
-    Partition made{.kind = static_cast<PartitionKind>(kind - kinds.begin())};
-    const Json& what = json.items()[1];
-    if (made.kind == PartitionKind::uniform_row_length) {
-      if (!what.is(Json::Kind::integer) || what.integer() < 1)
-        return fault("partitions", fmt::format("a uniform row length must be 1 or more, found {}", what.text()));
-      made.length = what.integer();
-    } else {
-      if (!what.is(Json::Kind::string))
-        return fault("partitions", fmt::format("the key of a partition must be a string, found {}", what.kind_name()));
-      made.source = source(what.string(), StoredAs::int_, "partitions");
-    }
-    output.partitions.push_back(made);
+    return true;
   }
 
-  void raw(Output& output, ColumnSpec& column) {
+  void make(const RawFeature& form, Output& output, ColumnSpec& column) {
     own_source(output);
-    if (!feature_->endian) return fault("endian", "raw numbers need their byte order: \"little\" or \"big\"");
-    output.swaps = (*feature_->endian == Endian::little) != (std::endian::native == std::endian::little);
-    output.len = feature_->len;
-    output.fixed_length = feature_->fixed_length.value_or(0);
+    if (!form.endian) return fault("endian", "raw numbers need their byte order: \"little\" or \"big\"");
+    output.swaps = (*form.endian == Endian::little) != (std::endian::native == std::endian::little);
+    output.len = form.len;
+    output.fixed_length = form.fixed_length.value_or(0);
     const bool open = !output.shape.known();
     const std::int64_t bytes = output.count * static_cast<std::int64_t>(size_of(output.dtype));
     const std::int64_t item = open ? std::max<std::int64_t>(bytes, 1) : bytes;
@@ -355,7 +327,7 @@ class Planner {
     }
     if (open && (output.len > 1 || role_ == Role::lists || bytes == 0))
       fault("shape", "an unknown size goes with one byte string per record only");
-    if (open) column.delivery = feature_->as.value_or(Delivery::equal);
+    if (open) column.delivery = form.as.value_or(Delivery::equal);
     if (output.len > max_elements / std::max<std::int64_t>(output.count, 1))
       fault("len", fmt::format("more than {} elements", max_elements));
     if (role_ == Role::lists && output.len != 1) fault("len", "each step of a list holds one byte string");
@@ -363,7 +335,7 @@ class Planner {
     if (output.len > 1) dims.insert(dims.begin(), output.len);
     if (role_ == Role::lists) {
       dims.insert(dims.begin(), unknown_dim);
-      column.delivery = feature_->as.value_or(Delivery::padded);
+      column.delivery = form.as.value_or(Delivery::padded);
     }
     column.shape = Shape{std::move(dims)};
   }
@@ -373,6 +345,7 @@ class Planner {
   std::vector<Error>& faults_;
   const std::string* name_ = nullptr;
   const ExampleFeature* feature_ = nullptr;
+  Common common_{};
   std::size_t before_ = 0;
   std::vector<int> used_;
 };

@@ -22,15 +22,6 @@ struct Source {
   int uses = 0;
 };
 
-enum class PartitionKind : std::uint8_t {
-  row_splits,
-  row_lengths,
-  row_starts,
-  row_limits,
-  value_rowids,
-  uniform_row_length
-};
-
 /// What a column holds of a partition that nobody validates.
 constexpr Partitioning kept_as(PartitionKind kind) {
   switch (kind) {
@@ -94,15 +85,17 @@ struct FeaturePlan {
   KeyTable keys;
 };
 
+/// Which of a decoder's options the features are from.
 enum class Role : std::uint8_t { example, context, lists };
 
+/// That option's name.
+constexpr const char* option_of(Role role) {
+  return role == Role::example ? "features" : role == Role::context ? "context" : "lists";
+}
+
 /// Adds the columns of `features` to `schema` and plans those in `wanted` (all when it is empty). Every fault of the
-/// options goes to `faults`, with its place.
+/// options goes to `faults`, with the field that it is about.
 FeaturePlan plan_features(const FeatureMap& features, Role role, const std::vector<std::string>& wanted, Schema& schema,
                           std::vector<Error>& faults);
-
-/// The default of a feature in its final type. False: not `count` values that fit; a fault says why.
-bool read_default(const Json& json, const ExampleFeature& feature, std::int64_t count, Output& output,
-                  std::vector<Error>& faults);
 
 }  // namespace forebay::decoders

@@ -21,10 +21,11 @@ class BytesDecoder final : public Decoder {
   }
 };
 
+// Called by the planner, at first with no names (all columns), then with those that are used.
 Result<Bound<Decoder>> bind(const RecordBytes& options, const std::vector<std::string>&) {
   Schema out;
   out.put({.name = options.name, .dtype = DType::string, .shape = {}});
-  return Bound<Decoder>{std::make_unique<BytesDecoder>(), std::move(out)};
+  return Bound<Decoder>{.op = std::make_unique<BytesDecoder>(), .out = std::move(out)};
 }
 
 }  // namespace

@@ -52,10 +52,11 @@ Result<Bound<Decoder>> bind(const SequenceExampleFeatures& options, const std::v
     faults.emplace_back(
         Code::config, Detail::invalid_argument,
         "feature '" + name + "' is in `context` and in `lists`; give one of the tensors another name, with `key`",
-        feature.place);
+        Place{.field = {option_of(Role::lists), name}});
   }
   if (!faults.empty()) return Error::all(std::move(faults));
-  return Bound<Decoder>{std::make_unique<SequenceDecoder>(std::move(context), std::move(lists)), std::move(out)};
+  return Bound<Decoder>{.op = std::make_unique<SequenceDecoder>(std::move(context), std::move(lists)),
+                        .out = std::move(out)};
 }
 
 }  // namespace

@@ -5,60 +5,197 @@
 #include <optional>
 #include <utility>
 
-#include "io/inflate_state.h"
+#include <fmt/core.h>
+
+#include "base/zeros.h"
+#include "io/stream_decoder.h"
 
 namespace forebay::io {
+namespace {
+
+constexpr std::uint32_t head_bytes = 4;  // of a stream, wanted at once
+constexpr std::int64_t zeros_at_once = std::int64_t{8} << 20;
+constexpr std::int64_t max_offset = std::int64_t{1} << 62;
+// Steps without content until `read` pauses. One step uses up to 256 KiB of the file or makes up to 64 KiB again.
+constexpr int max_quiet_steps = 64;
+
+constexpr bool deflate(Compression compression) {
+  return compression == Compression::gzip || compression == Compression::zlib;
+}
+
+std::string looks_like(Compression expected, std::span<const std::uint8_t> head) {
+  for (const Compression other : {Compression::gzip, Compression::zlib}) {
+    if (other != expected && head.size() > 1 && can_begin(other, head))
+      return fmt::format("look like {}", name_of(other));
+  }
+  return "may be uncompressed data";
+}
+
+}  // namespace
+
+/// The streams of a file one after the other, and what stands between and after them.
+struct Inflater::State {
+  State(Compression compression_, Trailing trailing_, std::int64_t offset)
+      : compression{compression_}, trailing{trailing_}, input{offset} {}
+
+  const Compression compression;
+  const Trailing trailing;
+  CompressedInput input;
+  std::unique_ptr<StreamDecoder> decoder;
+  std::unique_ptr<StreamDecoder> finder;  ///< Takes the decoder's place at the beginning of the next stream.
+  bool between = true;                    ///< At the beginning of a stream (or of the file), nothing of it used yet.
+  bool first = true;                      ///< No stream has begun yet.
+  bool padded = false;                    ///< Zeros followed the last stream: nothing else may follow.
+  bool ended = false;
+  bool resumed = false;           ///< At a block point, nothing read yet.
+  int stalled = 0;                ///< Steps in a row that used nothing and made nothing.
+  std::int64_t produced = 0;      ///< Content up to here was given out.
+  std::int64_t stream_begin = 0;  ///< Content that the present stream begins with.
+  bool doubtful = false;          ///< The present stream is corrupt.
+  std::int64_t max = max_offset;  ///< Content after it is a fault.
+  std::int64_t interval = 0;      ///< Of restart points; 0 when none are collected.
+  std::int64_t next_point = 0;    ///< From this content on one is looked for.
+  std::vector<RestartPoint> points;
+  std::optional<Error> failure;
+
+  [[nodiscard]] Error fault(const File& file, const StreamFault& fault) const;
+  [[nodiscard]] Error corrupt(const File& file, const StreamFault& fault);
+  [[nodiscard]] Error truncated(const File& file) const;
+  [[nodiscard]] Error too_much(const File& file) const;
+  Result<bool> skip_zeros(const File& file);
+  Result<bool> begin(const File& file);
+  void add_point(RestartPoint point);
+  Result<bool> decode(const File& file, std::span<std::byte> out, std::size_t& made);
+  Result<bool> step(const File& file, std::span<std::byte> out, std::size_t& made);
+};
+
+Error Inflater::State::fault(const File& file, const StreamFault& fault) const {
+  return Error{fault.code, fault.detail,
+               fmt::format("{} (compressed byte {} of {})", fault.what, input.offset(), file.size()),
+               Place{.file = file.path()}};
+}
+
+/// The content of the stream was not verified so far.
+Error Inflater::State::corrupt(const File& file, const StreamFault& what) {
+  doubtful = what.detail == Detail::data_loss;
+  return fault(file, what);
+}
+
+Error Inflater::State::truncated(const File& file) const {
+  return fault(file, {fmt::format("truncated {} data: the file ends inside it", name_of(compression))});
+}
+
+Error Inflater::State::too_much(const File& file) const {
+  return fault(file, {.what = fmt::format("the compressed file has more than {} bytes of content, which is "
+                                          "max_decompressed_bytes; raise it if that is no mistake",
+                                          max),
+                      .detail = Detail::resource_exhausted});
+}
+
+/// Passes the zeros after a stream. False: many were passed, and there may be more.
+Result<bool> Inflater::State::skip_zeros(const File& file) {
+  for (const std::int64_t end = input.offset() + zeros_at_once; input.offset() < end;) {
+    const std::size_t zeros = leading_zeros(std::as_bytes(input.unused()));
+    padded = padded || zeros > 0;
+    input.advance(zeros);
+    if (input.available() != 0 || input.at_end()) return true;
+    FOREBAY_DO(input.refill(file));
+  }
+  return false;
+}
+
+/// Between two streams. False: the file ends here, or the caller should pause.
+Result<bool> Inflater::State::begin(const File& file) {
+  if (trailing == Trailing::zeros && !first) {
+    FOREBAY_TRY(const bool passed, skip_zeros(file));
+    if (!passed) return false;
+  }
+  ended = input.available() == 0;
+  if (ended) return false;
+  const auto head = input.unused().first(std::min(input.available(), head_bytes));
+  if (padded || !can_begin(compression, head)) {
+    if (!first) return fault(file, {fmt::format("trailing bytes after the end of the {} data", name_of(compression))});
+    return fault(file,
+                 {fmt::format("not {} data: the file begins with bytes {:#04x} {:#04x}, which {}", name_of(compression),
+                              head[0], head.size() > 1 ? head[1] : 0, looks_like(compression, head))});
+  }
+  if (finder) decoder = std::move(finder);
+  if (const auto wrong = decoder->begin(input)) return fault(file, *wrong);
+  if (interval > 0 && produced >= next_point) add_point({.compressed = input.offset(), .uncompressed = produced});
+  between = false;
+  first = false;
+  stream_begin = produced;
+  return true;
+}
+
+void Inflater::State::add_point(RestartPoint point) {
+  point.uncompressed = produced;
+  points.push_back(std::move(point));
+  next_point = produced + interval;
+}
+
+Result<bool> Inflater::State::decode(const File& file, std::span<std::byte> out, std::size_t& made) {
+  const bool finding = interval > 0 && produced >= next_point;
+  if (interval > 0 && !finding)
+    out = out.first(static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(out), next_point - produced)));
+  const std::int64_t before = input.offset();
+  auto step = decoder->decode(input, out, finding ? StreamDecoder::Blocks::find : StreamDecoder::Blocks::pass);
+  made = step.made;
+  produced += static_cast<std::int64_t>(made);
+  if (step.fault) return corrupt(file, *step.fault);
+  if (step.block) add_point(*std::move(step.block));
+  between = step.ended;
+  if (step.ended) return true;
+  if (made == 0 && !step.repeated && input.available() == 0 && input.at_end()) return truncated(file);
+  stalled = made == 0 && !step.repeated && input.offset() == before ? stalled + 1 : 0;
+  if (stalled > 3) return corrupt(file, {fmt::format("corrupt {} data: no progress", name_of(compression))});
+  return true;
+}
+
+/// Makes some progress; false is the end of the file after a complete stream, or a pause.
+Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, std::size_t& made) {
+  while (!input.at_end() && input.available() < (between ? head_bytes : 1U)) FOREBAY_DO(input.refill(file));
+  if (resumed && input.available() == 0) return fault(file, {"the restart point lies after the end of the file"});
+  resumed = false;
+  if (!between) return decode(file, out, made);
+  FOREBAY_TRY(const bool begun, begin(file));
+  if (!begun) return false;
+  return decode(file, out, made);
+}
 
 Inflater::Inflater(std::unique_ptr<State> state) : state_{std::move(state)} {}
 Inflater::Inflater(Inflater&&) noexcept = default;
 Inflater& Inflater::operator=(Inflater&&) noexcept = default;
 Inflater::~Inflater() = default;
 
-Result<Inflater> Inflater::make(Compression compression, Behind behind) {
-  if (compression != Compression::gzip && compression != Compression::zlib) {
-    return Error{Code::internal, "only gzip and zlib can be inflated"};
+Result<Inflater> Inflater::make(Compression compression, Trailing trailing) {
+  return resume(compression, {}, trailing);
+}
+
+Result<Inflater> Inflater::resume(Compression compression, const RestartPoint& point, Trailing trailing) {
+  if (!deflate(compression)) return Error{Code::internal, "only gzip and zlib can be decompressed"};
+  const bool at_stream = point.at == RestartPoint::At::stream;
+  if (point.compressed < 0 || point.compressed > max_offset || point.uncompressed < 0 ||
+      point.uncompressed > max_offset || point.bit > 7 || point.history.size() > history_bytes ||
+      (at_stream && (point.bit != 0 || !point.history.empty()))) {
+    return Error{Code::data, Detail::data_loss, "a restart point is not possible"};
   }
-  auto state = std::make_unique_for_overwrite<State>();  // zeroing its buffers would cost more than a small file
-  state->compression = compression;
-  state->zeros = behind == Behind::zeros;
-  isal_inflate_init(&state->stream);
-  state->stream.next_in = nullptr;
-  state->stream.avail_in = 0;
+  auto state = std::make_unique<State>(compression, trailing, point.compressed);
+  state->decoder = at_stream ? isal_decoder(compression) : isal_decoder_at(compression, point);
+  if (!state->decoder) return Error{Code::internal, "the decoder took no history"};
+  state->produced = state->stream_begin = point.uncompressed;
+  state->between = at_stream;
+  state->first = at_stream && point.compressed == 0;
+  state->resumed = point.compressed > 0 || !at_stream;
   return Inflater{std::move(state)};
 }
 
-Result<Inflater> Inflater::resume(Compression compression, const RestartPoint& point, Behind behind) {
-  const bool at_stream = point.at == RestartPoint::At::stream;
-  if (point.compressed < 0 || point.compressed > State::max_offset || point.uncompressed < 0 ||
-      point.uncompressed > State::max_offset || point.bit > 7 || point.window.size() > window_bytes ||
-      (at_stream && (point.bit != 0 || !point.window.empty()))) {
-    return Error{Code::data, Detail::data_loss, "a restart point is not possible"};
-  }
-  FOREBAY_TRY(Inflater inflater, make(compression, behind));
-  State& state = *inflater.state_;
-  state.resumed = true;
-  state.offset = point.compressed;
-  state.produced = state.stream_begin = point.uncompressed;
-  state.between = at_stream;
-  state.first = at_stream && point.compressed == 0;
-  if (at_stream) return inflater;
-  state.used_bits = point.bit;
-  state.unverified = true;
-  state.stream.crc_flag = ISAL_DEFLATE;
-  std::vector<std::byte> window{point.window};  // the decoder's signature asks for bytes that it may change
-  if (isal_inflate_set_dict(&state.stream, reinterpret_cast<std::uint8_t*>(window.data()),
-                            static_cast<std::uint32_t>(window.size())) != COMP_OK) {
-    return Error{Code::internal, "the decoder took no history"};
-  }
-  return inflater;
-}
-
-void Inflater::limit(std::int64_t max) { state_->max = std::clamp<std::int64_t>(max, 0, State::max_offset); }
+void Inflater::limit(std::int64_t max) { state_->max = std::clamp<std::int64_t>(max, 0, max_offset); }
 
 void Inflater::collect(std::int64_t interval) {
   state_->interval = std::max<std::int64_t>(interval, 1);
   state_->next_point = state_->produced;
-  state_->morsels_left = State::max_morsels;
+  state_->finder = block_finder(state_->compression);
 }
 
 std::vector<RestartPoint> Inflater::take_points() { return std::exchange(state_->points, {}); }
@@ -67,9 +204,9 @@ Result<std::size_t> Inflater::read(const File& file, std::span<std::byte> out) {
   State& state = *state_;
   if (state.failure) return *state.failure;
   std::size_t done = 0;
-  while (done < out.size()) {
+  for (int quiet = 0; done < out.size() && quiet < max_quiet_steps;) {
     std::size_t made = 0;
-    // One byte behind the limit is asked for: without it, the end may still come.
+    // One byte more than the limit is asked for: without it, the end may still come.
     const auto room = static_cast<std::size_t>(std::max<std::int64_t>(state.max - state.produced, 0)) + 1;
     auto more = state.step(file, out.subspan(done, std::min(out.size() - done, room)), made);
     done += made;
@@ -83,14 +220,18 @@ Result<std::size_t> Inflater::read(const File& file, std::span<std::byte> out) {
       break;
     }
     if (!*more) break;
+    quiet = made > 0 ? 0 : quiet + 1;
   }
   return done;
 }
 
-std::int64_t Inflater::consumed() const { return state_->consumed(); }
+std::int64_t Inflater::consumed() const { return state_->input.offset(); }
 std::int64_t Inflater::produced() const { return state_->produced; }
 std::int64_t Inflater::sound() const { return state_->doubtful ? state_->stream_begin : state_->produced; }
 bool Inflater::ended() const { return state_->ended; }
-std::int64_t Inflater::bytes() { return sizeof(State); }
+std::int64_t Inflater::bytes() const {
+  const auto finder = state_->finder ? state_->finder->bytes() : 0;
+  return static_cast<std::int64_t>(sizeof(State)) + state_->decoder->bytes() + finder;
+}
 
 }  // namespace forebay::io

@@ -13,63 +13,76 @@
 
 namespace forebay::io {
 
-inline constexpr std::size_t window_bytes = 32 * 1024;  ///< The farthest that deflated data looks back.
+inline constexpr std::size_t history_bytes = 32 * 1024;  ///< The farthest that a copy in deflate data looks back.
 
-/// A place in a gzip or zlib file from which inflating can begin.
+/// A place in a compressed file where decompression can begin.
+///
+///   file      | member 1: header  block  block  block  trailer | member 2: header  block  …
+///             ^                          ^                     ^
+///             at = stream                at = block            at = stream
+///             needs nothing before it    needs the last 32 KiB of content before it (`history`), and begins
+///                                        inside a byte: after its lowest `bit` bits
+///
+/// A stream is a gzip member, a zlib stream or a zstd frame. Only gzip and zlib have block points.
 struct RestartPoint {
-  enum class At : std::uint8_t { stream, block };  ///< Begin of a member (stream), or of a deflate block inside one.
+  enum class At : std::uint8_t { stream, block };
   At at = At::stream;
-  std::uint8_t bit = 0;           ///< Bits of the byte at `compressed` that belong to what came before, 0 … 7.
-  std::int64_t compressed = 0;    ///< Byte of the file.
-  std::int64_t uncompressed = 0;  ///< Byte of the inflated content that comes next.
-  std::vector<std::byte> window;  ///< Of a block: the content before it in its stream, the last `window_bytes`.
+  std::uint8_t bit = 0;            ///< Bits of the byte at `compressed` that belong to the block before, 0 … 7.
+  std::int64_t compressed = 0;     ///< Byte of the file.
+  std::int64_t uncompressed = 0;   ///< Byte of the content that decompression gives next.
+  std::vector<std::byte> history;  ///< Of a block: the content of its stream before it, at most `history_bytes`.
 
   bool operator==(const RestartPoint&) const = default;
 };
 
-/// Inflates a gzip or zlib file from its beginning or a restart point. All members (streams) are read as one; every
-/// trailer is verified.
+/// Decompresses one gzip or zlib file, from its beginning or from a restart point. The content of all its
+/// streams is read as one, and the checksum of each is verified.
+///
+/// Its owner calls it from one thread at a time. A failure is final: every later `read` repeats it.
 class Inflater {
  public:
-  /// What may stand behind the last member.
-  enum class Behind : std::uint8_t { nothing, zeros };
-  /// `compression` must be gzip or zlib.
-  [[nodiscard]] static Result<Inflater> make(Compression compression, Behind behind = Behind::nothing);
-  /// Goes on where `point` was collected. Nothing about the point is trusted: one that cannot be fails with Code::data,
-  /// here or in `read`, and one that is wrong gives wrong bytes. The trailer of the stream that a block point lies in
-  /// cannot be verified; those of the streams behind it are.
+  /// Which bytes may follow the last stream.
+  enum class Trailing : std::uint8_t { nothing, zeros };
+  /// Fails with Code::internal for `none` and `automatic`.
+  [[nodiscard]] static Result<Inflater> make(Compression compression, Trailing trailing = Trailing::nothing);
+  /// Begins at `point`. The point is not trusted: an impossible one fails with Code::data, here or in `read`, and a
+  /// wrong one gives wrong bytes. The checksum of a stream that is entered at a block point cannot be verified; those
+  /// of the streams after it are.
   [[nodiscard]] static Result<Inflater> resume(Compression compression, const RestartPoint& point,
-                                               Behind behind = Behind::nothing);
+                                               Trailing trailing = Trailing::nothing);
 
   Inflater(Inflater&&) noexcept;
   Inflater& operator=(Inflater&&) noexcept;
   ~Inflater();
 
-  /// Fills `out` (not empty) with the next inflated bytes; fewer only before the end or a fault. 0 is the clean end
-  /// or, before `ended` says so, a pause: of the zeros behind the last member, one call passes 8 MiB.
+  /// Fills `out` (not empty) with the next bytes of content. Fewer bytes come before the end, before a fault and
+  /// before a pause. 0 bytes are the end if `ended` says so, else a pause: the call has passed many bytes that have no
+  /// content, and the caller can check whether to stop before it calls again.
   ///
-  /// Corrupt, cut or trailing bytes fail with Code::data, data_loss; the message names the compressed offset, the
-  /// place only the file. Bytes inflated before the fault are given out first. A failure repeats. What has been given
-  /// out of a member whose trailer then turns out wrong cannot be taken back.
+  /// Corrupt, truncated or trailing bytes fail with Code::data, data_loss; the message names the compressed byte, the
+  /// place only the file. Content before the fault is given out first. A checksum at the end of a stream can show that
+  /// content was wrong that was given out before.
   [[nodiscard]] Result<std::size_t> read(const File& file, std::span<std::byte> out);
 
-  [[nodiscard]] bool ended() const;  ///< The clean end has been reached.
+  [[nodiscard]] bool ended() const;  ///< The end was reached, without a fault.
 
-  /// From now on content that lies behind `most` bytes from the beginning of the file is a fault, Code::data,
-  /// resource_exhausted: what is compressed a thousandfold should not keep anybody busy for hours.
+  /// Content after the first `max` bytes of the file's content is a fault, Code::data, resource_exhausted.
   void limit(std::int64_t max);
-  /// From now on (before the first `read`) restart points are collected: where the first stream begins, then where a
-  /// stream or block begins, about every `interval` bytes of content. Blocks can be longer than that.
+  /// Collects restart points, from the next stream on: where that begins, then a stream or block about every
+  /// `interval` bytes of content (more rarely where blocks are longer). Before the first `read`. The bytes and the
+  /// faults are the same as without; deflate data is decompressed by zlib then, which knows where blocks begin and
+  /// is slower than ISA-L.
   void collect(std::int64_t interval);
-  /// The points found since the last call, in their order.
+  /// The points found since the last call, in the order of the file.
   [[nodiscard]] std::vector<RestartPoint> take_points();
 
-  [[nodiscard]] std::int64_t consumed() const;  ///< Compressed bytes used up so far.
-  [[nodiscard]] std::int64_t produced() const;  ///< Where in the content the next inflated byte stands.
-  /// Behind corrupt data: where in the content their stream begins, for what was given out of it may be wrong, although
-  /// it could be inflated. Behind any other fault, and without one: produced(). What a file that was cut has is right.
+  [[nodiscard]] std::int64_t consumed() const;  ///< The byte of the file that is used next.
+  [[nodiscard]] std::int64_t produced() const;  ///< The byte of the content that is given out next.
+  /// After a fault in corrupt data: where the content of the corrupt stream begins, as bytes given out of it may be
+  /// wrong. Else produced(): the content of a file that is cut short is right as far as it goes.
   [[nodiscard]] std::int64_t sound() const;
-  [[nodiscard]] static std::int64_t bytes();  ///< That each takes, points that are collected apart.
+  /// Memory that the inflater holds now, without collected points.
+  [[nodiscard]] std::int64_t bytes() const;
 
  private:
   struct State;

@@ -2,9 +2,9 @@
 #include "plan/bound_columns.h"
 
 #include <algorithm>
-#include <set>
 
-#include "plan/document/fault_places.h"
+#include <fmt/core.h>
+
 #include "plan/outputs.h"
 
 namespace forebay::plan {
@@ -12,31 +12,17 @@ namespace {
 
 using engine::PlacedStep;
 
-/// The strings in a plug-in's options that may name a tensor: neither a choice among words nor the text of a slice.
-void collect_names(const Json& json, std::set<std::string>& out) {
-  const auto other = [](const std::string& text) { return text.starts_with('[') || dtype_from(text).has_value(); };
-  if (json.is(Json::Kind::string) && !other(json.string())) out.insert(json.string());
-  for (const Json& item : json.items()) collect_names(item, out);
-  for (const auto& [key, value] : json.members()) collect_names(value, out);
+/// The tensors that the options of a stage name, in fields that hold names of tensors.
+std::vector<std::string> named_tensors(const Stage& stage, const Description& description) {
+  std::vector<std::string> names;
+  tensors_in(*stage.options, description.fields, names);
+  return names;
 }
 
-std::set<std::string> names_in(const Stage& stage, const Description& description) {
-  std::set<std::string> out;
-  for (const auto& member : stage.options->members()) {
-    const auto& fields = description.fields;
-    const auto field =
-        std::find_if(fields.begin(), fields.end(), [&](const FieldInfo& f) { return f.name == member.first; });
-    const bool choice = field != fields.end() && field->schema.find("enum") != nullptr;
-    if (!choice) collect_names(member.second, out);
-  }
-  return out;
-}
-
-/// The faults of options that can be seen without knowing the columns.
+/// The faults of options that do not depend on the columns.
 Faults option_faults(const Stage& stage, const Description& description) {
   Faults found;
   description.check(*stage.options, found);
-  for (Error& fault : found) fault = at_option(fault, *stage.options);
   return found;
 }
 
@@ -44,24 +30,40 @@ void check_all_options(const Stages& stages, Faults& faults) {
   const auto add = [&](const Stage& stage, const Description& description) {
     keep_new(option_faults(stage, description), faults);
   };
-  for (const StepStage& step : stages.before) add(step.stage, step.type->description);
+  for (const std::vector<StepStage>* steps : {&stages.before, &stages.after}) {
+    for (const StepStage& step : *steps) {
+      if (step.type != nullptr) add(step.stage, step.type->description);
+    }
+  }
   if (stages.batcher != nullptr) add(*stages.batch_stage, stages.batcher->description);
-  for (const StepStage& step : stages.after) add(step.stage, step.type->description);
 }
 
-/// Binds a decoder without the columns that something is wrong with, so that all others are judged, too.
-class DecoderBinding {
+/// Takes the first token off a pointer: "/a~1b/c" gives "a/b" and leaves "/c".
+std::string take_token(std::string_view& pointer) {
+  const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
+  const std::string_view token = pointer.substr(1, end - 1);
+  std::string out;
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    const bool escape = token[i] == '~' && i + 1 < token.size();
+    out += !escape ? token[i] : token[++i] == '1' ? '/' : '~';
+  }
+  pointer.remove_prefix(end);
+  return out;
+}
+
+/// Binds a decoder. Columns that have a fault are left out, so that the faults of all others are found, too.
+class DecoderBinder {
  public:
-  DecoderBinding(const Stages& stages, const std::vector<std::string>& wanted, Faults& faults)
-      : stages_{stages}, wanted_{wanted}, faults_{faults}, options_{*stages.decoder_stage->options} {}
+  DecoderBinder(const Stages& stages, Faults& faults)
+      : type_{*stages.decoder}, faults_{faults}, options_{*stages.decoder_stage->options} {}
 
   std::set<std::string> left_out;
   bool none_left = false;  ///< Every column was left out.
 
-  std::optional<Bound<Decoder>> run() {
+  std::optional<Bound<Decoder>> bind() {
     while (true) {
       Faults found;
-      auto bound = keep_at(stages_.decoder->bind(options_, wanted_), *stages_.decoder_stage->options, found);
+      auto bound = keep(type_.bind(options_, {}), found);
       if (bound) return bound;
       keep_new(found, faults_);
       if (faults_.size() > max_faults || !leave_out(found)) return std::nullopt;
@@ -70,13 +72,13 @@ class DecoderBinding {
 
  private:
   [[nodiscard]] bool drop_unknown(const std::string& option) {
-    const auto& fields = stages_.decoder->description.fields;
+    const auto& fields = type_.description.fields;
     if (std::any_of(fields.begin(), fields.end(), [&](const FieldInfo& field) { return field.name == option; }))
       return false;
     return std::erase_if(options_.members(), [&](const Json::Member& member) { return member.first == option; }) > 0;
   }
 
-  /// Takes every column out that a fault is in: a member of an option that is a map. Says whether to try again.
+  /// Takes out every column that has a fault: a member of an option that is a map. True: binding may be tried again.
   bool leave_out(const Faults& found) {
     bool changed = false;
     const std::string root = options_.place().pointer + "/";
@@ -100,167 +102,159 @@ class DecoderBinding {
     return changed && !none_left;
   }
 
-  const Stages& stages_;
-  const std::vector<std::string>& wanted_;
+  const DecoderType& type_;
   Faults& faults_;
   Json options_;
 };
 
-/// Binds steps one after the other. What a step that failed would have made is not known, so steps that name anything
-/// that it names are judged by their options alone.
-class Binding {
+/// Binds steps one after the other. `schema` is what the next step sees.
+class StepBinder {
  public:
-  Binding(Schema& schema, std::set<std::string>& doubt, Faults& faults)
-      : schema_{schema}, doubt_{doubt}, faults_{faults} {}
+  StepBinder(Schema& schema, UnknownTensors& unknown, Faults& faults)
+      : schema_{schema}, unknown_{unknown}, faults_{faults} {}
 
   void bind(const std::vector<StepStage>& steps, std::vector<PlacedStep>& placed) {
     for (const StepStage& step : steps) {
-      const std::set<std::string> named = names_in(step.stage, step.type->description);
+      if (step.type == nullptr) {
+        unknown_.all = true;
+        continue;
+      }
+      const std::vector<std::string> named = named_tensors(step.stage, step.type->description);
       Faults found;
-      if (!doubtful(named)) {
-        auto bound = keep_at(step.type->bind(*step.stage.options, schema_), *step.stage.options, found);
-        if (bound) {
+      if (!unknown_.contain_any(named)) {
+        if (auto bound = keep(step.type->bind(*step.stage.options, schema_), found)) {
           place(step.stage, *std::move(bound), placed);
           continue;
         }
       }
       keep_new(option_faults(step.stage, step.type->description), found);
       faults_.insert(faults_.end(), found.begin(), found.end());
-      doubt_.insert(named.begin(), named.end());
+      unknown_.names.insert(named.begin(), named.end());
     }
-  }
-
-  [[nodiscard]] bool doubtful(const std::set<std::string>& names) const {
-    return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return doubt_.contains(name); });
   }
 
  private:
   void place(const Stage& stage, Bound<Step> bound, std::vector<PlacedStep>& placed) {
-    PlacedStep out{
-        .step = std::move(bound.op), .name = stage.plugin, .pointer = stage.json->place().pointer, .makes = {}};
+    PlacedStep out{.step = std::move(bound.op),
+                   .name = stage.plugin,
+                   .pointer = stage.json->place().pointer,
+                   .reads = std::move(bound.reads),
+                   .makes = {}};
     for (std::size_t id = schema_.size(); id < bound.out.size(); ++id) out.makes.push_back(static_cast<ColumnId>(id));
     schema_ = std::move(bound.out);
     placed.push_back(std::move(out));
   }
 
   Schema& schema_;
-  std::set<std::string>& doubt_;
+  UnknownTensors& unknown_;
   Faults& faults_;
 };
 
-void bind_batch(const Stages& stages, const Binding& steps, Flow& flow, Faults& faults) {
-  const std::set<std::string> named = names_in(*stages.batch_stage, stages.batcher->description);
+void bind_batch(const Stages& stages, BoundColumns& columns, Faults& faults) {
+  const std::vector<std::string> named = named_tensors(*stages.batch_stage, stages.batcher->description);
   const Json& options = *stages.batch_stage->options;
   Faults found;
-  if (!steps.doubtful(named)) {
-    if (auto batching = keep_at(stages.batcher->bind(options, flow.schema), options, found)) {
-      flow.batching = *std::move(batching);
-      flow.batched = batch_outputs(flow.schema, flow.batching, options, found);
+  if (!columns.unknown.contain_any(named)) {
+    if (auto batching = keep(stages.batcher->bind(options, columns.schema), found)) {
+      columns.batching = *std::move(batching);
+      columns.batched = batch_outputs(columns.schema, columns.batching, options, found);
     }
   }
   keep_new(option_faults(*stages.batch_stage, stages.batcher->description), found);
   faults.insert(faults.end(), found.begin(), found.end());
-  if (!found.empty()) flow.doubt.insert(named.begin(), named.end());
+  if (!found.empty()) columns.unknown.names.insert(named.begin(), named.end());
 }
 
-/// A decoder may say what it could decode, too; steps are to see only what is wanted.
-void keep_wanted(const std::vector<std::string>& wanted, Schema& schema) {
-  if (wanted.empty()) return;
-  const std::set<std::string> names{wanted.begin(), wanted.end()};
-  std::vector<ColumnId> kept;
-  for (const ColumnId id : schema.visible()) {
-    if (names.contains(schema[id].name)) kept.push_back(id);
+/// Puts the decoder's columns into `columns`. False: nothing can be said of them.
+bool bind_decoder(const Stages& stages, BoundColumns& columns, Faults& faults) {
+  DecoderBinder binder{stages, faults};
+  std::optional<Bound<Decoder>> decoder = binder.bind();
+  if (!decoder && !binder.none_left) return false;
+  if (decoder) {
+    columns.decoder = std::move(decoder->op);
+    columns.schema = std::move(decoder->out);
   }
-  schema.keep(std::move(kept));
+  columns.decoder_schema = columns.schema;
+  columns.decoded.assign(columns.schema.visible().begin(), columns.schema.visible().end());
+  for (const std::string& name : binder.left_out)
+    columns.schema.put({.name = name, .shape = {}});  // so that messages list it
+  columns.unknown.names = std::move(binder.left_out);
+  return true;
 }
 
-bool same_outputs(const Flow& a, const Flow& b) {
-  return std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(),
-                    [](const engine::Output& x, const engine::Output& y) {
-                      return x.spec.name == y.spec.name && x.spec.dtype == y.spec.dtype && x.spec.shape == y.spec.shape;
-                    });
-}
-
-bool enough(const Stages& stages, const Flow& all, const std::vector<std::string>& wanted) {
-  Faults faults;
-  const Flow flow = bind_flow(stages, wanted, faults);
-  return faults.empty() && same_outputs(flow, all);
-}
-
-/// Finds out which of the doubtful columns are needed: those without which something does not bind, or gives something
-/// else. Halves what it tries, so that a few needed ones among very many are found quickly.
-class Prober {
+/// A set of columns.
+class ColumnSet {
  public:
-  Prober(const Stages& stages, const Flow& all, const std::vector<std::string>& doubtful,
-         std::vector<std::string>& used)
-      : stages_{stages}, all_{all}, doubtful_{doubtful}, used_{used} {}
-
-  void decide(std::size_t begin, std::size_t end) {
-    if (begin == end || dispensable(end)) return;
-    if (end - begin == 1) {
-      used_.push_back(doubtful_[begin]);
-      return;
+  explicit ColumnSet(std::size_t columns) : has_(columns) {}
+  /// Ids that no column has are left out.
+  void add(const std::vector<ColumnId>& ids) {
+    for (const ColumnId id : ids) {
+      if (id >= 0 && static_cast<std::size_t>(id) < has_.size()) has_[static_cast<std::size_t>(id)] = true;
     }
-    const std::size_t middle = begin + (end - begin) / 2;
-    decide(begin, middle);
-    decide(middle, end);
   }
+  [[nodiscard]] bool has(ColumnId id) const { return has_[static_cast<std::size_t>(id)]; }
 
  private:
-  /// Whether the columns that are used for certain and the undecided ones from `end` on are enough.
-  [[nodiscard]] bool dispensable(std::size_t end) const {
-    std::vector<std::string> wanted = used_;
-    wanted.insert(wanted.end(), doubtful_.begin() + static_cast<std::ptrdiff_t>(end), doubtful_.end());
-    return !wanted.empty() && enough(stages_, all_, wanted);
-  }
-
-  const Stages& stages_;
-  const Flow& all_;
-  const std::vector<std::string>& doubtful_;
-  std::vector<std::string>& used_;
+  std::vector<bool> has_;
 };
+
+/// Binds the decoder again, for the columns in `wanted`. Ids stay.
+void decode_only(const Stages& stages, const std::vector<ColumnId>& wanted, BoundColumns& columns, Faults& faults) {
+  std::vector<std::string> names;
+  const Schema& before = columns.decoder_schema;
+  for (const ColumnId id : wanted) names.push_back(before[id].name);
+  auto decoder = keep(stages.decoder->bind(*stages.decoder_stage->options, names), faults);
+  if (!decoder) return;
+  for (const ColumnId id : wanted) {
+    const auto at = static_cast<std::size_t>(id);
+    if (at < decoder->out.size() && decoder->out[id].name == before[id].name) continue;
+    faults.emplace_back(Code::internal,
+                        fmt::format("the decoder '{}' numbers its columns otherwise when only some are wanted",
+                                    stages.decoder_stage->plugin));
+    return;
+  }
+  columns.decoder = std::move(decoder->op);
+  columns.decoded = wanted;
+}
 
 }  // namespace
 
-Flow bind_flow(const Stages& stages, const std::vector<std::string>& wanted, Faults& faults) {
-  Flow flow;
-  if (stages.decoder == nullptr) return check_all_options(stages, faults), flow;
-  DecoderBinding binding{stages, wanted, faults};
-  std::optional<Bound<Decoder>> decoder = binding.run();
-  if (!decoder && !binding.none_left) return check_all_options(stages, faults), flow;
-  if (decoder) {
-    flow.decoder = std::move(decoder->op);
-    flow.schema = std::move(decoder->out);
-    keep_wanted(wanted, flow.schema);
-  }
-  flow.decoded.assign(flow.schema.visible().begin(), flow.schema.visible().end());
-  for (const ColumnId id : flow.decoded) flow.decoded_names.push_back(flow.schema[id].name);
-  for (const std::string& name : binding.left_out)
-    flow.schema.put({.name = name, .shape = {}});  // so that messages list it
-  flow.doubt = std::move(binding.left_out);
-  for (const Json* item : stages.unread) collect_names(*item, flow.doubt);
-  flow.columns_known = true;
-  Binding steps{flow.schema, flow.doubt, faults};
-  steps.bind(stages.before, flow.late);
-  if (stages.batcher == nullptr) return flow;
-  bind_batch(stages, steps, flow, faults);
-  flow.at_batch = flow.schema;
-  flow.schema = behind_batch(flow.schema, flow.batched);
-  steps.bind(stages.after, flow.after);
-  flow.outputs = final_outputs(flow.schema, flow.at_batch.size(), flow.batched, flow.batching);
-  return flow;
+bool UnknownTensors::contain_any(const std::vector<std::string>& some) const {
+  return std::any_of(some.begin(), some.end(), [&](const std::string& name) { return contains(name); });
 }
 
-std::vector<std::string> used_columns(const Stages& stages, const Flow& all) {
-  std::vector<std::string> used;
-  std::vector<std::string> doubtful;
-  for (std::size_t i = 0; i < all.decoded.size(); ++i) {
-    const auto visible = all.schema.visible();
-    const bool shown = std::find(visible.begin(), visible.end(), all.decoded[i]) != visible.end();
-    (shown ? used : doubtful).push_back(all.decoded_names[i]);
+BoundColumns bind_columns(const Stages& stages, Faults& faults) {
+  BoundColumns columns;
+  if (stages.decoder == nullptr || !bind_decoder(stages, columns, faults)) {
+    check_all_options(stages, faults);
+    return columns;
   }
-  Prober{stages, all, doubtful, used}.decide(0, doubtful.size());
-  return used;
+  columns.columns_known = true;
+  StepBinder steps{columns.schema, columns.unknown, faults};
+  steps.bind(stages.before, columns.late);
+  if (stages.batcher == nullptr) return columns;
+  bind_batch(stages, columns, faults);
+  columns.at_batch = columns.schema;
+  columns.schema = after_batch(columns.schema, columns.batched);
+  steps.bind(stages.after, columns.after);
+  columns.outputs = final_outputs(columns.schema, columns.at_batch.size(), columns.batched, columns.batching);
+  return columns;
+}
+
+void project(const Stages& stages, BoundColumns& columns, Faults& faults) {
+  ColumnSet used{columns.schema.size()};
+  for (const engine::Output& output : columns.outputs) used.add({output.id});
+  for (const PlacedStep& step : columns.after) used.add(step.reads);
+  std::erase_if(columns.batched, [&](const engine::Output& output) { return !used.has(output.id); });
+  used.add(columns.batching.reads);
+  for (const PlacedStep& step : columns.late) used.add(step.reads);
+
+  std::vector<ColumnId> wanted;
+  std::copy_if(columns.decoded.begin(), columns.decoded.end(), std::back_inserter(wanted),
+               [&](ColumnId id) { return used.has(id); });
+  if (wanted.empty() && !columns.decoded.empty())
+    wanted.push_back(columns.decoded.back());  // a decoder decodes something
+  if (wanted.size() < columns.decoded.size()) decode_only(stages, wanted, columns, faults);
 }
 
 }  // namespace forebay::plan

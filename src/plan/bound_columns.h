@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/program/program.h"
@@ -11,27 +12,38 @@
 
 namespace forebay::plan {
 
-/// The columns of a pipeline from the decoder to the batch and what makes them.
-struct Flow {
-  std::shared_ptr<const Decoder> decoder;
-  std::vector<ColumnId> decoded;
-  std::vector<std::string> decoded_names;
-  std::vector<engine::PlacedStep> late;
-  Batching batching;
-  std::vector<engine::Output> batched;
-  std::vector<engine::PlacedStep> after;
-  Schema at_batch;  ///< What rows are gathered from.
-  Schema schema;    ///< Behind the last step.
-  std::vector<engine::Output> outputs;
-  bool columns_known = false;   ///< False: the decoder could not be bound, so nobody can say what there is.
-  std::set<std::string> doubt;  ///< Names of tensors that something is wrong with: nothing else is said of them.
+/// The tensors that nothing is known about, because a stage that makes or changes them has a fault. Later stages that
+/// name one of them are judged by their options alone: any other fault would only follow from the first one.
+struct UnknownTensors {
+  std::set<std::string> names;
+  bool all = false;  ///< A stage that no plug-in is known for may have made or changed any tensor.
+
+  [[nodiscard]] bool contains(const std::string& name) const { return all || names.contains(name); }
+  [[nodiscard]] bool contain_any(const std::vector<std::string>& some) const;
 };
 
-/// Binds everything that depends on columns, with only the decoder's columns in `wanted` (empty: all). Goes on after
-/// a fault where what follows does not depend on it.
-[[nodiscard]] Flow bind_flow(const Stages& stages, const std::vector<std::string>& wanted, Faults& faults);
+/// The columns of a pipeline from the decoder to the batch, and the operators that make them.
+struct BoundColumns {
+  std::shared_ptr<const Decoder> decoder;
+  std::vector<ColumnId> decoded;         ///< Columns that the decoder fills.
+  Schema decoder_schema;                 ///< All columns of the decoder, under the names that it gives them.
+  std::vector<engine::PlacedStep> late;  ///< Steps before the batch.
+  Batching batching;
+  std::vector<engine::Output> batched;    ///< Columns that become tensors of the batch.
+  std::vector<engine::PlacedStep> after;  ///< Steps after the batch.
+  Schema at_batch;                        ///< What rows are gathered from.
+  Schema schema;                          ///< After the last step.
+  std::vector<engine::Output> outputs;    ///< Tensors that are delivered.
+  bool columns_known = false;             ///< False: the decoder could not be bound.
+  UnknownTensors unknown;
+};
 
-/// The decoder's columns that something uses. `all` is the flow with every column.
-[[nodiscard]] std::vector<std::string> used_columns(const Stages& stages, const Flow& all);
+/// Binds the decoder with all its columns, the steps and the batcher. Goes on after a fault with everything that does
+/// not depend on it.
+[[nodiscard]] BoundColumns bind_columns(const Stages& stages, Faults& faults);
+
+/// Leaves out the columns that are neither delivered nor read: they are not decoded, and not gathered into batches.
+/// Takes columns that were bound without a fault.
+void project(const Stages& stages, BoundColumns& columns, Faults& faults);
 
 }  // namespace forebay::plan

@@ -12,7 +12,6 @@
 #include "plan/bound_columns.h"
 #include "plan/canonical.h"
 #include "plan/data_files.h"
-#include "plan/document/fault_places.h"
 #include "plan/document/names.h"
 #include "plan/document/shard.h"
 #include "plan/loader/lower.h"
@@ -33,12 +32,13 @@ class PlanBuilder {
     document_ = read_pipeline(json_, faults_).document;
     stages_ = read_stages(json_, registry_, faults_);
     bind_source();
-    flow_ = bind_flow(stages_, {}, faults_);
-    if (faults_.empty() && flow_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
+    columns_ = bind_columns(stages_, faults_);
+    if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     group_outputs();
     check_shard();
     if (!faults_.empty()) return together(std::move(faults_));
-    project();
+    project(stages_, columns_, faults_);
+    if (!faults_.empty()) return together(std::move(faults_));
     parts_.program = std::make_shared<const Program>(assemble());
     return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
   }
@@ -47,25 +47,22 @@ class PlanBuilder {
   void bind_source() {
     if (stages_.source == nullptr) return;
     const Json& options = *stages_.source_stage->options;
-    auto source = keep_at(stages_.source->bind(options, folder_), options, faults_);
+    auto source = keep(stages_.source->bind(options, folder_), faults_);
     if (source) source_ = *std::move(source);
+    const FieldInfo* const field = paths_field(stages_.source->description);
+    const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;
+    if (paths == nullptr) return;
     Faults unclear;
     const Json* policy = json_.find("on_corrupt");
     const auto on_corrupt = policy != nullptr ? read_on_corrupt(*policy, unclear) : engine::OnCorrupt{};
     if (unclear.empty())
-      check_files(source ? source_.files : known_files(options, folder_), options, folder_, on_corrupt, faults_);
-  }
-
-  /// Decodes only what is used. Binding again gives the same outputs, with fewer columns.
-  void project() {
-    const std::vector<std::string> used = used_columns(stages_, flow_);
-    if (used.size() < flow_.decoded.size() && !used.empty()) flow_ = bind_flow(stages_, used, faults_);
+      check_files(source ? source_.files : known_files(*paths, folder_), *paths, folder_, on_corrupt, faults_);
   }
 
   void group_outputs() {
-    if (!flow_.columns_known) return;
+    if (!columns_.columns_known) return;
     std::vector<std::string> names;
-    for (const ColumnId id : flow_.schema.visible()) names.push_back(flow_.schema[id].name);
+    for (const ColumnId id : columns_.schema.visible()) names.push_back(columns_.schema[id].name);
     check_group("inputs", names);
     check_group("targets", names);
     parts_.targets = document_.targets.value_or(std::vector<std::string>{});
@@ -80,12 +77,12 @@ class PlanBuilder {
   /// A shard that the document itself names must fit its batches. One that a launcher names is the run's.
   void check_shard() {
     const Json* json = json_.find("shard");
-    const std::int64_t rows = flow_.batching.max_rows;
-    if (json == nullptr || rows == 0) return;
+    const auto rows = columns_.batching.max_rows;
+    if (json == nullptr || !rows) return;
     Faults none;
     const engine::Shard shard = read_shard(*json, none);
-    if (!shard.source.empty() || rows % shard.count == 0) return;
-    complain(*json, engine::shard_misfit(rows, shard.count), faults_);
+    if (!shard.source.empty() || *rows % shard.count == 0) return;
+    complain(*json, engine::shard_misfit(*rows, shard.count), faults_);
   }
 
   void check_group(const char* key, const std::vector<std::string>& names) {
@@ -94,7 +91,7 @@ class PlanBuilder {
     std::vector<std::string> seen;
     for (const Json& item : list->items()) {
       if (!item.is(Json::Kind::string)) continue;  // told by the top level
-      if (!contains(names, item.string()) && !flow_.doubt.contains(item.string())) {
+      if (!contains(names, item.string()) && !columns_.unknown.contains(item.string())) {
         complain(item,
                  fmt::format("the batch has no tensor {}{}", config::quoted(item.string()),
                              among(item.string(), names, "it has")),
@@ -108,11 +105,11 @@ class PlanBuilder {
 
   [[nodiscard]] Schema every_column() const {
     Schema out;
-    for (std::size_t i = 0; i < flow_.schema.size(); ++i) {
+    for (std::size_t i = 0; i < columns_.schema.size(); ++i) {
       const auto id = static_cast<ColumnId>(i);
-      out.put(i < flow_.at_batch.size() ? flow_.at_batch[id] : flow_.schema[id]);
+      out.put(i < columns_.at_batch.size() ? columns_.at_batch[id] : columns_.schema[id]);
     }
-    out.keep({flow_.schema.visible().begin(), flow_.schema.visible().end()});
+    out.keep({columns_.schema.visible().begin(), columns_.schema.visible().end()});
     return out;
   }
 
@@ -125,17 +122,17 @@ class PlanBuilder {
   [[nodiscard]] Program assemble() const {
     Faults none;  // read without faults before
     return Program{.source = source_,
-                   .decoder = flow_.decoder,
+                   .decoder = columns_.decoder,
                    .file_orders = orderings(stages_.file_orders),
                    .interleave = stages_.interleave ? stages_.interleave->ordering : in_file_order(registry_),
                    .record_orders = orderings(stages_.record_orders),
-                   .batching = flow_.batching,
+                   .batching = columns_.batching,
                    .schema = every_column(),
-                   .decoded = flow_.decoded,
-                   .late = flow_.late,
-                   .batched = flow_.batched,
-                   .after = flow_.after,
-                   .outputs = flow_.outputs,
+                   .decoded = columns_.decoded,
+                   .late = columns_.late,
+                   .batched = columns_.batched,
+                   .after = columns_.after,
+                   .outputs = columns_.outputs,
                    .epochs = document_.epochs,
                    .seed = static_cast<std::uint64_t>(document_.seed),
                    .hard_epochs = document_.epoch_boundary == EpochBoundary::hard,
@@ -144,14 +141,16 @@ class PlanBuilder {
                    .threads = document_.threads,
                    .memory = read_memory(json_.find("memory"), none),
                    .prefetch = document_.prefetch,
-                   .shard = read_shard(document_.shard, none)};
+                   .shard = read_shard(document_.shard.json, none)};
   }
 
-  /// The document with the files that its patterns stand for, each path as `named` gives it.
+  /// The document with each pattern replaced by the files that it stands for, and each path by what `named` makes of
+  /// it.
   [[nodiscard]] Json resolved(std::string (*named)(const std::string&)) const {
     Json out = json_;
     const Json* options = stages_.source_stage->options;
-    const Json* patterns = options->find("files");
+    const FieldInfo* const field = paths_field(stages_.source->description);
+    const Json* const patterns = field != nullptr ? options->find(field->name) : nullptr;
     if (patterns == nullptr) return out;
     std::vector<Json> files;
     for (const std::string& path : source_.files) {
@@ -160,7 +159,7 @@ class PlanBuilder {
       files.push_back(std::move(file));
     }
     Json all = *options;
-    all.set("files", Json::array(std::move(files)).mark(patterns->place()));
+    all.set(field->name, Json::array(std::move(files)).mark(patterns->place()));
     Json source = *json_.find("source");
     source.set(stages_.source_stage->plugin, std::move(all));
     out.set("source", std::move(source));
@@ -178,7 +177,7 @@ class PlanBuilder {
     // The hash is of the paths as the document gives them: it stays where a project and its data move together.
     const Json whole = canonical(resolved([](const std::string& path) { return path; }), registry_);
     parts_.hash = fnv1a(whole.text());
-    parts_.sections = sections(whole);
+    parts_.sections = sections(whole, registry_);
     parts_.text = plan_text(program, stages_, parts_.inputs, parts_.targets);
     return std::move(parts_);
   }
@@ -190,7 +189,7 @@ class PlanBuilder {
   PipelineDocument document_;
   Stages stages_;
   Source source_;
-  Flow flow_;
+  BoundColumns columns_;
   PlanAccess::Parts parts_;
 };
 

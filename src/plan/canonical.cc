@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "io/paths.h"
+#include "plan/data_files.h"
 #include "plan/stages.h"
 
 namespace forebay::plan {
@@ -84,13 +85,16 @@ Json canonical(const Json& document, const Registry& registry) {
 namespace {
 
 /// The source with its files' names only.
-Json without_folders(const Json& source) {
+Json without_folders(const Json& source, const Registry& registry) {
   Json out = source;
-  for (auto& [format, options] : out.members()) {
-    if (!options.is(Json::Kind::object) || options.find("files") == nullptr) continue;
+  for (auto& [plugin, options] : out.members()) {
+    const SourceType* const type = find_type(registry.sources(), plugin);
+    const FieldInfo* const field = type != nullptr ? paths_field(type->description) : nullptr;
+    const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;
+    if (paths == nullptr) continue;
     std::vector<Json> names;
-    for (const Json& file : options.find("files")->items()) names.emplace_back(io::base_name(file.string()));
-    options.set("files", Json::array(std::move(names)));
+    for (const Json& file : paths->items()) names.emplace_back(io::base_name(file.string()));
+    options.set(field->name, Json::array(std::move(names)));
   }
   return out;
 }
@@ -115,12 +119,12 @@ void add_steps(const std::vector<Json>& steps, std::vector<Section>& out) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical) {
+std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical, const Registry& registry) {
   std::vector<Section> out;
   for (const auto& [key, value] : canonical.members()) {
     if (key == "inputs" || key == "targets") continue;  // they only group what is delivered
     if (key == "source") {
-      out.emplace_back(key, fnv1a(without_folders(value).text()));
+      out.emplace_back(key, fnv1a(without_folders(value, registry).text()));
     } else if (key == "steps") {
       add_steps(value.items(), out);
     } else {

@@ -11,13 +11,14 @@
 
 namespace forebay::plan {
 
-/// One form for all pipeline documents that give the same stream: every option is written out, in the order of its
-/// description; what only concerns the run (threads, memory, prefetch) is left out.
+/// A pipeline document with every option written out, in the order of the descriptions, and without the options of a
+/// run (threads, memory, prefetch, shard). Documents that give the same stream have the same canonical form.
 [[nodiscard]] Json canonical(const Json& document, const Registry& registry);
 
-/// What decides the stream, in parts that can be named when one has changed: "source", "decode", "steps/0 (shuffle)",
-/// …, a few dozen at most. Takes a canonical document. Folders of files are left out: the same files may have moved.
-[[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical);
+/// Hashes of the parts of a canonical document that decide the stream, a few dozen at most: "source", "decode",
+/// "steps/0 (shuffle)", …. They tell which part has changed. Folders of files are left out: the files may have moved.
+[[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical,
+                                                                          const Registry& registry);
 
 /// FNV-1a, 64 bits.
 [[nodiscard]] constexpr std::uint64_t fnv1a(std::string_view text) {

@@ -1,29 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/data_files.h"
 
+#include <algorithm>
+
 #include "io/paths.h"
 #include "io/patterns.h"
 #include "io/regular.h"
-#include "plan/document/fault_places.h"
 #include "plan/loader/lower.h"
 
 namespace forebay::plan {
 namespace {
 
-/// The item of "files" that is this path; that of a pattern is not known, so the list stands for it.
-const Json& named_by(const std::string& path, const Json& options, const std::string& folder) {
-  const Json* list = options.find("files");
-  if (list == nullptr) return options;
-  for (const Json& item : list->items()) {
+/// The item that is this path. A file of a pattern has no item, so the list stands for it.
+const Json& named_by(const std::string& path, const Json& paths, const std::string& folder) {
+  for (const Json& item : paths.items()) {
     const std::string written = io::resolve(item.string(), folder);
     if (written == path || written == literal(path)) return item;
   }
-  return *list;
+  return paths;
 }
 
 }  // namespace
 
-void check_files(const std::vector<std::string>& files, const Json& options, const std::string& folder,
+const FieldInfo* paths_field(const Description& source) {
+  const auto& fields = source.fields;
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [](const FieldInfo& f) { return f.kind == FieldKind::paths; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+void check_files(const std::vector<std::string>& files, const Json& paths, const std::string& folder,
                  const engine::OnCorrupt& policy, Faults& faults) {
   const std::size_t before = faults.size();
   for (const std::string& path : files) {
@@ -31,15 +37,13 @@ void check_files(const std::vector<std::string>& files, const Json& options, con
     if (found.ok() || engine::passes_over_file(policy, found.error())) continue;
     if (faults.size() - before > max_faults) return;
     const Error& error = found.error();
-    keep_new({{error.code(), error.detail(), error.message(), named_by(path, options, folder).place()}}, faults);
+    keep_new({{error.code(), error.detail(), error.message(), named_by(path, paths, folder).place()}}, faults);
   }
 }
 
-std::vector<std::string> known_files(const Json& options, const std::string& folder) {
+std::vector<std::string> known_files(const Json& paths, const std::string& folder) {
   std::vector<std::string> patterns, out;
-  const Json* list = options.find("files");
-  if (list == nullptr) return out;
-  for (const Json& item : list->items()) {
+  for (const Json& item : paths.items()) {
     if (item.is(Json::Kind::string)) patterns.push_back(item.string());
   }
   for (auto& found : io::expand_each(patterns, folder)) {

@@ -76,6 +76,7 @@ Json field_reference(const FieldInfo& field) {
   out.set("required", field.required);
   if (!field.required) out.set("default", field.default_value);
   out.set("type", field.python_type);
+  out.set("kind", std::string{to_string(field.kind)});
   out.set("schema", field.schema);
   return out;
 }
@@ -86,26 +87,28 @@ Json example_part(const std::string& text) {
   return json.ok() ? *std::move(json) : Json{text};
 }
 
+Json reference_of(const char* kind, const Description& description) {
+  std::vector<Json> fields, examples;
+  for (const FieldInfo& field : description.fields) fields.push_back(field_reference(field));
+  for (const Example& example : description.examples) {
+    Json json = Json::object();
+    json.set("options", example_part(example.options));
+    json.set("in", example_part(example.in));
+    json.set("out", example_part(example.out));
+    examples.push_back(std::move(json));
+  }
+  Json json = Json::object();
+  json.set("kind", kind);
+  json.set("name", description.name);
+  json.set("doc", description.doc);
+  json.set("fields", Json::array(std::move(fields)));
+  json.set("examples", Json::array(std::move(examples)));
+  return json;
+}
+
 template <class Type>
 void add_reference(const char* kind, const std::vector<Type>& types, std::vector<Json>& out) {
-  for (const Type& type : types) {
-    std::vector<Json> fields, examples;
-    for (const FieldInfo& field : type.description.fields) fields.push_back(field_reference(field));
-    for (const Example& example : type.description.examples) {
-      Json json = Json::object();
-      json.set("options", example_part(example.options));
-      json.set("in", example_part(example.in));
-      json.set("out", example_part(example.out));
-      examples.push_back(std::move(json));
-    }
-    Json json = Json::object();
-    json.set("kind", kind);
-    json.set("name", type.description.name);
-    json.set("doc", type.description.doc);
-    json.set("fields", Json::array(std::move(fields)));
-    json.set("examples", Json::array(std::move(examples)));
-    out.push_back(std::move(json));
-  }
+  for (const Type& type : types) out.push_back(reference_of(kind, type.description));
 }
 
 /// How a schema's values are called: "integer", "array | null".
@@ -156,6 +159,12 @@ Json plugin_reference() {
   plan::add_reference("step", registry.steps(), out);
   plan::add_reference("order", registry.orders(), out);
   plan::add_reference("batcher", registry.batchers(), out);
+  return Json::array(std::move(out));
+}
+
+Json feature_reference() {
+  std::vector<Json> out;
+  for (const Description& kind : feature_kinds()) out.push_back(plan::reference_of("feature", kind));
   return Json::array(std::move(out));
 }
 

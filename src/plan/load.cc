@@ -3,12 +3,12 @@
 
 namespace forebay {
 
-Result<Loader> open(const std::string& path, RunOptions options) {
+Result<Loader> load(const std::string& path, RunOptions options) {
   FOREBAY_TRY(Plan plan, Plan::load(path));
   return Loader::start(std::move(plan), options);
 }
 
-Result<Loader> open(const Json& document, RunOptions options, const std::string& folder) {
+Result<Loader> load(const Json& document, RunOptions options, const std::string& folder) {
   FOREBAY_TRY(Plan plan, Plan::make(document, folder));
   return Loader::start(std::move(plan), options);
 }

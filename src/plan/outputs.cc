@@ -66,7 +66,7 @@ Padding complete(const ColumnSpec& spec, const Padding* wanted) {
   for (std::size_t i = 0; wanted != nullptr && i < std::min(dims.size(), wanted->shape.rank()); ++i) {
     if (wanted->shape[i] != unknown_dim) dims[i] = wanted->shape[i];
   }
-  return Padding{.shape = Shape{std::move(dims)}, .value = wanted != nullptr ? wanted->value : Json{}};
+  return Padding{.shape = Shape{std::move(dims)}, .value = wanted != nullptr ? wanted->value : Scalar{}};
 }
 
 void check_padding(const ColumnSpec& spec, const Padding& padding, const Json& options, Faults& faults) {
@@ -79,9 +79,10 @@ void check_padding(const ColumnSpec& spec, const Padding& padding, const Json& o
              faults);
     break;
   }
-  if (!converts(padding.value, spec.dtype)) {
+  const Json value = JsonCodec<Scalar>::write(padding.value);
+  if (!converts(value, spec.dtype)) {
     complain(member_or(entry, "value"),
-             fmt::format("the padding value {} of tensor {} is no {}", padding.value.text(), config::quoted(spec.name),
+             fmt::format("the padding value {} of tensor {} is no {}", value.text(), config::quoted(spec.name),
                          to_string(spec.dtype)),
              faults);
   }
@@ -109,7 +110,7 @@ std::vector<Output> batch_outputs(const Schema& schema, const Batching& batching
   return out;
 }
 
-Schema behind_batch(const Schema& schema, const std::vector<Output>& batched) {
+Schema after_batch(const Schema& schema, const std::vector<Output>& batched) {
   std::vector<ColumnSpec> specs;
   for (std::size_t id = 0; id < schema.size(); ++id) specs.push_back(schema[static_cast<ColumnId>(id)]);
   for (const Output& output : batched) {

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "config/utf8.h"
-#include "plan/document/fault_places.h"
+#include "plan/document/faults.h"
 
 namespace forebay::plan {
 namespace {
@@ -34,10 +34,10 @@ class StageSorter {
       if (const auto stage = read_stage(item, "step, order or batcher", faults_)) {
         place(*stage);
       } else {
-        stages_.unread.push_back(&item);
+        add_unknown();
       }
     }
-    if (!stages_.batch_stage && stages_.unread.empty()) {
+    if (!stages_.batch_stage && !unknown_) {
       complain(*steps, "no step makes batches; add {\"batch\": {\"size\": …}}", faults_);
     }
     return std::move(stages_);
@@ -98,8 +98,19 @@ class StageSorter {
       add_names(registry_.orders(), names);
       add_names(registry_.batchers(), names);
       refuse(stage, "step, order or batcher", names);
-      stages_.unread.push_back(stage.json);
+      add_unknown();
     }
+  }
+
+  static const StepStage* first_known(const std::vector<StepStage>& steps) {
+    const auto known = [](const StepStage& step) { return step.type != nullptr; };
+    const auto found = std::find_if(steps.begin(), steps.end(), known);
+    return found == steps.end() ? nullptr : &*found;
+  }
+
+  void add_unknown() {
+    unknown_ = true;
+    (stages_.batch_stage ? stages_.after : stages_.before).push_back({});
   }
 
   void place_order(const Stage& stage, const OrderType& type) {
@@ -109,7 +120,7 @@ class StageSorter {
                faults_);
       return;
     }
-    auto ordering = keep_at(type.bind(*stage.options), *stage.options, faults_);
+    auto ordering = keep(type.bind(*stage.options), faults_);
     if (!ordering) return;
     if (ordering->grain != Grain::files_to_records) {
       stages_.record_orders.push_back({stage, *std::move(ordering)});
@@ -118,10 +129,10 @@ class StageSorter {
     if (stages_.interleave) {
       complain(*stage.options,
                fmt::format("files are opened only once, by the first '{}'", stages_.interleave->stage.plugin), faults_);
-    } else if (!stages_.before.empty()) {
+    } else if (const StepStage* step = first_known(stages_.before)) {
       complain(*stage.options,
                fmt::format("'{}' opens files and must come before '{}', which acts on records", stage.plugin,
-                           stages_.before.front().stage.plugin),
+                           step->stage.plugin),
                faults_);
     } else {
       stages_.file_orders = std::exchange(stages_.record_orders, {});
@@ -133,6 +144,7 @@ class StageSorter {
   const Registry& registry_;
   Faults& faults_;
   Stages stages_;
+  bool unknown_ = false;  ///< An item of `steps` names no plug-in; it may have been meant as the batcher.
 };
 
 }  // namespace

@@ -11,19 +11,20 @@
 
 namespace forebay::plan {
 
-/// An item of `steps` and the plug-in that it names.
+/// An item of `steps` that acts on columns.
 struct StepStage {
   Stage stage;
-  const StepType* type = nullptr;
+  const StepType* type = nullptr;  ///< Null: the item names no plug-in, so it may do anything.
 };
 
-/// An order that is bound: orders do not depend on columns.
+/// An order. It is bound at once, because orders do not depend on columns.
 struct OrderStage {
   Stage stage;
   Ordering ordering;
 };
 
-/// The plug-ins of a pipeline document, sorted by what they act on. Points into the document and the registry.
+/// The plug-ins of a pipeline document, sorted by what they act on. Points into the document and the registry, which
+/// must outlive it.
 struct Stages {
   std::optional<Stage> source_stage;
   const SourceType* source = nullptr;
@@ -32,17 +33,16 @@ struct Stages {
   std::vector<OrderStage> file_orders;
   std::optional<OrderStage> interleave;  ///< Unset: one file after the other.
   std::vector<OrderStage> record_orders;
-  std::vector<StepStage> before;  ///< The batch.
+  std::vector<StepStage> before;  ///< Steps before the batch.
   std::optional<Stage> batch_stage;
   const BatcherType* batcher = nullptr;
-  std::vector<StepStage> after;     ///< The batch.
-  std::vector<const Json*> unread;  ///< Items of `steps` that name no plug-in: what they would do is not known.
+  std::vector<StepStage> after;  ///< Steps after the batch.
 };
 
-/// Looks up every plug-in and checks that their order makes sense.
+/// Looks up every plug-in of a document, and checks that each stands where it may stand.
 [[nodiscard]] Stages read_stages(const Json& document, const Registry& registry, Faults& faults);
 
-/// One file after the other, for documents that do not say.
+/// The order of a document without `interleave`: one file after the other.
 [[nodiscard]] Ordering in_file_order(const Registry& registry);
 
 /// The type of that name, or null.

@@ -27,6 +27,7 @@ using engine::Position;
 constexpr std::int64_t max_epochs = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t max_batches = std::numeric_limits<std::int64_t>::max() / 2;
 constexpr std::int64_t max_done = 1'000'000;
+constexpr std::int64_t max_pulled = 100'000'000;  // for batches without a limit: as large as a batch of fixed size is
 
 struct Member {
   const char* name;
@@ -230,12 +231,15 @@ Result<void> check_sources(const Sources& then, const Sources& now) {
                             then.bytes == now.bytes ? ", differently divided" : ""));
 }
 
-/// What holds for the positions of this plan. Else a made-up state would keep the run busy with records that never
-/// were.
+/// Checks a position against this plan. A made-up position would keep the run busy with records that do not exist.
 Result<void> check_position(const Position& at, const Plan& plan, const Shard& shard) {
   const engine::Program& program = engine::program_of(plan);
-  const std::int64_t rows = program.batching.max_rows / (shard.by == ShardBy::file ? shard.count : 1);
-  if (at.pulled >= rows) return contradiction(at, fmt::format("'pulled' is less than a batch, {} rows", rows));
+  if (const auto max_rows = program.batching.max_rows) {
+    const std::int64_t rows = *max_rows / (shard.by == ShardBy::file ? shard.count : 1);
+    if (at.pulled >= rows) return contradiction(at, fmt::format("'pulled' is less than a batch, {} rows", rows));
+  } else if (at.pulled > max_pulled) {
+    return contradiction(at, fmt::format("'pulled' is at most {}", max_pulled));
+  }
   if (program.epochs && at.epoch > *program.epochs)
     return contradiction(at, fmt::format("'epoch' is at most the number of them, {}", *program.epochs));
   if (program.hard_epochs && at.pulled > 0) return contradiction(at, "no batch has records of two hard epochs");

@@ -27,17 +27,17 @@ bool good_header(std::span<const std::byte> head) {
 
 }  // namespace
 
-Compression detect(std::span<const std::byte> head) {
+Compression detect_tfrecord(std::span<const std::byte> head) {
   if (good_header(head)) return Compression::none;
   if (gzip(head)) return Compression::gzip;
   return zlib(head) ? Compression::zlib : Compression::none;
 }
 
-Result<Compression> compression_of(const io::File& file, Compression asked) {
+Result<Compression> compression_of(const io::File& file, Compression asked, const Format& format) {
   if (asked != Compression::automatic) return asked;
   std::array<std::byte, head_bytes> head;
   FOREBAY_TRY(const std::size_t size, file.read(head, 0));
-  return detect(std::span{head}.first(size));
+  return format.detect(std::span{head}.first(size));
 }
 
 std::string_view magic_of(std::span<const std::byte> head) {
@@ -59,3 +59,11 @@ std::string_view foreign_compression(std::span<const std::byte> head) {
 }
 
 }  // namespace forebay::sources
+
+namespace forebay {
+
+Compression Format::detect(std::span<const std::byte> head) const {
+  return sources::gzip(head) ? Compression::gzip : Compression::none;
+}
+
+}  // namespace forebay

@@ -11,16 +11,16 @@
 
 namespace forebay::sources {
 
-/// The compression of a record file that begins with `head` (16 bytes are enough). A valid TFRecord header always means
-/// `none`, and so do unknown bytes.
-[[nodiscard]] Compression detect(std::span<const std::byte> head);
+/// The compression of a TFRecord file that begins with `head` (16 bytes are enough). A valid TFRecord header is never
+/// taken for a compressed file; anything unknown is `none`.
+[[nodiscard]] Compression detect_tfrecord(std::span<const std::byte> head);
 
-/// `asked`; if it is automatic, the compression that the first bytes of the file show.
-[[nodiscard]] Result<Compression> compression_of(const io::File& file, Compression asked);
+/// Returns `asked`, or what `format` detects in the first bytes of the file when `asked` is automatic.
+[[nodiscard]] Result<Compression> compression_of(const io::File& file, Compression asked, const Format& format);
 
-/// Describes the first bytes, "gzip data (1f 8b)"; empty when they have no known magic number.
+/// Describes the first bytes as "gzip data (1f 8b)"; empty when they begin with no known magic.
 [[nodiscard]] std::string_view magic_of(std::span<const std::byte> head);
-/// The name of a compression that Forebay does not read, "zstd", if `head` begins with its magic number; else empty.
+/// The compression of a file that begins with `head`, such as "zstd", when Forebay cannot read it; else empty.
 [[nodiscard]] std::string_view foreign_compression(std::span<const std::byte> head);
 
 }  // namespace forebay::sources

@@ -28,7 +28,7 @@ class Bytes {
     if (compression == Compression::automatic) {
       std::byte head[16];
       FOREBAY_TRY(const std::size_t got, file.read(head, 0));
-      compression = sources::detect(std::span{head}.first(got));
+      compression = sources::detect_tfrecord(std::span{head}.first(got));
     }
     if (compression == Compression::none) return Bytes{std::move(file), std::nullopt};
     FOREBAY_TRY(io::Inflater inflater, io::Inflater::make(compression));
@@ -37,7 +37,7 @@ class Bytes {
 
   /// Returns the number of bytes read; 0 at the end.
   Result<std::size_t> read(std::span<std::byte> out) {
-    if (inflater_) return inflater_->read(file_, out);
+    if (inflater_) return inflate(out);
     auto got = file_.read(out, offset_);
     if (got.ok()) offset_ += static_cast<std::int64_t>(*got);
     return got;
@@ -46,6 +46,12 @@ class Bytes {
   [[nodiscard]] const io::File& file() const { return file_; }
 
  private:
+  Result<std::size_t> inflate(std::span<std::byte> out) {
+    auto got = inflater_->read(file_, out);
+    while (got.ok() && *got == 0 && !inflater_->ended()) got = inflater_->read(file_, out);
+    return got;
+  }
+
   Bytes(io::File file, std::optional<io::Inflater> inflater) : file_{std::move(file)}, inflater_{std::move(inflater)} {}
   io::File file_;
   std::optional<io::Inflater> inflater_;

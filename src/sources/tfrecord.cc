@@ -116,8 +116,13 @@ class TfrecordFormat final : public Format {
   }
 
   std::int64_t record_offset(std::int64_t payload) const override {
-    return payload - 12;
-  }  // after the length and its checksum
+    return payload - static_cast<std::int64_t>(header_bytes);
+  }
+
+  std::size_t trailer() const override { return footer_bytes; }
+
+  Compression detect(std::span<const std::byte> head) const override { return detect_tfrecord(head); }
+
   Result<void> verify(std::span<const Record> records) const override {
     std::array<std::uint32_t, 16> found;
     for (std::size_t first = 0; first < records.size(); first += found.size()) {
@@ -167,7 +172,7 @@ class TfrecordFormat final : public Format {
 };
 
 Result<Source> bind(const TfRecord& options, const std::string& folder) {
-  if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "files: names no file"};
+  if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "names no file"}.at(Field{"files"});
   std::vector<std::string> files;
   std::vector<Error> faults;
   auto each = io::expand_each(options.files, folder);
@@ -175,7 +180,7 @@ Result<Source> bind(const TfRecord& options, const std::string& folder) {
     if (each[i].ok())
       std::move(each[i]->begin(), each[i]->end(), std::back_inserter(files));
     else
-      faults.push_back(each[i].error().at(Place{.pointer = fmt::format("/files/{}", i)}));
+      faults.push_back(each[i].error().at(Field{"files", std::to_string(i)}));
   }
   if (!faults.empty()) return Error::all(std::move(faults));
   const Framing framing{.max_record_bytes = options.max_record_bytes,

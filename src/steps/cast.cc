@@ -36,20 +36,19 @@ class Convert final : public Step {
 bool converts(DType dtype) { return dtype != DType::string && !is_complex(dtype); }
 
 Result<Bound<Step>> bind(const Cast& options, const Schema& in) {
-  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
+  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at(Field{"tensor"}));
   ColumnSpec spec = in[from];
-  if (spec.dtype == options.dtype) return Bound<Step>{no_work(), in};
+  if (spec.dtype == options.dtype) return Bound<Step>{.op = no_work(), .out = in};
   if (!converts(spec.dtype) || !converts(options.dtype)) {
-    return Error{
-        Code::config, Detail::invalid_argument,
-        fmt::format(
-            "dtype: tensor '{}' is {} and cannot be cast to {}; only real numbers and bools convert into each other",
-            options.tensor, to_string(spec.dtype), to_string(options.dtype))};
+    return refusal(fmt::format("tensor '{}' is {} and cannot be cast to {}; only real numbers and bools convert into "
+                               "each other",
+                               options.tensor, to_string(spec.dtype), to_string(options.dtype)))
+        .at(Field{"dtype"});
   }
   spec.dtype = options.dtype;
   Schema out = in;
   const ColumnId to = out.put(std::move(spec));
-  return Bound<Step>{std::make_unique<Convert>(options.tensor, from, to), std::move(out)};
+  return Bound<Step>{.op = std::make_unique<Convert>(options.tensor, from, to), .out = std::move(out), .reads = {from}};
 }
 
 }  // namespace

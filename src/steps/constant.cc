@@ -10,7 +10,7 @@ namespace {
 
 Result<Bound<Step>> bind(const Constant& options, const Schema& in) {
   return bind_same_value(options, in,
-                         [&](DType dtype) { return columns::element_from(options.value, dtype).at("value"); });
+                         [&](DType dtype) { return columns::element_from(options.value, dtype).at(Field{"value"}); });
 }
 
 }  // namespace

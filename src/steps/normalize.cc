@@ -107,25 +107,26 @@ class Standardize final : public Step {
 };
 
 Result<Bound<Step>> bind(const Normalize& options, const Schema& in) {
-  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
+  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at(Field{"tensor"}));
   ColumnSpec spec = in[from];
   if (spec.dtype == DType::string || is_complex(spec.dtype)) {
-    return Error{
-        Code::config, Detail::invalid_argument,
-        fmt::format("tensor: '{}' is {}; only real numbers can be normalized", options.tensor, to_string(spec.dtype))};
+    return refusal(
+               fmt::format("'{}' is {}; only real numbers can be normalized", options.tensor, to_string(spec.dtype)))
+        .at(Field{"tensor"});
   }
   const auto rank = static_cast<std::int64_t>(spec.shape.rank());
   if (options.axis >= rank || options.axis < -rank) {
-    return Error{Code::config, Detail::invalid_argument,
-                 rank == 0 ? fmt::format("axis: tensor '{}' has no axis but the batch's", options.tensor)
-                           : fmt::format("axis: {} is outside {} to {}, the axes of tensor '{}' of shape {}",
-                                         options.axis, -rank, rank - 1, options.tensor, spec.shape.text())};
+    return refusal(rank == 0 ? fmt::format("tensor '{}' has no axis but the batch's", options.tensor)
+                             : fmt::format("{} is outside {} to {}, the axes of tensor '{}' of shape {}", options.axis,
+                                           -rank, rank - 1, options.tensor, spec.shape.text()))
+        .at(Field{"axis"});
   }
   if (!is_float(spec.dtype)) spec.dtype = DType::float32;
   const auto axis = static_cast<std::size_t>(options.axis < 0 ? options.axis + rank : options.axis);
   Schema out = in;
   const ColumnId to = out.put(std::move(spec));
-  return Bound<Step>{std::make_unique<Standardize>(options.tensor, axis, from, to), std::move(out)};
+  return Bound<Step>{
+      .op = std::make_unique<Standardize>(options.tensor, axis, from, to), .out = std::move(out), .reads = {from}};
 }
 
 }  // namespace

@@ -83,28 +83,32 @@ class Spread final : public Step {
 };
 
 Result<Bound<Step>> bind(const OneHot& options, const Schema& in) {
-  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
+  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at(Field{"tensor"}));
   ColumnSpec spec = in[from];
   if (spec.dtype != DType::int32 && spec.dtype != DType::int64) {
-    return refusal(fmt::format("tensor: the indices must be int32 or int64; '{}' is {} (cast it first)", options.tensor,
-                               to_string(spec.dtype)));
+    return refusal(fmt::format("the indices must be int32 or int64; '{}' is {} (cast it first)", options.tensor,
+                               to_string(spec.dtype)))
+        .at(Field{"tensor"});
   }
-  if (options.depth < 0) return refusal(fmt::format("depth: must not be negative; found {}", options.depth));
+  if (options.depth < 0)
+    return refusal(fmt::format("must not be negative; found {}", options.depth)).at(Field{"depth"});
   if (!is_float(options.dtype) && !is_integer(options.dtype)) {
-    return refusal(fmt::format("dtype: vectors of depth {} are integers or floats, not {}", options.depth,
-                               to_string(options.dtype)));
+    return refusal(fmt::format("vectors of depth {} are integers or floats, not {}", options.depth,
+                               to_string(options.dtype)))
+        .at(Field{"dtype"});
   }
   std::vector<std::int64_t> dims = spec.shape.dims();
   dims.push_back(options.depth);
   spec.shape = Shape{std::move(dims)};
   if (spec.shape.count() > max_elements || spec.shape.rank() > columns::max_rank) {
-    return refusal(fmt::format("depth: {} makes shape {}; at most {} elements and {} axes are allowed", options.depth,
-                               spec.shape.text(), max_elements, columns::max_rank));
+    return refusal(fmt::format("{} makes shape {}; at most {} elements and {} axes are allowed", options.depth,
+                               spec.shape.text(), max_elements, columns::max_rank))
+        .at(Field{"depth"});
   }
   spec.dtype = options.dtype;
   Schema out = in;
   const ColumnId to = out.put(std::move(spec));
-  return Bound<Step>{std::make_unique<Spread>(options, from, to), std::move(out)};
+  return Bound<Step>{.op = std::make_unique<Spread>(options, from, to), .out = std::move(out), .reads = {from}};
 }
 
 }  // namespace

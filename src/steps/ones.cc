@@ -14,7 +14,7 @@ namespace {
 Result<Bound<Step>> bind(const Ones& options, const Schema& in) {
   const auto one = [](DType dtype) -> Result<std::vector<std::byte>> {
     if (dtype == DType::string || is_complex(dtype))
-      return refusal(fmt::format("dtype: ones are real numbers or bools, not {}", to_string(dtype)));
+      return refusal(fmt::format("ones are real numbers or bools, not {}", to_string(dtype))).at(Field{"dtype"});
     return columns::element_from(dtype == DType::boolean ? Json{true} : Json{1}, dtype);
   };
   return bind_same_value({options.tensor, options.shape, options.dtype}, in, one);

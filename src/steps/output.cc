@@ -33,9 +33,7 @@ Result<void> check_new_name(std::string_view name, const Schema& schema) {
   return refusal(fmt::format("there is already a tensor '{}'; choose another name, '{}' is free", name, free));
 }
 
-Error refusal(std::string message, Place place) {
-  return Error{Code::config, Detail::invalid_argument, std::move(message), std::move(place)};
-}
+Error refusal(std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; }
 
 Result<void> begin_output(Column& out, Shape shape, std::int64_t rows) {
   if (out.shape != shape) out.shape = std::move(shape);

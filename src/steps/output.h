@@ -26,8 +26,8 @@ inline constexpr std::int64_t max_elements = std::int64_t{1} << 31;
 /// Fails when a new tensor cannot have that name: it is empty, or another one has it.
 [[nodiscard]] Result<void> check_new_name(std::string_view name, const Schema& schema);
 
-/// A fault of a step's options; with a place when it is inside one of them.
-[[nodiscard]] Error refusal(std::string message, Place place = {});
+/// A fault of a step's options.
+[[nodiscard]] Error refusal(std::string message);
 
 /// Readies the column a step made for `rows` rows of `shape`. Afterwards a fixed numeric one has its rows, unset;
 /// a fixed string one has its number of rows and waits for its elements; a variable one waits for elements and rows.

@@ -8,11 +8,11 @@ namespace forebay::steps {
 namespace {
 
 Result<Bound<Step>> bind(const Rename& options, const Schema& in) {
-  FOREBAY_TRY(const ColumnId id, in.find(options.from).at("from"));
-  if (options.to != options.from) FOREBAY_DO(check_new_name(options.to, in).at("to"));
+  FOREBAY_TRY(const ColumnId id, in.find(options.from).at(Field{"from"}));
+  if (options.to != options.from) FOREBAY_DO(check_new_name(options.to, in).at(Field{"to"}));
   Schema out = in;
   out.rename(id, options.to);
-  return Bound<Step>{no_work(), std::move(out)};
+  return Bound<Step>{.op = no_work(), .out = std::move(out)};
 }
 
 }  // namespace

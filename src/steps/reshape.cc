@@ -13,8 +13,8 @@ namespace forebay::steps {
 namespace {
 
 std::string mismatch(const Shape& found, std::int64_t elements, const Shape& wanted) {
-  return fmt::format("shape: {} has {} elements and cannot become {}, which has {}", found.text(), elements,
-                     wanted.text(), wanted.count());
+  return fmt::format("{} has {} elements and cannot become {}, which has {}", found.text(), elements, wanted.text(),
+                     wanted.count());
 }
 
 class Regroup final : public Step {
@@ -42,12 +42,13 @@ class Regroup final : public Step {
   Result<void> check_rows(const Column& in) const {
     if (in.fixed()) {
       if (in.rows == 0 || in.shape.count() == shape_.count()) return {};
-      return data_fault(tensor_, -1, mismatch(in.shape, in.shape.count(), shape_));
+      return data_fault(tensor_, -1, "shape: " + mismatch(in.shape, in.shape.count(), shape_));
     }
     const std::int64_t* const splits = in.row_splits.as<std::int64_t>();
     for (std::int64_t row = 0; row < in.rows; ++row) {
       const std::int64_t elements = splits[row + 1] - splits[row];
-      if (elements != shape_.count()) return data_fault(tensor_, row, mismatch(in.row_shape(row), elements, shape_));
+      if (elements != shape_.count())
+        return data_fault(tensor_, row, "shape: " + mismatch(in.row_shape(row), elements, shape_));
     }
     return {};
   }
@@ -60,10 +61,10 @@ class Regroup final : public Step {
 Result<void> check_sizes(const std::vector<std::int64_t>& sizes) {
   const Shape shape{sizes};
   for (const std::int64_t dim : sizes) {
-    if (dim <= 0) return refusal(fmt::format("shape: every dim must be positive; found {}", dim));
+    if (dim <= 0) return refusal(fmt::format("every dim must be positive; found {}", dim));
   }
   if (shape.rank() > columns::max_rank || shape.count() > max_elements) {
-    return refusal(fmt::format("shape: {} axes, {} elements; at most {} axes and {} elements are allowed", shape.rank(),
+    return refusal(fmt::format("{} axes, {} elements; at most {} axes and {} elements are allowed", shape.rank(),
                                shape.count(), columns::max_rank, max_elements));
   }
   return {};
@@ -71,24 +72,25 @@ Result<void> check_sizes(const std::vector<std::int64_t>& sizes) {
 
 Result<void> check_shape_option(const Json& options) {
   std::vector<Error> none;  // of its type: told already
-  return check_sizes(
-      JsonCodec<std::vector<std::int64_t>>::read(*options.find("shape"), none).value_or(std::vector<std::int64_t>{}));
+  auto sizes = JsonCodec<std::vector<std::int64_t>>::read(*options.find("shape"), none);
+  return check_sizes(sizes.value_or(std::vector<std::int64_t>{})).at(Field{"shape"});
 }
 
 Result<Bound<Step>> bind(const Reshape& options, const Schema& in) {
-  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
-  FOREBAY_DO(check_sizes(options.shape));
+  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at(Field{"tensor"}));
+  FOREBAY_DO(check_sizes(options.shape).at(Field{"shape"}));
   const Shape shape{options.shape};
   const Shape& old = in[from].shape;
   // A row of unknown sizes has a multiple of the elements that its known sizes give.
   if (old.known() ? old.count() != shape.count() : old.count() == 0 || shape.count() % old.count() != 0) {
-    return refusal(mismatch(old, old.count(), shape));
+    return refusal(mismatch(old, old.count(), shape)).at(Field{"shape"});
   }
   ColumnSpec spec = in[from];
   spec.shape = shape;
   Schema out = in;
   const ColumnId to = out.put(std::move(spec));
-  return Bound<Step>{std::make_unique<Regroup>(options.tensor, shape, from, to), std::move(out)};
+  return Bound<Step>{
+      .op = std::make_unique<Regroup>(options.tensor, shape, from, to), .out = std::move(out), .reads = {from}};
 }
 
 }  // namespace

@@ -65,35 +65,34 @@ std::optional<Shape> shape_from(std::string_view text) {
 
 Result<Shape> checked(Shape shape) {
   for (const std::int64_t dim : shape.dims()) {
-    if (dim < 0) return refusal(fmt::format("shape: a dim must not be negative; found {}", dim));
+    if (dim < 0) return refusal(fmt::format("a dim must not be negative; found {}", dim));
   }
   if (shape.rank() > columns::max_rank || shape.count() > max_elements) {
-    return refusal(fmt::format("shape: {} axes, {} elements; at most {} axes and {} elements are allowed", shape.rank(),
+    return refusal(fmt::format("{} axes, {} elements; at most {} axes and {} elements are allowed", shape.rank(),
                                shape.count(), columns::max_rank, max_elements));
   }
   return shape;
 }
 
+/// A shape that is not that of a tensor.
 Result<Shape> literal_shape(const Json& json, const Schema& in) {
   if (json.is(Json::Kind::array)) {
     std::vector<Error> faults;
     auto dims = JsonCodec<std::vector<std::int64_t>>::read(json, faults);
-    if (!dims) return Error::all(std::move(faults)).at("shape");
+    if (!dims) return Error::all(std::move(faults));
     return checked(Shape{*std::move(dims)});
   }
   if (!json.is(Json::Kind::string)) {
-    return refusal(
-        fmt::format("shape: expected a list of integers or the name of a tensor, found {}", json.kind_name()));
+    return refusal(fmt::format("expected a list of integers or the name of a tensor, found {}", json.kind_name()));
   }
   if (auto shape = shape_from(json.string())) return checked(*std::move(shape));
-  return in.find(json.string()).at("shape").error();
+  return in.find(json.string()).error();
 }
 
 Result<DType> dtype_named(const std::string& name, const Schema& in) {
   if (const auto dtype = dtype_from(name)) return *dtype;
   const auto id = in.find(name);
-  if (!id.ok())
-    return refusal(fmt::format("dtype: '{}' is neither a type nor a tensor: {}", name, id.error().message()));
+  if (!id.ok()) return refusal(fmt::format("'{}' is neither a type nor a tensor: {}", name, id.error().message()));
   return in[*id].dtype;
 }
 
@@ -102,24 +101,27 @@ Result<DType> dtype_named(const std::string& name, const Schema& in) {
 Result<Bound<Step>> bind_same_value(const Constant& options, const Schema& in, const ElementOf& element) {
   ColumnSpec spec{.name = options.tensor};
   std::vector<Error> faults;
-  if (const auto free = check_new_name(options.tensor, in); !free.ok()) keep(free.error().at("tensor"), faults);
+  if (const auto free = check_new_name(options.tensor, in); !free.ok()) keep(free.error().at(Field{"tensor"}), faults);
   std::optional<ColumnId> like;
-  if (options.shape.is(Json::Kind::string) && in.find(options.shape.string()).ok()) {
-    like = keep(find_dense(in, options.shape.string()).at("shape"), faults);
+  const Json& shape = options.shape.json();
+  if (shape.is(Json::Kind::string) && in.find(shape.string()).ok()) {
+    like = keep(find_dense(in, shape.string()).at(Field{"shape"}), faults);
     if (like) spec.shape = in[*like].shape, spec.delivery = in[*like].delivery;
-  } else if (auto shape = keep(literal_shape(options.shape, in), faults)) {
-    spec.shape = *std::move(shape);
+  } else if (auto sizes = keep(literal_shape(shape, in).at(Field{"shape"}), faults)) {
+    spec.shape = *std::move(sizes);
   }
-  const auto dtype = keep(dtype_named(options.dtype, in), faults);
+  const auto dtype = keep(dtype_named(options.dtype, in).at(Field{"dtype"}), faults);
   std::optional<std::vector<std::byte>> bytes;
   if (dtype) bytes = keep(element(*dtype), faults);
   if (!faults.empty()) return Error::all(std::move(faults));
   spec.dtype = *dtype;
   Schema out = in;
-  Shape shape = spec.shape;
+  Shape row = spec.shape;
   const ColumnId to = out.put(std::move(spec));
-  return Bound<Step>{std::make_unique<Fill>(options.tensor, *std::move(bytes), std::move(shape), like, to),
-                     std::move(out)};
+  Bound<Step> bound{.op = std::make_unique<Fill>(options.tensor, *std::move(bytes), std::move(row), like, to),
+                    .out = std::move(out)};
+  if (like) bound.reads.push_back(*like);
+  return bound;
 }
 
 }  // namespace forebay::steps

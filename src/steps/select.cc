@@ -14,16 +14,16 @@ namespace {
 Result<Bound<Step>> bind(const Select& options, const Schema& in) {
   std::vector<ColumnId> kept;
   for (const std::string& name : options.tensors) {
-    FOREBAY_TRY(const ColumnId id, in.find(name).at("tensors"));
+    FOREBAY_TRY(const ColumnId id, in.find(name).at(Field{"tensors"}));
     if (std::find(kept.begin(), kept.end(), id) != kept.end()) {
-      return Error{Code::config, Detail::invalid_argument, fmt::format("tensors: '{}' is named twice", name)};
+      return refusal(fmt::format("'{}' is named twice", name)).at(Field{"tensors"});
     }
     kept.push_back(id);
   }
-  if (kept.empty()) return Error{Code::config, Detail::invalid_argument, "tensors: must name at least one tensor"};
+  if (kept.empty()) return refusal("must name at least one tensor").at(Field{"tensors"});
   Schema out = in;
   out.keep(std::move(kept));
-  return Bound<Step>{no_work(), std::move(out)};
+  return Bound<Step>{.op = no_work(), .out = std::move(out)};
 }
 
 }  // namespace

@@ -78,18 +78,20 @@ class Cut final : public Step {
 
 // Called once, by the planner: every fault of the options is found here, and what comes out is stated.
 Result<Bound<Step>> bind(const Slice& options, const Schema& in) {
-  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at("tensor"));
-  FOREBAY_TRY(std::vector<SliceItem> items, parse_slice(options.slice).at("slice"));
+  FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at(Field{"tensor"}));
+  FOREBAY_TRY(std::vector<SliceItem> items, parse_slice(options.slice).at(Field{"slice"}));
   ColumnSpec piece = in[from];
-  FOREBAY_TRY(piece.shape, cut_shape(in[from].shape, items).at(slice_label(options.slice)).at("slice"));
+  FOREBAY_TRY(piece.shape, cut_shape(in[from].shape, items).at(slice_label(options.slice)).at(Field{"slice"}));
   Schema out = in;
   const ColumnId to = out.put(std::move(piece));  // of the same name: later steps see the piece
-  return Bound<Step>{std::make_unique<Cut>(options, std::move(items), from, to), std::move(out)};
+  return Bound<Step>{.op = std::make_unique<Cut>(options, std::move(items), from, to),
+                     .out = std::move(out),
+                     .reads = {from}};  // the planner has only these columns decoded
 }
 
 Result<void> check_text(const Json& options) {
   const auto items = parse_slice(options.find("slice")->string());
-  return items.ok() ? Result<void>{} : items.error();
+  return items.ok() ? Result<void>{} : items.error().at(Field{"slice"});
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ Result<bool> looks_like_record_file(const std::string& path) {
   const std::span<const std::byte> head = std::span{bytes}.first(size);
   if (head.empty()) return true;
   // A TFRecord file begins with a length, whose high bytes are zero; a document is text.
-  return std::ranges::find(head, std::byte{0}) != head.end() || sources::detect(head) != Compression::none;
+  return std::ranges::find(head, std::byte{0}) != head.end() || sources::detect_tfrecord(head) != Compression::none;
 }
 
 }  // namespace forebay

@@ -28,7 +28,7 @@ Result<Compression> compression_of(const std::string& path) {
   FOREBAY_TRY(const io::File file, io::File::open(path));
   std::array<std::byte, 16> head{};
   FOREBAY_TRY(const std::size_t size, file.read(head, 0));
-  return sources::detect(std::span{head}.first(size));
+  return sources::detect_tfrecord(std::span{head}.first(size));
 }
 
 Json compression_name(Compression compression) {

@@ -110,10 +110,10 @@ TEST(Fields, TheSchemaStatesTypesRangesDefaultsAndWhatIsRequired) {
     "table": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "description": "Where.", "default": null},
     "seats": {"type": "array", "items": {"type": "integer", "maximum": 9}, "description": "Which.", "default": []},
     "food": {"type": "string", "enum": ["soup", "bread"], "description": "What.", "default": "soup"},
-    "shape": {"type": "array", "items": {"type": "integer", "minimum": -1},
+    "shape": {"type": "array", "items": {"type": "integer", "minimum": -1}, "x-kind": "sizes",
       "description": "Of the table.", "default": []},
     "dtype": {"type": "string", "enum": ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-      "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "string"],
+      "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "string"], "x-kind": "dtype",
       "description": "Of the bill.", "default": "int32"}},
     "required": ["name"], "additionalProperties": false})"));
 }
@@ -159,6 +159,49 @@ TEST(CodecDouble, IntegersAreFloatsAndBooleansAreNot) {
 TEST(CodecShape, MoreThanSixteenDimensionsAreRefused) {
   std::vector<Error> faults;
   EXPECT_EQ(JsonCodec<Shape>::read(*parse_json("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"), faults), std::nullopt);
+}
+
+struct Named {
+  TensorName from = "a";
+  std::vector<TensorName> others;
+  NewTensorName to;
+  SizesOrTensor shape = {2, 3};
+  DataFile labels;
+  std::string note;
+};
+
+TEST(FieldKinds, FollowFromTheTypesOfTheMembers) {
+  const Fields<Named> fields = Fields<Named>{}
+                                   .field("from", &Named::from, "")
+                                   .field("others", &Named::others, "")
+                                   .field("to", &Named::to, "")
+                                   .field("shape", &Named::shape, "")
+                                   .field("labels", &Named::labels, "")
+                                   .field("note", &Named::note, "");
+  std::string kinds;
+  for (const FieldInfo& field : fields.infos()) kinds += std::string{to_string(field.kind)} + " ";
+  EXPECT_EQ(kinds, "tensor tensor new_tensor sizes_or_tensor data_file value ");
+  std::vector<std::string> names;
+  fields.add_tensors(*parse_json(R"({"from": "a", "others": ["b", 7, "c"], "to": "d", "shape": "e", "labels": "f",
+                                     "note": "g"})"),
+                     names);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b", "c", "d", "e"}));
+  EXPECT_EQ(fields.write(Named{.to = "x"}).text(),
+            R"({"from":"a","others":[],"to":"x","shape":[2,3],"labels":"","note":""})");
+}
+
+TEST(Field, AFaultIsPlacedAtTheOptionThatItNames) {
+  const Json options = *parse_json(R"({"files": ["a",
+"b"], "features": {"x/y": {"kind": "raw"}}})");
+  const auto placed = [&](const Error& error) { return at_options(error, options).text(); };
+  const Error wrong{Code::config, "is wrong"};
+  EXPECT_EQ(placed(wrong.at(Field{"files", "1"})), "line 2:1, /files/1: is wrong");
+  EXPECT_EQ(placed(wrong.at(Field{"features", "x/y", "kind"})), "line 2:35, /features/x~1y/kind: is wrong");
+  EXPECT_EQ(placed(wrong.at(Field{"features", "x/y", "endian"})), "line 2:27, /features/x~1y/endian: is wrong");
+  EXPECT_EQ(placed(wrong.at(Field{"compression"})), "line 1:1, /compression: is wrong");
+  EXPECT_EQ(placed(wrong), "line 1:1: is wrong");
+  EXPECT_EQ(placed(wrong.at(options.find("files")->place()).at(Field{"features"})), "line 1:11, /files: is wrong");
+  EXPECT_EQ(wrong.at(Field{"files", "1"}).text(), "files/1: is wrong");
 }
 
 }  // namespace

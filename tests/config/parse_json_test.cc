@@ -30,7 +30,7 @@ TEST(ParseJson, ARawLineBreakOrTabInATextIsNamed) {
   EXPECT_EQ(text_of("[\"a\tb\"]"), "line 1:4: " + why);
   EXPECT_EQ(text_of("[\"a\\qb\"]"), "line 1:4: unknown escape in a string after a backslash");
 }
-TEST(ParseJson, PackedAndBinaryDataIsSentToHead) {
+TEST(ParseJson, CompressedAndBinaryDataIsSentToHead) {
   const std::string why =
       "line 1:1: this is not JSON but compressed or binary data, such as a record file; `forebay head` shows records";
   EXPECT_EQ(text_of("\x1f\x8b\x08"), why);

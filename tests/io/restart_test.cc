@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restart points: decompression from any of them gives the bytes of a sequential read.
+// Restart points: inflating from any of them gives what a straight read gives.
+#include <array>
+#include <cstring>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -64,7 +66,7 @@ TEST_P(Restart, EveryPointOfEveryLevelGivesTheRestOfTheContent) {
 }
 
 TEST_P(Restart, APointWithinTheFirstByteOfAFileThatIsEmptyByNowIsRefused) {
-  const RestartPoint point{.at = RestartPoint::At::block, .bit = 3, .compressed = 0, .uncompressed = 0, .window = {}};
+  const RestartPoint point{.at = RestartPoint::At::block, .bit = 3, .compressed = 0, .uncompressed = 0, .history = {}};
   const Inflated got = resumed(file_of(""), GetParam().compression, point);
   EXPECT_EQ(got.bytes, "");
   EXPECT_THAT(got.fault, HasSubstr("the restart point lies after the end of the file"));
@@ -115,17 +117,48 @@ TEST_P(Restart, TheFirstPointIsTheBeginning) {
   EXPECT_EQ(points_of(file_of(""), {"", ""}), (std::vector<RestartPoint>{}));
 }
 
-TEST_P(Restart, APointTakenFromAResumedReadIsTheOneOfAStraightRead) {
+TEST_P(Restart, AResumedReadFindsThePointsOfTheStreamsAfterTheOneThatItEnters) {
   const std::string text = some_text(1'000'000);
-  const File file = file_of(compressed(text));
-  const auto points = points_of(file, {text, ""});
+  const File file = file_of(compressed(text) + compressed(text));
+  const auto points = points_of(file, {text + text, ""});
+  ASSERT_EQ(points[4].at, RestartPoint::At::block);
   Inflater inflater = *Inflater::resume(GetParam().compression, points[4]);
   inflater.collect(interval);
   EXPECT_EQ(rest_of(inflater, file).fault, "");
-  for (const RestartPoint& point : inflater.take_points()) {
+  const auto found = inflater.take_points();
+  EXPECT_GE(found.size(), 10U);
+  for (const RestartPoint& point : found) {
+    EXPECT_GE(point.uncompressed, std::ssize(text));
     EXPECT_EQ(resumed(file, GetParam().compression, point).bytes,
-              text.substr(static_cast<std::size_t>(point.uncompressed)));
+              (text + text).substr(static_cast<std::size_t>(point.uncompressed)));
   }
+}
+
+TEST_P(Restart, BlocksThatBeginAtEachBitOfAByteAreEntered) {
+  std::array<int, 8> found{};
+  const std::string text = some_text(4'000'000);
+  const File file = file_of(compressed(text, 2));
+  for (const RestartPoint& point : points_of(file, {text, ""}, 1 << 18, 10'000)) {
+    ++found[point.bit];
+    Inflater inflater = *Inflater::resume(GetParam().compression, point);
+    std::vector<std::byte> some(static_cast<std::size_t>(std::ssize(text) - point.uncompressed));
+    ASSERT_EQ(*inflater.read(file, some), some.size());
+    EXPECT_EQ(std::memcmp(some.data(), text.data() + point.uncompressed, some.size()), 0) << int{point.bit};
+  }
+  EXPECT_THAT(found, testing::Each(testing::Gt(0)));
+}
+
+TEST_P(Restart, AStreamWithoutContentThatIsLongIsPassedInPauses) {
+  std::string bytes;
+  for (int i = 0; i < 1000; ++i) bytes += compressed("");
+  const File file = file_of(bytes + compressed("end"));
+  Inflater inflater = *Inflater::make(GetParam().compression);
+  std::vector<std::byte> out(10);
+  int pauses = 0;
+  auto got = inflater.read(file, out);
+  for (; got.ok() && *got == 0 && !inflater.ended(); got = inflater.read(file, out)) ++pauses;
+  EXPECT_EQ(*got, 3U);
+  EXPECT_GT(pauses, 5);
 }
 
 TEST_P(Restart, TheTrailerOfTheStreamEnteredInItsMiddleIsSkippedAndLaterOnesAreVerified) {
@@ -164,9 +197,9 @@ TEST_P(Restart, WhatNoPointCanBeIsRefused) {
        {RestartPoint{.at = At::block, .bit = 8}, RestartPoint{.compressed = -1}, RestartPoint{.uncompressed = -1},
         RestartPoint{.compressed = std::numeric_limits<std::int64_t>::max()},
         RestartPoint{.uncompressed = std::numeric_limits<std::int64_t>::max()},
-        RestartPoint{.at = At::block, .window = std::vector<std::byte>(window_bytes + 1)},
+        RestartPoint{.at = At::block, .history = std::vector<std::byte>(history_bytes + 1)},
         RestartPoint{.at = At::stream, .bit = 1},
-        RestartPoint{.at = At::stream, .window = std::vector<std::byte>(1)}}) {
+        RestartPoint{.at = At::stream, .history = std::vector<std::byte>(1)}}) {
     const auto inflater = Inflater::resume(GetParam().compression, point);
     ASSERT_FALSE(inflater.ok());
     EXPECT_EQ(inflater.error().code(), Code::data);
@@ -188,10 +221,10 @@ TEST_P(Restart, ACorruptPointGivesWrongBytesOrAFaultAndEnds) {
     point.at = RestartPoint::At::block;
     switch (draw(1000) % 4) {
       case 0:
-        point.window.resize(draw(100'000) % (window_bytes + 1));
+        point.history.resize(draw(100'000) % (history_bytes + 1));
         break;
       case 1:
-        for (std::byte& byte : point.window) byte = static_cast<std::byte>(draw(256));
+        for (std::byte& byte : point.history) byte = static_cast<std::byte>(draw(256));
         break;
       case 2:
         point.compressed = static_cast<std::int64_t>(draw(1'000'000) % (bytes.size() + 100));

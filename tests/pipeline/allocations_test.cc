@@ -55,7 +55,7 @@ double per_record(const std::string& steps, std::int64_t threads) {
   constexpr std::int64_t records = 20'000;
   for (int part = 0; part < 2; ++part)
     testing::write_examples(folder.file("part-" + std::to_string(part)), part * records / 2, records / 2);
-  auto pipeline = open(testing::document(folder.file("part-*"), steps, R"(, "epochs": 8)"), {.threads = threads});
+  auto pipeline = load(testing::document(folder.file("part-*"), steps, R"(, "epochs": 8)"), {.threads = threads});
   if (!pipeline.ok()) return -1;
   std::int64_t rows = 0;
   std::int64_t counted_rows = 0;
@@ -174,7 +174,7 @@ TEST(Memory, RecordsThatOneDecisionPassesOverAreNotHeld) {
                                      R"("], "compression": "auto"}}, "decode": {"record": {}},
                                      "steps": [{"skip": {"count": 9990}}, {"batch": {"size": 16}}]})");
     const std::int64_t before = tests::resident_bytes();
-    auto pipeline = open(json, {.threads = 2, .memory = budget});
+    auto pipeline = load(json, {.threads = 2, .memory = budget});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     const auto batch = pipeline->next();
     ASSERT_TRUE(batch.ok() && *batch);
@@ -197,7 +197,7 @@ TEST(Memory, OfABatchThatDecodesToMoreThanTheBudgetNoMoreIsHeld) {
   constexpr std::int64_t budget = std::int64_t{64} << 20;
   for (const std::int64_t threads : {1, 2}) {
     const std::int64_t before = tests::resident_bytes();
-    auto pipeline = open(json, {.threads = threads, .memory = budget});
+    auto pipeline = load(json, {.threads = threads, .memory = budget});
     ASSERT_TRUE(pipeline.ok());
     std::atomic<bool> over{false};
     std::int64_t max = 0;
@@ -232,7 +232,7 @@ TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
   constexpr std::int64_t budget = std::int64_t{32} << 20;
   const std::int64_t before = tests::resident_bytes();
   std::int64_t max = 0;
-  auto pipeline = open(json, {.threads = 2, .memory = budget});
+  auto pipeline = load(json, {.threads = 2, .memory = budget});
   ASSERT_TRUE(pipeline.ok());
   std::int64_t rows = 0;
   while (true) {

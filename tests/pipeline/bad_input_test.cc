@@ -195,7 +195,7 @@ TEST(BadInput, OfEveryRowGetsItsCodeInTimeAndWithoutMemoryForWhatItClaims) {
     std::ofstream{"/proc/self/clear_refs"} << 5;  // the peak is counted from here on
     const std::int64_t before = peak_bytes();
     const auto since = std::chrono::steady_clock::now();
-    auto pipeline = open(reading(bad, path), {.threads = 2, .memory = budget});
+    auto pipeline = load(reading(bad, path), {.threads = 2, .memory = budget});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     auto batch = pipeline->next();
     while (batch.ok() && *batch) batch = pipeline->next();
@@ -218,7 +218,7 @@ TEST(BadInput, ThatIsCompressedAThousandfoldIsReadUpToItsLimitAndThenAFaultHowev
   for (int i = 0; i < 2000; ++i) many += framed(std::string(1000, 'x'));  // of 1016 bytes each
   std::ofstream{folder.file("bomb"), std::ios::binary} << compress(many, gzip_window);
   const auto read = [&](const std::string& limit, const std::string& order, const std::string& more = "") {
-    auto pipeline = open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("bomb") +
+    auto pipeline = load(testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("bomb") +
                                         R"("], "max_decompressed_bytes": )" + limit +
                                         R"(}}, "decode": {"record": {"name": "v"}}, "steps": [)" + order +
                                         R"({"batch": {"size": 1}}])" + more + "}"),
@@ -261,7 +261,7 @@ TEST(BadInput, AMessageOfTheOtherTypeHasNoneOfItsFeatures) {
   for (const auto& [message, decode] : cases) {
     const std::string path = folder.file("a" + std::to_string(message.size()));
     std::ofstream{path, std::ios::binary} << framed(message);
-    auto pipeline = open(reading({29, "", "", Code::data, Detail::none, "", decode}, path), {.memory = budget});
+    auto pipeline = load(reading({29, "", "", Code::data, Detail::none, "", decode}, path), {.memory = budget});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     const auto batch = pipeline->next();
     ASSERT_FALSE(batch.ok());
@@ -278,7 +278,7 @@ TEST(BadInput, FilesOfEmptyRecordsAndWithoutAnyAreValid) {
     for (std::size_t i = 0; i < count; ++i) bytes += empty;
     const std::string path = folder.file(std::to_string(count));
     std::ofstream{path, std::ios::binary} << bytes;
-    auto pipeline = open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +
+    auto pipeline = load(testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +
                                         R"("]}}, "decode": {"record": {}}, "steps": [{"batch": {"size": 5000}}]})"),
                          {.threads = 2, .memory = budget});
     std::int64_t rows = 0;

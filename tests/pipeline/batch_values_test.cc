@@ -20,7 +20,7 @@ Result<Batch> batch_of(const Folder& folder, const std::vector<ExampleMap>& reco
   for (const ExampleMap& record : records) messages.push_back(encode_example(record));
   const std::string path = folder.file("x.tfrecord");
   FOREBAY_DO(write_records(path, messages));
-  FOREBAY_TRY(Loader pipeline, open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + path + R"("]}},
+  FOREBAY_TRY(Loader pipeline, load(testing::parse(R"({"source": {"tfrecord": {"files": [")" + path + R"("]}},
     "decode": {"example": {"features": {"v": )" + feature +
                                                    R"(}}}, "steps": [{"batch": )" + batch + "}]}")));
   FOREBAY_TRY(std::optional<Batch> first, pipeline.next());

@@ -25,7 +25,7 @@ Json reading(const std::string& path, const std::string& feature, const std::str
 /// Batches that came, and the error behind them.
 std::pair<int, Error> until_error(const Json& document, std::int64_t memory, std::int64_t threads,
                                   int max = std::numeric_limits<int>::max()) {
-  auto pipeline = open(document, {.threads = threads, .memory = memory});
+  auto pipeline = load(document, {.threads = threads, .memory = memory});
   if (!pipeline.ok()) return {-1, pipeline.error()};
   for (int batches = 0;; ++batches) {
     const auto batch = pipeline->next();
@@ -125,7 +125,7 @@ TEST(MemoryBudget, WhatRowsDecodeToCountsAndIsKeptForTheNextBatchWhereThereIsRoo
   const std::string path = write_floats(folder.file("a"), std::vector<std::size_t>(64, 10'000));  // 2.56 MB
   const Json json = reading(path, R"({"kind": "ragged", "dtype": "float32"})", R"({"size": 32})");
   for (const std::int64_t memory : {64 << 20, 3 << 20}) {
-    auto pipeline = open(json, {.threads = 1, .memory = memory});
+    auto pipeline = load(json, {.threads = 1, .memory = memory});
     ASSERT_TRUE(pipeline.ok());
     std::int64_t rows = 0;
     for (auto batch = pipeline->next(); batch.ok() && *batch; batch = pipeline->next()) rows += (*batch)->rows();
@@ -198,7 +198,7 @@ TEST(MemoryBudget, TheRowsOfABatchCountBeforeThereAreTensors) {
   EXPECT_EQ(error.message(), "no error") << "the size is the most, and the file has fewer";
   EXPECT_EQ(batches, 1);
   auto pipeline =
-      open(testing::document(testing::write_examples(folder.file("b"), 0, 40'000), R"({"batch": {"size": 20000}})"),
+      load(testing::document(testing::write_examples(folder.file("b"), 0, 40'000), R"({"batch": {"size": 20000}})"),
            {.threads = 1, .memory = 64 << 20});
   ASSERT_TRUE(pipeline.ok());
   ASSERT_TRUE(pipeline->next().ok());
@@ -214,7 +214,7 @@ TEST(MemoryBudget, BatchesOfTextInTheMakingCountBeforeTheyAreMade) {
   const Json json = reading(folder.file("a"), R"({"dtype": "string", "shape": []})", R"({"size": 4})");
   constexpr std::int64_t memory = 32 << 20;  // a batch takes a quarter of it while it is made
   for (const std::int64_t prefetch : {0, 50}) {
-    auto pipeline = open(json, {.threads = 2, .memory = memory, .prefetch = prefetch});
+    auto pipeline = load(json, {.threads = 2, .memory = memory, .prefetch = prefetch});
     ASSERT_TRUE(pipeline.ok());
     std::int64_t max = 0;
     int batches = 0;
@@ -232,7 +232,7 @@ TEST(MemoryBudget, WhatADecoderNeedsForALongListCountsAndIsKeptWhereThereIsRoomF
   const std::vector<std::int64_t> list(2'000'000, 7);  // 16 MB before it is cast
   ASSERT_TRUE(write_records(folder.file("a"), {encode_example({{"v", list}})}).ok());
   for (const std::int64_t memory : {64 << 20, 24 << 20}) {
-    auto pipeline = open(reading(folder.file("a"), R"({"kind": "var_len", "dtype": "uint8"})", R"({"size": 1})"),
+    auto pipeline = load(reading(folder.file("a"), R"({"kind": "var_len", "dtype": "uint8"})", R"({"size": 1})"),
                          {.threads = 1, .memory = memory});
     ASSERT_TRUE(pipeline.ok());
     ASSERT_TRUE(pipeline->next().ok());
@@ -274,7 +274,7 @@ TEST(MemoryBudget, WhatAShuffleBufferHoldsCountsAndMayTakeHalfOfIt) {
   EXPECT_EQ(error.message(),
             "a shuffle buffer with room for 65536 records: 1048576 bytes are more than half of the memory budget of "
             "1048576 bytes; raise `memory`, or lower the size that is asked for");
-  auto pipeline = open(json, {.threads = 1, .memory = 8 << 20});
+  auto pipeline = load(json, {.threads = 1, .memory = 8 << 20});
   ASSERT_TRUE(pipeline.ok());
   ASSERT_TRUE(pipeline->next().ok());
   EXPECT_GE(pipeline->stats().memory_used, 100'000 * 16);
@@ -290,7 +290,7 @@ std::int64_t used_behind(std::int64_t memory, std::size_t held) {
   const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file("a.gz") + R"("]}},
     "decode": {"example": {"features": {"v": {"dtype": "float32", "shape": [1024]}}}},
     "steps": [{"batch": {"size": 64}}], "epochs": 6})");
-  auto pipeline = open(json, {.threads = 1, .memory = memory});
+  auto pipeline = load(json, {.threads = 1, .memory = memory});
   std::vector<Batch> batches;
   std::int64_t rows = 0;
   while (true) {
@@ -324,7 +324,7 @@ TEST(MemoryBudget, KeptContentMakesWayForTheNextBatch) {
                       R"({"size": )" + std::to_string(rows) + "}");
   json.set("epochs", Json{});
   constexpr std::int64_t batch = rows * 4096;
-  auto pipeline = open(json, {.threads = 1, .memory = std::int64_t{16} << 20});
+  auto pipeline = load(json, {.threads = 1, .memory = std::int64_t{16} << 20});
   ASSERT_TRUE(pipeline.ok());
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
   std::optional<Batch> held;
@@ -370,7 +370,7 @@ TEST(MemoryBudget, IndexesAndWhatTheyReachAreCounted) {
                             Compression::gzip)
                   .ok());
   for (const char* const name : {"plain", "compressed"}) {
-    auto pipeline = open(testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file(name) +
+    auto pipeline = load(testing::parse(R"({"source": {"tfrecord": {"files": [")" + folder.file(name) +
                                         R"("]}}, "decode": {"record": {"name": "v"}}, "steps": [)" +
                                         R"({"shuffle": {"global": true}}, {"batch": {"size": 100}}]})"),
                          {.threads = 1, .memory = 64 << 20});

@@ -79,7 +79,7 @@ TEST(ChangingFile, CutShortBetweenChecksumAndDecodingGivesNoBatchButItsName) {
 std::string touched(const std::string& order) {
   const Folder folder;
   const std::string path = testing::write_examples(folder.file("data"), 0, 400);
-  auto pipeline = open(testing::document(path, order + R"({"batch": {"size": 1}})"), {.threads = 1, .prefetch = 1});
+  auto pipeline = load(testing::document(path, order + R"({"batch": {"size": 1}})"), {.threads = 1, .prefetch = 1});
   auto batch = pipeline->next();
   std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() + std::chrono::hours{1});
   while (batch.ok() && *batch) batch = pipeline->next();
@@ -95,7 +95,7 @@ TEST(ChangingFile, ReplacedByAnotherUnderItsNameStaysWhatItWas) {
   const std::string path = testing::write_examples(folder.file("data"), 0, 400);
   const Json json = testing::document(path, R"({"shuffle": {"global": true}}, {"batch": {"size": 1}})");
   const testing::Delivered whole = testing::run(json, {.threads = 1});
-  auto pipeline = open(json, {.threads = 1, .prefetch = 1});
+  auto pipeline = load(json, {.threads = 1, .prefetch = 1});
   testing::Delivered got;
   for (auto batch = pipeline->next(); batch.ok() && *batch; batch = pipeline->next()) {
     got.batches.push_back(testing::text_of(**batch));
@@ -115,7 +115,7 @@ TEST(ManyFiles, AGlobalShuffleGoesOverMoreThanFourThousandAndKeepsNoneOpen) {
   const std::string one = testing::write_examples(folder.file("00000.tfrecord"), 7, 2);
   for (int i = 1; i < files; ++i)
     std::filesystem::copy_file(one, folder.file(std::to_string(10'000 + i) + ".tfrecord"));
-  auto pipeline = open(
+  auto pipeline = load(
       testing::document(folder.path() + "/*.tfrecord", R"({"shuffle": {"global": true}}, {"batch": {"size": 100}})",
                         R"(, "on_corrupt": "skip_record")"),  // no index is stored then: faster
       {.threads = 1});
@@ -140,7 +140,7 @@ TEST(Tensor, WithoutAnythingHasNoElements) {
 TEST(Tensor, IsReadAsTheTypeItHasAndAsNoOther) {
   const Folder folder;
   const std::string path = testing::write_examples(folder.file("data"), 0, 2);
-  auto pipeline = open(testing::document(path, R"({"batch": {"size": 2}})"), {.threads = 1});
+  auto pipeline = load(testing::document(path, R"({"batch": {"size": 2}})"), {.threads = 1});
   ASSERT_TRUE(pipeline.ok());
   const auto batch = pipeline->next();
   ASSERT_TRUE(batch.ok());

@@ -200,7 +200,7 @@ TEST(Fault, ComesBehindTheBatchesBeforeItAndRepeats) {
     std::string bytes = contents(path);
     bytes[bytes.size() - 10] = static_cast<char>(bytes[bytes.size() - 10] ^ 1);  // in the last payload
     write(path, bytes);
-    auto pipeline = open(testing::document(path, R"({"batch": {"size": 30}})"), {.threads = threads});
+    auto pipeline = load(testing::document(path, R"({"batch": {"size": 30}})"), {.threads = threads});
     ASSERT_TRUE(pipeline.ok());
     for (int i = 0; i < 3; ++i) {
       auto batch = pipeline->next();
@@ -239,7 +239,7 @@ TEST(Fault, AWrongKindNamesFileRecordAndFeature) {
                                                                    {"x", std::vector<float>(4)},
                                                                    {"name", std::vector<std::string>{"n"}}})});
   ASSERT_TRUE(written.ok());
-  auto pipeline = open(testing::document(path, R"({"batch": {"size": 2}})"));
+  auto pipeline = load(testing::document(path, R"({"batch": {"size": 2}})"));
   const auto batch = pipeline->next();
   ASSERT_FALSE(batch.ok());
   EXPECT_EQ(batch.error().place().feature, "id");
@@ -259,7 +259,7 @@ TEST(Fault, AFileReplacedByAShorterOneWhileItIsReadIsAnErrorNotADeath) {
   const Folder folder;
   const std::string path = folder.file("a");
   testing::write_examples(path, 0, 40'000);
-  auto pipeline = open(testing::document(path, R"({"batch": {"size": 10}})"), {.threads = 1, .prefetch = 1});
+  auto pipeline = load(testing::document(path, R"({"batch": {"size": 10}})"), {.threads = 1, .prefetch = 1});
   ASSERT_TRUE(pipeline.ok());
   ASSERT_TRUE(pipeline->next().ok());
   std::filesystem::resize_file(path, 1 << 20);

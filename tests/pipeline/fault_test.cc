@@ -179,7 +179,7 @@ class GivingUp : public ::testing::TestWithParam<Stage> {
     for (std::int64_t i = 0; i < stage_records; ++i) numbers.push_back(std::to_string(i));
     ASSERT_TRUE(write_records(path_, numbers).ok());
     {
-      auto first = open(document_with(GetParam(), path_, options_text(-2, How::fails), ""), {.threads = 2});
+      auto first = load(document_with(GetParam(), path_, options_text(-2, How::fails), ""), {.threads = 2});
       ASSERT_TRUE(first.ok()) << first.error().text();
       ASSERT_TRUE(first->next().ok());
     }  // a sanitizer starts a thread of its own with the first one
@@ -209,7 +209,7 @@ TEST_P(GivingUp, ComesBehindTheBatchesBeforeItWithTheSameWordsForEveryThreadCoun
       std::string words;
       for (const std::int64_t threads : {1, 2, 8}) {
         SCOPED_TRACE(std::to_string(static_cast<int>(how)) + " at " + std::to_string(at));
-        auto pipeline = open(document_with(GetParam(), path_, options_text(at, how), ""), {.threads = threads});
+        auto pipeline = load(document_with(GetParam(), path_, options_text(at, how), ""), {.threads = threads});
         ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
         const Error error = fault_behind(*pipeline, at);
         EXPECT_THAT(error.text(), HasSubstr(how == How::throws_anything ? "no std::exception" : "out of luck"));
@@ -226,7 +226,7 @@ TEST_P(GivingUp, ComesBehindTheBatchesBeforeItWithTheSameWordsForEveryThreadCoun
 TEST_P(GivingUp, AStopInTheMiddleOfItTakesNoTime) {
   for (const How how : all_ways) {
     for (int taken = 0; taken < 4; ++taken) {
-      auto pipeline = open(document_with(GetParam(), path_, options_text(10, how), ""), {.threads = 8});
+      auto pipeline = load(document_with(GetParam(), path_, options_text(10, how), ""), {.threads = 8});
       bool good = true;
       for (int i = 0; i < taken; ++i) good = pipeline->next().ok();
       const auto since = std::chrono::steady_clock::now();
@@ -251,7 +251,7 @@ TEST(GivingUpUnderSkipRecord, AThrowingDecoderIsAFaultAndAFailingOneIsSkipped) {
   ASSERT_TRUE(write_records(folder.file("a"), numbers).ok());
   for (const How how : all_ways) {
     for (const std::int64_t threads : {1, 2, 8}) {
-      auto pipeline = open(
+      auto pipeline = load(
           document_with({"decoder", true}, folder.file("a"), options_text(50, how), R"(, "on_corrupt": "skip_record")"),
           {.threads = threads});
       ASSERT_TRUE(pipeline.ok());
@@ -284,7 +284,7 @@ TEST(FaultsOfTwoKinds, TheFirstRecordThatIsBadIsTheOneThatIsNamed) {
   for (std::int64_t malformed = 0; malformed < batch_size; ++malformed) {
     for (const std::int64_t threads : {1, 2, 8}) {
       auto pipeline =
-          open(document_with({"decoder", true}, folder.file("a"), options_text(10 + malformed, How::fails), ""),
+          load(document_with({"decoder", true}, folder.file("a"), options_text(10 + malformed, How::fails), ""),
                {.threads = threads});
       ASSERT_TRUE(pipeline.ok());
       const auto batch = pipeline->next();
@@ -336,7 +336,7 @@ TEST_P(ChangedFile, WhileItIsReadGivesItsOwnRecordsAndThenAFault) {
       const std::string path = folder.file("data");
       std::filesystem::remove(path);
       std::filesystem::copy_file(folder.file("good"), path);
-      auto pipeline = open(testing::document(path, R"({"batch": {"size": 50}})"),
+      auto pipeline = load(testing::document(path, R"({"batch": {"size": 50}})"),
                            {.threads = 1 + point % 3, .memory = 64 << 20, .prefetch = 1});
       ASSERT_TRUE(pipeline.ok());
       const std::int64_t taken = std::max<std::int64_t>(1, all / 50 * point / points);  // it is open

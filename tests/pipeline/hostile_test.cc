@@ -61,7 +61,7 @@ TEST(HostileConfigurations, ComeToAnEndOrToAnError) {
   for (int i = 0; i < configurations; ++i) {
     const Configuration configuration = hostile(draws, folder);
     SCOPED_TRACE(configuration.document.text());
-    auto pipeline = open(configuration.document, configuration.options);
+    auto pipeline = load(configuration.document, configuration.options);
     if (!pipeline.ok()) {
       ++refused;
       continue;

@@ -138,7 +138,7 @@ Json document_of(const Case& at, const Folder& folder) {
 
 /// What came out, in the form in which examples are written.
 Json outcome_of(const Case& at, const Json& document, std::int64_t threads) {
-  auto pipeline = open(document, {.threads = threads});
+  auto pipeline = load(document, {.threads = threads});
   if (!pipeline.ok()) return Json{pipeline.error().text()};
   std::vector<Json> batches;
   while (true) {
@@ -167,7 +167,7 @@ TEST_P(WorkedExample, ComesOutAsWrittenForOneAndForEightThreads) {
 
 TEST_P(WorkedExample, PlannedTypesAndShapesAreWhatIsDelivered) {
   const Folder folder;
-  auto pipeline = open(document_of(GetParam(), folder));
+  auto pipeline = load(document_of(GetParam(), folder));
   ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
   const std::vector<ColumnSpec> planned = pipeline->plan().outputs();
   const auto batch = pipeline->next();
@@ -188,7 +188,7 @@ TEST_P(WorkedExample, PlannedTypesAndShapesAreWhatIsDelivered) {
 
 TEST_P(WorkedExample, CanBeDroppedMidway) {
   const Folder folder;
-  auto pipeline = open(document_of(GetParam(), folder), {.threads = 3});
+  auto pipeline = load(document_of(GetParam(), folder), {.threads = 3});
   ASSERT_TRUE(pipeline.ok());
   EXPECT_TRUE(pipeline->next().ok());
 }

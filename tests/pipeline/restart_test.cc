@@ -29,7 +29,7 @@ TEST_P(Restart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
   const Json json = document(folder.file("part-?.tfrecord"), std::get<0>(GetParam()), std::get<1>(GetParam()));
   std::vector<Json> states;
   std::vector<std::string> unbroken;
-  auto pipeline = open(json, {.threads = 2});
+  auto pipeline = load(json, {.threads = 2});
   ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
   while (true) {
     states.push_back(kept(*pipeline));
@@ -67,7 +67,7 @@ std::vector<std::int64_t> done_in(const Json& json, const RunOptions& options) {
     return std::pair{state, state.find("position")->find("done")->integer()};
   };
   std::vector<std::pair<Json, std::int64_t>> places;
-  auto pipeline = open(json, options);
+  auto pipeline = load(json, options);
   do places.push_back(state_of(*pipeline));
   while (!rest(*pipeline, 1).empty());
   std::vector<std::int64_t> out;
@@ -147,7 +147,7 @@ Leg run_leg(const Json& json, const std::optional<Json>& state, std::int64_t sha
   for (std::int64_t shard = 0; shard < shards; ++shard) {
     options.shard_index = shard;
     options.shard_count = shards;
-    auto pipeline = open(json, options);
+    auto pipeline = load(json, options);
     EXPECT_TRUE(pipeline.ok()) << pipeline.error().text();
     if (state) {
       const auto restored = pipeline->restore(*state);
@@ -250,7 +250,7 @@ TEST(Shards, ShareOutEveryBatchAndTheShortOneAsEvenlyAsItGoes) {
   const Json json = document(folder.file("a"), R"({"batch": {"size": 12}})");
   std::vector<std::vector<std::int64_t>> rows;
   for (std::int64_t shard = 0; shard < 4; ++shard) {
-    auto pipeline = open(json, {.shard_index = shard, .shard_count = 4});
+    auto pipeline = load(json, {.shard_index = shard, .shard_count = 4});
     ASSERT_TRUE(pipeline.ok());
     rows.emplace_back();
     while (true) {
@@ -274,7 +274,7 @@ TEST(Shards, OfAVeryShortBatchMayBeEmptyButAreThere) {
 TEST(Shards, ThatDoNotDivideABatchAreRefusedWithThoseThatDo) {
   const Folder folder;
   write_examples(folder.file("a"), 0, 13);
-  const auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 12}})"), {.shard_count = 5});
+  const auto pipeline = load(document(folder.file("a"), R"({"batch": {"size": 12}})"), {.shard_count = 5});
   ASSERT_FALSE(pipeline.ok());
   EXPECT_EQ(pipeline.error().text(),
             "shard: a batch of 12 rows cannot be divided among 5 shards; counts that fit: 1, 2, 3, 4, 6, 12");

@@ -55,7 +55,7 @@ inline Json kept(const Loader& pipeline) {
 }
 
 inline Result<Loader> resumed(const Json& json, const Json& state, RunOptions options = {}) {
-  FOREBAY_TRY(Loader pipeline, open(json, options));
+  FOREBAY_TRY(Loader pipeline, load(json, options));
   FOREBAY_DO(pipeline.restore(state));
   return pipeline;
 }

@@ -47,7 +47,7 @@ TEST(Epochs, StraddlingBatchesMixTwoPassesAndHardOnesDoNot) {
   write_examples(folder.file("a"), 0, 15);
   const auto rows = [&](const std::string& boundary) {
     std::vector<std::int64_t> out;
-    auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 4}})",
+    auto pipeline = load(document(folder.file("a"), R"({"batch": {"size": 4}})",
                                   R"(, "epochs": 2, "epoch_boundary": ")" + boundary + "\""));
     while (true) {
       auto batch = pipeline->next();
@@ -74,7 +74,7 @@ TEST(Epochs, AnEndlessRunOverEmptyFilesEnds) {
 TEST(Remainder, RowsThatNoRecordFillsAreEmptyAlsoWhereRowsArePaddedBeyondTheirShape) {
   const Folder folder;
   write_examples(folder.file("a"), 1, 1);
-  auto pipeline = open(document(
+  auto pipeline = load(document(
       folder.file("a"), R"({"batch": {"size": 3, "remainder": "pad", "pad": [{"tensor": "x", "shape": [6]}]}})"));
   auto batch = pipeline->next();
   ASSERT_TRUE(batch.ok() && *batch);
@@ -89,7 +89,7 @@ TEST(Origins, NameFileRecordAndByteOfEveryRow) {
   const Folder folder;
   const std::string path = folder.file("a");
   ASSERT_TRUE(write_records(path, {testing::example_of(0), testing::example_of(1)}).ok());
-  auto pipeline = open(document(path, R"({"batch": {"size": 2}})"));
+  auto pipeline = load(document(path, R"({"batch": {"size": 2}})"));
   auto batch = pipeline->next();
   ASSERT_TRUE(batch.ok() && *batch);
   const auto second = static_cast<std::int64_t>(testing::example_of(0).size()) + 16;

@@ -16,7 +16,7 @@ TEST(ShardByFile, OfMoreRecordsThanCanBeCountedIsRefusedAndDoesNotEndEarly) {
         testing::document(folder.path() + "/*.tfrecord", R"({"interleave": {}}, {"repeat": {"count": )" + count +
                                                              R"(}}, {"repeat": {"count": )" + count +
                                                              R"(}}, {"batch": {"size": 4, "remainder": "drop"}})");
-    auto pipeline = open(json, {.threads = 1, .shard_index = 0, .shard_count = 2, .shard_by = ShardBy::file});
+    auto pipeline = load(json, {.threads = 1, .shard_index = 0, .shard_count = 2, .shard_by = ShardBy::file});
     if (!pipeline.ok()) return pipeline.error().message();
     const auto batch = pipeline->next();
     return batch.ok() ? std::string{*batch ? "a batch" : "the end"} : batch.error().message();

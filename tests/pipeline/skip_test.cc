@@ -61,7 +61,7 @@ Remains remains_of(Result<Loader> pipeline) {
 }
 
 Remains remains_of(const Json& document, std::int64_t threads = 2) {
-  return remains_of(open(document, {.threads = threads, .memory = 64 << 20}));
+  return remains_of(load(document, {.threads = threads, .memory = 64 << 20}));
 }
 
 /// The same, where the file goes between planning and running.
@@ -211,12 +211,12 @@ TEST(Budget, MaxFractionIsJudgedAlikeAfterARestart) {
   const Json json =
       testing::document(folder.file("?"), R"({"interleave": {"cycle": 2}}, {"batch": {"size": 100}})",
                         R"(, "epochs": 2, "on_corrupt": {"policy": "skip_record", "max_fraction": 0.003})");
-  auto unbroken = open(json);
+  auto unbroken = load(json);
   const std::vector<std::string> all = testing::rest(*unbroken);
   ASSERT_EQ(all.size(), 7U);
   EXPECT_THAT(all.back(), HasSubstr("2 of 602 records of the epoch were skipped"));
   for (std::int64_t batches = 0; batches < 6; ++batches) {
-    auto pipeline = open(json);
+    auto pipeline = load(json);
     static_cast<void>(testing::rest(*pipeline, batches));
     auto again = testing::resumed(json, testing::kept(*pipeline));
     ASSERT_TRUE(again.ok());
@@ -301,7 +301,7 @@ TEST(MissingFile, IsSkippedWithItsPlaceUnderSkipFileAndAFaultOtherwise) {
     ASSERT_EQ(skipped.stats.skipped.size(), 1U);
     EXPECT_EQ(skipped.stats.skipped[0].place().file, folder.file("b"));
     for (const char* const other : {R"("fail")", R"("skip_record")"}) {
-      const auto refused = open(policy(files, other));
+      const auto refused = load(policy(files, other));
       ASSERT_FALSE(refused.ok());
       EXPECT_EQ(refused.error().detail(), Detail::not_found);
       EXPECT_THAT(refused.error().message(), HasSubstr(folder.file("b")));
@@ -340,7 +340,7 @@ TEST(MissingFile, IsSkippedWhereAllFilesAreIndexedFirst) {
                         R"(, "on_corrupt": "skip_file")");
   std::vector<Ids> shards(2);
   for (const std::int64_t index : {0, 1}) {
-    auto pipeline = open(shared, {.shard_index = index, .shard_count = 2, .shard_by = ShardBy::file});
+    auto pipeline = load(shared, {.shard_index = index, .shard_count = 2, .shard_by = ShardBy::file});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     auto batch = pipeline->next();
     for (; batch.ok() && *batch; batch = pipeline->next())

@@ -25,7 +25,7 @@ TEST(Sloppy, ARunDeliversEveryRecordOnce) {
                              R"({"interleave": {"cycle": 4, "block": 3, "sloppy": true}}, {"batch": {"size": 50}})",
                              R"(, "deterministic": false)");
   for (const std::int64_t threads : {1, 4}) {
-    auto pipeline = open(json, {.threads = threads});
+    auto pipeline = load(json, {.threads = threads});
     ASSERT_TRUE(pipeline.ok());
     std::vector<std::int64_t> ids;
     while (true) {

@@ -35,13 +35,13 @@ struct Saved {
 void save(Saved& out) {
   write_five(out.folder);
   out.json = document(out.folder.file("part-?.tfrecord"), orders()[1], boundaries()[0]);
-  auto pipeline = open(out.json);
+  auto pipeline = load(out.json);
   static_cast<void>(rest(*pipeline, 5));
   out.state = kept(*pipeline);
 }
 
 std::string refusal(const Json& json, const Json& state) {
-  auto pipeline = open(json);
+  auto pipeline = load(json);
   const auto done = pipeline->restore(state);
   if (done.ok()) return "";
   return std::string{to_string(done.error().code())} + " " + std::string{to_string(done.error().detail())} + ": " +
@@ -95,7 +95,7 @@ TEST(State, KnowsTheSizesThatTheRunBeganWith) {
   for (const char* const name : {"a", "b"}) write_examples(folder.file(name), 0, 10);
   const Json json = document(folder.file("?"), R"({"batch": {"size": 4}})");
   const std::uintmax_t size = std::filesystem::file_size(folder.file("a"));
-  auto pipeline = open(json);
+  auto pipeline = load(json);
   static_cast<void>(rest(*pipeline, 3));
   for (const std::int64_t records : {9, 12}) {  // it is read already, and grows or shrinks only then
     write_examples(folder.file("a"), 0, records);
@@ -114,10 +114,10 @@ TEST(State, IsThereThoughAFileIsNot) {
   const std::string files = folder.file("a") + R"(", ")" + folder.file("b") + R"(", ")" + folder.file("c");
   const Json json = document(files, R"({"batch": {"size": 4}})", R"(, "on_corrupt": "skip_file")");
   const std::uintmax_t size = std::filesystem::file_size(folder.file("a"));
-  auto unbroken = open(json);
+  auto unbroken = load(json);
   const auto all = rest(*unbroken);
   for (std::int64_t batches = 0; batches <= 3; ++batches) {
-    auto pipeline = open(json);
+    auto pipeline = load(json);
     static_cast<void>(rest(*pipeline, batches));
     const Json state = kept(*pipeline);
     auto again = testing::resumed(json, state);
@@ -127,7 +127,7 @@ TEST(State, IsThereThoughAFileIsNot) {
     EXPECT_EQ(refusal(json, state),
               changed_files(files_of(2, 2 * size), files_of(3, 2 * size) + ", differently divided"));
     std::filesystem::remove(folder.file("b"));
-    auto deleted = open(json);
+    auto deleted = load(json);
     static_cast<void>(rest(*deleted, batches));
     std::filesystem::rename(folder.file("c"), folder.file("elsewhere"));
     EXPECT_EQ(refusal(json, kept(*deleted)), changed_files(files_of(2, 2 * size), files_of(1, size)));
@@ -146,7 +146,7 @@ TEST(State, OfAnyNumberOfStagesHasAtMost4096BytesAndSaysWhatDiffers) {
   };
   for (const int stages : {31, 32, 33, 101, 1000}) {
     const Json json = with(stages, 7);
-    auto pipeline = open(json);
+    auto pipeline = load(json);
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     static_cast<void>(rest(*pipeline, 1));
     const Json state = kept(*pipeline);
@@ -165,7 +165,7 @@ TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
     for (const char* boundary : {"straddle", "hard"}) {
       const Json json = document(folder.file("part-?.tfrecord"), order,
                                  std::string{R"(, "epochs": null, "epoch_boundary": ")"} + boundary + "\"");
-      auto pipeline = open(json);
+      auto pipeline = load(json);
       ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
       const auto sizes = engine::inspect(engine::program_of(pipeline->plan()).source.files);
       const auto state =
@@ -295,7 +295,7 @@ TEST(State, WithAMemberThatNoStateHasIsRefused) {
 TEST(State, IsNotThereWhenTheOrderDependsOnTiming) {
   Saved saved;
   save(saved);
-  auto pipeline = open(document(saved.folder.file("part-?.tfrecord"), orders()[1], R"(, "deterministic": false)"));
+  auto pipeline = load(document(saved.folder.file("part-?.tfrecord"), orders()[1], R"(, "deterministic": false)"));
   const auto state = pipeline->state();
   ASSERT_FALSE(state.ok());
   EXPECT_EQ(state.error().code(), Code::state);
@@ -304,7 +304,7 @@ TEST(State, IsNotThereWhenTheOrderDependsOnTiming) {
 TEST(State, CanBeLoadedIntoARunningPipelineAgainAndAgain) {
   Saved saved;
   save(saved);
-  auto pipeline = open(saved.json, {.threads = 3});
+  auto pipeline = load(saved.json, {.threads = 3});
   const auto all = rest(*pipeline);
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(pipeline->restore(saved.state).ok());

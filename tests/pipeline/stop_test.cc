@@ -36,12 +36,12 @@ TEST(Stop, FromAnyStateLeavesNoThreadAndNoFile) {
   const Json json = document(folder.file("part-*"),
                              R"({"interleave": {"cycle": 2}}, {"shuffle": {"buffer": 200}}, {"batch": {"size": 16}})");
   {
-    ASSERT_TRUE(open(json, {.threads = 2})->next().ok());
+    ASSERT_TRUE(load(json, {.threads = 2})->next().ok());
   }  // a sanitizer starts a thread of its own with the first one
   const std::size_t threads = entries("/proc/self/task");
   const std::size_t files = entries("/proc/self/fd");
   for (int round = 0; round < 200; ++round) {
-    auto pipeline = open(json, {.threads = 1 + round % 4});
+    auto pipeline = load(json, {.threads = 1 + round % 4});
     ASSERT_TRUE(pipeline.ok());
     for (int i = 0; i < round % 7; ++i) ASSERT_TRUE(pipeline->next().ok());
     if (round % 2 == 0) pipeline->close();
@@ -80,7 +80,7 @@ TEST(Stop, TenThousandAbandonedPipelinesLeaveNothingBehind) {
 TEST(Stop, EveryCallAfterCloseIsCancelled) {
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 100);
-  auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 16}})"));
+  auto pipeline = load(document(folder.file("a"), R"({"batch": {"size": 16}})"));
   ASSERT_TRUE(pipeline->next().ok());
   pipeline->close();
   pipeline->close();
@@ -92,7 +92,7 @@ TEST(Stop, EveryCallAfterCloseIsCancelled) {
 TEST(Stop, ACloseFromAnotherThreadEndsAnEndlessRun) {
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 100);
-  auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 16}})", R"(, "epochs": null)"), {.threads = 2});
+  auto pipeline = load(document(folder.file("a"), R"({"batch": {"size": 16}})", R"(, "epochs": null)"), {.threads = 2});
   std::thread closer{[&] {
     std::this_thread::sleep_for(std::chrono::milliseconds{50});
     pipeline->close();
@@ -112,7 +112,7 @@ TEST(Stop, ComesInTimeWhileGigabytesOfPaddingAreLookedThrough) {
                                    R"("], "compression": "none", "allow_trailing_zeros": true}},
                                    "decode": {"record": {}}, "steps": [{"batch": {"size": 16}}]})");
   for (const std::int64_t threads : {1, 2}) {
-    auto pipeline = open(json, {.threads = threads});
+    auto pipeline = load(json, {.threads = threads});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     std::thread closer{[&] {
       std::this_thread::sleep_for(std::chrono::milliseconds{50});
@@ -186,7 +186,7 @@ TEST(Stop, BatchesOutliveTheirPipeline) {
   testing::write_examples(folder.file("a"), 0, 100);
   std::optional<Batch> batch;
   {
-    auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 16}})"));
+    auto pipeline = load(document(folder.file("a"), R"({"batch": {"size": 16}})"));
     batch = **pipeline->next();
   }
   EXPECT_EQ(batch->tensor("id").as<std::int64_t>()[15], 15);
@@ -196,7 +196,7 @@ TEST(Stop, BatchesOutliveTheirPipeline) {
 TEST(Fork, AChildGetsAnErrorAndTheParentGoesOn) {
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 1000);
-  auto pipeline = open(document(folder.file("a"), R"({"batch": {"size": 16}})"), {.threads = 2});
+  auto pipeline = load(document(folder.file("a"), R"({"batch": {"size": 16}})"), {.threads = 2});
   ASSERT_TRUE(pipeline->next().ok());
   const pid_t child = fork();
   if (child == 0) {
@@ -237,7 +237,7 @@ TEST(Fork, AChildIsToldThatItHasNoStateAndDropsItsBatches) {
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 1000);
   auto pipeline =
-      open(document(folder.file("a"), R"({"shuffle": {"buffer": 100}}, {"batch": {"size": 4}})", R"(, "epochs": null)"),
+      load(document(folder.file("a"), R"({"shuffle": {"buffer": 100}}, {"batch": {"size": 4}})", R"(, "epochs": null)"),
            {.threads = 3});
   std::vector<Batch> held;
   for (int i = 0; i < 3; ++i) held.push_back(**pipeline->next());

@@ -40,7 +40,7 @@ class Unmapped : public ::testing::TestWithParam<const char*> {
                                      R"("]}}, "decode": {"record": {"name": "v"}}, "steps": [)" + GetParam() +
                                      R"(, {"batch": {"size": 64}}], "seed": 3})");
     testing::Delivered out;
-    auto pipeline = open(json, {.threads = threads, .memory = memory});
+    auto pipeline = load(json, {.threads = threads, .memory = memory});
     if (!pipeline.ok()) return {{}, pipeline.error().text()};
     while (true) {
       auto batch = pipeline->next();

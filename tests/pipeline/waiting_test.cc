@@ -67,7 +67,7 @@ TEST(Waiting, StatsSayWhatEachThreadIsAt) {
   const Folder folder;
   const std::string file = testing::write_examples(folder.file("a.tfrecord"), 0, 10);
   held = true;
-  auto pipeline = open(document_over(file, R"({"test_held": {}}, )"), {.threads = 1});
+  auto pipeline = load(document_over(file, R"({"test_held": {}}, )"), {.threads = 1});
   ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
   EXPECT_EQ(pipeline->stats().waiting, "");
   std::string waiting;
@@ -140,12 +140,12 @@ TEST(Waiting, PatienceBeyondTheEndOfTheClockIsForEver) {
   const std::string file = testing::write_examples(folder.file("a.tfrecord"), 0, 4);
   for (const std::chrono::milliseconds for_so_long :
        {std::chrono::milliseconds{std::chrono::hours{3'000'000}}, std::chrono::milliseconds::max() - 1ms}) {
-    auto pipeline = open(document_over(file, ""), {.threads = 1});
+    auto pipeline = load(document_over(file, ""), {.threads = 1});
     bool timed_out = false;
     const auto batch = pipeline->next_within(for_so_long, timed_out);
     EXPECT_TRUE(batch.ok() && *batch && !timed_out) << for_so_long.count();
   }
-  auto pipeline = open(document_over(file, ""), {.threads = 1});
+  auto pipeline = load(document_over(file, ""), {.threads = 1});
   bool timed_out = false;
   const auto batch = pipeline->next_within(std::chrono::milliseconds::min(), timed_out);
   EXPECT_TRUE(batch.ok() && !*batch && timed_out);
@@ -157,7 +157,7 @@ TEST(Waiting, ACallerThatIsBackAtOnceWorksInAWorkersPlaceUntilItStaysAway) {
   const std::string file = testing::write_examples(folder.file("a.tfrecord"), 0, 1000);
   Json document = document_over(file, R"({"test_held": {}}, )");
   document.set("epochs", Json{});
-  auto pipeline = open(document, {.threads = 1});
+  auto pipeline = load(document, {.threads = 1});
   ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
   const auto deadline = std::chrono::steady_clock::now() + 30s;
   const auto me = std::this_thread::get_id();

@@ -74,6 +74,47 @@ TEST(PipelineDocument, OnlyColumnsThatAreUsedAreDecoded) {
   EXPECT_EQ(program.schema[program.decoded[0]].shape, (Shape{4}));
 }
 
+/// The columns that are decoded, and those that rows are gathered from.
+std::string used_by(const std::string& steps) {
+  const auto plan = plan_of(document(steps));
+  if (!plan.ok()) return plan.error().text();
+  const engine::Program& program = plan->program();
+  std::string out;
+  for (const ColumnId id : program.decoded) out += program.schema[id].name + " ";
+  out += "|";
+  for (const engine::Output& output : program.batched) out += " " + output.spec.name;
+  return out;
+}
+
+TEST(PipelineDocument, AColumnThatIsNamedButNeitherReadNorDeliveredIsNotDecoded) {
+  const std::string batch = R"({"batch": {"size": 3}})";
+  EXPECT_EQ(used_by(R"({"select": {"tensors": ["x", "n"]}}, {"select": {"tensors": ["n"]}}, )" + batch), "n | n");
+  EXPECT_EQ(used_by(R"({"rename": {"from": "x", "to": "y"}}, {"select": {"tensors": ["y"]}}, )" + batch), "y | y");
+  EXPECT_EQ(used_by(batch + R"(, {"select": {"tensors": ["n"]}})"), "n | n");
+  EXPECT_EQ(
+      used_by(R"({"constant": {"tensor": "c", "shape": [], "dtype": "x"}}, {"select": {"tensors": ["c"]}}, )" + batch),
+      "n | c");  // something is decoded, so that records are checked
+}
+
+TEST(PipelineDocument, AColumnThatAStepReadsIsDecodedAndGatheredWhereItIsReadAfterTheBatch) {
+  const std::string like =
+      R"({"constant": {"tensor": "c", "shape": "x", "dtype": "n"}}, {"select": {"tensors": ["c"]}})";
+  EXPECT_EQ(used_by(like + R"(, {"batch": {"size": 3}})"), "x | c");
+  EXPECT_EQ(used_by(R"({"batch": {"size": 3}}, )" + like), "x | x");
+  EXPECT_EQ(used_by(R"({"batch": {"size": 3, "pad": [{"tensor": "x"}]}}, {"select": {"tensors": ["n"]}})"), "x n | n");
+}
+
+TEST(PipelineDocument, AStepThatNoPluginIsKnownForHidesOnlyFaultsThatMayFollowFromIt) {
+  EXPECT_EQ(faults_in(document(R"({"slice": {"tensor": "q", "slice": "[0]"}}, {"mask": {"of": "x"}},
+{"slice": {"tensor": "z", "slice": "[0"}}, {"batch": {"size": 2}})",
+                               R"(, "shard": "0/3", "inputs": ["z"])")),
+            (Faults{"4:22 /steps/0/slice/tensor: there is no tensor 'q'; did you mean 'x'? defined here: x, n",
+                    "4:54 /steps/1/mask: there is no step, order or batcher 'mask'; known: " +
+                        fmt::format("{}", fmt::join(known_steps(), ", ")),
+                    "5:36 /steps/2/slice/slice: slice '[0': column 3: expected ']' at the end",
+                    "5:78 /shard: a batch of 2 rows cannot be divided among 3 shards; counts that fit: 1, 2"}));
+}
+
 TEST(PipelineDocument, ABatchIsMandatory) {
   EXPECT_EQ(faults_in(document(R"({"shuffle": {"buffer": 2}})")),
             (Faults{"4:10 /steps: no step makes batches; add {\"batch\": {\"size\": …}}"}));

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <forebay/pipeline.h>
+#include <forebay/forebay.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <forebay/steps/slice.h>
 
 namespace forebay {
 namespace {

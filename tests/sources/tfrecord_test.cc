@@ -220,7 +220,7 @@ TEST(TfRecord, ZerosAreAFaultThatMayBePaddingOnlyWhereTheyAreAllowed) {
 
 TEST(Detect, TellsCompressedFilesByTheirFirstBytes) {
   const auto detected = [](const std::string& bytes) {
-    return detect(bytes_of(bytes).first(std::min<std::size_t>(bytes.size(), 16)));
+    return detect_tfrecord(bytes_of(bytes).first(std::min<std::size_t>(bytes.size(), 16)));
   };
   EXPECT_EQ(detected(tests::compress(framed(three), tests::gzip_window)), Compression::gzip);
   for (int level = 0; level <= 9; ++level) {
@@ -233,9 +233,9 @@ TEST(Detect, TellsCompressedFilesByTheirFirstBytes) {
 
 TEST(Detect, AGoodRecordHeaderWins) {
   // Lengths whose first two bytes are the magic of gzip and of zlib.
-  EXPECT_EQ(detect(bytes_of(header(0x8b1f))), Compression::none);
-  EXPECT_EQ(detect(bytes_of(header(0x0178))), Compression::none);
-  EXPECT_EQ(detect(bytes_of(header(0x9c78).substr(0, 11))), Compression::zlib);
+  EXPECT_EQ(detect_tfrecord(bytes_of(header(0x8b1f))), Compression::none);
+  EXPECT_EQ(detect_tfrecord(bytes_of(header(0x0178))), Compression::none);
+  EXPECT_EQ(detect_tfrecord(bytes_of(header(0x9c78).substr(0, 11))), Compression::zlib);
 }
 
 TEST(TfrecordSource, OptionsBecomeASource) {

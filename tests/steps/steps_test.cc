@@ -63,17 +63,17 @@ TEST(Constant, ValueMustFitTheType) {
 TEST(Constant, NamesThatAreTakenAreRefused) {
   const std::string in = R"({"x": [7], "x_2": [8]})";
   const std::string says = ": there is already a tensor 'x'; choose another name, 'x_3' is free";
-  EXPECT_EQ(run(constant(), R"({"tensor": "x", "shape": [], "dtype": "int8"})", in), "line 1:1: tensor" + says);
-  EXPECT_EQ(run(ones(), R"({"tensor": "x", "shape": [], "dtype": "int8"})", in), "line 1:1: tensor" + says);
-  EXPECT_EQ(run(rename(), R"({"from": "x_2", "to": "x"})", in), "line 1:1: to" + says);
+  EXPECT_EQ(run(constant(), R"({"tensor": "x", "shape": [], "dtype": "int8"})", in), "line 1:12, /tensor" + says);
+  EXPECT_EQ(run(ones(), R"({"tensor": "x", "shape": [], "dtype": "int8"})", in), "line 1:12, /tensor" + says);
+  EXPECT_EQ(run(rename(), R"({"from": "x_2", "to": "x"})", in), "line 1:23, /to" + says);
 }
 
 TEST(Constant, AllFaultsAreNamedAtOnce) {
   EXPECT_EQ(run(constant(), R"({"tensor": "x", "shape": [-1], "dtype": "int8", "value": 300})", R"({"x": [7]})"),
             "3 faults:\n"
-            "  line 1:1: tensor: there is already a tensor 'x'; choose another name, 'x_2' is free\n"
-            "  line 1:1: shape: a dim must not be negative; found -1\n"
-            "  line 1:58, /value: value: must be a value of type int8; found 300");
+            "  line 1:12, /tensor: there is already a tensor 'x'; choose another name, 'x_2' is free\n"
+            "  line 1:26, /shape: a dim must not be negative; found -1\n"
+            "  line 1:58, /value: must be a value of type int8; found 300");
   EXPECT_THAT(run(ones(), R"({"tensor": "", "shape": "q", "dtype": "string"})", R"({"x": [7]})"),
               AllOf(HasSubstr("tensor: a tensor's name must not be empty"), HasSubstr("shape: there is no tensor 'q'"),
                     HasSubstr("dtype: ones are real numbers or bools, not string")));

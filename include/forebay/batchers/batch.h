@@ -1,29 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
-#include <forebay/json.h>
+#include <forebay/field_types.h>
+#include <forebay/scalar.h>
+#include <forebay/schema.h>
 
 namespace forebay {
 
-/// What becomes of a last batch that is not full.
+/// Handling of a last batch that is not full.
 enum class Remainder : std::uint8_t {
   keep,    ///< It is delivered short.
   drop,    ///< It is left out.
-  pad,     ///< It is filled up with empty rows; Batch::valid_rows says how many are real.
+  pad,     ///< It is filled up with empty rows; Batch::valid_rows is the number of real ones.
   repeat,  ///< It is filled up with its own records, from its first one on.
 };
 
-/// Cuts the stream into batches of one size.
+/// How one tensor is padded.
+struct PadTensor {
+  TensorName tensor;
+  std::optional<Shape> shape = {};  ///< Sizes to pad to, without the batch axis. -1, or left out: the batch's maximum.
+  Scalar value = {};                ///< The padding. Left out: 0, false or "".
+  /// Options that cannot be read. Set by the codec; the batch step reports them together with its own faults.
+  std::vector<Error> faults = {};
+};
+
+/// True: each unknown dim of every tensor is padded to the batch's maximum. A list: also those tensors as it says.
+using Pad = std::variant<bool, std::vector<PadTensor>>;
+
+/// Cuts the stream into batches of one size. `Batch` is what a loader delivers, so the step's options have this name.
 struct FixedBatch {
   std::int64_t size = 32;                 ///< Rows of a batch.
-  Remainder remainder = Remainder::keep;  ///< What becomes of a last batch that is not full.
-  /// false; true: pad every tensor's unknown dims to the batch's maximum; or a list of {tensor, shape, value}.
-  Json pad = false;
-  bool require_equal = false;  ///< Refuse rows of unequal shape instead of delivering them ragged.
+  Remainder remainder = Remainder::keep;  ///< Handling of a last batch that is not full.
+  Pad pad = false;
+  bool require_equal = false;  ///< Rows of unequal shape are an error instead of being delivered ragged.
+};
+
+template <>
+struct JsonCodec<Pad> {
+  static std::optional<Pad> read(const Json& json, std::vector<Error>& faults);
+  static Json write(const Pad& value);
+  static Json schema();
+  static std::string python_type();
+  static void add_tensors(const Json& json, std::vector<std::string>& names);
 };
 
 }  // namespace forebay

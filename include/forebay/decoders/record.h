@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
+#include <forebay/field_types.h>
 
 namespace forebay {
 
 /// Delivers the bytes of each record as they are.
 struct RecordBytes {
-  std::string name = "record";  ///< Name of the tensor: string, shape [].
+  NewTensorName name = "record";  ///< Name of the tensor: string, shape [].
 };
 
 }  // namespace forebay

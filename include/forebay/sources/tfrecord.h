@@ -11,7 +11,7 @@ namespace forebay {
 
 /// Reads the records of TFRecord files. Both checksums of every record are verified.
 struct TfRecord {
-  std::vector<std::string> files;                    ///< Paths and patterns (*, ?, [a-z], path@N); their order is kept.
+  Paths files;                                       ///< Paths and patterns (*, ?, [a-z], path@N); their order is kept.
   Compression compression = Compression::automatic;  ///< Of the whole file; automatic looks at its first bytes.
   std::int64_t max_record_bytes = 1 << 30;           ///< A longer record is an error, before any memory is taken.
   /// A compressed file with more content than this is an error; what is compressed a thousandfold would keep a run

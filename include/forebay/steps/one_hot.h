@@ -5,12 +5,13 @@
 #include <string>
 
 #include <forebay/dtype.h>
+#include <forebay/field_types.h>
 
 namespace forebay {
 
 /// Turns each index into a vector that is 1 at that place and 0 elsewhere. An index outside gives zeros.
 struct OneHot {
-  std::string tensor;            ///< Tensor of indices, int32 or int64.
+  TensorName tensor;             ///< Tensor of indices, int32 or int64.
   std::int64_t depth = 0;        ///< Length of the vectors: a new last axis.
   DType dtype = DType::float32;  ///< Type of the result, an integer or float.
 };

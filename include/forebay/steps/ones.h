@@ -3,15 +3,15 @@
 
 #include <string>
 
-#include <forebay/json.h>
+#include <forebay/field_types.h>
 
 namespace forebay {
 
 /// Makes a tensor whose elements are all 1.
 struct Ones {
-  std::string tensor;  ///< Name of the new tensor.
-  Json shape;          ///< Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.
-  std::string dtype;   ///< Element type, or the name of a tensor whose type it takes; not string.
+  NewTensorName tensor;  ///< Name of the new tensor.
+  SizesOrTensor shape;   ///< Shape of a row, [2, 3], or the name of a tensor whose rows' shapes it takes.
+  DTypeOrTensor dtype;   ///< Element type, or the name of a tensor whose type it takes; not string.
 };
 
 }  // namespace forebay

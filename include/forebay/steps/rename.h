@@ -3,12 +3,14 @@
 
 #include <string>
 
+#include <forebay/field_types.h>
+
 namespace forebay {
 
 /// Gives one tensor another name.
 struct Rename {
-  std::string from;  ///< Tensor to rename.
-  std::string to;    ///< Its new name, which no other tensor has.
+  TensorName from;   ///< Tensor to rename.
+  NewTensorName to;  ///< Its new name, which no other tensor has.
 };
 
 }  // namespace forebay

@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include <forebay/field_types.h>
+
 namespace forebay {
 
 /// Gives one tensor another shape with as many elements, in the same order.
 struct Reshape {
-  std::string tensor;               ///< Tensor to reshape.
+  TensorName tensor;                ///< Tensor to reshape.
   std::vector<std::int64_t> shape;  ///< New shape, without the batch axis; every dim is positive.
 };
 

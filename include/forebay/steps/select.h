@@ -4,11 +4,13 @@
 #include <string>
 #include <vector>
 
+#include <forebay/field_types.h>
+
 namespace forebay {
 
 /// Keeps some tensors and forgets the others; what nobody needs is not decoded.
 struct Select {
-  std::vector<std::string> tensors;  ///< Tensors to keep, in the order they are to have.
+  std::vector<TensorName> tensors;  ///< Tensors to keep, in the order they are to have.
 };
 
 }  // namespace forebay

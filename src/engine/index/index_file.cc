@@ -21,7 +21,7 @@ struct Wanted {
 Result<Wanted> wanted_of(const IndexRequest& request) {
   FOREBAY_TRY(const io::File file, io::File::open(request.file));
   FOREBAY_TRY(io::FileIdentity identity, io::identify(file));
-  FOREBAY_TRY(const Compression compression, sources::compression_of(file, request.compression));
+  FOREBAY_TRY(const Compression compression, sources::compression_of(file, request.compression, *request.format));
   return Wanted{.identity = identity, .compression = compression, .signature = request.signature};
 }
 

@@ -32,7 +32,7 @@ std::string cache_folder() {
 Result<std::string> write(const IndexPlace& place, const std::string& file, std::span<const std::byte> image) {
   // A link that somebody put there may lead to a file that the index has no business to replace.
   FOREBAY_TRY(io::AtomicFile out, io::AtomicFile::create(place.path, io::Links::refuse));
-  FOREBAY_DO(out.permit_no_more_than(file));  // the windows are content of the file
+  FOREBAY_DO(out.permit_no_more_than(file));  // the histories are content of the file
   for (std::size_t at = 0; at < image.size(); at += piece_bytes) {
     FOREBAY_DO(out.write(image.subspan(at, std::min(piece_bytes, image.size() - at))));
   }

@@ -61,7 +61,7 @@ class IndexCharge {
   Result<void> account(const RecordIndexBuilder& builder, std::span<const io::RestartPoint> points, double share) {
     if (!pool_) return {};
     for (; points_ < points.size(); ++points_)
-      point_bytes_ += static_cast<std::int64_t>(sizeof(io::RestartPoint) + points[points_].window.size());
+      point_bytes_ += static_cast<std::int64_t>(sizeof(io::RestartPoint) + points[points_].history.size());
     const std::int64_t owned = builder.owned() + point_bytes_;
     if (owned > pool_->limit()) {
       return Error{

@@ -175,16 +175,16 @@ void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
   Block& block = *entry.block;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < block.records.size(); ++i) {
-    if (!entry.released[i]) bytes += block.records[i].length + room_behind;
+    if (!entry.released[i]) bytes += block.records[i].length + room_after_;
   }
   auto kept = pool_->lend(std::max<std::size_t>(bytes, 1));
   std::size_t size = 0;
   for (std::size_t i = 0; i < block.records.size(); ++i) {
     if (entry.released[i]) continue;
     Extent& extent = block.records[i];
-    std::memcpy(kept.get() + size, block.base + extent.offset, extent.length + room_behind);
+    std::memcpy(kept.get() + size, block.base + extent.offset, extent.length + room_after_);
     extent.offset = static_cast<std::uint32_t>(size);
-    size += extent.length + room_behind;
+    size += extent.length + room_after_;
   }
   pinned_ += static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(block.buffer_bytes);
   // The old bytes stay until the batches that were cut from them are finished.

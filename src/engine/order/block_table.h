@@ -18,7 +18,9 @@ class BlockTable {
  public:
   static constexpr std::uint32_t nowhere = UINT32_MAX;  ///< A handle of no block: releasing it does nothing.
 
-  explicit BlockTable(std::shared_ptr<BufferPool> pool) : pool_{std::move(pool)} {}
+  /// `room_after`: bytes that are copied together with each record (block.h).
+  explicit BlockTable(std::shared_ptr<BufferPool> pool, std::size_t room_after = min_room_after)
+      : pool_{std::move(pool)}, room_after_{room_after} {}
 
   /// Takes over a scanned block; every record counts as one handle, and the stream that reads it as one more.
   std::uint32_t add(std::unique_ptr<Block> block);
@@ -88,6 +90,7 @@ class BlockTable {
   void move_survivors(Entry& entry, std::int64_t batch);
 
   std::shared_ptr<BufferPool> pool_;
+  const std::size_t room_after_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_slots_;
   std::deque<Retired> retired_;                 // in the order of `batch`

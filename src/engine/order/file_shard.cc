@@ -24,6 +24,11 @@ Error too_few_files(std::int64_t files, std::int64_t count) {
                   files, files == 1 ? "file" : "files", count, files));
 }
 
+/// Rows of a shard's batch. `check_file_shard` refuses batches without a fixed number of rows.
+std::int64_t rows_of_shard(const Batching& batching, std::int64_t count) {
+  return std::max<std::int64_t>(1, batching.max_rows.value_or(count) / count);
+}
+
 /// What the parts of a run know about its present pass. The order plane's own.
 struct Pass {
   std::int64_t epoch = 0;
@@ -90,7 +95,7 @@ class OwnFiles final : public Handles {
         return refuse("shard: an order of the document gives for ever, or more than 2^63 records; shard by rows");
       shard = *out;
     }
-    const std::int64_t rows = program_.batching.max_rows / count_;
+    const std::int64_t rows = rows_of_shard(program_.batching, count_);
     const std::int64_t max = *std::max_element(shards.begin(), shards.end());
     const auto fewest = std::min_element(shards.begin(), shards.end());
     const std::int64_t min = *fewest;
@@ -207,7 +212,8 @@ Batching batches_of(const Batching& whole, std::int64_t rows, const std::shared_
 
 Result<void> check_file_shard(const Program& program, std::int64_t count) {
   const Batching& batching = program.batching;
-  if (!batching.make_sized) return refuse("shard: these batches cannot be made for shards by file; shard by rows");
+  if (!batching.make_sized || !batching.max_rows)
+    return refuse("shard: these batches cannot be made for shards by file; shard by rows");
   if (batching.remainder == Remainder::keep) {
     return refuse(
         "shard: shards by file have unequal numbers of records, so with `remainder: keep` some would have more batches "
@@ -240,7 +246,7 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
                                   return std::make_unique<Quota>(pass, std::move(context.upstream), *context.reader);
                                 },
                                 .count = [pass](std::int64_t) { return pass->wanted_of_pass(); }});
-  out->batching = batches_of(program.batching, program.batching.max_rows / count, pass);
+  out->batching = batches_of(program.batching, rows_of_shard(program.batching, count), pass);
   out->files_a_pass = std::max<std::int64_t>(1, std::ssize(program.source.files) / count);
   // The only pass of a run ends by itself, so that padding belongs to it.
   out->hard_epochs = program.hard_epochs || (program.epochs == 1 && program.batching.remainder == Remainder::pad);

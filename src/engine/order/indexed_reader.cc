@@ -22,14 +22,37 @@ constexpr std::int64_t mapped_window = 512;
 constexpr std::int64_t max_window = 1 << 18;
 constexpr std::size_t files_at_once = 64;
 
-/// Reads forward through a compressed file, from restart point to restart point. What it gives out is what the index
-/// was made of: content is inflated and verified chunk by chunk.
+/// Reads forward through a compressed file, from restart point to restart point. Content is decompressed and compared
+/// with the index chunk by chunk. Bytes that overlap those of an earlier call are copied from there.
 class PackedReader {
  public:
   PackedReader(const RecordIndex& index, const io::File& file, const std::function<bool()>& go_on)
       : index_{index}, file_{file}, go_on_{go_on} {}
 
+  /// Fills `out`, which must stay valid as long as the reader. Offsets of later calls must not be smaller.
   Result<void> read(std::int64_t offset, std::span<std::byte> out) {
+    const std::size_t known = copy_known(offset, out);
+    if (known == out.size()) return {};
+    known_ = out;
+    known_begin_ = offset;
+    return read_new(offset + static_cast<std::int64_t>(known), out.subspan(known));
+  }
+
+  /// Bytes of the file that were used up.
+  [[nodiscard]] std::int64_t consumed() const { return consumed_ + (inflater_ ? inflater_->consumed() - begun_ : 0); }
+
+ private:
+  /// Copies the first bytes of `out` from the earlier record that ends last; returns how many.
+  std::size_t copy_known(std::int64_t offset, std::span<std::byte> out) const {
+    const std::int64_t skipped = offset - known_begin_;
+    if (skipped < 0 || skipped >= std::ssize(known_)) return 0;
+    const auto from = known_.subspan(static_cast<std::size_t>(skipped));
+    const std::size_t size = std::min(out.size(), from.size());
+    std::memcpy(out.data(), from.data(), size);
+    return size;
+  }
+
+  Result<void> read_new(std::int64_t offset, std::span<std::byte> out) {
     while (!out.empty()) {
       if (offset < chunk_.begin || offset >= chunk_.end) FOREBAY_DO(go_to(offset));
       const std::size_t size = std::min(out.size(), static_cast<std::size_t>(chunk_.end - offset));
@@ -40,10 +63,6 @@ class PackedReader {
     return {};
   }
 
-  /// Bytes of the file that were used up.
-  [[nodiscard]] std::int64_t consumed() const { return consumed_ + (inflater_ ? inflater_->consumed() - begun_ : 0); }
-
- private:
   Result<void> go_to(std::int64_t offset) {
     chunk_ = {};
     const RecordIndex::Chunk chunk = index_.chunk_at(offset);
@@ -73,7 +92,8 @@ class PackedReader {
     content_.resize(static_cast<std::size_t>(bytes));
     for (std::size_t done = 0; done < content_.size();) {
       FOREBAY_TRY(const std::size_t got, inflater_->read(file_, std::span{content_}.subspan(done)));
-      if (got == 0) {
+      if (got == 0 && !go_on_()) return Error{Code::cancelled, "interrupted"};
+      if (got == 0 && inflater_->ended()) {
         return Error{Code::data, Detail::failed_precondition, "the file ends before a record that its index names",
                      Place{.offset = position_}};
       }
@@ -87,11 +107,13 @@ class PackedReader {
   const io::File& file_;
   const std::function<bool()>& go_on_;
   std::optional<io::Inflater> inflater_;
-  RecordIndex::Chunk chunk_;        // of which …
-  std::vector<std::byte> content_;  // … this is the content
-  std::int64_t position_ = 0;       // of what is inflated next
-  std::int64_t begun_ = 0;          // where in the file the present inflater did
-  std::int64_t consumed_ = 0;       // by those before it
+  RecordIndex::Chunk chunk_;          // of which …
+  std::vector<std::byte> content_;    // … this is the content
+  std::int64_t position_ = 0;         // of what is inflated next
+  std::int64_t begun_ = 0;            // where in the file the present inflater did
+  std::int64_t consumed_ = 0;         // by those before it
+  std::span<const std::byte> known_;  // the record that ends last …
+  std::int64_t known_begin_ = 0;      // … and where it begins in the content
 };
 
 }  // namespace
@@ -283,7 +305,7 @@ std::int64_t IndexedReader::window() const {
   std::int64_t records = 1;
   for (const File& file : files_) {
     if (!file.index) continue;
-    bytes += file.index->bytes();
+    bytes += std::max(file.index->bytes(), std::min(file.index->payload_bytes(), INT64_MAX / 2 - bytes));
     records += file.index->records();
   }
   // At least one, and not more of them: a thousand large records would be more than the budget.
@@ -303,9 +325,14 @@ Result<void> IndexedReader::fetch(std::span<Handle> handles, const std::function
   };
   std::sort(absent.begin(), absent.end(), [&](const Handle* a, const Handle* b) { return place(a) < place(b); });
   for (std::size_t first = 0; first < absent.size();) {
-    // One file and segment at a time: what is fetched is a block with that segment's origin.
+    // One file and segment at a time, as a block has one origin. Extents have 32 bits, and copies of overlapping
+    // records may have more bytes than their segment.
+    std::uint64_t bytes = absent[first]->length + room_after_;
     std::size_t end = first + 1;
-    while (end < absent.size() && absent[end]->block == absent[first]->block) ++end;
+    for (; end < absent.size() && absent[end]->block == absent[first]->block; ++end) {
+      bytes += absent[end]->length + room_after_;
+      if (bytes > UINT32_MAX) break;
+    }
     FOREBAY_DO(fetch_file(std::span{absent}.subspan(first, end - first), go_on));
     first = end;
   }
@@ -317,7 +344,7 @@ Result<void> IndexedReader::check_room(std::span<Handle* const> handles) const {
   std::int64_t bytes = 0;
   const Handle* largest = nullptr;
   for (const Handle* handle : handles) {
-    bytes += std::int64_t{handle->length} + static_cast<std::int64_t>(room_behind);
+    bytes += std::int64_t{handle->length} + static_cast<std::int64_t>(room_after_);
     if (largest == nullptr || handle->length > largest->length) largest = handle;
   }
   if (bytes <= pool_->limit()) return {};
@@ -337,7 +364,7 @@ Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const s
   const Block& segment = table_[handles.front()->block];
   const std::string& path = program_.source.files[segment.file];
   std::size_t bytes = 0;
-  for (const Handle* handle : handles) bytes += handle->length + room_behind;
+  for (const Handle* handle : handles) bytes += handle->length + room_after_;
   auto block = std::make_unique<Block>();
   block->file = segment.file;
   block->file_offset = segment.file_offset;
@@ -352,13 +379,15 @@ Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const s
     const std::int64_t offset = segment.file_offset + handle->offset;
     const bool again = !block->ordinals.empty() && block->ordinals.back() == handle->ordinal;
     if (again) continue;  // the same record twice, from a batch that repeats
-    // A checksum that would stand behind the end of the content is missing there; the record is then found corrupt.
-    const std::size_t behind = static_cast<std::size_t>(std::min<std::int64_t>(
-        bytes_behind, std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length})));
-    FOREBAY_DO(reader.read(offset, {block->buffer.get() + at, handle->length + behind}).at(Place{.file = path}));
+    // A trailer that would lie past the end of the content is zeros; `verify` then finds the record corrupt.
+    const std::int64_t left = std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length});
+    const std::size_t trailer = std::min(trailer_, static_cast<std::size_t>(left));
+    const std::span<std::byte> out{block->buffer.get() + at, handle->length + trailer};
+    FOREBAY_DO(reader.read(offset, out).at(Place{.file = path}));
+    std::memset(block->buffer.get() + at + handle->length + trailer, 0, trailer_ - trailer);
     block->records.push_back({static_cast<std::uint32_t>(at), handle->length});
     block->ordinals.push_back(handle->ordinal);
-    at += handle->length + room_behind;
+    at += handle->length + room_after_;
   }
   FOREBAY_DO(file.unchanged());
   bytes_read_ += reader.consumed();

@@ -27,7 +27,13 @@ class IndexedReader {
   /// So many files are indexed at once as there are threads.
   IndexedReader(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads, PassCache& kept,
                 BlockTable& table)
-      : program_{program}, pool_{std::move(pool)}, threads_{threads}, pass_cache_{kept}, table_{table} {}
+      : program_{program},
+        pool_{std::move(pool)},
+        threads_{threads},
+        trailer_{program.source.format->trailer()},
+        room_after_{room_after(*program.source.format)},
+        pass_cache_{kept},
+        table_{table} {}
 
   /// The stored index of a file, or null when there is no good one. Its identity was compared with the file's.
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
@@ -100,6 +106,8 @@ class IndexedReader {
   const Program& program_;
   std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
+  const std::size_t trailer_;     // bytes after a record that its format verifies
+  const std::size_t room_after_;  // bytes after each copy of a record
   PassCache& pass_cache_;
   BlockTable& table_;
   std::vector<File> files_;

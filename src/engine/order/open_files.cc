@@ -26,7 +26,7 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       threads_{threads},
       ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
       pass_cache_{pool->limit() / 2, program.epochs != 1},
-      table_{pool},
+      table_{pool, room_after(*program.source.format)},
       access_{program, std::move(pool), threads, pass_cache_, table_},
       compact_from_{min_compacted},
       skips_{program.on_corrupt} {}

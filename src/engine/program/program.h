@@ -21,11 +21,12 @@ struct Output {
   bool after_batch = false;        ///< Made by a step on the whole batch.
 };
 
-/// A step, its place in the document and the columns it makes.
+/// A step, its place in the document and the columns that it reads and makes.
 struct PlacedStep {
   std::shared_ptr<const Step> step;
   std::string name;
   std::string pointer;  ///< JSON pointer to the step in the document, for errors.
+  std::vector<ColumnId> reads;
   std::vector<ColumnId> makes;
 };
 

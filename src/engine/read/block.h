@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include <forebay/error.h>
+#include <forebay/format.h>
 #include <forebay/record.h>
 
 #include "engine/memory/buffer_pool.h"
@@ -14,10 +16,12 @@
 
 namespace forebay::engine {
 
-/// A record's checksum stands behind it, and comes along when the record is copied …
-inline constexpr std::size_t bytes_behind = 4;
-/// … into this much room behind each copy.
-inline constexpr std::size_t room_behind = 16;
+/// Readable bytes that follow every copy of a record, for decoders that read a few bytes past its end. A format whose
+/// trailer is longer gets its trailer instead (`room_after`).
+inline constexpr std::size_t min_room_after = 16;
+[[nodiscard]] inline std::size_t room_after(const Format& format) {
+  return std::max(min_room_after, format.trailer());
+}
 
 /// What has more bytes than this is not for who must come back soon.
 inline constexpr std::int64_t large_bytes = std::int64_t{32} << 20;

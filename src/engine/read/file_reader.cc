@@ -51,7 +51,7 @@ FileReader::FileReader(const Source& source, std::uint32_t file, std::shared_ptr
 
 Result<void> FileReader::open() {
   FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
-  FOREBAY_TRY(compression_, sources::compression_of(*file_, source_.compression));
+  FOREBAY_TRY(compression_, sources::compression_of(*file_, source_.compression, *source_.format));
   if (compression_ != Compression::none) {
     const bool keep = !finder_ && point_interval_ == 0;
     if (keep) content_ = pass_cache_.content(number_, *file_);
@@ -70,13 +70,13 @@ Result<void> FileReader::open() {
   return {};
 }
 
-io::Inflater::Behind FileReader::count_after() const {
+io::Inflater::Trailing FileReader::trailing() const {
   const std::byte zero{0};
-  return source_.format->padding({&zero, 1}) == 1 ? io::Inflater::Behind::zeros : io::Inflater::Behind::nothing;
+  return source_.format->padding({&zero, 1}) == 1 ? io::Inflater::Trailing::zeros : io::Inflater::Trailing::nothing;
 }
 
 Result<void> FileReader::open_compressed() {
-  FOREBAY_TRY(inflater_, io::Inflater::make(compression_, count_after()));
+  FOREBAY_TRY(inflater_, io::Inflater::make(compression_, trailing()));
   inflater_->limit(source_.max_decompressed_bytes);
   if (point_interval_ > 0) inflater_->collect(point_interval_);
   if (!finder_ || source_.compression != Compression::automatic) return {};
@@ -331,8 +331,10 @@ void FileReader::take_kept(Block& block) {
 
 Result<void> FileReader::skip_to(const RecordIndex& index, std::int64_t record) {
   FOREBAY_DO(open().at(Place{.file = source_.files[number_]}));
-  return go_on_from(index, record)
-      .at(Place{.file = source_.files[number_], .record = record, .offset = index.offset(record)});
+  Result<void> done;
+  const auto thrown = catch_all([&] { done = go_on_from(index, record); }, no_memory_for_scan);
+  if (thrown) done = *thrown;
+  return std::move(done).at(Place{.file = source_.files[number_], .record = record, .offset = index.offset(record)});
 }
 
 Result<void> FileReader::go_on_from(const RecordIndex& index, std::int64_t record) {
@@ -346,20 +348,17 @@ Result<void> FileReader::go_on_from(const RecordIndex& index, std::int64_t recor
   advised_ = position_ = offset_;
   if (!inflater_) return offset_ <= file_->size() ? Result<void>{} : file_changed(ends_early);
   const io::RestartPoint point = index.point_before(offset_);
-  FOREBAY_TRY(inflater_, io::Inflater::resume(compression_, point, count_after()));
+  FOREBAY_TRY(inflater_, io::Inflater::resume(compression_, point, trailing()));
   inflater_->limit(source_.max_decompressed_bytes);
   std::vector<std::byte> passed(static_cast<std::size_t>(std::min(offset_ - point.uncompressed, passed_at_once)));
   for (std::int64_t at = point.uncompressed; at < offset_;) {
     const auto wanted = static_cast<std::size_t>(std::min(offset_ - at, passed_at_once));
+    pool_->look();
     FOREBAY_TRY(const std::size_t got, inflater_->read(*file_, std::span{passed}.first(wanted)));
-    if (got == 0) return file_changed(ends_early);
+    if (got == 0 && inflater_->ended()) return file_changed(ends_early);
     at += static_cast<std::int64_t>(got);
   }
   return {};
-}
-
-std::vector<io::RestartPoint> FileReader::take_restart_points() {
-  return inflater_ ? inflater_->take_points() : std::vector<io::RestartPoint>{};
 }
 
 std::int64_t FileReader::read_so_far() const {

@@ -42,8 +42,10 @@ class FileReader {
   [[nodiscard]] Result<void> skip_to(const RecordIndex& index, std::int64_t record);
   /// Before the first block: restart points of a compressed file are collected on the way.
   void collect_restart_points(std::int64_t interval) { point_interval_ = interval; }
-  [[nodiscard]] std::vector<io::RestartPoint> take_restart_points();  ///< Those found since the last call.
-  [[nodiscard]] std::int64_t offset() const { return offset_; }       ///< Of what comes next, in the uncompressed file.
+  [[nodiscard]] std::vector<io::RestartPoint> take_restart_points() {  ///< Those found since the last call.
+    return inflater_ ? inflater_->take_points() : std::vector<io::RestartPoint>{};
+  }
+  [[nodiscard]] std::int64_t offset() const { return offset_; }  ///< Of what comes next, in the uncompressed file.
 
   /// Whether the next block is of a record that takes long.
   [[nodiscard]] bool next_is_large() const {
@@ -62,7 +64,7 @@ class FileReader {
   Result<void> open();
   Result<void> open_compressed();
   Result<void> go_on_from(const RecordIndex& index, std::int64_t record);
-  [[nodiscard]] io::Inflater::Behind count_after() const;
+  [[nodiscard]] io::Inflater::Trailing trailing() const;
   void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
   Result<void> find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found);
@@ -77,7 +79,7 @@ class FileReader {
   /// Keeps it for the next block. What is held between blocks counts against the budget.
   void carry_over(std::span<const std::byte> rest) {
     carry_.assign(rest.begin(), rest.end());
-    charge_.set(*pool_, static_cast<std::int64_t>(carry_.capacity()) + (inflater_ ? io::Inflater::bytes() : 0));
+    charge_.set(*pool_, static_cast<std::int64_t>(carry_.capacity()) + (inflater_ ? inflater_->bytes() : 0));
   }
 
   const Source& source_;

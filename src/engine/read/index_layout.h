@@ -23,7 +23,7 @@ struct StoredHead {
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
   std::uint64_t points = 0;
-  std::uint64_t window_bytes = 0;
+  std::uint64_t history_bytes = 0;
   std::uint64_t sums = 0;
   std::uint8_t compression = 0;
   std::uint8_t signature_size = 0;
@@ -34,8 +34,8 @@ static_assert(sizeof(StoredHead) == 104);
 struct StoredPoint {
   std::uint64_t compressed = 0;
   std::uint64_t uncompressed = 0;
-  std::uint64_t window = 0;  ///< Where its window begins among the windows.
-  std::uint32_t window_size = 0;
+  std::uint64_t history = 0;  ///< Where its history begins among the histories.
+  std::uint32_t history_size = 0;
   std::uint8_t at = 0;
   std::uint8_t bit = 0;
   std::array<std::uint8_t, 2> zero{};

@@ -28,9 +28,9 @@ T load(const std::byte* at) {
 /// Whether the parts that the head counts are exactly what is there; counts are bounded before they are multiplied.
 bool sizes_agree(const StoredHead& head, std::size_t size) {
   if (head.total != size || head.records > size / 12 || head.points > size / sizeof(StoredPoint)) return false;
-  if (head.window_bytes > size || head.sums > size / sizeof(std::uint32_t)) return false;
+  if (head.history_bytes > size || head.sums > size / sizeof(std::uint32_t)) return false;
   return records_begin(head.signature_size) + 12 * head.records + sizeof(StoredPoint) * head.points +
-             head.window_bytes + sizeof(std::uint32_t) * head.sums + index_checksum_bytes ==
+             head.history_bytes + sizeof(std::uint32_t) * head.sums + index_checksum_bytes ==
          size;
 }
 
@@ -53,7 +53,7 @@ Result<void> check_head(const StoredHead& head, std::span<const std::byte> image
   if (head.bytes > max_offset || head.file_size > max_offset) return corrupt("a size is too large");
   const bool plain = head.compression == static_cast<std::uint8_t>(Compression::none);
   if (plain && (head.bytes != head.file_size || head.points != 0)) return corrupt("a plain file has restart points");
-  if (plain ? head.window_bytes != 0 : (head.points == 0 && head.bytes != 0)) return corrupt("no restart point");
+  if (plain ? head.history_bytes != 0 : (head.points == 0 && head.bytes != 0)) return corrupt("no restart point");
   return {};
 }
 
@@ -64,7 +64,7 @@ RecordIndex::RecordIndex(Token, std::vector<std::byte> image) : image_{std::move
   records_ = static_cast<std::int64_t>(head.records);
   points_ = static_cast<std::int64_t>(head.points);
   bytes_ = static_cast<std::int64_t>(head.bytes);
-  window_total_ = static_cast<std::int64_t>(head.window_bytes);
+  history_total_ = static_cast<std::int64_t>(head.history_bytes);
   sum_count_ = static_cast<std::int64_t>(head.sums);
   compression_ = static_cast<Compression>(head.compression);
   identity_ = {.size = static_cast<std::int64_t>(head.file_size),
@@ -75,8 +75,8 @@ RecordIndex::RecordIndex(Token, std::vector<std::byte> image) : image_{std::move
   offsets_ = image_.data() + records_begin(head.signature_size);
   lengths_ = offsets_ + 8 * head.records;
   point_table_ = lengths_ + 4 * head.records;
-  windows_ = point_table_ + sizeof(StoredPoint) * head.points;
-  sums_ = windows_ + head.window_bytes;
+  histories_ = point_table_ + sizeof(StoredPoint) * head.points;
+  sums_ = histories_ + head.history_bytes;
 }
 
 Result<std::shared_ptr<const RecordIndex>> RecordIndex::parse(std::vector<std::byte> image) {
@@ -91,43 +91,44 @@ Result<std::shared_ptr<const RecordIndex>> RecordIndex::parse(std::vector<std::b
 Result<void> RecordIndex::check_records() {
   std::int64_t end = 0;     // of the record before
   std::int64_t begin = -1;  // of the record before
-  bool equally_far = records_ > 1;
+  bool equal_gaps = records_ > 1;
   std::int64_t spacing = 0;
   for (std::int64_t i = 0; i < records_; ++i) {
     const std::int64_t at = offset(i);
     const std::int64_t length = stored_length(i);
-    if (at < end || at <= begin || at > bytes_ || length > bytes_ - at) {
-      return corrupt(fmt::format("record {} does not lie behind the one before and inside the file", i));
+    if (at <= begin || at > bytes_ || length > bytes_ - at) {
+      return corrupt(fmt::format("record {} does not begin after the one before and end inside the file", i));
     }
     if (i == 1) spacing = at - end;
-    equally_far = equally_far && (i == 0 || at - end == spacing);
+    equal_gaps = equal_gaps && (i == 0 || at - end == spacing);
+    if (__builtin_add_overflow(payload_bytes_, length, &payload_bytes_)) payload_bytes_ = INT64_MAX;
     begin = at;
     end = at + length;
   }
-  if (equally_far) spacing_ = spacing;
+  if (equal_gaps) spacing_ = spacing;  // negative where they overlap: lengths are then looked up
   return {};
 }
 
 Result<void> RecordIndex::check_points() {
-  std::uint64_t windows = 0;
+  std::uint64_t histories = 0;
   StoredPoint before;
   for (std::int64_t i = 0; i < points_; ++i) {
     const auto point = load<StoredPoint>(point_table_ + i * static_cast<std::int64_t>(sizeof(StoredPoint)));
     const bool stream = point.at == 0;
     const bool possible = point.at <= 1 && point.bit <= 7 && point.zero == decltype(point.zero){} &&
-                          point.window_size <= io::window_bytes &&
-                          (stream ? point.bit == 0 && point.window_size == 0 : point.compressed > 0);
+                          point.history_size <= io::history_bytes &&
+                          (stream ? point.bit == 0 && point.history_size == 0 : point.compressed > 0);
     const bool inside = point.compressed < static_cast<std::uint64_t>(identity_.size) &&
                         point.uncompressed <= static_cast<std::uint64_t>(bytes_) &&
-                        point.window_size <= point.uncompressed && point.window == windows &&
-                        point.window_size <= static_cast<std::uint64_t>(window_total_) - windows;
+                        point.history_size <= point.uncompressed && point.history == histories &&
+                        point.history_size <= static_cast<std::uint64_t>(history_total_) - histories;
     const bool follows = i == 0 ? stream && point.compressed == 0 && point.uncompressed == 0
                                 : point.uncompressed > before.uncompressed && point.compressed >= before.compressed;
     if (!possible || !inside || !follows) return corrupt(fmt::format("restart point {} is not possible", i));
-    windows += point.window_size;
+    histories += point.history_size;
     before = point;
   }
-  if (windows != static_cast<std::uint64_t>(window_total_)) return corrupt("unused windows");
+  if (histories != static_cast<std::uint64_t>(history_total_)) return corrupt("unused history");
   std::int64_t sums = 0;
   for (std::int64_t i = 0; i < points_; ++i) {
     first_sums_.push_back(sums);
@@ -139,12 +140,12 @@ Result<void> RecordIndex::check_points() {
 
 io::RestartPoint RecordIndex::point(std::int64_t number) const {
   const auto stored = load<StoredPoint>(point_table_ + number * static_cast<std::int64_t>(sizeof(StoredPoint)));
-  const std::byte* const window = windows_ + stored.window;
+  const std::byte* const history = histories_ + stored.history;
   return {.at = static_cast<io::RestartPoint::At>(stored.at),
           .bit = stored.bit,
           .compressed = static_cast<std::int64_t>(stored.compressed),
           .uncompressed = static_cast<std::int64_t>(stored.uncompressed),
-          .window = {window, window + stored.window_size}};
+          .history = {history, history + stored.history_size}};
 }
 
 std::int64_t RecordIndex::uncompressed(std::int64_t point) const {

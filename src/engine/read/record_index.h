@@ -17,16 +17,16 @@
 
 namespace forebay::engine {
 
-/// Where every record of one file lies, where inflating may begin, and what then must come out: 12 bytes a record, a
-/// window of 32 KiB for each restart point, and 4 bytes for each 64 KiB of compressed content. Held in memory as it is
-/// stored (docs/formats/index.md). Immutable; any thread may read it.
+/// The place of every record of one file; for a compressed file also its restart points and the checksums of its
+/// content. It takes 12 bytes a record, a history of 32 KiB for each restart point inside a stream, and 4 bytes for each 64 KiB of
+/// compressed content, and is held in memory as it is stored (docs/formats/index.md). Immutable; any thread may read it.
 class RecordIndex {
   struct Token {};  // only `parse` has one
 
  public:
-  /// Takes the bytes of an index. Nothing in them is trusted: whatever is accepted has offsets that increase strictly,
-  /// records that lie one behind the other inside the content, and restart points in order. Fails with Code::data,
-  /// data_loss for a corrupt index and failed_precondition for one of a newer version.
+  /// Takes the bytes of an index. Nothing in them is trusted: in an index that is accepted, offsets increase strictly,
+  /// every record lies inside the content (records may overlap), and restart points are in order. Fails with Code::data:
+  /// data_loss for a corrupt index, failed_precondition for one of a newer version.
   [[nodiscard]] static Result<std::shared_ptr<const RecordIndex>> parse(std::vector<std::byte> image);
   RecordIndex(Token, std::vector<std::byte> image);  // for `parse`
   RecordIndex(const RecordIndex&) = delete;
@@ -35,8 +35,8 @@ class RecordIndex {
   [[nodiscard]] std::int64_t records() const { return records_; }
   /// Of the record's first payload byte in the uncompressed file. `record` must be from 0 to records() - 1.
   [[nodiscard]] std::int64_t offset(std::int64_t record) const { return number<std::int64_t>(offsets_ + 8 * record); }
-  /// Where records are equally far apart, as in any intact file of frames, the next one's offset tells the length: it
-  /// is in the same line of memory, the stored length in another page.
+  /// Where the gaps between records are equal, as in any intact file of frames, the next record's offset gives the
+  /// length: it is in the same cache line, the stored length in another page.
   [[nodiscard]] std::uint32_t length(std::int64_t record) const {
     if (spacing_ < 0 || record + 1 == records_) return stored_length(record);
     return static_cast<std::uint32_t>(offset(record + 1) - offset(record) - spacing_);
@@ -47,6 +47,8 @@ class RecordIndex {
     __builtin_prefetch(spacing_ < 0 ? lengths_ + 4 * record : offsets_ + 8 * record + 8);
   }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }  ///< Of the uncompressed file.
+  /// Bytes of all payloads together, at most INT64_MAX: more than `bytes()` where records overlap.
+  [[nodiscard]] std::int64_t payload_bytes() const { return payload_bytes_; }
   [[nodiscard]] Compression compression() const { return compression_; }
   [[nodiscard]] const io::FileIdentity& identity() const { return identity_; }  ///< Of the file when it was scanned.
   /// What split the file into records: the format's name and the options that matter.
@@ -87,11 +89,12 @@ class RecordIndex {
   const std::byte* offsets_ = nullptr;
   const std::byte* lengths_ = nullptr;
   const std::byte* point_table_ = nullptr;
-  const std::byte* windows_ = nullptr;
+  const std::byte* histories_ = nullptr;
   const std::byte* sums_ = nullptr;
   std::vector<std::int64_t> first_sums_;  // by restart point
-  std::int64_t records_ = 0, points_ = 0, bytes_ = 0, window_total_ = 0, sum_count_ = 0;
-  std::int64_t spacing_ = -1;  // bytes between any two neighbouring records, when they are the same everywhere
+  std::int64_t records_ = 0, points_ = 0, bytes_ = 0, history_total_ = 0, sum_count_ = 0;
+  std::int64_t payload_bytes_ = 0;
+  std::int64_t spacing_ = -1;  // bytes between two neighbouring records, where all gaps are equal; else negative
   Compression compression_ = Compression::none;
   io::FileIdentity identity_;
   std::string signature_;

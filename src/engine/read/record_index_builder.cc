@@ -17,18 +17,18 @@ void append(std::vector<std::byte>& image, const void* bytes, std::size_t size) 
 }
 
 void append_points(std::vector<std::byte>& image, std::span<const io::RestartPoint> points) {
-  std::uint64_t window = 0;
+  std::uint64_t history = 0;
   for (const io::RestartPoint& point : points) {
     const StoredPoint stored{.compressed = static_cast<std::uint64_t>(point.compressed),
                              .uncompressed = static_cast<std::uint64_t>(point.uncompressed),
-                             .window = window,
-                             .window_size = static_cast<std::uint32_t>(point.window.size()),
+                             .history = history,
+                             .history_size = static_cast<std::uint32_t>(point.history.size()),
                              .at = static_cast<std::uint8_t>(point.at),
                              .bit = point.bit};
     append(image, &stored, sizeof(stored));
-    window += point.window.size();
+    history += point.history.size();
   }
-  for (const io::RestartPoint& point : points) append(image, point.window.data(), point.window.size());
+  for (const io::RestartPoint& point : points) append(image, point.history.data(), point.history.size());
 }
 
 }  // namespace
@@ -78,10 +78,10 @@ Result<std::shared_ptr<const RecordIndex>> RecordIndexBuilder::finish(const Inde
   if (signature_.size() > std::numeric_limits<std::uint8_t>::max()) {
     return Error{Code::internal, "a signature has at most 255 bytes"};
   }
-  std::size_t windows = 0;
-  for (const io::RestartPoint& point : points) windows += point.window.size();
+  std::size_t histories = 0;
+  for (const io::RestartPoint& point : points) histories += point.history.size();
   end_chunk();
-  const std::size_t total = image_.size() + 4 * lengths_.size() + sizeof(StoredPoint) * points.size() + windows +
+  const std::size_t total = image_.size() + 4 * lengths_.size() + sizeof(StoredPoint) * points.size() + histories +
                             4 * sums_.size() + index_checksum_bytes;
   image_.reserve(total);
   append(image_, lengths_.data(), 4 * lengths_.size());
@@ -95,7 +95,7 @@ Result<std::shared_ptr<const RecordIndex>> RecordIndexBuilder::finish(const Inde
                           .bytes = static_cast<std::uint64_t>(head.bytes),
                           .records = lengths_.size(),
                           .points = points.size(),
-                          .window_bytes = windows,
+                          .history_bytes = histories,
                           .sums = sums_.size(),
                           .compression = static_cast<std::uint8_t>(head.compression),
                           .signature_size = static_cast<std::uint8_t>(signature_.size())};

@@ -28,10 +28,10 @@ std::string Activity::text(const std::vector<std::string>& files, Clock::time_po
   std::string out;
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     const double seconds = std::chrono::duration<double>(now - threads_[i].since).count();
-    const bool caller = i + 1 == threads_.size();
-    if (caller && threads_[i].work == Work::idle) break;
+    const bool consumer = i + 1 == threads_.size();
+    if (consumer && threads_[i].work == Work::idle) break;
     out += fmt::format("{}{} {} for {:.1f} s", out.empty() ? "" : "; ",
-                       caller ? "the consumer" : fmt::format("worker {}", i + 1), at(threads_[i]), seconds);
+                       consumer ? "the consumer" : fmt::format("worker {}", i + 1), at(threads_[i]), seconds);
   }
   return out;
 }

@@ -23,20 +23,20 @@ namespace {
 
 constexpr std::int64_t max_prefetch = 1'000'000;
 
-/// Whether the run is one shard of several by file. One shard of one takes everything, in either way.
+/// Whether the run reads a shard of the files. A single shard takes everything, by rows or by files.
 bool by_files(const RunOptions& options) { return options.shard_by == ShardBy::file && options.shard_count > 1; }
 
 Result<void> check_shard(const engine::Program& program, const RunOptions& options) {
-  const std::int64_t rows = program.batching.max_rows;
+  const auto rows = program.batching.max_rows;
   if (options.shard_count < 1 || options.shard_index < 0 || options.shard_index >= options.shard_count) {
     return Error{Code::config, Detail::invalid_argument,
                  fmt::format("shard: must be (index, count) with index from 0 to count - 1, found ({}, {})",
                              options.shard_index, options.shard_count)};
   }
-  if (rows % options.shard_count == 0) {
+  if (!rows || *rows % options.shard_count == 0) {
     return by_files(options) ? engine::check_file_shard(program, options.shard_count) : Result<void>{};
   }
-  return Error{Code::config, Detail::invalid_argument, "shard: " + engine::shard_misfit(rows, options.shard_count)};
+  return Error{Code::config, Detail::invalid_argument, "shard: " + engine::shard_misfit(*rows, options.shard_count)};
 }
 
 Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
@@ -116,6 +116,8 @@ class Loader::Running {
             .by = by_files(options_) ? ShardBy::file : ShardBy::row};
   }
 
+  std::optional<Error> failure;  ///< What the last `next` gave. For the thread that calls `next`.
+
  private:
   [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& position) const {
     if (!by_files(options_))
@@ -169,9 +171,23 @@ Error forked_error() {
 Result<std::optional<Batch>> Loader::next_within(std::chrono::milliseconds timeout, bool& timed_out) {
   if (running_->forked()) return forked_error();
   const bool for_ever = timeout == std::chrono::milliseconds::max();
-  FOREBAY_TRY(auto content, running_->scheduler()->next(for_ever ? std::nullopt : std::optional{timeout}, timed_out));
-  if (!content) return std::optional<Batch>{};
-  return std::optional<Batch>{Batch{std::move(content)}};
+  auto content = running_->scheduler()->next(for_ever ? std::nullopt : std::optional{timeout}, timed_out);
+  if (!content.ok()) {
+    running_->failure = content.error();
+    return content.error();
+  }
+  if (!*content) return std::optional<Batch>{};
+  return std::optional<Batch>{Batch{*std::move(content)}};
+}
+
+Result<void> Loader::status() const {
+  if (running_->forked()) return forked_error();
+  return running_->failure ? Result<void>{*running_->failure} : Result<void>{};
+}
+
+void Batches::advance() {
+  batch_.reset();  // its memory is free for the next one
+  if (auto batch = loader_->next(); batch.ok()) batch_ = *std::move(batch);
 }
 
 void Loader::close() {
@@ -192,7 +208,9 @@ engine::SourceSizes LoaderAccess::sizes(const Loader& loader) { return loader.ru
 
 Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, const engine::SourceSizes& sizes) {
   if (loader.running_->forked()) return forked_error();
-  return loader.running_->restart(position, sizes);
+  FOREBAY_DO(loader.running_->restart(position, sizes));
+  loader.running_->failure.reset();
+  return {};
 }
 
 const Plan& Loader::plan() const { return running_->plan(); }

@@ -36,12 +36,12 @@ constexpr std::int64_t begun_ahead = 4;
 /// lines on their way at once, and waits when it is asked for more.
 constexpr std::size_t verified_together = 4;
 
-/// Starts fetching a record and the checksum behind it; the hardware follows up on what is longer. A call of a function
-/// that does nothing but this might be taken for one without effect.
-[[gnu::always_inline]] inline void prefetch(Record record) {
+/// Starts fetching a record and the `trailer` bytes after it; the hardware prefetcher continues with longer ones. Always
+/// inlined: the compiler may drop a call of a function that only prefetches.
+[[gnu::always_inline]] inline void prefetch(Record record, std::size_t trailer) {
   constexpr std::size_t max_lines = 8;
   const auto first = reinterpret_cast<std::uintptr_t>(record.data()) / line;
-  const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + bytes_behind - 1) / line;
+  const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + trailer) / line;
   const std::byte* const begin = record.data();
   for (std::size_t i = 0; i <= std::min(last - first, max_lines); ++i) __builtin_prefetch(begin + i * line);
 }
@@ -54,6 +54,7 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
     : program_{std::move(program)},
       pool_{std::move(pool)},
       threads_{threads},
+      trailer_{program_->source.format->trailer()},
       contents_{std::make_shared<BatchRecycler>(program_)},
       files_{std::make_unique<FileCache>(program_->source.files, *pool_)} {
   used_ = program_->decoded;
@@ -146,7 +147,7 @@ Result<void> Executor::cut(Job& job) const {
   // Deciding the order leaves the memory idle, and the first ticket would wait for its first records. Of several
   // threads it is likely another that runs it, and has them fetched once more.
   for (std::int64_t row = 0; threads_ == 1 && row < std::min(rows, fetched_ahead); ++row)
-    prefetch(job.layout.record(row));
+    prefetch(job.layout.record(row), trailer_);
   return {};
 }
 
@@ -210,12 +211,12 @@ std::optional<RowError> Executor::read_unmapped(Ticket& ticket, Worker& worker,
     return layout.handles[static_cast<std::size_t>(record.row)].length;
   };
   std::size_t size = 0;
-  for (const Unmapped& record : records) size += aligned(length_of(record) + bytes_behind);
+  for (const Unmapped& record : records) size += aligned(length_of(record) + trailer_);
   memory = pool_->lend(size);
   std::byte* next = memory.get();
   worker.wanted.clear();
   for (const Unmapped& record : records) {
-    const std::size_t length = length_of(record) + bytes_behind;
+    const std::size_t length = length_of(record) + trailer_;
     worker.wanted.push_back(
         {.file = record.file, .offset = record.offset, .mapping = record.mapping, .out = {next, length}});
     layout.payloads[static_cast<std::size_t>(record.row)] = next;
@@ -228,7 +229,7 @@ std::optional<RowError> Executor::read_unmapped(Ticket& ticket, Worker& worker,
   for (std::size_t i = 0; i < records.size(); ++i) {
     const auto& [file, offset, mapping, out, got] = worker.wanted[i];
     if (got < length_of(records[i])) return RowError{cut_short(*ticket.job, file), records[i].row};
-    std::memset(out.data() + got, 0, out.size() - got);  // no checksum: the record is found to be corrupt
+    std::memset(out.data() + got, 0, out.size() - got);  // `verify` finds a record without its trailer corrupt
   }
   return std::nullopt;
 }
@@ -268,12 +269,13 @@ std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
   const BatchLayout& layout = ticket.job->layout;
   ColumnBlock& block = ticket.columns->block;
   const Format& format = *program_->source.format;
+  const std::size_t trailer = trailer_;
   const auto record_of = [&](std::int64_t row) { return layout.record(ticket.first_row + row); };
   std::int64_t begun = 0;
   std::int64_t fetched = 0;
   const auto fetch_to = [&](std::int64_t end) {
     for (; begun < std::min(end + begun_ahead, ticket.rows); ++begun) __builtin_prefetch(record_of(begun).data());
-    for (; fetched < std::min(end, ticket.rows); ++fetched) prefetch(record_of(fetched));
+    for (; fetched < std::min(end, ticket.rows); ++fetched) prefetch(record_of(fetched), trailer);
   };
   fetch_to(fetched_ahead);
   for (std::int64_t first = 0; first < ticket.rows;) {

@@ -65,6 +65,7 @@ class Executor {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
+  const std::size_t trailer_;  // bytes after a record that its format verifies
   std::vector<ColumnId> used_;          // columns that a ticket fills
   std::vector<std::size_t> row_bytes_;  // by batched output; 0: not written in place
   std::vector<ColumnId> in_place_;      // by column: its batched output, or -1

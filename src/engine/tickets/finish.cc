@@ -17,12 +17,12 @@ namespace {
 
 /// The padding value. The planner has checked that it fits the dtype.
 std::vector<std::byte> filler_of(const Output& output) {
-  const bool asked = output.padding && !output.padding->value.is(Json::Kind::null);
+  const bool asked = output.padding && !std::holds_alternative<std::monostate>(output.padding->value);
   if (!asked && !output.spec.pad.empty()) {
     const auto* const bytes = reinterpret_cast<const std::byte*>(output.spec.pad.data());
     return {bytes, bytes + output.spec.pad.size()};
   }
-  auto element = columns::element_from(asked ? output.padding->value : Json{}, output.spec.dtype);
+  auto element = columns::element_from(asked ? JsonCodec<Scalar>::write(output.padding->value) : Json{}, output.spec.dtype);
   return element.ok() ? *std::move(element) : std::vector<std::byte>(size_of(output.spec.dtype));
 }
 

@@ -7,9 +7,15 @@
 
 #include <forebay/json_codec.h>
 
-/// Members of documents that are read in two steps: first only their kind of JSON is checked, then, by the code that
-/// knows what else matters, what is in them. Their JSON Schema says everything at once.
+/// Members of documents that are read in two steps. The codec only checks the kind of JSON; the code that uses the
+/// member reads its content. The JSON Schema describes both at once.
 namespace forebay::plan {
+
+/// Any JSON, of a kind that the planner reads itself.
+template <FieldKind meaning>
+struct JsonOf {
+  Json json;
+};
 
 /// A list of T.
 template <class T>
@@ -41,6 +47,17 @@ struct ListOrText {
 }  // namespace forebay::plan
 
 namespace forebay {
+
+template <FieldKind meaning>
+struct JsonCodec<plan::JsonOf<meaning>> {
+  static constexpr FieldKind kind = meaning;
+  static std::optional<plan::JsonOf<meaning>> read(const Json& json, std::vector<Error>&) {
+    return plan::JsonOf<meaning>{json};
+  }
+  static Json write(const plan::JsonOf<meaning>& value) { return value.json; }
+  static Json schema() { return Json::object(); }
+  static std::string python_type() { return "object"; }
+};
 
 template <class T>
 struct JsonCodec<plan::ListOf<T>> {

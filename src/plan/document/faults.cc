@@ -42,6 +42,15 @@ Error together(Faults faults) {
   return Error::all(std::move(faults));
 }
 
+void keep_new(const Faults& found, Faults& faults) {
+  for (const Error& fault : found) {
+    const bool known = std::any_of(faults.begin(), faults.end(), [&](const Error& other) {
+      return other.message() == fault.message() && other.place().pointer == fault.place().pointer;
+    });
+    if (!known) faults.push_back(fault);
+  }
+}
+
 std::string hint(std::string_view name, std::span<const std::string> candidates) {
   const std::string near = nearest(name, candidates);
   return near.empty() ? std::string{} : fmt::format("; did you mean '{}'?", near);

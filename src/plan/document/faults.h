@@ -11,27 +11,31 @@
 
 #include "base/keep.h"
 
-/// Collecting what is wrong with a document: planning goes on after a fault, so that one run names all of them.
+/// Collects the faults of a document. Planning goes on after a fault, so that the user sees all faults at once.
 namespace forebay::plan {
 
 using Faults = std::vector<Error>;
 
-/// A config fault at the place of `found`, in the given words (fault_value puts the value's name in front).
+/// Adds a config fault at the place of `found`. (fault_value does the same and begins the message with the value's
+/// name.)
 void complain(const Json& found, std::string message, Faults& faults);
 
-/// One error for all of them, by line and column; files in the order in which they are first named.
+/// One error for all faults, sorted by line and column; files are in the order of their first fault.
 [[nodiscard]] Error together(Faults faults);
 
-/// "; did you mean 'x'?", or nothing when no candidate is near.
+/// "; did you mean 'x'?", or "" when no candidate is near.
 [[nodiscard]] std::string hint(std::string_view name, std::span<const std::string> candidates);
 
-/// The same, and what there is: "; did you mean 'x'? <words>: x, y, z".
+/// The same with the candidates: "; did you mean 'x'? <words>: x, y, z".
 [[nodiscard]] std::string among(std::string_view name, std::span<const std::string> candidates, std::string_view words);
 
-/// Where looking for more faults ends: what a person reads at once.
+/// Adds the faults of `found` that are not in `faults` yet.
+void keep_new(const Faults& found, Faults& faults);
+
+/// The search for faults ends at this many: more are not read at once.
 inline constexpr std::size_t max_faults = 100;
 
-/// One item of a list that was read, and where it stood.
+/// One item of a list, and the JSON that it was read from.
 template <class T>
 struct Item {
   T value;

@@ -33,30 +33,30 @@ struct PipelineDocument {
   bool deterministic = true;
   PolicyOrBudgets on_corrupt;
   std::int64_t threads = 0;
-  Json memory = 0;
+  JsonOf<FieldKind::bytes> memory{0};
   std::int64_t prefetch = 0;
-  Json shard = {};
+  JsonOf<FieldKind::shard> shard;
   std::optional<std::vector<std::string>> inputs;
   std::optional<std::vector<std::string>> targets;
 };
 
-/// The one plug-in that an object names; a fault when it names none or several.
+/// The one plug-in that an object names. Adds a fault and gives nothing when it names none or several.
 [[nodiscard]] std::optional<Stage> read_stage(const Json& json, std::string_view what, Faults& faults);
 
-/// Bytes: an integer, or text like "1GiB" or "500 MB". What is left out or wrong is 0.
+/// A number of bytes: an integer, or text like "1GiB" or "500 MB". 0 when it is left out or wrong.
 [[nodiscard]] std::int64_t read_memory(const Json* json, Faults& faults);
 
-/// The options of the top level; what could not be read has its default. `complete` is false when there were faults.
+/// The members of the top level; those that could not be read have their defaults, and `complete` is false.
 struct ReadPipeline {
   PipelineDocument document;
   bool complete = true;
 };
 [[nodiscard]] ReadPipeline read_pipeline(const Json& json, Faults& faults);
 
-/// The options of the top level, as users see them.
+/// The members of the top level, as users see them.
 [[nodiscard]] const std::vector<FieldInfo>& pipeline_infos();
 
-/// Without the plug-ins: `source`, `decode` and the items of `steps` are any object.
+/// JSON Schema of the top level without the plug-ins: `source`, `decode` and the items of `steps` are any object.
 [[nodiscard]] Json pipeline_schema();
 
 }  // namespace forebay::plan

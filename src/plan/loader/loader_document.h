@@ -21,8 +21,8 @@ struct DirArgs {
   std::string data_dir;
 };
 struct ListArgs {
-  std::string list_file;
-  std::string manifest_file;
+  DataFile list_file;
+  DataFile manifest_file;
 };
 struct Dataset {
   DatasetType type = DatasetType::dir;

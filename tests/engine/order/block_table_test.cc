@@ -17,11 +17,11 @@ class Table : public ::testing::Test {
   /// A block in memory of its own, as a scan of a compressed file gives it.
   [[nodiscard]] std::unique_ptr<Block> block() const {
     auto out = std::make_unique<Block>();
-    out->buffer_bytes = block_records * (record_length + room_behind);
+    out->buffer_bytes = block_records * (record_length + min_room_after);
     out->buffer = pool_->lend(out->buffer_bytes);
     out->base = out->buffer.get();
     for (std::size_t i = 0; i < block_records; ++i)
-      out->records.push_back({static_cast<std::uint32_t>(i * (record_length + room_behind)), record_length});
+      out->records.push_back({static_cast<std::uint32_t>(i * (record_length + min_room_after)), record_length});
     return out;
   }
   [[nodiscard]] std::vector<Handle> handles(std::uint32_t slot, std::size_t first, std::size_t end) const {

@@ -106,7 +106,7 @@ struct Delivered {
 
 [[nodiscard]] inline Delivered run(const Json& document, RunOptions options = {}, const std::string& folder = ".") {
   Delivered out;
-  auto pipeline = open(document, options, folder);
+  auto pipeline = load(document, options, folder);
   if (!pipeline.ok()) return {.batches = {}, .error = pipeline.error().text()};
   while (true) {
     auto batch = pipeline->next();

@@ -130,7 +130,7 @@ struct Parts {
                                         .bit = 3,
                                         .compressed = 20,
                                         .uncompressed = 30,
-                                        .window = std::vector<std::byte>(30)}};
+                                        .history = std::vector<std::byte>(30)}};
   IndexHead head{.identity = {.size = 40}, .compression = Compression::gzip, .bytes = 49};
   std::size_t content = 49;
 
@@ -144,10 +144,9 @@ struct Parts {
 
 TEST(RecordIndex, WhatNoFileCanHaveIsRefusedThoughItsChecksumIsRight) {
   EXPECT_TRUE(Parts{}.accepted());
-  EXPECT_FALSE((Parts{.records = {{33, 0}, {12, 5}}}).accepted());   // not in order
-  EXPECT_FALSE((Parts{.records = {{12, 30}, {33, 0}}}).accepted());  // one in the other
-  EXPECT_FALSE((Parts{.records = {{12, 0}, {12, 0}}}).accepted());   // twice
-  EXPECT_FALSE((Parts{.records = {{12, 38}}}).accepted());           // behind the end
+  EXPECT_FALSE((Parts{.records = {{33, 0}, {12, 5}}}).accepted());  // not in order
+  EXPECT_FALSE((Parts{.records = {{12, 0}, {12, 0}}}).accepted());  // twice
+  EXPECT_FALSE((Parts{.records = {{12, 38}}}).accepted());          // behind the end
   EXPECT_FALSE((Parts{.points = {}}).accepted());
   EXPECT_FALSE((Parts{.content = 30}).accepted());  // a checksum too few
   const auto with = [](auto change) {
@@ -160,7 +159,7 @@ TEST(RecordIndex, WhatNoFileCanHaveIsRefusedThoughItsChecksumIsRight) {
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].uncompressed = 50; }));
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].uncompressed = 0; }));
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].bit = 8; }));
-  EXPECT_FALSE(with([](Parts& parts) { parts.points[1].window.resize(31); }));
+  EXPECT_FALSE(with([](Parts& parts) { parts.points[1].history.resize(31); }));
   EXPECT_FALSE(with([](Parts& parts) { parts.points[1].at = io::RestartPoint::At::stream; }));
   EXPECT_FALSE(with([](Parts& parts) { parts.points[0].bit = 1; }));
   EXPECT_FALSE(with([](Parts& parts) { parts.head.compression = Compression::none; }));
@@ -184,6 +183,27 @@ TEST(RecordIndex, LengthsAreThoseOfTheRecordsWhateverLiesBetweenThem) {
         EXPECT_EQ((*index)->length(static_cast<std::int64_t>(i)), records[i].length) << moved << " " << i;
       }
     }
+  }
+}
+
+TEST(RecordIndex, RecordsMayOverlapAndKeepTheirOffsetsAndLengths) {
+  const std::vector<std::vector<Extent>> all{{{0, 30}, {10, 30}, {20, 30}},  // at equal distances
+                                             {{0, 30}, {10, 5}, {12, 80}},   // one inside another
+                                             {{0, 20}, {20, 20}, {30, 70}}};
+  for (const std::vector<Extent>& records : all) {
+    RecordIndexBuilder builder{"test"};
+    builder.add(records, 0);
+    const auto built = builder.finish({.identity = {.size = 100}, .bytes = 100}, {});
+    ASSERT_TRUE(built.ok()) << built.error().text();
+    const auto index = RecordIndex::parse(copy_of(**built));
+    ASSERT_TRUE(index.ok()) << index.error().text();
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      EXPECT_EQ((*index)->offset(static_cast<std::int64_t>(i)), records[i].offset) << i;
+      EXPECT_EQ((*index)->length(static_cast<std::int64_t>(i)), records[i].length) << i;
+      bytes += records[i].length;
+    }
+    EXPECT_EQ((*index)->payload_bytes(), bytes);
   }
 }
 

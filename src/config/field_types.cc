@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/field_types.h>
+
+#include <array>
+
+namespace forebay {
+
+std::string_view to_string(FieldKind kind) {
+  constexpr std::array<std::string_view, 11> names{
+      "value",           "paths", "data_file", "tensor", "new_tensor", "sizes_or_tensor",
+      "dtype_or_tensor", "dtype", "sizes",     "bytes",  "shard"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+SizesOrTensor::SizesOrTensor(std::initializer_list<std::int64_t> sizes)
+    : json_{JsonCodec<std::vector<std::int64_t>>::write(sizes)} {}
+
+using Strings = JsonCodec<std::vector<std::string>>;
+
+std::optional<Paths> JsonCodec<Paths>::read(const Json& json, std::vector<Error>& faults) {
+  if (auto paths = Strings::read(json, faults)) return Paths{*std::move(paths)};
+  return std::nullopt;
+}
+
+Json JsonCodec<Paths>::write(const Paths& value) { return Strings::write(value); }
+
+Json JsonCodec<Paths>::schema() { return Strings::schema(); }
+
+Json JsonCodec<SizesOrTensor>::schema() {
+  Json any = Json::object();
+  any.set("anyOf", Json::array({JsonCodec<std::vector<std::int64_t>>::schema(), JsonCodec<std::string>::schema()}));
+  return any;
+}
+
+}  // namespace forebay

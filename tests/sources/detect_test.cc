@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/detect.h"
+
+#include <gtest/gtest.h>
+
+#include "sources/framing.h"
+#include "tests/io/compressed.h"
+#include "tests/sources/frames.h"
+
+namespace forebay::sources {
+namespace {
+
+using tests::bytes_of;
+
+/// A format that leaves `detect` as it is.
+class LinesFormat final : public Format {
+ public:
+  Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t, bool, std::size_t,
+                       std::vector<Extent>&) const override {
+    return Scanned{.consumed = bytes.size()};
+  }
+  Result<void> verify(std::span<const Record>) const override { return {}; }
+};
+
+TEST(Detect, TextThatBeginsLikeAZlibHeaderIsPlainForAFormatThatDoesNotAskForZlib) {
+  for (const std::string text : {"80,1", "H,e", "(4)", "hb", "x y"}) {
+    EXPECT_EQ(LinesFormat{}.detect(bytes_of(text)), Compression::none) << text;
+    EXPECT_EQ(tfrecord_format()->detect(bytes_of(text)), Compression::zlib) << text << ": no TFRecord header";
+  }
+  EXPECT_EQ(LinesFormat{}.detect(bytes_of(std::string_view{"\x28\xb5\x2f\xfd"})), Compression::none);
+  EXPECT_EQ(LinesFormat{}.detect({}), Compression::none);
+}
+
+TEST(Detect, EveryFormatKnowsGzip) {
+  const std::string compressed = tests::compress("80,1", tests::gzip_window);
+  EXPECT_EQ(LinesFormat{}.detect(bytes_of(compressed)), Compression::gzip);
+  EXPECT_EQ(tfrecord_format()->detect(bytes_of(compressed)), Compression::gzip);
+}
+
+TEST(Detect, TfRecordTellsItsHeaderFromZlib) {
+  const std::string compressed = tests::compress(tests::framed("one"), tests::zlib_window);
+  EXPECT_EQ(tfrecord_format()->detect(bytes_of(compressed)), Compression::zlib);
+  EXPECT_EQ(tfrecord_format()->detect(bytes_of(tests::header(0x9c78))), Compression::none) << "begins with 78 9c";
+}
+
+TEST(Detect, NamesCompressionsThatAreNotRead) {
+  EXPECT_EQ(foreign_compression(bytes_of(std::string_view{"\x28\xb5\x2f\xfd"})), "zstd");
+  EXPECT_EQ(foreign_compression(bytes_of("x y")), "");
+}
+
+}  // namespace
+}  // namespace forebay::sources
