@@ -22,7 +22,7 @@ SKIPPED = {"tools/check_words.py", "python/tests/stubs.txt"}
 ALLOWED = re.compile(r"packed_batch_size|keep_input|remainder|kept in order|SSE|most_significant|least_significant")
 # Protobuf's packed lists, sequence packing, and the software packages that a machine has.
 PACKED = re.compile(r"^(src/columns/|src/decoders/|tests/(columns|decoders|conformance|tools|pipeline|support)/|fuzz/|bench/|"
-                    r"docs/(promises|bad-inputs)\.md|include/forebay/decoders/)")
+                    r"docs/(promises|bad-inputs)\.md|include/forebay/(decoders/|records\.h))")
 
 
 class Rule(typing.NamedTuple):

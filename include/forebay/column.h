@@ -11,13 +11,13 @@
 
 namespace forebay {
 
-/// Whoever may want to give up what takes long. Asked by those who make, parse or copy much, every 16 MiB or so.
+/// Cancellation hook. Long-running code polls it about every 16 MiB.
 class StopCheck {
  public:
   static constexpr std::size_t interval = std::size_t{16} << 20;  ///< Bytes.
-  /// Returns when the work is still wanted, else throws; what was being made is then unspecified.
+  /// Returns while the work is wanted, else throws; the result of the work is then unspecified.
   virtual void look() const = 0;
-  static void look(const StopCheck* check) {  ///< Null: nobody may want to.
+  static void look(const StopCheck* check) {  ///< Null: never cancelled.
     if (check != nullptr) check->look();
   }
 

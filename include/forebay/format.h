@@ -58,11 +58,10 @@ class Format {
   [[nodiscard]] virtual Resync resync(std::span<const std::byte> bytes, [[maybe_unused]] std::int64_t offset,
                                       [[maybe_unused]] std::size_t from, [[maybe_unused]] bool last,
                                       [[maybe_unused]] std::shared_ptr<void>& kept) const {
-    return {.at = bytes.size()};  // nobody can say: all the rest is unreadable
+    return {.at = bytes.size()};  // unknown: all the rest is unreadable
   }
-  /// How many of these bytes, from the first on, may be padding: what stands behind the last record, or behind the end
-  /// of compressed data, and is no fault as long as nothing else follows. For who has had an error from `scan`, and
-  /// asks whether what begins there is one.
+  /// Called after `scan` failed. Returns how many of these bytes, from the first on, may be padding after the last
+  /// record or after the end of compressed data. Padding is not a fault as long as nothing else follows it.
   [[nodiscard]] virtual std::size_t padding([[maybe_unused]] std::span<const std::byte> bytes) const { return 0; }
   /// Where the record begins whose payload begins at `payload`, in the (uncompressed) file.
   [[nodiscard]] virtual std::int64_t record_offset(std::int64_t payload) const { return payload; }

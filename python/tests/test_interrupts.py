@@ -35,16 +35,16 @@ def delay_of_interrupt(call: Callable[[], object], after: float) -> float:
 
 
 @pytest.fixture(scope="module")
-def packed(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def compressed(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A file that takes seconds to read: 2 GB in 2 MB."""
-    path = tmp_path_factory.mktemp("packed") / "large.gz"
+    path = tmp_path_factory.mktemp("compressed") / "large.gz"
     fb.write_records(path, [bytes(1 << 20)] * 20, "gzip")
     path.write_bytes(path.read_bytes() * 100)
     return path
 
 
-def test_ctrl_c_ends_reading(packed: pathlib.Path) -> None:
-    assert delay_of_interrupt(lambda: fb.read_records(packed), 0.2) < 0.3
+def test_ctrl_c_ends_reading(compressed: pathlib.Path) -> None:
+    assert delay_of_interrupt(lambda: fb.read_records(compressed), 0.2) < 0.3
 
 
 def test_ctrl_c_ends_writing_and_what_was_there_stays(tmp_path: pathlib.Path) -> None:
@@ -54,6 +54,6 @@ def test_ctrl_c_ends_writing_and_what_was_there_stays(tmp_path: pathlib.Path) ->
     assert (fb.read_records(path), os.listdir(tmp_path)) == ([b"before"], ["a"])
 
 
-def test_ctrl_c_ends_indexing_and_leaves_no_index(packed: pathlib.Path) -> None:
-    assert delay_of_interrupt(lambda: fb.index_files(packed), 0.2) < 0.3
-    assert os.listdir(packed.parent) == [packed.name]
+def test_ctrl_c_ends_indexing_and_leaves_no_index(compressed: pathlib.Path) -> None:
+    assert delay_of_interrupt(lambda: fb.index_files(compressed), 0.2) < 0.3
+    assert os.listdir(compressed.parent) == [compressed.name]

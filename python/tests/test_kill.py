@@ -21,7 +21,7 @@ GZIP = ("gzip",) * 5
 
 
 def corrupt_parts(folder):
-    """Two plain files and a packed one with corrupt payloads and heads of frames; and records that are no message."""
+    """Two plain files and a compressed one with corrupt payloads and frame headers, and records that are not messages."""
     paths = write_parts(folder, packings=PLAIN)
     for path, share in ((paths[0], 0.3), (paths[2], 0.5), (paths[4], 0.8)):
         data = bytearray(pathlib.Path(path).read_bytes())

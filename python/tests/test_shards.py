@@ -49,7 +49,7 @@ def test_shards_put_together_are_the_whole_stream(tmp_path, records, size, count
             assert max(sizes) - min(sizes) <= 1, "a short batch is divided as evenly as it goes"
             if remainder != "keep":
                 assert sizes == [size // count] * count
-            # Rows that fill up come last, so whoever has one is followed by those that have nothing else.
+            # Empty rows come last: after a shard with one, all shards have only empty rows.
             valids = [part[3] for part in parts]
             assert [min(max(valid - sum(sizes[:i]), 0), sizes[i]) for i in range(count)] == valids
 

@@ -42,7 +42,7 @@ def without(*indices):
     return [record for i, record in enumerate(RECORDS) if i not in indices]
 
 
-DAMAGE = {
+CORRUPTIONS = {
     "payload": (flip(43 * 3 + 20), [("record", 3, 129, 43)], without(3)),
     "payload checksum": (flip(43 * 3 + 42), [("record", 3, 129, 43)], without(3)),
     "length": (flip(43 * 3), [("range", 3, 129, 43)], without(3)),
@@ -69,9 +69,9 @@ def test_intact_files_end_with_code_0(file):
     assert (text.returncode, len(text.stdout.splitlines()), text.stderr) == (0, 3, "")
 
 
-@pytest.mark.parametrize("kind", DAMAGE)
+@pytest.mark.parametrize("kind", CORRUPTIONS)
 def test_corruption_is_located_and_everything_else_repaired(file, kind):
-    change_bytes, places, intact = DAMAGE[kind]
+    change_bytes, places, intact = CORRUPTIONS[kind]
     corrupt = change(file, change_bytes).read_bytes()
     code, report = verify_json(file)
     (one,) = report["files"]

@@ -129,7 +129,7 @@ def doc_string(doc: str, fields: list[dict[str, Any]], indent: str) -> str:
     return f'{indent}"""{text}\n{indent}"""\n'.replace("\\", "\\\\")
 
 
-def packed(opening: str, items: list[str], closing: str, indent: str) -> str:
+def wrapped(opening: str, items: list[str], closing: str, indent: str) -> str:
     """`opening` item, item, … `closing`, in lines of at most 120 columns."""
     lines, line = [], opening
     for number, item in enumerate(items):
@@ -143,7 +143,7 @@ def packed(opening: str, items: list[str], closing: str, indent: str) -> str:
 
 def signature(name: str, arguments: list[str], result: str, indent: str) -> str:
     opening = f"{indent}def {name}("
-    return packed(opening, arguments, f") -> {result}:", " " * len(opening))
+    return wrapped(opening, arguments, f") -> {result}:", " " * len(opening))
 
 
 def literal(value: Any) -> str:
@@ -170,7 +170,7 @@ def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str) 
     cells[-1] += "}"
     defaults = [default_argument(field["name"], literal(field["default"])) for field in fields
                 if not field["required"] and field["default"] is not None]
-    return packed(indent + opening, [*cells, *defaults], closing, " " * len(indent + opening))
+    return wrapped(indent + opening, [*cells, *defaults], closing, " " * len(indent + opening))
 
 
 def method(plugin: dict[str, Any]) -> str:
@@ -247,7 +247,7 @@ def members(document: dict[str, Any]) -> str:
 def dtypes(plugins: list[dict[str, Any]]) -> str:
     """The type of element types, from the first option that is one."""
     names = next(field["schema"]["enum"] for plugin in plugins for field in plugin["fields"] if field["kind"] == "dtype")
-    return (packed("DTypeName = Literal[", [f'"{name}"' for name in names], "]", " " * 20)
+    return (wrapped("DTypeName = Literal[", [f'"{name}"' for name in names], "]", " " * 20)
             + "#: An element type: as documents name it, or as NumPy and Python do.\n"
             + 'DType = Union[DTypeName, "np.dtype[Any]", type]\n\n_DTYPES: tuple[str, ...] = get_args(DTypeName)\n')
 

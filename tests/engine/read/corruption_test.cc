@@ -209,7 +209,7 @@ TEST(FindCorruption, AStreamGivesTheSamePiecesAsAMappedFile) {
 }
 
 TEST(FindCorruption, ALongSearchComesBackInTheMiddle) {
-  // Whoever waits can stop it then, and what lies behind need not stay in memory.
+  // So it can be stopped, and the bytes before that place need not stay in memory.
   const std::string records_and_holes = framed(records) + std::string(std::size_t{9} << 20, '\0') + framed(records) +
                                         tests::some_text(std::size_t{5} << 20) + framed(records);
   const tests::Folder folder;
