@@ -149,7 +149,7 @@ TEST(Rank, IsRefusedWithAllVariablesWhenTheyMakeNoSense) {
     ASSERT_FALSE(rank.ok()) << each.words;
     EXPECT_EQ(rank.error().code(), Code::config);
     EXPECT_THAT(rank.error().text(), ::testing::HasSubstr(each.words));
-    EXPECT_THAT(rank.error().text(), ::testing::HasSubstr(std::string{"Seen: "} + each.seen));
+    EXPECT_THAT(rank.error().text(), ::testing::HasSubstr(std::string{"Variables: "} + each.seen));
   }
 }
 
