@@ -14,7 +14,7 @@
 namespace forebay::io {
 
 /// A file that appears whole or not at all: written beside its place, renamed when complete.
-/// What was there before stays until then; without a commit nothing is left behind.
+/// The old file stays until then; without a commit no new file remains.
 class AtomicFile {
  public:
   /// A symbolic link at `path` is written through, or replaced when links are refused.

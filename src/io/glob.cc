@@ -104,7 +104,7 @@ Result<std::vector<std::string>> advance(const std::vector<std::string>& bases, 
 bool matches(std::string_view pattern, std::string_view name) {
   std::size_t p = 0;
   std::size_t n = 0;
-  std::size_t star = std::string_view::npos;  // behind the last star seen
+  std::size_t star = std::string_view::npos;  // after the last star seen
   std::size_t resume = 0;                     // where in the name that star ends for now
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

@@ -101,7 +101,7 @@ Json without_folders(const Json& source, const Registry& registry) {
 
 using Section = std::pair<std::string, std::uint64_t>;
 
-// However many steps there are, a state stays small: those behind the first ones share a part.
+// A state stays small for any number of steps: those after the first ones share a part.
 constexpr std::size_t max_names = 32;
 
 void add_steps(const std::vector<Json>& steps, std::vector<Section>& out) {

@@ -17,7 +17,7 @@ namespace {
 constexpr double epsilon = 1e-8;
 constexpr std::int64_t series_at_once = 256;  // neighbours whose statistics are taken together
 
-/// Normalizes `width` neighbouring series: element i of one is `stride` behind element i - 1. Differences from the
+/// Normalizes `width` neighbouring series: element i of one is `stride` after element i - 1. Differences from the
 /// first element are summed, so that a constant series has exactly its value as the mean.
 template <class Float>
 void normalize_series(Float* values, std::int64_t count, std::int64_t stride, std::int64_t width) {

@@ -15,8 +15,8 @@ class Cut final : public Step {
   Cut(const Slice& options, std::vector<SliceItem> items, ColumnId from, ColumnId to)
       : options_{options}, items_{std::move(items)}, from_{from}, to_{to} {}
 
-  // Any number of workers call this at once: const, and it sees whole columns. The shape is the column's, not that of
-  // the schema: behind the batch, what was unknown when the step was bound may be known.
+  // Any number of workers call this at once, so it is const. It gets whole columns. It uses the shape of the column,
+  // not that of the schema: after the batch, a size that was unknown at binding may be known.
   Result<void> apply(ColumnBlock& block) const override {
     const Column& in = block[from_];
     Column& out = block[to_];

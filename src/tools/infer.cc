@@ -122,7 +122,7 @@ InferredManifest ManifestGuess::result(Json compression) const {
 }  // namespace
 
 bool has_feature_lists(std::string_view record) {
-  // The reader may look behind the end.
+  // The reader may read a few bytes after the end.
   std::string padded{record};
   padded.append(record_slack, '\0');
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(padded.data());

@@ -18,7 +18,7 @@ std::string varint(std::uint64_t value, std::size_t min_bytes = 1) {
   return out + static_cast<char>(value);
 }
 
-/// What a kernel makes of the bytes: how many varints, whether they decode, and to what. A guard stands behind them.
+/// The result of a kernel: the number of varints, whether they decode, and the values. A guard follows the values.
 struct Outcome {
   std::size_t count = 0;
   bool good = false;

@@ -152,7 +152,7 @@ class Bits {
 };
 
 TEST_P(Both, OfWhatComesToNoCodeOnlyWhatItDecodesToIsGivenOut) {
-  // Behind the first 64 KiB, ISA-L decodes into the caller's buffer and not into its own. There it counts too much.
+  // After the first 64 KiB, ISA-L decodes into the caller's buffer and not into its own. There it counts too much.
   const std::string text = some_text(100'000);
   std::string stored{GetParam().compression == Compression::gzip ? compress("", gzip_window).substr(0, 10)
                                                                  : "\x78\x9c"};

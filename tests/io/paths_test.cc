@@ -138,7 +138,7 @@ TEST(Expand, EveryPatternWithoutAMatchIsNamed) {
                                        "/t@2': shard '" + folder.path() + "/t-00000-of-00002' is missing");
 }
 
-/// Root may read everything: what this does is done by nobody.
+/// Root may read everything, so this runs as user nobody.
 class AsNobody {
  public:
   AsNobody() { changed_ = ::geteuid() == 0 && ::seteuid(65534) == 0; }

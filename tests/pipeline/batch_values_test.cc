@@ -28,7 +28,7 @@ Result<Batch> batch_of(const Folder& folder, const std::vector<ExampleMap>& reco
   return *std::move(first);
 }
 
-/// The row splits of one batch of all records, outermost first, whose partitions nobody validates.
+/// The row splits of one batch of all records, outermost first, whose partitions are not validated.
 Result<Splits> splits_of(const std::string& partitions, const std::vector<ExampleMap>& records,
                          const std::string& dtype = "int32") {
   const Folder folder;

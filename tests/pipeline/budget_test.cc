@@ -22,7 +22,7 @@ Json reading(const std::string& path, const std::string& feature, const std::str
                         R"(}}}, "steps": [{"batch": )" + batch + "}]}");
 }
 
-/// Batches that came, and the error behind them.
+/// The delivered batches, and the error after them.
 std::pair<int, Error> until_error(const Json& document, std::int64_t memory, std::int64_t threads,
                                   int max = std::numeric_limits<int>::max()) {
   auto pipeline = load(document, {.threads = threads, .memory = memory});

@@ -192,7 +192,7 @@ class Corrupt : public ::testing::TestWithParam<const char*> {
   /// Whether the corruption lies in one frame for certain: an added byte may be taken for the next one's, say.
   bool exact(const Fault& fault) const { return plain() && (fault.kind == Kind::flipped || fault.kind == Kind::cut); }
   /// What nothing can tell: a cut between two frames leaves a file that is whole, only shorter, and some bits of
-  /// compressed files (times, flags, those behind the last symbol) say nothing of the content.
+  /// compressed files (times, flags, those after the last symbol) do not affect the content.
   bool unnoticed(const Fault& fault, bool same, const Seen& seen) const {
     if (same) return true;
     if (fault.kind == Kind::cut) return plain() ? golden_.frame_at(fault.at).second == fault.at : fault.at == 0;

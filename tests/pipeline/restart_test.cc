@@ -192,7 +192,7 @@ struct Chain {
   std::string order, boundary, more;
 };
 
-/// Eight restarts at random batches, each with other threads, shards and prefetch, and all that is left behind them.
+/// Eight restarts at random batches, each with other threads, shards and prefetch, and the rest of the run after each.
 void expect_equal_to_unbroken(const Chain& chain, std::mt19937& random) {
   const auto pick = [&](auto... values) {
     const std::vector<std::int64_t> all{values...};

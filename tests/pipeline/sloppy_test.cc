@@ -51,7 +51,7 @@ TEST(OpenFiles, AFileAtItsEndIsReady) {
     ASSERT_TRUE(plan.ok());
     engine::OpenFiles streams{engine::program_of(*plan), std::make_shared<engine::BufferPool>(1 << 26), 1};
     const auto stream = streams.open({.block = 0});
-    EXPECT_FALSE(streams.ready(stream));  // nobody has scanned it
+    EXPECT_FALSE(streams.ready(stream));  // no thread has scanned it
     std::vector<Handle> out(10);
     ASSERT_TRUE(streams.read(stream, out).ok());
     EXPECT_TRUE(streams.ready(stream));

@@ -92,7 +92,7 @@ TEST(Resync, OverlappingCandidatesCostOnePassOverTheBytes) {
 }
 
 TEST(Resync, CandidatesOfOneFileShareWhatWasComputed) {
-  // The same with a good record behind every header: each is found by a call of its own.
+  // The same with a good record after every header: a call of its own finds each.
   std::string bytes;
   constexpr std::size_t pieces = 20'000;
   const std::string good = framed("good");

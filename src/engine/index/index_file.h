@@ -16,44 +16,44 @@ namespace forebay::engine {
 
 inline constexpr std::int64_t restart_interval = std::int64_t{2} << 20;  ///< Content between two restart points.
 
-/// Which index is wanted.
+/// The data file, and the index that it needs.
 struct IndexRequest {
   std::string file;
   Compression compression = Compression::automatic;
   std::shared_ptr<const Format> format;
-  std::string signature;  ///< Of the format and the options that matter; an index with another one is stale.
+  std::string signature;  ///< Format and the options that change its records; an index with another one is stale.
   std::int64_t max_decompressed_bytes = INT64_MAX;  ///< More content is an error; stored indexes do not depend on it.
-  /// What a scan takes its memory from; null: a quarter of the machine's for each.
+  /// The pool for the memory of a scan; null: each scan may use a quarter of the machine's memory.
   std::shared_ptr<BufferPool> pool = {};
 };
 
 /// Called between blocks with the bytes of the file that were read since; false ends it with Code::cancelled.
 using IndexWatch = std::function<bool(std::int64_t bytes)>;
 
-/// Scans a file from end to end; payloads are not looked at. Fails with what is wrong with the file: file, record and
-/// offset. A file that changes meanwhile fails with Code::data.
+/// Makes an index by a scan of the whole file. Payloads are not verified. A fault of the file is an error with file,
+/// record and offset; a file that changes meanwhile is an error with Code::data.
 [[nodiscard]] Result<std::shared_ptr<const RecordIndex>> build_index(const IndexRequest& request,
                                                                      const IndexWatch& watch = {});
 
-/// What is stored for a file. An index beside the file is looked at first, then the one in the cache folder; the first
-/// good one is taken. Nothing that is wrong with an index is an error: it is then not there, for a reason.
+/// The stored index of a file. The index beside the file is tried first, then the one in the cache folder; the first
+/// good one is used. A bad index is not an error: it counts as missing, and `reason` says why.
 struct StoredIndex {
   IndexState state = IndexState::absent;
   std::shared_ptr<const RecordIndex> index;  ///< Null unless good.
-  std::string path;                          ///< Where it is, or what is wrong; empty when absent.
-  std::string reason;                        ///< Why it is not good.
+  std::string path;                          ///< Path of the good index, or of the bad one; empty when there is none.
+  std::string reason;                        ///< Why the index is not good.
 };
-/// Fails only when the data file itself cannot be read.
+/// Looks for the stored index. Fails only when the data file itself cannot be read.
 [[nodiscard]] Result<StoredIndex> load_index(const IndexRequest& request);
 
 struct IndexOutcome {
   std::shared_ptr<const RecordIndex> index;  ///< Never null.
   StoredIndex found;
   bool built = false;
-  std::string path;                 ///< Where the index is stored; empty when it is not.
-  std::optional<Error> not_stored;  ///< Why it is not. An index of a newer program is left alone.
+  std::string path;                 ///< Path of the stored index; empty when it is not stored.
+  std::optional<Error> not_stored;  ///< Why it is not stored. An index of a newer version is left alone.
 };
-/// The index of a file: the stored one when it is good, else a new one, which is stored if that is possible.
+/// Returns the stored index if it is good; else makes a new one and stores it if possible.
 [[nodiscard]] Result<IndexOutcome> load_or_build(const IndexRequest& request, const IndexWatch& watch = {},
                                                  IndexOptions::Existing existing = IndexOptions::Existing::keep);
 

@@ -13,24 +13,24 @@
 
 namespace forebay::engine {
 
-/// Which index a run wants of a file of its source.
+/// The index that a run needs of one file of its source.
 [[nodiscard]] IndexRequest request_for(const Source& source, std::uint32_t file);
 
-/// What indexing may use.
+/// Resources for indexing.
 struct IndexMeans {
-  std::shared_ptr<BufferPool> pool;  ///< For all files together.
+  std::shared_ptr<BufferPool> pool;  ///< Shared by all files.
   std::int64_t threads = 0;          ///< Files at once; 0: one for every CPU.
 };
 
 struct MadeIndex {
-  std::shared_ptr<const RecordIndex> index;  ///< Null when it was not made.
-  std::vector<Skip> skips;                   ///< When corrupt records may be skipped: what the index leaves out.
-  std::shared_ptr<void> charge;              ///< Of the index, to the budget.
+  std::shared_ptr<const RecordIndex> index;  ///< Null: not made.
+  std::vector<Skip> skips;       ///< Corrupt records and ranges that the index leaves out, if they may be skipped.
+  std::shared_ptr<void> charge;  ///< The index's part of the budget.
 };
 
-/// Reads or makes the indexes of `files` of the program's source, several at once; `made` has as many places. `go_on`
-/// is asked by the calling thread now and then; false ends the work with Code::cancelled. Fails with the error of the
-/// first file, in their order, that has one.
+/// Reads or makes the indexes of `files` of the program's source, several at once. `made` must be as long as `files`.
+/// The calling thread polls `go_on`; false ends the work with Code::cancelled. If several files fail, the error of the
+/// first one in their order is returned.
 [[nodiscard]] Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files,
                                              const IndexMeans& means, const std::function<bool()>& go_on,
                                              std::span<MadeIndex> made);

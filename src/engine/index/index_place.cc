@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t piece_bytes = 256 * 1024;
 
 std::string variable(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT: nobody sets variables while threads run
+  const char* const value = std::getenv(name);  // NOLINT: no code sets variables while threads run
   return value == nullptr ? std::string{} : std::string{value};
 }
 
@@ -30,7 +30,7 @@ std::string cache_folder() {
 }
 
 Result<std::string> write(const IndexPlace& place, const std::string& file, std::span<const std::byte> image) {
-  // A link that somebody put there may lead to a file that the index has no business to replace.
+  // A link in this place may lead to any other file, which the index must not replace.
   FOREBAY_TRY(io::AtomicFile out, io::AtomicFile::create(place.path, io::Links::refuse));
   FOREBAY_DO(out.permit_no_more_than(file));  // the histories are content of the file
   for (std::size_t at = 0; at < image.size(); at += piece_bytes) {

@@ -10,19 +10,19 @@
 
 namespace forebay::engine {
 
-/// Where the index of a file may be: beside it, or in a folder of this user.
+/// A place of an index: beside its file, or in the cache folder of the user.
 struct IndexPlace {
   std::string path;
-  io::Links links = io::Links::follow;  ///< When it is read; to write, a link is always replaced.
+  io::Links links = io::Links::follow;  ///< For reading. Writing always replaces a link.
 };
 
 [[nodiscard]] IndexPlace beside(const std::string& file);
-/// In `$FOREBAY_CACHE`, else `$XDG_CACHE_HOME/forebay`, else `~/.cache/forebay`, named by the file's real path; an
-/// empty path when there is no such folder. Relative ones are not taken. Nothing is made.
+/// The place in `$FOREBAY_CACHE`, else `$XDG_CACHE_HOME/forebay`, else `~/.cache/forebay`, named by the file's real
+/// path; an empty path when none of them is set. Relative paths are ignored. Creates nothing.
 [[nodiscard]] IndexPlace in_cache(const std::string& file);
 
-/// Stores an index beside its file, or in the cache folder (which is made) when there no file can be made. The index
-/// appears whole or not at all, and nobody may read it who may not read the file. Gives back where it is.
+/// Stores an index beside its file; if no file can be created there, in the cache folder, which is created. The index
+/// appears whole or not at all, and only users who may read the file may read it. Returns its path.
 [[nodiscard]] Result<std::string> store_index(const std::string& file, std::span<const std::byte> image);
 
 }  // namespace forebay::engine

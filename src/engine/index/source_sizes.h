@@ -7,10 +7,10 @@
 
 namespace forebay::engine {
 
-/// The files of a run when it began, as far as a restart depends on them.
+/// The sizes of the files of a run when it began; a restart compares them.
 struct SourceSizes {
-  std::int64_t files = 0;  ///< Those that are there.
-  std::int64_t bytes = 0;  ///< Of them together.
+  std::int64_t files = 0;  ///< Files that exist.
+  std::int64_t bytes = 0;  ///< Their total size.
   std::uint64_t digest =
       0;  ///< Digest of the sizes in the order of the files; a missing file counts as one without a size.
 };

@@ -10,13 +10,13 @@
 
 namespace forebay::engine {
 
-/// Decodes records only to see whether that is possible: a record that may be skipped is judged before it gets a row.
-/// One thread at a time.
+/// Decodes records only to find malformed ones: a record that may be skipped is judged before it gets a row. One thread
+/// at a time.
 class TrialDecode {
  public:
   TrialDecode(const Program& program, const StopCheck* check);
-  /// As a RecordCheck. A decoder that throws is a Code::internal of the record over which it does; std::bad_alloc
-  /// leaves.
+  /// A RecordCheck. If the decoder throws, the record that it was decoding gets a Code::internal error; std::bad_alloc
+  /// is passed on.
   void run(std::span<const Record> records, std::vector<Malformed>& bad);
 
  private:
@@ -28,7 +28,7 @@ class TrialDecode {
   ColumnBlock block_;
 };
 
-/// A trial decode as the check of one scan. `check` outlives it.
+/// A trial decode as the check of one scan. `check` must outlive it.
 [[nodiscard]] RecordCheck trial_check(const Program& program, const StopCheck* check);
 
 }  // namespace forebay::engine

@@ -118,7 +118,7 @@ class Lowerer {
     add_order(out);
     for (const auto& [feature, json] : loader_.secondaries) out.push_back(constant(feature, *json));
     for (const auto& [step, json] : loader_.steps) out.push_back(processing(step, *json));
-    // Before the batch a row has its true length, behind it the padding counts (D9).
+    // Before the batch a row has its true length; after it the padding counts (D9).
     add_normalization(out, false);
     out.push_back(batch());
     add_normalization(out, true);

@@ -155,7 +155,7 @@ TEST_F(IndexFile, AnImpossibleSizeOfAFileTakesNoMemory) {
   expect_rebuilt(path, {"one"}, IndexState::corrupt, "");
 }
 
-/// For its lifetime nobody may write in the folder, the superuser neither.
+/// While it exists, no user may write in the folder, not even the superuser.
 class ReadOnly {
  public:
   explicit ReadOnly(const std::string& folder, const std::string& other) : folder_{folder} {

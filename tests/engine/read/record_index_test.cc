@@ -146,7 +146,7 @@ TEST(RecordIndex, WhatNoFileCanHaveIsRefusedThoughItsChecksumIsRight) {
   EXPECT_TRUE(Parts{}.accepted());
   EXPECT_FALSE((Parts{.records = {{33, 0}, {12, 5}}}).accepted());  // not in order
   EXPECT_FALSE((Parts{.records = {{12, 0}, {12, 0}}}).accepted());  // twice
-  EXPECT_FALSE((Parts{.records = {{12, 38}}}).accepted());          // behind the end
+  EXPECT_FALSE((Parts{.records = {{12, 38}}}).accepted());          // after the end
   EXPECT_FALSE((Parts{.points = {}}).accepted());
   EXPECT_FALSE((Parts{.content = 30}).accepted());  // a checksum too few
   const auto with = [](auto change) {
@@ -168,8 +168,7 @@ TEST(RecordIndex, WhatNoFileCanHaveIsRefusedThoughItsChecksumIsRight) {
 
 TEST(RecordIndex, LengthsAreThoseOfTheRecordsWhateverLiesBetweenThem) {
   const std::vector<Extent> regular{{12, 5}, {33, 0}, {49, 7}, {72, 1}};
-  for (std::size_t moved = 0; moved <= regular.size();
-       ++moved) {  // as behind bytes that are no record; then not at all
+  for (std::size_t moved = 0; moved <= regular.size(); ++moved) {  // as after bytes that are no record; then not at all
     std::vector<Extent> records = regular;
     for (std::size_t i = moved; i < records.size(); ++i) records[i].offset += 9;
     for (const std::size_t count : {records.size(), std::size_t{2}, std::size_t{1}}) {
