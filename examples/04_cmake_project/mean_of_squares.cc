@@ -26,14 +26,14 @@ int main() {
   const std::string path = "squares.tfrecord";
   if (const auto written = forebay::write_records(path, squares(1000)); !written.ok()) return report(written.error());
 
-  const auto pipeline =
-      forebay::from(forebay::TfRecord{.files = {path}})
-          .decode(forebay::ExampleFeatures{.features = {{"square", {.dtype = forebay::DType::int64}}}})
-          .then(forebay::Shuffle{.buffer = 100})
-          .then(forebay::Fixed{.size = 64})
-          .then(forebay::Cast{.tensor = "square", .dtype = forebay::DType::float64})
-          .epochs(2)
-          .seed(7);
+  const auto pipeline = forebay::from(forebay::TfRecord{.files = {path}})
+                            .decode(forebay::ExampleFeatures{
+                                .features = {{"square", forebay::FixedLenFeature{.dtype = forebay::DType::int64}}}})
+                            .then(forebay::Shuffle{.buffer = 100})
+                            .then(forebay::FixedBatch{.size = 64})
+                            .then(forebay::Cast{.tensor = "square", .dtype = forebay::DType::float64})
+                            .epochs(2)
+                            .seed(7);
   auto loader = pipeline.load({.threads = 2});
   if (!loader.ok()) return report(loader.error());
 

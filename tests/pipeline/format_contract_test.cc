@@ -7,7 +7,7 @@
 
 #include "engine/index/index_file.h"
 #include "engine/index/index_parallel.h"
-#include "engine/program/program.h"
+#include "engine/program/plan_access.h"
 #include "tests/engine/order/stream_files.h"
 #include "tests/io/compressed.h"
 #include "tests/io/files.h"
@@ -47,7 +47,7 @@ Json fixed_document(const std::string& file, const std::string& options, const s
 /// The records of a run; an error is the last one.
 Records records_of(const Json& json, RunOptions options = {.threads = 2}) {
   Records out;
-  auto loader = open(json, options);
+  auto loader = load(json, options);
   if (!loader.ok()) return {"not planned: " + loader.error().text()};
   while (true) {
     auto batch = loader->next();
@@ -142,7 +142,7 @@ TEST(FormatContract, OverlappingRecordsAreReachedByIndex) {
     EXPECT_TRUE(first != all.records);
 
     const auto plan = Plan::make(json);
-    const auto stored = engine::load_index(engine::request_for(plan->program().source, 0));
+    const auto stored = engine::load_index(engine::request_for(engine::program_of(*plan).source, 0));
     ASSERT_TRUE(stored.ok());
     ASSERT_EQ(stored->state, IndexState::good) << stored->reason;
     EXPECT_EQ(stored->index->records(), std::ssize(all.records));
@@ -159,11 +159,11 @@ TEST(FormatContract, ARunOverOverlappingRecordsIsRestarted) {
   write_file(folder.file("data"), all.content);
   for (const char* const order : {unshuffled, by_buffer, reordered}) {
     const Json json = fixed_document(folder.file("data"), Overlapping::options, order, 1000);
-    auto whole = open(json);
+    auto whole = load(json);
     ASSERT_TRUE(whole.ok()) << whole.error().text();
     const std::vector<std::string> expected = testing::rest(*whole);
     for (std::size_t batches = 0; batches <= expected.size(); batches += 3) {
-      auto loader = open(json);
+      auto loader = load(json);
       static_cast<void>(testing::rest(*loader, static_cast<std::int64_t>(batches)));
       auto again = testing::resumed(json, testing::kept(*loader));
       ASSERT_TRUE(again.ok()) << again.error().text();

@@ -6,7 +6,7 @@
 #include <forebay/plugin.h>
 
 #include "engine/index/source_sizes.h"
-#include "engine/program/program.h"
+#include "engine/program/plan_access.h"
 #include "plan/state.h"
 #include "tests/pipeline/restarts.h"
 
@@ -64,7 +64,7 @@ TEST(FreeBatches, AreRestoredAtEveryBatch) {
   testing::write_five(folder);
   for (const char* const more : {over_epochs, epoch_by_epoch}) {
     const Json json = free_batches(folder, more);
-    auto whole = open(json);
+    auto whole = load(json);
     ASSERT_TRUE(whole.ok()) << whole.error().text();
     std::vector<Json> states{testing::kept(*whole)};
     std::vector<std::string> batches;
@@ -87,10 +87,10 @@ TEST(FreeBatches, AreDividedAmongAnyNumberOfShardsByRow) {
   const Folder folder;
   testing::write_five(folder);
   const Json json = free_batches(folder, over_epochs);
-  auto whole = open(json);
+  auto whole = load(json);
   std::vector<Loader> shards;
   for (std::int64_t index = 0; index < 5; ++index) {
-    auto shard = open(json, {.threads = 1, .shard_index = index, .shard_count = 5});
+    auto shard = load(json, {.threads = 1, .shard_index = index, .shard_count = 5});
     ASSERT_TRUE(shard.ok()) << shard.error().text();
     shards.push_back(*std::move(shard));
   }
@@ -117,7 +117,7 @@ TEST(FreeBatches, HaveNoShardsByFile) {
   const Folder folder;
   testing::write_five(folder);
   const auto shard =
-      open(free_batches(folder, over_epochs), {.shard_index = 0, .shard_count = 2, .shard_by = ShardBy::file});
+      load(free_batches(folder, over_epochs), {.shard_index = 0, .shard_count = 2, .shard_by = ShardBy::file});
   ASSERT_FALSE(shard.ok());
   EXPECT_THAT(shard.error().text(), ::testing::HasSubstr("shard by rows"));
 }
@@ -125,10 +125,11 @@ TEST(FreeBatches, HaveNoShardsByFile) {
 TEST(FreeBatches, AMadeUpStateDoesNotNameMoreRecordsThanABatchMayHave) {
   const Folder folder;
   testing::write_five(folder);
-  auto loader = open(free_batches(folder, over_epochs));
+  auto loader = load(free_batches(folder, over_epochs));
   ASSERT_TRUE(loader.ok());
-  const auto state = plan::write_state(loader->plan(), {}, engine::inspect(loader->plan().program().source.files),
-                                       {.epoch = 1, .batch = 3, .pulled = 100'000'001, .next = 4});
+  const auto state =
+      plan::write_state(loader->plan(), {}, engine::inspect(engine::program_of(loader->plan()).source.files),
+                        {.epoch = 1, .batch = 3, .pulled = 100'000'001, .next = 4});
   const auto restored = loader->restore(*state);
   ASSERT_FALSE(restored.ok());
   EXPECT_THAT(restored.error().text(), ::testing::HasSubstr("'pulled' is at most 100000000"));

@@ -12,7 +12,7 @@
 namespace forebay::testing {
 
 struct FixedOptions {
-  std::vector<std::string> files;
+  Paths files;
   Compression compression = Compression::automatic;
   std::int64_t record = 4;   ///< Bytes of a payload.
   std::int64_t hop = 4;      ///< From the beginning of one record to that of the next.
