@@ -14,8 +14,8 @@
 
 namespace forebay {
 
-/// Whether elements of that type can be read as T: the same kind of number in as many bytes. Unsigned integers also
-/// read what has no type of its own here: bool as bytes, float16 and bfloat16 as their bits.
+/// Whether elements of that type can be read as T: the same kind of number with the same size. Types without a C++ type
+/// of their own are read as unsigned integers: bool as bytes, float16 and bfloat16 as their bits.
 template <class T>
 [[nodiscard]] constexpr bool readable_as(DType dtype) {
   using Plain = std::remove_cv_t<T>;
@@ -31,8 +31,8 @@ template <class T>
   }
 }
 
-/// An array of a batch. Copying shares the memory, which goes back to its pool when the last copy is gone; it may
-/// outlive the batch and the pipeline. Numeric data is row-major, 64-byte aligned and may be written to.
+/// An array of a batch. Copies share the memory, which returns to its pool when the last copy is destroyed. A tensor
+/// may outlive its batch and its loader. Numeric data is row-major, 64-byte aligned and may be written to.
 struct Tensor {
   DType dtype = DType::float32;
   Shape shape;                                ///< Batch axis first; all dims known.
@@ -41,18 +41,18 @@ struct Tensor {
   const std::byte* bytes = nullptr;
   std::shared_ptr<void> owner;
 
-  /// Elements; a tensor that holds nothing, like one that was just made, has none.
+  /// The number of elements; a default-constructed tensor has none.
   [[nodiscard]] std::int64_t count() const { return data == nullptr && byte_splits == nullptr ? 0 : shape.count(); }
-  /// The elements in row-major order; empty when they are no T (readable_as), as strings never are.
+  /// The elements in row-major order; empty when they cannot be read as T (readable_as). Strings never can.
   template <class T>
   [[nodiscard]] std::span<T> as() const {
     if (data == nullptr || !readable_as<T>(dtype)) return {};
     return {reinterpret_cast<T*>(data), static_cast<std::size_t>(count())};
   }
-  [[nodiscard]] std::string_view string(std::int64_t element) const;  ///< Of strings, with element < count().
+  [[nodiscard]] std::string_view string(std::int64_t element) const;  ///< For strings; element < count().
 };
 
-/// What a batch holds under one name.
+/// One named entry of a batch.
 struct Value {
   enum class Kind : std::uint8_t { dense, ragged, sparse };
   Kind kind = Kind::dense;
@@ -62,33 +62,33 @@ struct Value {
   Shape dense_shape;               ///< Sparse: with the batch axis.
 };
 
-/// Where a row came from.
+/// The origin of a row.
 struct Origin {
   std::string_view file;    ///< Path as given; valid while the batch lives.
   std::int64_t record = 0;  ///< Ordinal in the file.
   std::int64_t offset = 0;  ///< Byte offset of the record in the (uncompressed) file.
 };
 
-/// One batch. Cheap to move; shares its memory when copied. One that was made without content, or was moved from, may
-/// only be assigned to and destroyed.
+/// One batch. Cheap to move; copies share the memory. A default-constructed or moved-from batch may only be assigned to
+/// or destroyed.
 class Batch {
  public:
   [[nodiscard]] std::int64_t rows() const;        ///< Length of the batch axis.
-  [[nodiscard]] std::int64_t valid_rows() const;  ///< Rows that came from records; the rest fill up a last batch.
+  [[nodiscard]] std::int64_t valid_rows() const;  ///< Rows that came from records; the others pad the last batch.
   [[nodiscard]] std::int64_t epoch() const;       ///< Pass in which the batch began, from 0.
   [[nodiscard]] std::int64_t number() const;      ///< Ordinal of the batch in the run, from 0.
 
   [[nodiscard]] const std::vector<std::string>& names() const;  ///< In schema order.
-  /// The value under that name, or null. Valid while the batch lives.
+  /// The value with that name, or null. Valid while the batch lives.
   [[nodiscard]] const Value* find(std::string_view name) const;
-  /// The dense array or flat values under that name; a tensor without elements when there is none.
+  /// The dense array or flat values with that name; a tensor without elements if there is none.
   [[nodiscard]] const Tensor& tensor(std::string_view name) const;
   /// True sizes in the unknown dims, int64 [rows] (one unknown dim) or [rows, unknown dims]; null for fixed tensors.
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
   [[nodiscard]] Origin origin(std::int64_t row) const;    ///< row < valid_rows()
   [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset"
 
-  struct Content;  ///< The engine's.
+  struct Content;  ///< Internal to the engine.
   Batch() = default;
   explicit Batch(std::shared_ptr<const Content> content) : content_{std::move(content)} {}
 

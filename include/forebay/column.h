@@ -26,8 +26,8 @@ class StopCheck {
 };
 
 /// Growable bytes. Owned storage keeps its capacity when it is cleared, so a recycled column allocates nothing,
-/// and has `slack` writable bytes after its end. Bound storage writes straight into somebody's rows and never grows.
-/// A large one grows in steps, and asks its StopCheck before each.
+/// and has `slack` writable bytes after its end. Bound storage writes straight into rows of a batch and never grows.
+/// Large storage grows in steps and polls its StopCheck before each.
 class Storage {
  public:
   static constexpr std::size_t slack = 64;
@@ -56,13 +56,13 @@ class Storage {
 
   void bind(std::byte* memory, std::size_t capacity);  ///< From now on the bytes live in `memory`; size becomes 0.
   void clear() { size_ = 0; }
-  /// Makes the size `size`, keeping what is there; new bytes are unset. Growth doubles. Bound storage must have room.
+  /// Changes the size. Existing bytes stay, new bytes are unset. Growth doubles. Bound storage must have room.
   std::byte* resize(std::size_t size) {
     if (size > capacity_) grow(size);
     size_ = size;
     return data_;
   }
-  /// Room for `size` more bytes at the end, which become part of the size; where they begin.
+  /// Adds `size` unset bytes at the end and returns where they begin.
   std::byte* extend(std::size_t size) {
     const std::size_t old = size_;
     return resize(old + size) + old;
@@ -71,8 +71,8 @@ class Storage {
   void push(T value) {
     *reinterpret_cast<T*>(extend(sizeof(T))) = value;
   }
-  [[nodiscard]] std::size_t capacity() const { return bound_ ? 0 : capacity_; }  ///< Owned bytes, for budgets.
-  void ask(const StopCheck* check) { check_ = check; }  ///< From now on; null: nobody. Not moved with the bytes.
+  [[nodiscard]] std::size_t capacity() const { return bound_ ? 0 : capacity_; }  ///< Owned bytes, for the budget.
+  void ask(const StopCheck* check) { check_ = check; }  ///< Polled from now on; null: none. Not moved with the bytes.
   [[nodiscard]] const StopCheck* check() const { return check_; }
 
  private:
@@ -81,7 +81,7 @@ class Storage {
 
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t capacity_ = 0;  // bytes whose pages are there
+  std::size_t capacity_ = 0;  // bytes whose pages exist
   std::size_t reserved_ = 0;
   const StopCheck* check_ = nullptr;
   bool bound_ = false;
@@ -89,14 +89,11 @@ class Storage {
 
 /// N rows of one tensor. A row has the shape of the spec, with its own sizes in the unknown dims.
 ///
-/// | shape   | elements                                                   | rows                                   |
-/// | ------- | ---------------------------------------------------------- | -------------------------------------- |
-/// | known   | `values` is `[rows, …]`, row-major                         | –                                      |
-/// | unknown | `values` holds the rows one after the other, each row-major | `row_splits`: int64 [rows + 1], in
-/// elements; `dims`: int64 [rows, unknown dims] |
-///
-/// Strings keep no `values`: element i is `bytes[byte_splits[i], byte_splits[i + 1])`, byte_splits int64 [elements +
-/// 1].
+/// * Known shape: `values` is `[rows, …]`, row-major.
+/// * Unknown dims: `values` holds the rows one after the other, each row-major. `row_splits` is int64 [rows + 1], in
+///   elements; `dims` is int64 [rows, unknown dims].
+/// * Strings have no `values`: element i is `bytes[byte_splits[i], byte_splits[i + 1])`, with `byte_splits` int64
+///   [elements + 1].
 struct Column {
   DType dtype = DType::float32;
   Shape shape;
@@ -112,9 +109,9 @@ struct Column {
   explicit Column(const ColumnSpec& spec);
 
   [[nodiscard]] bool fixed() const { return shape.known(); }
-  [[nodiscard]] std::int64_t elements() const;            ///< In all rows.
-  [[nodiscard]] std::size_t row_bytes() const;            ///< Of one row; known shapes that are not strings.
-  [[nodiscard]] Shape row_shape(std::int64_t row) const;  ///< The sizes this row really has.
+  [[nodiscard]] std::int64_t elements() const;  ///< Elements of all rows.
+  [[nodiscard]] std::size_t row_bytes() const;  ///< Bytes of one row; only for known shapes that are not strings.
+  [[nodiscard]] Shape row_shape(std::int64_t row) const;  ///< The actual sizes of this row.
   [[nodiscard]] std::span<const std::byte> string(std::int64_t element) const;
 
   /// Empties the column (parts too) and leaves it ready for appending; capacities stay.
@@ -125,12 +122,12 @@ struct Column {
   void end_row(std::span<const std::int64_t> unknown_sizes);
   /// Appends one string element.
   void push_string(std::span<const std::byte> value);
-  void ask(const StopCheck* check);  ///< As of all storages, parts too.
+  void ask(const StopCheck* check);  ///< Sets the check of all storages, parts included.
 };
 
 /// Rows of all columns of a plan, by id. Columns of ids that are not needed stay empty.
 struct ColumnBlock {
-  std::int64_t rows = 0;  ///< Of every column in use.
+  std::int64_t rows = 0;  ///< Rows of every column in use.
   std::vector<Column> columns;
 
   Column& operator[](ColumnId id) { return columns[static_cast<std::size_t>(id)]; }

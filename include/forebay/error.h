@@ -13,8 +13,8 @@
 
 namespace forebay {
 
-/// Who has to act: the author of the document (config), the owner of the data (data), the machine (io),
-/// the holder of a saved state (state). `cancelled` follows a close; `internal` is a bug of ours.
+/// What has to change: the document (config), the data (data), the machine (io) or the saved state (state). `cancelled`
+/// follows a close; `internal` is a bug of Forebay.
 enum class Code : std::uint8_t { config, data, io, state, cancelled, internal };
 
 /// The finer cause, for programs that branch on it.
@@ -31,7 +31,7 @@ enum class Detail : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Code code);
 [[nodiscard]] std::string_view to_string(Detail detail);
 
-/// Where an error happened. Every part is optional; each layer fills in what it knows.
+/// Where an error happened. Every part is optional; each layer fills in the parts that it knows.
 struct Place {
   std::string file;          ///< Path of a data file or of a document.
   std::int64_t record = -1;  ///< Ordinal of the record in its file, from 0.
@@ -66,7 +66,7 @@ class Error {
   [[nodiscard]] Detail detail() const { return body_->detail; }
   [[nodiscard]] const std::string& message() const { return body_->message; }
   [[nodiscard]] const Place& place() const { return body_->place; }
-  /// Every single fault when this error stands for several (a document's), else empty.
+  /// The single faults, if this error stands for several faults of a document; else empty.
   [[nodiscard]] const std::vector<Error>& faults() const { return body_->faults; }
 
   /// "file, record 3, byte 120, feature 'x': message"; with several faults one per line.

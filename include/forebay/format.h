@@ -24,18 +24,18 @@ struct EnumNames<Compression> {
 
 // ---------------------------------------------------------------- formats: bytes → records
 
-/// What a scan found.
+/// The result of a scan.
 struct Scanned {
-  std::size_t consumed = 0;  ///< Bytes dealt with; the next scan starts behind them.
-  /// Bytes that must be there before anything more can be found; 0 when the scan stopped at its limit or at the end.
+  std::size_t consumed = 0;  ///< Bytes that were handled; the next scan starts after them.
+  /// Bytes that must be available before more can be found; 0 when the scan stopped at its limit or at the end.
   std::size_t wanted = 0;
 };
 
-/// What looking for the next intact record came to.
+/// The result of a search for the next intact record.
 struct Resync {
-  std::size_t at = 0;      ///< No intact record begins before this.
-  bool found = false;      ///< One begins here.
-  std::size_t wanted = 0;  ///< Not found: bytes that must be there to say whether one begins here; 0 at the end.
+  std::size_t at = 0;      ///< No intact record begins before this offset.
+  bool found = false;      ///< An intact record begins at `at`.
+  std::size_t wanted = 0;  ///< Not found: bytes needed to decide about `at`; 0 at the end.
 };
 
 /// How the bytes of a file split into records. Immutable; any thread may call.
@@ -52,9 +52,9 @@ class Format {
   /// be read; where the file ends before them, they are zeros. The row of an error's place is the index of the first
   /// record that fails.
   [[nodiscard]] virtual Result<void> verify(std::span<const Record> records) const = 0;
-  /// Where after corruption, from `from` on, the next record begins whose checksums all hold; a record of more than the
-  /// longest length that is allowed is none. `offset` and `last` as in `scan`. `kept` is the format's own, of one file:
-  /// empty at first, and what it finds there later lets the calls for a file together stay linear in its bytes.
+  /// Finds the next record after corruption: the first place from `from` on where a record begins whose checksums are
+  /// right and whose length is allowed. `offset` and `last` as in `scan`. `kept` is memory of the format for one file,
+  /// empty at first. It keeps the work of all calls for a file linear in its bytes.
   [[nodiscard]] virtual Resync resync(std::span<const std::byte> bytes, [[maybe_unused]] std::int64_t offset,
                                       [[maybe_unused]] std::size_t from, [[maybe_unused]] bool last,
                                       [[maybe_unused]] std::shared_ptr<void>& kept) const {
@@ -63,7 +63,7 @@ class Format {
   /// Called after `scan` failed. Returns how many of these bytes, from the first on, may be padding after the last
   /// record or after the end of compressed data. Padding is not a fault as long as nothing else follows it.
   [[nodiscard]] virtual std::size_t padding([[maybe_unused]] std::span<const std::byte> bytes) const { return 0; }
-  /// Where the record begins whose payload begins at `payload`, in the (uncompressed) file.
+  /// The offset of the record whose payload begins at `payload`, in the (uncompressed) file.
   [[nodiscard]] virtual std::int64_t record_offset(std::int64_t payload) const { return payload; }
   /// How many bytes after a payload `verify` reads, such as a checksum; at most 64. They are copied together with the
   /// payload, and `scan` finds only records whose trailer is in `bytes`.
@@ -74,19 +74,19 @@ class Format {
   [[nodiscard]] virtual Compression detect(std::span<const std::byte> head) const;
 };
 
-/// What a source describes: which files, in what order, how compressed, and how they split into records.
+/// A bound source: the files, their order, their compression and their format.
 struct Source {
   std::vector<std::string> files;  ///< Patterns expanded, relative paths resolved.
   Compression compression = Compression::none;
   std::shared_ptr<const Format> format;
-  /// A compressed file that has more content is an error, however little of it is held at a time.
+  /// A compressed file with more content than this is an error.
   std::int64_t max_decompressed_bytes = INT64_MAX;
-  std::string signature = {};  ///< The format and the options that decide what is a record: an index names it.
+  std::string signature = {};  ///< The format and the options that change its records. An index stores it.
 };
 
 struct SourceType {
   Description description;
-  /// `folder` is what relative paths are relative to.
+  /// Relative paths are relative to `folder`.
   std::function<Result<Source>(const Json& options, const std::string& folder)> bind;
   template <class Options>
   using Bind = Result<Source> (*)(const Options&, const std::string&);

@@ -11,13 +11,13 @@
 #include <forebay/error.h>
 #include <forebay/format.h>
 
-/// Record indexes: where every record of a file lies, stored in a file beside it.
+/// Record indexes: the place of every record of a file, stored in a file beside it (docs/formats/index.md).
 namespace forebay {
 
-/// Whether a path is that of an index (`.fbindex`), which the wildcards of a shell find beside the data.
+/// Whether the path is that of an index (`.fbindex`). Wildcards of a shell find indexes beside the data.
 [[nodiscard]] bool is_index_path(std::string_view path);
 
-/// What was found in the place of a file's index. `stale`: the file, its compression or its format has changed since.
+/// The state of a stored index. `stale`: the file, its compression or its format has changed since.
 enum class IndexState : std::uint8_t { good, absent, stale, corrupt, newer };
 template <>
 struct EnumNames<IndexState> {
@@ -27,30 +27,30 @@ struct EnumNames<IndexState> {
 struct IndexProgress {
   std::int64_t files = 0;
   std::int64_t files_done = 0;
-  std::int64_t bytes = 0;  ///< Of all files, as they are on disk.
+  std::int64_t bytes = 0;  ///< Bytes of all files on disk.
   std::int64_t bytes_done = 0;
 };
 
 struct IndexOptions {
-  enum class Existing : std::uint8_t { keep, replace, only_check };  ///< What becomes of an index that is good.
+  enum class Existing : std::uint8_t { keep, replace, only_check };  ///< What to do with a good index.
   Compression compression = Compression::automatic;
   Existing existing = Existing::keep;
   std::int64_t threads = 0;  ///< Files at once, at most 1024; 0: one for every CPU this process may use.
-  /// Called at the beginning, now and then, and at the end, by the thread that waits; false ends the work with
-  /// Code::cancelled. So does an exception, which then comes out of `index_files`.
+  /// Called by the thread that called `index_files`: at the beginning, from time to time, and at the end. False ends
+  /// the work with Code::cancelled. An exception ends it, too, and is thrown by `index_files`.
   std::function<bool(const IndexProgress&)> progress;
 };
 
-/// What became of one file.
+/// The result for one file.
 struct IndexReport {
   std::string file;
   IndexState found = IndexState::absent;
-  std::string reason;  ///< Why what was found is not good; empty when it is.
-  bool built = false;  ///< The file has been scanned.
-  std::string path;    ///< Where the index is now; empty when nowhere.
+  std::string reason;  ///< Why the stored index is not good; empty if it is.
+  bool built = false;  ///< The file was scanned.
+  std::string path;    ///< Path of the index; empty when it is not stored.
   std::int64_t records = 0;
-  std::int64_t bytes = 0;        ///< Of the uncompressed file.
-  std::int64_t index_bytes = 0;  ///< Of the index, on disk and in memory.
+  std::int64_t bytes = 0;        ///< Bytes of the uncompressed file.
+  std::int64_t index_bytes = 0;  ///< Bytes of the index, on disk and in memory.
   /// Why there is no index: the file is corrupt, or the index could not be written.
   std::optional<Error> error;
 };
@@ -58,9 +58,9 @@ struct IndexReport {
 /// Makes the indexes of TFRecord files that have no good one, several files at once. `patterns` are paths and patterns
 /// as in a document. An index is `<file>.fbindex`, or in the cache folder where that cannot be written.
 ///
-/// What is wrong with one file is in its report, and the others go on. Fails for patterns that match nothing
-/// and options out of their range (Code::config) and when `progress` says so (Code::cancelled); indexes that were
-/// complete by then stay.
+/// A fault of one file is in its report; the other files are indexed all the same. Fails with Code::config for patterns
+/// that match nothing and for options out of their range, and with Code::cancelled when `progress` returns false;
+/// complete indexes stay.
 [[nodiscard]] Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& patterns,
                                                            const IndexOptions& options = {});
 

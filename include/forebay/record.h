@@ -8,7 +8,7 @@
 namespace forebay {
 
 /// Names one thing that an order moves: a file (`block` is its number, the rest 0), a record of a scanned block, or,
-/// for windows, a row span of a decoded block. Plain data; who holds one need not know what it names.
+/// for windows, a row span of a decoded block. Plain data: orders do not need to know what a handle names.
 struct Handle {
   std::uint32_t block = 0;    ///< Slot of the block in the engine's table.
   std::uint32_t ordinal = 0;  ///< Record within the block.
@@ -19,13 +19,13 @@ struct Handle {
 };
 static_assert(sizeof(Handle) == 16);
 
-/// Where a record lies inside the bytes that were scanned.
+/// The place of a record in the scanned bytes.
 struct Extent {
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
 };
 
-/// Bytes of one record, for the length of a call. `slack` bytes behind the end may be read (not used), never written.
+/// Bytes of one record, valid during the call. `slack` bytes after the end may be read (but not used), never written.
 using Record = std::span<const std::byte>;
 inline constexpr std::size_t record_slack = 64;
 

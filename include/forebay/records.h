@@ -19,14 +19,14 @@
 namespace forebay {
 
 /// Every record of a TFRecord file, checksums verified. Fails with Code::io for a file that cannot be opened or read,
-/// with Code::data and the place for what is corrupt or changes meanwhile.
+/// with Code::data and the place for a file that is corrupt or changes meanwhile.
 [[nodiscard]] Result<std::vector<std::string>> read_records(const std::string& path,
                                                             Compression compression = Compression::automatic);
-/// A record of a file, for the length of a call.
+/// A record of a file, valid during the call.
 struct RecordView {
   std::string_view bytes;
   std::int64_t number = 0;  ///< Ordinal in the file, from 0.
-  std::int64_t offset = 0;  ///< Of its first byte, header included, in the (uncompressed) file.
+  std::int64_t offset = 0;  ///< Offset of its first byte, header included, in the (uncompressed) file.
 };
 
 struct EachRecordOptions {
@@ -45,16 +45,16 @@ struct EachRecordOptions {
 /// records, and no document is empty. Fails with Code::io.
 [[nodiscard]] Result<bool> looks_like_record_file(const std::string& path);
 
-/// Writes a TFRecord file, replacing what was there only when complete. Fails as RecordWriter does.
+/// Writes a TFRecord file. An existing file is replaced only when the new one is complete. Fails as RecordWriter does.
 [[nodiscard]] Result<void> write_records(const std::string& path, const std::vector<std::string>& records,
                                          Compression compression = Compression::none);
 
-/// Writes a TFRecord file record by record, in memory that does not depend on their number. What was there before is
-/// replaced only by `finish`; without it nothing is left behind. What the system refuses (a folder that is not there, a
-/// full disk) fails with Code::io and the path.
+/// Writes a TFRecord file record by record, in memory that does not depend on their number. An existing file is
+/// replaced only by `finish`; without `finish` no new file remains. A failure of the system (a missing folder, a full
+/// disk) is an error with Code::io and the path.
 class RecordWriter {
  public:
-  /// Fails with Code::config for Compression::automatic, which says nothing about a file that is to be written.
+  /// Fails with Code::config for Compression::automatic, which has no meaning for writing.
   [[nodiscard]] static Result<RecordWriter> create(const std::string& path,
                                                    Compression compression = Compression::none);
   RecordWriter(RecordWriter&&) noexcept;
@@ -62,7 +62,7 @@ class RecordWriter {
   ~RecordWriter();
 
   [[nodiscard]] Result<void> write(std::span<const std::byte> record);
-  /// Brings everything to disk and into place. Nothing may be written afterwards, or after a failure.
+  /// Syncs the file to disk and renames it to its path. No record may be written afterwards, or after a failure.
   [[nodiscard]] Result<void> finish();
 
  private:
@@ -76,9 +76,9 @@ using FeatureValue =
 /// A tf.train.Example by feature name; monostate is a feature without a kind.
 using ExampleMap = std::map<std::string, FeatureValue>;
 [[nodiscard]] std::string encode_example(const ExampleMap& features);  ///< Packed lists, keys sorted.
-/// Fails with Code::data for a message that is no tf.train.Example.
+/// Fails with Code::data for a message that is not a tf.train.Example.
 [[nodiscard]] Result<ExampleMap> decode_example(std::string_view message);
-/// Whether a message has feature lists, which a tf.train.SequenceExample has and an Example has not.
+/// Whether a message has feature lists: a tf.train.SequenceExample has them, an Example does not.
 [[nodiscard]] bool has_feature_lists(std::string_view message);
 
 }  // namespace forebay

@@ -26,18 +26,18 @@ class Shape {
   [[nodiscard]] std::int64_t operator[](std::size_t axis) const { return dims_[axis]; }
   [[nodiscard]] const std::vector<std::int64_t>& dims() const { return dims_; }
   [[nodiscard]] bool known() const { return unknown() == 0; }
-  [[nodiscard]] std::size_t unknown() const;  ///< How many dims are unknown.
+  [[nodiscard]] std::size_t unknown() const;  ///< Number of unknown dims.
   /// Product of the known dims: the element count when the shape is known. Saturates at 2^62.
   [[nodiscard]] std::int64_t count() const;
   [[nodiscard]] std::string text() const;            ///< "[2,?,3]"
-  void assign(std::int64_t rows, const Shape& row);  ///< Becomes [rows, row…]; takes no memory where it had as much.
+  void assign(std::int64_t rows, const Shape& row);  ///< Becomes [rows, row…]; reuses its memory.
   bool operator==(const Shape&) const = default;
 
  private:
   std::vector<std::int64_t> dims_;
 };
 
-/// How a column whose rows may differ in shape is handed over.
+/// How a column whose rows may differ in shape is delivered.
 enum class Delivery : std::uint8_t {
   equal,   ///< One dense array; rows of unequal shape in a batch are an error.
   padded,  ///< One dense array; each unknown dim padded at its high side to the batch's maximum, or to a fixed size.
@@ -45,18 +45,19 @@ enum class Delivery : std::uint8_t {
   sparse,  ///< Indices, values and dense shape.
 };
 
-/// What the numbers of one level of a ragged column are.
+/// The meaning of the numbers of one level of a ragged column.
 enum class Partitioning : std::uint8_t {
-  row_splits,    ///< Each row begins with 0 and ends with the size of what it splits.
-  row_limits,    ///< Counted within the record, as are the next two; nobody has validated these four.
+  row_splits,    ///< Each row begins with 0 and ends with the size of the level below.
+  row_limits,    ///< Counted within the record, as the next two. These four are not validated.
   row_starts,    ///< Without an end.
   value_rowids,  ///< The row of each value; the rows end with the largest.
-  row_lengths,   ///< As the message has them.
+  row_lengths,   ///< As in the message.
 };
 
 using ColumnId = std::int32_t;
 
-/// What one column holds. Ids are never reused: a step that changes a tensor makes a new column of the same name.
+/// The description of one column. Ids are never reused: a step that changes a tensor makes a new column of the same
+/// name.
 struct ColumnSpec {
   std::string name;
   DType dtype = DType::float32;
@@ -66,9 +67,9 @@ struct ColumnSpec {
   std::vector<ColumnSpec> parts = {};
   /// Sparse columns whose parts are index lists: one size per part, the dense shape without the batch axis.
   std::vector<std::int64_t> sizes = {};
-  bool row_splits_int32 = false;  ///< Ragged: hand the row splits over as int32, not int64.
+  bool row_splits_int32 = false;  ///< Ragged: deliver the row splits as int32, not int64.
   std::string pad = {};           ///< Padded: the bytes of one padding element; empty is 0, false or "".
-  Partitioning partitioning = Partitioning::row_splits;  ///< Of a part of a ragged column.
+  Partitioning partitioning = Partitioning::row_splits;  ///< For a part of a ragged column.
 };
 
 /// The columns of a pipeline at one point of it: all that were ever made, and those visible by name.
@@ -81,8 +82,8 @@ class Schema {
   [[nodiscard]] std::size_t size() const { return columns_.size(); }            ///< Number of ids.
 
   ColumnId put(ColumnSpec column);  ///< Adds a column; it hides an older one of its name and takes its position.
-  void hide(ColumnId id);           ///< Takes a column out of sight; its id stays valid.
-  void rename(ColumnId id, std::string name);  ///< The same column under another name, which no visible one has.
+  void hide(ColumnId id);           ///< Makes a column invisible; its id stays valid.
+  void rename(ColumnId id, std::string name);  ///< Renames a column; no visible column may have the new name.
   void keep(std::vector<ColumnId> ids);        ///< Only these are visible from now on, in this order.
 
  private:
