@@ -15,30 +15,31 @@
 
 namespace forebay::engine {
 
-/// What a scan does with bytes that are no intact record.
+/// What a scan does with bytes that are not an intact record.
 enum class Corruption : std::uint8_t {
-  fail,  ///< The scan ends with an error; payload checksums are left to whoever uses the records.
-  find,  ///< Everything is verified here; what is corrupt stands in the block's skips, and the scan goes on.
+  fail,  ///< The scan ends with an error. Payload checksums are verified later, by the tickets.
+  find,  ///< All checksums are verified here. Corrupt records go to the block's skips, and the scan continues.
 };
 
-/// A record that is intact but not what it should be.
+/// A record with right checksums whose message is malformed.
 struct Malformed {
-  std::size_t record = 0;  ///< Index in what the check was given.
+  std::size_t record = 0;  ///< Index in the `records` of the check.
   Error error;
 };
-/// Appends what is wrong with the messages of intact records, by ascending index. Called once for a block.
+/// Appends the malformed ones of these intact records, by ascending index. Called once for a block.
 using RecordCheck = std::function<void(std::span<const Record> records, std::vector<Malformed>& bad)>;
 
-/// Finds the records in the bytes of one file, of which any may be corrupt. Windows come in the order of the file, each
-/// from where the one before was dealt with to as far as the caller has read.
+/// Finds the records in the bytes of one file, any of which may be corrupt. Owned by a FileReader; one thread at a
+/// time. The caller passes windows in the order of the file. Each begins where the last one was consumed.
 ///
-/// Which bytes are records does not depend on how they are cut into windows:
-/// - A frame whose length cannot be (its checksum is wrong, or it is too large) ends the trust in lengths: the next
-///   record is the next place where a whole frame has both checksums right. The bytes up to there are a range.
-/// - A frame whose payload checksum is wrong is one bad record if a frame or the end follows where its length says. If
-///   not, bytes were lost or added within it. Then a good frame that begins within it and ends behind it is the next
-///   record, and what is before that a range; frames that lie wholly inside are taken for part of its payload.
-/// - What the file ends in the middle of is a range up to the end.
+/// The found records do not depend on how the bytes are cut into windows:
+///
+/// * Wrong length checksum, or a length that is too large: a range of bytes is skipped, up to the next place where a
+///   whole frame has both checksums right.
+/// * Wrong payload checksum, and a frame or the end follows: this one record is skipped.
+/// * Wrong payload checksum, and no frame follows: bytes were lost or added. A range is skipped, up to a good frame that
+///   begins inside the record and ends after it. Frames that lie wholly inside are taken for part of its payload.
+/// * The file ends inside a frame: a range is skipped up to the end.
 class CorruptionFinder {
  public:
   CorruptionFinder(std::shared_ptr<const Format> format, RecordCheck check)
@@ -46,13 +47,13 @@ class CorruptionFinder {
 
   struct Window {
     std::span<const std::byte> bytes;
-    std::int64_t offset = 0;        ///< Of `bytes` in the (uncompressed) file.
-    std::size_t limit = 0;          ///< Stops behind the record that reaches so many bytes.
-    bool last = false;              ///< Nothing comes behind `bytes` …
-    const Error* broken = nullptr;  ///< … because of this: even no bytes are then a range.
+    std::int64_t offset = 0;        ///< Offset of `bytes` in the (uncompressed) file.
+    std::size_t limit = 0;          ///< Stops after the record that reaches this number of bytes.
+    bool last = false;              ///< Nothing follows `bytes`.
+    const Error* broken = nullptr;  ///< Why nothing follows; set: even no bytes are a range.
   };
-  /// Appends to `records` and `skips`. As with Format::scan: the next window begins behind what is consumed, and has
-  /// what is wanted. A last window without a limit is consumed to its end.
+  /// Appends to `records` and `skips`. As with Format::scan, the next window begins after the consumed bytes and has at
+  /// least the wanted ones. A last window without a limit is consumed to its end.
   Scanned find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips);
 
  private:
@@ -60,13 +61,13 @@ class CorruptionFinder {
   struct Lost {
     std::int64_t offset;
     Error error;
-    bool padding;  // so far, what the format may take for padding
+    bool padding;  // so far, the format may take the bytes for padding
   };
 
   const std::shared_ptr<const Format> format_;
   const RecordCheck check_;
-  std::optional<Lost> lost_;    // a range that has begun and whose end has not been found
-  std::shared_ptr<void> kept_;  // the format's, for resync
+  std::optional<Lost> lost_;    // a range whose end has not been found yet
+  std::shared_ptr<void> kept_;  // memory of the format for resync
   std::vector<Extent> probed_;
   std::vector<Record> payloads_;
   std::vector<Record> intact_;

@@ -4,19 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Reading a mapped file that somebody truncates raises SIGBUS, which would end the process. While a range is
-/// catch_all, the missing page is replaced by zeros and the range is marked as corrupt; checksums then refuse what was
-/// read, and whoever reads on behind a checksum asks whether the range was corrupt meanwhile.
+/// A mapped range that is guarded against SIGBUS. Reading a mapped file that was truncated raises SIGBUS, which would
+/// end the process. In a guarded range the handler replaces the missing page by zeros and marks the range as corrupt.
+/// The checksum of the record then fails. Code that reads a record after its checksum asks range_corrupt afterwards.
 namespace forebay::engine {
 
 struct GuardedRange;
 
-/// Guards [memory, memory + size). There are as many ranges as memory; throws std::bad_alloc. Any thread may call.
+/// Guards [memory, memory + size). The number of ranges is limited by memory only; throws std::bad_alloc. Any thread
+/// may call.
 [[nodiscard]] GuardedRange& guard_range(const std::byte* memory, std::size_t size);
-/// It may guard something else from then on.
+/// Ends the guard; the range may be reused for other memory.
 void unguard_range(GuardedRange& range);
-[[nodiscard]] bool range_corrupt(const GuardedRange& range);  ///< Whether a page of it had to be replaced.
-/// Pages that were replaced since the process began, in all ranges: while it stays the same, nothing was corrupt.
+[[nodiscard]] bool range_corrupt(const GuardedRange& range);  ///< Whether a page of the range was replaced.
+/// The number of pages that were replaced since the process began, in all ranges. While it does not change, no range
+/// became corrupt.
 [[nodiscard]] std::int64_t pages_replaced();
 
 }  // namespace forebay::engine
