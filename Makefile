@@ -13,7 +13,7 @@ CLANG_FORMAT ?= clang-format-14
 CONFIGURE = cmake --preset $(1) $(2) \
   $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache) > build/$(1).log || { cat build/$(1).log; exit 1; }
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
-PHASES := format layout promises release python examples install conformance instructions asan tsan fuzz
+PHASES := format layout words promises release python examples install conformance instructions asan tsan fuzz
 
 .PHONY: setup setup-build build build-all wheel run test conformance bench format clean fuzz $(PHASES:%=test-%)
 
@@ -72,6 +72,9 @@ test-format:
 test-layout:
 	@$(PYTHON) tools/make_plugins_header.py --check
 	@$(PYTHON) tools/check_layout.py
+
+test-words:
+	@$(PYTHON) tools/check_words.py
 
 test-promises:
 	@$(PYTHON) tools/check_promises.py

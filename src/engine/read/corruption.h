@@ -37,8 +37,8 @@ using RecordCheck = std::function<void(std::span<const Record> records, std::vec
 /// * Wrong length checksum, or a length that is too large: a range of bytes is skipped, up to the next place where a
 ///   whole frame has both checksums right.
 /// * Wrong payload checksum, and a frame or the end follows: this one record is skipped.
-/// * Wrong payload checksum, and no frame follows: bytes were lost or added. A range is skipped, up to a good frame that
-///   begins inside the record and ends after it. Frames that lie wholly inside are taken for part of its payload.
+/// * Wrong payload checksum, and no frame follows: bytes were lost or added. A range is skipped, up to a good frame
+///   that begins inside the record and ends after it. Frames that lie wholly inside count as part of its payload.
 /// * The file ends inside a frame: a range is skipped up to the end.
 class CorruptionFinder {
  public:
