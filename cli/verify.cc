@@ -154,7 +154,7 @@ void add_verify(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Verify>();
   CLI::App* verb = app.add_subcommand("verify", "Verifies every checksum of TFRecord files and lists what is corrupt");
   verb->add_option("FILE", asked->paths, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
-  verb->add_option("--compression", asked->compression, "Compression of the files: auto, none, gzip or zlib")
+  verb->add_option("--compression", asked->compression, "Compression of the files: auto, none, gzip, zlib or zstd")
       ->check(CLI::IsMember(names_of<Compression>()));
   verb->add_option("--threads", asked->threads, "Files at once; 0: one for every CPU")->check(whole_number(0, 1024));
   verb->add_option("--repair", asked->out,

@@ -125,7 +125,12 @@ def packed() -> dict[str, bytes]:
            "cut": member[:-9], "bad crc": member[:-8] + b"\0\0\0\0" + member[-4:], "bad size": member[:-4] + b"\1\0\0\0",
            "stored": gzip.compress(text, 0, mtime=0), "zlib cut": stream[:-2], "bomb": zlib.compress(bytes(1 << 20), 9),
            "named": b"\x1f\x8b\x08\x18" + b"\0" * 6 + b"name\0comment\0" + member[10:]}
-    return {name: bytes([name in ("zlib", "zlib cut", "bomb")]) + data for name, data in raw.items()}
+    stored_frame = b"\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello"
+    frames = {"zstd": stored_frame, "frames": stored_frame + b"\x50\x2a\x4d\x18\3\0\0\0abc" + stored_frame,
+              "zstd cut": stored_frame[:-2], "zstd window": b"\x28\xb5\x2f\xfd\0\x90" + bytes(20),
+              "zstd zeros": b"\x28\xb5\x2f\xfd\0\x58" + (3 | 100_000 << 3).to_bytes(3, "little") + b"\0"}
+    return {name: bytes([name in ("zlib", "zlib cut", "bomb")]) + data for name, data in raw.items()} | \
+        {name: b"\2" + data for name, data in frames.items()}
 
 
 def manifests() -> dict[str, bytes]:

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <zlib.h>
+#include <zstd.h>
 
 #include "fuzz/check.h"
 #include "io/inflate.h"
@@ -45,16 +46,45 @@ Ending inflate_by_zlib(std::span<const std::byte> compressed, int bits, std::str
   return Ending::whole;
 }
 
+// All frames with zstd.
+Ending decompress_by_zstd(std::span<const std::byte> compressed, std::string& out) {
+  ZSTD_DCtx* const context = ZSTD_createDCtx();
+  ZSTD_inBuffer in{compressed.data(), compressed.size(), 0};
+  std::size_t left = 0;
+  char piece[4096];
+  for (bool more = true; more && out.size() <= most;) {
+    ZSTD_outBuffer to{piece, sizeof(piece), 0};
+    left = ZSTD_decompressStream(context, &to, &in);
+    if (ZSTD_isError(left) != 0) break;
+    out.append(piece, to.pos);
+    more = in.pos < in.size || (left != 0 && to.pos == sizeof(piece));
+  }
+  ZSTD_freeDCtx(context);
+  return left == 0 ? Ending::whole : Ending::faulty;
+}
+
+// Fills the window as far as there is content, through pauses.
+forebay::Result<std::size_t> read_on(forebay::io::Inflater& inflater, const forebay::io::File& file,
+                                     std::span<std::byte> window) {
+  std::size_t done = 0;
+  while (done < window.size() && !inflater.ended()) {
+    auto got = inflater.read(file, window.subspan(done));
+    if (!got.ok()) return got;
+    done += *got;
+  }
+  return done;
+}
+
 // From every restart point on, the bytes equal those of a sequential read.
 void check_restarts(const forebay::io::File& file, Compression compression, const std::string& expected) {
   auto collecting = forebay::io::Inflater::make(compression);
   collecting->collect(1000);
   std::vector<std::byte> window(expected.size() + 1);
-  check(*collecting->read(file, window) == expected.size(), "collecting changes nothing");
+  check(*read_on(*collecting, file, window) == expected.size(), "collecting changes nothing");
   for (const auto& point : collecting->take_points()) {
     auto inflater = forebay::io::Inflater::resume(compression, point);
     check(inflater.ok(), "inflating can begin at a point");
-    auto got = inflater->read(file, window);
+    auto got = read_on(*inflater, file, window);
     const auto begin = static_cast<std::size_t>(point.uncompressed);
     check(got.ok() && begin + *got == expected.size(), "all of the rest comes");
     check(std::memcmp(window.data(), expected.data() + begin, *got) == 0, "and it is right");
@@ -65,14 +95,15 @@ void check_restarts(const forebay::io::File& file, Compression compression, cons
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const bool zlib = (data[0] & 1) != 0;
+  const bool zlib = (data[0] & 3) == 1;
+  const Compression compression = (data[0] & 2) != 0 ? Compression::zstd : zlib ? Compression::zlib : Compression::gzip;
   const std::size_t piece = data[0] < 64 ? std::size_t{1} << 16 : data[0];
   const auto compressed = forebay::fuzz::bytes_of(data + 1, size - 1);
   static forebay::fuzz::ScratchFile scratch;
   scratch.fill(compressed);
   auto file = forebay::io::File::open(scratch.path());
   check(file.ok(), "the temporary file opens");
-  auto inflater = forebay::io::Inflater::make(zlib ? Compression::zlib : Compression::gzip);
+  auto inflater = forebay::io::Inflater::make(compression);
   check(inflater.ok(), "an inflater can be made");
   std::string out;
   std::vector<std::byte> window(piece);
@@ -84,7 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     check(*got <= window.size(), "no more than the room is filled");
-    if (*got == 0) {
+    if (*got == 0 && inflater->ended()) {
       clean = true;
       break;
     }
@@ -92,10 +123,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (!clean || compressed.empty()) return 0;
   std::string expected;
-  const Ending ending = inflate_by_zlib(compressed, zlib ? 15 : 31, expected);
+  const Ending ending = compression == Compression::zstd ? decompress_by_zstd(compressed, expected)
+                                                         : inflate_by_zlib(compressed, zlib ? 15 : 31, expected);
   if (ending == Ending::refuses_codes) return 0;
-  check(ending == Ending::whole, "what ends cleanly is whole for zlib, too");
-  check(out == expected, "the bytes are those of zlib");
-  if (out.size() < 100'000) check_restarts(*file, zlib ? Compression::zlib : Compression::gzip, expected);
+  check(ending == Ending::whole, "what ends cleanly is whole for zlib or zstd, too");
+  check(out == expected, "the bytes are those of zlib or zstd");
+  if (out.size() < 100'000) check_restarts(*file, compression, expected);
   return 0;
 }

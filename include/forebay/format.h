@@ -16,10 +16,10 @@
 namespace forebay {
 
 /// How a file's bytes are compressed.
-enum class Compression : std::uint8_t { none, gzip, zlib, automatic };
+enum class Compression : std::uint8_t { none, gzip, zlib, zstd, automatic };
 template <>
 struct EnumNames<Compression> {
-  static constexpr std::array<std::string_view, 4> names{"none", "gzip", "zlib", "auto"};
+  static constexpr std::array<std::string_view, 5> names{"none", "gzip", "zlib", "zstd", "auto"};
 };
 
 // ---------------------------------------------------------------- formats: bytes → records
@@ -69,8 +69,8 @@ class Format {
   /// payload, and `scan` finds only records whose trailer is in `bytes`.
   [[nodiscard]] virtual std::size_t trailer() const { return 0; }
   /// How a file that begins with `head` (64 bytes, or the whole file) is compressed, for `compression: auto`. The
-  /// default knows the magic bytes of gzip only. The two bytes of a zlib header may begin a text file ("80", "x "), so
-  /// zlib is only for formats that tell their own files from it.
+  /// default knows the magic bytes of gzip and zstd. The two bytes of a zlib header may begin a text file ("80", "x "),
+  /// so zlib is only for formats that tell their own files from it.
   [[nodiscard]] virtual Compression detect(std::span<const std::byte> head) const;
 };
 

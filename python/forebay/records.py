@@ -19,7 +19,7 @@ __all__ = ["read_records", "write_records", "index_files", "IndexReport", "encod
 def read_records(path: Path, compression: Optional[str] = "auto") -> list[bytes]:
     """Every record of a TFRecord file, checksums verified.
 
-    compression: "auto" (looks at the first bytes), "none" or None, "gzip", "zlib".
+    compression: "auto" (looks at the first bytes), "none" or None, "gzip", "zlib", "zstd".
     Raises IoError when the file cannot be read, DataError (with record and offset) when it is corrupt.
     """
     return _core.read_records(path_of(path), compression_of(compression))
@@ -28,7 +28,7 @@ def read_records(path: Path, compression: Optional[str] = "auto") -> list[bytes]
 def write_records(path: Path, records: Iterable[Buffer], compression: Optional[str] = None) -> None:
     """Writes a TFRecord file; what was there is replaced only when the new file is complete.
 
-    records: bytes-like objects. compression: None, "gzip" or "zlib". Raises IoError. Ctrl-C leaves what was there.
+    records: bytes-like objects. compression: None, "gzip", "zlib" or "zstd". Raises IoError. Ctrl-C leaves what was there.
     """
     if isinstance(records, (str, bytes, bytearray, memoryview)) or not hasattr(records, "__iter__"):
         raise wrong_type("records", "a list or another iterable of bytes-like objects", records)
@@ -59,7 +59,7 @@ def index_files(paths: Paths, compression: Optional[str] = "auto",
                 force: bool = False) -> list[IndexReport]:
     """Stores where the records of TFRecord files are, so that any is reached at once; several files at a time.
 
-    paths: files and patterns (*, ?, [a-z], path@N). compression: "auto", "none" or None, "gzip", "zlib".
+    paths: files and patterns (*, ?, [a-z], path@N). compression: "auto", "none" or None, "gzip", "zlib", "zstd".
     An index that is good is kept unless `force` says otherwise. It is `<file>.fbindex`, or in the folder that
     FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written.
     When files are corrupt or cannot be indexed, raises the first one's DataError or IoError after the others are done.

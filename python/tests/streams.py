@@ -11,7 +11,7 @@ import numpy as np
 import forebay as fb
 
 SIZES = (60, 0, 151, 7, 88)
-PACKINGS = (None, None, "gzip", None, "zlib")
+PACKINGS = (None, "zstd", "gzip", None, "zlib")
 FEATURES = {"id": fb.feature("int64"), "x": fb.feature("float32", [2]), "name": fb.feature("string"),
             "tokens": fb.feature("int32", kind="var_len")}
 

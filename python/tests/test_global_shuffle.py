@@ -15,8 +15,8 @@ from test_shuffle_quality import folder as quality_files  # noqa: F401, a fixtur
 
 import forebay as fb
 
-PACKINGS = {"plain": [None] * 6, "gzip": ["gzip"] * 6, "zlib": ["zlib"] * 6,
-            "mixed": ["gzip", None, "zlib", None, "gzip", "zlib"]}
+PACKINGS = {"plain": [None] * 6, "gzip": ["gzip"] * 6, "zlib": ["zlib"] * 6, "zstd": ["zstd"] * 6,
+            "mixed": ["gzip", None, "zlib", None, "zstd", "zlib"]}
 COUNTS = [37, 0, 120, 1, 0, 55]
 RECORDS = sum(COUNTS)
 
@@ -211,7 +211,7 @@ def test_indexes_of_a_folder_that_cannot_be_written_are_in_the_cache(tmp_path):
     assert runs[0] == runs[1] == [batch["id"].tolist() for batch in fb.load(tmp_path / "document.json")]
 
 
-@pytest.mark.parametrize("packing", [None, "gzip", "zlib"])
+@pytest.mark.parametrize("packing", [None, "gzip", "zlib", "zstd"])
 def test_a_file_that_has_grown_is_indexed_again(tmp_path, packing):
     paths = write_parts(tmp_path, [50, 40], [packing, None])
     pipe = shuffled(paths)

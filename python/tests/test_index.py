@@ -24,19 +24,19 @@ def index(*arguments):
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     monkeypatch.setenv("FOREBAY_CACHE", str(tmp_path / "cache"))
-    for name, compression in (("a", None), ("b.gz", "gzip"), ("c.zlib", "zlib")):
+    for name, compression in (("a", None), ("b.gz", "gzip"), ("c.zlib", "zlib"), ("d.zst", "zstd")):
         fb.write_records(tmp_path / name, RECORDS, compression)
     return tmp_path
 
 
 def test_indexes_are_made_once(data):
-    paths = [data / "a", data / "b.gz", data / "c.zlib"]
+    paths = [data / "a", data / "b.gz", data / "c.zlib", data / "d.zst"]
     first = fb.index_files(paths)
     assert [(r.file, r.path, r.built, r.records, r.bytes) for r in first] == \
         [(str(p), f"{p}.fbindex", True, len(RECORDS), CONTENT) for p in paths]
     assert all(os.path.getsize(r.path) == r.index_bytes for r in first)
-    assert [r.built for r in fb.index_files(paths)] == [False] * 3
-    assert [r.built for r in fb.index_files(paths, force=True)] == [True] * 3
+    assert [r.built for r in fb.index_files(paths)] == [False] * 4
+    assert [r.built for r in fb.index_files(paths, force=True)] == [True] * 4
 
 
 def test_a_single_path_or_pattern_may_be_given(data):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import forebay as fb
 
 
-@pytest.mark.parametrize("compression", [None, "gzip", "zlib"])
+@pytest.mark.parametrize("compression", [None, "gzip", "zlib", "zstd"])
 def test_records_come_back_from_a_file(tmp_path, compression):
     records = [b"", b"\0" * 1000, b"abc", bytes(range(256))]
     fb.write_records(tmp_path / "a", records, compression)

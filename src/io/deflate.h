@@ -10,10 +10,11 @@
 
 namespace forebay::io {
 
-/// Compresses a stream of bytes as one gzip member or zlib stream.
+/// Compresses bytes as one gzip member, one zlib stream, or zstd frames of 2 MiB of content, each with a checksum:
+/// where a frame begins, decompression can begin. Used by one thread at a time.
 class Deflater {
  public:
-  /// `compression` must be gzip or zlib.
+  /// Fails with Code::internal for `none` and `automatic`.
   [[nodiscard]] static Result<Deflater> make(Compression compression);
 
   Deflater(Deflater&&) noexcept;

@@ -19,12 +19,8 @@ constexpr std::int64_t max_offset = std::int64_t{1} << 62;
 // Steps without content until `read` pauses. One step uses up to 256 KiB of the file or makes up to 64 KiB again.
 constexpr int max_quiet_steps = 64;
 
-constexpr bool deflate(Compression compression) {
-  return compression == Compression::gzip || compression == Compression::zlib;
-}
-
 std::string looks_like(Compression expected, std::span<const std::uint8_t> head) {
-  for (const Compression other : {Compression::gzip, Compression::zlib}) {
+  for (const Compression other : {Compression::gzip, Compression::zlib, Compression::zstd}) {
     if (other != expected && head.size() > 1 && can_begin(other, head))
       return fmt::format("look like {}", name_of(other));
   }
@@ -173,15 +169,17 @@ Result<Inflater> Inflater::make(Compression compression, Trailing trailing) {
 }
 
 Result<Inflater> Inflater::resume(Compression compression, const RestartPoint& point, Trailing trailing) {
-  if (!deflate(compression)) return Error{Code::internal, "only gzip and zlib can be decompressed"};
+  if (compression == Compression::none || compression == Compression::automatic)
+    return Error{Code::internal, "only gzip, zlib and zstd can be decompressed"};
+  const bool zstd = compression == Compression::zstd;
   const bool at_stream = point.at == RestartPoint::At::stream;
   if (point.compressed < 0 || point.compressed > max_offset || point.uncompressed < 0 ||
       point.uncompressed > max_offset || point.bit > 7 || point.history.size() > history_bytes ||
-      (at_stream && (point.bit != 0 || !point.history.empty()))) {
+      (at_stream ? point.bit != 0 || !point.history.empty() : zstd)) {
     return Error{Code::data, Detail::data_loss, "a restart point is not possible"};
   }
   auto state = std::make_unique<State>(compression, trailing, point.compressed);
-  state->decoder = at_stream ? isal_decoder(compression) : isal_decoder_at(compression, point);
+  state->decoder = zstd ? zstd_decoder() : at_stream ? isal_decoder(compression) : isal_decoder_at(compression, point);
   if (!state->decoder) return Error{Code::internal, "the decoder took no history"};
   state->produced = state->stream_begin = point.uncompressed;
   state->between = at_stream;
@@ -195,7 +193,7 @@ void Inflater::limit(std::int64_t max) { state_->max = std::clamp<std::int64_t>(
 void Inflater::collect(std::int64_t interval) {
   state_->interval = std::max<std::int64_t>(interval, 1);
   state_->next_point = state_->produced;
-  state_->finder = block_finder(state_->compression);
+  if (state_->compression != Compression::zstd) state_->finder = block_finder(state_->compression);
 }
 
 std::vector<RestartPoint> Inflater::take_points() { return std::exchange(state_->points, {}); }

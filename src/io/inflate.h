@@ -23,7 +23,8 @@ inline constexpr std::size_t history_bytes = 32 * 1024;  ///< The farthest that 
 ///             needs nothing before it    needs the last 32 KiB of content before it (`history`), and begins
 ///                                        inside a byte: after its lowest `bit` bits
 ///
-/// A stream is a gzip member, a zlib stream or a zstd frame. Only gzip and zlib have block points.
+/// A stream is a gzip member, a zlib stream or a zstd frame. Only gzip and zlib have block points:
+/// the blocks of a zstd frame need all of the frame before them, so a file of one frame has one point, its beginning.
 struct RestartPoint {
   enum class At : std::uint8_t { stream, block };
   At at = At::stream;
@@ -35,8 +36,9 @@ struct RestartPoint {
   bool operator==(const RestartPoint&) const = default;
 };
 
-/// Decompresses one gzip or zlib file, from its beginning or from a restart point. The content of all its
-/// streams is read as one, and the checksum of each is verified.
+/// Decompresses one gzip, zlib or zstd file, from its beginning or from a restart point. The content of all its
+/// streams is read as one, and the checksum of each is verified
+/// (a zstd frame may have none).
 ///
 /// Its owner calls it from one thread at a time. A failure is final: every later `read` repeats it.
 class Inflater {
@@ -59,6 +61,7 @@ class Inflater {
   /// before a pause. 0 bytes are the end if `ended` says so, else a pause: the call has passed many bytes that have no
   /// content, and the caller can check whether to stop before it calls again.
   ///
+  /// A zstd frame with a window of more than 128 MiB fails with Code::data, resource_exhausted, before memory is taken.
   /// Corrupt, truncated or trailing bytes fail with Code::data, data_loss; the message names the compressed byte, the
   /// place only the file. Content before the fault is given out first. A checksum at the end of a stream can show that
   /// content was wrong that was given out before.
@@ -70,8 +73,8 @@ class Inflater {
   void limit(std::int64_t max);
   /// Collects restart points, from the next stream on: where that begins, then a stream or block about every
   /// `interval` bytes of content (more rarely where blocks are longer). Before the first `read`. The bytes and the
-  /// faults are the same as without; deflate data is decompressed by zlib then, which knows where blocks begin and
-  /// is slower than ISA-L.
+  /// faults are the same as without; gzip and zlib data is decompressed by zlib then, which knows where blocks begin
+  /// and is slower than ISA-L.
   void collect(std::int64_t interval);
   /// The points found since the last call, in the order of the file.
   [[nodiscard]] std::vector<RestartPoint> take_points();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/stream_decoder.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace forebay::io {
@@ -23,9 +25,27 @@ void CompressedInput::seek(std::int64_t offset) {
   next_ = buffer_ + past_bytes;
 }
 
-std::string_view name_of(Compression compression) { return compression == Compression::gzip ? "gzip" : "zlib"; }
+std::string_view name_of(Compression compression) {
+  return EnumNames<Compression>::names[static_cast<std::size_t>(compression)];
+}
+
+namespace {
+
+bool zstd_magic(std::span<const std::uint8_t> head) {
+  constexpr std::array<std::uint8_t, 4> frame{0x28, 0xb5, 0x2f, 0xfd};
+  constexpr std::array<std::uint8_t, 4> skippable{0x50, 0x2a, 0x4d, 0x18};  // the first byte: 0x50 … 0x5f
+  std::array<std::uint8_t, 4> found{};
+  const std::size_t size = std::min(head.size(), found.size());
+  std::copy_n(head.begin(), size, found.begin());
+  if (std::equal(found.begin(), found.begin() + size, frame.begin())) return true;
+  found[0] &= 0xf0;
+  return std::equal(found.begin(), found.begin() + size, skippable.begin());
+}
+
+}  // namespace
 
 bool can_begin(Compression compression, std::span<const std::uint8_t> head) {
+  if (compression == Compression::zstd) return zstd_magic(head);
   if (compression == Compression::gzip) return head[0] == 0x1f && (head.size() < 2 || head[1] == 0x8b);
   if ((head[0] & 0x0f) != 8 || (head[0] >> 4) > 7) return false;
   return head.size() < 2 || (head[0] * 256 + head[1]) % 31 == 0;

@@ -85,6 +85,8 @@ class StreamDecoder {
 [[nodiscard]] std::unique_ptr<StreamDecoder> isal_decoder(Compression compression);
 /// The same, inside a stream: at the block that `point` names. Empty: ISA-L did not take the history.
 [[nodiscard]] std::unique_ptr<StreamDecoder> isal_decoder_at(Compression compression, const RestartPoint& point);
+/// Decodes zstd frames. Skippable frames are streams without content.
+[[nodiscard]] std::unique_ptr<StreamDecoder> zstd_decoder();
 /// Decodes gzip and zlib by zlib, and finds blocks. A stream that zlib refuses is decoded again by ISA-L, which
 /// decides: the bytes and the faults are those of `isal_decoder`.
 [[nodiscard]] std::unique_ptr<StreamDecoder> block_finder(Compression compression);

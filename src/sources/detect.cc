@@ -15,6 +15,13 @@ unsigned at(std::span<const std::byte> head, std::size_t i) { return std::to_int
 
 bool gzip(std::span<const std::byte> head) { return head.size() >= 2 && at(head, 0) == 0x1f && at(head, 1) == 0x8b; }
 
+/// A frame, or a skippable one, which may come before the first.
+bool zstd(std::span<const std::byte> head) {
+  if (head.size() < 4) return false;
+  if (at(head, 0) == 0x28 && at(head, 1) == 0xb5 && at(head, 2) == 0x2f && at(head, 3) == 0xfd) return true;
+  return (at(head, 0) & 0xf0) == 0x50 && at(head, 1) == 0x2a && at(head, 2) == 0x4d && at(head, 3) == 0x18;
+}
+
 bool zlib(std::span<const std::byte> head) {
   if (head.size() < 2) return false;
   const unsigned method = at(head, 0);
@@ -30,6 +37,7 @@ bool good_header(std::span<const std::byte> head) {
 Compression detect_tfrecord(std::span<const std::byte> head) {
   if (good_header(head)) return Compression::none;
   if (gzip(head)) return Compression::gzip;
+  if (zstd(head)) return Compression::zstd;
   return zlib(head) ? Compression::zlib : Compression::none;
 }
 
@@ -42,15 +50,15 @@ Result<Compression> compression_of(const io::File& file, Compression asked, cons
 
 std::string_view magic_of(std::span<const std::byte> head) {
   if (gzip(head)) return "gzip data (1f 8b)";
+  if (zstd(head)) return "zstd data";
   if (zlib(head)) return "zlib data (78)";
   return {};
 }
 
 std::string_view foreign_compression(std::span<const std::byte> head) {
   using namespace std::string_view_literals;
-  constexpr std::array magics{std::pair{"\x28\xb5\x2f\xfd"sv, "zstd"sv}, std::pair{"\xfd\x37zXZ"sv, "xz"sv},
-                              std::pair{"BZh"sv, "bzip2"sv}, std::pair{"\x04\x22\x4d\x18"sv, "lz4"sv},
-                              std::pair{"PK\x03\x04"sv, "zip"sv}};
+  constexpr std::array magics{std::pair{"\xfd\x37zXZ"sv, "xz"sv}, std::pair{"BZh"sv, "bzip2"sv},
+                              std::pair{"\x04\x22\x4d\x18"sv, "lz4"sv}, std::pair{"PK\x03\x04"sv, "zip"sv}};
   const std::string_view text{reinterpret_cast<const char*>(head.data()), head.size()};
   for (const auto& [magic, name] : magics) {
     if (text.starts_with(magic)) return name;
@@ -63,7 +71,8 @@ std::string_view foreign_compression(std::span<const std::byte> head) {
 namespace forebay {
 
 Compression Format::detect(std::span<const std::byte> head) const {
-  return sources::gzip(head) ? Compression::gzip : Compression::none;
+  if (sources::gzip(head)) return Compression::gzip;
+  return sources::zstd(head) ? Compression::zstd : Compression::none;
 }
 
 }  // namespace forebay

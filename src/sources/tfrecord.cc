@@ -225,6 +225,9 @@ SourceType tfrecord() {
       .example({.options = R"({"files": ["in.tfrecord"], "compression": "zlib"})",
                 .in = R"(["a", "b"])",
                 .out = R"(["a", "b"])"})
+      .example({.options = R"({"files": ["in.tfrecord"], "compression": "zstd"})",
+                .in = R"(["a", "b"])",
+                .out = R"(["a", "b"])"})
       .example({.options = R"({"files": ["in.tfrecord"]})", .in = "[]", .out = "[]"});
 }
 

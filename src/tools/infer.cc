@@ -34,6 +34,7 @@ Result<Compression> compression_of(const std::string& path) {
 Json compression_name(Compression compression) {
   if (compression == Compression::gzip) return Json{"GZIP"};
   if (compression == Compression::zlib) return Json{"ZLIB"};
+  if (compression == Compression::zstd) return Json{"ZSTD"};
   return Json{};
 }
 
@@ -54,7 +55,7 @@ class ManifestGuess {
  public:
   /// Fails with Code::data for a message that is no Example.
   [[nodiscard]] Result<void> add(std::string_view message);
-  /// Fixed features, by name: dtype, shape and how they are stored. `compression` is null, "GZIP" or "ZLIB".
+  /// Fixed features, by name: dtype, shape and how they are stored. `compression` is null, "GZIP", "ZLIB" or "ZSTD".
   [[nodiscard]] InferredManifest result(Json compression) const;
   [[nodiscard]] std::int64_t records() const { return records_; }
 

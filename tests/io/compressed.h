@@ -4,6 +4,7 @@
 #include <string>
 
 #include <zlib.h>
+#include <zstd.h>
 
 namespace forebay::tests {
 
@@ -26,6 +27,22 @@ inline std::string compress(const std::string& text, int window, int level = 6, 
   ::deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
   deflateEnd(&stream);
+  return out;
+}
+
+/// One zstd frame with a checksum, by zstd itself, streamed: its header does not say how much content follows.
+inline std::string compress_zstd(const std::string& text, int level = 3, int window_log = 0, bool checksum = true) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, checksum ? 1 : 0);
+  if (window_log > 0) ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_log);
+  std::string out(ZSTD_compressBound(text.size()) + 64, '\0');
+  ZSTD_inBuffer in{text.data(), text.size(), 0};
+  ZSTD_outBuffer to{out.data(), out.size(), 0};
+  ZSTD_compressStream2(context, &to, &in, ZSTD_e_continue);
+  ZSTD_compressStream2(context, &to, &in, ZSTD_e_end);
+  ZSTD_freeCCtx(context);
+  out.resize(to.pos);
   return out;
 }
 

@@ -88,6 +88,9 @@ std::vector<Bad> packing_cases() {
   std::string crc = gzip, size = gzip;
   crc[crc.size() - 8] ^= 1;
   size[size.size() - 1] ^= 1;
+  const std::string zstd = tests::compress_zstd(good);
+  std::string sum = zstd;
+  sum.back() ^= 1;
   const std::string claim = header((std::uint64_t{1} << 30) - 1) + std::string(100'000'000, '\0');
   std::string many;
   for (int i = 0; i < 2000; ++i) many += framed(std::string(1000, 'x'));
@@ -108,7 +111,14 @@ std::vector<Bad> packing_cases() {
       {13, "bomb of good records in zlib", compress(many, zlib_window), Code::data, Detail::resource_exhausted,
        "max_decompressed_bytes", R"({"record": {"name": "v"}})", R"(, "max_decompressed_bytes": 20000)"},
       {14, "preset dictionary", compress(good, zlib_window, 6, "good"), Code::data, Detail::none, "dictionary"},
-      {15, "zstd", unhex("28b52ffd") + std::string(100, 'x'), Code::data, Detail::none, ""},
+      {15, "zstd", unhex("28b52ffd") + std::string(100, 'x'), Code::data, Detail::none, "zstd"},
+      {15, "cut zstd", zstd.substr(0, zstd.size() - 3), Code::data, Detail::data_loss, "truncated zstd data"},
+      {15, "wrong checksum of zstd", sum, Code::data, Detail::data_loss, "wrong checksum"},
+      {15, "junk behind zstd", zstd + "junk", Code::data, Detail::data_loss, "trailing bytes"},
+      {15, "window of 256 MiB", unhex("28b52ffd0090") + std::string(100, 'x'), Code::data, Detail::resource_exhausted,
+       "a window of more than 134217728 bytes"},
+      {15, "zstd that needs a dictionary", unhex("28b52ffd21050421000078787878"), Code::data, Detail::none,
+       "dictionary"},
       {16, "gzip in gzip", compress(gzip, gzip_window), Code::data, Detail::none, ""}};
 }
 

@@ -190,7 +190,8 @@ TEST_P(Repeating, AnIndexTellsWhatWasInflatedFromWhatItWasMadeOf) {
 
 INSTANTIATE_TEST_SUITE_P(Compressed, Repeating, ::testing::Values(Compression::gzip, Compression::zlib));
 
-INSTANTIATE_TEST_SUITE_P(Files, Corruption, ::testing::Values(Compression::none, Compression::gzip, Compression::zlib));
+INSTANTIATE_TEST_SUITE_P(Files, Corruption,
+                         ::testing::Values(Compression::none, Compression::gzip, Compression::zlib, Compression::zstd));
 
 TEST(Fault, ComesBehindTheBatchesBeforeItAndRepeats) {
   for (const std::int64_t threads : {1, 3}) {

@@ -27,11 +27,14 @@ TEST(Detect, TextThatBeginsLikeAZlibHeaderIsPlainForAFormatThatDoesNotAskForZlib
     EXPECT_EQ(LinesFormat{}.detect(bytes_of(text)), Compression::none) << text;
     EXPECT_EQ(tfrecord_format()->detect(bytes_of(text)), Compression::zlib) << text << ": no TFRecord header";
   }
-  EXPECT_EQ(LinesFormat{}.detect(bytes_of(std::string_view{"\x28\xb5\x2f\xfd"})), Compression::none);
   EXPECT_EQ(LinesFormat{}.detect({}), Compression::none);
 }
 
-TEST(Detect, EveryFormatKnowsGzip) {
+TEST(Detect, EveryFormatKnowsGzipAndZstd) {
+  for (const std::string_view head : {"\x28\xb5\x2f\xfd", "\x5a\x2a\x4d\x18"}) {  // a frame, and a skippable one
+    EXPECT_EQ(LinesFormat{}.detect(bytes_of(head)), Compression::zstd);
+    EXPECT_EQ(tfrecord_format()->detect(bytes_of(head)), Compression::zstd);
+  }
   const std::string compressed = tests::compress("80,1", tests::gzip_window);
   EXPECT_EQ(LinesFormat{}.detect(bytes_of(compressed)), Compression::gzip);
   EXPECT_EQ(tfrecord_format()->detect(bytes_of(compressed)), Compression::gzip);
@@ -44,7 +47,7 @@ TEST(Detect, TfRecordTellsItsHeaderFromZlib) {
 }
 
 TEST(Detect, NamesCompressionsThatAreNotRead) {
-  EXPECT_EQ(foreign_compression(bytes_of(std::string_view{"\x28\xb5\x2f\xfd"})), "zstd");
+  EXPECT_EQ(foreign_compression(bytes_of(std::string_view{"\xfd\x37zXZ"})), "xz");
   EXPECT_EQ(foreign_compression(bytes_of("x y")), "");
 }
 

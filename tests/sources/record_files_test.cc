@@ -55,7 +55,7 @@ TEST(WriteRecords, BytesAreThoseOfTheContainer) {
 TEST(WriteRecords, EveryCompressionComesBack) {
   Records records = {"", tests::some_text(100'000), std::string(3'000'000, '\0')};
   for (std::size_t i = 0; i < 1000; ++i) records.push_back(tests::some_text(i, i));
-  for (const Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {
+  for (const Compression compression : {Compression::none, Compression::gzip, Compression::zlib, Compression::zstd}) {
     const std::string bytes = written(records, compression);
     EXPECT_EQ(*read(bytes), records);
     EXPECT_EQ(*read(bytes, compression), records);

@@ -155,8 +155,9 @@ TEST(TfRecord, AtTheBeginningOfAFileAWrongHeaderAsksWhatTheFileIs) {
   EXPECT_THAT(scan(tests::compress(framed(three), tests::gzip_window)).fault,
               HasSubstr("looks like gzip data (1f 8b): is its compression right?"));
   EXPECT_THAT(scan(tests::compress(framed(three), tests::zlib_window)).fault, HasSubstr("looks like zlib data"));
-  EXPECT_THAT(scan("\x28\xb5\x2f\xfd and so on").fault,
-              HasSubstr("looks like zstd data, which is not read: decompress it, or compress it as gzip"));
+  EXPECT_THAT(scan("\x28\xb5\x2f\xfd and so on").fault, HasSubstr("looks like zstd data: is its compression right?"));
+  EXPECT_THAT(scan("\xfd\x37zXZ and so on").fault,
+              HasSubstr("looks like xz data, which is not read: decompress it, or compress it as gzip"));
 }
 
 TEST(TfRecord, LengthsThatCannotBeAreFaultsWithoutWrapping) {

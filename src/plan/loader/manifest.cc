@@ -64,7 +64,7 @@ struct FieldsOf<plan::ManifestOptions> {
     using Options = plan::ManifestOptions;
     static const Fields<Options> fields =
         Fields<Options>{}
-            .required("compression", &Options::compression, "Of every data file: null, GZIP or ZLIB in any case.")
+            .required("compression", &Options::compression, "Of every data file: null, GZIP, ZLIB or ZSTD in any case.")
             .required("allow_var_len", &Options::allow_var_len, "false: records are Examples; true: SequenceExamples.")
             .required("features", &Options::features, "The features of a record.");
     return fields;
@@ -83,8 +83,11 @@ void read_compression(const Json& json, Manifest& manifest, Faults& faults) {
     manifest.compression = Compression::gzip;
   } else if (name == "zlib") {
     manifest.compression = Compression::zlib;
+  } else if (name == "zstd") {
+    manifest.compression = Compression::zstd;
   } else {
-    fault_value(json, fmt::format("must be null, GZIP or ZLIB (in any case), found {}", config::quoted(json.string())),
+    fault_value(json,
+                fmt::format("must be null, GZIP, ZLIB or ZSTD (in any case), found {}", config::quoted(json.string())),
                 faults);
   }
 }

@@ -21,7 +21,7 @@ class RecordIndexTest : public IndexTest, public testing::WithParamInterface<Com
   }
 };
 INSTANTIATE_TEST_SUITE_P(Compressed, RecordIndexTest,
-                         testing::Values(Compression::none, Compression::gzip, Compression::zlib));
+                         testing::Values(Compression::none, Compression::gzip, Compression::zlib, Compression::zstd));
 
 TEST_P(RecordIndexTest, SaysOfEveryRecordWhatAStraightScanFinds) {
   for (const Records& records :

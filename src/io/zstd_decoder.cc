@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "io/stream_decoder.h"
+
+namespace forebay::io {
+namespace {
+
+// A frame says how large its window is, and zstd takes so much memory for it. 27 is what `zstd --long` writes and what
+// `zstd -d` reads without a further option.
+constexpr int max_window_log = 27;
+constexpr std::size_t first_input = 6;  // of a frame; from then on zstd says how much it wants
+
+class ZstdDecoder final : public StreamDecoder {
+ public:
+  ZstdDecoder() : context_{::ZSTD_createDCtx()} {
+    if (context_ != nullptr) ::ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, max_window_log);
+  }
+  ZstdDecoder(const ZstdDecoder&) = delete;
+  ZstdDecoder& operator=(const ZstdDecoder&) = delete;
+  ~ZstdDecoder() override { ::ZSTD_freeDCtx(context_); }
+
+  std::optional<StreamFault> begin(const CompressedInput& /*input*/) override {
+    if (context_ == nullptr) return fault(ZSTD_error_memory_allocation);
+    ::ZSTD_DCtx_reset(context_, ZSTD_reset_session_only);
+    wanted_ = first_input;
+    return {};
+  }
+
+  /// zstd gets as much input as it asked for, so that one call decodes one block: after an error, zstd has lost the
+  /// content of the whole call and does not say where it stands.
+  Step decode(CompressedInput& input, std::span<std::byte> out, Blocks /*blocks*/) override {
+    ZSTD_inBuffer in{input.next(), std::min<std::size_t>(input.available(), std::max<std::size_t>(wanted_, 1)), 0};
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    const std::size_t left = ::ZSTD_decompressStream(context_, &to, &in);
+    if (::ZSTD_isError(left) != 0) return {.fault = fault(::ZSTD_getErrorCode(left))};
+    input.advance(in.pos);
+    wanted_ = left;
+    return {.made = to.pos, .ended = left == 0};
+  }
+
+  [[nodiscard]] std::int64_t bytes() const override {
+    return static_cast<std::int64_t>(sizeof(*this) + ::ZSTD_sizeof_DCtx(context_));
+  }
+
+ private:
+  static StreamFault fault(ZSTD_ErrorCode code) {
+    switch (code) {
+      case ZSTD_error_memory_allocation:
+        return {"no memory for decompression", Code::io, Detail::resource_exhausted};
+      case ZSTD_error_frameParameter_windowTooLarge:
+        return {fmt::format("a zstd frame needs a window of more than {} bytes, which is the limit; compress the file "
+                            "again with a smaller window (`zstd --long=27` or less)",
+                            1 << max_window_log),
+                Code::data, Detail::resource_exhausted};
+      case ZSTD_error_dictionary_wrong:
+        return {"the zstd data needs a dictionary, which is not supported; compress the file again without one"};
+      case ZSTD_error_checksum_wrong:
+        return {"corrupt zstd data: wrong checksum"};
+      default:
+        return {fmt::format("corrupt zstd data: {}", ::ZSTD_getErrorString(code))};
+    }
+  }
+
+  ZSTD_DCtx* const context_;  // null: there was no memory
+  std::size_t wanted_ = first_input;
+};
+
+}  // namespace
+
+std::unique_ptr<StreamDecoder> zstd_decoder() { return std::make_unique<ZstdDecoder>(); }
+
+}  // namespace forebay::io
