@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <thread>
 
 #include <fmt/core.h>
 
@@ -24,7 +25,7 @@ constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
 constexpr std::int64_t read_step = std::int64_t{1} << 20;
 constexpr std::size_t plain_head = std::size_t{16} << 20;
 // What one call of `scan` does at most, as it can be stopped only between two.
-constexpr std::size_t searched_at_once = std::size_t{1} << 20;  // for corruption, unless a record is larger
+constexpr std::size_t searched_at_once = mapped_block + mapped_block / 8;  // for corruption, unless a record is larger
 constexpr std::size_t padding_at_once = std::size_t{8} << 20;
 constexpr std::size_t streamed_at_once = std::size_t{16} << 20;
 
@@ -49,8 +50,32 @@ FileReader::FileReader(const Source& source, std::uint32_t file, std::shared_ptr
   if (corruption == Corruption::find) finder_.emplace(source.format, std::move(check));
 }
 
+bool FileReader::must_settle() {
+  if (opened_) return false;
+  if (!file_) {
+    auto file = io::File::open(source_.files[number_]);
+    if (!file.ok()) return false;
+    file_ = *std::move(file);
+  }
+  return file_->settles_in().count() > 0;
+}
+
+/// Opens the file. Waits until its identity, if it has just been written, tells every later write.
+Result<void> FileReader::settle() {
+  bool look_again = file_.has_value();  // `must_settle` has opened it some time ago
+  if (!file_) {
+    FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
+  }
+  if (const auto wait = file_->settles_in(); wait.count() > 0) {
+    std::this_thread::sleep_for(wait);
+    look_again = true;
+  }
+  if (look_again) FOREBAY_DO(file_->unchanged());
+  return versions_ != nullptr ? versions_->opened(number_, file_->identity()) : Result<void>{};
+}
+
 Result<void> FileReader::open() {
-  FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
+  FOREBAY_DO(settle());
   FOREBAY_TRY(compression_, sources::compression_of(*file_, source_.compression, *source_.format));
   if (compression_ != Compression::none) {
     const bool keep = !finder_ && point_interval_ == 0;
@@ -61,6 +86,7 @@ Result<void> FileReader::open() {
   if (compression_ == Compression::none) {
     auto mapped = pass_cache_.map(number_, *file_);
     mapping_ = std::move(mapped.file);
+    if (mapping_ && versions_ != nullptr) versions_->mapped(number_);
     kept_ = mapped.kept;
     fresh_ = mapped.fresh;
     if (!finder_) frames_ = std::move(mapped.frames);
@@ -174,13 +200,25 @@ Result<void> FileReader::scan_mapped(Block& block) {
   return {};
 }
 
+/// Copies bytes of the mapping. Checksums and messages are checked in the copy.
+std::span<const std::byte> FileReader::private_window(std::span<const std::byte> bytes) {
+  if (window_.capacity < bytes.size()) {
+    window_ = {};
+    window_ = {.bytes = pool_->lend(bytes.size()), .capacity = bytes.size()};
+  }
+  columns::copy_bytes(bytes, window_.bytes.get(), pool_.get());
+  return {window_.bytes.get(), bytes.size()};
+}
+
 /// Finds the records, or takes those that an earlier pass has found.
 Result<void> FileReader::find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found) {
   if (finder_) {
     const std::size_t size = std::min(std::max(searched_at_once, searched_next_), bytes.size());
     const bool last = size == bytes.size();
-    found = finder_->find({.bytes = bytes.first(size), .offset = offset_, .limit = mapped_block, .last = last},
-                          block.records, block.skips);
+    const auto window = private_window(bytes.first(size));
+    found = finder_->find({.bytes = window, .offset = offset_, .limit = mapped_block, .last = last}, block.records,
+                          block.skips);
+    block.checked = window.data();
     searched_next_ = found.consumed > 0 ? 0 : std::max(found.wanted, size + size / 4);
     return {};
   }
