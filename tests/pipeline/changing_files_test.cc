@@ -66,7 +66,7 @@ TEST(ChangingFile, CutShortBetweenChecksumAndDecodingGivesTheCheckedRowsAndThenI
     const Json json = testing::parse(R"({"source": {"tfrecord": {"files": [")" + path +
                                      R"("]}}, "decode": {"test_cutting": {"file": ")" + path +
                                      R"(", "size": 4096}}, "steps": [)" + order + R"({"batch": {"size": 3}}]})");
-    auto pipeline = open(json, {.threads = 1});
+    auto pipeline = load(json, {.threads = 1});
     ASSERT_TRUE(pipeline.ok());
     const auto batch = pipeline->next();
     ASSERT_TRUE(batch.ok()) << batch.error().text();
@@ -85,7 +85,7 @@ TEST(ChangingFile, CutShortBetweenChecksumAndDecodingGivesTheCheckedRowsAndThenI
 TEST(ChangingFile, RewrittenAfterItsLastRecordWasReadIsAnErrorAtTheEndOfTheRun) {
   const Folder folder;
   const std::string path = testing::write_examples(folder.file("data"), 0, 400);
-  auto pipeline = open(testing::document(path, R"({"batch": {"size": 100}})"), {.threads = 1, .prefetch = 1});
+  auto pipeline = load(testing::document(path, R"({"batch": {"size": 100}})"), {.threads = 1, .prefetch = 1});
   ASSERT_TRUE(pipeline.ok());
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(pipeline->next().ok());
   const auto time = std::filesystem::last_write_time(path);
@@ -103,7 +103,7 @@ TEST(ChangingFile, ReplacedBetweenTwoPassesIsAnErrorInsteadOfTwoVersionsInOneRun
     const Folder folder;
     const auto compression = decode.empty() ? Compression::none : Compression::gzip;
     const std::string path = testing::write_examples(folder.file("data" + decode), 0, 400, compression);
-    auto pipeline = open(testing::document(path, R"({"batch": {"size": 100}})", R"(, "epochs": 50)"),
+    auto pipeline = load(testing::document(path, R"({"batch": {"size": 100}})", R"(, "epochs": 50)"),
                          {.threads = 1, .prefetch = 1});
     ASSERT_TRUE(pipeline.ok());
     auto batch = pipeline->next();

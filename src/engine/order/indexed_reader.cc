@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <thread>
 
 #include <fmt/core.h>
 
@@ -245,10 +244,7 @@ Result<void> IndexedReader::open(std::uint32_t number) {
   PassCache::Mapped mapped;
   if (index.compression() == Compression::none && index.bytes() > 0) {
     FOREBAY_TRY(const io::File opened, io::File::open(program_.source.files[number]));
-    if (const auto wait = opened.settles_in(); wait.count() > 0) {
-      std::this_thread::sleep_for(wait);  // rare: its index is there, but the file has just been written
-      FOREBAY_DO(opened.unchanged());
-    }
+    FOREBAY_DO(settle(opened, false));
     FOREBAY_DO(versions_.opened(number, opened.identity()));
     mapped = pass_cache_.map(number, opened);
     versions_.mapped(number);

@@ -19,9 +19,7 @@ namespace forebay::engine {
 /// Readable bytes that follow every copy of a record, for decoders that read a few bytes past its end. A format whose
 /// trailer is longer gets its trailer instead (`room_after`).
 inline constexpr std::size_t min_room_after = 16;
-[[nodiscard]] inline std::size_t room_after(const Format& format) {
-  return std::max(min_room_after, format.trailer());
-}
+[[nodiscard]] inline std::size_t room_after(const Format& format) { return std::max(min_room_after, format.trailer()); }
 
 /// What has more bytes than this is not for who must come back soon.
 inline constexpr std::int64_t large_bytes = std::int64_t{32} << 20;

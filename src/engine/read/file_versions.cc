@@ -9,6 +9,18 @@
 
 namespace forebay::engine {
 
+Result<void> settle(const io::File& file, bool look_again) {
+  const auto wait = file.settles_in();
+  if (wait.count() > 0) {
+    const auto until = std::chrono::steady_clock::now() + wait;
+    Mutex mutex;
+    Condition tick;  // nothing notifies it
+    const Lock lock{mutex};
+    while (std::chrono::steady_clock::now() < until) tick.wait_until(mutex, until);
+  }
+  return look_again || wait.count() > 0 ? file.unchanged() : Result<void>{};
+}
+
 FileVersions::Version FileVersions::version_of(const io::File::Identity& identity) {
   const std::array<std::uint64_t, 2> name{identity.device, identity.inode};
   const std::array<std::uint64_t, 5> all{identity.device, identity.inode, static_cast<std::uint64_t>(identity.size),

@@ -13,6 +13,11 @@
 
 namespace forebay::engine {
 
+/// Waits until the identity of an open file tells every later write: at most one tick of the system's clock, and only
+/// when the file has just been written (io::File::settles_in). Then, or with `look_again`, fails with Code::data when
+/// the identity is no longer that of the opening. Never called on the consumer's thread by a scan.
+[[nodiscard]] Result<void> settle(const io::File& file, bool look_again);
+
 /// Remembers which version of each file a run has read, so that no run mixes two. Any thread may call.
 ///
 ///     first opening   remembers the identity
