@@ -2,7 +2,7 @@
 #   make run      build, then run the example job        make test         everything that CI checks
 #   make build    command line and Python package        make conformance  vectors of the original systems
 #   make bench    compare with other pipelines           make fuzz         each target for SECONDS=30
-#   make wheel    the Python package, into dist/
+#   make wheel    the Python package, into dist/         make test-all    make test, and the long tests
 SHELL := /bin/bash
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
@@ -15,7 +15,7 @@ CONFIGURE = cmake --preset $(1) $(2) \
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
 PHASES := format layout words promises release python examples install conformance instructions asan tsan fuzz
 
-.PHONY: setup setup-build build build-all wheel run test conformance bench format clean fuzz $(PHASES:%=test-%)
+.PHONY: setup setup-build build build-all wheel run test test-all conformance bench format clean fuzz $(PHASES:%=test-%)
 
 build: setup-build
 	@mkdir -p build
@@ -32,6 +32,9 @@ run: build
 
 test: setup
 	@MAKE="$(MAKE)" tools/run_phases.sh $(PHASES)
+
+test-all: test
+	@$(VENV)/bin/python tests/torn_rows.py --runs 20000
 
 conformance: build
 	@ninja -C build/release -j$(JOBS) forebay_probe

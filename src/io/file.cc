@@ -3,24 +3,56 @@
 #include "io/regular.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
+#include <ctime>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace forebay::io {
 namespace {
 
+constexpr std::int64_t min_tick = 10'000'000;  // nanoseconds; the slowest usual timer interrupt of Linux
+
+std::int64_t nanoseconds(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
+std::int64_t clock_tick() {
+  timespec resolution{};
+  clock_getres(CLOCK_REALTIME_COARSE, &resolution);
+  return std::max(nanoseconds(resolution), min_tick);
+}
+
+/// Whether the kernel gives a write after a look at the times other times than any write before.
+bool has_fine_times(int descriptor) {
+  static const bool kernel = [] {
+    utsname name{};
+    int first = 0;
+    int second = 0;
+    return uname(&name) == 0 && std::sscanf(name.release, "%d.%d", &first, &second) == 2 &&
+           std::pair{first, second} >= std::pair{6, 13};
+  }();
+  struct statfs system {};
+  if (!kernel || ::fstatfs(descriptor, &system) != 0) return false;
+  constexpr std::array<long, 4> fine{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC};
+  return std::ranges::find(fine, static_cast<long>(system.f_type)) != fine.end();
+}
+
 File::Identity identity_of(const struct stat& status) {
   return {.device = status.st_dev,
           .inode = status.st_ino,
           .size = status.st_size,
-          .modified_ns = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+          .modified_ns = nanoseconds(status.st_mtim),
+          .changed_ns = nanoseconds(status.st_ctim)};
 }
 
 Detail detail_of(int number) {
@@ -165,10 +197,36 @@ Result<void> File::unchanged() const {
   if (::fstat(descriptor_, &status) != 0) return system_error("inspect", path_, errno);
   const Identity now = identity_of(status);
   if (now == identity_) return {};
-  return Error{
-      Code::data, Detail::failed_precondition,
-      fmt::format("'{}': file changed while it was read (it had {} bytes, now {})", path_, identity_.size, now.size),
-      Place{.file = path_}};
+  if (now.size == identity_.size && now.modified_ns == identity_.modified_ns) {
+    const auto named = identity_at(path_);  // renaming and unlinking set the change time, too
+    if (!named.ok() || !named->same_file(identity_)) return {};
+  }
+  return Error{Code::data, Detail::failed_precondition,
+               fmt::format("'{}': file changed while it was read ({})", path_, difference(identity_, now)),
+               Place{.file = path_}};
+}
+
+std::chrono::nanoseconds File::settles_in() const {
+  const auto wait = clock_ticks_in(identity_);
+  return wait.count() > 0 && has_fine_times(descriptor_) ? std::chrono::nanoseconds{0} : wait;
+}
+
+std::chrono::nanoseconds clock_ticks_in(const File::Identity& identity) {
+  static const std::int64_t tick = clock_tick();
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  const std::int64_t age = nanoseconds(time) - identity.changed_ns;
+  // A change time that lies in the future was set by another clock: nothing is known about its ticks.
+  return std::chrono::nanoseconds{age < -tick || age >= tick ? 0 : std::min(tick, tick - age)};
+}
+
+std::string difference(const File::Identity& before, const File::Identity& now) {
+  if (before == now) return "";
+  if (!before.same_file(now)) return "another file has its name";
+  if (before.size != now.size) return fmt::format("it had {} bytes, now {}", before.size, now.size);
+  if (before.modified_ns != now.modified_ns) return "its modification time changed";
+  return "its change time (ctime) changed: it was written to and its modification time put back, or its mode, owner "
+         "or links were changed";
 }
 
 }  // namespace forebay::io

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,16 +23,22 @@ namespace forebay::io {
 enum class Links : std::uint8_t { follow, refuse };
 
 /// A regular file, open for reading. Any number of threads may read it at once.
+///
+///     open ──► identity ──► settles_in: wait ──► read … ──► unchanged()? ──► all that was read is of one
+///     version
 class File {
  public:
-  /// What an open file is known by: another file under the same name, or other content, has another identity.
+  /// Identifies one version of one file on this machine. Another file under the same name has another inode. Every
+  /// write sets both times; a program can put `modified_ns` back, but not `changed_ns` (ctime). An identity is compared
+  /// within one run and is never stored.
   struct Identity {
     std::uint64_t device = 0, inode = 0;
-    std::int64_t size = 0, modified_ns = 0;
+    std::int64_t size = 0, modified_ns = 0, changed_ns = 0;
     bool operator==(const Identity&) const = default;
+    [[nodiscard]] bool same_file(const Identity& other) const { return device == other.device && inode == other.inode; }
   };
 
-  /// Of what is there under that name now, without opening it; links are followed.
+  /// Identity of the file that has this name now, without opening it. Links are followed.
   [[nodiscard]] static Result<Identity> identity_at(const std::string& path);
 
   /// Fails with Code::io for what cannot be opened; never waits. Folders, pipes, sockets and devices are refused.
@@ -44,8 +51,8 @@ class File {
   ~File();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const Identity& identity() const { return identity_; }  ///< When it was opened …
-  [[nodiscard]] std::int64_t size() const { return identity_.size; }    ///< … and so is this.
+  [[nodiscard]] const Identity& identity() const { return identity_; }  ///< At the opening.
+  [[nodiscard]] std::int64_t size() const { return identity_.size; }    ///< At the opening.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
   /// Fills `out` from `offset`; fewer bytes only where the file ends.
@@ -55,8 +62,13 @@ class File {
   /// The same without waiting for a device: what is in memory. An error counts as nothing.
   [[nodiscard]] std::size_t read_cached(std::span<std::byte> out, std::int64_t offset) const;
   void will_need(std::int64_t offset, std::size_t length) const;  ///< Starts reading a range that is not in memory.
-  /// Fails with Code::data when its identity is no longer what it was at the opening.
+  /// Fails with Code::data when the identity is no longer that of the opening. A file that has lost its name since, by
+  /// `rename` or `unlink`, may have a new `changed_ns`.
   [[nodiscard]] Result<void> unchanged() const;
+  /// Returns how long it takes until every later write gives another identity; at most some milliseconds. Usually 0:
+  /// only of a file that was written within the last tick of the system's clock two writes may have equal times.
+  /// Linux 6.13 and later tell even these apart on ext4, xfs, btrfs and tmpfs, once the times were looked at.
+  [[nodiscard]] std::chrono::nanoseconds settles_in() const;
 
  private:
   File() = default;
@@ -64,5 +76,12 @@ class File {
   int descriptor_ = -1;
   Identity identity_;
 };
+
+/// Returns how long it takes from now until the clock has ticked since the last change of the file: 0 for a file that
+/// was not changed within the last tick, else at most one tick, which is some milliseconds.
+[[nodiscard]] std::chrono::nanoseconds clock_ticks_in(const File::Identity& identity);
+
+/// Describes how two identities of one file differ: "it had 12 bytes, now 15". Empty when they are equal.
+[[nodiscard]] std::string difference(const File::Identity& before, const File::Identity& now);
 
 }  // namespace forebay::io

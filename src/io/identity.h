@@ -12,20 +12,23 @@
 
 namespace forebay::io {
 
-/// What a file is known by from one process to the next: of File::Identity what a copy keeps, and its ends. Equal
-/// identities mean the same content, but for a rewrite in the middle that keeps the size and puts the modification time
-/// back.
+/// Identifies the content of a file across processes. A stored index holds the identity of its file.
+///
+/// It has the parts of File::Identity that a copy of the file keeps, and hashes of both ends. It has no change time and
+/// no inode, as a copy has others. Equal identities mean equal content, except after a rewrite in the middle of the
+/// file that keeps the size and puts the modification time back.
 struct FileIdentity {
   std::int64_t size = 0;
   std::int64_t modified_ns = 0;
-  std::uint64_t head = 0;  ///< Hash of the first 4 KiB …
-  std::uint64_t tail = 0;  ///< … and of the last.
+  std::uint64_t head = 0;  ///< Hash of the first 4 KiB.
+  std::uint64_t tail = 0;  ///< Hash of the last 4 KiB.
 
   bool operator==(const FileIdentity&) const = default;
 };
 
+/// Reads both ends of the file. Fails with Code::io.
 [[nodiscard]] Result<FileIdentity> identify(const File& file);
-/// What differs, in words: "its size was 12, now 15"; empty when nothing does.
+/// Describes how two identities differ: "its size was 12 bytes, now 15". Empty when they are equal.
 [[nodiscard]] std::string difference(const FileIdentity& before, const FileIdentity& now);
 
 [[nodiscard]] std::uint64_t fnv1a(std::span<const std::byte> bytes);  ///< 64-bit FNV-1a.

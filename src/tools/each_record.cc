@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include <forebay/records.h>
 
@@ -14,12 +15,19 @@
 namespace forebay {
 namespace {
 
-/// Calls `visit` for the records of a block. False: the visitor has had enough.
+/// Calls `visit` for the records of a block. False: the visitor has had enough. Records of a mapped file are copied
+/// before they are checked, because another process may write to it.
 Result<bool> visit_block(const engine::Block& block, const Source& source,
                          const std::function<bool(const RecordView&)>& visit) {
   std::int64_t number = block.first_record;
+  std::vector<std::byte> copy;
   for (const Extent& extent : block.records) {
-    const Record record{block.base + extent.offset, extent.length};
+    Record record{block.base + extent.offset, extent.length};
+    if (block.mapping) {
+      copy.assign(record.data(), record.data() + record.size() + source.format->trailer());
+      copy.resize(copy.size() + record_slack);
+      record = {copy.data(), extent.length};
+    }
     const std::int64_t payload = block.file_offset + static_cast<std::int64_t>(extent.offset);
     FOREBAY_DO(source.format->verify({&record, 1})
                    .at(Place{.file = source.files.front(), .record = number, .offset = payload}));

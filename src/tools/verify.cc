@@ -90,8 +90,9 @@ Result<void> VerifyRun::copy(const Block& block, const FileReader& scanner, std:
     FOREBAY_TRY(writer,
                 RecordWriter::create(copies_.targets[number], same ? scanner.compression() : copies_.compression));
   }
+  const std::byte* const bytes = block.checked != nullptr ? block.checked : block.base;
   for (const auto run : intact_runs(block)) {
-    for (const Extent extent : run) FOREBAY_DO(writer->write({block.base + extent.offset, extent.length}));
+    for (const Extent extent : run) FOREBAY_DO(writer->write({bytes + extent.offset, extent.length}));
   }
   if (!block.last) return {};
   FOREBAY_DO(scanner.unchanged());  // the copied bytes are the verified ones

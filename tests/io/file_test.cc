@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/file.h"
 
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -125,6 +129,43 @@ TEST(AtomicFile, AFailedRenameIsAnErrorAndTheOldFileStays) {
   std::filesystem::remove(folder / name);
   EXPECT_EQ(file.commit().error().code(), Code::io);
   EXPECT_EQ(tests::read_text(path), "old");
+}
+
+TEST(Identity, HasAChangeTimeThatNoProgramPutsBack) {
+  const tests::Folder folder;
+  const std::string path = folder.write("f", "0123456789");
+  const auto file = File::open(path);
+  ASSERT_TRUE(file.ok());
+  const auto time = std::filesystem::last_write_time(path);
+  std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  folder.write("f", "9876543210");
+  std::filesystem::last_write_time(path, time);
+  const auto same = file->unchanged();
+  ASSERT_FALSE(same.ok());
+  EXPECT_THAT(same.error().message(), HasSubstr("change time (ctime)"));
+}
+
+TEST(Identity, MayHaveAnotherChangeTimeWhenTheFileHasLostItsName) {
+  const tests::Folder folder;
+  const std::string path = folder.write("f", "0123456789");
+  const auto file = File::open(path);
+  ASSERT_TRUE(file.ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  std::filesystem::rename(path, folder / "g");
+  EXPECT_TRUE(file->unchanged().ok());
+  folder.write("f", "another one");
+  EXPECT_TRUE(file->unchanged().ok());
+}
+
+TEST(ClockTicksIn, IsNothingForAFileOlderThanATickOrOfAnotherClock) {
+  const auto now =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  constexpr std::int64_t second = 1'000'000'000;
+  EXPECT_EQ(clock_ticks_in({.changed_ns = now - second}).count(), 0);
+  EXPECT_EQ(clock_ticks_in({.changed_ns = now + second}).count(), 0);
+  const auto wait = clock_ticks_in({.changed_ns = now});
+  EXPECT_GE(wait.count(), 0);
+  EXPECT_LE(wait.count(), second / 10);
 }
 
 }  // namespace

@@ -244,7 +244,10 @@ Result<void> IndexedReader::open(std::uint32_t number) {
   PassCache::Mapped mapped;
   if (index.compression() == Compression::none && index.bytes() > 0) {
     FOREBAY_TRY(const io::File opened, io::File::open(program_.source.files[number]));
+    FOREBAY_DO(settle(opened, false));
+    FOREBAY_DO(versions_.opened(number, opened.identity()));
     mapped = pass_cache_.map(number, opened);
+    versions_.mapped(number);
     if (opened.size() > 0 && mapped.error) return *mapped.error;
     if (!mapped.file || static_cast<std::int64_t>(mapped.file->bytes().size()) != index.bytes()) {
       return Error{Code::data, Detail::failed_precondition, "the file changed after its index was read",
@@ -270,13 +273,10 @@ Result<void> IndexedReader::unchanged() const {
   for (std::size_t number = 0; number < files_.size(); ++number) {
     const MappedFile* const mapping = files_[number].mapping.get();
     if (mapping == nullptr) continue;
-    const auto now = io::File::identity_at(program_.source.files[number]);
-    if (!now.ok() || now->device != mapping->identity().device || now->inode != mapping->identity().inode) continue;
-    if (mapping->corrupt() || *now != mapping->identity()) {
+    const std::string& path = program_.source.files[number];
+    if (const std::string change = mapping->change(path); !change.empty()) {
       return Error{Code::data, Detail::failed_precondition,
-                   fmt::format("the file changed while it was read (it had {} bytes, now {})", mapping->identity().size,
-                               now->size),
-                   Place{.file = program_.source.files[number]}};
+                   fmt::format("the file changed while it was read ({})", change), Place{.file = path}};
     }
   }
   return {};

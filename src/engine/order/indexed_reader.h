@@ -15,6 +15,7 @@
 #include "engine/index/index_parallel.h"
 #include "engine/order/block_table.h"
 #include "engine/program/program.h"
+#include "engine/read/file_versions.h"
 #include "engine/read/pass_cache.h"
 #include "engine/read/record_index.h"
 
@@ -26,13 +27,14 @@ class IndexedReader {
  public:
   /// So many files are indexed at once as there are threads.
   IndexedReader(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads, PassCache& kept,
-                BlockTable& table)
+                FileVersions& versions, BlockTable& table)
       : program_{program},
         pool_{std::move(pool)},
         threads_{threads},
         trailer_{program.source.format->trailer()},
         room_after_{room_after(*program.source.format)},
         pass_cache_{kept},
+        versions_{versions},
         table_{table} {}
 
   /// The stored index of a file, or null when there is no good one. Its identity was compared with the file's.
@@ -109,6 +111,7 @@ class IndexedReader {
   const std::size_t trailer_;     // bytes after a record that its format verifies
   const std::size_t room_after_;  // bytes after each copy of a record
   PassCache& pass_cache_;
+  FileVersions& versions_;
   BlockTable& table_;
   std::vector<File> files_;
   std::vector<Opened> opened_;  // by file

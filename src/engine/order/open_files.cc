@@ -26,8 +26,9 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       threads_{threads},
       ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
       pass_cache_{pool->limit() / 2, program.epochs != 1},
+      versions_{program.source.files},
       table_{pool, room_after(*program.source.format)},
-      access_{program, std::move(pool), threads, pass_cache_, table_},
+      access_{program, std::move(pool), threads, pass_cache_, versions_, table_},
       compact_from_{min_compacted},
       skips_{program.on_corrupt} {}
 
@@ -45,7 +46,7 @@ Reader::Stream OpenFiles::open(Handle file) {
   }
   for (const auto& other : announced_) leave(*other);  // the order has changed its mind
   announced_.clear();
-  auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_);
+  auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_);
   open_[static_cast<std::size_t>(number)] = opened;
   if (catching_up_ && program_.on_corrupt.policy == Corrupt::fail) opened->index = access_.stored(file.block);
   if (opened->index) return number;
@@ -56,7 +57,7 @@ Reader::Stream OpenFiles::open(Handle file) {
 
 void OpenFiles::announce(Handle file) {
   if (catching_up_ || open_.empty()) return;  // files that are named, but not opened, are reached by index
-  announced_.push_back(std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_));
+  announced_.push_back(std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_));
   const Lock lock{mutex_};
   waiting_.push_back(announced_.back());
 }
@@ -145,9 +146,61 @@ void OpenFiles::leave(ReaderState& file) {
 Result<bool> OpenFiles::next_block(ReaderState& file) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   FOREBAY_DO(check_pinned(file));
+<<<<<<< HEAD
   if (file.block && !leave_block(file)) return false;
   FOREBAY_TRY(std::unique_ptr<Block> block, wait_for_block(file));
   if (!block) return false;
+=======
+  if (file.block) {
+    const bool over = table_[*file.block].last;
+    table_.release_stream(*file.block, batch_);
+    file.block.reset();
+    recycle();  // one decision may pass over any number of blocks
+    limit_mapped();
+    if (over) return false;
+  }
+  std::unique_ptr<Block> block;
+  bool scan_here = false;
+  while (!block) {
+    std::shared_ptr<ReaderState> other;
+    {
+      const Lock lock{mutex_};
+      if (stopped_) return was_closed;
+      if (!file.ready.empty()) {
+        block = std::move(file.ready.front());
+        file.ready.pop_front();
+        ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+      } else if (file.broken) {
+        return *file.broken;
+      } else if (file.state == Scan::over) {
+        return false;
+      } else if (file.state == Scan::idle) {
+        if (deadline_ && file.scanner.next_is_large()) {
+          interrupted_ = true;
+          return Error{Code::cancelled, "interrupted"};
+        }
+        block = spare();
+        file.state = Scan::running;
+        ++scanning_;
+        scan_here = true;
+      } else if (other = claim_locked(deadline_.has_value()); !other) {
+        block_ready_.wait(mutex_);
+      }
+    }
+    if (other) scan(other);  // somebody is at this file: a later one meanwhile
+  }
+  if (scan_here) {
+    if (deadline_ && !file.begun && file.scanner.must_settle()) {
+      put_back(file, std::move(block));
+      interrupted_ = true;
+      return Error{Code::cancelled, "interrupted"};
+    }
+    file.scanner.scan(*block);
+    const Lock lock{mutex_};
+    --scanning_;
+    scanned(file, *block);
+  }
+>>>>>>> h3
   files_done_ += block->fraction - file.fraction;
   file.fraction = block->fraction;
   file.next_record = 0;
@@ -261,15 +314,28 @@ std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim_locked(bool soon) {
   // The caller of next helps, but more scans at once than processors would only delay the one that is needed first.
   if (scanning_ >= threads_) return nullptr;
   for (const auto& file : waiting_) {
-    if (!wants_more(*file) || will_be_kept(*file) || (soon && file->scanner.next_is_large())) continue;
+    if (!wants_more(*file) || will_be_kept(*file)) continue;
+    if (soon && (file->settling || file->scanner.next_is_large())) continue;
     file->state = Scan::running;
+    file->soon = soon;
     ++scanning_;
     return file;
   }
   return nullptr;
 }
 
+/// The file has just been written, and this thread must not wait.
+void OpenFiles::put_back(ReaderState& file, std::unique_ptr<Block> block) {
+  const Lock lock{mutex_};
+  --scanning_;
+  file.state = Scan::idle;
+  file.settling = true;
+  if (block) spare_.push_back(std::move(block));
+  block_ready_.notify_all();
+}
+
 void OpenFiles::scan(const std::shared_ptr<ReaderState>& file) {
+  if (file->soon && !file->begun && file->scanner.must_settle()) return put_back(*file, nullptr);
   std::unique_ptr<Block> block;
   auto thrown = catch_all(
       [&] {
@@ -321,6 +387,7 @@ void OpenFiles::scanned(ReaderState& file, const Block& block) {
   file.state = block.last || block.error ? Scan::over : Scan::idle;
   file.streamed = file.scanner.streamed();
   file.begun = true;
+  file.settling = false;
   file.keeping = file.scanner.keeping();
   records_ += static_cast<std::int64_t>(block.records.size());
   bytes_read_ += block.bytes_read;

@@ -58,6 +58,11 @@ class OpenFiles final : public Reader {
   }
   /// Fails when too much was skipped in it, or when a file was written to that is reached by its index.
   [[nodiscard]] Result<void> end_pass() const;
+  /// Called when all batches of the run are made. Fails with Code::data when a mapped file is not what it was. False:
+  /// the deadline passed, and the next call goes on.
+  [[nodiscard]] Result<bool> end_run(std::optional<std::chrono::steady_clock::time_point> deadline) {
+    return versions_.look_again(deadline);
+  }
   /// From then on `read` fails rather than scan one more block; nothing is lost, and `interrupted` tells.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
     deadline_ = deadline;
@@ -97,6 +102,7 @@ class OpenFiles final : public Reader {
   [[nodiscard]] Result<void> fail(ReaderState& file, const Error& error) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> check_pinned(const ReaderState& file);
   void limit_mapped();
+  void put_back(ReaderState& file, std::unique_ptr<Block> block) EXCLUDES(mutex_);
   void leave(ReaderState& file) EXCLUDES(mutex_);  // what is left of it is not wanted
   [[nodiscard]] bool wants_more(const ReaderState& file) const REQUIRES(mutex_);
   [[nodiscard]] bool will_be_kept(const ReaderState& file) const REQUIRES(mutex_);
@@ -109,6 +115,7 @@ class OpenFiles final : public Reader {
   const std::int64_t threads_;
   const std::int64_t ahead_limit_;  // bytes of streamed blocks scanned ahead, all files together
   PassCache pass_cache_;
+  FileVersions versions_;
   // The order plane's own.
   BlockTable table_;
   IndexedReader access_;

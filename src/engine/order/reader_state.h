@@ -13,10 +13,13 @@ namespace forebay::engine {
 
 /// A file of a run, from its announcement until nothing more is wanted of it.
 struct OpenFiles::ReaderState {
-  ReaderState(const Program& program, std::uint32_t file, const std::shared_ptr<BufferPool>& pool, PassCache& kept)
+  ReaderState(const Program& program, std::uint32_t file, const std::shared_ptr<BufferPool>& pool, PassCache& kept,
+              FileVersions& versions)
       : number{file},
         scanner{program.source, file, pool, kept, corruption_of(program), check_of(program, pool.get())},
-        keeping{program.epochs != 1 && corruption_of(program) == Corruption::fail} {}
+        keeping{program.epochs != 1 && corruption_of(program) == Corruption::fail} {
+    scanner.remember(versions);
+  }
 
   static Corruption corruption_of(const Program& program) {
     return program.on_corrupt.policy == Corrupt::fail ? Corruption::fail : Corruption::find;
@@ -33,6 +36,8 @@ struct OpenFiles::ReaderState {
   Scan state = Scan::idle;
   std::deque<std::unique_ptr<Block>> ready;
   std::optional<Error> broken;  // behind what is ready: there was no memory to scan it
+  bool soon = false;            // the thread that scans it must come back soon
+  bool settling = false;        // the file has just been written: its first block has to wait for a worker
   bool streamed = true;
   bool begun = false;  // a block has been scanned
   bool keeping;        // what is found is for later passes; before a block has shown it, supposed

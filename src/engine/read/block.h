@@ -19,9 +19,7 @@ namespace forebay::engine {
 /// Readable bytes that follow every copy of a record, for decoders that read a few bytes past its end. A format whose
 /// trailer is longer gets its trailer instead (`room_after`).
 inline constexpr std::size_t min_room_after = 16;
-[[nodiscard]] inline std::size_t room_after(const Format& format) {
-  return std::max(min_room_after, format.trailer());
-}
+[[nodiscard]] inline std::size_t room_after(const Format& format) { return std::max(min_room_after, format.trailer()); }
 
 /// What has more bytes than this is not for who must come back soon.
 inline constexpr std::int64_t large_bytes = std::int64_t{32} << 20;
@@ -48,9 +46,11 @@ struct Block {
   std::vector<std::uint32_t> ordinals;  ///< Of a parcel: which records of the file `records` are, ascending.
   std::vector<Skip> skips;              ///< In the order of the file; with Corruption::find only.
   std::uint32_t file = 0;
-  std::int64_t file_offset = 0;   ///< Of `base` in the (uncompressed) file.
-  std::int64_t file_end = 0;      ///< Where the next block begins.
-  std::int64_t first_record = 0;  ///< Ordinal in the file of the first record.
+  std::int64_t file_offset = 0;        ///< Of `base` in the (uncompressed) file.
+  std::int64_t file_end = 0;           ///< Where the next block begins.
+  std::int64_t first_record = 0;       ///< Ordinal in the file of the first record.
+  const std::byte* checked = nullptr;  ///< With Corruption::find, of a mapped file: the private copy of `base` in which
+                                       ///< records were checked. Valid until the next scan.
   std::shared_ptr<MappedFile> mapping;
   std::size_t mapped_bytes = 0;
   bool kept = false;                         ///< Its pages stay mapped anyway.
@@ -63,7 +63,7 @@ struct Block {
   double fraction = 0;          ///< Of the file's bytes, up to the end of this block.
 
   void clear() {
-    base = nullptr;
+    base = checked = nullptr;
     records.clear();
     ordinals.clear();
     skips.clear();

@@ -9,7 +9,6 @@
 
 #include "columns/gather.h"
 #include "engine/memory/catch_all.h"
-#include "sources/detect.h"
 
 namespace forebay::engine {
 
@@ -22,9 +21,8 @@ constexpr std::size_t min_streamed_block = std::size_t{32} << 10;
 constexpr std::int64_t passed_at_once = std::int64_t{256} << 10;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
 constexpr std::int64_t read_step = std::int64_t{1} << 20;
-constexpr std::size_t plain_head = std::size_t{16} << 20;
 // What one call of `scan` does at most, as it can be stopped only between two.
-constexpr std::size_t searched_at_once = std::size_t{1} << 20;  // for corruption, unless a record is larger
+constexpr std::size_t searched_at_once = mapped_block + mapped_block / 8;  // for corruption, unless a record is larger
 constexpr std::size_t padding_at_once = std::size_t{8} << 20;
 constexpr std::size_t streamed_at_once = std::size_t{16} << 20;
 
@@ -47,52 +45,6 @@ FileReader::FileReader(const Source& source, std::uint32_t file, std::shared_ptr
                        Corruption corruption, RecordCheck check)
     : source_{source}, number_{file}, pool_{std::move(pool)}, pass_cache_{kept} {
   if (corruption == Corruption::find) finder_.emplace(source.format, std::move(check));
-}
-
-Result<void> FileReader::open() {
-  FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
-  FOREBAY_TRY(compression_, sources::compression_of(*file_, source_.compression, *source_.format));
-  if (compression_ != Compression::none) {
-    const bool keep = !finder_ && point_interval_ == 0;
-    if (keep) content_ = pass_cache_.content(number_, *file_);
-    if (!content_) FOREBAY_DO(open_compressed());
-    if (keep && !content_ && pass_cache_.room() > 0) found_.emplace();
-  }
-  if (compression_ == Compression::none) {
-    auto mapped = pass_cache_.map(number_, *file_);
-    mapping_ = std::move(mapped.file);
-    kept_ = mapped.kept;
-    fresh_ = mapped.fresh;
-    if (!finder_) frames_ = std::move(mapped.frames);
-    if (!finder_ && kept_ && !frames_ && pass_cache_.room() > 0) collected_.emplace();
-  }
-  opened_ = true;
-  return {};
-}
-
-io::Inflater::Trailing FileReader::trailing() const {
-  const std::byte zero{0};
-  return source_.format->padding({&zero, 1}) == 1 ? io::Inflater::Trailing::zeros : io::Inflater::Trailing::nothing;
-}
-
-Result<void> FileReader::open_compressed() {
-  FOREBAY_TRY(inflater_, io::Inflater::make(compression_, trailing()));
-  inflater_->limit(source_.max_decompressed_bytes);
-  if (point_interval_ > 0) inflater_->collect(point_interval_);
-  if (!finder_ || source_.compression != Compression::automatic) return {};
-  // The first bytes of a plain file may be corrupt so that they look like those of a compressed one.
-  carry_.resize(1);
-  auto inflated = inflater_->read(*file_, carry_);
-  carry_.resize(inflated.ok() ? *inflated : 0);
-  if (inflated.ok()) return {};
-  if (inflated.error().code() != Code::data) return inflated.error();
-  std::vector<std::byte> head(plain_head);
-  FOREBAY_TRY(const std::size_t size, file_->read(head, 0));
-  std::shared_ptr<void> unused;
-  if (!source_.format->resync(std::span{head}.first(size), 0, 1, true, unused).found) return {};
-  inflater_.reset();
-  compression_ = Compression::none;
-  return {};
 }
 
 void FileReader::scan(Block& block) {
@@ -174,13 +126,25 @@ Result<void> FileReader::scan_mapped(Block& block) {
   return {};
 }
 
+/// Copies bytes of the mapping. Checksums and messages are checked in the copy.
+std::span<const std::byte> FileReader::private_window(std::span<const std::byte> bytes) {
+  if (window_.capacity < bytes.size()) {
+    window_ = {};
+    window_ = {.bytes = pool_->lend(bytes.size()), .capacity = bytes.size()};
+  }
+  columns::copy_bytes(bytes, window_.bytes.get(), pool_.get());
+  return {window_.bytes.get(), bytes.size()};
+}
+
 /// Finds the records, or takes those that an earlier pass has found.
 Result<void> FileReader::find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found) {
   if (finder_) {
     const std::size_t size = std::min(std::max(searched_at_once, searched_next_), bytes.size());
     const bool last = size == bytes.size();
-    found = finder_->find({.bytes = bytes.first(size), .offset = offset_, .limit = mapped_block, .last = last},
-                          block.records, block.skips);
+    const auto window = private_window(bytes.first(size));
+    found = finder_->find({.bytes = window, .offset = offset_, .limit = mapped_block, .last = last}, block.records,
+                          block.skips);
+    block.checked = window.data();
     searched_next_ = found.consumed > 0 ? 0 : std::max(found.wanted, size + size / 4);
     return {};
   }

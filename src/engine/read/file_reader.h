@@ -13,6 +13,7 @@
 #include "engine/memory/buffer_pool.h"
 #include "engine/read/block.h"
 #include "engine/read/corruption.h"
+#include "engine/read/file_versions.h"
 #include "engine/read/pass_cache.h"
 #include "engine/read/record_index.h"
 #include "io/file.h"
@@ -47,6 +48,12 @@ class FileReader {
   }
   [[nodiscard]] std::int64_t offset() const { return offset_; }  ///< Of what comes next, in the uncompressed file.
 
+  /// Before the first block: the file must be the version that `versions`, which must stay, has of it.
+  void remember(FileVersions& versions) { versions_ = &versions; }
+  /// Whether the first block has to wait, at most one tick of the file system's clock, because the file has just been
+  /// written (io::File::settles_in). Opens the file; what is wrong with it is told by `scan`.
+  [[nodiscard]] bool must_settle();
+
   /// Whether the next block is of a record that takes long.
   [[nodiscard]] bool next_is_large() const {
     return std::max(searched_next_, filling_.capacity) > static_cast<std::size_t>(large_bytes);
@@ -62,11 +69,13 @@ class FileReader {
   [[nodiscard]] std::int64_t read_so_far() const;  // bytes of the file
   [[nodiscard]] double fraction() const;           // of the file's bytes that have been read, 0 … 1
   Result<void> open();
+  [[nodiscard]] Result<void> settle();
   Result<void> open_compressed();
   Result<void> go_on_from(const RecordIndex& index, std::int64_t record);
   [[nodiscard]] io::Inflater::Trailing trailing() const;
   void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
+  [[nodiscard]] std::span<const std::byte> private_window(std::span<const std::byte> bytes);
   Result<void> find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found);
   [[nodiscard]] Result<Scanned> find_records(std::span<const std::byte> bytes, bool last, std::size_t limit,
                                              std::vector<Extent>& records);
@@ -87,6 +96,7 @@ class FileReader {
   std::shared_ptr<BufferPool> pool_;
   bool opened_ = false;
   std::optional<io::File> file_;
+  FileVersions* versions_ = nullptr;
   PassCache& pass_cache_;
   std::shared_ptr<MappedFile> mapping_;
   bool kept_ = false;
@@ -117,6 +127,11 @@ class FileReader {
   std::optional<Error> unless_padding_;  // set: padding has begun, and this is the fault if anything else follows
   std::optional<CorruptionFinder> finder_;
   std::size_t searched_next_ = 0;  // bytes that it has asked for
+  struct Window {
+    std::shared_ptr<std::byte> bytes = {};
+    std::size_t capacity = 0;
+  };
+  Window window_;  // private copy of the part of a mapped file in which corruption is looked for
   std::int64_t point_interval_ = 0;
 };
 

@@ -63,6 +63,12 @@ MappedFile::~MappedFile() {
 
 bool MappedFile::corrupt() const { return range_corrupt(guard_); }
 
+std::string MappedFile::change(const std::string& path) const {
+  const auto now = io::File::identity_at(path);
+  if (now.ok() && now->same_file(identity_) && *now != identity_) return io::difference(identity_, *now);
+  return corrupt() ? "it was cut short" : "";
+}
+
 void MappedFile::will_need(std::size_t offset, std::size_t length) {
   if (offset >= size_) return;
   const auto page = static_cast<std::size_t>(getpagesize());

@@ -18,15 +18,16 @@
 namespace forebay::engine {
 
 /// The place of every record of one file; for a compressed file also its restart points and the checksums of its
-/// content. It takes 12 bytes a record, a history of 32 KiB for each restart point inside a stream, and 4 bytes for each 64 KiB of
-/// compressed content, and is held in memory as it is stored (docs/formats/index.md). Immutable; any thread may read it.
+/// content. It takes 12 bytes a record, a history of 32 KiB for each restart point inside a stream, and 4 bytes for
+/// each 64 KiB of compressed content, and is held in memory as it is stored (docs/formats/index.md). Immutable; any
+/// thread may read it.
 class RecordIndex {
   struct Token {};  // only `parse` has one
 
  public:
   /// Takes the bytes of an index. Nothing in them is trusted: in an index that is accepted, offsets increase strictly,
-  /// every record lies inside the content (records may overlap), and restart points are in order. Fails with Code::data:
-  /// data_loss for a corrupt index, failed_precondition for one of a newer version.
+  /// every record lies inside the content (records may overlap), and restart points are in order. Fails with
+  /// Code::data: data_loss for a corrupt index, failed_precondition for one of a newer version.
   [[nodiscard]] static Result<std::shared_ptr<const RecordIndex>> parse(std::vector<std::byte> image);
   RecordIndex(Token, std::vector<std::byte> image);  // for `parse`
   RecordIndex(const RecordIndex&) = delete;

@@ -78,8 +78,8 @@ void Scheduler::close() {
   pool_->close();
   for (std::thread& worker : workers_) worker.join();
   const Lock lock{mutex_};
-  while (caller_.inside()) caller_left_.wait(mutex_);  // the consumer may be running a ticket
-  if (!line_.empty()) order_over_ = false;             // the decided end is not delivered any more
+  while (caller_.inside()) caller_left_.wait(mutex_);      // the consumer may be running a ticket
+  if (!line_.empty()) order_ended_ = order_over_ = false;  // the decided end is not delivered any more
   line_.clear();
   half_decided_.reset();
   closed_ = true;
@@ -157,6 +157,10 @@ bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadl
     make_room(worker);
     return true;
   }
+  if (may_look_again()) {
+    look_again(worker, deadline);
+    return true;
+  }
   if (const auto file = open_files_.claim(deadline.has_value())) {
     scan_ahead(file, worker);
     return true;
@@ -172,7 +176,7 @@ bool Scheduler::run_next_ticket(Worker& worker) {
 }
 
 bool Scheduler::may_decide() const {
-  if (baton_taken_ || order_over_ || line_.size() >= depth_) return false;
+  if (baton_taken_ || order_ended_ || order_over_ || line_.size() >= depth_) return false;
   return line_.empty() || has_room();
 }
 
@@ -184,7 +188,7 @@ bool Scheduler::has_room() const {
 
 /// Whether blocks that are cached for later passes take the room of a batch.
 bool Scheduler::order_is_crowded_out() const {
-  if (baton_taken_ || order_over_ || line_.size() >= depth_ || line_.empty()) return false;
+  if (baton_taken_ || order_ended_ || order_over_ || line_.size() >= depth_ || line_.empty()) return false;
   return !has_room() && open_files_.keeps_content();
 }
 
@@ -226,6 +230,29 @@ void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> de
   } else if (!more.ok()) {
     order_error_ = more.error();
   }
+  order_ended_ = !order_error_;
+  order_over_ = order_error_.has_value();
+  batch_done_.notify_all();
+}
+
+/// All batches are made, so no record is read any more.
+bool Scheduler::may_look_again() const {
+  return order_ended_ && !order_over_ && !baton_taken_ && line_.done() == line_.size();
+}
+
+/// Looks whether the files are still what they were.
+void Scheduler::look_again(Worker& worker, std::optional<Clock::time_point> deadline) {
+  baton_taken_ = true;
+  Result<bool> all = false;
+  std::optional<Error> thrown;
+  {
+    const Unlocked doing{*this, worker, Work::order, line_.next()};
+    thrown = catch_all([&] { all = open_files_.end_run(deadline); }, no_memory_for_order);
+  }
+  baton_taken_ = false;
+  if (!thrown && all.ok() && !*all) return;
+  if (thrown) order_error_ = thrown;
+  if (!thrown && !all.ok()) order_error_ = all.error();
   order_over_ = true;
   batch_done_.notify_all();
 }

@@ -87,6 +87,8 @@ class Scheduler {
   void make_room(Worker& worker) REQUIRES(mutex_);
   [[nodiscard]] Result<bool> decide(std::unique_ptr<Job>& job, std::int64_t finished,
                                     std::optional<Clock::time_point> deadline);
+  [[nodiscard]] bool may_look_again() const REQUIRES(mutex_);
+  void look_again(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   void scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, Worker& worker) REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<const Batch::Content> deliver() REQUIRES(mutex_);
   void wake_workers(std::size_t tasks) REQUIRES(mutex_);
@@ -118,7 +120,8 @@ class Scheduler {
   std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;  // bytes that making a batch takes: the largest so far
   std::size_t sleeping_ GUARDED_BY(mutex_) = 0;
   bool baton_taken_ GUARDED_BY(mutex_) = false;
-  bool order_over_ GUARDED_BY(mutex_) = false;
+  bool order_ended_ GUARDED_BY(mutex_) = false;  // without an error: no more batches will be decided
+  bool order_over_ GUARDED_BY(mutex_) = false;   // and it is known how the run ends, if no batch fails
   bool stopped_ GUARDED_BY(mutex_) = false;
   bool closed_ GUARDED_BY(mutex_) = false;  // workers are joined, batches dropped
   Condition closing_over_;                  // a second close waits for the first

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
 constexpr std::int64_t max_ticket_bytes = std::int64_t{8} << 20;  // nobody looks for a stop inside a ticket
 constexpr std::int64_t large_memory = std::int64_t{1} << 20;      // a decoder's; less is not worth beginning anew
-constexpr std::size_t group_bytes = std::size_t{32} << 10;  // verified, then decoded: still in the first-level cache
+constexpr std::size_t group_bytes = std::size_t{32} << 10;        // copied, verified, decoded in the first-level cache
 constexpr std::size_t group_records = 16;
 constexpr std::size_t line = 64;
 
@@ -28,16 +28,16 @@ constexpr std::size_t line = 64;
 /// back behind all fetches that are under way.
 constexpr std::int64_t fetched_ahead = 12;
 
-/// So many records earlier the first line of one is fetched, by itself: what waits for the page tables then is one
-/// fetch instead of all of the record's.
+/// The first line of a record is fetched so many records earlier than the rest, so that only one fetch waits for the
+/// page tables.
 constexpr std::int64_t begun_ahead = 4;
 
-/// Records that are verified by one call; between the calls as many more are fetched: a processor has some two dozen
-/// lines on their way at once, and waits when it is asked for more.
+/// Records that are copied and verified by one call. As many more are fetched between the calls: a processor has some
+/// two dozen lines on their way at once, and waits when it is asked for more.
 constexpr std::size_t verified_together = 4;
 
-/// Starts fetching a record and the `trailer` bytes after it; the hardware prefetcher continues with longer ones. Always
-/// inlined: the compiler may drop a call of a function that only prefetches.
+/// Starts fetching a record and the `trailer` bytes after it; the hardware prefetcher continues with longer ones.
+/// Always inlined: the compiler may drop a call of a function that only prefetches.
 [[gnu::always_inline]] inline void prefetch(Record record, std::size_t trailer) {
   constexpr std::size_t max_lines = 8;
   const auto first = reinterpret_cast<std::uintptr_t>(record.data()) / line;
@@ -137,9 +137,12 @@ Result<std::int64_t> Executor::bytes_of(const BatchLayout& layout, std::int64_t 
 Result<void> Executor::cut(Job& job) const {
   std::int64_t bytes = 0;
   for (const Handle& handle : job.layout.handles) bytes += handle.length;
-  const bool mapped =
-      std::ranges::all_of(job.layout.blocks, [](const UsedBlock& piece) { return piece.mapping != nullptr; });
-  job.record_bytes = mapped ? 0 : bytes;
+  const auto mapped =
+      std::ranges::count_if(job.layout.blocks, [](const UsedBlock& used) { return used.mapping != nullptr; });
+  job.records = mapped == 0                                                              ? RecordPlace::private_memory
+                : mapped < std::ssize(job.layout.blocks) || !job.layout.unmapped.empty() ? RecordPlace::mixed
+                                                                                         : RecordPlace::mapped;
+  job.record_bytes = mapped == std::ssize(job.layout.blocks) ? 0 : bytes;
   FOREBAY_TRY(job.fixed_bytes, bytes_of(job.layout, job.record_bytes));
   cut_tickets(job, bytes);
   if (job.cut > 1) lend_rows(job);
@@ -266,41 +269,77 @@ void Executor::account(Ticket& ticket) const {
   if (ticket.job->bytes() > pool_->limit()) ticket.columns.reset();
 }
 
+/// Fetches the records of a ticket some rows ahead of their turn.
+class Executor::Fetching {
+ public:
+  Fetching(const Ticket& ticket, std::size_t trailer)
+      : layout_{ticket.job->layout}, first_{ticket.first_row}, rows_{ticket.rows}, trailer_{trailer} {}
+
+  void to(std::int64_t end) {
+    const std::int64_t begin_to = std::min(end + begun_ahead, rows_);
+    const std::int64_t fetch_to = std::min(end, rows_);
+    for (std::int64_t row = std::exchange(begun_, std::max(begun_, begin_to)); row < begin_to; ++row)
+      __builtin_prefetch(record(row).data());
+    for (std::int64_t row = std::exchange(fetched_, std::max(fetched_, fetch_to)); row < fetch_to; ++row)
+      prefetch(record(row), trailer_);
+  }
+  [[nodiscard]] Record record(std::int64_t row) const { return layout_.record(first_ + row); }
+
+ private:
+  const BatchLayout& layout_;
+  const std::int64_t first_;
+  const std::int64_t rows_;
+  const std::size_t trailer_;
+  std::int64_t begun_ = 0;
+  std::int64_t fetched_ = 0;
+};
+
+/// Copies those records that lie in a mapping; others are private.
+void Executor::copy_some(const Job& job, std::int64_t first_row, std::span<Record> records, Worker& worker) const {
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const UsedBlock& block = job.layout.block_of(first_row + static_cast<std::int64_t>(i));
+    if (block.mapping != nullptr && block.mapping->holds(records[i])) worker.copies.add(records.subspan(i, 1), *pool_);
+  }
+}
+
+/// Copies and verifies the worker's records, whose first is row `first` of the ticket. After an error the worker has
+/// the records before the bad one.
+std::optional<RowError> Executor::verify(const Ticket& ticket, Worker& worker, std::int64_t first,
+                                         Fetching& fetching) const {
+  const Job& job = *ticket.job;
+  const std::span<Record> group{worker.records};
+  for (std::size_t done = 0; done < group.size(); done += verified_together) {
+    const std::int64_t next = first + static_cast<std::int64_t>(done);
+    const auto some = group.subspan(done, std::min(verified_together, group.size() - done));
+    fetching.to(next + fetched_ahead + verified_together);
+    if (job.records == RecordPlace::mapped) [[likely]] {
+      worker.copies.add(some, *pool_);
+    } else if (job.records == RecordPlace::mixed) {
+      copy_some(job, ticket.first_row + next, some, worker);
+    }
+    const auto good = program_->source.format->verify(some);
+    if (good.ok()) continue;
+    const std::int64_t bad = ticket.first_row + next + good.error().place().row;
+    worker.records.resize(static_cast<std::size_t>(bad - ticket.first_row - first));
+    return RowError{wrong_checksum(job, good.error(), bad), bad};
+  }
+  return std::nullopt;
+}
+
 std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
-  const BatchLayout& layout = ticket.job->layout;
   ColumnBlock& block = ticket.columns->block;
-  const Format& format = *program_->source.format;
-  const std::size_t trailer = trailer_;
-  const auto record_of = [&](std::int64_t row) { return layout.record(ticket.first_row + row); };
-  std::int64_t begun = 0;
-  std::int64_t fetched = 0;
-  const auto fetch_to = [&](std::int64_t end) {
-    for (; begun < std::min(end + begun_ahead, ticket.rows); ++begun) __builtin_prefetch(record_of(begun).data());
-    for (; fetched < std::min(end, ticket.rows); ++fetched) prefetch(record_of(fetched), trailer);
-  };
-  fetch_to(fetched_ahead);
+  Fetching fetching{ticket, trailer_};
+  fetching.to(fetched_ahead);
   for (std::int64_t first = 0; first < ticket.rows;) {
     worker.records.clear();
     std::size_t bytes = 0;
     std::int64_t row = first;
     for (; row < ticket.rows && bytes < group_bytes && worker.records.size() < group_records; ++row) {
-      worker.records.push_back(record_of(row));
+      worker.records.push_back(fetching.record(row));
       bytes += worker.records.back().size();
-      read_pages(worker.records.back(), *pool_);
     }
-    std::optional<RowError> corrupt;
-    const std::span<const Record> group{worker.records};
-    for (std::size_t done = 0; done < group.size() && !corrupt; done += verified_together) {
-      const std::int64_t next = first + static_cast<std::int64_t>(done);
-      fetch_to(next + fetched_ahead + verified_together);
-      if (auto good = format.verify(group.subspan(done, std::min(verified_together, group.size() - done)));
-          !good.ok()) {
-        row = next + good.error().place().row;
-        const std::int64_t bad = ticket.first_row + row;
-        corrupt = {place(*ticket.job, good.error().at(Place{.offset = layout.payload_offset(bad)}), bad), bad};
-      }
-    }
-    worker.records.resize(static_cast<std::size_t>(row - first));  // one before it may be malformed
+    if (ticket.job->records != RecordPlace::private_memory) worker.copies.begin(*pool_, bytes, worker.records.size());
+    const auto corrupt = verify(ticket, worker, first, fetching);  // a record before it may be malformed
     pool_->look();
     Result<void> done;
     if (auto threw = catch_all([&] { done = program_->decoder->decode(worker.records, first, block, *worker.memory); }))

@@ -11,16 +11,18 @@
 #include "engine/read/file_cache.h"
 #include "engine/tickets/batch_recycler.h"
 #include "engine/tickets/job.h"
+#include "engine/tickets/record_copies.h"
 
 namespace forebay::engine {
 
-/// What one worker keeps between tickets.
+/// Memory that one worker keeps between tickets. Used by its thread only.
 struct Worker {
   std::size_t number = 0;
   std::unique_ptr<DecoderMemory> memory;
-  Charge charge;  ///< Of the memory.
-  std::vector<Record> records;
-  std::vector<FileCache::Wanted> wanted;
+  Charge charge;                          ///< For `memory`.
+  std::vector<Record> records;            ///< The group of records that is decoded by one call.
+  RecordCopies copies;                    ///< Private bytes of `records`, where they lie in a mapping.
+  std::vector<FileCache::Wanted> wanted;  ///< Records that are read from files whose pages were given back.
 };
 
 /// A failure and the row of the batch it belongs to.
@@ -31,22 +33,42 @@ struct RowError {
 
 /// Turns layouts into batches. Const while running: any number of workers call it at once, each with its own Worker.
 /// When the pool is closed, `run` and `finish` throw Closed.
+///
+/// The path of a record into a row. Another process may write to a mapped file at any time, so a record is first copied
+/// and only its copy is checked and decoded (ADR 0009):
+///
+///     mapped file ──copy──► worker's buffer ─┐
+///     decompressed block ────────────────────┼─ verify checksum ─► decode ─► row i of the ticket's columns ─► steps
+///     record read by FileCache ──────────────┘
+///                    private memory; groups of a few records, so all of it happens in the first-level cache
+///
+/// A record whose checksum is wrong is an error of its row. When the file's identity is no longer that of the mapping,
+/// the error says that the file changed.
 class Executor {
  public:
   Executor(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool, std::int64_t threads);
 
   [[nodiscard]] Worker worker(std::size_t number) const {
-    return {.number = number, .memory = program_->decoder->memory(), .charge = {}, .records = {}, .wanted = {}};
+    return {.number = number,
+            .memory = program_->decoder->memory(),
+            .charge = {},
+            .records = {},
+            .copies = RecordCopies{trailer_},
+            .wanted = {}};
   }
-  /// Cuts tickets by bytes. Fails when the rows that they will fill are more than the budget.
+  /// Cuts tickets by bytes. Fails when the rows that they fill need more than the budget.
   [[nodiscard]] Result<void> cut(Job& job) const;
-  [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Fetch, verify, decode, steps.
-  [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< When all tickets are done: makes `content`.
+  [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Copy, verify, decode, steps.
+  [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< Called after the last ticket. Makes `content`.
 
  private:
+  class Fetching;
   [[nodiscard]] std::optional<RowError> read_unmapped(Ticket& ticket, Worker& worker,
                                                       std::shared_ptr<std::byte>& memory) const;
   std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
+  [[nodiscard]] std::optional<RowError> verify(const Ticket& ticket, Worker& worker, std::int64_t first,
+                                               Fetching& fetching) const;
+  void copy_some(const Job& job, std::int64_t first_row, std::span<Record> records, Worker& worker) const;
   [[nodiscard]] std::optional<RowError> apply_steps(Ticket& ticket) const;
   void account(Ticket& ticket) const;
   void account(Worker& worker) const;
@@ -60,14 +82,15 @@ class Executor {
   void bind_columns(Ticket& ticket) const;
   [[nodiscard]] Error cut_short(const Job& job, std::uint32_t file) const;
   [[nodiscard]] std::optional<Error> find_cut_short(const Job& job) const;
-  Error place(const Job& job, const Error& error, std::int64_t row) const;
+  [[nodiscard]] Error place(const Job& job, const Error& error, std::int64_t row) const;
+  [[nodiscard]] Error wrong_checksum(const Job& job, const Error& error, std::int64_t row) const;
 
   std::shared_ptr<const Program> program_;
   std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
-  const std::size_t trailer_;  // bytes after a record that its format verifies
+  const std::size_t trailer_;           // bytes after a record that its format verifies
   std::vector<ColumnId> used_;          // columns that a ticket fills
-  std::vector<std::size_t> row_bytes_;  // by batched output; 0: not written in place
+  std::vector<std::size_t> row_bytes_;  // by batched output; 0 where rows are not written in place
   std::vector<ColumnId> in_place_;      // by column: its batched output, or -1
   const std::shared_ptr<BatchRecycler> contents_;
   std::unique_ptr<ColumnPool> columns_;

@@ -31,6 +31,17 @@ Error Executor::place(const Job& job, const Error& error, std::int64_t row) cons
                         .offset = program_->source.format->record_offset(layout.payload_offset(row))});
 }
 
+/// A wrong checksum of a record whose file changed is no corruption of the file.
+Error Executor::wrong_checksum(const Job& job, const Error& error, std::int64_t row) const {
+  const UsedBlock& used = job.layout.block_of(row);
+  const std::string change = used.mapping == nullptr ? "" : used.mapping->change(program_->source.files[used.file]);
+  const Error told = change.empty()
+                         ? error
+                         : Error{Code::data, Detail::failed_precondition,
+                                 fmt::format("the file changed while it was read ({}): {}", change, error.message())};
+  return place(job, told.at(Place{.offset = job.layout.payload_offset(row)}), row);
+}
+
 Error Executor::cut_short(const Job& job, std::uint32_t file) const {
   return Error{Code::data, Detail::failed_precondition,
                fmt::format("batch {} is not delivered: the file was cut short while its records were decoded; leave "
@@ -39,8 +50,8 @@ Error Executor::cut_short(const Job& job, std::uint32_t file) const {
                Place{.file = program_->source.files[file]}};
 }
 
-/// Finds a file that was cut short while records of the batch were decoded. Payloads are verified and then decoded
-/// where they are mapped; a page that vanishes in between reads as zeros, and the SIGBUS guard counts it.
+/// Finds a file that was cut short while records of the batch were copied. A page that vanishes reads as zeros, and the
+/// SIGBUS guard counts it. Most formats notice by a checksum; this finds it for the others.
 std::optional<Error> Executor::find_cut_short(const Job& job) const {
   if (pages_replaced() == 0) return std::nullopt;
   for (const UsedBlock& piece : job.layout.blocks) {

@@ -22,7 +22,8 @@ std::vector<std::byte> filler_of(const Output& output) {
     const auto* const bytes = reinterpret_cast<const std::byte*>(output.spec.pad.data());
     return {bytes, bytes + output.spec.pad.size()};
   }
-  auto element = columns::element_from(asked ? JsonCodec<Scalar>::write(output.padding->value) : Json{}, output.spec.dtype);
+  auto element =
+      columns::element_from(asked ? JsonCodec<Scalar>::write(output.padding->value) : Json{}, output.spec.dtype);
   return element.ok() ? *std::move(element) : std::vector<std::byte>(size_of(output.spec.dtype));
 }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read/file_versions.h"
+
+#include <array>
+
+#include <fmt/core.h>
+
+#include "io/identity.h"
+
+namespace forebay::engine {
+
+Result<void> settle(const io::File& file, bool look_again) {
+  const auto wait = file.settles_in();
+  if (wait.count() > 0) {
+    const auto until = std::chrono::steady_clock::now() + wait;
+    Mutex mutex;
+    Condition tick;  // nothing notifies it
+    const Lock lock{mutex};
+    while (std::chrono::steady_clock::now() < until) tick.wait_until(mutex, until);
+  }
+  return look_again || wait.count() > 0 ? file.unchanged() : Result<void>{};
+}
+
+FileVersions::Version FileVersions::version_of(const io::File::Identity& identity) {
+  const std::array<std::uint64_t, 2> name{identity.device, identity.inode};
+  const std::array<std::uint64_t, 5> all{identity.device, identity.inode, static_cast<std::uint64_t>(identity.size),
+                                         static_cast<std::uint64_t>(identity.modified_ns),
+                                         static_cast<std::uint64_t>(identity.changed_ns)};
+  return {.name = io::fnv1a(std::as_bytes(std::span{name})),
+          .all = io::fnv1a(std::as_bytes(std::span{all})),
+          .known = true,
+          .mapped = false};
+}
+
+Error FileVersions::changed(std::size_t number, const char* when) const {
+  return Error{Code::data, Detail::failed_precondition,
+               fmt::format("the file changed while it was read: {} its size, times or inode are not those of the first "
+                           "opening; leave files alone while they are read",
+                           when),
+               Place{.file = paths_[number]}};
+}
+
+Result<void> FileVersions::opened(std::uint32_t number, const io::File::Identity& identity) {
+  const Version now = version_of(identity);
+  const Lock lock{mutex_};
+  if (number >= versions_.size()) versions_.resize(number + std::size_t{1});
+  Version& first = versions_[number];
+  if (!first.known) first = now;
+  if (first.all == now.all) return {};
+  return changed(number, "in a later pass");
+}
+
+void FileVersions::mapped(std::uint32_t number) {
+  const Lock lock{mutex_};
+  versions_[number].mapped = true;
+}
+
+Result<bool> FileVersions::look_again(std::optional<std::chrono::steady_clock::time_point> deadline) {
+  for (;; ++looked_) {
+    Version first;
+    {
+      const Lock lock{mutex_};
+      if (looked_ >= versions_.size()) return true;
+      first = versions_[looked_];
+    }
+    if (!first.mapped) continue;
+    if (deadline && std::chrono::steady_clock::now() > *deadline) return false;
+    const auto identity = io::File::identity_at(paths_[looked_]);
+    if (!identity.ok()) continue;
+    const Version now = version_of(*identity);
+    if (now.name == first.name && now.all != first.all) return changed(looked_, "at the end of the run");
+  }
+}
+
+}  // namespace forebay::engine
