@@ -12,7 +12,8 @@ from forebay._paths import Paths, paths_of
 from forebay.loader import Shard
 from forebay.pipeline import PipelineBase, StageSource, given
 
-__all__ = ["Pipeline", "Source", "feature", "tfrecord"]
+__all__ = ["Pipeline", "Source", "feature", "fixed", "fixed_len_sequence", "ragged", "raw", "sparse", "tfrecord",
+           "var_len"]
 
 Feature = Mapping[str, Any]
 
@@ -53,7 +54,7 @@ class Pipeline(PipelineBase):
         return self._with(memory=memory)
 
     def prefetch(self, prefetch: int) -> Pipeline:
-        """Default of the run: batches made ahead; 0: chosen by their size."""
+        """Default of the run: finished batches kept ready; 0: chosen by their size."""
         return self._with(prefetch=prefetch)
 
     def shard(self, shard: Optional[Shard]) -> Pipeline:
@@ -141,7 +142,7 @@ class Pipeline(PipelineBase):
         """
         return self._then("rename", {"from": from_, "to": to})
 
-    def shuffle(self, *, buffer: Optional[int] = None, global_: bool = False) -> Pipeline:
+    def shuffle(self, buffer: Optional[int] = None, *, global_: bool = False) -> Pipeline:
         """Puts the elements of a pass into a random order; before `interleave`, the files.
 
         buffer    Each element is drawn from a buffer of so many that is kept full; 1 keeps the order.
@@ -150,7 +151,7 @@ class Pipeline(PipelineBase):
         """
         return self._then("shuffle", {"buffer": buffer, "global": global_}, **{"global": False})
 
-    def interleave(self, *, cycle: int = 1, block: int = 1, sloppy: bool = False) -> Pipeline:
+    def interleave(self, cycle: int = 1, *, block: int = 1, sloppy: bool = False) -> Pipeline:
         """Opens `cycle` files at a time and takes `block` records from each in turn.
 
         cycle     Files open at a time.
@@ -202,7 +203,7 @@ class Source(StageSource):
 
     __slots__ = ()
 
-    def example(self, features: Mapping[str, Mapping[str, Any]]) -> Pipeline:
+    def example(self, features: Mapping[str, Feature]) -> Pipeline:
         """Decodes tf.train.Example messages, one tensor per feature; only features in use are read.
 
         features    The tensors by name, each with kind, dtype, shape and how it is stored.
@@ -210,8 +211,7 @@ class Source(StageSource):
         options = given({"features": features})
         return Pipeline({"source": self._source, "decode": {"example": options}, "steps": []})
 
-    def sequence_example(self, *, context: Mapping[str, Mapping[str, Any]] = {},
-                         lists: Mapping[str, Mapping[str, Any]] = {}) -> Pipeline:
+    def sequence_example(self, context: Mapping[str, Feature] = {}, *, lists: Mapping[str, Feature] = {}) -> Pipeline:
         """Decodes tf.train.SequenceExample messages: features of the sequence, and lists with one feature per
         step.
 
@@ -235,15 +235,15 @@ def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "auto
              tolerate_partial_header: bool = False, allow_trailing_zeros: bool = False) -> Source:
     """Reads the records of TFRecord files, checksums verified.
 
-    files                      Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
+    files                      Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.
     compression                How whole files are compressed; auto looks at their first bytes.
     max_record_bytes           A longer record is an error, before memory is taken.
     max_decompressed_bytes     A compressed file that holds more than this is an error, once that many bytes
                                were decompressed.
     tolerate_partial_header    A file that ends inside the header of a record ends before it: for files still
                                being written.
-    allow_trailing_zeros       Zero bytes after the last record, or after the end of compressed data, are
-                               padding and not an error.
+    allow_trailing_zeros       Zero bytes behind the last record, or behind the end of compressed data, are
+                               padding and no error.
     """
     return Source({"tfrecord": given({"files": paths_of(files, "files"), "compression": compression,
                                      "max_record_bytes": max_record_bytes,
@@ -254,14 +254,128 @@ def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "auto
                                      tolerate_partial_header=False, allow_trailing_zeros=False)})
 
 
+def fixed(dtype: DType, shape: Sequence[int] = (), *, key: Optional[str] = None,
+          default: Optional[Union[bool, int, float, str, bytes, Sequence[Any]]] = None,
+          stored: Optional[Literal["int", "float", "bytes"]] = None,
+          as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None,
+          allow_missing: bool = False) -> dict[str, Any]:
+    """A feature with the same number of values in every record.
+
+    dtype            Type of the tensor; values stored as another type are converted.
+    shape            Shape of a record, or of one step of a sequence; one size may be -1.
+    key              Name in the message; the tensor's name when left out.
+    default          Value when missing (without: an error).
+    stored           Type in the message; left out: int for integers and bool, float for floats, else bytes.
+    as_              How a variable kind is handed over; left out: var_len ragged, fixed_len_sequence padded.
+    allow_missing    Lists of a sequence example: take a missing list as an empty one.
+    """
+    return given({"dtype": dtype_of("dtype", dtype, _DTYPES), "shape": sizes_of(shape), "key": key, "default": default,
+                 "stored": stored, "as": as_, "allow_missing": allow_missing}, shape=[], allow_missing=False)
+
+
+def var_len(dtype: DType, *, key: Optional[str] = None, stored: Optional[Literal["int", "float", "bytes"]] = None,
+            as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None,
+            allow_missing: bool = False) -> dict[str, Any]:
+    """A feature with any number of values.
+
+    dtype            Type of the tensor; values stored as another type are converted.
+    key              Name in the message; the tensor's name when left out.
+    stored           Type in the message; left out: int for integers and bool, float for floats, else bytes.
+    as_              How a variable kind is handed over; left out: var_len ragged, fixed_len_sequence padded.
+    allow_missing    Lists of a sequence example: take a missing list as an empty one.
+    """
+    return {"kind": "var_len", **given({"dtype": dtype_of("dtype", dtype, _DTYPES), "key": key, "stored": stored,
+                                       "as": as_, "allow_missing": allow_missing}, allow_missing=False)}
+
+
+def fixed_len_sequence(dtype: DType, shape: Sequence[int] = (), *, key: Optional[str] = None,
+                       default: Optional[Union[bool, int, float, str, bytes, Sequence[Any]]] = None,
+                       stored: Optional[Literal["int", "float", "bytes"]] = None,
+                       as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None,
+                       allow_missing: bool = False) -> dict[str, Any]:
+    """A feature with any number of steps of one shape.
+
+    dtype            Type of the tensor; values stored as another type are converted.
+    shape            Shape of a record, or of one step of a sequence; one size may be -1.
+    key              Name in the message; the tensor's name when left out.
+    default          What pads it.
+    stored           Type in the message; left out: int for integers and bool, float for floats, else bytes.
+    as_              How a variable kind is handed over; left out: var_len ragged, fixed_len_sequence padded.
+    allow_missing    Lists of a sequence example: take a missing list as an empty one.
+    """
+    return {"kind": "fixed_len_sequence", **given({"dtype": dtype_of("dtype", dtype, _DTYPES), "shape": sizes_of(shape),
+                                                  "key": key, "default": default, "stored": stored, "as": as_,
+                                                  "allow_missing": allow_missing}, shape=[], allow_missing=False)}
+
+
+def sparse(dtype: DType, *, index_key: Union[str, Sequence[str]], value_key: str, size: Union[int, Sequence[int]],
+           stored: Optional[Literal["int", "float", "bytes"]] = None, already_sorted: bool = False) -> dict[str, Any]:
+    """A sparse tensor: its indices and its values are stored under keys of their own.
+
+    dtype             Type of the tensor; values stored as another type are converted.
+    index_key         Key of the indices, or a list with one key per axis.
+    value_key         Key of the values.
+    size              Size of the dense tensor, or a list with one size per axis.
+    stored            Type in the message; left out: int for integers and bool, float for floats, else bytes.
+    already_sorted    Take the indices in the order in which they come.
+    """
+    return {"kind": "sparse", **given({"dtype": dtype_of("dtype", dtype, _DTYPES), "index_key": index_key,
+                                      "value_key": value_key, "size": size, "stored": stored,
+                                      "already_sorted": already_sorted}, already_sorted=False)}
+
+
+def ragged(dtype: DType, *, stored: Optional[Literal["int", "float", "bytes"]] = None, value_key: Optional[str] = None,
+           partitions: Optional[Sequence[tuple[str, Union[str, int]]]] = None, row_splits_dtype: DType = "int32",
+           validate: bool = True, allow_missing: bool = False) -> dict[str, Any]:
+    """A ragged tensor: its values and its row partitions are stored under keys of their own.
+
+    dtype               Type of the tensor; values stored as another type are converted.
+    stored              Type in the message; left out: int for integers and bool, float for floats, else bytes.
+    value_key           Key of the values; the tensor's name when left out.
+    partitions          List of [kind, key] outermost first; kinds row_splits, row_lengths, row_starts,
+                        row_limits, value_rowids, or ["uniform_row_length", length].
+    row_splits_dtype    Int32 or int64.
+    validate            Refuse partitions that do not fit the values.
+    allow_missing       Lists of a sequence example: take a missing list as an empty one.
+    """
+    return {"kind": "ragged", **given({"dtype": dtype_of("dtype", dtype, _DTYPES), "stored": stored,
+                                      "value_key": value_key, "partitions": partitions,
+                                      "row_splits_dtype": dtype_of("row_splits_dtype", row_splits_dtype, _DTYPES),
+                                      "validate": validate, "allow_missing": allow_missing}, row_splits_dtype="int32",
+                                      validate=True, allow_missing=False)}
+
+
+def raw(dtype: DType, shape: Sequence[int] = (), *, endian: Literal["little", "big"], key: Optional[str] = None,
+        as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None, len: int = 1,
+        fixed_length: Optional[int] = None, allow_missing: bool = False) -> dict[str, Any]:
+    """A tensor whose numbers are stored as bytes.
+
+    dtype            Type of the tensor; values stored as another type are converted.
+    shape            Shape of a record, or of one step of a sequence; one size may be -1.
+    endian           Byte order of the numbers; must be given.
+    key              Name in the message; the tensor's name when left out.
+    as_              How a variable kind is handed over; left out: var_len ragged, fixed_len_sequence padded.
+    len              Number of byte strings; more than 1 adds a first axis.
+    fixed_length     Cut or zero-fill every byte string to this length.
+    allow_missing    Lists of a sequence example: take a missing list as an empty one.
+    """
+    return {"kind": "raw", **given({"dtype": dtype_of("dtype", dtype, _DTYPES), "shape": sizes_of(shape),
+                                   "endian": endian, "key": key, "as": as_, "len": len, "fixed_length": fixed_length,
+                                   "allow_missing": allow_missing}, shape=[], len=1, allow_missing=False)}
+
+
 def feature(dtype: DType, shape: Sequence[int] = (), *,
             kind: Literal["fixed_len", "var_len", "fixed_len_sequence", "sparse", "ragged", "raw"] = "fixed_len",
-            key: Optional[str] = None, default: Any = None, stored: Optional[Literal["int", "float", "bytes"]] = None,
-            as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None, index_key: Any = None,
-            value_key: Optional[str] = None, size: Any = None, already_sorted: bool = False, partitions: Any = None,
-            row_splits_dtype: DType = "int32", validate: bool = True, endian: Optional[Literal["little", "big"]] = None,
-            len: int = 1, fixed_length: Optional[int] = None, allow_missing: bool = False) -> dict[str, Any]:
-    """A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.
+            key: Optional[str] = None, default: Optional[Union[bool, int, float, str, bytes, Sequence[Any]]] = None,
+            stored: Optional[Literal["int", "float", "bytes"]] = None,
+            as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None,
+            index_key: Optional[Union[str, Sequence[str]]] = None, value_key: Optional[str] = None,
+            size: Optional[Union[int, Sequence[int]]] = None, already_sorted: bool = False,
+            partitions: Optional[Sequence[tuple[str, Union[str, int]]]] = None, row_splits_dtype: DType = "int32",
+            validate: bool = True, endian: Optional[Literal["little", "big"]] = None, len: int = 1,
+            fixed_length: Optional[int] = None, allow_missing: bool = False) -> dict[str, Any]:
+    """A feature of any kind, for `example` and `sequence_example`; `fixed`, `var_len`, … have the options of one
+    kind only.
 
     dtype               Type of the tensor; values stored as another type are converted.
     shape               Shape of a record, or of one step of a sequence; one size may be -1.
