@@ -15,7 +15,8 @@ using Codec = JsonCodec<ExampleFeature>;
 std::string said(const ExampleFeature& feature) {
   Json out = Json::object();
   const Json defaults = Codec::write(ExampleFeature{});
-  for (const auto& [name, value] : Codec::write(feature).members()) {
+  const Json written = Codec::write(feature);
+  for (const auto& [name, value] : written.members()) {
     if (!(*defaults.find(name) == value)) out.set(name, value);
   }
   return out.text();
@@ -81,10 +82,9 @@ TEST(FeatureKinds, HaveTheirOwnOptionsAndDocs) {
                                  "sparse: dtype! stored index_key! value_key! size! already_sorted",
                                  "ragged: dtype! stored value_key partitions row_splits_dtype validate allow_missing",
                                  "raw: key dtype! shape as endian! len fixed_length allow_missing"));
-  const Description ragged = feature_kinds()[4];
-  EXPECT_EQ(ragged.fields[2].doc, "Key of the values; the tensor's name when left out.");
-  const Description sparse = feature_kinds()[3];
-  EXPECT_EQ(sparse.fields[3].doc, "Key of the values.");
+  const std::vector<Description> kinds = feature_kinds();
+  EXPECT_EQ(kinds[4].fields[2].doc, "Key of the values; the tensor's name when left out.");
+  EXPECT_EQ(kinds[3].fields[3].doc, "Key of the values.");
 }
 
 }  // namespace
