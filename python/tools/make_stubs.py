@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes forebay/_core.pyi (from the module) and forebay/builder.py (from the plug-ins' descriptions).
+"""Writes forebay/_core.pyi (from the module), forebay/builder.py and forebay/features.py (from the descriptions).
 
 make_stubs.py [FOLDER]: into that folder, or python/forebay. A test compares what is checked in with a fresh copy.
 """
@@ -22,14 +22,27 @@ HEAD = '''# SPDX-License-Identifier: Apache-2.0
 """Pipelines in Python: a function for every format, a method for every decoder, step, order and batcher."""
 from __future__ import annotations
 
+from typing import Any, Literal, Mapping, Optional, Sequence, Union
+
+from forebay._arguments import dtype_of, sizes_of
+from forebay._paths import Paths, paths_of
+from forebay.features import DType, Feature, _DTYPES
+from forebay.loader import Shard
+from forebay.pipeline import PipelineBase, StageSource, given
+
+{names}'''
+
+FEATURES_HEAD = '''# SPDX-License-Identifier: Apache-2.0
+# Written by python/tools/make_stubs.py from the kinds of features; do not edit.
+"""Features of tf.train messages: a function for each kind, and one for all."""
+from __future__ import annotations
+
 from typing import Any, Literal, Mapping, Optional, Sequence, Union, get_args
 
 import numpy as np
 
 from forebay._arguments import dtype_of, sizes_of
-from forebay._paths import Paths, paths_of
-from forebay.loader import Shard
-from forebay.pipeline import PipelineBase, StageSource, given
+from forebay.pipeline import given
 
 {names}
 Feature = Mapping[str, Any]
@@ -305,20 +318,26 @@ def feature_schema(plugins: list[dict[str, Any]]) -> dict[str, Any]:
     return schema
 
 
-def builder(plugins: list[dict[str, Any]], features: list[dict[str, Any]], document: dict[str, Any]) -> str:
+def listed(names: list[str]) -> str:
+    return wrapped("__all__ = [", [f'"{name}"' for name in names], "]", " " * 11)
+
+
+def feature_module(plugins: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> str:
+    names = sorted(["feature", *(FUNCTIONS.get(kind["name"], kind["name"]) for kind in kinds)])
+    out = FEATURES_HEAD.format(names=listed(names), dtypes=dtypes(plugins))
+    return out + "".join("\n\n" + feature_kind(kind) for kind in kinds) + "\n\n" + feature(plugins, kinds)
+
+
+def builder(plugins: list[dict[str, Any]], document: dict[str, Any]) -> str:
     kinds = ("format", "decoder", "step", "order", "batcher")
     of = {kind: [plugin for plugin in plugins if plugin["kind"] == kind] for kind in kinds}
-    names = sorted(["Pipeline", "Source", "feature", *(plugin["name"] for plugin in of["format"]),
-                    *(FUNCTIONS.get(kind["name"], kind["name"]) for kind in features)])
-    listed = packed("__all__ = [", [f'"{name}"' for name in names], "]", " " * 11)
-    out = HEAD.format(names=listed, dtypes=dtypes(plugins))
+    names = sorted(["Pipeline", "Source", *(plugin["name"] for plugin in of["format"])])
+    out = HEAD.format(names=listed(names))
     out += PIPELINE_HEAD + members(document)
     out += "".join("\n" + method(plugin) for kind in ("step", "order", "batcher") for plugin in of[kind])
     out += SOURCE_HEAD
     out += "".join("\n" + decoder(plugin) for plugin in of["decoder"])
-    out += "".join("\n\n" + source(plugin) for plugin in of["format"])
-    out += "".join("\n\n" + feature_kind(kind) for kind in features)
-    return out + "\n\n" + feature(plugins, features)
+    return out + "".join("\n\n" + source(plugin) for plugin in of["format"])
 
 
 def descriptions() -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
@@ -336,7 +355,9 @@ def descriptions() -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str
 
 
 def main(folder: pathlib.Path) -> None:
-    (folder / "builder.py").write_text(builder(*descriptions()))
+    plugins, kinds, document = descriptions()
+    (folder / "builder.py").write_text(builder(plugins, document))
+    (folder / "features.py").write_text(feature_module(plugins, kinds))
     stub = folder.resolve() / "_core.pyi"
     command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "forebay._core", "-o", str(stub)]
     subprocess.run(command, check=True, cwd=TOOLS)
