@@ -8,13 +8,8 @@
 
 #include "engine/memory/machine.h"
 
-<<<<<<< HEAD
-// Page faults of large records and rows, taken in steps before the record is verified and decoded in one go. The faults
-// take most of the time of a large record, and between two steps the run can be stopped.
-=======
-// Finding pages for a large row takes the system long. It is made to do that beforehand, step by step, and then the
-// record is decoded at one go.
->>>>>>> h3
+// Page faults of large rows, taken in steps before the record is decoded in one go. The faults take most of the time of a
+// large record, and between two steps the run can be stopped.
 namespace forebay::engine {
 
 /// Calls touch(offset) once for every page of `bytes` bytes; does nothing for less than StopCheck::interval. Throws
@@ -27,17 +22,7 @@ void each_page(std::size_t bytes, const StopCheck& check, Touch touch) {
   }
 }
 
-<<<<<<< HEAD
-/// For bytes that will be read.
-inline void read_pages(Record record, const StopCheck& check) {
-  const auto* const bytes = static_cast<const volatile std::byte*>(record.data());
-  each_page(record.size(), check, [bytes](std::size_t at) { static_cast<void>(bytes[at]); });
-}
-
 /// For memory that will be overwritten: its content is changed.
-=======
-/// Of memory that is to be written anew.
->>>>>>> h3
 inline void find_pages(std::span<std::byte> rows, const StopCheck& check) {
   each_page(rows.size(), check, [rows](std::size_t at) { rows[at] = std::byte{0}; });
 }

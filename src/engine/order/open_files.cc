@@ -146,61 +146,9 @@ void OpenFiles::leave(ReaderState& file) {
 Result<bool> OpenFiles::next_block(ReaderState& file) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   FOREBAY_DO(check_pinned(file));
-<<<<<<< HEAD
   if (file.block && !leave_block(file)) return false;
   FOREBAY_TRY(std::unique_ptr<Block> block, wait_for_block(file));
   if (!block) return false;
-=======
-  if (file.block) {
-    const bool over = table_[*file.block].last;
-    table_.release_stream(*file.block, batch_);
-    file.block.reset();
-    recycle();  // one decision may pass over any number of blocks
-    limit_mapped();
-    if (over) return false;
-  }
-  std::unique_ptr<Block> block;
-  bool scan_here = false;
-  while (!block) {
-    std::shared_ptr<ReaderState> other;
-    {
-      const Lock lock{mutex_};
-      if (stopped_) return was_closed;
-      if (!file.ready.empty()) {
-        block = std::move(file.ready.front());
-        file.ready.pop_front();
-        ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
-      } else if (file.broken) {
-        return *file.broken;
-      } else if (file.state == Scan::over) {
-        return false;
-      } else if (file.state == Scan::idle) {
-        if (deadline_ && file.scanner.next_is_large()) {
-          interrupted_ = true;
-          return Error{Code::cancelled, "interrupted"};
-        }
-        block = spare();
-        file.state = Scan::running;
-        ++scanning_;
-        scan_here = true;
-      } else if (other = claim_locked(deadline_.has_value()); !other) {
-        block_ready_.wait(mutex_);
-      }
-    }
-    if (other) scan(other);  // somebody is at this file: a later one meanwhile
-  }
-  if (scan_here) {
-    if (deadline_ && !file.begun && file.scanner.must_settle()) {
-      put_back(file, std::move(block));
-      interrupted_ = true;
-      return Error{Code::cancelled, "interrupted"};
-    }
-    file.scanner.scan(*block);
-    const Lock lock{mutex_};
-    --scanning_;
-    scanned(file, *block);
-  }
->>>>>>> h3
   files_done_ += block->fraction - file.fraction;
   file.fraction = block->fraction;
   file.next_record = 0;
@@ -244,6 +192,11 @@ Result<std::unique_ptr<Block>> OpenFiles::wait_for_block(ReaderState& file) {
       }
     }
     if (other) scan(other);
+  }
+  if (deadline_ && !file.begun && file.scanner.must_settle()) {
+    put_back(file, std::move(block));
+    interrupted_ = true;
+    return Error{Code::cancelled, "interrupted"};
   }
   file.scanner.scan(*block);
   const Lock lock{mutex_};
@@ -330,7 +283,7 @@ void OpenFiles::put_back(ReaderState& file, std::unique_ptr<Block> block) {
   --scanning_;
   file.state = Scan::idle;
   file.settling = true;
-  if (block) spare_.push_back(std::move(block));
+  if (block) free_blocks_.give(std::move(block));
   block_ready_.notify_all();
 }
 
