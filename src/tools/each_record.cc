@@ -50,6 +50,13 @@ Result<void> each_record(const std::string& path, const std::function<bool(const
   return reader.unchanged();
 }
 
+Result<std::vector<std::string>> read_records(const std::string& path, Compression compression) {
+  std::vector<std::string> records;
+  const auto append = [&](const RecordView& record) { return records.emplace_back(record.bytes), true; };
+  FOREBAY_DO(each_record(path, append, {.compression = compression}));
+  return records;
+}
+
 Result<bool> looks_like_record_file(const std::string& path) {
   FOREBAY_TRY(const io::File file, io::File::open(path));
   std::array<std::byte, 16> bytes{};

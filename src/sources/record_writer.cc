@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <optional>
+
+#include <forebay/records.h>
+
+#include "io/atomic_file.h"
+#include "io/deflate.h"
+#include "sources/frame.h"
+
+namespace forebay {
+namespace {
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span{text}); }
+
+void append(const void* bytes, std::size_t size, std::vector<std::byte>& out) {
+  const std::size_t before = out.size();
+  out.resize(before + size);
+  if (size != 0) std::memcpy(out.data() + before, bytes, size);
+}
+
+}  // namespace
+
+struct RecordWriter::State {
+  io::AtomicFile file;
+  std::optional<io::Deflater> deflater;
+  std::vector<std::byte> framed = {};
+  std::vector<std::byte> compressed = {};
+};
+
+RecordWriter::RecordWriter(std::unique_ptr<State> state) : state_{std::move(state)} {}
+RecordWriter::RecordWriter(RecordWriter&&) noexcept = default;
+RecordWriter& RecordWriter::operator=(RecordWriter&&) noexcept = default;
+RecordWriter::~RecordWriter() = default;
+
+Result<RecordWriter> RecordWriter::create(const std::string& path, Compression compression) {
+  if (compression == Compression::automatic) {
+    return Error{Code::config, Detail::invalid_argument, "compression: must be none, gzip or zlib when writing"};
+  }
+  std::optional<io::Deflater> deflater;
+  if (compression != Compression::none) {
+    FOREBAY_TRY(deflater, io::Deflater::make(compression));
+  }
+  FOREBAY_TRY(io::AtomicFile file, io::AtomicFile::create(path));
+  return RecordWriter{std::make_unique<State>(State{std::move(file), std::move(deflater)})};
+}
+
+Result<void> RecordWriter::write(std::span<const std::byte> record) {
+  auto& [file, deflater, framed, compressed] = *state_;
+  const std::uint64_t length = record.size();
+  const std::uint32_t header = sources::length_checksum(length);
+  const std::uint32_t footer = columns::masked_crc32c(record);
+  framed.clear();
+  append(&length, sizeof(length), framed);
+  append(&header, sizeof(header), framed);
+  append(record.data(), record.size(), framed);
+  append(&footer, sizeof(footer), framed);
+  if (!deflater) return file.write(framed);
+  compressed.clear();
+  FOREBAY_DO(deflater->write(framed, compressed));
+  return file.write(compressed);
+}
+
+Result<void> RecordWriter::finish() {
+  auto& [file, deflater, framed, compressed] = *state_;
+  if (deflater) {
+    compressed.clear();
+    FOREBAY_DO(deflater->finish(compressed));
+    FOREBAY_DO(file.write(compressed));
+  }
+  return file.commit();
+}
+
+Result<void> write_records(const std::string& path, const std::vector<std::string>& records, Compression compression) {
+  FOREBAY_TRY(RecordWriter writer, RecordWriter::create(path, compression));
+  for (const std::string& record : records) FOREBAY_DO(writer.write(bytes_of(record)));
+  return writer.finish();
+}
+
+}  // namespace forebay
