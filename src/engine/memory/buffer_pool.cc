@@ -19,7 +19,7 @@ constexpr std::size_t alignment = 64;
 constexpr std::size_t slack = 64;
 constexpr std::size_t mapped_from = std::size_t{256} << 10;  // below, the heap; from here on freeing gives memory back
 constexpr std::size_t huge_from = std::size_t{4} << 20;      // huge pages save most page faults of a large fresh buffer
-// Once so much is in use, a fresh block is one of many that will be filled: its pages are had in one call then.
+// Once so many bytes are in use, a new block is one of many that will be filled: one call gets all of its pages.
 constexpr std::int64_t populated_from = std::int64_t{4} << 20;
 
 /// Null when the machine has none.
@@ -85,22 +85,22 @@ BufferPool::~BufferPool() {
   for (const Lists& lists : free_) deallocate_all(lists);
 }
 
-/// Threads are numbered as they come, so those of one run share none while they are not more than there are shelves.
-std::size_t BufferPool::shelf_of_this_thread() {
+/// Threads are numbered in the order of their first call, so up to 8 threads of a run share no list.
+std::size_t BufferPool::list_of_this_thread() {
   static std::atomic<std::size_t> threads{0};
   thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
-  return number % shelves;
+  return number % thread_lists;
 }
 
-std::byte* BufferPool::take_kept(std::size_t index, std::size_t shelf) {
-  for (std::size_t i = 0; i < shelves; ++i) {
-    std::byte*& first = free_[(shelf + i) % shelves][index];
+std::byte* BufferPool::take_free(std::size_t index, std::size_t list) {
+  for (std::size_t i = 0; i < thread_lists; ++i) {
+    std::byte*& first = free_[(list + i) % thread_lists][index];
     if (first != nullptr) return std::exchange(first, next_of(first));
   }
   return nullptr;
 }
 
-std::byte* BufferPool::take(std::size_t size, std::size_t shelf) {
+std::byte* BufferPool::take(std::size_t size, std::size_t list) {
   const Class type = class_of(size);
   const auto bytes = static_cast<std::int64_t>(type.size);
   bool much = false;
@@ -108,8 +108,8 @@ std::byte* BufferPool::take(std::size_t size, std::size_t shelf) {
     const Lock lock{mutex_};
     used_ += bytes;
     much = used_ > populated_from;
-    if (std::byte* const memory = take_kept(type.index, shelf)) {
-      kept_ -= bytes;
+    if (std::byte* const memory = take_free(type.index, list)) {
+      free_bytes_ -= bytes;
       return memory;
     }
   }
@@ -126,28 +126,28 @@ void BufferPool::look() const {
   if (closed_.load(std::memory_order_relaxed)) throw Closed{};
 }
 
-/// What other sizes keep is worth less than staying within the budget.
+/// Frees all recycled memory when lent and recycled memory together exceed the budget.
 void BufferPool::evict() {
-  std::array<Lists, shelves> evicted;
+  std::array<Lists, thread_lists> evicted;
   {
     const Lock lock{mutex_};
-    if (used_ + kept_ <= limit_) return;
+    if (used_ + free_bytes_ <= limit_) return;
     evicted = std::exchange(free_, {});
-    kept_ = 0;
+    free_bytes_ = 0;
   }
   for (const Lists& lists : evicted) deallocate_all(lists);
 }
 
-void BufferPool::give(std::byte* memory, std::size_t size, std::size_t shelf) {
+void BufferPool::give(std::byte* memory, std::size_t size, std::size_t list) {
   if (forked_since(generation_)) return abandon(shared_from_this());
   const Class type = class_of(size);
   const auto bytes = static_cast<std::int64_t>(type.size);
   {
     const Lock lock{mutex_};
     used_ -= bytes;
-    if (used_ + kept_ + bytes <= limit_) {
-      set_next(memory, std::exchange(free_[shelf][type.index], memory));
-      kept_ += bytes;
+    if (used_ + free_bytes_ + bytes <= limit_) {
+      set_next(memory, std::exchange(free_[list][type.index], memory));
+      free_bytes_ += bytes;
       return;
     }
   }
@@ -155,9 +155,9 @@ void BufferPool::give(std::byte* memory, std::size_t size, std::size_t shelf) {
 }
 
 std::shared_ptr<std::byte> BufferPool::lend(std::size_t size) {
-  const std::size_t shelf = shelf_of_this_thread();
-  return {take(size, shelf),
-          [pool = shared_from_this(), size, shelf](std::byte* memory) { pool->give(memory, size, shelf); }};
+  const std::size_t list = list_of_this_thread();
+  return {take(size, list),
+          [pool = shared_from_this(), size, list](std::byte* memory) { pool->give(memory, size, list); }};
 }
 
 std::shared_ptr<void> BufferPool::charge(std::int64_t bytes) {

@@ -14,11 +14,23 @@
 
 namespace forebay::engine {
 
-/// Recycled memory in size classes, and the account of it: every byte that a run holds in blocks and batches comes from
-/// here, and whoever does much for it asks here whether it is still wanted. Lent memory may outlive the pool's user, so
-/// it is held by shared pointer. Any thread may call. Giving back never fails: free memory names the next of its size
-/// in its own first bytes. In a child that was forked after the pool was made nothing is given back, as its mutex may
-/// be held there for ever.
+/// Memory pool and byte budget of a run.
+///
+///            lend(size)                     last owner drops it
+///   free  ──────────────►  used (counted) ──────────────────────►  free, if used + free + size ≤ limit
+///    ▲  │                       ▲                            └──►  returned to the system otherwise
+///    │  └─ evict: all free memory goes back to the system when a new block would exceed the limit
+///    └ 8 lists by thread × size classes (4 in every power of two): a thread gets its own memory first, then others'
+///
+/// The pool counts every byte that a run holds in blocks and batches; memory from elsewhere is added by `charge`.
+/// `lend` never waits and never refuses because of the budget: the scheduler and the readers ask `over` before they
+/// start work.
+///
+/// Thread-safe. Lent memory shares ownership of the pool, so it may outlive the run. Giving memory back never fails: a
+/// free block stores the pointer to the next one in its own first bytes. In a child process that was forked after the
+/// pool was made, memory that is given back is leaked, because the mutex may be locked there for ever.
+///
+/// The pool is also the run's StopCheck: long-running work polls `look`, which throws Closed after `close`.
 class BufferPool final : public StopCheck, public std::enable_shared_from_this<BufferPool> {
  public:
   explicit BufferPool(std::int64_t limit) : limit_{limit} {}
@@ -26,37 +38,37 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  /// At least `size` bytes, 64-byte aligned, content unset, with 64 more bytes that may be read and written, until the
-  /// last owner lets go. What this thread had before comes first: its processor's cache may still hold it. Throws
-  /// std::bad_alloc when the machine has none.
+  /// At least `size` bytes, 64-byte aligned, content unset, followed by 64 bytes that may be read and written. Memory
+  /// that this thread gave back comes first, as its cache may still hold it. Throws std::bad_alloc when the machine has
+  /// no memory.
   [[nodiscard]] std::shared_ptr<std::byte> lend(std::size_t size) EXCLUDES(mutex_);
 
-  /// Accounts for memory that was taken elsewhere, until the last owner lets go.
+  /// Counts memory that was taken elsewhere, until the last owner drops the result.
   [[nodiscard]] std::shared_ptr<void> charge(std::int64_t bytes);
 
-  [[nodiscard]] std::int64_t used() const { return used_.load(std::memory_order_relaxed); }  ///< Taken, not given back.
+  [[nodiscard]] std::int64_t used() const { return used_.load(std::memory_order_relaxed); }  ///< Lent and charged.
   [[nodiscard]] std::int64_t limit() const { return limit_; }
   [[nodiscard]] bool over(std::int64_t more) const { return used() + more > limit_; }
 
-  /// The run is over: what takes long is not wanted any more. What was lent stays.
+  /// Stops long-running work of the run. Lent memory stays valid.
   void close() { closed_.store(true, std::memory_order_relaxed); }
   void look() const override;  ///< Throws Closed after `close`.
 
  private:
-  static constexpr std::size_t shelves = 8;
+  static constexpr std::size_t thread_lists = 8;
   static constexpr std::size_t smallest = 12;  // 4 KiB
   static constexpr std::size_t classes = 4 * (48 - smallest);
   struct Class {
     std::size_t index, size;
   };
-  using Lists = std::array<std::byte*, classes>;  // the first free one of each size
+  using Lists = std::array<std::byte*, classes>;  // by size class: the first free block
   static Class class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t index);
   static void deallocate_all(const Lists& lists);
-  static std::size_t shelf_of_this_thread();
-  [[nodiscard]] std::byte* take(std::size_t size, std::size_t shelf) EXCLUDES(mutex_);
-  void give(std::byte* memory, std::size_t size, std::size_t shelf) EXCLUDES(mutex_);
-  [[nodiscard]] std::byte* take_kept(std::size_t index, std::size_t shelf) REQUIRES(mutex_);
+  static std::size_t list_of_this_thread();
+  [[nodiscard]] std::byte* take(std::size_t size, std::size_t list) EXCLUDES(mutex_);
+  void give(std::byte* memory, std::size_t size, std::size_t list) EXCLUDES(mutex_);
+  [[nodiscard]] std::byte* take_free(std::size_t index, std::size_t list) REQUIRES(mutex_);
   void evict() EXCLUDES(mutex_);
 
   const std::int64_t limit_;
@@ -64,14 +76,14 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   std::atomic<bool> closed_{false};
   std::atomic<std::int64_t> used_{0};
   Mutex mutex_;
-  std::array<Lists, shelves> free_ GUARDED_BY(mutex_) = {};  // by the thread that had it
-  std::int64_t kept_ GUARDED_BY(mutex_) = 0;                 // in free_
+  std::array<Lists, thread_lists> free_ GUARDED_BY(mutex_) = {};  // by thread
+  std::int64_t free_bytes_ GUARDED_BY(mutex_) = 0;                // bytes in free_
 };
 
-/// A part of the budget that changes: of memory that was taken elsewhere and grows.
+/// A share of the budget whose size changes, for memory that grows. Not thread-safe.
 class Charge {
  public:
-  /// From now on it is `bytes`.
+  /// Replaces the charge by one of `bytes`.
   void set(BufferPool& pool, std::int64_t bytes);
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 

@@ -10,7 +10,8 @@
 
 namespace forebay::engine {
 
-// What a machine without memory gets, whatever data it was at. Made beforehand: then no error can be made either.
+// The errors for std::bad_alloc. They are made at the start of the program, because no error can be made without
+// memory.
 inline const Error no_memory_for_batch{
     Code::io, Detail::resource_exhausted,
     "the machine has no memory left for this batch; lower `memory`, `prefetch` or the batch size"};
@@ -34,10 +35,11 @@ inline const Error no_memory_for_file{Code::io, Detail::resource_exhausted,
 
 inline const Error was_closed{Code::cancelled, "the pipeline was closed"};
 
-/// What the StopCheck of a run throws.
+/// Thrown by the StopCheck of a run that was closed.
 struct Closed {};
 
-/// Runs a task; its failure when it threw. Plug-ins may throw what they like, and nothing may leave a thread.
+/// Runs a task and turns an exception into an error; empty when the task returned. Plug-ins may throw anything, and no
+/// exception may leave a thread.
 template <class Task>
 std::optional<Error> catch_all(Task task, const Error& no_memory = no_memory_for_batch) {
   try {
@@ -53,12 +55,12 @@ std::optional<Error> catch_all(Task task, const Error& no_memory = no_memory_for
     } catch (...) {
       return Error{Code::internal, "unexpected: an exception that is no std::exception"};
     }
-  } catch (const std::bad_alloc&) {  // of the task, or of the words for what it threw
+  } catch (const std::bad_alloc&) {  // from the task, or from making the message above
     return no_memory;
   }
 }
 
-/// The error with its file, or as it is when there is no memory for that.
+/// The error with its file added, or unchanged when there is no memory for that.
 inline Error in_file(const Error& error, const std::string& file) {
   try {
     return error.at(Place{.file = file});

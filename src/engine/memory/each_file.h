@@ -15,12 +15,12 @@ struct FileWork {
   std::chrono::milliseconds period{50};
 };
 
-/// Calls `work` with the number of each file, several at once; it must not throw. `go_on` is asked by the calling
-/// thread: before the first file, once a period, and when all are done. When it says no or throws, a stop is requested:
-/// no file is begun after that, and those that are should soon be left.
+/// Calls `work` with the number of each file, on several threads at once; `work` must not throw. The calling thread
+/// calls `go_on` before the first file, once a period, and after the last file. When `go_on` returns false or throws, a
+/// stop is requested: no further file is begun, and `work` should return soon from the files that were begun.
 ///
-/// Where the system gives fewer threads, those that there are do the work; where it gives none, the calling thread.
-/// Returns when no thread is left; true when every file was gone through without a stop.
+/// Uses fewer threads where the system does not give more, and the calling thread where it gives none. Returns when all
+/// threads have ended; true when all files were worked on without a stop.
 [[nodiscard]] bool each_file(const FileWork& wanted,
                              const std::function<void(std::size_t file, const std::stop_token& stop)>& work,
                              const std::function<bool()>& go_on);

@@ -7,23 +7,23 @@
 
 namespace forebay::engine {
 
-/// How many forks lie between the program's start and this process. A pipeline that was made in another generation has
-/// no threads here, and its locks may be held for ever.
+/// The number of forks between the program's start and this process. In a forked child, a loader of an earlier
+/// generation has no threads, and its mutexes may be locked for ever.
 [[nodiscard]] std::uint64_t fork_generation();
 
 /// Whether this process is a child that was forked after `generation`.
 [[nodiscard]] inline bool forked_since(std::uint64_t generation) { return generation != fork_generation(); }
 
-/// Lets go of an owner without ever destroying what it owns: in a forked child, another thread may have been in the
-/// midst of changing it.
+/// Leaks what `owner` owns. In a forked child it must not be destroyed, because another thread of the parent may have
+/// been changing it at the moment of the fork.
 template <class T>
 void abandon(std::shared_ptr<T> owner) {
-  union Kept {
-    explicit Kept(std::shared_ptr<T> kept) : owner{std::move(kept)} {}
-    ~Kept() {}  // NOLINT: not even the owner's count goes down
+  union Leaked {
+    explicit Leaked(std::shared_ptr<T> moved) : owner{std::move(moved)} {}
+    ~Leaked() {}  // NOLINT: the reference count stays, too
     std::shared_ptr<T> owner;
   };
-  const Kept kept{std::move(owner)};
+  const Leaked leaked{std::move(owner)};
 }
 
 }  // namespace forebay::engine

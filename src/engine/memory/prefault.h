@@ -9,11 +9,12 @@
 
 #include "engine/memory/machine.h"
 
-// What takes long at a large record is that the system reads it, and that it finds pages for a large row. It is made to
-// do that beforehand, step by step, and then the record is verified and decoded at one go.
+// Page faults of large records and rows, taken in steps before the record is verified and decoded in one go. The faults
+// take most of the time of a large record, and between two steps the run can be stopped.
 namespace forebay::engine {
 
-/// Calls touch(byte) in each page of so many bytes; does nothing where they are few. Throws what the check does.
+/// Calls touch(offset) once for every page of `bytes` bytes; does nothing for less than StopCheck::interval. Throws
+/// what `check` throws.
 template <class Touch>
 void each_page(std::size_t bytes, const StopCheck& check, Touch touch) {
   for (std::size_t at = 0; at < bytes && bytes > StopCheck::interval; at += smallest_page) {
@@ -22,12 +23,13 @@ void each_page(std::size_t bytes, const StopCheck& check, Touch touch) {
   }
 }
 
+/// For bytes that will be read.
 inline void read_pages(Record record, const StopCheck& check) {
   const auto* const bytes = static_cast<const volatile std::byte*>(record.data());
   each_page(record.size(), check, [bytes](std::size_t at) { static_cast<void>(bytes[at]); });
 }
 
-/// Of memory that is to be written anew.
+/// For memory that will be overwritten: its content is changed.
 inline void find_pages(std::span<std::byte> rows, const StopCheck& check) {
   each_page(rows.size(), check, [rows](std::size_t at) { rows[at] = std::byte{0}; });
 }

@@ -5,7 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
-// What clang's thread-safety analysis is told; other compilers see nothing.
+// Annotations for clang's thread-safety analysis; empty for other compilers.
 #if defined(__clang__)
 #define FOREBAY_ANNOTATE(x) __attribute__((x))
 #else
@@ -17,8 +17,8 @@
 
 namespace forebay::engine {
 
-/// Tries for about a microsecond before it lets the thread sleep: what is catch_all here is held for less, and a thread
-/// that slept is woken for several times that.
+/// A mutex that spins for about a microsecond before the thread sleeps. The critical sections of the engine are shorter
+/// than that, and waking a thread costs several microseconds.
 class FOREBAY_ANNOTATE(capability("mutex")) Mutex {
  public:
   void lock() FOREBAY_ANNOTATE(acquire_capability()) {
@@ -55,7 +55,7 @@ class FOREBAY_ANNOTATE(scoped_lockable) Lock {
   Mutex& mutex_;
 };
 
-/// A condition to be waited for in a loop in the open, with the mutex held.
+/// A condition variable. `wait` is called in a loop that checks the condition, with the mutex locked.
 class Condition {
  public:
   void wait(Mutex& mutex) REQUIRES(mutex) {
@@ -63,7 +63,7 @@ class Condition {
     condition_.wait(held);
     held.release();
   }
-  /// False when the time was up.
+  /// False after the deadline.
   bool wait_until(Mutex& mutex, std::chrono::steady_clock::time_point deadline) REQUIRES(mutex) {
     std::unique_lock<std::mutex> held{mutex.mutex_, std::adopt_lock};
     const bool in_time = condition_.wait_until(held, deadline) == std::cv_status::no_timeout;

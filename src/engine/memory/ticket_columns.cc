@@ -12,7 +12,7 @@ std::array<const Storage*, 5> storages(const Column& column) {
   return {&column.values, &column.row_splits, &column.dims, &column.byte_splits, &column.bytes};
 }
 
-/// Without the first of its splits, which every piece of a batch has.
+/// Bytes in use, without the first split of each list: every part of a batch has one.
 std::int64_t content_bytes(const Column& column) {
   std::size_t bytes = 0;
   for (const Storage* storage : storages(column)) bytes += storage->size();
@@ -43,17 +43,9 @@ std::int64_t owned_bytes(const Column& column) {
 }
 
 std::unique_ptr<TicketColumns> ColumnPool::take() {
-  {
-    const Lock lock{mutex_};
-    ++lent_;
-    if (!free_.empty()) {
-      auto columns = std::move(free_.back());
-      free_.pop_back();
-      return columns;
-    }
-    if (free_.capacity() < lent_) free_.reserve(2 * lent_);
-  }
-  auto columns = std::make_unique<TicketColumns>();
+  auto columns = free_.take();
+  if (columns) return columns;
+  columns = std::make_unique<TicketColumns>();
   columns->block = columns_of(program_->schema, pool_.get());
   return columns;
 }
@@ -69,16 +61,7 @@ std::int64_t ColumnPool::account(TicketColumns& columns) const {
 }
 
 void ColumnPool::give(std::unique_ptr<TicketColumns> columns) {
-  if (pool_->over(columns->charge.bytes())) return drop(std::move(columns));
-  const Lock lock{mutex_};
-  --lent_;
-  free_.push_back(std::move(columns));
-}
-
-void ColumnPool::drop(std::unique_ptr<TicketColumns> columns) {
-  columns.reset();
-  const Lock lock{mutex_};
-  --lent_;
+  if (!pool_->over(columns->charge.bytes())) free_.give(std::move(columns));
 }
 
 }  // namespace forebay::engine

@@ -148,15 +148,15 @@ void BlockTable::retire(std::uint32_t slot, std::int64_t batch) {
   free_slots_.push_back(slot);
 }
 
-void BlockTable::collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed) {
-  const auto free = [&](std::unique_ptr<Block>& block) {
+void BlockTable::collect(std::int64_t finished, Recycler<Block>& free) {
+  const auto recycle = [&](std::unique_ptr<Block>& block) {
     if (!block || !block->ordinals.empty()) return;  // a parcel's is not filled again
     block->clear();
-    freed.push_back(std::move(block));
+    free.give(std::move(block));
   };
-  for (auto& block : unused_) free(block);
+  for (auto& block : unused_) recycle(block);
   unused_.clear();
-  for (; !retired_.empty() && retired_.front().batch < finished; retired_.pop_front()) free(retired_.front().block);
+  for (; !retired_.empty() && retired_.front().batch < finished; retired_.pop_front()) recycle(retired_.front().block);
   std::erase_if(leaving_, [&](const Window& window) {
     if (window.batch >= finished) return false;
     window.mapping->forget(window.offset, window.bytes);

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/memory/recycler.h"
 #include "engine/order/batch_layout.h"
 #include "engine/read/block.h"
 
@@ -46,10 +47,9 @@ class BlockTable {
   void release_stream(std::uint32_t slot, std::int64_t batch) { release_count(slot, 1, batch); }
   void release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch);
 
-  /// Frees blocks that only batches before `finished` used, or none, and gives those that were added back to be filled
-  /// again, as many as there were. Of pages
-  /// that nothing is to be read from any more, those that only such batches used are given back to the system.
-  void collect(std::int64_t finished, std::vector<std::unique_ptr<Block>>& freed);
+  /// Empties the retired blocks that only batches before `finished` used, or no batch, into `free`. Pages of mapped
+  /// files that are no longer read, and that only such batches used, go back to the system.
+  void collect(std::int64_t finished, Recycler<Block>& free);
 
   /// Copies the records still wanted out of streamed blocks that hold mostly others.
   void compact(std::int64_t batch);

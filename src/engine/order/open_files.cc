@@ -145,56 +145,65 @@ void OpenFiles::leave(ReaderState& file) {
 Result<bool> OpenFiles::next_block(ReaderState& file) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   FOREBAY_DO(check_pinned(file));
-  if (file.block) {
-    const bool over = table_[*file.block].last;
-    table_.release_stream(*file.block, batch_);
-    file.block.reset();
-    recycle();  // one decision may pass over any number of blocks
-    limit_mapped();
-    if (over) return false;
-  }
-  std::unique_ptr<Block> block;
-  bool scan_here = false;
-  while (!block) {
-    std::shared_ptr<ReaderState> other;
-    {
-      const Lock lock{mutex_};
-      if (stopped_) return was_closed;
-      if (!file.ready.empty()) {
-        block = std::move(file.ready.front());
-        file.ready.pop_front();
-        ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
-      } else if (file.broken) {
-        return *file.broken;
-      } else if (file.state == Scan::over) {
-        return false;
-      } else if (file.state == Scan::idle) {
-        if (deadline_ && file.scanner.next_is_large()) {
-          interrupted_ = true;
-          return Error{Code::cancelled, "interrupted"};
-        }
-        block = spare();
-        file.state = Scan::running;
-        ++scanning_;
-        scan_here = true;
-      } else if (other = claim_locked(deadline_.has_value()); !other) {
-        block_ready_.wait(mutex_);
-      }
-    }
-    if (other) scan(other);  // somebody is at this file: a later one meanwhile
-  }
-  if (scan_here) {
-    file.scanner.scan(*block);
-    const Lock lock{mutex_};
-    --scanning_;
-    scanned(file, *block);
-  }
+  if (file.block && !leave_block(file)) return false;
+  FOREBAY_TRY(std::unique_ptr<Block> block, wait_for_block(file));
+  if (!block) return false;
   files_done_ += block->fraction - file.fraction;
   file.fraction = block->fraction;
   file.next_record = 0;
   file.next_skip = 0;
   file.block = table_.add(std::move(block));
   return true;
+}
+
+/// All records of the file's block were read. Returns false when it was the last of the file.
+bool OpenFiles::leave_block(ReaderState& file) {
+  const bool more = !table_[*file.block].last;
+  table_.release_stream(*file.block, batch_);
+  file.block.reset();
+  table_.collect(finished_, free_blocks_);  // one decision may pass over any number of blocks
+  limit_mapped();
+  return more;
+}
+
+/// The next block of the file, or null at its end. A block that no worker has read ahead is read here; while a worker
+/// reads this file, the caller reads other files ahead, and sleeps when there is none.
+Result<std::unique_ptr<Block>> OpenFiles::wait_for_block(ReaderState& file) {
+  std::unique_ptr<Block> block;
+  while (!block) {
+    std::shared_ptr<ReaderState> other;
+    {
+      const Lock lock{mutex_};
+      if (stopped_) return was_closed;
+      if (!file.ready.empty()) return take_ready(file);
+      if (file.broken) return *file.broken;
+      if (file.state == Scan::over) return block;
+      if (file.state == Scan::idle) {
+        if (deadline_ && file.scanner.next_is_large()) {
+          interrupted_ = true;
+          return Error{Code::cancelled, "interrupted"};
+        }
+        block = empty_block();
+        file.state = Scan::running;
+        ++scanning_;
+      } else if (other = claim_locked(deadline_.has_value()); !other) {
+        block_ready_.wait(mutex_);
+      }
+    }
+    if (other) scan(other);
+  }
+  file.scanner.scan(*block);
+  const Lock lock{mutex_};
+  --scanning_;
+  scanned(file, *block);
+  return block;
+}
+
+std::unique_ptr<Block> OpenFiles::take_ready(ReaderState& file) {
+  std::unique_ptr<Block> block = std::move(file.ready.front());
+  file.ready.pop_front();
+  ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+  return block;
 }
 
 Result<std::shared_ptr<void>> OpenFiles::charge(std::int64_t bytes) {
@@ -264,7 +273,7 @@ void OpenFiles::scan(const std::shared_ptr<ReaderState>& file) {
   std::unique_ptr<Block> block;
   auto thrown = catch_all(
       [&] {
-        block = spare_block();
+        block = empty_block();
         file->scanner.scan(*block);
       },
       no_memory_for_scan);
@@ -303,16 +312,9 @@ Result<void> OpenFiles::check_pinned(const ReaderState& file) {
                   table_.pinned_bytes(), each, pool_->limit())};
 }
 
-std::unique_ptr<Block> OpenFiles::spare_block() {
-  const Lock lock{mutex_};
-  return spare();
-}
-
-std::unique_ptr<Block> OpenFiles::spare() {
-  if (spare_.empty()) return std::make_unique<Block>();
-  std::unique_ptr<Block> block = std::move(spare_.back());
-  spare_.pop_back();
-  return block;
+std::unique_ptr<Block> OpenFiles::empty_block() {
+  auto block = free_blocks_.take();
+  return block ? std::move(block) : std::make_unique<Block>();
 }
 
 void OpenFiles::scanned(ReaderState& file, const Block& block) {
@@ -326,15 +328,7 @@ void OpenFiles::scanned(ReaderState& file, const Block& block) {
 
 void OpenFiles::collect(std::int64_t finished) {
   finished_ = finished;
-  recycle();
-}
-
-void OpenFiles::recycle() {
-  table_.collect(finished_, freed_);
-  if (freed_.empty()) return;
-  const Lock lock{mutex_};
-  for (auto& block : freed_) spare_.push_back(std::move(block));
-  freed_.clear();
+  table_.collect(finished_, free_blocks_);
 }
 
 void OpenFiles::limit_mapped() { table_.limit_mapped(pool_->limit() / 2 - pass_cache_.bytes(), finished_); }

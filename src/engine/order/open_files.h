@@ -67,8 +67,8 @@ class OpenFiles final : public Reader {
   void ask(std::function<bool()> stop) { stop_ = std::move(stop); }
   /// Whether that, or the deadline, is what this error, of an order over this, comes from.
   [[nodiscard]] bool interrupted(const Error& error) const { return interrupted_ && error.code() == Code::cancelled; }
-  void collect(std::int64_t finished) EXCLUDES(mutex_);  ///< Recycles what batches before `finished` used.
-  void limit_memory();  ///< Lets go of mapped pages over the budget, compacts streamed blocks near it.
+  void collect(std::int64_t finished);  ///< Recycles what batches before `finished` used.
+  void limit_memory();                  ///< Lets go of mapped pages over the budget, compacts streamed blocks near it.
 
   // For workers.
   struct ReaderState;
@@ -86,21 +86,22 @@ class OpenFiles final : public Reader {
 
  private:
   enum class Scan : std::uint8_t { idle, running, over };
-  [[nodiscard]] Result<bool> next_block(ReaderState& file) EXCLUDES(mutex_);  ///< False at the end of the file.
+  [[nodiscard]] Result<bool> next_block(ReaderState& file) EXCLUDES(mutex_);  // false at the end of the file
+  [[nodiscard]] bool leave_block(ReaderState& file);
+  [[nodiscard]] Result<std::unique_ptr<Block>> wait_for_block(ReaderState& file) EXCLUDES(mutex_);
+  [[nodiscard]] std::unique_ptr<Block> take_ready(ReaderState& file) REQUIRES(mutex_);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
   [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // whether to come back before more is read
   [[nodiscard]] Result<void> pass_over(ReaderState& file, const Skip& skip) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> fail(ReaderState& file, const Error& error) EXCLUDES(mutex_);
-  void recycle() EXCLUDES(mutex_);
   [[nodiscard]] Result<void> check_pinned(const ReaderState& file);
   void limit_mapped();
   void leave(ReaderState& file) EXCLUDES(mutex_);  // what is left of it is not wanted
   [[nodiscard]] bool wants_more(const ReaderState& file) const REQUIRES(mutex_);
   [[nodiscard]] bool will_be_kept(const ReaderState& file) const REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<ReaderState> claim_locked(bool soon) REQUIRES(mutex_);
-  [[nodiscard]] std::unique_ptr<Block> spare() REQUIRES(mutex_);
-  [[nodiscard]] std::unique_ptr<Block> spare_block() EXCLUDES(mutex_);
+  [[nodiscard]] std::unique_ptr<Block> empty_block();
   void scanned(ReaderState& file, const Block& block) REQUIRES(mutex_);  // accounts for it
 
   const Program& program_;
@@ -125,12 +126,11 @@ class OpenFiles final : public Reader {
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::function<bool()> stop_;
   bool interrupted_ = false;
-  std::vector<std::unique_ptr<Block>> freed_;
+  Recycler<Block> free_blocks_;
 
   mutable Mutex mutex_;
   Condition block_ready_;
   std::deque<std::shared_ptr<ReaderState>> waiting_ GUARDED_BY(mutex_);  // in the order in which they will be needed
-  std::vector<std::unique_ptr<Block>> spare_ GUARDED_BY(mutex_);
   std::int64_t ahead_bytes_ GUARDED_BY(mutex_) = 0;
   std::int64_t scanning_ GUARDED_BY(mutex_) = 0;  // files being scanned
   std::int64_t records_ GUARDED_BY(mutex_) = 0;

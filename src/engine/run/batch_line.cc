@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/batch_line.h"
 
-#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -9,8 +8,6 @@ namespace forebay::engine {
 
 bool BatchLine::add(std::unique_ptr<Job> job) {
   try {
-    const std::size_t all = jobs_.size() + spare_.size() + 1;
-    if (spare_.capacity() < all) spare_.reserve(std::max(all, 2 * spare_.capacity()));
     jobs_.push_back(std::move(job));
   } catch (const std::bad_alloc&) {
     return false;
@@ -49,19 +46,12 @@ std::unique_ptr<Job> BatchLine::pop() {
   return job;
 }
 
-std::unique_ptr<Job> BatchLine::spare() {
-  if (spare_.empty()) return nullptr;
-  std::unique_ptr<Job> job = std::move(spare_.back());
-  spare_.pop_back();
-  return job;
-}
-
-void BatchLine::recycle(std::unique_ptr<Job> job, std::size_t most) {
+void BatchLine::recycle(std::unique_ptr<Job> job, std::size_t max) {
   job->content.reset();
   job->fixed.reset();
   job->error.reset();
   job->done = false;
-  if (spare_.size() < most) spare_.push_back(std::move(job));
+  spare_.give(std::move(job), max);
 }
 
 void BatchLine::clear() {

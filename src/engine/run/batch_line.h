@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <vector>
 
+#include "engine/memory/recycler.h"
 #include "engine/tickets/job.h"
 
 namespace forebay::engine {
@@ -21,8 +21,7 @@ namespace forebay::engine {
 ///       └───────────────────────────────── recycle ◄───────────────────────────────────┘
 ///
 /// Invariants: numbers of batches follow each other without a gap. All batches before `finished()` are done. All
-/// tickets of the batches before `open_` have been taken, and none of the batches after it. `spare_` has room for every
-/// job that exists, so only `add` allocates.
+/// tickets of the batches before `open_` have been taken, and none of the batches after it. Only `add` needs memory.
 class BatchLine {
  public:
   explicit BatchLine(std::int64_t first) : next_{first}, finished_{first} {}
@@ -44,11 +43,11 @@ class BatchLine {
   }  ///< Whether the next ticket is of a large batch.
   /// The next ticket of the oldest batch that has one; null when there is none.
   [[nodiscard]] Ticket* take_ticket();
-  void finish(Job& job);                                     ///< Called once, when the last ticket of `job` is done.
-  [[nodiscard]] std::unique_ptr<Job> pop();                  ///< Removes the front, which must be done.
-  [[nodiscard]] std::unique_ptr<Job> spare();                ///< A recycled job; null when there is none.
-  void recycle(std::unique_ptr<Job> job, std::size_t most);  ///< Takes back a delivered job; at most `most` are stored.
-  void clear();                                              ///< Drops all jobs.
+  void finish(Job& job);                                                ///< Called once, after the last ticket.
+  [[nodiscard]] std::unique_ptr<Job> pop();                             ///< Removes the front, which must be done.
+  [[nodiscard]] std::unique_ptr<Job> spare() { return spare_.take(); }  ///< A recycled job; null when there is none.
+  void recycle(std::unique_ptr<Job> job, std::size_t max);              ///< Stores it, unless `max` jobs are stored.
+  void clear();                                                         ///< Drops all jobs.
 
  private:
   std::deque<std::unique_ptr<Job>> jobs_;
@@ -58,7 +57,7 @@ class BatchLine {
   std::size_t done_ = 0;
   std::int64_t next_;
   std::int64_t finished_;
-  std::vector<std::unique_ptr<Job>> spare_;
+  Recycler<Job> spare_;
 };
 
 }  // namespace forebay::engine

@@ -7,10 +7,10 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t max_kept = 64;
-constexpr std::size_t max_kept_rows = std::size_t{64} << 10;  // 1 MiB of handles
+constexpr std::size_t max_free = 64;
+constexpr std::size_t max_free_rows = std::size_t{64} << 10;  // of handles: 1 MiB
 
-/// Drops a value, but not the memory of its shape.
+/// Keeps the capacity of the shape only.
 void forget(Value& value) {
   Shape shape = std::move(value.values.shape);
   value = {};
@@ -23,20 +23,13 @@ BatchRecycler::BatchRecycler(std::shared_ptr<const Program> program) : program_{
   auto names = std::make_shared<std::vector<std::string>>();
   for (const Output& output : program_->outputs) names->push_back(output.spec.name);
   names_ = std::move(names);
-  free_.reserve(max_kept);
 }
 
 std::shared_ptr<Batch::Content> BatchRecycler::take() {
-  std::unique_ptr<Batch::Content> content;
-  {
-    const Lock lock{mutex_};
-    if (!free_.empty()) {
-      content = std::move(free_.back());
-      free_.pop_back();
-      kept_rows_ -= content->layout.handles.capacity();
-    }
-  }
-  if (!content) {
+  std::unique_ptr<Batch::Content> content = free_.take();
+  if (content) {
+    free_rows_ -= content->layout.handles.capacity();
+  } else {
     content = std::make_unique<Batch::Content>();
     content->program = program_;
     content->names = names_;
@@ -46,18 +39,16 @@ std::shared_ptr<Batch::Content> BatchRecycler::take() {
 }
 
 void BatchRecycler::give(std::unique_ptr<Batch::Content> content) {
-  if (forked_since(generation_)) {
-    static_cast<void>(content.release());
+  if (free_.orphaned()) {
+    free_.give(std::move(content));
     return abandon(shared_from_this());
   }
   for (Value& value : content->values) forget(value);
   content->lengths.clear();
   content->layout.clear();
   const std::size_t rows = content->layout.handles.capacity();
-  const Lock lock{mutex_};
-  if (free_.size() == max_kept || kept_rows_ + rows > max_kept_rows) return;
-  kept_rows_ += rows;
-  free_.push_back(std::move(content));
+  if (free_rows_.fetch_add(rows) + rows > max_free_rows || !free_.give(std::move(content), max_free))
+    free_rows_ -= rows;
 }
 
 }  // namespace forebay::engine

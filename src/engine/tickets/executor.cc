@@ -259,10 +259,11 @@ void Executor::account(Worker& worker) const {
   worker.charge.set(*pool_, 0);
 }
 
-/// Of a batch that is too large all tickets are run, to say how large, but no more is held of it.
+/// All tickets of a batch that exceeds the budget run, so that the error can say how large it is, but their columns are
+/// freed.
 void Executor::account(Ticket& ticket) const {
   ticket.job->decoded.fetch_add(columns_->account(*ticket.columns), std::memory_order_relaxed);
-  if (ticket.job->bytes() > pool_->limit()) columns_->drop(std::move(ticket.columns));
+  if (ticket.job->bytes() > pool_->limit()) ticket.columns.reset();
 }
 
 std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {

@@ -42,29 +42,29 @@ class Table : public ::testing::Test {
 };
 
 TEST_F(Table, GivesBackAsManyBlocksAsWereAddedHoweverOftenTheyAreCompacted) {
-  std::vector<std::unique_ptr<Block>> freed;
+  Recycler<Block> free;
   for (std::int64_t batch = 0; batch < 20; batch += 2) {
     const std::uint32_t slot = table_.add(block());
     table_.release_stream(slot, batch);
     hand_over(handles(slot, 0, 90), batch);
     table_.compact(batch);
     hand_over(handles(slot, 90, block_records), batch + 1);
-    table_.collect(batch + 2, freed);
-    EXPECT_EQ(freed.size(), 1U) << batch;
-    freed.clear();
+    table_.collect(batch + 2, free);
+    EXPECT_NE(free.take(), nullptr) << batch;
+    EXPECT_EQ(free.take(), nullptr) << batch;
     EXPECT_EQ(table_.pinned_bytes(), 0);
     EXPECT_EQ(pool_->used(), 0);
   }
 }
 
 TEST_F(Table, CopiesOfSingleRecordsAreNotGivenBackToBeFilledAgain) {
-  std::vector<std::unique_ptr<Block>> freed;
+  Recycler<Block> free;
   auto copies = block();
   for (std::uint32_t i = 0; i < block_records; ++i) copies->ordinals.push_back(i);
   const std::uint32_t slot = table_.add_parcel(std::move(copies), block_records);
   hand_over(handles(slot, 0, block_records), 0);
-  table_.collect(1, freed);
-  EXPECT_TRUE(freed.empty());
+  table_.collect(1, free);
+  EXPECT_EQ(free.take(), nullptr);
   EXPECT_EQ(pool_->used(), 0);
 }
 
