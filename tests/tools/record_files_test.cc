@@ -13,8 +13,8 @@
 namespace forebay {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using tests::compress;
 using tests::gzip_window;
 using tests::zlib_window;
