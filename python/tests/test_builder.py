@@ -176,6 +176,9 @@ def test_a_wrong_argument_is_a_type_error(tmp_path):
 def test_a_typo_is_a_type_error(tmp_path):
     said = {"fb.explian('slice')": 'Module has no attribute "explian"', "fb.explain(5)": '"explain" has incompatible type "int"',
             "number: int = fb.json_schema()": 'expression has type "dict[str, Any]"',
+            "pipe.batch(4, remainder='dorp')": 'to "batch" of "Pipeline" has incompatible type "Literal[\'dorp\']"',
+            "pipe.cast('x', 'flaot32')": 'to "cast" of "Pipeline" has incompatible type "Literal[\'flaot32\']"',
+            "fb.tfrecord('a', compression='zip')": 'to "tfrecord" has incompatible type "Literal[\'zip\']"',
             "batch['x'] = 1": "Unsupported target for indexed assignment",
             "fb.decode_example(5)": '"decode_example" has incompatible type "int"'}
     errors = [line for line in check_types(tmp_path, "\n".join(said)).stdout.splitlines() if ": error: " in line]

@@ -7,7 +7,6 @@
 #include <forebay/describe.h>
 #include <forebay/messages.h>
 
-#include "config/json_builder.h"
 #include "config/utf8.h"
 
 namespace forebay {

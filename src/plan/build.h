@@ -8,7 +8,7 @@
 
 namespace forebay::plan {
 
-/// Plans a pipeline document; `folder` is what its relative paths are relative to. Fails with every fault.
+/// Plans a pipeline document, whose relative paths begin at `folder`. On failure one error holds all faults.
 [[nodiscard]] Result<Plan> build(const Json& document, const std::string& folder, const Registry& registry);
 
 }  // namespace forebay::plan

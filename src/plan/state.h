@@ -10,7 +10,7 @@
 #include "engine/index/source_sizes.h"
 #include "engine/program/position.h"
 
-/// A position as JSON that can be kept: docs/formats/state.md.
+/// A position of a loader as JSON; docs/formats/state.md describes the form.
 namespace forebay::plan {
 
 /// The newest form that this version writes and reads.

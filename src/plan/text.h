@@ -9,7 +9,7 @@
 
 namespace forebay::plan {
 
-/// A plan for people: one line per stage, what it does and where it was placed.
+/// A plan as text: one line for each stage, with its options and where it runs.
 [[nodiscard]] std::string plan_text(const engine::Program& program, const Stages& stages,
                                     const std::vector<std::string>& inputs, const std::vector<std::string>& targets);
 

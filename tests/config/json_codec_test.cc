@@ -196,7 +196,7 @@ TEST(Field, AFaultIsPlacedAtTheOptionThatItNames) {
   const auto placed = [&](const Error& error) { return at_options(error, options).text(); };
   const Error wrong{Code::config, "is wrong"};
   EXPECT_EQ(placed(wrong.at(Field{"files", "1"})), "line 2:1, /files/1: is wrong");
-  EXPECT_EQ(placed(wrong.at(Field{"features", "x/y", "kind"})), "line 2:35, /features/x~1y/kind: is wrong");
+  EXPECT_EQ(placed(wrong.at(Field{"features", "x/y", "kind"})), "line 2:36, /features/x~1y/kind: is wrong");
   EXPECT_EQ(placed(wrong.at(Field{"features", "x/y", "endian"})), "line 2:27, /features/x~1y/endian: is wrong");
   EXPECT_EQ(placed(wrong.at(Field{"compression"})), "line 1:1, /compression: is wrong");
   EXPECT_EQ(placed(wrong), "line 1:1: is wrong");

@@ -78,7 +78,7 @@ TEST(PipelineDocument, OnlyColumnsThatAreUsedAreDecoded) {
 std::string used_by(const std::string& steps) {
   const auto plan = plan_of(document(steps));
   if (!plan.ok()) return plan.error().text();
-  const engine::Program& program = plan->program();
+  const engine::Program& program = engine::program_of(*plan);
   std::string out;
   for (const ColumnId id : program.decoded) out += program.schema[id].name + " ";
   out += "|";
@@ -108,8 +108,8 @@ TEST(PipelineDocument, AStepThatNoPluginIsKnownForHidesOnlyFaultsThatMayFollowFr
   EXPECT_EQ(faults_in(document(R"({"slice": {"tensor": "q", "slice": "[0]"}}, {"mask": {"of": "x"}},
 {"slice": {"tensor": "z", "slice": "[0"}}, {"batch": {"size": 2}})",
                                R"(, "shard": "0/3", "inputs": ["z"])")),
-            (Faults{"4:22 /steps/0/slice/tensor: there is no tensor 'q'; did you mean 'x'? defined here: x, n",
-                    "4:54 /steps/1/mask: there is no step, order or batcher 'mask'; known: " +
+            (Faults{"4:32 /steps/0/slice/tensor: there is no tensor 'q'; did you mean 'x'? defined here: x, n",
+                    "4:64 /steps/1/mask: there is no step, order or batcher 'mask'; did you mean 'cast'? known: " +
                         fmt::format("{}", fmt::join(known_steps(), ", ")),
                     "5:36 /steps/2/slice/slice: slice '[0': column 3: expected ']' at the end",
                     "5:78 /shard: a batch of 2 rows cannot be divided among 3 shards; counts that fit: 1, 2"}));

@@ -8,10 +8,8 @@ namespace forebay {
 namespace {
 
 TEST(Pipeline, WritesTheDocumentThatAFileWouldHold) {
-  ExampleFeature x;
-  x.shape = {4};
   const Pipeline builder = from(TfRecord{.files = {"data/*.tfrecord"}})
-                               .decode(ExampleFeatures{.features = {{"x", x}}})
+                               .decode(ExampleFeatures{.features = {{"x", FixedLenFeature{.shape = {4}}}}})
                                .then(Shuffle{.buffer = 100})
                                .then(Slice{.tensor = "x", .slice = "[0]"})
                                .then(FixedBatch{.size = 8, .remainder = Remainder::drop})

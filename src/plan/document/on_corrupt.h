@@ -11,7 +11,7 @@ struct PolicyOrBudgets {
   Json json = "fail";
 };
 
-/// What is left out or wrong has its default.
+/// Reads `on_corrupt`. Parts that are left out or wrong have their defaults.
 [[nodiscard]] engine::OnCorrupt read_on_corrupt(const Json& json, Faults& faults);
 
 }  // namespace forebay::plan

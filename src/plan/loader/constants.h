@@ -9,7 +9,8 @@
 
 namespace forebay::plan {
 
-/// Faults of the arguments of a secondary feature; `primaries` are the tensors it may take shape and dtype from.
+/// Adds the faults of the arguments of a secondary feature. `primaries` are the tensors that it may take its shape and
+/// dtype from.
 void check_constant(const SecondaryFeature& feature, const Json& json, const std::vector<std::string>& primaries,
                     Faults& faults);
 

@@ -20,12 +20,12 @@ using Names = std::vector<std::string>;
 
 bool is_true(const Json* json) { return json != nullptr && json->is(Json::Kind::boolean) && json->boolean(); }
 
-/// Finds the faults of one document, section by section, so that a fault in one does not hide those in another.
-class Reading {
+/// Reads one document section by section, so that a fault in one section does not hide those in another.
+class LoaderReader {
  public:
-  Reading(const Json& json, const std::string& folder) : json_{json}, folder_{folder} {}
+  LoaderReader(const Json& json, const std::string& folder) : json_{json}, folder_{folder} {}
 
-  Result<CheckedLoader> run() {
+  Result<CheckedLoader> read() {
     auto document = JsonCodec<LoaderDocument>::read(json_, faults_);
     loader_.json = json_.find("args");
     if (document)
@@ -335,6 +335,8 @@ class Reading {
 
 }  // namespace
 
-Result<CheckedLoader> read_loader(const Json& json, const std::string& folder) { return Reading{json, folder}.run(); }
+Result<CheckedLoader> read_loader(const Json& json, const std::string& folder) {
+  return LoaderReader{json, folder}.read();
+}
 
 }  // namespace forebay::plan

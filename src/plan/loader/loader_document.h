@@ -82,7 +82,7 @@ struct Normalization {
 enum class WindowDraw : std::uint8_t { per_window, per_file };
 enum class LastWindow : std::uint8_t { drop, keep_if_min, keep };
 
-/// The `args` of all loader types; the windows are for sequences only.
+/// The `args` of all loader types. Those of windows, from `min_window` on, are for sequences only.
 struct LoaderArgs {
   std::string name;
   OneOf<Dataset> dataset;
@@ -125,7 +125,7 @@ struct LoaderDocument {
 
 [[nodiscard]] const Fields<LoaderArgs>& loader_fields(LoaderType type);
 
-/// What a checked loader document asks for, with everything it names looked up. Points into the document's Json.
+/// A loader document without faults, with everything that it names looked up. Points into the document's Json.
 struct CheckedLoader {
   LoaderDocument document;
   LoaderArgs args;
@@ -141,8 +141,8 @@ struct CheckedLoader {
   std::vector<std::string> targets;
 };
 
-/// Reads and checks a loader document; `folder` is what its relative paths are relative to. `json` must outlive the
-/// result. Fails with every fault that can be seen before shapes are known.
+/// Reads and checks a loader document, whose relative paths begin at `folder`. `json` must outlive the result. On
+/// failure one error holds all faults that do not depend on shapes.
 [[nodiscard]] Result<CheckedLoader> read_loader(const Json& json, const std::string& folder);
 
 [[nodiscard]] Json loader_schema();

@@ -7,11 +7,11 @@
 
 namespace forebay::plan {
 
-/// The pipeline document that does what the loader asks for. Every value has the place of the loader document's (or
-/// the manifest's) value it came from, so faults found later point into what the user wrote.
+/// The pipeline document of a loader document. Every value has the place of the value in the loader document, or in the
+/// manifest, that it is from, so that later faults point into these files.
 [[nodiscard]] Json lower(const CheckedLoader& loader);
 
-/// A pattern that names this path and nothing else.
+/// A pattern that matches this path only.
 [[nodiscard]] std::string literal(const std::string& path);
 
 /// The error of planning a lowered document, in the loader document's words.

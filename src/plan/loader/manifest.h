@@ -37,7 +37,7 @@ struct ManifestFeature {
   [[nodiscard]] Shape row_shape() const;  ///< Of one record: unknown first dim when var_len, [len] first when raw.
 };
 
-/// What a data set holds. The places of its faults are in the manifest's own file.
+/// The features of a data set. Places of faults are in the manifest's own file.
 struct Manifest {
   Compression compression = Compression::none;
   bool allow_var_len = false;
@@ -48,12 +48,12 @@ struct Manifest {
   [[nodiscard]] std::vector<std::string> names() const;
 };
 
-/// Checks every rule that does not depend on which features are asked for; fails with all faults.
+/// Reads a manifest and checks all rules but those of `check_loadable`. On failure one error holds all faults.
 [[nodiscard]] Result<Manifest> read_manifest(const Json& json);
-/// The same, from a file; Code::io when it cannot be read.
+/// The same from a file. Fails with Code::io when the file cannot be read.
 [[nodiscard]] Result<Manifest> load_manifest(const std::string& path);
 
-/// What forbids this feature to be loaded, as faults: a shape with unknown dims, a type its storage cannot become.
+/// Adds faults when the feature cannot be loaded: unknown dims, or a type that the stored values cannot become.
 void check_loadable(const ManifestFeature& feature, std::vector<Error>& faults);
 
 [[nodiscard]] Json manifest_schema();
