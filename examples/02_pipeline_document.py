@@ -9,10 +9,10 @@ import forebay as fb
 HERE = pathlib.Path(__file__).resolve().parent
 
 written = (fb.tfrecord(str(HERE / "taxi/data/*.gz"), compression="gzip")
-           .example({"fare": fb.feature("float32", []),
-                     "company": fb.feature("string", [], default="none"),
-                     "dropoff_latitude": fb.feature("float32", [], default=0.0),
-                     "trip_seconds": fb.feature("int64", [], default=-1)})
+           .example({"fare": fb.fixed("float32", []),
+                     "company": fb.fixed("string", [], default="none"),
+                     "dropoff_latitude": fb.fixed("float32", [], default=0.0),
+                     "trip_seconds": fb.fixed("int64", [], default=-1)})
            .shuffle(buffer=4000)
            .batch(size=128, remainder="keep")
            .epochs(2)

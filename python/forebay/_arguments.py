@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of functions: what does not fit is refused by name."""
+"""Checks of arguments. An error names the argument."""
 from __future__ import annotations
 
 import operator
@@ -17,7 +17,7 @@ def wrong_type(name: str, allowed: str, found: object) -> TypeError:
 
 
 def integer_of(name: str, value: Any, allowed: str = "an integer or None") -> int:
-    """An integer; None is 0, which leaves the choice to the run. What else is too small or too large the run says."""
+    """An integer; None is 0, which leaves the choice to the run. The run checks its range."""
     if value is None:
         return 0
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
@@ -33,12 +33,12 @@ def out_of_range(name: str, allowed: str, found: int) -> ConfigError:
 
 
 def memory_of(value: Any) -> Union[int, str]:
-    """Bytes, or a text that says how many."""
+    """A number of bytes, or text such as "1GiB"."""
     return value if isinstance(value, str) else integer_of("memory", value, 'bytes, as 1073741824 or "1GiB", or None')
 
 
 def compression_of(value: Optional[str]) -> str:
-    """Its name; the compiled part knows which there are."""
+    """The name of a compression. The compiled part checks it."""
     if value is None:
         return "none"
     if not isinstance(value, str):
@@ -78,7 +78,7 @@ def names_of(name: str, names: Any) -> list[str]:
 
 
 def sizes_of(shape: Any) -> list[Any]:
-    """The sizes of a shape, as a list; the document's checks look at each."""
+    """The sizes of a shape, as a list. The checks of the document check each size."""
     if isinstance(shape, (str, bytes)) or not hasattr(shape, "__iter__"):
         raise wrong_type("shape", "a list of sizes, [] for a single number", shape)
     return list(shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the adaptors to other packages share."""
+"""Common code of the adaptors to other packages."""
 from __future__ import annotations
 
 from typing import Any, Callable, Mapping
@@ -8,6 +8,6 @@ import numpy as np
 
 
 def arrays(batch: Mapping[str, Any], convert: Callable[[np.ndarray[Any, Any]], Any]) -> dict[str, Any]:
-    """The batch with every array of numbers converted; strings, ragged and sparse values stay what they are."""
+    """The batch with every array of numbers converted; strings, ragged and sparse values are not changed."""
     return {name: convert(value) if isinstance(value, np.ndarray) and value.dtype != object else value
             for name, value in batch.items()}

@@ -3,25 +3,15 @@
 """Pipelines in Python: a function for every format, a method for every decoder, step, order and batcher."""
 from __future__ import annotations
 
-from typing import Any, Literal, Mapping, Optional, Sequence, Union, get_args
-
-import numpy as np
+from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
 from forebay._arguments import dtype_of, sizes_of
 from forebay._paths import Paths, paths_of
+from forebay.features import DType, Feature, _DTYPES
 from forebay.loader import Shard
 from forebay.pipeline import PipelineBase, StageSource, given
 
-__all__ = ["Pipeline", "Source", "feature", "tfrecord"]
-
-Feature = Mapping[str, Any]
-
-DTypeName = Literal["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
-                    "bfloat16", "float32", "float64", "complex64", "complex128", "string"]
-#: An element type: as documents name it, or as NumPy and Python do.
-DType = Union[DTypeName, "np.dtype[Any]", type]
-
-_DTYPES: tuple[str, ...] = get_args(DTypeName)
+__all__ = ["Pipeline", "Source", "tfrecord"]
 
 
 class Pipeline(PipelineBase):
@@ -72,7 +62,7 @@ class Pipeline(PipelineBase):
         return self._then("slice", {"tensor": tensor, "slice": slice})
 
     def constant(self, tensor: str, shape: Union[Sequence[int], str], dtype: Union[DType, str], *,
-                 value: Any = None) -> Pipeline:
+                 value: Optional[Union[bool, int, float, str]] = None) -> Pipeline:
         """Makes a tensor whose elements are all the same.
 
         tensor    Name of the new tensor, which no other one has.
@@ -141,7 +131,7 @@ class Pipeline(PipelineBase):
         """
         return self._then("rename", {"from": from_, "to": to})
 
-    def shuffle(self, *, buffer: Optional[int] = None, global_: bool = False) -> Pipeline:
+    def shuffle(self, buffer: Optional[int] = None, *, global_: bool = False) -> Pipeline:
         """Puts the elements of a pass into a random order; before `interleave`, the files.
 
         buffer    Each element is drawn from a buffer of so many that is kept full; 1 keeps the order.
@@ -150,7 +140,7 @@ class Pipeline(PipelineBase):
         """
         return self._then("shuffle", {"buffer": buffer, "global": global_}, **{"global": False})
 
-    def interleave(self, *, cycle: int = 1, block: int = 1, sloppy: bool = False) -> Pipeline:
+    def interleave(self, cycle: int = 1, *, block: int = 1, sloppy: bool = False) -> Pipeline:
         """Opens `cycle` files at a time and takes `block` records from each in turn.
 
         cycle     Files open at a time.
@@ -202,7 +192,7 @@ class Source(StageSource):
 
     __slots__ = ()
 
-    def example(self, features: Mapping[str, Mapping[str, Any]]) -> Pipeline:
+    def example(self, features: Mapping[str, Feature]) -> Pipeline:
         """Decodes tf.train.Example messages, one tensor per feature; only features in use are read.
 
         features    The tensors by name, each with kind, dtype, shape and how it is stored.
@@ -210,8 +200,7 @@ class Source(StageSource):
         options = given({"features": features})
         return Pipeline({"source": self._source, "decode": {"example": options}, "steps": []})
 
-    def sequence_example(self, *, context: Mapping[str, Mapping[str, Any]] = {},
-                         lists: Mapping[str, Mapping[str, Any]] = {}) -> Pipeline:
+    def sequence_example(self, context: Mapping[str, Feature] = {}, *, lists: Mapping[str, Feature] = {}) -> Pipeline:
         """Decodes tf.train.SequenceExample messages: features of the sequence, and lists with one feature per
         step.
 
@@ -252,41 +241,3 @@ def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "auto
                                      "allow_trailing_zeros": allow_trailing_zeros}, compression="auto",
                                      max_record_bytes=1073741824, max_decompressed_bytes=4294967296,
                                      tolerate_partial_header=False, allow_trailing_zeros=False)})
-
-
-def feature(dtype: DType, shape: Sequence[int] = (), *,
-            kind: Literal["fixed_len", "var_len", "fixed_len_sequence", "sparse", "ragged", "raw"] = "fixed_len",
-            key: Optional[str] = None, default: Any = None, stored: Optional[Literal["int", "float", "bytes"]] = None,
-            as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None, index_key: Any = None,
-            value_key: Optional[str] = None, size: Any = None, already_sorted: bool = False, partitions: Any = None,
-            row_splits_dtype: DType = "int32", validate: bool = True, endian: Optional[Literal["little", "big"]] = None,
-            len: int = 1, fixed_length: Optional[int] = None, allow_missing: bool = False) -> dict[str, Any]:
-    """A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.
-
-    dtype               Type of the tensor; values stored as another type are converted.
-    shape               Shape of a record, or of one step of a sequence; one size may be -1.
-    kind                How many values a record has, and in what shape they come out.
-    key                 Name in the message; the tensor's name when left out.
-    default             fixed_len: value when missing (without: an error); fixed_len_sequence: what pads it.
-    stored              Type in the message; left out: int for integers and bool, float for floats, else bytes.
-    as_                 How a variable kind is handed over; left out: var_len ragged, fixed_len_sequence padded.
-    index_key           sparse: key of the indices, or a list with one key per axis.
-    value_key           sparse, ragged: key of the values; ragged: the tensor's name when left out.
-    size                sparse: size of the dense tensor, or a list with one size per axis.
-    already_sorted      sparse: take the indices in the order in which they come.
-    partitions          ragged: list of [kind, key] outermost first; kinds row_splits, row_lengths, row_starts,
-                        row_limits, value_rowids, or ["uniform_row_length", length].
-    row_splits_dtype    ragged: int32 or int64.
-    validate            ragged: refuse partitions that do not fit the values.
-    endian              raw: byte order of the numbers; must be given.
-    len                 raw: number of byte strings; more than 1 adds a first axis.
-    fixed_length        raw: cut or zero-fill every byte string to this length.
-    allow_missing       Lists of a sequence example: take a missing list as an empty one.
-    """
-    return given({"dtype": dtype_of("dtype", dtype, _DTYPES), "shape": sizes_of(shape), "kind": kind, "key": key,
-                 "default": default, "stored": stored, "as": as_, "index_key": index_key, "value_key": value_key,
-                 "size": size, "already_sorted": already_sorted, "partitions": partitions,
-                 "row_splits_dtype": dtype_of("row_splits_dtype", row_splits_dtype, _DTYPES), "validate": validate,
-                 "endian": endian, "len": len, "fixed_length": fixed_length, "allow_missing": allow_missing}, shape=[],
-                 kind="fixed_len", already_sorted=False, row_splits_dtype="int32", validate=True, len=1,
-                 allow_missing=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model checkpoint and the loader's state in one file, which is there whole or not at all."""
+"""A model checkpoint and the loader's state in one file, which is complete or absent."""
 from __future__ import annotations
 
 import contextlib
@@ -13,12 +13,12 @@ __all__ = ["atomic_file"]
 
 @contextlib.contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """A binary file to write to, which takes its place when the block ends without an exception.
+    """A binary file to write to. It replaces `path` when the block ends without an exception.
 
-    Until then, and if anything fails (also a full disk or a kill), what was there before stays: a checkpoint is old or new,
+    Until then, and if anything fails (also a full disk or a kill), the old file stays: a checkpoint is old or new,
     never mixed. The content reaches the disk before the name does.
     """
-    import tempfile  # not for everybody who imports forebay
+    import tempfile  # rarely used
     place = os.path.realpath(os.fspath(path))
     folder = os.path.dirname(place)
     handle, temporary = tempfile.mkstemp(prefix=os.path.basename(place) + ".", suffix=".tmp", dir=folder)
@@ -41,7 +41,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _mode_of(place: str) -> int:
-    """The mode of the file that is replaced, else what the process gives to new files."""
+    """The mode of the file that is replaced, else the mode of new files of the process."""
     with contextlib.suppress(FileNotFoundError):
         return os.stat(place).st_mode & 0o777
     mask = os.umask(0o022)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is corrupt in TFRecord files."""
+"""Corruption in TFRecord files."""
 from __future__ import annotations
 
 from typing import NamedTuple, Optional
@@ -14,10 +14,10 @@ __all__ = ["CorruptPlace", "FileReport", "verify"]
 class CorruptPlace(NamedTuple):
     """One corrupt place of a file.
 
-    what     "record": a record whose payload is not what its checksum says; "range": bytes that belong to no record
-    record   ordinal of the record; a range's: of the record behind it
+    what     "record": a record whose payload does not match its checksum; "range": bytes that belong to no record
+    record   ordinal of the record; for a range: of the record after it
     offset, bytes   where, in the uncompressed file; 0 bytes where compressed data cannot be decompressed any further
-    reason   what is wrong, with its place
+    reason   the fault, with its place
     """
     what: str
     record: int
@@ -27,7 +27,7 @@ class CorruptPlace(NamedTuple):
 
 
 class FileReport(NamedTuple):
-    """What `verify` found in one file.
+    """The result of `verify` for one file.
 
     records   intact ones
     bytes     uncompressed, as far as they could be read; `corrupt_bytes` of them are in corrupt records and ranges

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exceptions. All are `Error`; who has to act decides the class."""
+"""The exceptions. All are `Error`; the class depends on the cause: document, data, files, state."""
 from __future__ import annotations
 
 import os
@@ -9,7 +9,7 @@ __all__ = ["Error", "ConfigError", "DataError", "IoError", "StateError", "Cancel
 
 
 class Error(Exception):
-    """A failure of Forebay. Its text says what was found, what is allowed, and where.
+    """A failure of Forebay. Its text has the place, the value found and the allowed values.
 
     code     "config", "data", "io", "state", "cancelled" or "internal"
     detail   finer cause: "none", "invalid_argument", "data_loss", "resource_exhausted", "not_found",
@@ -67,7 +67,7 @@ class Cancelled(Error):
 
 _CLASSES = {"config": ConfigError, "data": DataError, "io": IoError, "state": StateError, "cancelled": Cancelled}
 _FOLDER = 21
-# What the system may have said behind each detail; the text at the end of the message tells which it was.
+# Errors of the system for each detail. The end of the message decides between them.
 _ERRNOS = {"not_found": (2, 20), "permission_denied": (13, 1, 30), "resource_exhausted": (12, 28, 122, 24, 23),
            "invalid_argument": (36, 40), "none": (5,)}
 # An IoError that the usual `except` clauses for files catch, too. To people it is an IoError.
@@ -94,7 +94,7 @@ def make(code: str, detail: str, message: str, file: Optional[str], record: Opti
 
 
 def _path(message: str, file: Optional[str]) -> Optional[str]:
-    """What could not be opened; `file` may be the document that names it."""
+    """The file that could not be opened; `file` may be the document that names it."""
     import re
     found = re.search(r"cannot \w+(?: \w+)* '(.*)': ", message, re.DOTALL)
     return found[1] if found else file

@@ -13,5 +13,5 @@ except ImportError as missing:
 
 
 def to(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """name → jax.Array; strings, ragged and sparse values stay what they are."""
+    """name → jax.Array; strings, ragged and sparse values are not changed."""
     return arrays(batch, jax.numpy.asarray)

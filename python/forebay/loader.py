@@ -25,7 +25,7 @@ collections.abc.Mapping.register(Batch)
 
 
 class TensorSpec(NamedTuple):
-    """What a batch holds under one name: dtype, shape of a row (None: rows differ), and how it is handed over."""
+    """One tensor of a batch: dtype, shape of a row (None: rows differ) and delivery."""
 
     dtype: str
     shape: tuple[Optional[int], ...]
@@ -38,9 +38,9 @@ class TensorSpec(NamedTuple):
 
 
 class Schema(dict[str, TensorSpec]):
-    """The tensors of every batch by name, in order; prints itself.
+    """The tensors of every batch by name, in order. Its str is a table.
 
-    mapped   the functions given to `map`, which change every batch after that; into what, only they know
+    mapped   the functions given to `map`; the schema is that of batches before these functions
     """
 
     mapped: tuple[Transform, ...] = ()
@@ -58,7 +58,7 @@ class Loader:
 
     A loader runs once, through all epochs. At the end every further `next` raises StopIteration, also through a second
     `iter`; after a failure every further `next` raises the same exception. Only one thread at a time may call `next`.
-    What `for batch in loader` leaves over is stopped by `close`, which also runs when the loader is dropped, at the end
+    `close` stops a run that is not at its end. It also runs when the loader is dropped, at the end
     of a `with` block, and when the interpreter ends.
     """
 
@@ -120,14 +120,14 @@ class Loader:
 
     @property
     def schema(self) -> Schema:
-        """What a batch holds, by name, before the functions given to `map`, which are its `mapped`."""
+        """The tensors of a batch by name, before the functions given to `map`, which are its `mapped`."""
         schema = Schema((name, TensorSpec(dtype, shape, delivery)) for name, dtype, shape, delivery in self.plan.columns)
         schema.mapped = self._transforms
         return schema
 
     @property
     def plan(self) -> Plan:
-        """What the run does, stage by stage; printable. Functions given to `map` come behind it and are no part of it."""
+        """The plan of the run; printable. It does not contain the functions given to `map`, which run after it."""
         return self._run.plan
 
     def stats(self) -> Stats:
@@ -151,7 +151,7 @@ class Loader:
         self.close()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the run stands, behind the last batch that `next` gave: a small dict that JSON, pickle and torch.save
+        """The state after the last batch that `next` returned: a small dict that JSON, pickle and torch.save
         take. Any time: before the first batch, at the end, after a failure. A loader of the same plan over the same
         files goes on from there exactly, with any threads, prefetch, memory and shard. Raises StateError when the order
         depends on timing (`deterministic: false`)."""
@@ -201,7 +201,7 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
     prefetch    finished batches kept ready; left out or 0: the document's, else chosen by their size
     shard       (index, count) or "index/count": the rows of every batch that this process takes, index · B / count up to
                 (index + 1) · B / count; count must divide the batch size. "auto" asks the launcher's environment
-                variables (torchrun, Open MPI, PMI, SLURM, JAX) and says on standard error what it picked.
+                variables (torchrun, Open MPI, PMI, SLURM, JAX) and says on standard error which shard it picked.
                 {"index": i, "count": n, "by": "file"} takes files i, i + n, … of every pass instead, in batches of B / n
                 rows: no file is read by two processes; the batch's `remainder` must not be "keep".
                 {"index": "auto", "replicas": r} lets r neighbouring ranks take one shard. Left out: the document's, else
@@ -229,7 +229,7 @@ def start(planned: Plan, threads: Optional[int], memory: Union[int, str, None], 
 
 
 def mapped_text(functions: Sequence[Transform]) -> list[str]:
-    """A line that says what happens to a batch behind the plan, if anything does."""
+    """A line that names the functions given to `map`; no line without functions."""
     return [f"then every batch goes through map: {', '.join(map(_name, functions))}"] if functions else []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pipeline written in Python is made of; forebay.builder adds a method for every step, order and batcher."""
+"""The base of pipelines written in Python. forebay.builder adds a method for every step, order and batcher."""
 from __future__ import annotations
 
 import os
@@ -14,7 +14,7 @@ P = TypeVar("P", bound="PipelineBase")
 
 
 class StageSource:
-    """Records that nothing decodes yet: `{format: options}` of a document."""
+    """The records of a source, not decoded: `{format: options}` of a document."""
 
     __slots__ = ("_source",)
 
@@ -23,7 +23,7 @@ class StageSource:
 
 
 class PipelineBase:
-    """A pipeline document in the making. Immutable: every method gives a new one."""
+    """A pipeline document. Immutable: every method returns a new one."""
 
     __slots__ = ("_document", "_transforms")
 
@@ -42,7 +42,7 @@ class PipelineBase:
         return self._with(epochs=count)
 
     def seed(self: P, seed: int) -> P:
-        """Decides every random choice."""
+        """Seed of every random choice."""
         return self._with(seed=seed)
 
     def epoch_boundary(self: P, boundary: str = "hard") -> P:
@@ -54,7 +54,7 @@ class PipelineBase:
         return self._with(deterministic=deterministic)
 
     def inputs(self: P, names: Union[str, Sequence[str]]) -> P:
-        """Tensors of Batch.inputs, one or several; left out: all that are no targets."""
+        """Tensors of Batch.inputs, one or several. Left out: all tensors that are not targets."""
         return self._with(inputs=names_of("inputs", names))
 
     def targets(self: P, names: Union[str, Sequence[str]]) -> P:
@@ -64,30 +64,30 @@ class PipelineBase:
     def map(self: P, function: Transform) -> P:
         """Calls `function` with every batch, on the thread that asks for it; the mapping it returns is delivered.
 
-        Functions run one after the other, behind all that the document says. What one raises reaches the caller of
-        `next` with its traceback, again at every further `next`. It must not use the loader.
+        Functions run one after the other, after all steps of the document. An exception of a function reaches the
+        consumer with its traceback, again at every further `next`. A function must not use the loader.
         """
         if not callable(function):
             raise TypeError(f"map needs a function, found {type(function).__name__}")
         return type(self)(self._document, (*self._transforms, function))
 
     def to_dict(self) -> dict[str, Any]:
-        """The pipeline document. Functions given to `map` are no part of it."""
+        """The pipeline document. It does not contain the functions given to `map`."""
         import copy
         return copy.deepcopy(self._document)
 
     def to_json(self) -> str:
-        """The pipeline document as JSON text. Functions given to `map` are no part of it."""
+        """The pipeline document as JSON text. It does not contain the functions given to `map`."""
         import json
         return json.dumps(self._document, indent=2, default=_plain)
 
     def plan(self) -> Plan:
-        """What a run will do; nothing is started. Raises ConfigError with every fault, IoError."""
+        """The plan of a run. Starts nothing. Raises ConfigError with every fault, or IoError."""
         return plan(self._document)
 
     def load(self, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
              shard: Optional[Shard] = None) -> Loader:
-        """Starts it; see forebay.load. Paths are relative to the working directory."""
+        """Starts a loader; see forebay.load. Paths are relative to the working directory."""
         return start(self.plan(), threads, memory, prefetch, shard, self._transforms)
 
     def __repr__(self) -> str:
@@ -95,7 +95,7 @@ class PipelineBase:
 
 
 def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:
-    """The options that say something: neither None nor their default."""
+    """The options that are neither None nor their default."""
     def silent(name: str, value: Any) -> bool:
         default = defaults.get(name)
         return value is None or (type(value) is type(default) and bool(value == default))
@@ -103,7 +103,7 @@ def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has for paths, bytes that are text, and NumPy's numbers and arrays."""
+    """The JSON value of a path, of bytes that are text, or of a NumPy number or array."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (bytes, bytearray)):

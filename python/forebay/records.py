@@ -26,9 +26,9 @@ def read_records(path: Path, compression: Optional[str] = "auto") -> list[bytes]
 
 
 def write_records(path: Path, records: Iterable[Buffer], compression: Optional[str] = None) -> None:
-    """Writes a TFRecord file; what was there is replaced only when the new file is complete.
+    """Writes a TFRecord file; an existing file is replaced only when the new one is complete.
 
-    records: bytes-like objects. compression: None, "gzip" or "zlib". Raises IoError. Ctrl-C leaves what was there.
+    records: bytes-like objects. compression: None, "gzip" or "zlib". Raises IoError. Ctrl-C leaves the existing file.
     """
     if isinstance(records, (str, bytes, bytearray, memoryview)) or not hasattr(records, "__iter__"):
         raise wrong_type("records", "a list or another iterable of bytes-like objects", records)
@@ -57,7 +57,7 @@ class IndexReport(NamedTuple):
 
 def index_files(paths: Paths, compression: Optional[str] = "auto",
                 force: bool = False) -> list[IndexReport]:
-    """Stores where the records of TFRecord files are, so that any is reached at once; several files at a time.
+    """Makes the indexes of TFRecord files, which hold the place of every record; several files at a time.
 
     paths: files and patterns (*, ?, [a-z], path@N). compression: "auto", "none" or None, "gzip", "zlib".
     An index that is good is kept unless `force` says otherwise. It is `<file>.fbindex`, or in the folder that

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What there is: plug-ins with their options, and the schema of documents."""
+"""The plug-ins with their options, and the schema of documents."""
 from __future__ import annotations
 
 import json

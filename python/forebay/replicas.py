@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the processes of a job share a stream as they believe: a wrong shard raises no error, it only trains worse."""
+"""Checks that the processes of a job share one stream. A wrong shard raises no error, but the training gets worse."""
 from __future__ import annotations
 
 import hashlib
@@ -91,7 +91,7 @@ def _list(ranks: list[int]) -> str:
 
 
 def _digest(batch: Any) -> str:
-    """Of every byte of every tensor, and of the place of every row."""
+    """A digest of every byte of every tensor, and of the place of every row."""
     sums = hashlib.blake2b(repr((batch.number, batch.epoch, batch.rows, list(batch.record_keys))).encode(), digest_size=16)
     for name, value in batch.items():
         if isinstance(value, Ragged):

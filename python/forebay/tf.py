@@ -13,5 +13,5 @@ except ImportError as missing:
 
 
 def to(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """name → tf.Tensor; strings, ragged and sparse values stay what they are."""
+    """name → tf.Tensor; strings, ragged and sparse values are not changed."""
     return arrays(batch, tensorflow.convert_to_tensor)

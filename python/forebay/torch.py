@@ -19,8 +19,8 @@ except ImportError as missing:
 
 
 def to(batch: Mapping[str, Any], device: Optional[Any] = None) -> dict[str, Any]:
-    """name → torch.Tensor over the batch's own memory, or on `device`; what no tensor can hold (strings, ragged and
-    sparse values) stays what it is."""
+    """name → torch.Tensor over the batch's own memory, or on `device`; strings, ragged and
+    sparse values are not changed."""
     return arrays(batch, lambda value: _tensor(value, device))
 
 
@@ -29,7 +29,7 @@ _VIEWS = {"bfloat16": (np.int16, torch.bfloat16), "bool": (np.uint8, torch.bool)
 
 
 def save_with_state(path: Path, checkpoint: Any, loader: Loader) -> None:
-    """Saves a model checkpoint (whatever torch.save takes) and where the loader stands in one file: old or new, never
+    """Saves a model checkpoint (any object for torch.save) and the state of the loader in one file: old or new, never
     mixed, so that the model and the data cannot get out of step."""
     together = {"checkpoint": checkpoint, "forebay": loader.state_dict()}
     with atomic_file(path) as file:

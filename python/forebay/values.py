@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a batch holds besides plain arrays."""
+"""The values of a batch that are not plain arrays."""
 from __future__ import annotations
 
 from typing import Any, Iterator, Sequence
@@ -61,7 +61,7 @@ class Ragged:
         return rows
 
     def to_padded(self, value: Any = None) -> Any:
-        """ndarray [rows, longest, …] with `value` (left out: 0, False or b"") behind the shorter rows."""
+        """ndarray [rows, longest, …] with `value` (left out: 0, False or b"") after the end of shorter rows."""
         owner: Any = None
         index: list[Any] = []
         sizes: list[int] = []
@@ -88,7 +88,7 @@ class Ragged:
 
 
 class Sparse:
-    """The elements of a tensor that are there, and where.
+    """The stored elements of a tensor, with their indices.
 
     indices        int64 ndarray [n, rank], in row-major order, the batch row first
     values         ndarray [n]
@@ -107,7 +107,7 @@ class Sparse:
         return self.values.dtype
 
     def to_dense(self, default: Any = None) -> Any:
-        """ndarray of shape `dense_shape` with `default` (left out: 0, False or b"") where nothing is."""
+        """ndarray of shape `dense_shape` with `default` (left out: 0, False or b"") where no element is stored."""
         out = np.full(self.dense_shape, _fill(self.values.dtype, default), self.values.dtype)
         out[tuple(self.indices.T)] = self.values
         return out
@@ -123,7 +123,7 @@ def _fill(dtype: Any, value: Any) -> Any:
 
 
 def unknown_name(name: object, known: list[str], kind: str = "tensor") -> str:
-    """The text of the error for a name that nothing of that kind has."""
+    """The message of the error for an unknown name."""
     import difflib
     near = difflib.get_close_matches(str(name), known, 1, 0.5)
     hint = f", did you mean {near[0]!r}?" if near else ";"
@@ -131,7 +131,7 @@ def unknown_name(name: object, known: list[str], kind: str = "tensor") -> str:
 
 
 def bfloat16_type() -> Any:
-    """NumPy's bfloat16, which the package ml_dtypes brings; None without it."""
+    """The NumPy type bfloat16 of the package ml_dtypes; None without that package."""
     try:
         import ml_dtypes  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:

@@ -10,7 +10,7 @@
 namespace forebay::python {
 
 /// The JSON value of dicts, lists, tuples, str, numbers, bool and None (NumPy scalars and arrays, paths and bytes that
-/// are text included); every value knows its JSON pointer, and `pointer` is that of the outermost. Raises ConfigError
+/// are text included); Each value has its JSON pointer; `pointer` is that of the outermost. Raises ConfigError
 /// for anything else, and when nested deeper than 64.
 [[nodiscard]] Json to_json(nb::handle value, const std::string& pointer = "");
 

@@ -10,10 +10,10 @@ namespace forebay::python {
 
 namespace nb = nanobind;
 
-/// Throws the exception of forebay.errors that stands for `error`.
+/// Throws the exception of forebay.errors for `error`.
 [[noreturn]] void raise(const Error& error);
 
-/// The value, or the exception.
+/// The value of a result. Throws the exception of a failed one.
 template <class T>
 T value_of(Result<T> result) {
   if (!result.ok()) raise(result.error());
@@ -23,7 +23,7 @@ inline void value_of(Result<void> result) {
   if (!result.ok()) raise(result.error());
 }
 
-/// Text that may not be UTF-8 (paths, names of features); what is not survives the way back.
+/// A str of text that may not be UTF-8 (paths, names of features). `from_str` gives back the same bytes.
 [[nodiscard]] nb::object to_str(std::string_view text);
 /// The bytes of a str that came from `to_str`.
 [[nodiscard]] std::string from_str(nb::handle text);

@@ -7,14 +7,13 @@
 
 namespace forebay::python {
 
-/// How long Ctrl-C may go unnoticed.
+/// The longest time between two checks for Ctrl-C.
 inline constexpr std::chrono::milliseconds timeout{50};
 
-/// The interpreter's lock is given back while one of these lives, so that other threads of Python run.
+/// Releases the interpreter lock during its lifetime, so that other Python threads run.
 ///
-/// When the interpreter ends meanwhile, a thread that wants the lock again (a daemon thread) gets it no more: it stays
-/// here for ever, as CPython 3.14 has it, and the process ends around it. CPython before that unwinds such a thread,
-/// which ends the process with an abort where it meets a destructor.
+/// A daemon thread that takes the lock back after the interpreter has ended blocks here for ever, as in CPython 3.14,
+/// and the process exits. Earlier versions of CPython unwind such a thread, which aborts the process in a destructor.
 class Unlocked {
  public:
   Unlocked() noexcept : state_{PyEval_SaveThread()} {}
@@ -22,7 +21,7 @@ class Unlocked {
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
 
-  /// What `task` returns, which has the lock.
+  /// Runs `task` with the lock and returns its result.
   template <class Task>
   auto locked(Task task) {
     struct Again {
@@ -34,7 +33,7 @@ class Unlocked {
     return task();
   }
 
-  /// False when a signal's handler raised; the exception is then set.
+  /// False: a signal handler has raised; the exception is set.
   [[nodiscard]] bool no_signal() {
     return locked([] { return PyErr_CheckSignals() == 0; });
   }
@@ -44,7 +43,7 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-/// Says when `timeout` is over, again and again.
+/// A repeating timer of `timeout`.
 class Timeout {
  public:
   [[nodiscard]] bool over() {

@@ -9,12 +9,12 @@
 
 namespace forebay::python {
 
-/// read_records, write_records, index_files, encode_example, decode_example: what forebay.records wraps.
+/// Adds read_records, write_records, index_files, encode_example and decode_example, which forebay.records wraps.
 void bind_records(nb::module_& module);
-/// verify: what forebay.corruption wraps.
+/// Adds verify, which forebay.corruption wraps.
 void bind_verify(nb::module_& module);
 
-/// The compression of that name, or the exception that says which there are.
+/// The compression of that name. Throws an exception that names all of them.
 [[nodiscard]] Compression compression_of(const std::string& name);
 
 }  // namespace forebay::python

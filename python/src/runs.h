@@ -5,7 +5,7 @@
 
 namespace forebay::python {
 
-/// Run, Plan and Stats: what forebay.loader wraps.
+/// Adds Run, Plan and Stats, which forebay.loader wraps.
 void bind_runs(nb::module_& module);
 
 }  // namespace forebay::python

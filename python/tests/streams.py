@@ -12,8 +12,8 @@ import forebay as fb
 
 SIZES = (60, 0, 151, 7, 88)
 PACKINGS = (None, None, "gzip", None, "zlib")
-FEATURES = {"id": fb.feature("int64"), "x": fb.feature("float32", [2]), "name": fb.feature("string"),
-            "tokens": fb.feature("int32", kind="var_len")}
+FEATURES = {"id": fb.fixed("int64"), "x": fb.fixed("float32", [2]), "name": fb.fixed("string"),
+            "tokens": fb.var_len("int32")}
 
 
 def example(number: int) -> bytes:

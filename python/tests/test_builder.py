@@ -95,6 +95,25 @@ def test_what_is_no_element_type_is_refused_with_those_there_are(dtype):
         fb.feature(dtype)
 
 
+def test_each_kind_of_feature_has_a_function_with_its_own_options():
+    assert fb.fixed("int64", [2], default=[0, 1]) == fb.feature("int64", [2], default=[0, 1])
+    assert fb.var_len(np.int32, as_="sparse") == fb.feature("int32", kind="var_len", as_="sparse")
+    assert fb.fixed_len_sequence("float32", [2]) == fb.feature("float32", [2], kind="fixed_len_sequence")
+    assert fb.sparse("float32", index_key="i", value_key="v", size=9) == fb.feature(
+        "float32", kind="sparse", index_key="i", value_key="v", size=9)
+    assert fb.ragged("int64", value_key="v", partitions=[("row_splits", "s")], validate=False) == fb.feature(
+        "int64", kind="ragged", value_key="v", partitions=[("row_splits", "s")], validate=False)
+    assert fb.raw("uint8", [3], endian="little") == fb.feature("uint8", [3], kind="raw", endian="little")
+    with pytest.raises(TypeError, match="endian"):
+        fb.raw("uint8", [3])
+    with pytest.raises(TypeError, match="partitions"):
+        fb.fixed("uint8", partitions=[])
+
+
+def test_the_first_option_of_an_order_may_be_given_by_place(pipeline):
+    assert pipeline.shuffle(100).to_dict() == pipeline.shuffle(buffer=100).to_dict()
+
+
 def test_names_may_be_one_or_several(pipeline):
     assert pipeline.inputs("x").targets("y").to_dict() == pipeline.inputs(["x"]).targets(("y",)).to_dict()
     with pytest.raises(TypeError, match=r"^inputs\[1\]: must be a name; found 5 \(int\)$"):
@@ -118,7 +137,7 @@ def test_the_schema_of_documents_is_json_schema():
 def test_checked_in_stubs_and_builder_are_up_to_date(tmp_path):
     subprocess.run([sys.executable, str(ROOT / "python/tools/make_stubs.py"), str(tmp_path)], check=True)
     package = ROOT / "python/forebay"
-    for name in ("_core.pyi", "builder.py"):
+    for name in ("_core.pyi", "builder.py", "features.py"):
         fresh, kept = (tmp_path / name).read_text(), (package / name).read_text()
         assert fresh == kept, f"run python/tools/make_stubs.py: {name} is old"
 
@@ -152,6 +171,9 @@ fb.load("a", shard=[0, 2])
 fb.load({}, shard=(0, 2))
 fb.load({}, shard={"index": 0, "count": 2, "by": "file"})
 corrupt = pipe.on_corrupt("skip_record", max_fraction=0.1).inputs("x")
+kinds = [fb.fixed("int64", [], default=0), fb.var_len("string"), fb.raw("uint8", [3], endian="little"),
+         fb.sparse("float32", index_key=["i", "j"], value_key="v", size=[2, 3]),
+         fb.ragged("int64", partitions=[("row_splits", "s"), ("uniform_row_length", 2)])]
 typed = [fb.feature(np.float32), fb.feature(np.dtype("int64")), fb.feature(float)]
 WRONG
 '''

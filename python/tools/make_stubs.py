@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes forebay/_core.pyi (from the module) and forebay/builder.py (from the plug-ins' descriptions).
+"""Writes forebay/_core.pyi (from the module), forebay/builder.py and forebay/features.py (from the descriptions).
 
 make_stubs.py [FOLDER]: into that folder, or python/forebay. A test compares what is checked in with a fresh copy.
 """
@@ -22,17 +22,29 @@ HEAD = '''# SPDX-License-Identifier: Apache-2.0
 """Pipelines in Python: a function for every format, a method for every decoder, step, order and batcher."""
 from __future__ import annotations
 
+from typing import Any, Literal, Mapping, Optional, Sequence, Union
+
+from forebay._arguments import dtype_of, sizes_of
+from forebay._paths import Paths, paths_of
+from forebay.features import DType, Feature, _DTYPES
+from forebay.loader import Shard
+from forebay.pipeline import PipelineBase, StageSource, given
+
+{names}'''
+
+FEATURES_HEAD = '''# SPDX-License-Identifier: Apache-2.0
+# Written by python/tools/make_stubs.py from the kinds of features; do not edit.
+"""Features of tf.train messages: a function for each kind, and one for all."""
+from __future__ import annotations
+
 from typing import Any, Literal, Mapping, Optional, Sequence, Union, get_args
 
 import numpy as np
 
 from forebay._arguments import dtype_of, sizes_of
-from forebay._paths import Paths, paths_of
-from forebay.loader import Shard
-from forebay.pipeline import PipelineBase, StageSource, given
+from forebay.pipeline import given
 
-__all__ = [{names}]
-
+{names}
 Feature = Mapping[str, Any]
 
 {dtypes}'''
@@ -69,8 +81,30 @@ def python_type(field: dict[str, Any]) -> str:
     optional = text.endswith(" | None") or field["type"].endswith(" | None")
     text = text.removesuffix(" | None")
     text = text.replace("list[", "Sequence[").replace("dict[", "Mapping[").replace("object", "Any")
-    text = re.sub(r"(\w[\w\[\], ]*) \| (\w[\w\[\], ]*)", r"Union[\1, \2]", text)
+    text = union_of(text)
     return f"Optional[{text}]" if optional and text != "Any" else text
+
+
+def union_of(text: str) -> str:
+    """A type like "str | list[int | str]" as Python 3.9 has it."""
+    out = []
+    for one in outer_parts(text, " | "):
+        head, bracket, inner = one.partition("[")
+        if bracket and head != "Literal":
+            one = f"{head}[{', '.join(map(union_of, outer_parts(inner[:-1], ', ')))}]"
+        out.append(one)
+    return out[0] if len(out) == 1 else f"Union[{', '.join(out)}]"
+
+
+def outer_parts(text: str, separator: str) -> list[str]:
+    """The text split where the separator is in no brackets."""
+    parts, depth = [""], 0
+    for part in text.split(separator):
+        parts[-1] += part if depth == 0 else separator + part
+        depth += part.count("[") - part.count("]")
+        if depth == 0:
+            parts.append("")
+    return parts[:-1]
 
 
 def choices(schema: dict[str, Any]) -> list[str] | None:
@@ -98,12 +132,13 @@ def parameter_name(name: str) -> str:
 
 
 def parameters(fields: list[dict[str, Any]]) -> list[str]:
-    """Required options by place or name, the others by name only."""
+    """Required options by place or name, the others by name only. Without required ones the first is by place, too."""
     out = [f"{parameter_name(field['name'])}: {python_type(field)}" for field in fields if field["required"]]
     rest = [field for field in fields if not field["required"]]
-    if len(rest) != 1 or out:
-        out += ["*"] if rest else []
-    for field in rest:
+    by_place = 0 if out else 1
+    for number, field in enumerate(rest):
+        if number == by_place:
+            out.append("*")
         hint, default = python_type(field), field["default"]
         if default is None and hint != "Any" and not hint.startswith("Optional["):
             hint = f"Optional[{hint}]"
@@ -192,16 +227,41 @@ def source(plugin: dict[str, Any]) -> str:
             + call(f'return Source({{"{name}": given(', fields, ")})", "    "))
 
 
-def feature(plugins: list[dict[str, Any]]) -> str:
+#: Kinds of features whose function has another name.
+FUNCTIONS = {"fixed_len": "fixed"}
+
+
+def feature_kind(kind: dict[str, Any]) -> str:
+    """The function for one kind of feature: its options only, and those that it cannot do without required."""
+    fields = {field["name"]: field for field in kind["fields"]}
+    first, arguments = [fields.pop("dtype")], ["dtype: DType"]
+    if "shape" in fields:
+        first.append({**fields.pop("shape"), "default": []})
+        arguments.append("shape: Sequence[int] = ()")
+    required = [{**field, "type": field["type"].removesuffix(" | None")} for field in fields.values() if field["required"]]
+    rest = [*required, *(field for field in fields.values() if not field["required"])]
+    arguments += ["*", *(one for one in parameters(rest) if one != "*")]
+    name = kind["name"]
+    is_default = name == "fixed_len"
+    opening, closing = ("return given(", ")") if is_default else (f'return {{"kind": "{name}", **given(', ")}")
+    return (signature(FUNCTIONS.get(name, name), arguments, "dict[str, Any]", "")
+            + doc_string(kind["doc"], first + rest, "    ") + call(opening, first + rest, closing, "    "))
+
+
+def feature(plugins: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> str:
     """`feature`, from the schema of one feature of the decoder `example`."""
     schema = feature_schema(plugins)
     fields = fields_of(schema["properties"], set(schema.get("required", [])))
+    types = {field["name"]: field["type"] for kind in kinds for field in kind["fields"]}
+    for field in fields:
+        field["type"] = types[field["name"]] if field["type"] == "Any" else field["type"]
     by_name = {field["name"]: field for field in fields}
     first = [by_name.pop("dtype"), {**by_name.pop("shape"), "default": []}]
     rest = list(by_name.values())
-    arguments = ["dtype: DType", "shape: Sequence[int] = ()", *parameters(rest)]
+    arguments = ["dtype: DType", "shape: Sequence[int] = ()", "*", *(one for one in parameters(rest) if one != "*")]
     return (signature("feature", arguments, "dict[str, Any]", "")
-            + doc_string("A feature of a tf.train.Example or SequenceExample, for `example` and `sequence_example`.",
+            + doc_string("A feature of any kind, for `example` and `sequence_example`; `fixed`, `var_len`, … have the "
+                         "options of one kind only.",
                          first + rest, "    ")
             + call("return given(", first + rest, ")", "    "))
 
@@ -258,35 +318,46 @@ def feature_schema(plugins: list[dict[str, Any]]) -> dict[str, Any]:
     return schema
 
 
+def listed(names: list[str]) -> str:
+    return wrapped("__all__ = [", [f'"{name}"' for name in names], "]", " " * 11)
+
+
+def feature_module(plugins: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> str:
+    names = sorted(["feature", *(FUNCTIONS.get(kind["name"], kind["name"]) for kind in kinds)])
+    out = FEATURES_HEAD.format(names=listed(names), dtypes=dtypes(plugins))
+    return out + "".join("\n\n" + feature_kind(kind) for kind in kinds) + "\n\n" + feature(plugins, kinds)
+
+
 def builder(plugins: list[dict[str, Any]], document: dict[str, Any]) -> str:
     kinds = ("format", "decoder", "step", "order", "batcher")
     of = {kind: [plugin for plugin in plugins if plugin["kind"] == kind] for kind in kinds}
-    names = sorted(["Pipeline", "Source", "feature", *(plugin["name"] for plugin in of["format"])])
-    out = HEAD.format(names=", ".join(f'"{name}"' for name in names), dtypes=dtypes(plugins))
+    names = sorted(["Pipeline", "Source", *(plugin["name"] for plugin in of["format"])])
+    out = HEAD.format(names=listed(names))
     out += PIPELINE_HEAD + members(document)
     out += "".join("\n" + method(plugin) for kind in ("step", "order", "batcher") for plugin in of[kind])
     out += SOURCE_HEAD
     out += "".join("\n" + decoder(plugin) for plugin in of["decoder"])
-    out += "".join("\n\n" + source(plugin) for plugin in of["format"])
-    return out + "\n\n" + feature(plugins)
+    return out + "".join("\n\n" + source(plugin) for plugin in of["format"])
 
 
-def descriptions() -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The plug-ins and the schema of a pipeline document, from the compiled module without the package around it, whose
+def descriptions() -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
+    """The plug-ins, the kinds of features and the schema of a pipeline document, from the compiled module without the package around it, whose
     builder may be the one to be replaced."""
     spec = importlib.util.find_spec("forebay")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit("forebay is not installed for this interpreter: python/tools/link_into.py")
     folder = spec.submodule_search_locations[0]
     code = (f"import sys; sys.path.append({folder!r}); import _core\n"
-            'print("[" + _core.plugin_reference() + "," + _core.document_schema() + "]")')
+            'print("[" + ",".join([_core.plugin_reference(), _core.feature_reference(), _core.document_schema()]) + "]")')
     text = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, cwd=TOOLS).stdout
-    plugins, documents = json.loads(text)
-    return plugins, next(one for one in documents["anyOf"] if "steps" in one.get("properties", {}))
+    plugins, features, documents = json.loads(text)
+    return plugins, features, next(one for one in documents["anyOf"] if "steps" in one.get("properties", {}))
 
 
 def main(folder: pathlib.Path) -> None:
-    (folder / "builder.py").write_text(builder(*descriptions()))
+    plugins, kinds, document = descriptions()
+    (folder / "builder.py").write_text(builder(plugins, document))
+    (folder / "features.py").write_text(feature_module(plugins, kinds))
     stub = folder.resolve() / "_core.pyi"
     command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "forebay._core", "-o", str(stub)]
     subprocess.run(command, check=True, cwd=TOOLS)

@@ -54,7 +54,7 @@ const Fields<FeatureOptions>& fields() {
           .field("partitions", &F::partitions,
                  "ragged: list of [kind, key] outermost first; kinds row_splits, row_lengths, row_starts, row_limits, "
                  "value_rowids, or [\"uniform_row_length\", length].")
-          .field("row_splits_dtype", &F::row_splits_dtype, "ragged: int32 or int64.")
+          .field("row_splits_dtype", &F::row_splits_dtype, "ragged: type of the row splits, int32 or int64.")
           .field("validate", &F::validate, "ragged: refuse partitions that do not fit the values.")
           .field("endian", &F::endian, "raw: byte order of the numbers; must be given.")
           .field("len", &F::len, "raw: number of byte strings; more than 1 adds a first axis.",
@@ -153,6 +153,6 @@ Json JsonCodec<ExampleFeature>::write(const ExampleFeature& value) {
 
 Json JsonCodec<ExampleFeature>::schema() { return decoders::fields().schema(); }
 
-std::string JsonCodec<ExampleFeature>::python_type() { return "dict[str, object]"; }
+std::string JsonCodec<ExampleFeature>::python_type() { return "Feature"; }
 
 }  // namespace forebay

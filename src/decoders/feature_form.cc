@@ -138,11 +138,11 @@ class FormReader {
     flatten(json, items);
     for (const Json* item : items) {
       if (!is_null(*item) && columns::element_from(*item, dtype).ok()) continue;
-      fault("default",
-            fmt::format("default must have values of type {}; found {}", to_string(dtype), item->text()));
+      fault("default", fmt::format("default must have values of type {}; found {}", to_string(dtype), item->text()));
       return {};
     }
-    if (dtype == DType::string) return values_of<std::string>(json, items, [](const Json& one) { return one.string(); });
+    if (dtype == DType::string)
+      return values_of<std::string>(json, items, [](const Json& one) { return one.string(); });
     if (is_float(dtype)) return values_of<double>(json, items, [](const Json& one) { return one.number(); });
     if (dtype == DType::boolean && std::ranges::all_of(items, [](const Json* one) { return boolean(*one); }))
       return values_of<bool>(json, items, [](const Json& one) { return one.boolean(); });
@@ -211,9 +211,10 @@ class FormReader {
     const auto& kinds = EnumNames<PartitionKind>::names;
     const auto* const kind = std::ranges::find(kinds, std::string_view{json.items()[0].string()});
     if (kind == kinds.end()) {
-      return wrong(fmt::format("unknown kind {}; known: row_splits, row_lengths, row_starts, row_limits, value_rowids, "
-                               "uniform_row_length",
-                               json.items()[0].text()));
+      return wrong(
+          fmt::format("unknown kind {}; known: row_splits, row_lengths, row_starts, row_limits, value_rowids, "
+                      "uniform_row_length",
+                      json.items()[0].text()));
     }
     RaggedPartition made{.kind = static_cast<PartitionKind>(kind - kinds.begin())};
     const Json& value = json.items()[1];
@@ -259,8 +260,8 @@ Json list_of(const std::vector<RaggedPartition>& partitions) {
   std::vector<Json> items;
   for (const RaggedPartition& one : partitions) {
     const bool uniform = one.kind == PartitionKind::uniform_row_length;
-    items.push_back(Json::array(
-        {Json{std::string{name_in_documents(one.kind)}}, uniform ? Json{one.length} : Json{one.key}}));
+    items.push_back(
+        Json::array({Json{std::string{name_in_documents(one.kind)}}, uniform ? Json{one.length} : Json{one.key}}));
   }
   return Json::array(std::move(items));
 }

@@ -88,7 +88,8 @@ class Planner {
     check_shape(output);
     if (faults_.size() != before_) return;
     for (const Error& one : feature.faults) fault(one.place().field.front(), one.message());
-    const bool complete = feature.faults.empty() || (output.kind != FeatureKind::sparse && output.kind != FeatureKind::ragged);
+    const bool complete =
+        feature.faults.empty() || (output.kind != FeatureKind::sparse && output.kind != FeatureKind::ragged);
     if (complete) std::visit([&](const auto& form) { make(form, output, column); }, feature.form);
     if (column.delivery == Delivery::ragged && !column.shape.known() && column.shape[0] != unknown_dim)
       fault("as", fmt::format("rows of shape {} differ behind their first axis; hand them over padded or equal",
@@ -202,8 +203,7 @@ class Planner {
     } else if (found->stored != stored || reading_of(found->kind) != reading_of(feature_->kind())) {
       fault(option,
             fmt::format("key '{}' is already used by feature '{}' as {} of '{}'; a key can be read in one way only",
-                        key, found->feature, name_in_documents(found->kind),
-                        name_in_documents(found->stored)));
+                        key, found->feature, name_in_documents(found->kind), name_in_documents(found->stored)));
     }
     ++found->uses;
     used_.push_back(static_cast<int>(found - plan.sources.begin()));

@@ -13,16 +13,16 @@
 
 namespace forebay::decoders {
 
-/// One name of the message that somebody wants.
+/// One key of the message that an output uses.
 struct Source {
   std::string key;
   StoredAs stored = StoredAs::int_;
-  std::string feature;  ///< The first tensor that uses it, for errors.
+  std::string feature;  ///< The first tensor that uses the key, for errors.
   FeatureKind kind = FeatureKind::fixed_len;
   int uses = 0;
 };
 
-/// What a column holds of a partition that nobody validates.
+/// The numbers that a column holds of a partition that is not validated.
 constexpr Partitioning kept_as(PartitionKind kind) {
   switch (kind) {
     case PartitionKind::row_splits:  // without the first
@@ -43,19 +43,19 @@ constexpr Partitioning kept_as(PartitionKind kind) {
 struct Partition {
   PartitionKind kind = PartitionKind::row_splits;
   int source = KeyTable::none;
-  std::int64_t length = 0;  ///< Of uniform ones.
+  std::int64_t length = 0;  ///< Of uniform_row_length.
 };
 
-/// How one column is made from sources: the options, checked and worked out.
+/// How one column is made from sources: the checked options.
 struct Output {
   ColumnId column = 0;
   std::string name;
   FeatureKind kind = FeatureKind::fixed_len;
   DType dtype = DType::float32;
   StoredAs stored = StoredAs::float_;
-  int source = KeyTable::none;  ///< Of the values.
-  Shape shape;                  ///< Of a record or a step, as it was written.
-  std::int64_t count = 1;       ///< Values of a record, or of a step.
+  int source = KeyTable::none;  ///< Source of the values.
+  Shape shape;                  ///< Shape of a record or a step.
+  std::int64_t count = 1;       ///< Number of values of a record, or of a step.
   bool variable = false;        ///< The column's shape has an unknown dim.
   bool has_default = false;
   std::vector<std::byte> default_bytes;  ///< All values, in the final type.
@@ -65,30 +65,30 @@ struct Output {
   bool already_sorted = false;
   std::vector<Partition> partitions;        ///< ragged, without the trailing uniform ones
   std::int64_t inner = 1;                   ///< ragged: product of the trailing uniform lengths.
-  std::vector<std::int64_t> inner_lengths;  ///< … and these, outermost first.
+  std::vector<std::int64_t> inner_lengths;  ///< The trailing uniform lengths, outermost first.
   bool validate = true;
-  /// Whether the column holds row splits of a partition, not the numbers of the message.
+  /// Whether the column holds row splits of a partition. Otherwise it holds the numbers of the message.
   [[nodiscard]] bool holds_splits(const Partition& partition) const {
     return validate || kept_as(partition.kind) == Partitioning::row_splits;
   }
-  bool swaps = false;  ///< raw: the other byte order than this machine's.
+  bool swaps = false;  ///< raw: the byte order differs from this machine's.
   std::int64_t len = 1;
-  std::int64_t fixed_length = 0;  ///< raw: 0 means as long as it is.
+  std::int64_t fixed_length = 0;  ///< raw: 0 means any length.
   bool allow_missing = false;
-  bool list = false;  ///< Of a sequence example's feature lists.
+  bool list = false;  ///< A feature list of a sequence example.
 };
 
-/// Which names of a message are read, and which columns are made of them.
+/// The keys of a message that are read, and the columns that are made from them. Immutable.
 struct FeaturePlan {
   std::vector<Source> sources;
   std::vector<Output> outputs;
   KeyTable keys;
 };
 
-/// Which of a decoder's options the features are from.
+/// The option of a decoder that holds the features.
 enum class Role : std::uint8_t { example, context, lists };
 
-/// That option's name.
+/// The name of that option.
 constexpr const char* option_of(Role role) {
   return role == Role::example ? "features" : role == Role::context ? "context" : "lists";
 }

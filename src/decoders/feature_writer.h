@@ -10,7 +10,7 @@
 
 namespace forebay::decoders {
 
-/// Values of the list at hand. One of the three is in use, as the list is stored.
+/// The values of the current list. Only the vector for the stored type is used.
 struct Values {
   std::vector<std::int64_t> ints;
   std::vector<float> floats;
@@ -18,30 +18,30 @@ struct Values {
 
   void clear();
   [[nodiscard]] std::int64_t size(StoredAs stored) const;
-  [[nodiscard]] std::int64_t bytes() const;  ///< That it owns.
+  [[nodiscard]] std::int64_t bytes() const;  ///< Memory of the vectors.
 };
 
-/// Room that is used again for every record.
+/// Buffers that are reused for every record. One object per worker.
 struct Scratch {
   Values values;
-  std::vector<std::int64_t> numbers;              ///< A partition.
-  std::vector<std::int64_t> splits;               ///< Of one level of one step.
+  std::vector<std::int64_t> numbers;              ///< The numbers of one partition.
+  std::vector<std::int64_t> splits;               ///< Row splits of one level of one step.
   std::vector<std::vector<std::int64_t>> levels;  ///< Row splits, or index lists.
-  std::vector<std::int64_t> rows_before;          ///< Of each level in this record's steps so far, and of the values.
+  std::vector<std::int64_t> rows_before;  ///< Rows of each level, and values, in the steps of this record so far.
   std::vector<std::uint32_t> order;
   std::vector<std::byte> bytes;
 
-  [[nodiscard]] std::int64_t owned() const;  ///< Bytes.
+  [[nodiscard]] std::int64_t owned() const;  ///< Bytes of memory.
 };
 
-/// Turns what was found under the wanted keys of one record into one row of each column: the plain way, which works
-/// for every legal message. Errors name the feature and leave the columns of this row in an unknown state.
+/// Writes one row of each column from the parsed values of one record. This is the slow path: it handles every legal
+/// message. An error names the feature; the row's columns are then unspecified. Used by one worker at a time.
 class FeatureWriter {
  public:
   FeatureWriter(const FeaturePlan& plan, const Parsed& parsed, Scratch& scratch, ColumnBlock& block)
       : plan_{plan}, parsed_{parsed}, scratch_{scratch}, block_{block} {}
 
-  /// `row`: of the fixed numeric columns; all others are appended to. `record`: for errors.
+  /// Writes row `row` of a fixed numeric column, or appends to a column of another kind. `record` is for errors.
   Result<void> write(const Output& output, std::int64_t row, std::int64_t record);
 
  private:
@@ -54,9 +54,9 @@ class FeatureWriter {
 
   Result<void> read(int source, const FoundFeature& feature, Values& out);
   Result<void> read_numbers(int source, const FoundFeature& feature, std::vector<std::int64_t>& out);
-  /// Values from scratch to their type; `to` has room for them.
+  /// Converts values to the type of the output. `to` has room for them.
   void convert(const Output& output, const Values& values, std::byte* to);
-  /// Values from scratch behind the elements of a column.
+  /// Converts values and appends them to a column.
   void append(const Output& output, Column& column, const Values& values);
 
   Result<void> fixed(const Output& output);
@@ -73,7 +73,8 @@ class FeatureWriter {
   Result<void> list_raw(const Output& output, const FoundList& list);
   Result<void> list_steps(const Output& output, const FoundList& list);
 
-  /// Adds the row splits of one step to scratch levels; `rows` in: the values' rows, out: the outermost level's rows.
+  /// Adds the row splits of one step to Scratch::levels. `rows` is the number of rows of the values; afterwards it is
+  /// that of the outermost level.
   template <class Find>
   Result<void> add_partitions(const Output& output, std::int64_t& rows, Find find);
   Result<void> splits_of(const Output& output, const Partition& partition, std::int64_t below);
@@ -88,7 +89,7 @@ class FeatureWriter {
   const Output* output_ = nullptr;
   std::int64_t row_ = 0;
   std::int64_t record_ = 0;
-  std::int64_t step_ = -1;  ///< Of a list, for errors.
+  std::int64_t step_ = -1;  ///< Step of a list, for errors; -1 outside lists.
 };
 
 }  // namespace forebay::decoders

@@ -10,19 +10,19 @@
 
 namespace forebay::decoders {
 
-/// Names of a message to small numbers. Looks at up to 8 bytes behind a name.
+/// A hash table from the keys of a message to source numbers. Immutable. Reads up to 8 bytes after a key.
 class KeyTable {
  public:
   static constexpr int none = -1;
 
   KeyTable() = default;
-  /// Numbers are positions in `names`; those without a name are never found.
+  /// The number of a key is its position in `names`. Empty entries are never found.
   explicit KeyTable(std::vector<std::optional<std::string>> names);
   [[nodiscard]] int find(columns::Wire name) const;
 
  private:
   std::vector<std::optional<std::string>> names_;
-  std::vector<int> slots_;  ///< A power of two, at least half of it `none`.
+  std::vector<int> slots_;  ///< Size: a power of two. At least half of the slots are `none`.
 };
 
 }  // namespace forebay::decoders

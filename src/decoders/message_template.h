@@ -10,16 +10,17 @@
 #include "columns/wire.h"
 #include "decoders/feature_plan.h"
 
-/// Records of a file are laid out alike. A skeleton remembers the bytes of a map entry up to its values (tags, lengths,
-/// key), so that the next record's entry is recognised by comparing bytes instead of reading a dozen varints.
+/// Templates of map entries. The records of a file usually have the same layout. A template holds the bytes of an entry
+/// before its values (tags, lengths, key). The same entry of the next record is recognised by comparing bytes instead
+/// of reading a dozen varints. One worker owns its templates.
 namespace forebay::decoders {
 
-/// What is done with the values of a recognised entry.
+/// How the values of a recognised entry are handled.
 enum class Action : std::uint8_t {
-  skip,         ///< Nobody wants the key.
-  hold,         ///< The Feature is kept for columns that are made from several keys.
-  general,      ///< The Feature is read the plain way.
-  copy,         ///< Numbers are stored as they are wanted: one copy.
+  skip,         ///< No output uses the key.
+  hold,         ///< The Feature is held until the record is read: its column is made from several keys.
+  general,      ///< FeatureWriter reads the Feature.
+  copy,         ///< The stored numbers have the type of the column: one copy.
   one_int,      ///< One varint to int64.
   ints,         ///< Packed varints to int64.
   cast_ints,    ///< Packed varints to another type.
@@ -29,8 +30,8 @@ enum class Action : std::uint8_t {
   one_string,  ///< The only string of a scalar.
 };
 
-/// Half of the bytes that an entry may have before its values, and what is expected of each: `base`, and where `grows`
-/// is 255 the entry's length on top, modulo 256; where `mask` is 0, anything.
+/// Expected values of half of the bytes that an entry may have before its values. Byte i is `base[i]`, plus the entry's
+/// length (modulo 256) where `grows[i]` is 255. A byte whose `mask[i]` is 0 is not compared.
 struct alignas(32) Expected {
   static constexpr std::size_t bytes = 32;
 
@@ -38,15 +39,15 @@ struct alignas(32) Expected {
   std::array<std::uint8_t, bytes> grows{};
   std::array<std::uint8_t, bytes> mask{};
 
-  /// What no bytes match: whatever the length is, it would have to be another.
+  /// A value that no bytes match: the length byte would have to differ from itself.
   [[nodiscard]] static constexpr Expected nothing() {
     Expected out;
     out.base[1] = 255, out.grows[1] = 255, out.mask[1] = 255;
     return out;
   }
 
-  /// Whether the bytes at `p` are as they should be, in the first `words` words. An entry's length of more than one
-  /// byte, whose first is above 127, counts as 127, so that it is not what is expected of it where it should grow.
+  /// Whether the first `words` words at `p` match. The first byte of a length of several bytes is above 127. It counts
+  /// as 127 and so does not match where the length should grow.
   [[nodiscard]] bool match(const std::uint8_t* p, std::uint8_t length, std::size_t words) const {
     constexpr std::uint64_t ones = 0x0101010101010101;
     constexpr std::uint64_t tops = ones << 7;
@@ -62,43 +63,44 @@ struct alignas(32) Expected {
   }
 };
 
-/// The bytes of one entry before its values: 0a, length, 0a, length, key, 12, length, and, unless the Feature is read
-/// as a whole, its tag, length, 0a, length.
+/// The bytes of one entry before its values: 0a, length, 0a, length, key, 12, length, then the tag of the list, length,
+/// 0a, length, unless the Feature is read as a whole.
 ///
-/// When all lengths are one byte, they are the entry's length minus a constant each, so that entries of any such length
-/// match. Longer ones match for the entry length seen last, and are set anew (`resize`) when that changes.
+/// When all lengths have one byte, each is the entry's length minus a constant, so one template matches entries of
+/// every such length. Longer entries match for the last entry length only; `resize` adapts the template to a new
+/// length.
 struct alignas(32) MessageTemplate {
   static constexpr std::size_t max_bytes = 2 * Expected::bytes;
 
-  Expected expected = Expected::nothing();  ///< Of the first 32 bytes; the rest is in the tail.
-  std::uint32_t payload = 0;                ///< Bytes of values; where they grow: less the entry's length, modulo 2^32.
-  std::int32_t target = -1;                 ///< The source of the plan, or none.
-  std::uint8_t bytes = 0;                   ///< Of the prefix.
-  std::uint8_t grows = 0;    ///< 255 when the payload grows with the entry's length, which is one byte; else 0.
-  std::uint8_t lengths = 0;  ///< How many lengths are in the prefix.
+  Expected expected = Expected::nothing();  ///< The first 32 bytes. The others are in the tail.
+  std::uint32_t payload = 0;  ///< Bytes of the values. Where they grow: minus the entry's length, modulo 2^32.
+  std::int32_t target = -1;   ///< Source in the plan, or -1.
+  std::uint8_t bytes = 0;     ///< Length of the prefix.
+  std::uint8_t grows = 0;     ///< 255 when the payload grows with the entry's length, which is one byte; else 0.
+  std::uint8_t lengths = 0;   ///< Number of lengths in the prefix.
   Action action = Action::skip;
 
-  /// Wraps around when the entry is shorter than one without values: more bytes than any record has.
+  /// Wraps around when the entry is shorter than one without values: the result is then larger than any record.
   [[nodiscard]] std::uint32_t payload_of(const std::uint8_t* entry) const {
     return payload + (std::uint32_t{entry[1]} & grows);
   }
 };
 static_assert(sizeof(MessageTemplate) == 128);
 
-/// What a skeleton needs seldom.
+/// The rarely used part of a template.
 struct MessageTemplateTail {
-  Expected expected;                    ///< Of the bytes from the 32nd on.
-  std::array<std::uint8_t, 5> at{};     ///< Where the lengths stand; the second one is the key's.
-  std::array<std::uint8_t, 5> width{};  ///< Their bytes.
+  Expected expected;                    ///< The bytes from the 32nd on.
+  std::array<std::uint8_t, 5> at{};     ///< Positions of the lengths. The second is that of the key.
+  std::array<std::uint8_t, 5> width{};  ///< Bytes of each length.
 };
 
-/// How the entries under one wanted key are handled, by source.
+/// How the entries of one wanted key are handled. Indexed by source.
 struct Target {
-  Action action = Action::general;  ///< When the entry has its usual form.
-  std::uint8_t tag = 0;             ///< Of the list in the Feature: 0a bytes, 12 floats, 1a ints.
+  Action action = Action::general;  ///< For an entry in the usual form.
+  std::uint8_t tag = 0;             ///< Tag of the list in the Feature: 0a bytes, 12 floats, 1a ints.
 };
 
-/// The skeletons of one kind of record, in the order of its entries.
+/// The templates of one layout of records, in the order of the entries.
 class Layout {
  public:
   [[nodiscard]] std::size_t size() const { return heads_.size(); }
@@ -106,18 +108,18 @@ class Layout {
   [[nodiscard]] const MessageTemplate* end() const { return heads_.data() + heads_.size(); }
   [[nodiscard]] const MessageTemplate& operator[](std::size_t at) const { return heads_[at]; }
 
-  /// Whether the entry at `p` is that of skeleton `at`. Looks at up to 64 bytes.
+  /// Whether the entry at `p` matches template `at`. Reads up to 64 bytes.
   [[nodiscard]] bool matches(std::size_t at, const std::uint8_t* p) const {
     const MessageTemplate& head = heads_[at];
     return head.expected.match(p, p[1], std::max<std::size_t>(1, std::min(words_of(head.bytes), max_words))) &&
            (head.bytes <= Expected::bytes || tail_matches(head, p));
   }
-  /// What `matches` says of the bytes from the 32nd on.
+  /// The part of `matches` for the bytes from the 32nd on.
   [[nodiscard]] bool tail_matches(const MessageTemplate& head, const std::uint8_t* p) const;
-  /// Learns the entry at `p` in the place of skeleton `at` (or as a new last one). False: it has no usual form.
+  /// Makes the entry at `p` template `at`, or a new last one. False: the entry has not the usual form.
   [[nodiscard]] bool learn(std::size_t at, const std::uint8_t* p, const std::uint8_t* end, const KeyTable& keys,
                            const std::vector<Target>& targets);
-  /// As matches, for an entry of the same key whose lengths differ from those seen last.
+  /// Like `matches`, for an entry of the same key with other lengths. Adapts the template.
   [[nodiscard]] bool resize(std::size_t at, const std::uint8_t* p, const std::uint8_t* end);
   void insert(std::size_t at);
   void clear() { heads_.clear(), tails_.clear(); }

@@ -14,7 +14,7 @@
 
 namespace forebay::decoders {
 
-/// What a worker keeps between records.
+/// Memory of one worker between records.
 class RecordMemory : public DecoderMemory {
  public:
   [[nodiscard]] std::int64_t bytes() const override { return parsed.owned() + scratch.owned(); }
@@ -23,27 +23,27 @@ class RecordMemory : public DecoderMemory {
   Scratch scratch;
 };
 
-/// The same, and what the fast path has learnt.
+/// The same, with the layouts that the fast path has learnt.
 class ExampleMemory final : public RecordMemory {
  public:
   LayoutBook layouts;
   std::vector<Sink> sinks;
-  std::vector<std::int64_t> first_rows;  ///< Of appended columns, by output.
+  std::vector<std::int64_t> first_rows;  ///< First row of appended columns, by output.
   std::uint64_t stamp = 0;
-  std::uint32_t rest = 0;  ///< Records to be read the plain way because the fast one failed lately.
+  std::uint32_t rest = 0;  ///< Records that take the slow path because the fast path failed recently.
   std::uint32_t timeout = 1;
 };
 
-/// Which way records are read; the results are the same.
+/// How records are read. The results are the same.
 enum class Path : std::uint8_t {
-  fast,   ///< By the layout of the records before, and the plain way where that does not fit.
+  fast,   ///< By the layout of earlier records; by the rules of protobuf where it does not match.
   plain,  ///< By the rules of protobuf alone.
 };
 
-/// Decodes tf.train.Example.
+/// Decodes tf.train.Example. Const: any number of workers call it, each with its own memory.
 class ExampleDecoder final : public Decoder {
  public:
-  /// The kernel serves the fast path, and may be null.
+  /// The kernel is used by the fast path. It may be null.
   ExampleDecoder(FeaturePlan plan, Path path, StraightKernel straight = straight_kernel());
 
   [[nodiscard]] std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<ExampleMemory>(); }
@@ -66,14 +66,14 @@ class ExampleDecoder final : public Decoder {
   const Path path_;
   const StraightKernel straight_;
   std::vector<Target> targets_;        ///< By source.
-  std::vector<std::size_t> together_;  ///< Outputs that are made when the record has been read.
+  std::vector<std::size_t> together_;  ///< Outputs that are made after the whole record is read.
   std::size_t wanted_ = 0;             ///< Sources in use.
 };
 
-/// Takes back everything behind row `rows` of a column that is appended to.
+/// Removes all rows from row `rows` on of an appended column.
 void truncate(Column& column, std::int64_t rows);
 
-/// A malformed record.
+/// The error for a malformed record.
 [[nodiscard]] Error malformed_record(std::string_view message, Record record, const Parsed& parsed, std::int64_t index);
 
 }  // namespace forebay::decoders

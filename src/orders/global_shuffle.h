@@ -7,7 +7,8 @@
 
 namespace forebay::orders {
 
-/// The order of `shuffle` with `global`: a permutation of all records of all files, a new one each pass.
+/// The order of `shuffle` with `global`: a permutation of all records of all files, a new one each pass. Like every
+/// order it runs on one thread at a time.
 [[nodiscard]] std::unique_ptr<Handles> global_shuffle(OrderContext context);
 
 }  // namespace forebay::orders

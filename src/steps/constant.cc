@@ -9,8 +9,9 @@ namespace forebay::steps {
 namespace {
 
 Result<Bound<Step>> bind(const Constant& options, const Schema& in) {
-  return bind_same_value(options, in,
-                         [&](DType dtype) { return columns::element_from(options.value, dtype).at(Field{"value"}); });
+  return bind_same_value(options, in, [&](DType dtype) {
+    return columns::element_from(JsonCodec<Scalar>::write(options.value), dtype).at(Field{"value"});
+  });
 }
 
 }  // namespace

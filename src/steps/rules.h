@@ -9,8 +9,8 @@
 
 namespace forebay::steps {
 
-/// The step with more rules for its options: those that need no tensor. `rules` gets options that have the right types.
-/// `bind` must refuse whatever `rules` refuses.
+/// Adds checks of options that do not depend on the tensors to a step. `rules` is called with options of the right
+/// types. `bind` must refuse all options that `rules` refuses.
 [[nodiscard]] inline StepType with_rules(StepType type, Result<void> (*rules)(const Json& options)) {
   type.description.check = [read = std::move(type.description.check), rules](const Json& options,
                                                                              std::vector<Error>& faults) {

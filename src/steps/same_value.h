@@ -9,11 +9,11 @@
 
 namespace forebay::steps {
 
-/// The bytes of the value in a type.
+/// The bytes of the value in the given type.
 using ElementOf = std::function<Result<std::vector<std::byte>>(DType)>;
 
-/// Binds what `constant` and `ones` have in common: a new tensor of one value, of a given or another tensor's shape.
-/// `options.value` is not looked at. One error names all faults.
+/// The common part of `constant` and `ones`: binds a new tensor of one value, with given sizes or those of another
+/// tensor. `options.value` is not used. One error names all faults.
 [[nodiscard]] Result<Bound<Step>> bind_same_value(const Constant& options, const Schema& in, const ElementOf& element);
 
 }  // namespace forebay::steps

@@ -10,7 +10,7 @@
 namespace forebay::testing {
 namespace {
 
-constexpr auto options = R"({"features": {
+constexpr auto sample = R"({"features": {
   "f": {"dtype": "float32", "shape": [64]}, "one": {"dtype": "int64", "default": -1}, "g": {"dtype": "float32", "default": 0.5},
   "ints": {"dtype": "int64", "shape": [3], "default": [1, 2, 3]}, "small": {"dtype": "int32", "default": 9}, "half": {"dtype": "float64", "shape": [2], "default": [0, 0]},
   "text": {"dtype": "string", "default": ""}, "texts": {"kind": "var_len", "dtype": "string"}, "vf": {"kind": "var_len", "dtype": "float32"},
@@ -90,7 +90,7 @@ class Writer {
 };
 
 TEST(MessageTemplate, FastAndPlainReadingAgreeWhateverTheProcessorHas) {
-  const auto json = parse_json(options);
+  const auto json = parse_json(sample);
   const auto features = json->find("features");
   std::vector<Error> faults;
   const auto map = JsonCodec<FeatureMap>::read(*features, faults);

@@ -23,13 +23,13 @@ enum class Endian : std::uint8_t { little, big };
 /// A feature with the same number of values in every record. One size of -1, at any axis, is what the values of the
 /// record make it: the feature is then read like a `fixed_len_sequence` of the other sizes.
 struct FixedLenFeature {
-  DType dtype = DType::float32;           ///< Of the tensor. Values that are stored as another type are converted.
-  Shape shape = {};                       ///< Of a record.
-  DefaultValue default_value = {};        ///< Used when the feature is missing. Without it that is an error.
-  std::optional<std::string> key = {};    ///< Name in the message. Left out: the tensor's name.
-  std::optional<StoredAs> stored = {};    ///< Left out: int_ for integers and bool, float_ for floats, else bytes.
-  std::optional<Delivery> as = {};        ///< With a size of -1: padded (when left out), ragged or equal.
-  bool allow_missing = false;             ///< With a size of -1: a list that is missing is empty.
+  DType dtype = DType::float32;         ///< Of the tensor. Values that are stored as another type are converted.
+  Shape shape = {};                     ///< Of a record.
+  DefaultValue default_value = {};      ///< Used when the feature is missing. Without it that is an error.
+  std::optional<std::string> key = {};  ///< Name in the message. Left out: the tensor's name.
+  std::optional<StoredAs> stored = {};  ///< Left out: int_ for integers and bool, float_ for floats, else bytes.
+  std::optional<Delivery> as = {};      ///< With a size of -1: padded (when left out), ragged or equal.
+  bool allow_missing = false;           ///< With a size of -1: a list that is missing is empty.
 };
 
 /// A feature with any number of values: [-1]. A missing one has none. A list of a sequence example has values [-1] and
@@ -92,8 +92,8 @@ struct RaggedFeature {
   std::optional<std::string> value_key = {};     ///< The key of the values. Left out: the tensor's name.
   DType row_splits_dtype = DType::int32;         ///< int32 or int64.
   /// Partitions that do not fit the values are an error. False: the levels hold the numbers of the message
-  /// (ColumnSpec::partitioning), and a batch takes them for one long partition: lengths and row ids are added up, starts
-  /// end with the size of the batch.
+  /// (ColumnSpec::partitioning), and a batch takes them for one long partition: lengths and row ids are added up,
+  /// starts end with the size of the batch.
   bool validate = true;
   std::optional<StoredAs> stored = {};
   bool allow_missing = false;  ///< Lists: accepted; a missing list is empty anyway.
@@ -116,11 +116,12 @@ enum class FeatureKind : std::uint8_t { fixed_len, var_len, fixed_len_sequence, 
 
 /// How one tensor comes out of a message.
 struct ExampleFeature {
-  using Form = std::variant<FixedLenFeature, VarLenFeature, FixedLenSequenceFeature, SparseFeature, RaggedFeature,
-                            RawFeature>;
+  using Form =
+      std::variant<FixedLenFeature, VarLenFeature, FixedLenSequenceFeature, SparseFeature, RaggedFeature, RawFeature>;
   ExampleFeature() = default;
   template <class Feature>
-  requires std::constructible_from<Form, Feature> ExampleFeature(Feature feature) : form{std::move(feature)} {}  // NOLINT
+  requires std::constructible_from<Form, Feature> ExampleFeature(Feature feature)
+      : form{std::move(feature)} {}  // NOLINT
   [[nodiscard]] FeatureKind kind() const { return static_cast<FeatureKind>(form.index()); }
 
   Form form;

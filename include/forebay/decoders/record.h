@@ -5,7 +5,7 @@
 
 namespace forebay {
 
-/// Delivers the bytes of each record as they are.
+/// Delivers the bytes of each record unchanged.
 struct RecordBytes {
   NewTensorName name = "record";  ///< Name of the tensor: string, shape [].
 };

@@ -6,9 +6,9 @@
 
 namespace forebay {
 
-/// Goes through everything before it several times, each time in a new order where there is shuffling.
+/// Runs everything before it several times. Each pass is shuffled anew.
 struct Repeat {
-  std::optional<std::int64_t> count;  ///< Passes; null: for ever.
+  std::optional<std::int64_t> count;  ///< Passes. Empty: for ever.
 };
 
 }  // namespace forebay

@@ -6,13 +6,13 @@
 
 namespace forebay {
 
-/// Puts the elements of a pass into a random order, a new one each pass. One of the two must be given.
+/// Puts the elements of a pass into a random order, a new one each pass. `buffer` or `global` must be given.
 struct Shuffle {
-  /// Each element is drawn from a buffer of so many that is kept full; before `interleave` it shuffles files. 1 keeps
-  /// the order, at least the number of elements is a uniform shuffle.
+  /// Each element is drawn from a buffer of this size. 1 does not change the order; a buffer as large as the pass is a
+  /// uniform shuffle. Before `interleave` the elements are files.
   std::optional<std::int64_t> buffer = {};
-  /// An exact permutation of all records of all files, in constant memory. It reads the files' indexes (and makes those
-  /// that are missing) and opens the files itself: no `interleave` beside it.
+  /// An exact permutation of all records of all files, in constant memory. It reads the indexes of the files and makes
+  /// missing ones. It opens the files itself, so there is no `interleave` with it.
   bool global = false;
 };
 

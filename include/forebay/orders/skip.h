@@ -5,7 +5,7 @@
 
 namespace forebay {
 
-/// Leaves out the first `count` elements of a pass; before `interleave` it counts files.
+/// Leaves out the first `count` elements of a pass. Before `interleave` the elements are files.
 struct Skip {
   std::int64_t count = 0;  ///< Elements to leave out.
 };

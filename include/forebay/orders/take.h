@@ -5,9 +5,9 @@
 
 namespace forebay {
 
-/// Ends after the first `count` elements of a pass; before `interleave` it counts files.
+/// Ends a pass after its first `count` elements. Before `interleave` the elements are files.
 struct Take {
-  std::int64_t count = 0;  ///< Elements to keep.
+  std::int64_t count = 0;  ///< Elements of a pass.
 };
 
 }  // namespace forebay

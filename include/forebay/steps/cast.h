@@ -8,11 +8,11 @@
 
 namespace forebay {
 
-/// Changes the element type of one tensor. Floats become integers by truncation toward zero, integers wrap, everything
-/// but zero is true, floats round to the nearest (ties to even).
+/// Changes the element type of one tensor. Floats become integers by truncation toward zero. Integers wrap around.
+/// Every value but zero becomes true. Floats are rounded to the nearest, ties to even.
 struct Cast {
-  TensorName tensor;             ///< Tensor to convert; not a string one.
-  DType dtype = DType::float32;  ///< Type it gets; not string.
+  TensorName tensor;             ///< Tensor to convert. Not of strings.
+  DType dtype = DType::float32;  ///< New type. Not string.
 };
 
 }  // namespace forebay

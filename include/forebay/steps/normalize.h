@@ -12,7 +12,7 @@ namespace forebay {
 /// std = sqrt(variance + 1e-8) of the population. Integers become float32.
 struct Normalize {
   TensorName tensor;      ///< Tensor to normalize; not a string one.
-  std::int64_t axis = 0;  ///< Axis the statistics are taken along, without the batch axis; -1 is the last.
+  std::int64_t axis = 0;  ///< Axis of the statistics, without the batch axis. -1 is the last axis.
 };
 
 }  // namespace forebay

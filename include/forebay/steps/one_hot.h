@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-/// Turns each index into a vector that is 1 at that place and 0 elsewhere. An index outside gives zeros.
+/// Turns each index into a vector that is 1 at the index and 0 elsewhere. For an index out of range it is 0 everywhere.
 struct OneHot {
   TensorName tensor;             ///< Tensor of indices, int32 or int64.
   std::int64_t depth = 0;        ///< Length of the vectors: a new last axis.

@@ -10,7 +10,7 @@ namespace forebay {
 /// Gives one tensor another name.
 struct Rename {
   TensorName from;   ///< Tensor to rename.
-  NewTensorName to;  ///< Its new name, which no other tensor has.
+  NewTensorName to;  ///< New name. No other tensor may have it.
 };
 
 }  // namespace forebay

@@ -12,7 +12,7 @@ namespace forebay {
 /// Gives one tensor another shape with as many elements, in the same order.
 struct Reshape {
   TensorName tensor;                ///< Tensor to reshape.
-  std::vector<std::int64_t> shape;  ///< New shape, without the batch axis; every dim is positive.
+  std::vector<std::int64_t> shape;  ///< New shape, without the batch axis. Every dim is positive.
 };
 
 }  // namespace forebay

@@ -8,9 +8,9 @@
 
 namespace forebay {
 
-/// Keeps some tensors and forgets the others; what nobody needs is not decoded.
+/// Keeps the named tensors and drops the others. A tensor that no step reads and no batch delivers is not decoded.
 struct Select {
-  std::vector<TensorName> tensors;  ///< Tensors to keep, in the order they are to have.
+  std::vector<TensorName> tensors;  ///< Tensors to keep, in their order of delivery.
 };
 
 }  // namespace forebay
