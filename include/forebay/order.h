@@ -64,9 +64,9 @@ class Reader {
   [[nodiscard]] virtual Result<std::vector<std::int64_t>> index(std::span<const Handle> files) = 0;
   /// The handles of records of files that `index` was given. Nothing is read.
   [[nodiscard]] virtual Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) = 0;
-  /// Brings the bytes of records that are not in memory, in the order of the files; the handles may change. Best called
-  /// for about `window` at once, by whoever holds many handles. False while a restart only goes through the order
-  /// again: nothing was brought, and the call is to be repeated before the handles are handed on.
+  /// Brings the bytes of records that are not in memory, in the order of the files; the handles may change. An order
+  /// that holds many handles calls it for about `window` of them at once. Returns false while a restart only goes
+  /// through the order again: then nothing was brought, and the call must be repeated before the handles are passed on.
   [[nodiscard]] virtual Result<bool> fetch(std::span<Handle> handles) = 0;
   [[nodiscard]] virtual std::int64_t window() const = 0;
 };
@@ -114,7 +114,7 @@ class Batcher {
 
 /// How one tensor is padded, see the `batch` step.
 struct Padding {
-  Shape shape;  ///< Target sizes, unknown_dim = the batch's maximum.
+  Shape shape;   ///< Target sizes, unknown_dim = the batch's maximum.
   Scalar value;  ///< Empty: 0, false or "".
 };
 
