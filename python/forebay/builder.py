@@ -43,7 +43,7 @@ class Pipeline(PipelineBase):
         return self._with(memory=memory)
 
     def prefetch(self, prefetch: int) -> Pipeline:
-        """Default of the run: finished batches kept ready; 0: chosen by their size."""
+        """Default of the run: batches made ahead; 0: chosen by their size."""
         return self._with(prefetch=prefetch)
 
     def shard(self, shard: Optional[Shard]) -> Pipeline:
@@ -219,20 +219,20 @@ class Source(StageSource):
         return Pipeline({"source": self._source, "decode": {"record": options}, "steps": []})
 
 
-def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "auto"] = "auto",
+def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "auto"] = "auto",
              max_record_bytes: int = 1073741824, max_decompressed_bytes: int = 4294967296,
              tolerate_partial_header: bool = False, allow_trailing_zeros: bool = False) -> Source:
     """Reads the records of TFRecord files, checksums verified.
 
-    files                      Paths and patterns (*, ?, [a-z]; path@N names N shards); order is kept.
+    files                      Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
     compression                How whole files are compressed; auto looks at their first bytes.
     max_record_bytes           A longer record is an error, before memory is taken.
     max_decompressed_bytes     A compressed file that holds more than this is an error, once that many bytes
                                were decompressed.
     tolerate_partial_header    A file that ends inside the header of a record ends before it: for files still
                                being written.
-    allow_trailing_zeros       Zero bytes behind the last record, or behind the end of compressed data, are
-                               padding and no error.
+    allow_trailing_zeros       Zero bytes after the last record, or after the end of compressed data, are
+                               padding and not an error.
     """
     return Source({"tfrecord": given({"files": paths_of(files, "files"), "compression": compression,
                                      "max_record_bytes": max_record_bytes,
