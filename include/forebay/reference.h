@@ -16,8 +16,8 @@ namespace forebay {
 /// schema}: `type` is the Python type of its JSON value, `kind` its FieldKind.
 [[nodiscard]] Json plugin_reference();
 
-/// The kinds of features for the decoders of messages, in the same form: {kind: "feature", name, doc, fields, examples}.
-/// `fields` are the options that a feature of this kind has.
+/// The kinds of features for the decoders of messages, in the same form: {kind: "feature", name, doc, fields,
+/// examples}. `fields` are the options that a feature of this kind has.
 [[nodiscard]] Json feature_reference();
 
 /// The plug-ins, and the parts of documents that belong to no plug-in.

@@ -256,8 +256,10 @@ void bind_stats(nb::module_& module) {
       .def_ro("idle_seconds", &Stats::idle_seconds, "Worker time with enough batches ready.")
       .def_ro("consumer_wait_seconds", &Stats::consumer_wait_seconds, "Time in which the consumer waited or helped.")
       .def_ro("ready_fill", &Stats::ready_fill, "Mean share of the prefetch depth that was ready.")
-      .def_ro("waiting_seconds", &Stats::waiting_seconds, "How long the consumer has waited for the next batch; 0 when it does not wait.")
-      .def_ro("waiting", &Stats::waiting, "What each thread does meanwhile, in words; empty when the consumer does not wait.")
+      .def_ro("waiting_seconds", &Stats::waiting_seconds,
+              "How long the consumer has waited for the next batch; 0 when it does not wait.")
+      .def_ro("waiting", &Stats::waiting,
+              "What each thread does meanwhile, in words; empty when the consumer does not wait.")
       .def_ro("memory_used", &Stats::memory_used, "Bytes charged to the budget now.")
       .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
       .def_ro("threads", &Stats::threads, "Workers.")

@@ -8,8 +8,8 @@
 
 #include "engine/memory/machine.h"
 
-// Page faults of large rows, taken in steps before the record is decoded in one go. The faults take most of the time of a
-// large record, and between two steps the run can be stopped.
+// Page faults of large rows, taken in steps before the record is decoded in one go. The faults take most of the time of
+// a large record, and between two steps the run can be stopped.
 namespace forebay::engine {
 
 /// Calls touch(offset) once for every page of `bytes` bytes; does nothing for less than StopCheck::interval. Throws
