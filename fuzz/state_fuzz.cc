@@ -43,9 +43,9 @@ Shard shard_of(std::uint8_t choice) {
 
 /// Any text.
 void read_text(std::string_view text, const Shard& shard) {
-  const auto json = parse_state(text);
+  const auto json = forebay::parse_state(text);
   if (!json.ok()) return check(!json.error().text().empty(), "a refusal says why");
-  const auto words = state_text(*json);
+  const auto words = forebay::state_text(*json);
   check(words.ok() || words.error().code() == forebay::Code::state, "what is no state is refused as such");
   const auto position = plan::read_state(small_plan(), shard, sizes, *json);
   if (!position.ok()) return check(!position.error().text().empty(), "a refusal says why");
@@ -74,7 +74,7 @@ void write_position(std::span<const std::byte> bytes, const Shard& shard) {
   const auto state = plan::write_state(small_plan(), shard, sizes, at);
   check(state.ok(), "any position can be written");
   std::string text = state->text();
-  const auto json = parse_state(text);
+  const auto json = forebay::parse_state(text);
   check(json.ok() && *json == *state, "what is written is read as the same");
   const auto back = plan::read_state(small_plan(), shard, sizes, *json);
   check(back.ok() == possible(at, shard), "a position is accepted when it can be, and only then");
@@ -86,7 +86,7 @@ void write_position(std::span<const std::byte> bytes, const Shard& shard) {
     std::memcpy(&place, bytes.data(), sizeof(place));
     text[place % text.size()] = static_cast<char>(bytes[2]);
   }
-  const auto edited = parse_state(text);
+  const auto edited = forebay::parse_state(text);
   if (!edited.ok() || *edited == *state) return;
   check(!plan::read_state(small_plan(), shard, sizes, *edited).ok(), "an edited state is refused");
 }
