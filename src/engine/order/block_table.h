@@ -19,8 +19,7 @@ namespace forebay::engine {
 ///                ▲                                                      │ ├─ compact: few are live; they are copied
 ///                │                                                      │ │  into a smaller buffer of the same entry
 ///                │                                                      │ └─ limit_mapped: its pages go back to the
-///                │                                                      │    system, its records are read from the
-///                file
+///                │                                                      │    system; its records come from the file
 ///     free list ─┴── collect: its last batch is finished ◄── retired ◄──┴─ live = 0: no handle names it
 ///
 /// Owned by OpenFiles and used by the order plane only, so it has no lock and no atomic counter. Tickets read the bytes
