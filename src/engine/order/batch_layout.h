@@ -13,43 +13,48 @@
 
 namespace forebay::engine {
 
-/// A block that records of a batch come from.
+/// A copy of the facts about one block that a batch uses. The copy stays valid when the table reuses the block's slot.
 struct UsedBlock {
-  std::uint32_t slot = 0;
-  std::uint32_t file = 0;
+  std::uint32_t slot = 0;               ///< The slot in the BlockTable; Handle::block of the block's records.
+  std::uint32_t file = 0;               ///< Number of the file in the source's list.
   std::int64_t first_record = 0;        ///< Ordinal in the file of its first record.
-  std::int64_t file_offset = 0;         ///< Of the block, in the uncompressed file.
-  const MappedFile* mapping = nullptr;  ///< What the block points into; null when it holds its bytes.
+  std::int64_t file_offset = 0;         ///< Byte in the uncompressed file where the block begins.
+  const MappedFile* mapping = nullptr;  ///< The mapping that has the block's bytes; null when a buffer has them.
 };
 
-/// A record of a batch in a mapped file whose pages there were given back: to be read from the file.
+/// A record of a batch whose mapped pages were given back to the system. The ticket reads it from the file instead.
 struct Unmapped {
   std::int64_t row = 0;
-  std::uint32_t file = 0;
-  std::int64_t offset = 0;  ///< In the file.
-  MappedFile* mapping = nullptr;
+  std::uint32_t file = 0;         ///< Number of the file in the source's list.
+  std::int64_t offset = 0;        ///< Byte in the file where the record's payload begins.
+  MappedFile* mapping = nullptr;  ///< The mapping to copy from; the block holds it until the batch is finished.
 };
 
-/// A batch as the order plane decides it: which record goes into which row.
+/// One batch as decided by the order plane: which record goes into which row. Plain data.
+///
+/// The job of the batch owns it, later the delivered batch. The holder of the baton fills it; afterwards the threads
+/// that run the tickets of the batch only read it. The pointers in it are valid until the batch is finished.
 struct BatchLayout {
-  std::vector<Handle> handles;             ///< One a row.
-  std::vector<const std::byte*> payloads;  ///< By row: where the record lies, until the batch is finished.
-  std::vector<UsedBlock> blocks;           ///< What the handles name, each once.
+  std::vector<Handle> handles;             ///< One per row that has a record.
+  std::vector<const std::byte*> payloads;  ///< Address of the record of each handle.
+  std::vector<UsedBlock> blocks;           ///< The blocks that the handles name, each once.
   std::vector<Unmapped> unmapped;          ///< Records that are to be read from their files, by row.
-  std::int64_t rows = 0;                   ///< At least handles.size(); more are filled with nothing.
-  std::int64_t epoch = 0;
-  std::int64_t number = 0;
-  double complete_frac = 0;  ///< Of the run, or of the epoch when the run is endless.
-  Position after;            ///< Where a run that goes on behind this batch stands.
-  Charge charge;             ///< Of the rows, to the budget.
+  std::int64_t rows = 0;                   ///< Rows of the batch; those from handles.size() on are empty.
+  std::int64_t epoch = 0;                  ///< The pass of the first row.
+  std::int64_t number = 0;                 ///< Number of the batch in the run, from 0.
+  double complete_frac = 0;                ///< Done part of the run, or of the pass when the run is endless: 0 … 1.
+  Position after;                          ///< Where a run that continues after this batch starts.
+  Charge charge;                           ///< Charges the rows to the memory budget.
+
+  /// The record of a row below handles.size().
 
   [[nodiscard]] Record record(std::int64_t row) const {
     const auto at = static_cast<std::size_t>(row);
     return {payloads[at], handles[at].length};
   }
-  /// Charges the room that there is for rows.
+  /// Charges the capacity of `handles` to the budget, `bytes_a_row` bytes per row.
   void account(BufferPool& pool) { charge.set(pool, static_cast<std::int64_t>(handles.capacity()) * bytes_a_row); }
-  /// Forgets the rows, but keeps their room.
+  /// Removes the rows; the capacity of the vectors stays.
   void clear() {
     handles.clear();
     payloads.clear();
@@ -57,12 +62,13 @@ struct BatchLayout {
     unmapped.clear();
     rows = 0;
   }
-  /// The used that a row with a record belongs to.
+  /// The block of a row that has a record. Searches `blocks` from the front.
   [[nodiscard]] const UsedBlock& block_of(std::int64_t row) const;
-  /// Byte of the record's payload in the (uncompressed) file.
+  /// Byte in the uncompressed file where the record's payload begins.
   [[nodiscard]] std::int64_t payload_offset(std::int64_t row) const {
     return block_of(row).file_offset + handles[static_cast<std::size_t>(row)].offset;
   }
+  /// Ordinal of the record in its file, from 0.
   [[nodiscard]] std::int64_t record_of(std::int64_t row) const {
     return block_of(row).first_record + handles[static_cast<std::size_t>(row)].ordinal;
   }

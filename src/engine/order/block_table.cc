@@ -58,7 +58,7 @@ std::uint32_t BlockTable::add_parcel(std::unique_ptr<Block> block, std::size_t h
 
 namespace {
 
-/// Where a record lies whose block was compacted, or is of copies of single records.
+/// The offset of a record in a block that was compacted or that has copies of single records.
 std::uint32_t offset_of(const Block& block, const Handle& handle) {
   std::size_t at = handle.ordinal;
   if (!block.ordinals.empty()) {
@@ -79,7 +79,7 @@ void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, 
   places.blocks.clear();
   places.blocks.reserve(std::min(handles.size(), entries_.size()));
   places.unmapped.clear();
-  for (std::size_t row = 0; row < handles.size(); ++row) {  // neighbours may be of any blocks: no run is worth a guess
+  for (std::size_t row = 0; row < handles.size(); ++row) {  // after a shuffle, neighbours are rarely of one block
     const Handle& handle = handles[row];
     Entry& entry = entries_[handle.block];
     if (entry.batch != batch) {
@@ -150,7 +150,7 @@ void BlockTable::retire(std::uint32_t slot, std::int64_t batch) {
 
 void BlockTable::collect(std::int64_t finished, Recycler<Block>& free) {
   const auto recycle = [&](std::unique_ptr<Block>& block) {
-    if (!block || !block->ordinals.empty()) return;  // a parcel's is not filled again
+    if (!block || !block->ordinals.empty()) return;  // copies of single records: no scan fills such a block again
     block->clear();
     free.give(std::move(block));
   };
@@ -187,7 +187,7 @@ void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
     size += extent.length + room_after_;
   }
   pinned_ += static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(block.buffer_bytes);
-  // The old bytes stay until the batches that were cut from them are finished.
+  // Batches that are not finished still point into the old buffer.
   retired_.push_back({.block = nullptr, .buffer = std::move(block.buffer), .batch = batch});
   entry.base = block.base = kept.get();
   block.buffer = std::move(kept);

@@ -13,93 +13,113 @@
 
 namespace forebay::engine {
 
-/// Blocks whose records are still named by handles. Only the order plane uses it, so nothing is locked or counted
-/// atomically: a block is recycled when no handle names it and the last batch that was cut from it is finished.
+/// The table of the blocks that handles name. A handle holds the number of its block's entry (the slot).
+///
+///     FileReader fills a free block ─► queue of ready blocks ─► add ─► entry: `live` handles name its records
+///                ▲                                                      │ ├─ compact: few are live; they are copied
+///                │                                                      │ │  into a smaller buffer of the same entry
+///                │                                                      │ └─ limit_mapped: its pages go back to the
+///                │                                                      │    system; its records come from the file
+///     free list ─┴── collect: its last batch is finished ◄── retired ◄──┴─ live = 0: no handle names it
+///
+/// Owned by OpenFiles and used by the order plane only, so it has no lock and no atomic counter. Tickets read the bytes
+/// of a block until their batch is finished, even after the block is retired. Functions that need memory throw
+/// std::bad_alloc.
 class BlockTable {
  public:
-  static constexpr std::uint32_t nowhere = UINT32_MAX;  ///< A handle of no block: releasing it does nothing.
+  static constexpr std::uint32_t nowhere = UINT32_MAX;  ///< The slot of a handle without a block, which has no count.
 
-  /// `room_after`: bytes that are copied together with each record (block.h).
+  /// `room_after`: bytes after each record that are copied together with the record (block.h).
   explicit BlockTable(std::shared_ptr<BufferPool> pool, std::size_t room_after = min_room_after)
       : pool_{std::move(pool)}, room_after_{room_after} {}
 
-  /// Takes over a scanned block; every record counts as one handle, and the stream that reads it as one more.
+  /// Takes over a scanned block and returns its slot. Each record counts as one handle. The stream that reads the block
+  /// counts as one more, until `release_stream`.
   std::uint32_t add(std::unique_ptr<Block> block);
-  /// A part of a file whose records are reached by index. It stays as long as the table.
+  /// Takes over a segment of a file whose records are reached by index, and returns its slot. The entry stays as long
+  /// as the table; its handles are not counted.
   std::uint32_t add_lasting(std::unique_ptr<Block> block);
-  /// Copies of single records of a file, which `handles` handles name.
+  /// Takes over a block of copies of single records of a file, and returns its slot. `handles` handles name them.
   std::uint32_t add_parcel(std::unique_ptr<Block> block, std::size_t handles);
-  /// Whether the bytes of these records are nowhere in memory yet.
+  /// Whether the slot is a segment of a compressed file: its records must be decompressed by IndexedReader::fetch.
   [[nodiscard]] bool absent(std::uint32_t slot) const { return entries_[slot].lasting && !entries_[slot].block->base; }
   [[nodiscard]] const Block& operator[](std::uint32_t slot) const { return *entries_[slot].block; }
 
-  /// What is said of the records of a batch.
+  /// The members of a BatchLayout that `hand_over` fills.
   struct Places {
-    std::vector<const std::byte*>& payloads;  ///< Where each lies,
-    std::vector<UsedBlock>& blocks;           ///< of which blocks they are, each once,
-    std::vector<Unmapped>& unmapped;          ///< and which are better read than looked at there, by row.
+    std::vector<const std::byte*>& payloads;  ///< Address of each record, by row.
+    std::vector<UsedBlock>& blocks;           ///< The blocks of the records, each once.
+    std::vector<Unmapped>& unmapped;          ///< The records whose pages were given back, by row.
   };
-  /// Says where the records of batch `batch` lie; the handles are released.
+  /// Fills `places` for the records of batch `batch` and releases the handles. The addresses are valid until `collect`
+  /// is called with a `finished` larger than `batch`. No handle may be of `nowhere` or of an `absent` slot.
   void hand_over(std::span<const Handle> handles, std::int64_t batch, const Places& places);
-  /// The handle's record will not be asked for again once batch `batch` is finished.
+  /// Counts the handles off. Their records are not used after batch `batch`.
   void release(std::span<const Handle> handles, std::int64_t batch);
-  void hold(std::span<const Handle> handles);  ///< They are named once more.
+  /// Counts each handle once more: the same record is used a second time.
+  void hold(std::span<const Handle> handles);
+  /// Counts the stream off: it reads no more records from this block.
   void release_stream(std::uint32_t slot, std::int64_t batch) { release_count(slot, 1, batch); }
+  /// Counts off all records of the block from `first_record` on. No handle of them was handed out.
   void release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch);
 
-  /// Empties the retired blocks that only batches before `finished` used, or no batch, into `free`. Pages of mapped
-  /// files that are no longer read, and that only such batches used, go back to the system.
+  /// Gives retired blocks to `free` when all batches that used them are before `finished`. Pages that `limit_mapped`
+  /// could not give back at once go back to the system under the same condition.
   void collect(std::int64_t finished, Recycler<Block>& free);
 
-  /// Copies the records still wanted out of streamed blocks that hold mostly others.
+  /// Copies the live records out of each streamed block of which less than a quarter is live. The old buffer stays
+  /// until batch `batch` is finished.
   void compact(std::int64_t batch);
-  [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_; }  ///< In streamed blocks.
-  /// Keeps the mapped pages within about `limit` bytes: from the oldest blocks nothing is read there from now on.
+  [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_; }  ///< Bytes of the buffers that entries own.
+  /// Limits the mapped pages to about `limit` bytes. The pages of the oldest blocks go back to the system, now or when
+  /// the batches that read there are finished; from now on records of these blocks are handed over as `unmapped`.
   void limit_mapped(std::int64_t limit, std::int64_t finished);
 
  private:
+  /// One slot of the table. A free slot has no block.
   struct Entry {
-    const std::byte* base = nullptr;  // the block's
+    const std::byte* base = nullptr;  // copy of block->base
     UsedBlock used;
-    std::size_t live = 0;     // handles that name it; not counted of one that lasts
-    std::int64_t batch = -1;  // the last one it was handed over to
-    bool moved = false;       // by compaction: the extents, not the handles, say where the records are
-    bool parcel = false;      // as add_parcel says
-    bool lasting = false;
-    bool unmapped = false;       // its pages were given back, or are about to be
-    std::uint64_t window = 0;    // its number; 0: none
-    std::vector<bool> released;  // streamed blocks: records that nobody wants
+    std::size_t live = 0;        // handles that name the block, plus one for its stream; 0 of a segment
+    std::int64_t batch = -1;     // the last batch that a record was handed over to; -1: none
+    bool moved = false;          // was compacted: extents, not handles, have the offsets of the records
+    bool parcel = false;         // from add_parcel: extents have the offsets of the records
+    bool lasting = false;        // from add_lasting: never retired
+    bool unmapped = false;       // its mapped pages are not to be read; records are read from the file
+    std::uint64_t window = 0;    // the number of its window; 0: none
+    std::vector<bool> released;  // of a streamed block, by record: no handle names it; empty of other blocks
     std::unique_ptr<Block> block;
   };
+  /// Memory that batches up to `batch` may still read. Exactly one of the pointers is set.
   struct Retired {
-    std::unique_ptr<Block> block;       // or only …
-    std::shared_ptr<std::byte> buffer;  // … what one was compacted out of
+    std::unique_ptr<Block> block;
+    std::shared_ptr<std::byte> buffer;  // the old buffer of a compacted block
     std::int64_t batch;
   };
-  /// Pages of a block.
+  /// The mapped pages of a scanned block.
   struct Window {
     std::shared_ptr<MappedFile> mapping;
-    std::size_t offset, bytes;
+    std::size_t offset, bytes;  // in the mapping
     std::uint32_t slot;
-    std::int64_t batch = -1;  // the last one that reads there
+    std::int64_t batch = -1;  // the last batch that reads these pages; -1: none
   };
-  [[nodiscard]] Window* window_of(const Entry& entry);
-  std::uint32_t enter(std::unique_ptr<Block> block, std::size_t live);
-  void release_count(std::uint32_t slot, std::size_t count, std::int64_t batch);
-  void retire(std::uint32_t slot, std::int64_t batch);
-  void move_survivors(Entry& entry, std::int64_t batch);
+  [[nodiscard]] Window* window_of(const Entry& entry);                  // null: none, or no longer in windows_
+  std::uint32_t enter(std::unique_ptr<Block> block, std::size_t live);  // returns the slot
+  void release_count(std::uint32_t slot, std::size_t count, std::int64_t batch);  // retires the block at live = 0
+  void retire(std::uint32_t slot, std::int64_t batch);                            // frees the slot
+  void move_survivors(Entry& entry, std::int64_t batch);                          // copies the live records
 
   std::shared_ptr<BufferPool> pool_;
   const std::size_t room_after_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_slots_;
   std::deque<Retired> retired_;                 // in the order of `batch`
-  std::vector<std::unique_ptr<Block>> unused_;  // by any batch
-  std::deque<Window> windows_;                  // in the order they were scanned
-  std::uint64_t first_window_ = 1;              // the number of the front
+  std::vector<std::unique_ptr<Block>> unused_;  // retired blocks of which no batch used a record
+  std::deque<Window> windows_;                  // in the order in which their blocks were added
+  std::uint64_t first_window_ = 1;              // the number of windows_.front()
   std::int64_t mapped_ = 0;                     // bytes in windows_
-  std::vector<Window> leaving_;                 // were in windows_, until their batches are finished
-  std::int64_t pinned_ = 0;
+  std::vector<Window> leaving_;                 // removed from windows_; given back when their batches are finished
+  std::int64_t pinned_ = 0;                     // bytes of the buffers that entries own
 };
 
 }  // namespace forebay::engine

@@ -29,21 +29,22 @@ std::int64_t rows_of_shard(const Batching& batching, std::int64_t count) {
   return std::max<std::int64_t>(1, batching.max_rows.value_or(count) / count);
 }
 
-/// What the parts of a run know about its present pass. The order plane's own.
+/// The counts of the present pass of a shard. Shared by OwnFiles, Quota and Padded; used by the order plane only.
 struct Pass {
   std::int64_t epoch = 0;
-  bool known = false;        // the files were counted
+  bool known = false;        // the records of the files were counted
   std::int64_t own = 0;      // records that this shard's files give
-  std::int64_t wanted = 0;   // records that it takes: the same for every shard, but with `pad`
-  std::int64_t batches = 0;  // with `pad`: of every shard
-  std::int64_t cut = 0;      // batches cut in it
+  std::int64_t wanted = 0;   // records that this shard takes: the same for every shard, except with `pad`
+  std::int64_t batches = 0;  // with `pad`: batches of each shard
+  std::int64_t cut = 0;      // with `pad`: batches cut so far
 
   [[nodiscard]] std::optional<std::int64_t> wanted_of_pass() const {
     return known ? std::optional{wanted} : std::nullopt;
   }
 };
 
-/// The files of the shard, out of the order of all.
+/// An order of files: passes on every count-th file, from file `index` on, of the files that upstream gives. The first
+/// pull lists all files and counts their records. Fails with Code::config when there are too few files.
 class OwnFiles final : public Handles {
  public:
   OwnFiles(const Program& program, std::int64_t index, std::int64_t count, std::shared_ptr<Pass> pass,
@@ -84,7 +85,8 @@ class OwnFiles final : public Handles {
     return {};
   }
 
-  /// Every process comes to the same numbers, from the records of all files: nobody has to ask another.
+  /// Counts the records of all files and sets `pass_`. Each process computes the same numbers from the same files, so
+  /// the processes need not communicate.
   Result<void> share() {
     FOREBAY_TRY(const auto records, reader_.count(files_));
     std::vector<std::int64_t> shards(static_cast<std::size_t>(count_));
@@ -104,7 +106,7 @@ class OwnFiles final : public Handles {
     pass_->wanted = program_.batching.remainder == Remainder::drop     ? min
                     : program_.batching.remainder == Remainder::repeat ? max
                                                                        : pass_->own;
-    // Whichever shard this is: who went on would wait for the one that cannot.
+    // Every shard fails here: one that continued would wait for ever for the shard without records.
     if (max > 0 && min == 0 && program_.batching.remainder == Remainder::repeat) {
       return Error{
           Code::data, Detail::failed_precondition,
@@ -122,12 +124,13 @@ class OwnFiles final : public Handles {
   const std::shared_ptr<Pass> pass_;
   const std::unique_ptr<Handles> upstream_;
   Reader& reader_;
-  std::vector<Handle> files_;  // of all shards
+  std::vector<Handle> files_;  // the files of all shards
   bool listed_ = false;
   std::size_t next_ = 0;
 };
 
-/// Ends a pass after as many records as all shards take, and begins it again until there are so many.
+/// The last order of records: gives exactly `wanted` records per pass. Ends a pass that has more, and repeats a pass
+/// that has fewer. Fails with Code::data when the files gave another number of records than was counted.
 class Quota final : public Handles {
  public:
   Quota(std::shared_ptr<Pass> pass, std::unique_ptr<Handles> upstream, Reader& reader)
@@ -144,7 +147,7 @@ class Quota final : public Handles {
     while (!pass_->known || done_ < pass_->wanted) {
       FOREBAY_TRY(const std::size_t count, upstream_->pull(out));
       if (count == 0) {
-        if (!pass_->known) return count;  // no file was asked for: nothing is wanted of them
+        if (!pass_->known) return count;  // an order upstream ended the pass without asking for a file
         FOREBAY_DO(again());
         continue;
       }
@@ -158,6 +161,7 @@ class Quota final : public Handles {
   }
 
  private:
+  /// Begins the same pass once more.
   Result<void> again() {
     if (round_ != pass_->own) {
       return Error{Code::data, Detail::failed_precondition,
@@ -173,11 +177,11 @@ class Quota final : public Handles {
   const std::shared_ptr<Pass> pass_;
   const std::unique_ptr<Handles> upstream_;
   Reader& reader_;
-  std::int64_t done_ = 0;   // of the pass
-  std::int64_t round_ = 0;  // since upstream was begun
+  std::int64_t done_ = 0;   // records given in this pass
+  std::int64_t round_ = 0;  // records given since upstream began the pass
 };
 
-/// Fills a pass up with batches of empty rows until it has as many as that of every other shard.
+/// A batcher that appends batches of empty rows until the pass has as many batches as the pass of each other shard.
 class Padded final : public Batcher {
  public:
   Padded(std::shared_ptr<Pass> pass, std::unique_ptr<Batcher> inner, std::int64_t rows)
@@ -196,6 +200,7 @@ class Padded final : public Batcher {
   const std::int64_t rows_;
 };
 
+/// The batching of the whole run with batches of `rows` rows, filled up by Padded when the remainder is `pad`.
 Batching batches_of(const Batching& whole, std::int64_t rows, const std::shared_ptr<Pass>& pass) {
   Batching out = whole;
   out.max_rows = rows;
@@ -235,7 +240,7 @@ Result<void> check_file_shard(const Program& program, std::int64_t count) {
 std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t index, std::int64_t count) {
   auto out = std::make_shared<Program>(program);
   const auto pass = std::make_shared<Pass>();
-  // The orders ask it for what the shards have in common.
+  // A copy of the whole program, for OwnFiles and the interleave: they outlive the argument.
   const auto whole = std::make_shared<const Program>(program);
   out->interleave.make = [whole, index, count, pass](OrderContext context) {
     context.upstream =
@@ -254,7 +259,7 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
 }
 
 std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
-  const bool shared = shard.by == ShardBy::file && shard.count > 1;  // each pass then has its own number
+  const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
   if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
   std::int64_t records = 0;

@@ -9,18 +9,20 @@
 
 #include "engine/program/program.h"
 
-/// Shards of whole files (docs/adr/0007): a run of such a shard is the run of another program, over its files and in
-/// batches of its size. Nothing else in the engine knows about it.
+/// Shards of whole files (docs/adr/0007). A run of such a shard is the run of a derived program, which reads the files
+/// of the shard and cuts batches of the shard's size. No other part of the engine treats these shards specially.
 namespace forebay::engine {
 
 /// Fails with Code::config when the files, the batches or the orders of the program cannot be shared so.
 [[nodiscard]] Result<void> check_file_shard(const Program& program, std::int64_t count);
 
-/// What shard `index` of `count` runs, for one run: the program keeps what it knows of the present pass.
+/// The program of shard `index` of `count`; `check_file_shard` must have passed. The result has state, the counts of
+/// the present pass, so it is for one run only.
 [[nodiscard]] std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t index, std::int64_t count);
 
-/// How many batches a run of this shard has, or an epoch of an endless one: where every file has a stored index and
-/// every order can say how many records it gives.
+/// Number of batches of a run of this shard, or of one epoch of an endless run. Reads the stored indexes. Empty when
+/// they do not tell, for example when a file has no stored index, an order has no count, or records may be skipped;
+/// also for a shard of whole files.
 [[nodiscard]] std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard);
 
 }  // namespace forebay::engine

@@ -17,19 +17,20 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t entries_ahead = 32;  // of an index: fetched that long before they are read
-constexpr std::int64_t mapped_window = 512;
-constexpr std::int64_t max_window = 1 << 18;
-constexpr std::size_t files_at_once = 64;
+constexpr std::size_t entries_ahead = 32;     // index entries are prefetched this many entries before they are read
+constexpr std::int64_t mapped_window = 512;   // records
+constexpr std::int64_t max_window = 1 << 18;  // records
+constexpr std::size_t files_at_once = 64;     // files whose indexes are built by one call of index_in_parallel
 
-/// Reads forward through a compressed file, from restart point to restart point. Content is decompressed and compared
-/// with the index chunk by chunk. Bytes that overlap those of an earlier call are copied from there.
+/// Reads records of one compressed file, forward only, for one `fetch_file` call on the order plane. Decompresses from
+/// the nearest restart point. Fails with Code::data when a chunk does not match its checksum in the index, and
+/// with Code::cancelled when `go_on` returns false.
 class PackedReader {
  public:
   PackedReader(const RecordIndex& index, const io::File& file, const std::function<bool()>& go_on)
       : index_{index}, file_{file}, go_on_{go_on} {}
 
-  /// Fills `out`, which must stay valid as long as the reader. Offsets of later calls must not be smaller.
+  /// Fills `out`, which must stay valid as long as the reader. Offsets must not decrease from call to call.
   Result<void> read(std::int64_t offset, std::span<std::byte> out) {
     const std::size_t known = copy_known(offset, out);
     if (known == out.size()) return {};
@@ -38,7 +39,7 @@ class PackedReader {
     return read_new(offset + static_cast<std::int64_t>(known), out.subspan(known));
   }
 
-  /// Bytes of the file that were used up.
+  /// Bytes of the file that were decompressed so far.
   [[nodiscard]] std::int64_t consumed() const { return consumed_ + (inflater_ ? inflater_->consumed() - begun_ : 0); }
 
  private:
@@ -107,13 +108,13 @@ class PackedReader {
   const io::File& file_;
   const std::function<bool()>& go_on_;
   std::optional<io::Inflater> inflater_;
-  RecordIndex::Chunk chunk_;          // of which …
-  std::vector<std::byte> content_;    // … this is the content
-  std::int64_t position_ = 0;         // of what is inflated next
-  std::int64_t begun_ = 0;            // where in the file the present inflater did
-  std::int64_t consumed_ = 0;         // by those before it
-  std::span<const std::byte> known_;  // the record that ends last …
-  std::int64_t known_begin_ = 0;      // … and where it begins in the content
+  RecordIndex::Chunk chunk_;          // the chunk in `content_`; empty at first and after a failure
+  std::vector<std::byte> content_;    // the decompressed bytes
+  std::int64_t position_ = 0;         // offset in the content of the byte that is decompressed next
+  std::int64_t begun_ = 0;            // offset in the file where the present inflater began
+  std::int64_t consumed_ = 0;         // bytes of the file that earlier inflaters decompressed
+  std::span<const std::byte> known_;  // of the records read so far, the one that ends last
+  std::int64_t known_begin_ = 0;      // offset in the content where that record begins
 };
 
 }  // namespace
@@ -123,7 +124,7 @@ IndexedReader::File& IndexedReader::at(std::uint32_t file) {
   return files_[file];
 }
 
-/// False: there is no room for it. Half of the budget is left to what is done with the records.
+/// Takes the index into memory. Returns false when all indexes would take more than half of the budget.
 bool IndexedReader::keep(File& file, std::shared_ptr<const RecordIndex> index, std::shared_ptr<void> charge) {
   if (!index) return true;
   const std::int64_t bytes = std::ssize(index->image());
@@ -131,12 +132,12 @@ bool IndexedReader::keep(File& file, std::shared_ptr<const RecordIndex> index, s
   index_bytes_ += bytes;
   file.index = std::move(index);
   file.charge = charge ? std::move(charge) : pool_->charge(bytes);
-  // Known before the first window, which would otherwise be one of mapped files, whatever its records' size.
+  // Set before the first call of `window`, whose result depends on it.
   compressed_ = compressed_ || file.index->compression() != Compression::none;
   return true;
 }
 
-/// A stored index may know of more content than this run allows.
+/// Fails when the index has more content than `max_decompressed_bytes` allows; another run may have stored it.
 Result<void> IndexedReader::check_content(std::uint32_t number, const RecordIndex& index) const {
   if (index.compression() == Compression::none || index.bytes() <= program_.source.max_decompressed_bytes) return {};
   return Error{
@@ -147,8 +148,8 @@ Result<void> IndexedReader::check_content(std::uint32_t number, const RecordInde
       Place{.file = program_.source.files[number]}};
 }
 
-/// Says what all indexes need, from those that were made, kept or not: they are for such a share of the bytes of all
-/// files.
+/// The error of indexes that take too much memory. Estimates the bytes of all indexes: those built so far, `not_kept`
+/// of them without room, cover `share_made` of the bytes of all files.
 Error IndexedReader::too_large(std::int64_t not_kept, double share_made) const {
   const bool all = share_made >= 1;
   const std::int64_t made = index_bytes_ + not_kept;
@@ -171,7 +172,7 @@ std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
   return file.index;
 }
 
-/// Those that lack something, each once.
+/// The files for which `lacks` is true, each once.
 std::vector<std::uint32_t> IndexedReader::lacking(std::span<const std::uint32_t> files,
                                                   const std::function<bool(const File&)>& lacks) {
   std::vector<std::uint32_t> out;
@@ -181,8 +182,8 @@ std::vector<std::uint32_t> IndexedReader::lacking(std::span<const std::uint32_t>
   return out;
 }
 
-/// Makes the indexes of files, a few at a time, and hands them on. What was complete is handed on whatever happened to
-/// the others; the index of one that was not is null.
+/// Loads or builds the indexes of files, `files_at_once` at a time, and gives each group to `take`. When one of a group
+/// fails, `take` still gets the complete ones, with null for the others; then the call fails.
 Result<void> IndexedReader::make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
                                  const Take& take) {
   for (std::size_t first = 0; first < missing.size(); first += files_at_once) {
@@ -197,8 +198,8 @@ Result<void> IndexedReader::make(std::span<const std::uint32_t> missing, const s
 
 Result<void> IndexedReader::index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on) {
   const auto missing = lacking(files, [](const File& file) { return !file.index; });
-  std::int64_t bytes = 0;     // of the files whose indexes were made
-  std::int64_t not_kept = 0;  // bytes of indexes
+  std::int64_t bytes = 0;     // bytes of the files whose indexes were made
+  std::int64_t not_kept = 0;  // bytes of indexes without room
   return make(missing, go_on, [&](std::span<const std::uint32_t> some, std::span<MadeIndex> made) -> Result<void> {
     for (std::size_t i = 0; i < some.size(); ++i) {
       if (!made[i].index) continue;
@@ -231,7 +232,7 @@ Result<std::vector<std::int64_t>> IndexedReader::count(std::span<const std::uint
   return out;
 }
 
-/// Enters the file's segments into the table, where they stay.
+/// Adds the file's segments to the table, where they stay. Maps a plain file first.
 Result<void> IndexedReader::open(std::uint32_t number) {
   File& file = files_[number];
   const RecordIndex& index = *file.index;
@@ -308,7 +309,7 @@ std::int64_t IndexedReader::window() const {
     bytes += std::max(file.index->bytes(), std::min(file.index->payload_bytes(), INT64_MAX / 2 - bytes));
     records += file.index->records();
   }
-  // At least one, and not more of them: a thousand large records would be more than the budget.
+  // As many records as fit into an eighth of the budget, at least one.
   return std::clamp<std::int64_t>(pool_->limit() / 8 / (bytes / records + 1), 1, max_window);
 }
 
@@ -325,8 +326,8 @@ Result<void> IndexedReader::fetch(std::span<Handle> handles, const std::function
   };
   std::sort(absent.begin(), absent.end(), [&](const Handle* a, const Handle* b) { return place(a) < place(b); });
   for (std::size_t first = 0; first < absent.size();) {
-    // One file and segment at a time, as a block has one origin. Extents have 32 bits, and copies of overlapping
-    // records may have more bytes than their segment.
+    // A block has one file and one file_offset, so each segment gets a block of its own. Extents have 32 bits, and
+    // copies of overlapping records may have more bytes than their segment, so a segment may get several blocks.
     std::uint64_t bytes = absent[first]->length + room_after_;
     std::size_t end = first + 1;
     for (; end < absent.size() && absent[end]->block == absent[first]->block; ++end) {
@@ -339,7 +340,7 @@ Result<void> IndexedReader::fetch(std::span<Handle> handles, const std::function
   return {};
 }
 
-/// What is fetched together is in memory at once.
+/// Fails when the copies of one `fetch`, which are in memory together, need more than the budget.
 Result<void> IndexedReader::check_room(std::span<Handle* const> handles) const {
   std::int64_t bytes = 0;
   const Handle* largest = nullptr;
@@ -359,7 +360,7 @@ Result<void> IndexedReader::check_room(std::span<Handle* const> handles) const {
             .offset = segment.file_offset + largest->offset}};
 }
 
-/// Copies records of one segment, in the order of the file, into a block of their own.
+/// Copies records of one segment, sorted by offset, into a new block, and changes their handles to name the copies.
 Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const std::function<bool()>& go_on) {
   const Block& segment = table_[handles.front()->block];
   const std::string& path = program_.source.files[segment.file];
@@ -378,7 +379,7 @@ Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const s
   for (const Handle* handle : handles) {
     const std::int64_t offset = segment.file_offset + handle->offset;
     const bool again = !block->ordinals.empty() && block->ordinals.back() == handle->ordinal;
-    if (again) continue;  // the same record twice, from a batch that repeats
+    if (again) continue;  // two handles of the same record share one copy
     // A trailer that would lie past the end of the content is zeros; `verify` then finds the record corrupt.
     const std::int64_t left = std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length});
     const std::size_t trailer = std::min(trailer_, static_cast<std::size_t>(left));

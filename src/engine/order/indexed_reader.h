@@ -21,11 +21,16 @@
 
 namespace forebay::engine {
 
-/// Reaches any record of a file through the file's index. Handles that come from here name bytes of a mapped file,
-/// which are there, or records of a compressed file, which `fetch` inflates. The order plane's own.
+/// Random access to the records of files, by the index of each file.
+///
+///     index(files) ─► locate(names) ─► handles ──┬─► plain file: bytes of a mapping, nothing to fetch
+///                                                └─► compressed file ─► fetch: handles of decompressed copies
+///
+/// A member of OpenFiles. The order plane calls it, so one thread at a time; `index` and `count` use more threads.
 class IndexedReader {
  public:
-  /// So many files are indexed at once as there are threads.
+  /// `program`, the cache, the versions and the table must outlive this object. `threads`: the number of threads that
+  /// build indexes.
   IndexedReader(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads, PassCache& kept,
                 FileVersions& versions, BlockTable& table)
       : program_{program},
@@ -37,52 +42,58 @@ class IndexedReader {
         versions_{versions},
         table_{table} {}
 
-  /// The stored index of a file, or null when there is no good one. Its identity was compared with the file's.
+  /// The stored index of a file. Null when there is none, when it is not of this version of the file, or when memory
+  /// has no room for it.
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
-  /// Makes sure that all these have an index: stored ones are read, others made, several at once, and stored if
-  /// possible. `go_on` is asked now and then; false ends it with Code::cancelled, and a later call goes on. When
-  /// records may be skipped, every file is gone through, what is skipped stands in `skips`, and its index names only
-  /// good records. Fails with Code::data, resource_exhausted, when all indexes together take more than half of the
-  /// memory budget.
+  /// Loads or builds the index of each of these files, and stores those that were built if possible.
+  ///
+  /// `go_on` is polled; when it returns false, the call fails with Code::cancelled, and a later call continues. When
+  /// the program may skip records, each file is scanned, its skips are listed in `skips`, and its index names only good
+  /// records. Fails with Code::data, resource_exhausted, when all indexes take more than half of the memory budget.
   [[nodiscard]] Result<void> index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on);
+  /// Number of records in the index of a file for which `index` succeeded.
   [[nodiscard]] std::int64_t records(std::uint32_t file) const { return files_[file].index->records(); }
-  /// What was skipped when the file was indexed.
+  /// The skips found when the file was indexed.
   [[nodiscard]] const std::vector<Skip>& skips(std::uint32_t file) const { return files_[file].skips; }
 
-  /// How many records these have, good ones when others may be skipped. Like `index`, but no index stays in memory.
+  /// Numbers of records of these files; only good ones when the program may skip. Works and fails like `index`, but
+  /// retains the numbers, not the indexes.
   [[nodiscard]] Result<std::vector<std::int64_t>> count(std::span<const std::uint32_t> files,
                                                         const std::function<bool()>& go_on);
 
-  /// Handles of records of files that have an index; nothing is read.
+  /// Fills `out` with the handles of records of files that have an index. Opens and maps plain files; reads no record.
+  /// Fails with Code::data when a file changed, and with the error of the mapping when a plain file cannot be mapped.
   [[nodiscard]] Result<void> locate(std::span<const RecordName> names, std::span<Handle> out);
-  /// Brings the bytes of records of compressed files: the handles then name the copies. Fails with Code::data,
-  /// resource_exhausted when they are more than the memory budget, and with Code::cancelled as soon as `go_on` is
-  /// false: what is there then stays, and the call may be repeated with the same handles.
+  /// Decompresses the records that are not in memory, and changes their handles to those of the copies.
+  ///
+  /// Fails with Code::data, resource_exhausted, when the copies take more than the memory budget, and with
+  /// Code::cancelled when `go_on` returns false. Copies that were made stay; the call may be repeated with the same
+  /// handles.
   [[nodiscard]] Result<void> fetch(std::span<Handle> handles, const std::function<bool()>& go_on);
-  [[nodiscard]] std::int64_t window() const;                     ///< Records that are worth fetching together.
-  [[nodiscard]] bool compressed() const { return compressed_; }  ///< Whether `fetch` has to bring anything.
-  /// Fails with Code::data when a plain file that was located in was written to since. One that was deleted or replaced
-  /// under its name was not.
+  [[nodiscard]] std::int64_t window() const;                     ///< Number of records to give to one `fetch`.
+  [[nodiscard]] bool compressed() const { return compressed_; }  ///< False: `fetch` does nothing.
+  /// Fails with Code::data when a plain file was written to after `locate` mapped it. A file that was deleted or
+  /// replaced under its name does not fail: the mapping still has the old version.
   [[nodiscard]] Result<void> unchanged() const;
-  /// Bytes of files that `fetch` has read since the last call.
+  /// Returns the number of bytes of files that `fetch` has read since the last call.
   [[nodiscard]] std::int64_t take_bytes_read() { return std::exchange(bytes_read_, 0); }
 
  private:
   struct File {
     std::shared_ptr<const RecordIndex> index;
-    std::shared_ptr<void> charge;  // of the index, to the budget
+    std::shared_ptr<void> charge;  // charges the index to the budget
     std::vector<Skip> skips;
-    std::optional<std::int64_t> records;  // counted
-    bool looked = false;                  // for a stored index
-    std::vector<std::uint32_t> slots;     // by segment of the uncompressed file
-    std::shared_ptr<MappedFile> mapping;  // of a plain file that was located in
+    std::optional<std::int64_t> records;  // set by `count`
+    bool looked = false;                  // `stored` has looked for a stored index
+    std::vector<std::uint32_t> slots;     // in the table, by segment of the uncompressed file
+    std::shared_ptr<MappedFile> mapping;  // of a plain file, from the first `locate`
   };
-  /// What a handle is made of; of files that were opened.
+  /// The two pointers that `handle_of` needs of an opened file; null before `open`.
   struct Opened {
     const RecordIndex* index = nullptr;
     const std::uint32_t* slots = nullptr;
   };
-  // Handles have 32 bits for a place, so a file is divided into segments.
+  // A handle has 32 bits for an offset, so the table has an entry for each segment of 2 GiB of the uncompressed file.
   static constexpr int segment_bits = 31;
   File& at(std::uint32_t file);
   [[nodiscard]] std::vector<std::uint32_t> lacking(std::span<const std::uint32_t> files,
@@ -108,16 +119,16 @@ class IndexedReader {
   const Program& program_;
   std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
-  const std::size_t trailer_;     // bytes after a record that its format verifies
-  const std::size_t room_after_;  // bytes after each copy of a record
+  const std::size_t trailer_;     // bytes after a record that the format verifies
+  const std::size_t room_after_;  // bytes after each copy of a record (block.h)
   PassCache& pass_cache_;
   FileVersions& versions_;
   BlockTable& table_;
   std::vector<File> files_;
   std::vector<Opened> opened_;  // by file
   bool compressed_ = false;
-  std::int64_t index_bytes_ = 0;  // of all indexes that are held
-  std::int64_t bytes_read_ = 0;
+  std::int64_t index_bytes_ = 0;  // bytes of all indexes in memory
+  std::int64_t bytes_read_ = 0;   // bytes of files since the last take_bytes_read
 };
 
 }  // namespace forebay::engine

@@ -12,11 +12,11 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::int64_t ahead_per_thread = std::int64_t{64} << 20;
-constexpr std::int64_t min_compacted = std::int64_t{16} << 20;
-constexpr std::int64_t always_granted = std::int64_t{64} << 10;  // to an order, whatever the budget
+constexpr std::int64_t ahead_per_thread = std::int64_t{64} << 20;  // bytes
+constexpr std::int64_t min_compacted = std::int64_t{16} << 20;     // bytes
+constexpr std::int64_t always_granted = std::int64_t{64} << 10;    // bytes that `charge` grants with any budget
 constexpr std::size_t mapped_blocks_ahead =
-    2;  // their scan is cheap and their pages should still be cached when needed
+    2;  // per file: scanning them is cheap, and their pages should still be cached by the processor when they are used
 
 }  // namespace
 
@@ -44,7 +44,7 @@ Reader::Stream OpenFiles::open(Handle file) {
     announced_.pop_front();
     return number;
   }
-  for (const auto& other : announced_) leave(*other);  // the order has changed its mind
+  for (const auto& other : announced_) leave(*other);  // the order opens another file than it announced
   announced_.clear();
   auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_);
   open_[static_cast<std::size_t>(number)] = opened;
@@ -56,7 +56,7 @@ Reader::Stream OpenFiles::open(Handle file) {
 }
 
 void OpenFiles::announce(Handle file) {
-  if (catching_up_ || open_.empty()) return;  // files that are named, but not opened, are reached by index
+  if (catching_up_ || open_.empty()) return;  // an order that never opened a file reads by index
   announced_.push_back(std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_));
   const Lock lock{mutex_};
   waiting_.push_back(announced_.back());
@@ -73,7 +73,7 @@ Result<std::size_t> OpenFiles::read(Stream stream, std::span<Handle> out) {
       std::size_t end = block.records.size();
       if (file.next_skip < block.skips.size()) {
         const Skip& skip = block.skips[file.next_skip];
-        if (skip.index == file.next_record) {  // the budgets are judged when what is behind it is asked for
+        if (skip.index == file.next_record) {  // counted only when the record after the skip is asked for
           FOREBAY_DO(pass_over(file, skip));
           continue;
         }
@@ -107,7 +107,8 @@ bool OpenFiles::interrupt() {
   return stopped_;
 }
 
-/// Goes past what is corrupt, or gives the file up.
+/// Counts a skip and continues after it, or leaves the file when the policy is skip_file. Fails when a budget is
+/// exceeded.
 Result<void> OpenFiles::pass_over(ReaderState& file, const Skip& skip) {
   const bool leaves = program_.on_corrupt.policy == Corrupt::skip_file;
   FOREBAY_DO(skips_.add(skip));
@@ -124,6 +125,7 @@ Result<void> OpenFiles::pass_over(ReaderState& file, const Skip& skip) {
   return {};
 }
 
+/// Ends the file at an error. Fails with that error, unless the policy skips files that cannot be read.
 Result<void> OpenFiles::fail(ReaderState& file, const Error& error) {
   if (!passes_over_file(program_.on_corrupt, error)) return error;
   return pass_over(file, {.what = Skip::What::file, .index = 0, .offset = 0, .bytes = 0, .error = error});
@@ -162,13 +164,13 @@ bool OpenFiles::leave_block(ReaderState& file) {
   const bool more = !table_[*file.block].last;
   table_.release_stream(*file.block, batch_);
   file.block.reset();
-  table_.collect(finished_, free_blocks_);  // one decision may pass over any number of blocks
+  table_.collect(finished_, free_blocks_);  // here too: one decision may read any number of blocks
   limit_mapped();
   return more;
 }
 
-/// The next block of the file, or null at its end. A block that no worker has read ahead is read here; while a worker
-/// reads this file, the caller reads other files ahead, and sleeps when there is none.
+/// Returns the next block of the file, or null at its end. A block that was not scanned ahead is scanned here. While
+/// another thread scans this file, the caller scans other files ahead, and sleeps when there is none.
 Result<std::unique_ptr<Block>> OpenFiles::wait_for_block(ReaderState& file) {
   std::unique_ptr<Block> block;
   while (!block) {
@@ -246,7 +248,7 @@ bool OpenFiles::wants_more(const ReaderState& file) const {
   return ahead_bytes_ < ahead_limit_ && !pool_->over(0);
 }
 
-/// Whether the same file is being scanned for an earlier pass, whose find makes another scan needless.
+/// Whether an earlier pass is still scanning the same file for the pass cache. The scan of `file` waits for its result.
 bool OpenFiles::will_be_kept(const ReaderState& file) const {
   if (file.begun) return false;
   for (const auto& earlier : waiting_) {
@@ -264,7 +266,7 @@ std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim(bool soon) {
 }
 
 std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim_locked(bool soon) {
-  // The caller of next helps, but more scans at once than processors would only delay the one that is needed first.
+  // The consumer scans too. More scans at once than threads would delay the scan whose block is needed first.
   if (scanning_ >= threads_) return nullptr;
   for (const auto& file : waiting_) {
     if (!wants_more(*file) || will_be_kept(*file)) continue;
@@ -277,7 +279,7 @@ std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim_locked(bool soon) {
   return nullptr;
 }
 
-/// The file has just been written, and this thread must not wait.
+/// Cancels a scan: the file was just written, and the calling thread must not wait (FileReader::must_settle).
 void OpenFiles::put_back(ReaderState& file, std::unique_ptr<Block> block) {
   const Lock lock{mutex_};
   --scanning_;
@@ -304,15 +306,15 @@ void OpenFiles::scan(const std::shared_ptr<ReaderState>& file) {
     thrown = catch_all([&] { file->ready.push_back(std::move(block)); }, no_memory_for_scan);
     if (!thrown) ahead_bytes_ += bytes;
   }
-  if (thrown) {  // who waits for a block must not wait for ever
+  if (thrown) {  // `read` may be waiting for this block
     file->state = Scan::over;
     file->broken = in_file(*thrown, program_.source.files[file->number]);
   }
   block_ready_.notify_all();
 }
 
-/// Records that were read from a compressed file, and are waited for, stay in memory: they must not be more than the
-/// budget.
+/// Fails when the streamed blocks that handles name take more than the budget, even after compaction. They stay in
+/// memory until their batches are made, so no wait would free them.
 Result<void> OpenFiles::check_pinned(const ReaderState& file) {
   if (table_.pinned_bytes() <= pool_->limit()) return {};
   table_.compact(batch_);

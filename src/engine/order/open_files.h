@@ -20,16 +20,30 @@
 
 namespace forebay::engine {
 
-/// The open files of a run. The order plane (one thread at a time) announces and reads them; any worker may scan ahead
-/// in between. A block that the order plane needs and nobody scans is scanned by the order plane itself, so it never
-/// waits for work that has not begun.
+/// The open files of a run, and the Reader that the orders of the plan call. Owned by the Scheduler.
+///
+///     announce ──► waiting_: idle ── claim, or `read` needs a block ──► running ── scan ──► a block joins `ready`
+///     open ─────►              ▲                                                             │             │
+///                              ├─────────── the file goes on ◄───────────────────────────────┤             ▼
+///                              │                             over ◄── end, or an error ──────┘  read: table entry,
+///                              └── put_back: just written, and the thread must not wait         handles of its records
+///     close, or the rest of the file is skipped ──► removed from waiting_, ready blocks are dropped
+///
+/// The order plane (one thread at a time) announces, opens, reads and closes files. Workers and the consumer scan
+/// blocks ahead: `claim`, then `scan`. `read` scans the block itself when the file is idle, so the order plane never
+/// waits for a scan that has not begun. While a restart catches up, files with a stored index are not scanned at all.
+///
+/// `mutex_` guards the state that both sides use. A failed scan is reported by the `read` that reaches its place.
 class OpenFiles final : public Reader {
  public:
+  /// `program` must outlive this object. `threads`: the most files that are scanned at once.
   OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads);
 
-  // For the order plane.
-  /// Will be opened soon, behind those announced before, when the files that are open have been: scans it ahead.
+  // For the order plane: one thread at a time.
+  /// Hints that this file is opened next. Files are scanned ahead in the order of the hints; `open` of another file
+  /// cancels all hints. Ignored while a restart catches up and before the first `open`.
   void announce(Handle file) EXCLUDES(mutex_);
+  // The functions of Reader (forebay/order.h). They fail with Code::cancelled when interrupted, and may be repeated.
   Stream open(Handle file) override EXCLUDES(mutex_);
   Result<std::size_t> read(Stream stream, std::span<Handle> out) override EXCLUDES(mutex_);
   bool ready(Stream stream) override EXCLUDES(mutex_);
@@ -43,106 +57,111 @@ class OpenFiles final : public Reader {
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
   Result<bool> fetch(std::span<Handle> handles) override;
   std::int64_t window() const override { return access_.window(); }
-  /// While the order is only gone through again, records are named by stored indexes, where there are some.
+  /// True while a restart repeats the order without delivering: files with a stored index are then not scanned.
   void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }
-  void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to it.
-  /// Files read in this pass, with fractions of the open ones.
+  void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to this batch.
+  /// Number of files read in this pass; an open file counts with the fraction of its bytes that was read.
   [[nodiscard]] double files_done() const { return files_done_; }
-  /// The records of all files of this pass, once an order has asked for their indexes: then no file is read in order.
+  /// Records of the files for which an order of this pass called `index`. Empty: no order did; files are read in order.
   [[nodiscard]] std::optional<std::int64_t> indexed() const { return indexed_; }
+  /// Resets the counts of the pass.
   void begin_pass() {
     files_done_ = 0;
     indexed_.reset();
     skips_.begin_pass();
   }
-  /// Fails when too much was skipped in it, or when a file was written to that is reached by its index.
+  /// Called at the end of a pass. Fails with Code::data when the pass exceeds `max_fraction` of skips, or when a plain
+  /// file that is read by its index was changed.
   [[nodiscard]] Result<void> end_pass() const;
-  /// Called when all batches of the run are made. Fails with Code::data when a mapped file is not what it was. False:
-  /// the deadline passed, and the next call goes on.
+  /// Called when all batches of the run are made. Fails with Code::data when a mapped file was changed. Returns false
+  /// when the deadline passed; the next call continues.
   [[nodiscard]] Result<bool> end_run(std::optional<std::chrono::steady_clock::time_point> deadline) {
     return versions_.look_again(deadline);
   }
-  /// From then on `read` fails rather than scan one more block; nothing is lost, and `interrupted` tells.
+  /// After `deadline`, the functions of Reader fail before they read more. With a deadline, `read` also leaves blocks
+  /// that take long to the workers. Such a failure loses nothing; `interrupted` recognises its error.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
     deadline_ = deadline;
     interrupted_ = false;
   }
-  /// From now on it is asked, before more is read, whether the run is to be given up.
+  /// Cancellation hook: polled before each block is read. When it returns true, the call fails as after a deadline.
   void ask(std::function<bool()> stop) { stop_ = std::move(stop); }
-  /// Whether that, or the deadline, is what this error, of an order over this, comes from.
+  /// Whether the deadline or the cancellation hook caused this error of an order.
   [[nodiscard]] bool interrupted(const Error& error) const { return interrupted_ && error.code() == Code::cancelled; }
-  void collect(std::int64_t finished);  ///< Recycles what batches before `finished` used.
-  void limit_memory();                  ///< Lets go of mapped pages over the budget, compacts streamed blocks near it.
+  void collect(std::int64_t finished);  ///< Recycles blocks that only batches before `finished` used.
+  void limit_memory();  ///< Gives back mapped pages, drops cached content and compacts blocks when the budget demands.
 
-  // For workers.
+  // For any thread.
   struct ReaderState;
-  [[nodiscard]] static std::uint32_t number_of(const ReaderState& file);  ///< Of the file.
-  /// A file that is worth scanning ahead, or null; it is then reserved for the caller, who must call `scan`. For who
-  /// must come back soon, none whose next record is large.
+  [[nodiscard]] static std::uint32_t number_of(const ReaderState& file);  ///< Number of the file in the source's list.
+  /// A file of which a block should be scanned ahead; null when there is none. The file is reserved for the caller,
+  /// which must call `scan` next. `soon`: the caller must not be held up; files whose next record is large, or which
+  /// were just written, are left out.
   [[nodiscard]] std::shared_ptr<ReaderState> claim(bool soon = false) EXCLUDES(mutex_);
-  void scan(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);  ///< Without memory, `read` of the file fails.
-  [[nodiscard]] bool keeps_content() const { return pass_cache_.keeps_content(); }  ///< For later passes.
-  void drop_kept_content() { pass_cache_.drop_contents(); }                         ///< For good.
-  void stop() EXCLUDES(mutex_);  ///< Wakes who waits in `read`, which then fails with Code::cancelled.
-  [[nodiscard]] std::int64_t records() const EXCLUDES(mutex_);
-  [[nodiscard]] std::int64_t bytes_read() const EXCLUDES(mutex_);
-  [[nodiscard]] SkipTally::Counts skipped() const EXCLUDES(mutex_);
+  /// Scans one block of a claimed file into its queue. When memory is short, `read` of the file fails later.
+  void scan(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
+  [[nodiscard]] bool keeps_content() const { return pass_cache_.keeps_content(); }  ///< Content may be cached.
+  void drop_kept_content() { pass_cache_.drop_contents(); }  ///< Ends that cache for the rest of the run.
+  void stop() EXCLUDES(mutex_);  ///< From now on `read` fails with Code::cancelled; wakes a thread that waits there.
+  [[nodiscard]] std::int64_t records() const EXCLUDES(mutex_);       ///< Records scanned or located so far.
+  [[nodiscard]] std::int64_t bytes_read() const EXCLUDES(mutex_);    ///< Bytes of the files, compressed if they are.
+  [[nodiscard]] SkipTally::Counts skipped() const EXCLUDES(mutex_);  ///< Skips of the run so far.
 
  private:
   enum class Scan : std::uint8_t { idle, running, over };
-  [[nodiscard]] Result<bool> next_block(ReaderState& file) EXCLUDES(mutex_);  // false at the end of the file
-  [[nodiscard]] bool leave_block(ReaderState& file);
+  [[nodiscard]] Result<bool> next_block(ReaderState& file) EXCLUDES(mutex_);  // false: end of the file
+  [[nodiscard]] bool leave_block(ReaderState& file);                          // false: it was the last block
   [[nodiscard]] Result<std::unique_ptr<Block>> wait_for_block(ReaderState& file) EXCLUDES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> take_ready(ReaderState& file) REQUIRES(mutex_);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
-  [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // whether to come back before more is read
+  [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // true: return before more is read
   [[nodiscard]] Result<void> pass_over(ReaderState& file, const Skip& skip) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> fail(ReaderState& file, const Error& error) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> check_pinned(const ReaderState& file);
   void limit_mapped();
   void put_back(ReaderState& file, std::unique_ptr<Block> block) EXCLUDES(mutex_);
-  void leave(ReaderState& file) EXCLUDES(mutex_);  // what is left of it is not wanted
+  void leave(ReaderState& file) EXCLUDES(mutex_);  // drops the rest of the file
   [[nodiscard]] bool wants_more(const ReaderState& file) const REQUIRES(mutex_);
   [[nodiscard]] bool will_be_kept(const ReaderState& file) const REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<ReaderState> claim_locked(bool soon) REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> empty_block();
-  void scanned(ReaderState& file, const Block& block) REQUIRES(mutex_);  // accounts for it
+  void scanned(ReaderState& file, const Block& block) REQUIRES(mutex_);  // updates the file's state and the counts
 
   const Program& program_;
   std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
-  const std::int64_t ahead_limit_;  // bytes of streamed blocks scanned ahead, all files together
+  const std::int64_t ahead_limit_;  // max bytes of streamed blocks scanned ahead, all files together
   PassCache pass_cache_;
   FileVersions versions_;
-  // The order plane's own.
+  // Used by the order plane only.
   BlockTable table_;
   IndexedReader access_;
   bool catching_up_ = false;
   std::vector<RecordName> names_;                   // scratch
   std::vector<std::shared_ptr<ReaderState>> open_;  // by stream number
   std::vector<Stream> free_numbers_;
-  std::deque<std::shared_ptr<ReaderState>> announced_;
-  std::int64_t batch_ = 0;
-  std::int64_t finished_ = 0;  // batches before it are
-  std::int64_t compact_from_;  // pinned bytes from which it is worth to look for half-empty blocks
+  std::deque<std::shared_ptr<ReaderState>> announced_;  // and not yet opened
+  std::int64_t batch_ = 0;                              // the batch that is being decided
+  std::int64_t finished_ = 0;                           // all batches before this one are finished
+  std::int64_t compact_from_;                           // pinned bytes from which `limit_memory` compacts
   double files_done_ = 0;
   std::optional<std::int64_t> indexed_;
   SkipTally skips_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::function<bool()> stop_;
-  bool interrupted_ = false;
-  Recycler<Block> free_blocks_;
+  bool interrupted_ = false;     // since set_deadline
+  Recycler<Block> free_blocks_;  // used by all threads
 
   mutable Mutex mutex_;
-  Condition block_ready_;
-  std::deque<std::shared_ptr<ReaderState>> waiting_ GUARDED_BY(mutex_);  // in the order in which they will be needed
-  std::int64_t ahead_bytes_ GUARDED_BY(mutex_) = 0;
-  std::int64_t scanning_ GUARDED_BY(mutex_) = 0;  // files being scanned
+  Condition block_ready_;                                                // the order plane waits for a worker's scan
+  std::deque<std::shared_ptr<ReaderState>> waiting_ GUARDED_BY(mutex_);  // open and announced, in the order of reading
+  std::int64_t ahead_bytes_ GUARDED_BY(mutex_) = 0;                      // bytes of the blocks in all `ready` queues
+  std::int64_t scanning_ GUARDED_BY(mutex_) = 0;                         // files being scanned
   std::int64_t records_ GUARDED_BY(mutex_) = 0;
   std::int64_t bytes_read_ GUARDED_BY(mutex_) = 0;
-  SkipTally::Counts skipped_ GUARDED_BY(mutex_);  // a copy of skips_', for others
+  SkipTally::Counts skipped_ GUARDED_BY(mutex_);  // a copy of skips_.counts(), for other threads
   bool stopped_ GUARDED_BY(mutex_) = false;
 };
 

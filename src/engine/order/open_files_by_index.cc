@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of OpenFiles that reaches records by the indexes of their files.
+// The functions of OpenFiles that read by index.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::int64_t records_at_once = 1024;
+constexpr std::int64_t records_at_once = 1024;  // of one `read_indexed` call: the deadline is checked between calls
 
 std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
   std::vector<std::uint32_t> out;
@@ -19,6 +19,7 @@ std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
 
 }  // namespace
 
+/// `read` while a restart catches up: names the next records by the stored index, without scanning the file.
 Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle> out) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   const std::int64_t records = file.index->records();
@@ -37,7 +38,7 @@ Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle>
   return count;
 }
 
-/// The restart has caught up within this file: from here on it is read as any other.
+/// Called when the restart has caught up within this file. From here on the file is scanned like any other.
 Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file) {
   if (file->indexed == file->index->records()) return {};
   FOREBAY_DO(file->scanner.skip_to(*file->index, file->indexed));
@@ -55,7 +56,7 @@ Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files
   for (const std::uint32_t file : numbers) {
     counts.push_back(access_.records(file));
     for (const Skip& skip : access_.skips(file)) {
-      skips_.good(0);  // the records are not read in the order of the file: max_consecutive does not apply
+      skips_.good(0);  // the records are not read in file order, so max_consecutive does not apply
       FOREBAY_DO(skips_.add(skip));
     }
     skips_.good(counts.back());
@@ -72,14 +73,14 @@ Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files
 
 Result<void> OpenFiles::locate(std::span<const RecordName> names, std::span<Handle> out) {
   FOREBAY_DO(access_.locate(names, out));
-  if (catching_up_) return {};  // nothing is read of them
+  if (catching_up_) return {};  // these records are not read
   std::int64_t bytes = 0;
   if (!access_.compressed()) {
     for (const Handle& handle : out) bytes += handle.length;
   }
   const Lock lock{mutex_};
   records_ += std::ssize(names);
-  bytes_read_ += bytes;  // those of compressed files are counted when they are decompressed
+  bytes_read_ += bytes;  // bytes of compressed files are counted by `fetch`
   return {};
 }
 

@@ -14,7 +14,7 @@ const UsedBlock& BatchLayout::block_of(std::int64_t row) const {
   return *std::find_if(blocks.begin(), blocks.end(), [&](const UsedBlock& used) { return used.slot == slot; });
 }
 
-/// The handles of the source's files, in the order of the list.
+/// The first stage: the handles of the source's files, in the order of the list.
 class OrderPlane::Files final : public Handles {
  public:
   explicit Files(std::size_t count) : count_{count} {}
@@ -31,8 +31,8 @@ class OrderPlane::Files final : public Handles {
   std::size_t next_ = 0;
 };
 
-/// The files of a pass in its order. When all are handed out, those that the next pass begins with are announced, so
-/// that threads which find no more to read in this pass begin with them.
+/// The source's files after the orders of files. When a pass has given all its files, the first files of the next pass
+/// are announced, so that idle threads scan them ahead.
 class OrderPlane::FilesOfPass final : public Handles {
  public:
   FilesOfPass(const Program& program, OpenFiles& streams)
@@ -62,12 +62,12 @@ class OrderPlane::FilesOfPass final : public Handles {
 
   void announce() {
     if (program_.epochs && epoch_ + 1 >= *program_.epochs) return;
-    if (program_.files_a_pass > 0) return;  // this shard reads only some of them
+    if (program_.files_a_pass > 0) return;  // a shard of whole files: it reads only some of the files
     next_->begin(epoch_ + 1);
     for (std::int64_t i = 0; i < open_files_.files_ahead(); ++i) {
       Handle file;
       const auto count = next_->pull({&file, 1});
-      if (!count.ok() || *count == 0) return;  // what is wrong is said when the pass comes
+      if (!count.ok() || *count == 0) return;  // the next pass reports the error
       open_files_.announce(file);
     }
   }
@@ -75,12 +75,13 @@ class OrderPlane::FilesOfPass final : public Handles {
   const Program& program_;
   OpenFiles& open_files_;
   const std::unique_ptr<Handles> files_;
-  const std::unique_ptr<Handles> next_;  // the same, one pass ahead
+  const std::unique_ptr<Handles> next_;  // a second chain of the same orders, one pass ahead
   std::int64_t epoch_ = 0;
   bool announced_ = false;
 };
 
-/// All passes of a run as one stream; with hard epochs each pass ends by itself.
+/// All passes of a run as one stream of handles, after all orders. With hard epochs, `pull` returns 0 at the end of
+/// each pass until `next_pass`; otherwise the next pass follows at once, also within a batch.
 class OrderPlane::Passes final : public Handles {
  public:
   Passes(const Program& program, OpenFiles& streams, const Position& start)
@@ -105,7 +106,7 @@ class OrderPlane::Passes final : public Handles {
     began_ = {.epoch = epoch, .batch = batch_, .pulled = pulled_};
     given_ = 0;
     if (over()) return;
-    chain_->begin(epoch);  // files that the last pass left open are closed, and counted there
+    chain_->begin(epoch);  // closes files that the last pass left open; they count for the last pass
     open_files_.begin_pass();
   }
 
@@ -129,8 +130,9 @@ class OrderPlane::Passes final : public Handles {
   }
 
   [[nodiscard]] bool over() const { return nothing_ || (program_.epochs && epoch_ >= *program_.epochs); }
+  /// Begins the next pass when one has ended; called between batches.
   void next_pass() {
-    pulled_ = 0;  // the last batch of a hard pass keeps nothing for the next one
+    pulled_ = 0;  // no batch has rows of two hard passes
     if (pass_ended_) begin(epoch_ + 1);
     pass_ended_ = false;
   }
@@ -139,13 +141,14 @@ class OrderPlane::Passes final : public Handles {
     pulled_ = 0;
     batch_epoch_.reset();
   }
-  /// Whether the pass that ended last, like the one before it, had nothing.
+  /// Whether the last two passes had no records.
   [[nodiscard]] bool was_empty() const { return empty_passes_ > 1; }
-  /// The beginning of the present pass.
+  /// The position at which the present pass began.
   [[nodiscard]] const Position& began() const { return began_; }
-  /// The pass in which the batch that was begun last has its first row.
+  /// The pass of the first row of the present batch.
   [[nodiscard]] std::int64_t batch_epoch() const { return batch_epoch_.value_or(epoch_); }
 
+  /// The done part of the run, or of the pass when the run is endless: 0 … 1.
   [[nodiscard]] double complete_frac() const {
     const double pass = std::min(1.0, pass_frac());
     if (!program_.epochs) return pass;
@@ -164,10 +167,11 @@ class OrderPlane::Passes final : public Handles {
     return open_files_.files_done() / static_cast<double>(std::max<std::int64_t>(1, files));
   }
 
-  // An endless run over nothing would never deliver a batch, and never end.
+  // After more consecutive empty passes, an endless run ends: it would never deliver a batch.
   static constexpr int max_empty_passes = 1000;
 
-  /// Stand-ins for the records of earlier passes in the batch in which the run's first pass began.
+  /// Fills `out` with handles without a block. They stand for records of earlier passes in the first batch of a
+  /// restart, which is dropped.
   std::size_t fill_with_placeholders(std::span<Handle> out) {
     const std::size_t count = std::min(out.size(), static_cast<std::size_t>(placeholders_));
     std::fill_n(out.begin(), count, Handle{.block = BlockTable::nowhere});
@@ -187,19 +191,19 @@ class OrderPlane::Passes final : public Handles {
   std::unique_ptr<Handles> chain_;
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;
-  std::int64_t batch_ = 0;   // the one being cut …
-  std::int64_t pulled_ = 0;  // … and what went into it so far
+  std::int64_t batch_ = 0;   // number of the batch that is being cut
+  std::int64_t pulled_ = 0;  // handles pulled into that batch so far
   std::int64_t placeholders_;
-  std::int64_t given_ = 0;  // records of this pass that were pulled
+  std::int64_t given_ = 0;  // handles of this pass that were pulled
   Position began_;
   int empty_passes_ = 0;
-  bool pass_ended_ = false;  // with hard epochs: nothing more until next_pass
-  bool nothing_ = false;
+  bool pass_ended_ = false;  // with hard epochs: `pull` returns 0 until next_pass
+  bool nothing_ = false;     // too many passes were empty: the run is over
 };
 
 namespace {
 
-constexpr int max_passes_without_batch = 16;  // files may come and go from pass to pass, so not the first one
+constexpr int max_passes_without_batch = 16;  // more than one: files may change from pass to pass
 
 }  // namespace
 
@@ -232,7 +236,7 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
     layout.complete_frac = static_cast<double>(layout.after.done) / 1e6;
     if (shard_.count > 1) keep_shard(layout);
   }
-  fetching_ = true;  // the call is repeated when that is interrupted
+  fetching_ = true;  // when `fetch` is interrupted, the next call continues here
   FOREBAY_TRY([[maybe_unused]] const bool fetched, open_files_.fetch(layout.handles));
   fetching_ = false;
   open_files_.table().hand_over(layout.handles, layout.number,
@@ -240,7 +244,8 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
   return true;
 }
 
-/// Decides which records the next batch has.
+/// Fills layout.handles, rows and epoch of the next batch. Returns false at the end of the run. Continues with the
+/// handles that an interrupted call left in the layout.
 Result<bool> OrderPlane::cut(BatchLayout& layout) {
   open_files_.begin_batch(number_);
   while (true) {
@@ -274,7 +279,7 @@ Result<bool> OrderPlane::catch_up(BatchLayout& layout) {
                                "fewer records than when it was saved",
                                start_.next, number_)};
     }
-    if (passes_->began().epoch > start_.epoch) {  // a position is that of the pass that it begins with
+    if (passes_->began().epoch > start_.epoch) {  // start_.next is in the pass start_.epoch
       return Error{Code::state, Detail::failed_precondition,
                    fmt::format("the state stands before batch {} in epoch {}, but that epoch ends before batch {}: the "
                                "files hold fewer records than when it was saved",
@@ -289,7 +294,7 @@ Result<bool> OrderPlane::catch_up(BatchLayout& layout) {
   return true;
 }
 
-/// Keeps the rows of this process; a short batch is divided as evenly as it goes.
+/// Drops the rows of the other shards. Rows that the count does not divide are dealt as evenly as possible.
 void OrderPlane::keep_shard(BatchLayout& layout) {
   const auto records = static_cast<std::int64_t>(layout.handles.size());
   const std::int64_t first = layout.rows * shard_.index / shard_.count;

@@ -11,7 +11,11 @@
 
 namespace forebay::engine {
 
-/// A file of a run, from its announcement until nothing more is wanted of it.
+/// One file of OpenFiles in one pass, from `announce` or `open` to `close`.
+///
+/// OpenFiles owns it; a thread that scans the file shares it. Each member belongs to one of three parties, as below:
+/// the thread that scans, any thread that holds the mutex of OpenFiles, or the order plane. The picture is in
+/// open_files.h.
 struct OpenFiles::ReaderState {
   ReaderState(const Program& program, std::uint32_t file, const std::shared_ptr<BufferPool>& pool, PassCache& kept,
               FileVersions& versions)
@@ -21,35 +25,37 @@ struct OpenFiles::ReaderState {
     scanner.remember(versions);
   }
 
+  /// Corruption is an error of the block, or is listed in the block's skips when the program may skip.
   static Corruption corruption_of(const Program& program) {
     return program.on_corrupt.policy == Corrupt::fail ? Corruption::fail : Corruption::find;
   }
+  /// The check that finds malformed records while the file is scanned; none when the program may not skip.
   static RecordCheck check_of(const Program& program, const StopCheck* check) {
     if (corruption_of(program) == Corruption::fail) return {};
     return trial_check(program, check);
   }
 
-  const std::uint32_t number;  // of the file
+  const std::uint32_t number;  // of the file in the source's list
 
-  FileReader scanner;  // of whoever has set `state` to running
+  FileReader scanner;  // used by the thread that set `state` to running
   // Guarded by the mutex of OpenFiles.
   Scan state = Scan::idle;
-  std::deque<std::unique_ptr<Block>> ready;
-  std::optional<Error> broken;  // behind what is ready: there was no memory to scan it
-  bool soon = false;            // the thread that scans it must come back soon
-  bool settling = false;        // the file has just been written: its first block has to wait for a worker
-  bool streamed = true;
-  bool begun = false;  // a block has been scanned
-  bool keeping;        // what is found is for later passes; before a block has shown it, supposed
-  bool closed = false;
-  // The order plane's own.
-  std::optional<std::uint32_t> block;  // the one being read
-  std::size_t next_record = 0;
-  std::size_t next_skip = 0;
-  bool left = false;                         // nothing more is wanted of it
-  std::shared_ptr<const RecordIndex> index;  // names its records while a restart catches up …
-  std::int64_t indexed = 0;                  // … up to this one
-  double fraction = 0;                       // of the file, up to that block's end
+  std::deque<std::unique_ptr<Block>> ready;  // scanned and not yet read
+  std::optional<Error> broken;               // reported after the `ready` blocks: a scan ran out of memory
+  bool soon = false;                         // the thread that scans must not be held up
+  bool settling = false;                     // the file was just written: a worker must wait before its first block
+  bool streamed = true;                      // its blocks own memory
+  bool begun = false;                        // a block has been scanned
+  bool keeping;         // this scan collects content for PassCache; assumed until the first block is scanned
+  bool closed = false;  // no more blocks are read
+  // Used by the order plane only.
+  std::optional<std::uint32_t> block;        // slot of the block that is being read
+  std::size_t next_record = 0;               // in that block
+  std::size_t next_skip = 0;                 // in that block
+  bool left = false;                         // the rest of the file is skipped, or the file is closed
+  std::shared_ptr<const RecordIndex> index;  // set while a restart catches up: records are named by it
+  std::int64_t indexed = 0;                  // number of records named by `index` so far
+  double fraction = 0;                       // part of the file that was read, up to the end of the block: 0 … 1
 };
 
 }  // namespace forebay::engine

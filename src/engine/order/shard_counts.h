@@ -6,7 +6,8 @@
 
 namespace forebay::engine {
 
-/// Why batches of so many rows cannot be divided among `count` shards, with the counts that fit.
+/// The message of an error: batches of `rows` rows cannot be divided among `count` shards. Lists up to 40 numbers of
+/// shards that divide `rows`.
 [[nodiscard]] std::string shard_misfit(std::int64_t rows, std::int64_t count);
 
 }  // namespace forebay::engine

@@ -7,8 +7,8 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t max_errors = 16;
-constexpr std::int64_t min_judged = 1000;  // a share of fewer records says little
+constexpr std::size_t max_errors = 16;     // in Counts::first
+constexpr std::int64_t min_judged = 1000;  // records of the pass from which `add` applies max_fraction
 
 Error exceeded(const std::string& budget, const Error& last) {
   return {Code::data, Detail::data_loss,
