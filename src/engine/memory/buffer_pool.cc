@@ -18,8 +18,7 @@ namespace {
 constexpr std::size_t alignment = 64;
 constexpr std::size_t slack = 64;
 constexpr std::size_t mapped_from = std::size_t{256} << 10;  // bytes: smaller buffers come from the heap
-constexpr std::size_t huge_from = std::size_t{4}
-                                  << 20;  // bytes: larger buffers ask for huge pages, against page faults
+constexpr std::size_t huge_from = std::size_t{4} << 20;      // bytes: larger buffers ask for huge pages
 // Bytes in use. From here on, a new buffer is one of many and will be filled: one call gets all of its pages.
 constexpr std::int64_t populated_from = std::int64_t{4} << 20;
 

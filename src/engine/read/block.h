@@ -63,9 +63,9 @@ struct Block {
   std::int64_t file_offset = 0;   ///< Offset of `base` in the (uncompressed) file. Gathered: that of the segment.
   std::int64_t file_end = 0;      ///< Offset of the next block in the (uncompressed) file.
   std::int64_t first_record = 0;  ///< Ordinal in the file of the first record.
-  const std::byte* checked =
-      nullptr;  ///< Mapped, with Corruption::find: the private copy of the bytes at `base`, in
-                ///< which the records were checked. The reader owns it. Valid until the next scan.
+  /// Mapped, with Corruption::find: the private copy of the bytes at `base`, in which the records were checked. The
+  /// reader owns it. Valid until the next scan.
+  const std::byte* checked = nullptr;
   std::shared_ptr<MappedFile> mapping;
   std::size_t mapped_bytes = 0;              ///< Bytes of the mapping that the block covers; 0 without records.
   bool kept = false;                         ///< PassCache owns the mapping, too: its pages are counted there and stay.
