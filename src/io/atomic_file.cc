@@ -27,7 +27,8 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? std::string{"."} : folder;
 }
 
-/// A link is written through: the rename must not replace it.
+/// Returns the target of a symbolic link, so that the rename does not replace the link. Other paths are returned as
+/// they are.
 std::string follow(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
@@ -114,7 +115,7 @@ Result<void> AtomicFile::commit() {
   if (::close(std::exchange(descriptor_, -1)) != 0) return system_error("write", path_, errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error("write", path_, errno);
   temporary_.clear();
-  // The new name itself is in the folder. A folder that cannot be synced does not make the file wrong.
+  // The folder holds the new name, so it is synced, too. If that fails, the file is still right.
   const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);

@@ -13,30 +13,37 @@
 
 namespace forebay::io {
 
-/// A file that appears whole or not at all: written beside its place, renamed when complete.
-/// The old file stays until then; without a commit no new file remains.
+/// A file that appears whole or not at all.
+///
+///     create ─► temporary file in the same folder ─► write … ─► commit: fsync, rename to `path`
+///                  └─ destroyed without a commit: removed; an old file at `path` stays as it is
+///
+/// Its owner calls it from one thread at a time. Fails with Code::io.
 class AtomicFile {
  public:
-  /// A symbolic link at `path` is written through, or replaced when links are refused.
+  /// Creates the temporary file, with the permissions of an old file at `path`. With Links::follow, a symbolic link at
+  /// `path` stays and its target is replaced; with Links::refuse, the link is replaced. Fails when `path` is no regular
+  /// file.
   [[nodiscard]] static Result<AtomicFile> create(const std::string& path, Links links = Links::follow);
 
-  /// Whether a path is that of a file that is being written, or of one whose writer was killed.
+  /// Whether a path has the name of a temporary file: one that is being written, or one whose writer was killed.
   [[nodiscard]] static bool unfinished(std::string_view path);
 
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
 
-  /// Takes away what the file `like` does not permit to its group and to others.
+  /// Removes the permissions of group and others that the file `like` does not give.
   [[nodiscard]] Result<void> permit_no_more_than(const std::string& like);
+  /// Appends bytes. They are written to the file in pieces of about 256 KiB.
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
-  /// Brings everything to disk and into place. Nothing may be written afterwards.
+  /// Writes everything to the disk and renames the file to `path`. Nothing may be written afterwards.
   [[nodiscard]] Result<void> commit();
 
  private:
   AtomicFile() = default;
   Result<void> flush();
-  std::string path_;       ///< Where it will be, links followed.
+  std::string path_;       ///< Path after the commit, links followed.
   std::string temporary_;  ///< Empty when there is nothing to clean up.
   int descriptor_ = -1;
   std::vector<std::byte> pending_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // zlib by its documented interface: inflate() with Z_BLOCK stops after the header of a stream and where a deflate block
-// ends, and data_type says where in the byte. After the header, zlib decodes raw deflate data; the checksum is computed
-// by ISA-L, which takes a fifth of the time off.
+// ends, and data_type has the position in the byte. After the header, zlib decodes raw deflate data. ISA-L computes the
+// checksum, which saves a fifth of the time.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace forebay::io {
 namespace {
 
-constexpr std::size_t max_output = std::size_t{1} << 30;  // of one call
+constexpr std::size_t max_output = std::size_t{1} << 30;  // bytes of one call
 constexpr std::size_t scratch_bytes = 64 * 1024;
 constexpr int raw_deflate = -15;
 constexpr int unused_bits = 7;     // masks of data_type: bits of the last byte used that belong to the next block,
@@ -53,7 +53,7 @@ class BlockFinder final : public StreamDecoder {
       out = {};
       blocks = Blocks::find;
     }
-    std::byte nothing{};  // zlib wants an address even where there is no room
+    std::byte nothing{};  // zlib needs an address even when there is no room
     stream_.next_in = input.next();
     stream_.avail_in = input.available();
     stream_.next_out = reinterpret_cast<Bytef*>(out.empty() ? &nothing : out.data());
@@ -78,14 +78,14 @@ class BlockFinder final : public StreamDecoder {
   }
 
   [[nodiscard]] std::int64_t bytes() const override {
-    constexpr std::int64_t zlib_state = 48 * 1024;  // as zlib's documentation says
+    constexpr std::int64_t zlib_state = 48 * 1024;  // bytes, from zlib's documentation
     return static_cast<std::int64_t>(sizeof(*this) + scratch_.capacity()) + zlib_state + (judge_ ? judge_->bytes() : 0);
   }
 
  private:
   static StreamFault no_memory() { return {"no memory for decompression", Code::io, Detail::resource_exhausted}; }
 
-  /// ISA-L reads the stream from its beginning, and decides.
+  /// Called when zlib refuses the stream. ISA-L decodes it again from its beginning and decides.
   Step refuse(CompressedInput& input) {
     input.seek(begin_);
     judging_ = true;
@@ -101,7 +101,7 @@ class BlockFinder final : public StreamDecoder {
     if (trailer_size_ < wanted) return {};
     if (compression_ == Compression::zlib)
       return stored_adler(trailer_.data()) == checksum_ ? Step{.ended = true} : refuse(input);
-    std::uint32_t stored[2];  // little-endian, as this machine is
+    std::uint32_t stored[2];  // little-endian, as the processor
     std::memcpy(stored, trailer_.data(), sizeof(stored));
     const bool right = stored[0] == checksum_ && stored[1] == static_cast<std::uint32_t>(made_);
     return right ? Step{.ended = true} : refuse(input);
@@ -120,8 +120,8 @@ class BlockFinder final : public StreamDecoder {
     return point;
   }
 
-  /// zlib has refused the stream, perhaps without need: it wants every set of codes to be complete. The content that
-  /// was given out before is passed over.
+  /// Decodes the stream by ISA-L and drops the content that was returned before. zlib may have refused a valid stream,
+  /// as it requires every set of codes to be complete.
   Step judge(CompressedInput& input, std::span<std::byte> out) {
     if (made_ == 0) return judge_->decode(input, out, Blocks::pass);
     scratch_.resize(scratch_bytes);
@@ -139,12 +139,12 @@ class BlockFinder final : public StreamDecoder {
   const Compression compression_;
   z_stream stream_{};
   Part part_ = Part::header;
-  std::uint32_t checksum_ = 0;  // of the content so far
+  std::uint32_t checksum_ = 0;  // checksum of the content so far
   std::array<std::uint8_t, 8> trailer_{};
   std::size_t trailer_size_ = 0;
   bool ready_ = false;      // stream_ was initialized
-  std::int64_t begin_ = 0;  // of the stream in the file
-  std::int64_t made_ = 0;   // content of the stream that was given out; while judging: that is still to be passed over
+  std::int64_t begin_ = 0;  // offset of the stream in the file
+  std::int64_t made_ = 0;   // bytes of content that were returned; while judging, those still to drop
   bool judging_ = false;
   std::unique_ptr<StreamDecoder> judge_;
   std::vector<std::byte> scratch_;

@@ -25,7 +25,7 @@ Result<void> drain(z_stream& stream, int flush, std::vector<std::byte>& out) {
   return {};
 }
 
-constexpr std::size_t frame_bytes = std::size_t{2} << 20;  // of content: as far apart as restart points are
+constexpr std::size_t frame_bytes = std::size_t{2} << 20;  // bytes of content: as many as between restart points
 
 Result<void> compress_frame(ZSTD_CCtx* context, std::span<const std::byte> bytes, ZSTD_EndDirective end,
                             std::vector<std::byte>& out) {
@@ -56,9 +56,9 @@ struct Deflater::State {
   const Compression compression;
   z_stream stream{};
   ZSTD_CCtx* zstd = nullptr;
-  std::size_t frame = 0;  ///< Content of the zstd frame so far.
+  std::size_t frame = 0;  ///< Bytes of content of the zstd frame so far.
 
-  /// False: there is no memory.
+  /// Returns false when there is no memory.
   bool open() {
     if (compression == Compression::zstd) {
       zstd = ::ZSTD_createCCtx();
@@ -111,7 +111,7 @@ Result<void> Deflater::write(std::span<const std::byte> bytes, std::vector<std::
 }
 
 Result<void> Deflater::finish(std::vector<std::byte>& out) {
-  // An empty file has one frame without content: what was written is then known to be zstd.
+  // An empty file gets one frame without content, which shows that it is zstd.
   if (state_->zstd != nullptr) return compress_frame(state_->zstd, {}, ZSTD_e_end, out);
   state_->stream.avail_in = 0;
   return drain(state_->stream, Z_FINISH, out);

@@ -10,8 +10,8 @@
 
 namespace forebay::io {
 
-/// Compresses bytes as one gzip member, one zlib stream, or zstd frames of 2 MiB of content, each with a checksum:
-/// where a frame begins, decompression can begin. Used by one thread at a time.
+/// Compresses bytes as one gzip member, one zlib stream, or zstd frames. A frame has 2 MiB of content and a checksum,
+/// so that decompression can begin at every frame. Its owner calls it from one thread at a time.
 class Deflater {
  public:
   /// Fails with Code::internal for `none` and `automatic`.
@@ -21,7 +21,7 @@ class Deflater {
   Deflater& operator=(Deflater&&) noexcept;
   ~Deflater();
 
-  /// Takes `bytes` and appends to `out` what is compressed by now.
+  /// Takes `bytes` and appends the compressed bytes that are ready to `out`.
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes, std::vector<std::byte>& out);
   /// Appends the rest and the trailer; nothing may be written afterwards.
   [[nodiscard]] Result<void> finish(std::vector<std::byte>& out);

@@ -22,7 +22,7 @@
 namespace forebay::io {
 namespace {
 
-constexpr std::int64_t min_tick = 10'000'000;  // nanoseconds; the slowest usual timer interrupt of Linux
+constexpr std::int64_t min_tick = 10'000'000;  // nanoseconds; the period of the slowest usual timer of Linux
 
 std::int64_t nanoseconds(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
@@ -32,7 +32,7 @@ std::int64_t clock_tick() {
   return std::max(nanoseconds(resolution), min_tick);
 }
 
-/// Whether the kernel gives a write after a look at the times other times than any write before.
+/// Whether a write after the times were read sets times that no earlier write has set.
 bool has_fine_times(int descriptor) {
   static const bool kernel = [] {
     utsname name{};
@@ -130,7 +130,7 @@ Result<File> File::open(const std::string& path, Links links) {
   }
   File file;
   file.path_ = path;
-  // O_NONBLOCK: opening a pipe must not wait for a writer; regular files do not notice it.
+  // O_NONBLOCK: opening a pipe must not wait for a writer. It has no effect on regular files.
   const int no_links = links == Links::refuse ? O_NOFOLLOW : 0;
   do {
     file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | no_links);
@@ -216,7 +216,7 @@ std::chrono::nanoseconds clock_ticks_in(const File::Identity& identity) {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
   const std::int64_t age = nanoseconds(time) - identity.changed_ns;
-  // A change time that lies in the future was set by another clock: nothing is known about its ticks.
+  // A change time in the future was set by another clock, whose ticks are not known.
   return std::chrono::nanoseconds{age < -tick || age >= tick ? 0 : std::min(tick, tick - age)};
 }
 

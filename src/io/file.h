@@ -11,21 +11,21 @@
 
 namespace forebay::io {
 
-/// The error of a failed system call on `path`: what was tried, errno in words, and its finer cause.
+/// The error of a failed system call on `path`. `doing` is the verb of the message; `number` is errno, which gives its
+/// words and its Detail.
 [[nodiscard]] Error system_error(const std::string& doing, const std::string& path, int number);
 
-/// In bytes, without opening the file; links are followed.
+/// The size of a file in bytes, without opening it. Links are followed. Fails with Code::io.
 [[nodiscard]] Result<std::int64_t> file_size(const std::string& path);
-/// Of all the files; one that cannot be looked at counts for nothing.
+/// The sum of the sizes in bytes. A file whose size cannot be read counts as empty.
 [[nodiscard]] std::int64_t total_size(std::span<const std::string> paths);
 
-/// What becomes of a symbolic link in the place of a file. Only the last part of a path is looked at.
+/// The handling of a symbolic link in the last part of a path.
 enum class Links : std::uint8_t { follow, refuse };
 
-/// A regular file, open for reading. Any number of threads may read it at once.
+/// A regular file, open for reading. Any number of threads may read it at once. The destructor closes it.
 ///
-///     open ──► identity ──► settles_in: wait ──► read … ──► unchanged()? ──► all that was read is of one
-///     version
+///     open ─► identity ─► settles_in: wait ─► read … ─► unchanged: all bytes that were read are of one version
 class File {
  public:
   /// Identifies one version of one file on this machine. Another file under the same name has another inode. Every
@@ -41,7 +41,8 @@ class File {
   /// Identity of the file that has this name now, without opening it. Links are followed.
   [[nodiscard]] static Result<Identity> identity_at(const std::string& path);
 
-  /// Fails with Code::io for what cannot be opened; never waits. Folders, pipes, sockets and devices are refused.
+  /// Opens a file; never waits. Fails with Code::io when it cannot be opened, and for folders, pipes, sockets and
+  /// devices.
   [[nodiscard]] static Result<File> open(const std::string& path, Links links = Links::follow);
 
   File(File&& other) noexcept;
@@ -55,19 +56,23 @@ class File {
   [[nodiscard]] std::int64_t size() const { return identity_.size; }    ///< At the opening.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  /// Fills `out` from `offset`; fewer bytes only where the file ends.
+  /// Fills `out` from `offset` and returns the number of bytes: fewer than `out` only where the file ends. Fails with
+  /// Code::io.
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> out, std::int64_t offset) const;
-  /// The same, but a fault behind the first byte ends it: what came before is given, and the next call there fails.
+  /// As `read`, but a fault after the first byte is not an error: the bytes before it are returned, and the next call
+  /// from there fails.
   [[nodiscard]] Result<std::size_t> read_some(std::span<std::byte> out, std::int64_t offset) const;
-  /// The same without waiting for a device: what is in memory. An error counts as nothing.
+  /// Reads only bytes that are in the page cache, without waiting for the device. Returns their number; 0 after an
+  /// error.
   [[nodiscard]] std::size_t read_cached(std::span<std::byte> out, std::int64_t offset) const;
-  void will_need(std::int64_t offset, std::size_t length) const;  ///< Starts reading a range that is not in memory.
+  void will_need(std::int64_t offset, std::size_t length) const;  ///< Starts reading a range ahead; does not wait.
   /// Fails with Code::data when the identity is no longer that of the opening. A file that has lost its name since, by
   /// `rename` or `unlink`, may have a new `changed_ns`.
   [[nodiscard]] Result<void> unchanged() const;
-  /// Returns how long it takes until every later write gives another identity; at most some milliseconds. Usually 0:
-  /// only of a file that was written within the last tick of the system's clock two writes may have equal times.
-  /// Linux 6.13 and later tell even these apart on ext4, xfs, btrfs and tmpfs, once the times were looked at.
+  /// Returns the time until every later write gives the file another identity: at most some milliseconds, and usually
+  /// 0. Two writes within one tick of the system's clock may set equal times, so the time is not 0 for a file that was
+  /// written within the last tick. Linux 6.13 and later need no wait on ext4, xfs, btrfs and tmpfs: there a write after
+  /// the times were read sets other times.
   [[nodiscard]] std::chrono::nanoseconds settles_in() const;
 
  private:
@@ -77,8 +82,8 @@ class File {
   Identity identity_;
 };
 
-/// Returns how long it takes from now until the clock has ticked since the last change of the file: 0 for a file that
-/// was not changed within the last tick, else at most one tick, which is some milliseconds.
+/// Returns the time from now until one tick of the clock after the last change of the file. 0 for a file that was not
+/// changed within the last tick, else at most one tick: some milliseconds.
 [[nodiscard]] std::chrono::nanoseconds clock_ticks_in(const File::Identity& identity);
 
 /// Describes how two identities of one file differ: "it had 12 bytes, now 15". Empty when they are equal.

@@ -28,7 +28,7 @@ Entry::Kind kind_of(const std::string& folder, const dirent& item) {
   if (item.d_type == DT_UNKNOWN && ::lstat(path.c_str(), &status) == 0 && !S_ISLNK(status.st_mode)) {
     return S_ISDIR(status.st_mode) ? Entry::Kind::folder : Entry::Kind::file;
   }
-  if (::stat(path.c_str(), &status) != 0) return Entry::Kind::file;  // dangling: opening it will say so
+  if (::stat(path.c_str(), &status) != 0) return Entry::Kind::file;  // a broken link: opening it reports the error
   return S_ISDIR(status.st_mode) ? Entry::Kind::link_to_folder : Entry::Kind::file;
 }
 
@@ -42,7 +42,7 @@ Result<std::vector<Entry>> list_folder(const std::string& path) {
   std::vector<Entry> out;
   for (;;) {
     errno = 0;
-    const dirent* const item = ::readdir(folder.get());  // NOLINT: no other thread has this DIR
+    const dirent* const item = ::readdir(folder.get());  // NOLINT: no other thread uses this DIR
     if (item == nullptr) break;
     const std::string_view name{item->d_name};
     if (name == "." || name == "..") continue;

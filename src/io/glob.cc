@@ -13,12 +13,12 @@
 namespace forebay::io {
 namespace {
 
-// What a system call costs, in names looked at.
+// The costs of system calls, in names (GlobBudget).
 constexpr std::int64_t inspect_cost = 8;
 constexpr std::int64_t list_cost = 64;
 
-/// Takes one letter of the pattern from `at` on (advancing it) and says whether `letter` fits. A `[` that is never
-/// closed means itself.
+/// Reads one element of the pattern at `at`, moves `at` after it, and returns whether `letter` fits. A `[` without `]`
+/// means itself.
 bool fits(std::string_view pattern, std::size_t& at, char letter) {
   const char first = pattern[at++];
   if (first == '?') return true;
@@ -52,7 +52,7 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/// A link that leads nowhere is there, too.
+/// Whether the path exists. A broken link exists, too.
 bool is_there(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0;
@@ -65,7 +65,7 @@ Error too_much(const std::string& pattern) {
                fmt::format("the pattern '{}' looks at too many names; name the folders in it", pattern)};
 }
 
-/// The paths that remain after one more segment of the pattern.
+/// Returns the paths below `bases` that match one segment of the pattern.
 Result<std::vector<std::string>> advance(const std::vector<std::string>& bases, const std::string& segment, bool last,
                                          const std::string& pattern, GlobBudget& budget) {
   std::vector<std::string> out;
@@ -82,12 +82,12 @@ Result<std::vector<std::string>> advance(const std::vector<std::string>& bases, 
     }
     auto entries = list_folder(base);
     if (!entries.ok()) {
-      // What was there is gone, or is no folder; but one that may not be read might hold what is meant.
+      // A base that was removed, or is not a folder, has no match. A folder that may not be read might have one.
       const Detail detail = entries.error().detail();
       if (detail == Detail::resource_exhausted || detail == Detail::permission_denied) return entries.error();
       continue;
     }
-    // A long pattern costs more to compare: what is counted is work, in names of ordinary length.
+    // A long segment costs more to compare: it counts as several names for each entry.
     budget.names -= list_cost + static_cast<std::int64_t>(entries->size() * (1 + segment.size() / 64));
     if (budget.names < 0) return too_much(pattern);
     for (const Entry& entry : *entries) {
@@ -104,8 +104,8 @@ Result<std::vector<std::string>> advance(const std::vector<std::string>& bases, 
 bool matches(std::string_view pattern, std::string_view name) {
   std::size_t p = 0;
   std::size_t n = 0;
-  std::size_t star = std::string_view::npos;  // after the last star seen
-  std::size_t resume = 0;                     // where in the name that star ends for now
+  std::size_t star = std::string_view::npos;  // position in the pattern after the last `*`
+  std::size_t resume = 0;                     // position in the name where that `*` ends
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = ++p;

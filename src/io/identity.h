@@ -14,9 +14,9 @@ namespace forebay::io {
 
 /// Identifies the content of a file across processes. A stored index holds the identity of its file.
 ///
-/// It has the parts of File::Identity that a copy of the file keeps, and hashes of both ends. It has no change time and
-/// no inode, as a copy has others. Equal identities mean equal content, except after a rewrite in the middle of the
-/// file that keeps the size and puts the modification time back.
+/// It has the parts of File::Identity that do not change in a copy of the file, and hashes of both ends. It has no
+/// change time and no inode, as those of a copy differ. Equal identities mean equal content, with one exception: a
+/// rewrite in the middle of the file that leaves the size as it is and sets the modification time back.
 struct FileIdentity {
   std::int64_t size = 0;
   std::int64_t modified_ns = 0;

@@ -13,7 +13,7 @@
 namespace forebay::io {
 namespace {
 
-constexpr std::uint32_t head_bytes = 4;  // of a stream, wanted at once
+constexpr std::uint32_t head_bytes = 4;  // bytes of a stream that are checked together
 constexpr std::int64_t zeros_at_once = std::int64_t{8} << 20;
 constexpr std::int64_t max_offset = std::int64_t{1} << 62;
 // Steps without content until `read` pauses. One step uses up to 256 KiB of the file or makes up to 64 KiB again.
@@ -29,7 +29,7 @@ std::string looks_like(Compression expected, std::span<const std::uint8_t> head)
 
 }  // namespace
 
-/// The streams of a file one after the other, and what stands between and after them.
+/// The state of an Inflater: it finds the streams, the bytes between and after them, and the restart points.
 struct Inflater::State {
   State(Compression compression_, Trailing trailing_, std::int64_t offset)
       : compression{compression_}, trailing{trailing_}, input{offset} {}
@@ -38,19 +38,19 @@ struct Inflater::State {
   const Trailing trailing;
   CompressedInput input;
   std::unique_ptr<StreamDecoder> decoder;
-  std::unique_ptr<StreamDecoder> finder;  ///< Takes the decoder's place at the beginning of the next stream.
-  bool between = true;                    ///< At the beginning of a stream (or of the file), nothing of it used yet.
-  bool first = true;                      ///< No stream has begun yet.
-  bool padded = false;                    ///< Zeros followed the last stream: nothing else may follow.
+  std::unique_ptr<StreamDecoder> finder;  ///< Replaces `decoder` at the beginning of the next stream.
+  bool between = true;                    ///< Between two streams, or before the first one.
+  bool first = true;                      ///< No stream was begun.
+  bool padded = false;                    ///< Zeros follow the last stream: anything else is a fault.
   bool ended = false;
-  bool resumed = false;           ///< At a block point, nothing read yet.
+  bool resumed = false;           ///< At a restart point, and nothing was read.
   int stalled = 0;                ///< Steps in a row that used nothing and made nothing.
-  std::int64_t produced = 0;      ///< Content up to here was given out.
-  std::int64_t stream_begin = 0;  ///< Content that the present stream begins with.
-  bool doubtful = false;          ///< The present stream is corrupt.
-  std::int64_t max = max_offset;  ///< Content after it is a fault.
-  std::int64_t interval = 0;      ///< Of restart points; 0 when none are collected.
-  std::int64_t next_point = 0;    ///< From this content on one is looked for.
+  std::int64_t produced = 0;      ///< Offset of the next byte of content.
+  std::int64_t stream_begin = 0;  ///< Offset where the content of the current stream begins.
+  bool doubtful = false;          ///< The current stream is corrupt.
+  std::int64_t max = max_offset;  ///< Bytes of content that the file may have.
+  std::int64_t interval = 0;      ///< Bytes of content between restart points; 0: none.
+  std::int64_t next_point = 0;    ///< Offset in the content of the next restart point.
   std::vector<RestartPoint> points;
   std::optional<Error> failure;
 
@@ -71,7 +71,7 @@ Error Inflater::State::fault(const File& file, const StreamFault& fault) const {
                Place{.file = file.path()}};
 }
 
-/// The content of the stream was not verified so far.
+/// Returns the error, and marks the stream as doubtful: its content is not verified.
 Error Inflater::State::corrupt(const File& file, const StreamFault& what) {
   doubtful = what.detail == Detail::data_loss;
   return fault(file, what);
@@ -88,7 +88,7 @@ Error Inflater::State::too_much(const File& file) const {
                       .detail = Detail::resource_exhausted});
 }
 
-/// Passes the zeros after a stream. False: many were passed, and there may be more.
+/// Passes up to 8 MiB of zeros after a stream. False: more may follow.
 Result<bool> Inflater::State::skip_zeros(const File& file) {
   for (const std::int64_t end = input.offset() + zeros_at_once; input.offset() < end;) {
     const std::size_t zeros = leading_zeros(std::as_bytes(input.unused()));
@@ -100,7 +100,7 @@ Result<bool> Inflater::State::skip_zeros(const File& file) {
   return false;
 }
 
-/// Between two streams. False: the file ends here, or the caller should pause.
+/// Begins the next stream. False: the file has ended (`ended`), or the caller should pause.
 Result<bool> Inflater::State::begin(const File& file) {
   if (trailing == Trailing::zeros && !first) {
     FOREBAY_TRY(const bool passed, skip_zeros(file));
@@ -148,7 +148,7 @@ Result<bool> Inflater::State::decode(const File& file, std::span<std::byte> out,
   return true;
 }
 
-/// Makes some progress; false is the end of the file after a complete stream, or a pause.
+/// Decodes the next bytes. False: the file has ended after a complete stream, or the caller should pause.
 Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, std::size_t& made) {
   while (!input.at_end() && input.available() < (between ? head_bytes : 1U)) FOREBAY_DO(input.refill(file));
   if (resumed && input.available() == 0) return fault(file, {"the restart point lies after the end of the file"});
@@ -204,7 +204,7 @@ Result<std::size_t> Inflater::read(const File& file, std::span<std::byte> out) {
   std::size_t done = 0;
   for (int quiet = 0; done < out.size() && quiet < max_quiet_steps;) {
     std::size_t made = 0;
-    // One byte more than the limit is asked for: without it, the end may still come.
+    // One byte more than the limit is decoded. If that byte does not come, the content ends at the limit.
     const auto room = static_cast<std::size_t>(std::max<std::int64_t>(state.max - state.produced, 0)) + 1;
     auto more = state.step(file, out.subspan(done, std::min(out.size() - done, room)), made);
     done += made;

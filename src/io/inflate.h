@@ -13,7 +13,7 @@
 
 namespace forebay::io {
 
-inline constexpr std::size_t history_bytes = 32 * 1024;  ///< The farthest that a copy in deflate data looks back.
+inline constexpr std::size_t history_bytes = 32 * 1024;  ///< Bytes that a copy in deflate data looks back at most.
 
 /// A place in a compressed file where decompression can begin.
 ///
@@ -36,20 +36,19 @@ struct RestartPoint {
   bool operator==(const RestartPoint&) const = default;
 };
 
-/// Decompresses one gzip, zlib or zstd file, from its beginning or from a restart point. The content of all its
-/// streams is read as one, and the checksum of each is verified
-/// (a zstd frame may have none).
+/// Decompresses one gzip, zlib or zstd file, from its beginning or from a restart point. The contents of its streams
+/// follow one another. The checksum of each stream is verified; a zstd frame may have none.
 ///
-/// Its owner calls it from one thread at a time. A failure is final: every later `read` repeats it.
+/// Its owner calls it from one thread at a time, always with the same file. A failure is final: every later `read`
+/// repeats it.
 class Inflater {
  public:
   /// Which bytes may follow the last stream.
   enum class Trailing : std::uint8_t { nothing, zeros };
   /// Fails with Code::internal for `none` and `automatic`.
   [[nodiscard]] static Result<Inflater> make(Compression compression, Trailing trailing = Trailing::nothing);
-  /// Begins at `point`. The point is not trusted: an impossible one fails with Code::data, here or in `read`, and a
-  /// wrong one gives wrong bytes. The checksum of a stream that is entered at a block point cannot be verified; those
-  /// of the streams after it are.
+  /// Begins at `point`. An impossible point fails with Code::data, here or in `read`. A wrong point gives wrong bytes.
+  /// The checksum of a stream that is entered at a block point cannot be verified; those of the streams after it are.
   [[nodiscard]] static Result<Inflater> resume(Compression compression, const RestartPoint& point,
                                                Trailing trailing = Trailing::nothing);
 
@@ -57,34 +56,36 @@ class Inflater {
   Inflater& operator=(Inflater&&) noexcept;
   ~Inflater();
 
-  /// Fills `out` (not empty) with the next bytes of content. Fewer bytes come before the end, before a fault and
-  /// before a pause. 0 bytes are the end if `ended` says so, else a pause: the call has passed many bytes that have no
-  /// content, and the caller can check whether to stop before it calls again.
+  /// Fills `out` (not empty) with the next bytes of content and returns their number.
+  ///
+  /// Fewer bytes than `out` come before the end, before a fault, and before a pause. 0 bytes are the end if `ended` is
+  /// true, else a pause: the call has passed many compressed bytes without content, and the caller can check whether to
+  /// stop before it calls again.
   ///
   /// A zstd frame with a window of more than 128 MiB fails with Code::data, resource_exhausted, before memory is taken.
-  /// Corrupt, truncated or trailing bytes fail with Code::data, data_loss; the message names the compressed byte, the
-  /// place only the file. Content before the fault is given out first. A checksum at the end of a stream can show that
-  /// content was wrong that was given out before.
+  /// Corrupt, truncated or trailing bytes fail with Code::data, data_loss. The message names the compressed byte; the
+  /// place has only the file. Content before the fault is returned first. A wrong checksum at the end of a stream means
+  /// that content which was returned before may be wrong (`sound`).
   [[nodiscard]] Result<std::size_t> read(const File& file, std::span<std::byte> out);
 
   [[nodiscard]] bool ended() const;  ///< The end was reached, without a fault.
 
-  /// Content after the first `max` bytes of the file's content is a fault, Code::data, resource_exhausted.
+  /// Limits the content of the file. More than `max` bytes fail with Code::data, resource_exhausted.
   void limit(std::int64_t max);
-  /// Collects restart points, from the next stream on: where that begins, then a stream or block about every
-  /// `interval` bytes of content (more rarely where blocks are longer). Before the first `read`. The bytes and the
-  /// faults are the same as without; gzip and zlib data is decompressed by zlib then, which knows where blocks begin
-  /// and is slower than ISA-L.
+  /// Collects restart points from the next stream on. Called before the first `read`. The first point is the beginning
+  /// of that stream. The others are streams and blocks about every `interval` bytes of content, or fewer when blocks
+  /// are longer. Content and faults do not change. gzip and zlib data is then decompressed by zlib, which reports where
+  /// blocks begin and is slower than ISA-L.
   void collect(std::int64_t interval);
   /// The points found since the last call, in the order of the file.
   [[nodiscard]] std::vector<RestartPoint> take_points();
 
-  [[nodiscard]] std::int64_t consumed() const;  ///< The byte of the file that is used next.
-  [[nodiscard]] std::int64_t produced() const;  ///< The byte of the content that is given out next.
-  /// After a fault in corrupt data: where the content of the corrupt stream begins, as bytes given out of it may be
-  /// wrong. Else produced(): the content of a file that is cut short is right as far as it goes.
+  [[nodiscard]] std::int64_t consumed() const;  ///< Offset in the file of the next compressed byte.
+  [[nodiscard]] std::int64_t produced() const;  ///< Offset in the content of the next byte.
+  /// Offset up to which the content is right. After a fault in corrupt data: the beginning of the corrupt stream's
+  /// content, as any byte of it may be wrong. Else produced(): the content of a truncated file is right up to its end.
   [[nodiscard]] std::int64_t sound() const;
-  /// Memory that the inflater holds now, without collected points.
+  /// Bytes of memory that the inflater holds now, without collected points.
   [[nodiscard]] std::int64_t bytes() const;
 
  private:

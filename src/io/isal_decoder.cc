@@ -16,7 +16,7 @@ namespace forebay::io {
 namespace {
 
 constexpr std::size_t max_output_per_call = std::size_t{1} << 30;
-constexpr std::size_t longest_copy = 258;  // in deflate
+constexpr std::size_t longest_copy = 258;  // bytes of one copy in deflate data
 constexpr std::size_t zlib_trailer = 4;
 
 const char* cause_of(int code) {
@@ -44,7 +44,8 @@ const char* cause_of(int code) {
 [[gnu::target("avx")]] void zero_upper() { _mm256_zeroupper(); }
 #endif
 
-/// ISA-L leaves the upper halves of the vector registers in use, which makes all SSE code after it many times slower.
+/// Called after ISA-L, which leaves the upper halves of the vector registers in use. That slows down all SSE code after
+/// it.
 void leave_vector_code() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx") != 0) zero_upper();
@@ -62,13 +63,13 @@ class Bridge {
     if (bits % 2 == 1) add_dynamic_block();
     for (unsigned n = (bits % 2 == 1 ? bits + 5 : bits) % 8 / 2; n > 0; --n) put(0b010, 10);  // fixed codes; the end
   }
-  /// Fills the last byte up with the bits of the file's first byte.
+  /// Completes the last byte with the high bits of the file's first byte.
   void join(std::uint8_t first) {
     const unsigned mask = (1U << used_ % 8) - 1;
     bytes_[used_ / 8] = static_cast<std::uint8_t>((bytes_[used_ / 8] & mask) | (first & ~mask));
     size_ = used_ / 8 + 1;
   }
-  [[nodiscard]] bool pending() const { return used_ > 0 && size_ == 0; }  ///< Built, not joined.
+  [[nodiscard]] bool pending() const { return used_ > 0 && size_ == 0; }  ///< Built, but not joined.
   [[nodiscard]] std::span<std::uint8_t> rest() { return std::span{bytes_}.first(size_).subspan(taken_); }
   void take(std::size_t bytes) { taken_ += bytes; }
 
@@ -78,10 +79,10 @@ class Bridge {
     put(0b100, 3);                   // dynamic codes, not the last block
     put(0, 5 + 5);                   // 257 codes for literals, 1 for distances
     put(18 - 4, 4);                  // 18 lengths of the codes for lengths, in deflate's order: 16, 17, 18, 0, 8, … 1
-    put(std::uint64_t{1} << 6, 27);  // a code of one bit for 18, "repeat zero" …
-    put(std::uint64_t{1} << 24, 27);  // … and one for the length 1
+    put(std::uint64_t{1} << 6, 27);  // a code of one bit for 18, "repeat zero"
+    put(std::uint64_t{1} << 24, 27);  // a code of one bit for the length 1
     put(1 | (138 - 11) << 1, 8);      // literals 0 … 137 have no code
-    put(1 | (117 - 11) << 1, 8);      // nor have 138 … 254
+    put(1 | (117 - 11) << 1, 8);      // literals 138 … 254 have no code
     put(0, 3);                        // 255, the end and the distance: one bit each
     put(1, 1);                        // the end
   }
@@ -94,14 +95,16 @@ class Bridge {
 
   std::array<std::uint8_t, 16> bytes_{};
   std::size_t used_ = 0;   // bits
-  std::size_t size_ = 0;   // bytes to be decoded
-  std::size_t taken_ = 0;  // bytes that were
+  std::size_t size_ = 0;   // bytes to decode
+  std::size_t taken_ = 0;  // bytes that were decoded
 };
 
-/// The end of a stream in ISA-L 2.30: only the mode that reads a gzip trailer of 8 bytes leaves next_in exactly after
-/// what it used; the others read ahead. So a zlib stream is read in that mode, too: its own trailer of 4 bytes and the
-/// 4 bytes after it are taken for the gzip trailer and cannot match, the 4 bytes are given back, and the checksum is
-/// computed and compared here. A stream that is entered at a block is read in that mode as well.
+/// Decodes gzip and zlib streams by ISA-L.
+///
+/// In ISA-L 2.30, only the mode that reads a gzip trailer of 8 bytes leaves next_in exactly after the last byte used;
+/// the other modes read ahead. So a zlib stream is read in that mode, too. ISA-L then takes the zlib trailer of 4 bytes
+/// and the 4 bytes after it for a gzip trailer, which does not match. The 4 bytes are made unused again, and the
+/// checksum is computed and compared here. A stream that is entered at a block is also read in that mode.
 class IsalDecoder final : public StreamDecoder {
  public:
   explicit IsalDecoder(Compression compression) : zlib_{compression == Compression::zlib} {
@@ -188,7 +191,7 @@ class IsalDecoder final : public StreamDecoder {
     state_.avail_out = static_cast<std::uint32_t>(room);
     const int code = isal_inflate(&state_);
     Step step{.made = std::min(room, static_cast<std::size_t>(state_.next_out - begin))};
-    // At data that are no code, ISA-L counts a copy that it did not make (and in avail_out a margin of its own, too).
+    // At an invalid code, ISA-L counts a copy that it did not make. avail_out also includes a margin of ISA-L.
     if (code == ISAL_INVALID_SYMBOL || code == ISAL_INVALID_LOOKBACK) step.made -= std::min(step.made, longest_copy);
     leave_vector_code();
     if (zlib_ && verified_) adler_ = checksum_of(Compression::zlib, adler_, out.first(step.made));
@@ -197,7 +200,7 @@ class IsalDecoder final : public StreamDecoder {
     return step;
   }
 
-  /// The last 8 bytes used, `missing` of which the file does not have, begin with the trailer.
+  /// Ends a zlib stream. The last 8 bytes used begin with the trailer; `missing` of them are after the end of the file.
   void end_zlib(CompressedInput& input, std::size_t missing, Step& step) const {
     input.step_back(zlib_trailer - missing);
     const std::uint32_t stored = stored_adler(input.next() - zlib_trailer);
@@ -207,12 +210,12 @@ class IsalDecoder final : public StreamDecoder {
   }
 
   const bool zlib_;
-  bool header_ = false;     // of a zlib stream, to be read
-  bool completed_ = false;  // bytes that stand for those after the end of the file were read
+  bool header_ = false;     // the header of a zlib stream is read next
+  bool completed_ = false;  // filler bytes for those after the end of the file were read
   bool verified_ = true;    // the stream was read from its beginning
   std::uint32_t adler_ = first_adler;
   Bridge bridge_;
-  inflate_state state_;  // not initialized by this class: most of it is buffers
+  inflate_state state_;  // not initialized here: most of it is buffers
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
-/// "s3://bucket/key" and its like: a scheme is a letter, then letters, digits, `+`, `.` or `-`.
+/// Whether a path is a URL such as "s3://bucket/key". A scheme is a letter, then letters, digits, `+`, `.` or `-`.
 bool remote(std::string_view path) {
   const std::size_t end = path.find("://");
   if (end == 0 || end == std::string_view::npos) return false;
@@ -44,7 +44,7 @@ Result<void> check_local(const std::string& path) {
   return Error{Code::config, Detail::invalid_argument, fmt::format("'{}': only local files can be read", path)};
 }
 
-/// N of "path@N"; 0 when the path has no such end.
+/// Returns N of "path@N"; 0 when the path does not end so.
 std::int64_t shards_of(std::string_view path) {
   const std::size_t at = path.rfind('@');
   if (at == std::string_view::npos || at == 0 || at + 1 == path.size() || path.size() - at > 8) return 0;
@@ -131,7 +131,7 @@ Result<std::vector<std::string>> expand_one(const std::string& pattern, const st
     return (!indexes && name.ends_with(index_suffix)) || AtomicFile::unfinished(name);
   });
   if (!found.empty()) return found;
-  if (exists(path)) return std::vector{path};  // a file whose name happens to have wildcards in it
+  if (exists(path)) return std::vector{path};  // the name of a file has wildcards in it
   return Error{Code::config, Detail::not_found, fmt::format("no file matches '{}'", path)};
 }
 

@@ -10,7 +10,7 @@
 /// Names of files. Paths are bytes: nothing is normalised, `~` and `$VAR` mean themselves.
 namespace forebay::io {
 
-/// Ending of the index that is kept beside a record file (docs/formats/index.md).
+/// Ending of the index that is stored beside a record file (docs/formats/index.md).
 inline constexpr std::string_view index_suffix = ".fbindex";
 
 [[nodiscard]] std::string parent(const std::string& path);     ///< "a/b" → "a", "/b" → "/", "b" → "".
@@ -21,20 +21,25 @@ inline constexpr std::string_view index_suffix = ".fbindex";
 /// Whether the name matches the pattern of one path segment: `*`, `?`, `[a-z]`, `[!a]`, `\` takes the next as it is.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view name);
 
-/// The files that `patterns` name, relative ones in `folder`: matches of one pattern sorted bytewise, patterns in their
-/// order, duplicates kept. A path without wildcards is kept even when there is no such file; `path@N` names the
-/// shards path-00000-of-0000N, which must all be there. Wildcards pass over indexes, which lie beside the data. Fails
-/// with Code::config for a pattern that matches nothing, that costs too much to follow, or that is not a local path,
-/// with Code::io for a folder that may not be read; the fault of every pattern is told.
+/// Returns the files that `patterns` name. Relative patterns are relative to `folder`.
+///
+/// * The patterns stay in their order, the matches of each are sorted bytewise, and duplicates stay.
+/// * A path without wildcards is returned even when the file does not exist.
+/// * `path@N` names the shards path-00000-of-0000N, which must all exist.
+/// * Wildcards do not match indexes, which are beside the data.
+///
+/// Fails with Code::config for a pattern that matches nothing, that takes too much work, or that is not a local path,
+/// and with Code::io for a folder that may not be read. The error has the faults of all patterns.
 [[nodiscard]] Result<std::vector<std::string>> expand(const std::vector<std::string>& patterns,
                                                       const std::string& folder);
 
-/// The paths in a list file, one a line, stripped, blank lines skipped, order and duplicates kept; relative ones are
-/// relative to the list's folder. No path at all is an error.
+/// Returns the paths in a list file, one a line, in their order, with duplicates. Lines are stripped, and blank lines
+/// are skipped. Relative paths are relative to the folder of the list. A list without paths is an error.
 [[nodiscard]] Result<std::vector<std::string>> read_list(const std::string& path);
 
-/// Every file below `folder` (links to it resolved) whose name ends in `suffix`, in any case, by full path, sorted
-/// bytewise. Links to folders are not followed. No file at all is an error, and so is a folder that cannot be read.
+/// Returns the full path of every file below `folder` whose name ends in `suffix`, in any case, sorted bytewise. Links
+/// in the path of `folder` are resolved; links to folders below it are not followed. Fails when there is no such file,
+/// and when a folder cannot be read.
 [[nodiscard]] Result<std::vector<std::string>> find_files(const std::string& folder, std::string_view suffix);
 
 }  // namespace forebay::io

@@ -8,12 +8,12 @@
 
 namespace forebay::io {
 
-/// What io::expand gives for each pattern by itself; fewer when one costs too much, which is then the last. A folder
-/// that may not be read fails with Code::io: it might hold what is meant.
+/// Returns the result of io::expand for each pattern by itself. A pattern that takes too much work ends the list. A
+/// folder that may not be read fails with Code::io, as it might have a match.
 [[nodiscard]] std::vector<Result<std::vector<std::string>>> expand_each(const std::vector<std::string>& patterns,
                                                                         const std::string& folder);
 
-/// From the root on; `path` itself where the current folder is not known.
+/// Returns the absolute path; `path` itself when the current folder is not known.
 [[nodiscard]] std::string absolute(const std::string& path);
 
 }  // namespace forebay::io

@@ -7,7 +7,8 @@
 
 namespace forebay::io {
 
-/// Fails for what File::open would refuse, as far as that can be seen without opening it, with the same words.
+/// Checks a path without opening the file. Fails with the error of File::open when the path does not exist or is not a
+/// regular file.
 [[nodiscard]] Result<void> check_regular(const std::string& path);
 
 }  // namespace forebay::io

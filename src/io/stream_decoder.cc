@@ -12,7 +12,7 @@ Result<void> CompressedInput::refill(const File& file) {
   std::memmove(buffer_, next_ + available_ - past_bytes, past_bytes);
   FOREBAY_TRY(const std::size_t got, file.read_some(std::as_writable_bytes(std::span{base, piece_bytes}), read_));
   read_ += static_cast<std::int64_t>(got);
-  at_end_ = got == 0 || (got < piece_bytes && read_ >= file.size());  // else the next read fails, or there is more
+  at_end_ = got == 0 || (got < piece_bytes && read_ >= file.size());  // else more bytes follow, or the next read fails
   next_ = base - available_;
   available_ += static_cast<std::uint32_t>(got);
   return {};

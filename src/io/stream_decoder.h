@@ -26,7 +26,7 @@ class CompressedInput {
 
   /// Reads the next piece. At most `past_bytes` bytes may be unused.
   Result<void> refill(const File& file);
-  /// Goes on at another byte of the file; the buffer is empty then.
+  /// Continues at another byte of the file. Empties the buffer.
   void seek(std::int64_t offset);
 
   [[nodiscard]] std::uint8_t* next() { return next_; }
@@ -36,13 +36,14 @@ class CompressedInput {
     next_ += bytes;
     available_ -= static_cast<std::uint32_t>(bytes);
   }
-  /// Makes bytes unused again that were used before: at most `past_bytes`, and only bytes that were read.
+  /// Makes the last used bytes unused again: at most `past_bytes`, and only bytes that were read.
   void step_back(std::size_t bytes) {
     next_ -= bytes;
     available_ += static_cast<std::uint32_t>(bytes);
   }
   [[nodiscard]] bool at_end() const { return at_end_; }  ///< The rest of the file is in the buffer.
-  [[nodiscard]] std::int64_t offset() const { return read_ - std::int64_t{available_}; }  ///< Of next() in the file.
+  /// Offset of next() in the file.
+  [[nodiscard]] std::int64_t offset() const { return read_ - std::int64_t{available_}; }
 
  private:
   std::int64_t read_;  // offset of the next byte to read
@@ -59,50 +60,51 @@ struct StreamFault {
   Detail detail = Detail::data_loss;
 };
 
-/// Decodes the streams of a file: gzip members, zlib streams or zstd frames. Used by one Inflater, which gives it one
-/// stream after the other, reads the file and finds what stands between and after the streams.
+/// Decodes the streams of a file: gzip members, zlib streams or zstd frames. One Inflater owns it and calls it on its
+/// thread. The Inflater gives it one stream after the other, reads the file, and handles the bytes between and after
+/// the streams. Faults are returned; only std::bad_alloc is thrown.
 class StreamDecoder {
  public:
   struct Step {
     std::size_t made = 0;               ///< Bytes of content written to the beginning of `out`.
     bool ended = false;                 ///< The stream was complete and its checksum right; the input stands after it.
-    bool repeated = false;              ///< Content was made, but again: the input may be used up although none came.
+    bool repeated = false;              ///< The stream is decoded again from its beginning; no new content yet.
     std::optional<StreamFault> fault;   ///< After the bytes made.
     std::optional<RestartPoint> block;  ///< A block begins here; `uncompressed` is not set.
   };
   enum class Blocks : std::uint8_t { pass, find };
 
   virtual ~StreamDecoder() = default;
-  /// A stream begins here. Nothing is used of the input, which has the first 4 bytes if the file has them.
+  /// Called at the beginning of a stream. Uses no input. The input has the first 4 bytes, or all bytes of the file.
   virtual std::optional<StreamFault> begin(const CompressedInput& input) = 0;
-  /// Decodes some input, as much as there is room and input for, with Blocks::find at most to the end of a block. No
-  /// byte made and none used: the input ended too early.
+  /// Decodes input until `out` is full or the input is used up; with Blocks::find, at most to the end of a block. When
+  /// no byte is made and none is used, the input has ended too early.
   virtual Step decode(CompressedInput& input, std::span<std::byte> out, Blocks blocks) = 0;
-  [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< Memory that it holds.
+  [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< Bytes of memory that the decoder holds.
 };
 
 /// Decodes gzip and zlib by ISA-L.
 [[nodiscard]] std::unique_ptr<StreamDecoder> isal_decoder(Compression compression);
-/// The same, inside a stream: at the block that `point` names. Empty: ISA-L did not take the history.
+/// As `isal_decoder`, but begins inside a stream, at the block of `point`. Null: ISA-L did not take the history.
 [[nodiscard]] std::unique_ptr<StreamDecoder> isal_decoder_at(Compression compression, const RestartPoint& point);
 /// Decodes zstd frames. Skippable frames are streams without content.
 [[nodiscard]] std::unique_ptr<StreamDecoder> zstd_decoder();
-/// Decodes gzip and zlib by zlib, and finds blocks. A stream that zlib refuses is decoded again by ISA-L, which
-/// decides: the bytes and the faults are those of `isal_decoder`.
+/// Decodes gzip and zlib by zlib, and finds blocks. A stream that zlib refuses is decoded again by ISA-L, so that the
+/// bytes and the faults are those of `isal_decoder`.
 [[nodiscard]] std::unique_ptr<StreamDecoder> block_finder(Compression compression);
 
-inline constexpr std::uint32_t first_adler = 1;  ///< Of no bytes.
-/// The CRC-32 (gzip) or the Adler-32 (zlib) of content, from that of the content before it.
+inline constexpr std::uint32_t first_adler = 1;  ///< The Adler-32 of no bytes.
+/// The CRC-32 (gzip) or the Adler-32 (zlib) of content that follows content with the checksum `before`.
 [[nodiscard]] std::uint32_t checksum_of(Compression compression, std::uint32_t before,
                                         std::span<const std::byte> bytes);
-/// As the 4 bytes at the end of a zlib stream say it.
+/// The Adler-32 in the 4 bytes at the end of a zlib stream, which are big-endian.
 [[nodiscard]] constexpr std::uint32_t stored_adler(const std::uint8_t* at) {
   return static_cast<std::uint32_t>(at[0]) << 24 | static_cast<std::uint32_t>(at[1]) << 16 |
          static_cast<std::uint32_t>(at[2]) << 8 | at[3];
 }
 
 [[nodiscard]] std::string_view name_of(Compression compression);
-/// Whether a stream can begin with these bytes (at least one; 4 decide).
+/// Whether a stream can begin with these bytes: at least 1; with 4 the answer is final.
 [[nodiscard]] bool can_begin(Compression compression, std::span<const std::uint8_t> head);
 
 }  // namespace forebay::io

@@ -10,10 +10,10 @@
 namespace forebay::io {
 namespace {
 
-// A frame says how large its window is, and zstd takes so much memory for it. 27 is what `zstd --long` writes and what
-// `zstd -d` reads without a further option.
+// zstd takes memory for the window whose size a frame names. 27 (128 MiB) is the size that `zstd --long` writes, and
+// the largest that `zstd -d` reads without a further option.
 constexpr int max_window_log = 27;
-constexpr std::size_t first_input = 6;  // of a frame; from then on zstd says how much it wants
+constexpr std::size_t first_input = 6;  // bytes of a frame; then zstd returns how many it needs
 
 class ZstdDecoder final : public StreamDecoder {
  public:
@@ -31,8 +31,8 @@ class ZstdDecoder final : public StreamDecoder {
     return {};
   }
 
-  /// zstd gets as much input as it asked for, so that one call decodes one block: after an error, zstd has lost the
-  /// content of the whole call and does not say where it stands.
+  /// Gives zstd as much input as it asked for, so that one call decodes one block. After an error, zstd has lost the
+  /// content of the whole call and does not report its position.
   Step decode(CompressedInput& input, std::span<std::byte> out, Blocks /*blocks*/) override {
     ZSTD_inBuffer in{input.next(), std::min<std::size_t>(input.available(), std::max<std::size_t>(wanted_, 1)), 0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
@@ -66,7 +66,7 @@ class ZstdDecoder final : public StreamDecoder {
     }
   }
 
-  ZSTD_DCtx* const context_;  // null: there was no memory
+  ZSTD_DCtx* const context_;  // null: no memory
   std::size_t wanted_ = first_input;
 };
 

@@ -11,7 +11,7 @@
 namespace forebay::engine {
 namespace {
 
-/// What an index must agree with to be good.
+/// The facts about the data file that a good index must agree with.
 struct Wanted {
   io::FileIdentity identity;
   Compression compression = Compression::none;
@@ -25,13 +25,14 @@ Result<Wanted> wanted_of(const IndexRequest& request) {
   return Wanted{.identity = identity, .compression = compression, .signature = request.signature};
 }
 
-/// The bytes of an index, read only when its head says that it has as many as the file really has.
+/// Reads the bytes of an index. Reads only the head when its size is not that of the file. Fails when the index is
+/// larger than half of the memory.
 Result<std::vector<std::byte>> read_image(const io::File& file) {
   StoredHead head;
   FOREBAY_TRY(const std::size_t got, file.read(std::as_writable_bytes(std::span{&head, 1}), 0));
   const auto size = static_cast<std::size_t>(file.size());
   if (got < sizeof(head) || head.magic != index_magic || head.total != size) {
-    // A version of the future may say its size elsewhere; whatever it is, its head is enough to refuse it.
+    // A newer version may store its size in another place. The head is enough to refuse the index.
     const auto begin = std::as_bytes(std::span{&head, 1}).first(got);
     return std::vector<std::byte>{begin.begin(), begin.end()};
   }

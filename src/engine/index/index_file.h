@@ -14,24 +14,25 @@
 
 namespace forebay::engine {
 
-inline constexpr std::int64_t restart_interval = std::int64_t{2} << 20;  ///< Content between two restart points.
+inline constexpr std::int64_t restart_interval = std::int64_t{2} << 20;  ///< Bytes of content between restart points.
 
-/// The data file, and the index that it needs.
+/// A data file, and the index that is wanted of it.
 struct IndexRequest {
   std::string file;
   Compression compression = Compression::automatic;
   std::shared_ptr<const Format> format;
   std::string signature;  ///< Format and the options that change its records; an index with another one is stale.
-  std::int64_t max_decompressed_bytes = INT64_MAX;  ///< More content is an error; stored indexes do not depend on it.
+  std::int64_t max_decompressed_bytes = INT64_MAX;  ///< More bytes are an error; stored indexes do not depend on it.
   /// The pool for the memory of a scan; null: each scan may use a quarter of the machine's memory.
   std::shared_ptr<BufferPool> pool = {};
 };
 
-/// Called between blocks with the bytes of the file that were read since; false ends it with Code::cancelled.
+/// Called on the scanning thread after each block, with the bytes of the file that the block has read. False ends the
+/// scan with Code::cancelled.
 using IndexWatch = std::function<bool(std::int64_t bytes)>;
 
-/// Makes an index by a scan of the whole file. Payloads are not verified. A fault of the file is an error with file,
-/// record and offset; a file that changes meanwhile is an error with Code::data.
+/// Makes an index by a scan of the whole file. Payloads are not verified. Fails with file, record and offset for a
+/// fault of the file, with Code::data when the file changes during the scan, and with Code::cancelled.
 [[nodiscard]] Result<std::shared_ptr<const RecordIndex>> build_index(const IndexRequest& request,
                                                                      const IndexWatch& watch = {});
 
@@ -46,12 +47,13 @@ struct StoredIndex {
 /// Looks for the stored index. Fails only when the data file itself cannot be read.
 [[nodiscard]] Result<StoredIndex> load_index(const IndexRequest& request);
 
+/// The result of `load_or_build`.
 struct IndexOutcome {
   std::shared_ptr<const RecordIndex> index;  ///< Never null.
-  StoredIndex found;
-  bool built = false;
-  std::string path;                 ///< Path of the stored index; empty when it is not stored.
-  std::optional<Error> not_stored;  ///< Why it is not stored. An index of a newer version is left alone.
+  StoredIndex found;                         ///< The stored index before the call.
+  bool built = false;                        ///< The index was made in this call.
+  std::string path;                          ///< Path of the stored index; empty when it is not stored.
+  std::optional<Error> not_stored;           ///< Why it is not stored. An index of a newer version is left alone.
 };
 /// Returns the stored index if it is good; else makes a new one and stores it if possible.
 [[nodiscard]] Result<IndexOutcome> load_or_build(const IndexRequest& request, const IndexWatch& watch = {},

@@ -14,20 +14,21 @@ namespace {
 
 constexpr std::chrono::milliseconds between_questions{5};
 
-/// Adds what the policy leaves of a block, and notes what it passes over.
+/// Adds the records of a block that the policy lets pass, and appends the skipped parts to `skips`.
 void add_good(const Block& block, Corrupt policy, RecordIndexBuilder& builder, std::vector<Skip>& skips) {
   if (policy != Corrupt::skip_file) {
     for (const auto run : intact_runs(block)) builder.add(run, block.file_offset);
     skips.insert(skips.end(), block.skips.begin(), block.skips.end());
     return;
   }
-  if (!skips.empty()) return;  // the first one has ended the file
+  if (!skips.empty()) return;  // with skip_file, the first skip ends the file
   const std::span<const Extent> records{block.records};
   builder.add(block.skips.empty() ? records : records.first(block.skips.front().index), block.file_offset);
   if (!block.skips.empty()) skips.push_back(block.skips.front());
 }
 
-/// The records of a file that are good, and what is not. Such an index is never stored: it depends on the decoder.
+/// Makes an index of the good records of a file, and the list of skips. The index is never stored, as it depends on the
+/// decoder. Fails as `scan_index`, unless the policy passes over the file.
 Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file, const IndexRequest& request,
                                      const IndexWatch& watch) {
   PassCache kept{0};
@@ -67,7 +68,7 @@ IndexRequest request_for(const Source& source, std::uint32_t file) {
 Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
                                const std::function<bool()>& go_on, std::span<MadeIndex> made) {
   std::vector<std::optional<Error>> errors(files.size());
-  std::atomic<std::size_t> failed{files.size()};  // the first file that did: those before it are gone through
+  std::atomic<std::size_t> failed{files.size()};  // the first file that failed; files after it are stopped
   const auto one = [&](std::size_t at, const std::stop_token& stop) {
     const auto wanted = [&](std::int64_t) { return at <= failed.load() && !stop.stop_requested(); };
     if (!wanted(0)) return;

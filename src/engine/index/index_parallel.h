@@ -13,7 +13,7 @@
 
 namespace forebay::engine {
 
-/// The index that a run needs of one file of its source.
+/// Returns the request for the index that a run needs of one file of its source. It has no pool.
 [[nodiscard]] IndexRequest request_for(const Source& source, std::uint32_t file);
 
 /// Resources for indexing.
@@ -22,10 +22,11 @@ struct IndexMeans {
   std::int64_t threads = 0;          ///< Files at once; 0: one for every CPU.
 };
 
+/// The index of one file, and its share of the budget.
 struct MadeIndex {
-  std::shared_ptr<const RecordIndex> index;  ///< Null: not made.
+  std::shared_ptr<const RecordIndex> index;  ///< Null when it was not made.
   std::vector<Skip> skips;       ///< Corrupt records and ranges that the index leaves out, if they may be skipped.
-  std::shared_ptr<void> charge;  ///< The index's part of the budget.
+  std::shared_ptr<void> charge;  ///< The share of the budget that the index takes.
 };
 
 /// Reads or makes the indexes of `files` of the program's source, several at once. `made` must be as long as `files`.

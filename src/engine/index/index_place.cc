@@ -30,9 +30,9 @@ std::string cache_folder() {
 }
 
 Result<std::string> write(const IndexPlace& place, const std::string& file, std::span<const std::byte> image) {
-  // A link in this place may lead to any other file, which the index must not replace.
+  // A symbolic link at this path may lead to any other file, which the index must not replace.
   FOREBAY_TRY(io::AtomicFile out, io::AtomicFile::create(place.path, io::Links::refuse));
-  FOREBAY_DO(out.permit_no_more_than(file));  // the histories are content of the file
+  FOREBAY_DO(out.permit_no_more_than(file));  // an index holds content of the file: the histories
   for (std::size_t at = 0; at < image.size(); at += piece_bytes) {
     FOREBAY_DO(out.write(image.subspan(at, std::min(piece_bytes, image.size() - at))));
   }

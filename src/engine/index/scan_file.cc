@@ -12,7 +12,8 @@
 namespace forebay::engine {
 namespace {
 
-// Pages of a mapped file that lie so far back are given back, so that a large file does not fill the memory.
+// Bytes. After each 16 MiB of a mapped file, the scanned pages go back to the system, so that they do not fill the
+// memory.
 constexpr std::int64_t pages_kept = std::int64_t{16} << 20;
 
 }  // namespace
@@ -53,11 +54,13 @@ std::shared_ptr<BufferPool> pool_of(const IndexRequest& request) {
 
 namespace {
 
-/// The part of the budget that an index takes while it is made.
+/// The share of the budget that an index takes while it is made. Without a pool nothing is counted.
 class IndexCharge {
  public:
   explicit IndexCharge(std::shared_ptr<BufferPool> pool) : pool_{std::move(pool)} {}
 
+  /// Charges the memory of the builder and the points. Fails when it exceeds the budget. `share`: the part of the file
+  /// that was scanned, 0 … 1; the message estimates the whole from it.
   Result<void> account(const RecordIndexBuilder& builder, std::span<const io::RestartPoint> points, double share) {
     if (!pool_) return {};
     for (; points_ < points.size(); ++points_)
@@ -78,7 +81,7 @@ class IndexCharge {
   const std::shared_ptr<BufferPool> pool_;
   Charge charge_;
   std::int64_t point_bytes_ = 0;
-  std::size_t points_ = 0;  // that are in point_bytes_
+  std::size_t points_ = 0;  // points that point_bytes_ includes
 };
 
 }  // namespace
@@ -103,7 +106,7 @@ Result<std::shared_ptr<const RecordIndex>> scan_index(const IndexRequest& reques
     if (!block.error && watch && !watch(block.bytes_read)) return Error{Code::cancelled, "interrupted"};
     return {};
   }));
-  FOREBAY_TRY(const io::File again, io::File::open(request.file));  // the scan has opened it by its name, too
+  FOREBAY_TRY(const io::File again, io::File::open(request.file));  // by its path, as the scan has opened it
   FOREBAY_TRY(const io::FileIdentity now, io::identify(again));
   if (const std::string change = difference(identity, now); !change.empty()) {
     return Error{Code::data, Detail::failed_precondition, "the file changed while it was read: " + change,

@@ -13,7 +13,7 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t trial_records = 64;  // their columns stay in the second-level cache
+constexpr std::size_t trial_records = 64;  // in one call: their columns stay in the second-level cache
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Result<void> TrialDecode::attempt(std::span<const Record> records) {
   try {
     return decode(records);
   } catch (const std::bad_alloc&) {
-    throw;  // not because of these records
+    throw;  // a lack of memory is not a fault of these records
   } catch (const Closed&) {
     throw;
   } catch (const std::exception& thrown) {
@@ -51,13 +51,13 @@ void TrialDecode::run(std::span<const Record> records, std::vector<Malformed>& b
     std::size_t count = std::min(max, records.size() - first);
     auto done = attempt(records.subspan(first, count));
     if (!done.ok() && done.error().code() == Code::internal && count > 1) {
-      max = 1;  // which of them it was
+      max = 1;  // one by one, to find the bad record
       continue;
     }
     if (!done.ok()) {
       const std::size_t row = static_cast<std::size_t>(std::max<std::int64_t>(0, done.error().place().row));
       bad.push_back({.record = first + row, .error = done.error()});
-      count = row + 1;  // those before it were good
+      count = row + 1;  // the records before it are good
     }
     first += count;
   }

@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t slack = 64;
-constexpr std::size_t mapped_from = std::size_t{256} << 10;  // below, the heap; from here on freeing gives memory back
-constexpr std::size_t huge_from = std::size_t{4} << 20;      // huge pages save most page faults of a large fresh buffer
-// Once so many bytes are in use, a new block is one of many that will be filled: one call gets all of its pages.
+constexpr std::size_t mapped_from = std::size_t{256} << 10;  // bytes: smaller buffers come from the heap
+constexpr std::size_t huge_from = std::size_t{4} << 20;      // bytes: larger buffers ask for huge pages
+// Bytes in use. From here on, a new buffer is one of many and will be filled: one call gets all of its pages.
 constexpr std::int64_t populated_from = std::int64_t{4} << 20;
 
-/// Null when the machine has none.
+/// Returns null when the machine has no memory.
 std::byte* allocate(std::size_t size) {
   void* memory = nullptr;
   if (size < mapped_from) {
@@ -59,7 +59,7 @@ void set_next(std::byte* memory, std::byte* next) { std::memcpy(memory, &next, s
 
 }  // namespace
 
-// Four classes in every power of two: at most a quarter is wasted.
+// Four classes in every power of two: at most a quarter of a buffer is unused.
 BufferPool::Class BufferPool::class_of(std::size_t size) {
   if (size <= (std::size_t{1} << smallest)) return {0, std::size_t{1} << smallest};
   if (size > (std::size_t{1} << 47)) throw std::bad_alloc{};

@@ -19,7 +19,7 @@ namespace forebay::engine {
 ///            lend(size)                     last owner drops it
 ///   free  ──────────────►  used (counted) ──────────────────────►  free, if used + free + size ≤ limit
 ///    ▲  │                       ▲                            └──►  returned to the system otherwise
-///    │  └─ evict: all free memory goes back to the system when a new block would exceed the limit
+///    │  └─ evict: all free memory goes back to the system when a new buffer would exceed the limit
 ///    └ 8 lists by thread × size classes (4 in every power of two): a thread gets its own memory first, then others'
 ///
 /// The pool counts every byte that a run holds in blocks and batches; memory from elsewhere is added by `charge`.
@@ -38,9 +38,9 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  /// At least `size` bytes, 64-byte aligned, content unset, followed by 64 bytes that may be read and written. Memory
-  /// that this thread gave back comes first, as its cache may still hold it. Throws std::bad_alloc when the machine has
-  /// no memory.
+  /// Returns at least `size` bytes, 64-byte aligned and not initialized. 64 more bytes may be read and written. Memory
+  /// that this thread took before comes first, as the processor's cache may still hold it. Throws std::bad_alloc when
+  /// the machine has no memory.
   [[nodiscard]] std::shared_ptr<std::byte> lend(std::size_t size) EXCLUDES(mutex_);
 
   /// Counts memory that was taken elsewhere, until the last owner drops the result.
@@ -56,12 +56,12 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
 
  private:
   static constexpr std::size_t thread_lists = 8;
-  static constexpr std::size_t smallest = 12;  // 4 KiB
+  static constexpr std::size_t smallest = 12;  // power of two: 4 KiB
   static constexpr std::size_t classes = 4 * (48 - smallest);
   struct Class {
     std::size_t index, size;
   };
-  using Lists = std::array<std::byte*, classes>;  // by size class: the first free block
+  using Lists = std::array<std::byte*, classes>;  // by size class: the first free buffer
   static Class class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t index);
   static void deallocate_all(const Lists& lists);
@@ -80,10 +80,10 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   std::int64_t free_bytes_ GUARDED_BY(mutex_) = 0;                // bytes in free_
 };
 
-/// A share of the budget whose size changes, for memory that grows. Not thread-safe.
+/// A share of the budget whose size changes, for memory that grows. The owner of the memory owns it. Not thread-safe.
 class Charge {
  public:
-  /// Replaces the charge by one of `bytes`.
+  /// Replaces the charge by one of `bytes`. Throws std::bad_alloc; then nothing is charged.
   void set(BufferPool& pool, std::int64_t bytes);
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 

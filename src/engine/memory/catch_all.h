@@ -10,8 +10,7 @@
 
 namespace forebay::engine {
 
-// The errors for std::bad_alloc. They are made at the start of the program, because no error can be made without
-// memory.
+// The errors for std::bad_alloc. They are made at the start of the program, as an error cannot be made without memory.
 inline const Error no_memory_for_batch{
     Code::io, Detail::resource_exhausted,
     "the machine has no memory left for this batch; lower `memory`, `prefetch` or the batch size"};

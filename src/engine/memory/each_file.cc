@@ -13,6 +13,7 @@
 namespace forebay::engine {
 namespace {
 
+/// The threads of one call of `each_file`. The destructor requests a stop and joins them.
 class FileWorkers {
  public:
   FileWorkers(const FileWork& wanted, const std::function<void(std::size_t, const std::stop_token&)>& work)
@@ -22,13 +23,13 @@ class FileWorkers {
     threads_.reserve(threads);
     try {
       for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
-    } catch (const std::exception&) {}  // the system gives no more: those that there are do it
+    } catch (const std::exception&) {}  // no more threads: the started ones do the work
   }
   ~FileWorkers() { stop_.request_stop(); }
   FileWorkers(const FileWorkers&) = delete;
   FileWorkers& operator=(const FileWorkers&) = delete;
 
-  /// Until all files are done, or the time is up.
+  /// Waits until all files are done or the deadline has passed. Without threads, works on one file first.
   void wait_until(std::chrono::steady_clock::time_point deadline) EXCLUDES(mutex_) {
     if (threads_.empty()) run_next();
     const Lock lock{mutex_};
@@ -44,7 +45,7 @@ class FileWorkers {
     while (!stop_.stop_requested() && run_next()) {}
   }
 
-  /// False: there is none.
+  /// Works on the next file. False: no file is left.
   bool run_next() EXCLUDES(mutex_) {
     const std::size_t file = next_.fetch_add(1);
     if (file >= files_) return false;

@@ -9,10 +9,11 @@
 
 namespace forebay::engine {
 
+/// The settings of `each_file`.
 struct FileWork {
   std::size_t files = 0;
-  std::int64_t threads = 0;  ///< Files at once; 0: one for every CPU this process may use.
-  std::chrono::milliseconds period{50};
+  std::int64_t threads = 0;              ///< Threads; 0: one for every CPU this process may use.
+  std::chrono::milliseconds period{50};  ///< Time between two calls of `go_on`.
 };
 
 /// Calls `work` with the number of each file, on several threads at once; `work` must not throw. The calling thread

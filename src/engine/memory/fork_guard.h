@@ -20,7 +20,7 @@ template <class T>
 void abandon(std::shared_ptr<T> owner) {
   union Leaked {
     explicit Leaked(std::shared_ptr<T> moved) : owner{std::move(moved)} {}
-    ~Leaked() {}  // NOLINT: the reference count stays, too
+    ~Leaked() {}  // NOLINT: the reference is never dropped
     std::shared_ptr<T> owner;
   };
   const Leaked leaked{std::move(owner)};

@@ -7,9 +7,9 @@
 
 namespace forebay::engine {
 
-inline constexpr std::size_t smallest_page = 4096;  ///< Bytes; the least of all supported systems.
+inline constexpr std::size_t smallest_page = 4096;  ///< Bytes; the minimum of all supported systems.
 
-inline constexpr std::int64_t threads_allowed = 1024;
+inline constexpr std::int64_t threads_allowed = 1024;  ///< Upper limit of the `threads` setting.
 /// Fails with Code::config for a number of threads outside 0 … threads_allowed; 0 means the default.
 [[nodiscard]] Result<void> check_threads(std::int64_t threads);
 

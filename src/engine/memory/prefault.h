@@ -8,8 +8,8 @@
 
 #include "engine/memory/machine.h"
 
-// Page faults of large rows, taken in steps before the record is decoded in one go. The faults take most of the time of
-// a large record, and between two steps the run can be stopped.
+// Page faults of large rows are taken in steps, before the record is decoded in one call. The faults take most of the
+// time of a large record, and a run can be stopped between two steps.
 namespace forebay::engine {
 
 /// Calls touch(offset) once for every page of `bytes` bytes; does nothing for less than StopCheck::interval. Throws
@@ -22,7 +22,7 @@ void each_page(std::size_t bytes, const StopCheck& check, Touch touch) {
   }
 }
 
-/// For memory that will be overwritten: its content is changed.
+/// Takes the page faults of memory that will be overwritten. Changes its content. Throws what `check` throws.
 inline void find_pages(std::span<std::byte> rows, const StopCheck& check) {
   each_page(rows.size(), check, [rows](std::size_t at) { rows[at] = std::byte{0}; });
 }

@@ -15,7 +15,7 @@ namespace forebay::engine {
 
 /// A free list of objects that are cheaper to use again than to make.
 ///
-///     take() ─► in use ─► give(object) ─► free: the object given last is taken first, as a cache may still hold it
+///     take() ─► in use ─► give(object) ─► free: the object given last is taken first, as the CPU cache may hold it
 ///       │                      └────────► dropped: `max` objects are free, or the machine has no memory for the list
 ///       └─► null: none is free, and the caller makes one
 ///
@@ -24,6 +24,7 @@ namespace forebay::engine {
 template <class T>
 class Recycler {
  public:
+  /// Returns a free object, or null when none is free.
   [[nodiscard]] std::unique_ptr<T> take() EXCLUDES(mutex_) {
     const Lock lock{mutex_};
     if (free_.empty()) return nullptr;
@@ -32,7 +33,7 @@ class Recycler {
     return object;
   }
 
-  /// False: the object was dropped.
+  /// Takes an object back, in the state in which it is. False: the object was dropped or leaked.
   bool give(std::unique_ptr<T> object, std::size_t max = SIZE_MAX) noexcept EXCLUDES(mutex_) {
     if (orphaned()) {
       static_cast<void>(object.release());
@@ -48,6 +49,7 @@ class Recycler {
     }
   }
 
+  /// Destroys all free objects.
   void clear() EXCLUDES(mutex_) {
     const Lock lock{mutex_};
     free_.clear();

@@ -44,6 +44,7 @@ class FOREBAY_ANNOTATE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
+/// Locks a mutex for the lifetime of the object.
 class FOREBAY_ANNOTATE(scoped_lockable) Lock {
  public:
   explicit Lock(Mutex& mutex) FOREBAY_ANNOTATE(acquire_capability(mutex)) : mutex_{mutex} { mutex_.lock(); }
@@ -63,7 +64,7 @@ class Condition {
     condition_.wait(held);
     held.release();
   }
-  /// False after the deadline.
+  /// Returns false when the deadline has passed.
   bool wait_until(Mutex& mutex, std::chrono::steady_clock::time_point deadline) REQUIRES(mutex) {
     std::unique_lock<std::mutex> held{mutex.mutex_, std::adopt_lock};
     const bool in_time = condition_.wait_until(held, deadline) == std::cv_status::no_timeout;

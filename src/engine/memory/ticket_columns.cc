@@ -12,7 +12,7 @@ std::array<const Storage*, 5> storages(const Column& column) {
   return {&column.values, &column.row_splits, &column.dims, &column.byte_splits, &column.bytes};
 }
 
-/// Bytes in use, without the first split of each list: every part of a batch has one.
+/// Bytes in use, without the first split of each list, which every ticket's column has.
 std::int64_t content_bytes(const Column& column) {
   std::size_t bytes = 0;
   for (const Storage* storage : storages(column)) bytes += storage->size();

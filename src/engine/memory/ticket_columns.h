@@ -14,7 +14,8 @@
 
 namespace forebay::engine {
 
-/// A column for each id of the schema, without rows. Long work on them polls `check`.
+/// Makes a column for each id of the schema, without rows. Long work on the columns polls `check`, which must outlive
+/// them.
 [[nodiscard]] ColumnBlock columns_of(const Schema& schema, const StopCheck* check = nullptr);
 
 /// Bytes of memory that a column owns, unused capacity included.
@@ -26,21 +27,22 @@ struct TicketColumns {
   Charge charge;
 };
 
-/// Recycles the columns of tickets. Thread-safe.
+/// Recycles the columns of tickets. The Executor owns it. Thread-safe.
 ///
-/// A ticket owns columns from its run until its batch is made, so there are as many as the threads need at once, and
-/// not as many as batches are ready.
+/// A ticket owns columns from its run until its batch is made. The number of columns therefore depends on the threads,
+/// not on the number of batches that are ready.
 class ColumnPool {
  public:
-  /// `growing`: the columns that own memory.
+  /// `growing`: ids of the columns that own memory.
   ColumnPool(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool, std::vector<ColumnId> growing)
       : program_{std::move(program)}, pool_{std::move(pool)}, growing_{std::move(growing)} {}
 
+  /// Returns recycled columns, or new ones. Throws std::bad_alloc.
   [[nodiscard]] std::unique_ptr<TicketColumns> take();
-  /// Charges the memory that filled columns own to the budget. Returns the bytes of their content: the sum over a batch
-  /// does not depend on how the batch was cut into tickets.
+  /// Charges the memory that filled columns own to the budget. Returns the bytes of their content; their sum over a
+  /// batch does not depend on the cut of the batch into tickets.
   std::int64_t account(TicketColumns& columns) const;
-  /// Recycles the columns, or frees them when the budget has not as much room again.
+  /// Recycles the columns. Frees them instead when the budget has no room for as many bytes again.
   void give(std::unique_ptr<TicketColumns> columns);
 
  private:

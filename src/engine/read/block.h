@@ -16,52 +16,68 @@
 
 namespace forebay::engine {
 
-/// Readable bytes that follow every copy of a record, for decoders that read a few bytes past its end. A format whose
-/// trailer is longer gets its trailer instead (`room_after`).
+/// The least number of readable bytes after every copy of a record. Decoders may read that many bytes past its end.
 inline constexpr std::size_t min_room_after = 16;
+/// The readable bytes after a copy of a record of this format: the trailer of the format, or `min_room_after` if more.
 [[nodiscard]] inline std::size_t room_after(const Format& format) { return std::max(min_room_after, format.trailer()); }
 
-/// What has more bytes than this is not for who must come back soon.
+/// Bytes: 32 MiB. The consumer leaves a larger batch to a worker if there is one, and with a deadline it does not scan
+/// a larger record.
 inline constexpr std::int64_t large_bytes = std::int64_t{32} << 20;
 
-/// Something in a file that is no intact record.
+/// A part of a file that is not an intact record. With Corruption::find it is reported instead of an error.
 struct Skip {
   enum class What : std::uint8_t {
     record,  ///< A record whose checksum is wrong or whose message is malformed: `records[index]`.
-    range,   ///< Bytes that belong to no record, before `records[index]` or behind the last one.
-    file,    ///< A file that cannot be read at all: how much that is, nobody knows.
+    range,   ///< Bytes that belong to no record, before `records[index]` or after the last record.
+    file,    ///< A file that cannot be read at all. The size of the loss is not known.
   };
   What what = What::range;
   std::size_t index = 0;
-  std::int64_t offset = 0;  ///< Where it begins in the (uncompressed) file.
-  std::int64_t bytes = 0;   ///< All of its frame. Behind a fault of compressed data only what was inflated: perhaps 0.
-  Error error;  ///< What is wrong, with file, ordinal of the record (a range's: of the next one) and offset.
+  std::int64_t offset = 0;  ///< Offset in the (uncompressed) file.
+  std::int64_t bytes = 0;   ///< Bytes of the whole frame or range. After a fault of compressed data: only the
+                            ///< decompressed bytes, which may be none.
+  Error error;  ///< The fault. Its place has the file, the offset, and the record; for a range, the next record.
 };
 
-/// The unit of reading: bytes of one file and the extents of the records in them. A mapped block points into its file
-/// and holds no memory; a streamed one owns a buffer of the pool, or shares one that is kept.
+/// The unit of reading: a run of bytes of one file, and the extents of the records in them.
+///
+/// `base` points to the bytes. One of three members owns them:
+///
+///     mapped    base ──► MappedFile   `mapping`   pages of the file; no memory of the pool
+///     streamed  base ──► memory       `buffer`    lent by the BufferPool, counted in its budget
+///     cached    base ──► memory       `content`   shared with PassCache, which another pass has filled
+///     gathered  base ──► memory       `buffer`    copies of single records; `ordinals` names them
+///
+/// A FileReader fills the first three, an IndexedReader the last. An IndexedReader also makes blocks without extents:
+/// each covers a segment of an indexed file, and `base` is null when the file is compressed.
+///
+/// One thread at a time uses a block. A worker or the consumer scans it. Then the order plane's BlockTable owns it and
+/// recycles it after the last batch that was cut from it.
 struct Block {
   const std::byte* base = nullptr;
   std::vector<Extent> records;
-  std::vector<std::uint32_t> ordinals;  ///< Of a parcel: which records of the file `records` are, ascending.
-  std::vector<Skip> skips;              ///< In the order of the file; with Corruption::find only.
+  std::vector<std::uint32_t> ordinals;  ///< Gathered: by record, its ordinal in the file, ascending. Else empty.
+  std::vector<Skip> skips;              ///< In the order of the file. Only with Corruption::find.
   std::uint32_t file = 0;
-  std::int64_t file_offset = 0;        ///< Of `base` in the (uncompressed) file.
-  std::int64_t file_end = 0;           ///< Where the next block begins.
-  std::int64_t first_record = 0;       ///< Ordinal in the file of the first record.
-  const std::byte* checked = nullptr;  ///< With Corruption::find, of a mapped file: the private copy of `base` in which
-                                       ///< records were checked. Valid until the next scan.
+  std::int64_t file_offset = 0;   ///< Offset of `base` in the (uncompressed) file. Gathered: that of the segment.
+  std::int64_t file_end = 0;      ///< Offset of the next block in the (uncompressed) file.
+  std::int64_t first_record = 0;  ///< Ordinal in the file of the first record.
+  /// Mapped, with Corruption::find: the private copy of the bytes at `base`, in which the records were checked. The
+  /// reader owns it. Valid until the next scan.
+  const std::byte* checked = nullptr;
   std::shared_ptr<MappedFile> mapping;
-  std::size_t mapped_bytes = 0;
-  bool kept = false;                         ///< Its pages stay mapped anyway.
-  std::shared_ptr<const std::byte> content;  ///< Kept from an earlier pass (kept_files.h), and accounted there.
+  std::size_t mapped_bytes = 0;              ///< Bytes of the mapping that the block covers; 0 without records.
+  bool kept = false;                         ///< PassCache owns the mapping, too: its pages are counted there and stay.
+  std::shared_ptr<const std::byte> content;  ///< Bytes of an earlier pass (pass_cache.h), counted there.
   std::shared_ptr<std::byte> buffer;
   std::size_t buffer_bytes = 0;
-  std::optional<Error> error;   ///< Comes behind the records.
-  bool last = false;            ///< The file ends here.
-  std::int64_t bytes_read = 0;  ///< From the file, compressed if it is.
-  double fraction = 0;          ///< Of the file's bytes, up to the end of this block.
+  std::optional<Error> error;   ///< The fault that ends the scan. The records before it are delivered first.
+  bool last = false;            ///< The file ends after this block.
+  std::int64_t bytes_read = 0;  ///< Bytes of the file that the scan of this block has read, compressed if the file is.
+  double fraction = 0;          ///< Share of the file's bytes that was read up to the end of this block, 0 … 1.
 
+  /// Empties the block for another scan. Drops its memory and its mapping; the lists stay allocated.
   void clear() {
     base = checked = nullptr;
     records.clear();

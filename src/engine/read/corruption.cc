@@ -7,20 +7,26 @@ namespace forebay::engine {
 
 namespace {
 
-// An extent has 32 bits; whatever begins before this fits.
+// Bytes. The offset of an extent has 32 bits; an offset below this fits.
 constexpr std::size_t max_reach = std::size_t{0xffff0000U};
 
 }  // namespace
 
-/// One call of `find`.
+/// The state of one call of `find`.
+///
+///     step: scan and verify ─► limit or end of the window ─────────► done
+///       ▲         │ corrupt length, or a bad record that no frame follows
+///       │         ▼
+///       │       lost_ is set ─► find_end_of_lost: resync ─► no intact record yet ─► done, lost_ stays set
+///       └─ a range is skipped ◄─────────────┘ an intact record
 struct CorruptionFinder::Pass {
   CorruptionFinder& finder;
   const Format& format;
   const Window& window;
   std::vector<Extent>& records;
   std::vector<Skip>& skips;
-  std::size_t at = 0;                // dealt with up to here
-  std::optional<Scanned> done = {};  // set: nothing more to do
+  std::size_t at = 0;                // bytes of the window before this are handled
+  std::optional<Scanned> done = {};  // set: the result of the call
 
   [[nodiscard]] std::int64_t place(std::size_t offset) const {
     return window.offset + static_cast<std::int64_t>(offset);
@@ -31,7 +37,7 @@ struct CorruptionFinder::Pass {
   [[nodiscard]] Resync resync(std::size_t from) const {
     return format.resync(window.bytes, window.offset, from, window.last, finder.kept_);
   }
-  /// What stands at one place. Never told that the file ends there: then only a corrupt length is an error.
+  /// Scans one record at `place_in`. The format is not told that the file ends, so only a corrupt length is an error.
   [[nodiscard]] Result<Scanned> probe(std::size_t place_in) const {
     finder.probed_.clear();
     return format.scan(window.bytes.subspan(place_in), place(place_in), false, 1, finder.probed_);
@@ -55,7 +61,7 @@ void CorruptionFinder::Pass::add_range(std::size_t begin, std::size_t end, const
                    error.at(Place{.offset = place(begin)})});
 }
 
-/// Removes the last record, which is bad, and says where it began.
+/// Removes the last record, which is bad, and its skip. Returns where the record begins in the window.
 std::size_t CorruptionFinder::Pass::take_back() {
   const std::size_t begin = begin_of(records.back());
   records.pop_back();
@@ -63,7 +69,7 @@ std::size_t CorruptionFinder::Pass::take_back() {
   return begin;
 }
 
-/// Whether all of this may be padding.
+/// Whether all bytes from `begin` to `end` may be padding.
 bool CorruptionFinder::Pass::padding(std::size_t begin, std::size_t end) const {
   return format.padding(window.bytes.subspan(begin, end - begin)) == end - begin;
 }
@@ -81,11 +87,12 @@ void CorruptionFinder::Pass::find_end_of_lost() {
     skips.push_back({Skip::What::range, records.size(), lost.offset, place(at) - lost.offset, lost.error});
   finder.lost_.reset();
   if (next.found) return;
-  if (window.broken != nullptr) add_range(at, at, *window.broken);  // a fault of its own, with all that is behind it
+  if (window.broken != nullptr) add_range(at, at, *window.broken);  // a second fault, which covers the rest of the file
   done = Scanned{.consumed = at};
 }
 
-/// Verifies the records from `first` on, of which the last ends at `stop`; says whether that one is bad.
+/// Verifies the records from `first` on and adds a skip for each bad one. The last record ends at `stop`. Returns
+/// whether the last record is bad.
 bool CorruptionFinder::Pass::verify(std::size_t first, std::size_t stop) {
   std::vector<Record>& payloads = finder.payloads_;
   payloads.clear();
@@ -113,13 +120,13 @@ void CorruptionFinder::Pass::step() {
     done = Scanned{.consumed = at};
     return;
   }
-  // Not told that the file ends with the window, as in `probe`.
+  // The format is not told that the file ends with the window, as in `probe`.
   auto scanned = format.scan(window.bytes.subspan(at), place(at), false, limit > at ? limit - at : 1, records);
   for (std::size_t i = first; i < records.size(); ++i) records[i].offset += static_cast<std::uint32_t>(at);
   const std::size_t stop =
       scanned.ok() ? at + scanned->consumed : static_cast<std::size_t>(scanned.error().place().offset - window.offset);
   const bool unsure = verify(first, stop);
-  if (scanned.ok() && unsure && scanned->wanted == 0) {  // stopped by the limit: look at what follows, too
+  if (scanned.ok() && unsure && scanned->wanted == 0) {  // stopped by the limit: check the next frame, too
     scanned = probe(stop);
     if (scanned.ok()) scanned->consumed = 0;
   }
@@ -130,12 +137,13 @@ void CorruptionFinder::Pass::step() {
   }
 }
 
-/// No corrupt length at `stop`.
+/// Called when the scan stopped at `stop` without a corrupt length: at its limit, or at the end of the window.
+/// `unsure`: the last record is bad.
 void CorruptionFinder::Pass::stopped(std::size_t stop, const Scanned& found, bool unsure) {
   if (found.wanted == 0) {
     done = Scanned{.consumed = stop};
   } else if (!window.last) {
-    // What follows decides about a bad record's length, so it waits for that.
+    // The bytes after a bad record decide whether its length is right. The record waits for the next window.
     const std::size_t begin = unsure ? take_back() : stop;
     done = Scanned{.consumed = begin, .wanted = stop - begin + found.wanted};
   } else if (window.broken != nullptr) {
@@ -151,7 +159,8 @@ void CorruptionFinder::Pass::stopped(std::size_t stop, const Scanned& found, boo
   }
 }
 
-/// What begins at `stop` is no record; `cut` says that only its end is missing.
+/// Called when no intact record begins at `stop`. `unsure`: the last record is bad. `cut`: the file ends inside the
+/// frame at `stop`.
 void CorruptionFinder::Pass::corrupt(std::size_t stop, const Error& error, bool unsure, bool cut) {
   if (unsure && overlapped(stop)) return;
   if (cut) {
@@ -163,8 +172,8 @@ void CorruptionFinder::Pass::corrupt(std::size_t stop, const Error& error, bool 
   }
 }
 
-/// The last record is bad and ends at `stop`, where none begins. Whether a good one begins in it and ends behind it; or
-/// whether that has to wait for more bytes.
+/// Called when the last record is bad and no record begins at its end, `stop`. Returns true when a good record begins
+/// inside the bad one and ends after it, or when more bytes are needed to decide; the bad record is then removed.
 bool CorruptionFinder::Pass::overlapped(std::size_t stop) {
   for (std::size_t from = begin_of(records.back()) + 1; from < stop;) {
     const Resync next = resync(from);
@@ -212,7 +221,7 @@ void CorruptionFinder::Pass::check_messages() {
   intact.clear();
   indices.clear();
   malformed.clear();
-  std::size_t next = 0;  // of the skips
+  std::size_t next = 0;  // index of the next skip
   for (std::size_t i = 0; i < records.size(); ++i) {
     while (next < skips.size() && (skips[next].what == Skip::What::range || skips[next].index < i)) ++next;
     if (next < skips.size() && skips[next].index == i) continue;

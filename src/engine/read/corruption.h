@@ -26,11 +26,13 @@ struct Malformed {
   std::size_t record = 0;  ///< Index in the `records` of the check.
   Error error;
 };
-/// Appends the malformed ones of these intact records, by ascending index. Called once for a block.
+/// Appends to `bad` the malformed ones of these intact records, by ascending index. Called once for each block, on the
+/// thread of the scan.
 using RecordCheck = std::function<void(std::span<const Record> records, std::vector<Malformed>& bad)>;
 
-/// Finds the records in the bytes of one file, any of which may be corrupt. Owned by a FileReader; one thread at a
-/// time. The caller passes windows in the order of the file. Each begins where the last one was consumed.
+/// Finds the records in the bytes of one file, any of which may be corrupt. A FileReader owns it and calls it from one
+/// thread at a time. It passes windows in the order of the file; each begins at the first byte that was not consumed.
+/// Corrupt bytes are results, not errors. Throws as the RecordCheck does.
 ///
 /// The found records do not depend on how the bytes are cut into windows:
 ///
@@ -49,8 +51,8 @@ class CorruptionFinder {
     std::span<const std::byte> bytes;
     std::int64_t offset = 0;        ///< Offset of `bytes` in the (uncompressed) file.
     std::size_t limit = 0;          ///< Stops after the record that reaches this number of bytes.
-    bool last = false;              ///< Nothing follows `bytes`.
-    const Error* broken = nullptr;  ///< Why nothing follows; set: even no bytes are a range.
+    bool last = false;              ///< The file ends after `bytes`.
+    const Error* broken = nullptr;  ///< Set: a fault ends the file here. It is reported as a range, even of 0 bytes.
   };
   /// Appends to `records` and `skips`. As with Format::scan, the next window begins after the consumed bytes and has at
   /// least the wanted ones. A last window without a limit is consumed to its end.
@@ -61,13 +63,14 @@ class CorruptionFinder {
   struct Lost {
     std::int64_t offset;
     Error error;
-    bool padding;  // so far, the format may take the bytes for padding
+    bool padding;  // all bytes of the range so far may be padding of the format
   };
 
   const std::shared_ptr<const Format> format_;
   const RecordCheck check_;
-  std::optional<Lost> lost_;    // a range whose end has not been found yet
-  std::shared_ptr<void> kept_;  // memory of the format for resync
+  std::optional<Lost> lost_;    // a range whose end is not found yet; it may begin in an earlier window
+  std::shared_ptr<void> kept_;  // memory of Format::resync for this file
+  // The lists below are used in one call and stay allocated for the next.
   std::vector<Extent> probed_;
   std::vector<Record> payloads_;
   std::vector<Record> intact_;

@@ -12,7 +12,8 @@ constexpr std::size_t at_once = StopCheck::interval;
 
 }  // namespace
 
-/// Null where under that name there is another file now, or none, or it cannot be opened.
+/// Returns the open file of the piece's mapping. Null when its path now names another version or no file, or when it
+/// cannot be opened.
 std::shared_ptr<const io::File> FileCache::find(const Wanted& piece) {
   const std::size_t at = piece.file % max_open;
   {
@@ -51,7 +52,7 @@ Result<void> FileCache::read(std::span<Wanted> wanted) {
   return {};
 }
 
-/// Without a file, from the mapping.
+/// Reads the bytes that are missing, from the mapping when `file` is null.
 Result<void> FileCache::read_rest(const io::File* file, Wanted& piece) const {
   while (piece.got < piece.out.size()) {
     const auto out = piece.out.subspan(piece.got, std::min(piece.out.size() - piece.got, at_once));
@@ -66,7 +67,7 @@ Result<void> FileCache::read_rest(const io::File* file, Wanted& piece) const {
     piece.got += got;
     if (got < out.size()) break;
   }
-  if (file == nullptr && piece.mapping->corrupt()) piece.got = 0;  // the file was cut short, perhaps before this
+  if (file == nullptr && piece.mapping->corrupt()) piece.got = 0;  // the file was cut short: the bytes may be zeros
   return {};
 }
 

@@ -14,15 +14,15 @@ namespace forebay::engine {
 
 namespace {
 
-// Small enough for a block's bytes to be in the second-level cache when its tickets come.
+// Bytes. A mapped block is small enough that its bytes are still in the second-level cache when its tickets run.
 constexpr std::size_t mapped_block = std::size_t{256} << 10;
 constexpr std::size_t streamed_block = std::size_t{512} << 10;
 constexpr std::size_t min_streamed_block = std::size_t{32} << 10;
 constexpr std::int64_t passed_at_once = std::int64_t{256} << 10;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
 constexpr std::int64_t read_step = std::int64_t{1} << 20;
-// What one call of `scan` does at most, as it can be stopped only between two.
-constexpr std::size_t searched_at_once = mapped_block + mapped_block / 8;  // for corruption, unless a record is larger
+// Bytes that one call of `scan` handles at most: a run can be stopped only between two calls.
+constexpr std::size_t searched_at_once = mapped_block + mapped_block / 8;  // larger for a larger record
 constexpr std::size_t padding_at_once = std::size_t{8} << 20;
 constexpr std::size_t streamed_at_once = std::size_t{16} << 20;
 
@@ -66,7 +66,7 @@ void FileReader::scan(Block& block) {
         }
       },
       no_memory_for_scan);
-  if (thrown) {  // who waits for this block must get it
+  if (thrown) {  // the caller gets a block with the error, never an exception
     block.records.clear();
     block.skips.clear();
     done = *thrown;
@@ -78,10 +78,10 @@ void FileReader::scan(Block& block) {
   block.fraction = fraction();
   if (done.ok()) return;
   block.error = done.error();
-  static_cast<void>(catch_all([&] {  // it stays without a place when there is no memory for one
-    auto same = file_ ? file_->unchanged() : Result<void>{};  // the better reason, if there is one
+  static_cast<void>(catch_all([&] {                           // without memory for a place, the error has none
+    auto same = file_ ? file_->unchanged() : Result<void>{};  // a change of the file explains the fault better
     const Error& error = same.ok() ? done.error() : same.error();
-    // What could not be opened has no records.
+    // A file that could not be opened has no record to name.
     block.error = opened_ ? error.at(Place{.file = source_.files[number_], .record = record_, .offset = offset_})
                           : error.at(Place{.file = source_.files[number_]});
   }));
@@ -117,7 +117,7 @@ Result<void> FileReader::scan_mapped(Block& block) {
   Scanned found;
   FOREBAY_DO(find_mapped(block, bytes, found));
   if (mapping_->corrupt()) return file_changed("it was cut short");
-  // Without a record nobody will look at these pages again, and there may be gigabytes of them before the next block.
+  // Pages without a record are not read again. There may be gigabytes of them before the next record.
   if (block.records.empty()) mapping_->forget(static_cast<std::size_t>(offset_), found.consumed);
   block.mapped_bytes = block.records.empty() ? 0 : found.consumed;
   offset_ += static_cast<std::int64_t>(found.consumed);
@@ -126,7 +126,7 @@ Result<void> FileReader::scan_mapped(Block& block) {
   return {};
 }
 
-/// Copies bytes of the mapping. Checksums and messages are checked in the copy.
+/// Copies bytes of the mapping to window_, where checksums and messages are checked. Valid until the next call.
 std::span<const std::byte> FileReader::private_window(std::span<const std::byte> bytes) {
   if (window_.capacity < bytes.size()) {
     window_ = {};
@@ -136,7 +136,7 @@ std::span<const std::byte> FileReader::private_window(std::span<const std::byte>
   return {window_.bytes.get(), bytes.size()};
 }
 
-/// Finds the records, or takes those that an earlier pass has found.
+/// Finds the records of the next block, or takes the frames of an earlier pass.
 Result<void> FileReader::find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found) {
   if (finder_) {
     const std::size_t size = std::min(std::max(searched_at_once, searched_next_), bytes.size());
@@ -162,7 +162,7 @@ Result<void> FileReader::find_mapped(Block& block, std::span<const std::byte> by
   return {};
 }
 
-/// Records, then the padding behind the last one, piece by piece.
+/// Finds records. After the last one, consumes the padding, at most 8 MiB in a call.
 Result<Scanned> FileReader::find_records(std::span<const std::byte> bytes, bool last, std::size_t limit,
                                          std::vector<Extent>& records) {
   if (!unless_padding_) {
@@ -180,7 +180,7 @@ Result<Scanned> FileReader::find_records(std::span<const std::byte> bytes, bool 
 
 void FileReader::collect_frames(const Block& block, std::size_t consumed) {
   Frames& frames = *collected_;
-  if (frames.blocks.empty() && !unless_padding_) {  // the rest of the file will be much like its first block
+  if (frames.blocks.empty() && !unless_padding_) {  // guess: the other blocks have about as many records
     const auto blocks = mapping_->bytes().size() / std::max<std::size_t>(consumed, 1) + 2;
     frames.blocks.reserve(blocks);
     frames.extents.reserve((block.records.size() + block.records.size() / 16 + 1) * blocks);
@@ -190,9 +190,11 @@ void FileReader::collect_frames(const Block& block, std::size_t consumed) {
   if (frames.bytes() > pass_cache_.room()) collected_.reset();
 }
 
-/// Fills `out` as far as the stream reaches, or to a fault; less before either: it has to be asked again. What came
-/// before one is given out first, and the next call repeats it; unless that may be wrong and nobody looks for
-/// corruption, who then has to know at once.
+/// Reads the next bytes of the stream into `out` and returns their number.
+///
+/// Fewer bytes than `out` has: the stream has ended, the inflater pauses, or there is a fault. After bytes, a fault is
+/// not reported yet, and the next call meets it again. Exception: without Corruption::find, a corrupt compressed
+/// stream is reported at once, as its bytes that were read before may be wrong.
 std::size_t FileReader::fill(std::span<std::byte> out, std::optional<Error>& fault) {
   std::size_t size = 0;
   while (size < out.size() && !stream_ended_) {
@@ -211,7 +213,8 @@ std::size_t FileReader::fill(std::span<std::byte> out, std::optional<Error>& fau
   return size;
 }
 
-/// Of a compressed file that is so small that it will hardly fill a block, less: there may be thousands of them.
+/// Bytes of a new streamed block: 512 KiB. Less, from 32 KiB on, for a small compressed file, as thousands of them may
+/// be open.
 std::size_t FileReader::usual_block() const {
   if (!inflater_ || offset_ > 0) return streamed_block;
   const auto expected = 8 * static_cast<std::size_t>(std::max<std::int64_t>(file_->size(), 1));
@@ -221,7 +224,7 @@ std::size_t FileReader::usual_block() const {
 Result<void> FileReader::scan_streamed(Block& block) {
   auto& [buffer, size, capacity] = filling_;
   if (!buffer) {
-    // What is carried over from block to block is copied each time, so a block brings in proportion to it.
+    // carry_ is copied once for each block, so the block grows with it.
     const std::size_t usual = usual_block();
     capacity = std::max(usual, carry_.size() + carry_.size() / 4 + usual / 2);
     buffer = pool_->lend(capacity);
@@ -236,7 +239,7 @@ Result<void> FileReader::scan_streamed(Block& block) {
     size += filled;
     left -= filled;
     if (size < capacity && !broken && !stream_ended_) return {};
-    if (broken && !finder_ && inflater_) {  // what came before the fault is still good, as far as that is known
+    if (broken && !finder_ && inflater_) {  // bytes before a corrupt stream are good
       size = std::min(size, static_cast<std::size_t>(std::max<std::int64_t>(0, inflater_->sound() - offset_)));
     }
     block.records.clear();
@@ -251,7 +254,8 @@ Result<void> FileReader::scan_streamed(Block& block) {
       found = *scanned;
     }
     if (broken || found.consumed > 0 || stream_ended_) break;
-    // One record larger than the block: grow as its bytes really come, never to what its length claims.
+    // The record is larger than the block. The block grows with the bytes that are read, not to the length that the
+    // header claims, which may be corrupt.
     if (static_cast<std::int64_t>(found.wanted) > pool_->limit()) return too_large(found.wanted, pool_->limit());
     const std::size_t larger = std::min(std::max(found.wanted, size + size / 4 + 1), 2 * capacity);
     auto grown = pool_->lend(larger);

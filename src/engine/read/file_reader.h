@@ -21,53 +21,72 @@
 
 namespace forebay::engine {
 
-/// Goes through one file from its beginning, block by block. One thread at a time. Nothing is opened before the first
-/// block is asked for.
+/// Reads one file from its beginning to its end, block by block.
+///
+/// The first call of `scan`, `skip_to` or `must_settle` opens the file. Then the reader uses one of four ways:
+///
+///     plain file        ─► mapping_ (PassCache::map)  ─► scan_mapped   ─► blocks that point into the mapping
+///     cannot be mapped  ─► file_                      ─► scan_streamed ─► blocks that own a buffer
+///     compressed file   ─► inflater_                  ─► scan_streamed ─► blocks that own a buffer
+///     cached content    ─► content_ (an earlier pass) ─► take_kept     ─► blocks that share the content
+///
+/// A ReaderState of the run owns it, or a scan outside a run. One thread at a time calls it: a worker that scans ahead,
+/// or the consumer. The source and the PassCache must outlive it.
 class FileReader {
  public:
-  /// `check` is for Corruption::find only.
+  /// `file` is the number of the file in the source. `check` finds malformed messages; only Corruption::find calls it.
   FileReader(const Source& source, std::uint32_t file, std::shared_ptr<BufferPool> pool, PassCache& kept,
              Corruption corruption = Corruption::fail, RecordCheck check = {});
 
-  /// Fills an empty block, or leaves it empty, although the file goes on, when a record or the padding behind the last
-  /// one is so long that it should be asked whether to go on. Errors are in the block, behind its records; the block
-  /// with `last` or an error is the last. With Corruption::find, corrupt bytes are no error but stand in the block's
-  /// skips; errors are then what the machine or somebody else does: a file that cannot be opened or read, or that
-  /// changes meanwhile. Intact records, skipped ones and ranges are together the whole file, or all of a compressed one
-  /// that can be inflated. What a corrupt compression makes of a record before is intact, too: there a record may come
-  /// twice.
+  /// Fills a cleared block with the next records. Called until a block has `last` or an error.
+  ///
+  /// A block may have no records although the file continues: one call reads or searches a limited number of bytes, so
+  /// that the caller can stop between two calls. This happens in long records and in long padding.
+  ///
+  /// An error is stored in the block; the block's records come before it. Without memory, the block has no records and
+  /// the error is `no_memory_for_scan`. If the file has changed, the error says so instead of naming the fault.
+  ///
+  /// With Corruption::find, corrupt bytes are skips and not errors. An error is then a file that cannot be opened or
+  /// read, a file that changes during the scan, or a lack of memory. The records and the skipped ranges together cover
+  /// the whole file, or all of a compressed file that can be decompressed. Corrupt compressed data may decompress to
+  /// the bytes of an earlier record; that record then counts as intact twice.
   void scan(Block& block);
 
-  /// Instead of from its beginning, goes on from a record of the file's index. Before the first block. Fails with the
-  /// place when the file is not what the index says.
+  /// Starts at a record of the file's index instead of the first record. Called before the first `scan`. Opens the
+  /// file; a compressed one is decompressed from the restart point before the record. Fails when the file cannot be
+  /// read or ends before the record, and with Code::cancelled when the pool is closed meanwhile.
   [[nodiscard]] Result<void> skip_to(const RecordIndex& index, std::int64_t record);
-  /// Before the first block: restart points of a compressed file are collected on the way.
+  /// Called before the first `scan`. The scans of a compressed file then collect a restart point about every `interval`
+  /// bytes of content.
   void collect_restart_points(std::int64_t interval) { point_interval_ = interval; }
-  [[nodiscard]] std::vector<io::RestartPoint> take_restart_points() {  ///< Those found since the last call.
+  [[nodiscard]] std::vector<io::RestartPoint> take_restart_points() {  ///< The points found since the last call.
     return inflater_ ? inflater_->take_points() : std::vector<io::RestartPoint>{};
   }
-  [[nodiscard]] std::int64_t offset() const { return offset_; }  ///< Of what comes next, in the uncompressed file.
+  /// Offset of the next block in the (uncompressed) file.
+  [[nodiscard]] std::int64_t offset() const { return offset_; }
 
-  /// Before the first block: the file must be the version that `versions`, which must stay, has of it.
+  /// Called before the first `scan`. Opening then fails with Code::data unless the file is the version that `versions`
+  /// remembers. `versions` must outlive the reader.
   void remember(FileVersions& versions) { versions_ = &versions; }
-  /// Whether the first block has to wait, at most one tick of the file system's clock, because the file has just been
-  /// written (io::File::settles_in). Opens the file; what is wrong with it is told by `scan`.
+  /// Returns whether the first `scan` waits because the file was written a moment ago (io::File::settles_in). The wait
+  /// is at most one tick of the system's clock. Opens the file. False for a file that cannot be opened: `scan` fails.
   [[nodiscard]] bool must_settle();
 
-  /// Whether the next block is of a record that takes long.
+  /// Returns whether the next `scan` works on a record of more than `large_bytes`, as far as is known now.
   [[nodiscard]] bool next_is_large() const {
     return std::max(searched_next_, filling_.capacity) > static_cast<std::size_t>(large_bytes);
   }
-  [[nodiscard]] bool streamed() const { return opened_ && !mapping_ && !content_; }  ///< Its blocks own memory.
-  [[nodiscard]] bool keeping() const { return found_.has_value(); }  ///< Its content so far, for later passes.
-  /// Whether the file is still the one that was opened; Code::data if not. Only after a block without an error.
+  [[nodiscard]] bool streamed() const { return opened_ && !mapping_ && !content_; }  ///< The blocks own memory.
+  /// Returns whether the content is collected for later passes (PassCache). The blocks then share their memory with it.
+  [[nodiscard]] bool keeping() const { return found_.has_value(); }
+  /// Fails with Code::data when the file is not the version that was opened. Called after a block without an error.
   [[nodiscard]] Result<void> unchanged() const { return file_->unchanged(); }
-  /// How the file is compressed, once a block was scanned.
+  /// The compression of the file. Set by the first `scan`.
   [[nodiscard]] Compression compression() const { return compression_; }
 
  private:
-  [[nodiscard]] std::int64_t read_so_far() const;  // bytes of the file
-  [[nodiscard]] double fraction() const;           // of the file's bytes that have been read, 0 … 1
+  [[nodiscard]] std::int64_t read_so_far() const;  // bytes of the file, compressed if it is
+  [[nodiscard]] double fraction() const;           // share of the file's bytes that was read, 0 … 1
   Result<void> open();
   [[nodiscard]] Result<void> settle();
   Result<void> open_compressed();
@@ -85,7 +104,7 @@ class FileReader {
   [[nodiscard]] std::size_t usual_block() const;
   Result<void> scan_streamed(Block& block);
   std::size_t fill(std::span<std::byte> out, std::optional<Error>& fault);
-  /// Keeps it for the next block. What is held between blocks counts against the budget.
+  /// Stores the bytes of a record that continues in the next block. They and the inflater count against the budget.
   void carry_over(std::span<const std::byte> rest) {
     carry_.assign(rest.begin(), rest.end());
     charge_.set(*pool_, static_cast<std::int64_t>(carry_.capacity()) + (inflater_ ? inflater_->bytes() : 0));
@@ -98,41 +117,41 @@ class FileReader {
   std::optional<io::File> file_;
   FileVersions* versions_ = nullptr;
   PassCache& pass_cache_;
-  std::shared_ptr<MappedFile> mapping_;
-  bool kept_ = false;
-  bool fresh_ = true;
-  std::shared_ptr<const Frames> frames_;    // of an earlier pass …
-  std::size_t frame_blocks_ = 0;            // … so many blocks of which have been taken …
-  std::size_t frame_extents_ = 0;           // … and extents
-  std::optional<Frames> collected_;         // for later passes
-  std::shared_ptr<const Content> content_;  // of an earlier pass …
-  std::size_t content_blocks_ = 0;          // … so many blocks of which have been taken
-  std::optional<Content> found_;            // for later passes
+  std::shared_ptr<MappedFile> mapping_;     // null: not a mapped file
+  bool kept_ = false;                       // pass_cache_ owns the mapping, too
+  bool fresh_ = true;                       // no earlier pass has read the pages
+  std::shared_ptr<const Frames> frames_;    // frames that an earlier pass found, or null
+  std::size_t frame_blocks_ = 0;            // blocks of frames_ that were delivered
+  std::size_t frame_extents_ = 0;           // extents of frames_ that were delivered
+  std::optional<Frames> collected_;         // frames found in this pass, for later ones
+  std::shared_ptr<const Content> content_;  // content that an earlier pass decompressed, or null
+  std::size_t content_blocks_ = 0;          // blocks of content_ that were delivered
+  std::optional<Content> found_;            // content decompressed in this pass, for later ones
   Compression compression_ = Compression::automatic;
   std::optional<io::Inflater> inflater_;
   struct Filling {
-    std::shared_ptr<std::byte> bytes = {};  // null: none has been begun
+    std::shared_ptr<std::byte> bytes = {};  // null: no block is begun
     std::size_t size = 0;
     std::size_t capacity = 0;
   };
-  Filling filling_;               // the block that is being read
-  std::vector<std::byte> carry_;  // the beginning of a record that the last block broke off
-  Charge charge_;                 // of the carry and the inflater
-  std::int64_t offset_ = 0;       // in the uncompressed file, of what comes next (the carry included)
-  std::int64_t advised_ = 0;
-  std::int64_t position_ = 0;  // in the file, of a plain stream
-  std::int64_t record_ = 0;
-  std::int64_t bytes_read_ = 0;
+  Filling filling_;               // the streamed block that is being read
+  std::vector<std::byte> carry_;  // the first bytes of a record that continues in the next block
+  Charge charge_;                 // the memory of carry_ and inflater_
+  std::int64_t offset_ = 0;       // of the next block in the uncompressed file; carry_ begins there
+  std::int64_t advised_ = 0;      // end of the range of the mapping that is read ahead
+  std::int64_t position_ = 0;     // of the next read, in a plain file that is streamed
+  std::int64_t record_ = 0;       // ordinal of the next record
+  std::int64_t bytes_read_ = 0;   // read_so_far() at the end of the last block
   bool stream_ended_ = false;
-  std::optional<Error> unless_padding_;  // set: padding has begun, and this is the fault if anything else follows
-  std::optional<CorruptionFinder> finder_;
-  std::size_t searched_next_ = 0;  // bytes that it has asked for
+  std::optional<Error> unless_padding_;     // set: padding has begun; anything else after it fails with this error
+  std::optional<CorruptionFinder> finder_;  // set: Corruption::find
+  std::size_t searched_next_ = 0;           // bytes of the mapping that finder_ needs in its next window
   struct Window {
     std::shared_ptr<std::byte> bytes = {};
     std::size_t capacity = 0;
   };
-  Window window_;  // private copy of the part of a mapped file in which corruption is looked for
-  std::int64_t point_interval_ = 0;
+  Window window_;                    // private copy of a part of the mapping, which finder_ searches
+  std::int64_t point_interval_ = 0;  // bytes of content between restart points; 0: none are collected
 };
 
 }  // namespace forebay::engine

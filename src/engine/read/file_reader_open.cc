@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of FileReader that opens its file.
+// The functions of FileReader that open its file.
 #include "engine/read/file_reader.h"
 #include "sources/detect.h"
 
@@ -21,9 +21,9 @@ bool FileReader::must_settle() {
   return file_->settles_in().count() > 0;
 }
 
-/// Opens the file. Waits until its identity, if it has just been written, tells every later write.
+/// Opens the file, waits until every later write gives it another identity, and checks its version.
 Result<void> FileReader::settle() {
-  const bool opened_before = file_.has_value();  // by `must_settle`, some time ago
+  const bool opened_before = file_.has_value();  // by `must_settle`, so it may have changed
   if (!file_) {
     FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
   }
@@ -63,7 +63,8 @@ Result<void> FileReader::open_compressed() {
   inflater_->limit(source_.max_decompressed_bytes);
   if (point_interval_ > 0) inflater_->collect(point_interval_);
   if (!finder_ || source_.compression != Compression::automatic) return {};
-  // The first bytes of a plain file may be corrupt so that they look like those of a compressed one.
+  // Corrupt first bytes of a plain file may look like those of a compressed one. So the first byte is decompressed; if
+  // that fails and an intact record is found in the first 16 MiB, the file is plain.
   carry_.resize(1);
   auto inflated = inflater_->read(*file_, carry_);
   carry_.resize(inflated.ok() ? *inflated : 0);

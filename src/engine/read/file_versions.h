@@ -13,12 +13,14 @@
 
 namespace forebay::engine {
 
-/// Waits until the identity of an open file tells every later write: at most one tick of the system's clock, and only
-/// when the file has just been written (io::File::settles_in). Then, or with `look_again`, fails with Code::data when
-/// the identity is no longer that of the opening. Never called on the consumer's thread by a scan.
+/// Waits until every later write of an open file gives it another identity: at most one tick of the system's clock, and
+/// 0 unless the file was written within the last tick (io::File::settles_in). After a wait, and always with
+/// `look_again`, fails with Code::data when the identity is no longer that of the opening. A consumer with a deadline
+/// asks FileReader::must_settle first and does not wait here.
 [[nodiscard]] Result<void> settle(const io::File& file, bool look_again);
 
-/// Remembers which version of each file a run has read, so that no run mixes two. Any thread may call.
+/// Remembers which version of each file a run has read, so that no run mixes two versions. OpenFiles owns it.
+/// Thread-safe, except `look_again`.
 ///
 ///     first opening   remembers the identity
 ///     later opening   compares with it, in later passes
@@ -26,23 +28,24 @@ namespace forebay::engine {
 ///     end of the run  `look_again` compares once more for mapped files, whose records are copied after the scan
 class FileVersions {
  public:
-  /// `paths`, by the numbers of the files, must stay.
+  /// `paths` are by number of the file and must outlive the object.
   explicit FileVersions(std::span<const std::string> paths) : paths_{paths} {}
 
-  /// Called after each opening, before anything is read. Fails with Code::data when it is not the version of the first
-  /// opening.
+  /// Called after each opening, before anything is read. The first call for a file remembers its version. A later call
+  /// fails with Code::data for another version.
   [[nodiscard]] Result<void> opened(std::uint32_t number, const io::File::Identity& identity) EXCLUDES(mutex_);
-  /// Called when the file is mapped.
+  /// Called after `opened` when the file is mapped: `look_again` then checks it.
   void mapped(std::uint32_t number) EXCLUDES(mutex_);
-  /// Called when no record is read any more. Fails with Code::data when a mapped file is not what it was; a file that
-  /// has lost its name is not looked at. False: the deadline passed, and the next call goes on. One thread at a time.
+  /// Compares every mapped file with its first version. Called by one thread at a time, when no record is read any
+  /// more. Fails with Code::data when a file has changed. A file whose path now names another file, or none, is passed
+  /// over. False: the deadline has passed; the next call continues with the next file.
   [[nodiscard]] Result<bool> look_again(std::optional<std::chrono::steady_clock::time_point> deadline) EXCLUDES(mutex_);
 
  private:
-  /// Hashes instead of the identity: a run may have millions of files.
+  /// Hashes of an identity, which are smaller than the identity: a run may have millions of files.
   struct Version {
-    std::uint64_t name = 0;  // of device and inode
-    std::uint64_t all = 0;   // of the whole identity
+    std::uint64_t name = 0;  // hash of device and inode
+    std::uint64_t all = 0;   // hash of the whole identity
     bool known = false;
     bool mapped = false;
   };
@@ -50,9 +53,9 @@ class FileVersions {
   [[nodiscard]] Error changed(std::size_t number, const char* when) const;
 
   const std::span<const std::string> paths_;
-  std::size_t looked_ = 0;  // of `look_again`: files before this one are right
+  std::size_t looked_ = 0;  // files before this one were compared by `look_again`
   Mutex mutex_;
-  std::vector<Version> versions_ GUARDED_BY(mutex_);  // by number
+  std::vector<Version> versions_ GUARDED_BY(mutex_);  // by number of the file
 };
 
 }  // namespace forebay::engine

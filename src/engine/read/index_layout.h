@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// How an index is stored (docs/formats/index.md). All numbers are little-endian, as this machine's are.
+/// The stored form of an index (docs/formats/index.md). All numbers are little-endian, as on all supported processors.
 namespace forebay::engine {
 
 inline constexpr std::array<char, 8> index_magic{'\x89', 'F', 'B', 'I', 'N', 'D', 'X', '\n'};
@@ -14,7 +14,7 @@ inline constexpr std::uint32_t index_version = 2;
 struct StoredHead {
   std::array<char, 8> magic = index_magic;
   std::uint32_t version = index_version;
-  std::uint32_t not_version = ~index_version;  ///< So that a flipped bit is not taken for a newer version.
+  std::uint32_t not_version = ~index_version;  ///< Tells a flipped bit from a newer version.
   std::uint64_t total = 0;                     ///< Bytes of the whole index.
   std::uint64_t file_size = 0;
   std::int64_t modified_ns = 0;
@@ -34,7 +34,7 @@ static_assert(sizeof(StoredHead) == 104);
 struct StoredPoint {
   std::uint64_t compressed = 0;
   std::uint64_t uncompressed = 0;
-  std::uint64_t history = 0;  ///< Where its history begins among the histories.
+  std::uint64_t history = 0;  ///< Offset of its history in the histories.
   std::uint32_t history_size = 0;
   std::uint8_t at = 0;
   std::uint8_t bit = 0;
@@ -44,12 +44,12 @@ static_assert(sizeof(StoredPoint) == 32);
 
 inline constexpr std::size_t index_checksum_bytes = 4;
 
-/// The content of a compressed file from one restart point to the next is divided into chunks of so many bytes, the
-/// last of them shorter. Each has a checksum: what is inflated from a restart point on is not verified by anything
-/// else.
+/// Bytes of a chunk. The content of a compressed file from one restart point to the next is divided into chunks of this
+/// size; the last one is shorter. Each chunk has a checksum: the stream's own checksum cannot verify content that is
+/// decompressed from a restart point inside the stream.
 inline constexpr std::int64_t chunk_bytes = 64 * 1024;
 
-/// The signature is stored behind the head, filled up to a multiple of 8.
+/// Offset of the records in the index. The signature is stored after the head, padded to a multiple of 8 bytes.
 [[nodiscard]] constexpr std::size_t records_begin(std::size_t signature_size) {
   return sizeof(StoredHead) + (signature_size + 7) / 8 * 8;
 }

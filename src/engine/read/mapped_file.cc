@@ -14,10 +14,10 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t read_behind = 64;                           // what a kernel may read behind the end
-constexpr std::size_t mapped_by_a_fault = std::size_t{64} << 10;  // of the file's pages that are cached
+constexpr std::size_t read_behind = 64;                           // bytes after the end that a kernel may read
+constexpr std::size_t mapped_by_a_fault = std::size_t{64} << 10;  // bytes of cached pages that one fault maps
 
-/// What `mmap` says when there are too many mappings is that there is no memory.
+/// The error of `mmap`. ENOMEM also means that the process has too many mappings, so the message names that limit.
 Error cannot_map(const io::File& file, int number) {
   const Error error = io::system_error("map", file.path(), number);
   std::int64_t max = 0;
@@ -36,7 +36,7 @@ Result<std::unique_ptr<MappedFile>> MappedFile::map(const io::File& file) {
   const auto page = static_cast<std::size_t>(getpagesize());
   const auto size = static_cast<std::size_t>(file.size());
   if (size == 0) return cannot_map(file, EINVAL);
-  // An anonymous page more where what is read behind the end would not be in the last page.
+  // One more anonymous page when `read_behind` bytes after the end do not fit in the last page.
   const std::size_t mapped = (size + page - 1) / page * page;
   const std::size_t reserved = (size + read_behind + page - 1) / page * page;
   void* const base = mmap(nullptr, reserved, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -12,22 +12,22 @@
 
 namespace forebay::engine {
 
-/// A whole local file in memory, read-only, guarded against truncation (sigbus_guard.h). 64 bytes after its end may be
-/// read. Any thread may call.
+/// A read-only mapping of a whole local file, guarded against truncation (sigbus_guard.h). 64 bytes after its end may
+/// be read. Its blocks and PassCache share it. Any thread may call.
 ///
 ///     file      [ header payload trailer | header payload trailer | … ]
 ///     mapping   [ the same pages, of which another process may change any byte at any time          ] + 64 bytes
 ///                 │ FileReader looks for frames      │ Executor copies records, then checks the copies
 ///
-/// Bytes of a mapping are therefore never given to a decoder: they are copied to private memory, and what is checked
-/// and decoded is the copy (ADR 0009). Only a length in a header is used in place, after its own checksum; a record of
-/// a wrong length fails the checksum of its payload.
+/// Bytes of a mapping are therefore never given to a decoder. They are copied to private memory, and the copy is
+/// checked and decoded (ADR 0009). Only a length in a header is used in place, after its own checksum; a record of a
+/// wrong length fails the checksum of its payload.
 class MappedFile {
   struct Token {};  // only `map` has one
 
  public:
-  /// Maps the file as large as it was when it was opened. The file need not stay open. Fails with Code::io for what
-  /// cannot be mapped, such as an empty file, or one more than the system allows; such a file is read as a stream.
+  /// Maps the file with the size that it had when it was opened. The file need not stay open. Fails with Code::io when
+  /// the file cannot be mapped: it is empty, or the process has too many mappings. Such a file is read as a stream.
   [[nodiscard]] static Result<std::unique_ptr<MappedFile>> map(const io::File& file);
   // For `map`.
   MappedFile(Token, std::byte* data, std::size_t reserved, const io::File::Identity& identity);
@@ -36,19 +36,20 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// Whether `bytes` begin inside the mapping.
   [[nodiscard]] bool holds(std::span<const std::byte> bytes) const {
     return bytes.data() >= data_ && bytes.data() < data_ + reserved_;
   }
-  [[nodiscard]] bool corrupt() const;  ///< Whether a page that was read is no longer there.
+  [[nodiscard]] bool corrupt() const;  ///< Whether a read has met a page that the file no longer has.
   [[nodiscard]] const io::File::Identity& identity() const { return identity_; }
-  /// Describes how the file differs from the one that was mapped, by its present name: "it had 12 bytes, now 15". Empty
-  /// when it does not differ, and when it has lost its name: then only `corrupt` tells.
+  /// Describes how the file at `path` differs from the mapped version: "it had 12 bytes, now 15". Empty when they are
+  /// equal. When `path` names another file or none, only a truncation that was met is reported (`corrupt`).
   [[nodiscard]] std::string change(const std::string& path) const;
-  void will_need(std::size_t offset, std::size_t length);  ///< Starts reading a range that is not cached.
-  /// Fills `out` from `offset`, with fewer bytes where the file ends, and gives the pages back to the system. The bytes
-  /// are to be checked afterwards.
+  void will_need(std::size_t offset, std::size_t length);  ///< Starts reading a range ahead; does not wait.
+  /// Copies bytes from `offset` to `out`, gives their pages back to the system, and returns the number of bytes: fewer
+  /// than `out` where the file ends. After a truncation the bytes are zeros, so the caller asks `corrupt` afterwards.
   std::size_t copy(std::span<std::byte> out, std::int64_t offset);
-  /// Gives the pages of a range back to the system; reading them again is slower but right.
+  /// Gives the whole pages of a range back to the system. They may be read again; each then costs a page fault.
   void forget(std::size_t offset, std::size_t length);
 
  private:

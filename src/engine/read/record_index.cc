@@ -25,7 +25,7 @@ T load(const std::byte* at) {
   return value;
 }
 
-/// Whether the parts that the head counts are exactly what is there; counts are bounded before they are multiplied.
+/// Whether the parts that the head counts add up to `size` bytes. Counts are bounded before they are multiplied.
 bool sizes_agree(const StoredHead& head, std::size_t size) {
   if (head.total != size || head.records > size / 12 || head.points > size / sizeof(StoredPoint)) return false;
   if (head.history_bytes > size || head.sums > size / sizeof(std::uint32_t)) return false;
@@ -89,8 +89,8 @@ Result<std::shared_ptr<const RecordIndex>> RecordIndex::parse(std::vector<std::b
 }
 
 Result<void> RecordIndex::check_records() {
-  std::int64_t end = 0;     // of the record before
-  std::int64_t begin = -1;  // of the record before
+  std::int64_t end = 0;     // of the previous record
+  std::int64_t begin = -1;  // of the previous record
   bool equal_gaps = records_ > 1;
   std::int64_t spacing = 0;
   for (std::int64_t i = 0; i < records_; ++i) {
@@ -105,7 +105,7 @@ Result<void> RecordIndex::check_records() {
     begin = at;
     end = at + length;
   }
-  if (equal_gaps) spacing_ = spacing;  // negative where they overlap: lengths are then looked up
+  if (equal_gaps) spacing_ = spacing;  // negative when records overlap: the stored lengths are used then
   return {};
 }
 
@@ -154,7 +154,7 @@ std::int64_t RecordIndex::uncompressed(std::int64_t point) const {
 }
 
 std::int64_t RecordIndex::points_up_to(std::int64_t offset) const {
-  std::int64_t low = 0;  // points below it lie at or before the offset
+  std::int64_t low = 0;  // points before this one are at or before `offset`
   for (std::int64_t high = points_; low < high;) {
     const std::int64_t middle = low + (high - low) / 2;
     if (uncompressed(middle) <= offset) {

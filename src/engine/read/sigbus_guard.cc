@@ -16,7 +16,7 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::uintptr_t nowhere = ~std::uintptr_t{0};  // no address is at or behind it
+constexpr std::uintptr_t nowhere = ~std::uintptr_t{0};  // no address reaches it: an unused range holds nothing
 
 }  // namespace
 
@@ -28,7 +28,7 @@ struct GuardedRange {
   [[nodiscard]] bool holds(std::uintptr_t address) const {
     const std::uintptr_t from = begin.load(std::memory_order_acquire);
     if (address < from || address >= end.load(std::memory_order_acquire)) return false;
-    return begin.load(std::memory_order_acquire) == from;  // else `end` may be that of a range which came after
+    return begin.load(std::memory_order_acquire) == from;  // else `end` may be that of a later range
   }
 };
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free, "used in a signal handler");
@@ -36,7 +36,7 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free, "used in a signal 
 
 namespace {
 
-/// Chunks are only ever added, so that the handler goes through them without a lock.
+/// A chunk of ranges. Chunks are added and never freed, so that the handler reads the list without a lock.
 struct Chunk {
   std::array<GuardedRange, 64> ranges;
   Chunk* older = nullptr;
@@ -46,7 +46,7 @@ std::atomic<Chunk*> newest{nullptr};
 std::atomic<std::int64_t> replaced{0};
 struct sigaction previous;
 
-/// Which ranges are free. Not for the handler.
+/// The list of unused ranges. Thread-safe, but it locks: the signal handler never calls it.
 class FreeRanges {
  public:
   [[nodiscard]] GuardedRange& take() EXCLUDES(mutex_) {
@@ -58,7 +58,7 @@ class FreeRanges {
   }
   void give(GuardedRange& range) EXCLUDES(mutex_) {
     const Lock lock{mutex_};
-    free_.push_back(&range);  // there is room: it was taken from here
+    free_.push_back(&range);  // never allocates: add_chunk reserved room for all ranges
   }
 
  private:
@@ -68,7 +68,7 @@ class FreeRanges {
     if (free_.capacity() < ranges_) free_.reserve(2 * ranges_);
     for (auto range = chunk->ranges.rbegin(); range != chunk->ranges.rend(); ++range) free_.push_back(&*range);
     chunk->older = newest.load(std::memory_order_relaxed);
-    newest.store(chunk.release(), std::memory_order_release);  // and never freed: the handler may be at it
+    newest.store(chunk.release(), std::memory_order_release);  // never freed: the handler may be reading it
   }
 
   Mutex mutex_;
@@ -76,12 +76,14 @@ class FreeRanges {
   std::size_t ranges_ GUARDED_BY(mutex_) = 0;
 };
 
-/// Outlives whatever is destroyed when the process ends.
+/// Never destroyed, as mappings may be destroyed when the process ends.
 FreeRanges& free_ranges() {
   static FreeRanges& ranges = *std::make_unique<FreeRanges>().release();
   return ranges;
 }
 
+/// Replaces the page at `address` by zeros and marks its range as corrupt. False: no range holds the address. Runs in
+/// the signal handler: no locks, no allocation.
 bool replace_page(std::uintptr_t address) {
   for (Chunk* chunk = newest.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->older) {
     for (GuardedRange& range : chunk->ranges) {
@@ -103,7 +105,7 @@ void end_by_default(int signal) {
 }
 
 void on_bus_error(int signal, siginfo_t* info, void* context) {
-  const bool sent = info->si_code <= 0;  // by kill and the like: there is no address, and it does not come again
+  const bool sent = info->si_code <= 0;  // by `kill` or the like: without an address, and only once
   if (!sent && replace_page(reinterpret_cast<std::uintptr_t>(info->si_addr))) return;
   if ((previous.sa_flags & SA_SIGINFO) != 0) {
     previous.sa_sigaction(signal, info, context);
@@ -111,7 +113,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
     previous.sa_handler(signal);
   } else if (previous.sa_handler == SIG_DFL || !sent) {  // a fault cannot be ignored
     end_by_default(signal);
-    if (sent) raise(signal);  // a fault comes again by itself
+    if (sent) raise(signal);  // a fault repeats when the handler returns
   }
 }
 

@@ -17,42 +17,43 @@ namespace forebay::engine {
 
 struct Job;
 
-/// Rows a … b of one batch: the unit of parallel work.
+/// A range of the rows of one batch: the unit of parallel work. Its Job owns it; one worker or the consumer runs it.
 struct Ticket {
-  Job* job = nullptr;
+  Job* job = nullptr;  ///< The owner.
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::unique_ptr<TicketColumns> columns;  ///< Lent from its run until the batch is made.
+  std::unique_ptr<TicketColumns> columns;  ///< Null, except from the run of the ticket until the batch is made.
 };
 
-/// Where the records of a batch lie when its tickets begin. Bytes in a mapping can still be changed by another process;
-/// private bytes cannot.
+/// Where the bytes of a batch's records are when its tickets begin. Another process can change bytes of a mapping at
+/// any time; it cannot change private memory.
 enum class RecordPlace : std::uint8_t { mapped, private_memory, mixed };
 
 /// A batch in the making.
 ///
 ///     decided (layout) ─► cut (tickets) ─► tickets run: records are copied, verified, decoded ─► finished (content)
 ///
-/// The order plane decides and cuts it, any workers run its tickets, one of them finishes it, the consumer takes it.
+/// The thread with the baton decides and cuts it. Workers and the consumer run its tickets. The thread that runs the
+/// last ticket finishes it, and the consumer takes the content. A job and its tickets are recycled for later batches.
 struct Job {
   BatchLayout layout;
-  std::vector<std::unique_ptr<Ticket>> tickets;  ///< The first `cut` are in use.
+  std::vector<std::unique_ptr<Ticket>> tickets;  ///< The first `cut` belong to this batch.
   std::size_t cut = 0;
-  bool large = false;  ///< Too large for the consumer's thread, which must come back soon.
+  bool large = false;  ///< More than `large_bytes`: the consumer leaves the tickets to workers, if there are any.
   RecordPlace records = RecordPlace::mixed;
-  std::int64_t expected_bytes = 0;        ///< Estimate, from its records, of the bytes that making it takes.
-  std::int64_t made_bytes = 0;            ///< Bytes that making it took. Set when it is finished.
-  std::int64_t tensor_bytes = 0;          ///< Bytes of its tensors. Set when it is finished.
-  std::int64_t record_bytes = 0;          ///< Bytes of private records that are held until it is made.
+  std::int64_t expected_bytes = 0;        ///< Estimate of `made_bytes`, from the records.
+  std::int64_t made_bytes = 0;            ///< Bytes of memory that making the batch took. Set when finished.
+  std::int64_t tensor_bytes = 0;          ///< Bytes of the tensors. Set when finished.
+  std::int64_t record_bytes = 0;          ///< Bytes of private records that are held until the batch is made.
   std::int64_t fixed_bytes = 0;           ///< Bytes of `fixed`.
   std::shared_ptr<std::byte> fixed;       ///< Rows of the fixed numeric outputs. Tickets write here.
-  std::vector<std::byte*> fixed_outputs;  ///< By batched output: its first row, or null.
-  std::atomic<std::int64_t> decoded{0};   ///< Bytes in columns. Each ticket adds its own.
+  std::vector<std::byte*> fixed_outputs;  ///< By batched output: the first row in `fixed`, or null.
+  std::atomic<std::int64_t> decoded{0};   ///< Bytes in the columns of the tickets. Each ticket adds its own.
 
   /// Bytes that the batch takes so far.
   [[nodiscard]] std::int64_t bytes() const { return record_bytes + fixed_bytes + decoded; }
 
-  std::shared_ptr<Batch::Content> content;  ///< Set when it is finished.
+  std::shared_ptr<Batch::Content> content;  ///< Null until the batch is finished.
   // Guarded by the scheduler's mutex.
   std::int64_t number = 0;
   std::size_t remaining = 0;   ///< Tickets that are not done.
