@@ -16,7 +16,7 @@ std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) 
   Entry& entry = entries_[slot];
   entry.live = live;
   entry.batch = -1;
-  entry.moved = entry.parcel = entry.unmapped = entry.lasting = false;
+  entry.moved = entry.copies = entry.unmapped = entry.permanent = false;
   entry.base = block->base;
   entry.used = {slot, block->file, block->first_record, block->file_offset, block->mapping.get()};
   entry.window = 0;
@@ -42,17 +42,17 @@ std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
   return slot;
 }
 
-std::uint32_t BlockTable::add_lasting(std::unique_ptr<Block> block) {
+std::uint32_t BlockTable::add_permanent(std::unique_ptr<Block> block) {
   const std::uint32_t slot = enter(std::move(block), 0);
   Entry& entry = entries_[slot];
-  entry.lasting = true;
+  entry.permanent = true;
   entry.unmapped = entry.block->mapping && !entry.block->kept;
   return slot;
 }
 
-std::uint32_t BlockTable::add_parcel(std::unique_ptr<Block> block, std::size_t handles) {
+std::uint32_t BlockTable::add_copies(std::unique_ptr<Block> block, std::size_t handles) {
   const std::uint32_t slot = enter(std::move(block), handles);
-  entries_[slot].parcel = true;
+  entries_[slot].copies = true;
   return slot;
 }
 
@@ -87,7 +87,7 @@ void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, 
       places.blocks.push_back(entry.used);
       if (Window* const window = window_of(entry)) window->batch = batch;
     }
-    places.payloads[row] = entry.base + (entry.moved || entry.parcel ? offset_of(*entry.block, handle) : handle.offset);
+    places.payloads[row] = entry.base + (entry.moved || entry.copies ? offset_of(*entry.block, handle) : handle.offset);
     if (entry.unmapped) {
       places.unmapped.push_back({.row = static_cast<std::int64_t>(row),
                                  .file = entry.used.file,
@@ -95,7 +95,7 @@ void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, 
                                  .mapping = entry.block->mapping.get()});
     }
     if (!entry.released.empty()) entry.released[handle.ordinal] = true;
-    if (!entry.lasting && --entry.live == 0) retire(handle.block, batch);
+    if (!entry.permanent && --entry.live == 0) retire(handle.block, batch);
   }
 }
 
@@ -118,7 +118,7 @@ void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
 
 void BlockTable::hold(std::span<const Handle> handles) {
   for (const Handle& handle : handles) {
-    if (handle.block != nowhere && !entries_[handle.block].lasting) ++entries_[handle.block].live;
+    if (handle.block != nowhere && !entries_[handle.block].permanent) ++entries_[handle.block].live;
   }
 }
 
@@ -132,7 +132,7 @@ void BlockTable::release_rest(std::uint32_t slot, std::size_t first_record, std:
 
 void BlockTable::release_count(std::uint32_t slot, std::size_t count, std::int64_t batch) {
   Entry& entry = entries_[slot];
-  if (entry.lasting) return;
+  if (entry.permanent) return;
   entry.live -= count;
   if (entry.live == 0) retire(slot, batch);
 }

@@ -38,11 +38,13 @@ class BlockTable {
   std::uint32_t add(std::unique_ptr<Block> block);
   /// Takes over a segment of a file whose records are reached by index, and returns its slot. The entry stays as long
   /// as the table; its handles are not counted.
-  std::uint32_t add_lasting(std::unique_ptr<Block> block);
+  std::uint32_t add_permanent(std::unique_ptr<Block> block);
   /// Takes over a block of copies of single records of a file, and returns its slot. `handles` handles name them.
-  std::uint32_t add_parcel(std::unique_ptr<Block> block, std::size_t handles);
+  std::uint32_t add_copies(std::unique_ptr<Block> block, std::size_t handles);
   /// Whether the slot is a segment of a compressed file: its records must be decompressed by IndexedReader::fetch.
-  [[nodiscard]] bool absent(std::uint32_t slot) const { return entries_[slot].lasting && !entries_[slot].block->base; }
+  [[nodiscard]] bool absent(std::uint32_t slot) const {
+    return entries_[slot].permanent && !entries_[slot].block->base;
+  }
   [[nodiscard]] const Block& operator[](std::uint32_t slot) const { return *entries_[slot].block; }
 
   /// The members of a BatchLayout that `hand_over` fills.
@@ -83,8 +85,8 @@ class BlockTable {
     std::size_t live = 0;        // handles that name the block, plus one for its stream; 0 of a segment
     std::int64_t batch = -1;     // the last batch that a record was handed over to; -1: none
     bool moved = false;          // was compacted: extents, not handles, have the offsets of the records
-    bool parcel = false;         // from add_parcel: extents have the offsets of the records
-    bool lasting = false;        // from add_lasting: never retired
+    bool copies = false;         // from add_copies: extents have the offsets of the records
+    bool permanent = false;      // from add_permanent: never retired
     bool unmapped = false;       // its mapped pages are not to be read; records are read from the file
     std::uint64_t window = 0;    // the number of its window; 0: none
     std::vector<bool> released;  // of a streamed block, by record: no handle names it; empty of other blocks

@@ -263,7 +263,7 @@ Result<void> IndexedReader::open(std::uint32_t number) {
     if (mapped.file) block->base = mapped.file->bytes().data() + base;
     block->mapping = mapped.file;
     block->kept = mapped.kept;
-    file.slots.push_back(table_.add_lasting(std::move(block)));
+    file.slots.push_back(table_.add_permanent(std::move(block)));
   }
   file.mapping = std::move(mapped.file);
   opened_[number] = {&index, file.slots.data()};
@@ -392,7 +392,7 @@ Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const s
   }
   FOREBAY_DO(file.unchanged());
   bytes_read_ += reader.consumed();
-  const std::uint32_t slot = table_.add_parcel(std::move(block), handles.size());
+  const std::uint32_t slot = table_.add_copies(std::move(block), handles.size());
   for (Handle* handle : handles) handle->block = slot;
   return {};
 }

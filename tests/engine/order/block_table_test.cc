@@ -61,7 +61,7 @@ TEST_F(Table, CopiesOfSingleRecordsAreNotGivenBackToBeFilledAgain) {
   Recycler<Block> free;
   auto copies = block();
   for (std::uint32_t i = 0; i < block_records; ++i) copies->ordinals.push_back(i);
-  const std::uint32_t slot = table_.add_parcel(std::move(copies), block_records);
+  const std::uint32_t slot = table_.add_copies(std::move(copies), block_records);
   hand_over(handles(slot, 0, block_records), 0);
   table_.collect(1, free);
   EXPECT_EQ(free.take(), nullptr);
