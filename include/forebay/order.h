@@ -18,78 +18,92 @@ namespace forebay {
 
 // ---------------------------------------------------------------- orders: handles → handles
 
-/// A stream of handles, in passes (epochs).
+/// A stream of handles, in passes. An order is a stream that pulls from an upstream.
+///
+///     begin(epoch) ─► pull ─► pull ─► … ─► 0: the pass is over ─► begin(epoch of the next pass)
+///
+/// An order owns its upstream; the run owns the last order. Only one thread calls at a time, but not always the same
+/// one: no locks are needed, and no thread-local state is allowed.
 class Handles {
  public:
   virtual ~Handles() = default;
-  /// Fills the front of `out` and says how many; 0 is the end of this pass, and only that. What came before an error is
-  /// handed out first; an error changes nothing, so the call can be repeated.
+  /// Writes the next handles to the front of `out` and returns their number. 0 always means the end of the pass. The
+  /// handles before an error are returned first, and the next call fails. A failed call changes nothing, so the caller
+  /// may repeat the call.
   [[nodiscard]] virtual Result<std::size_t> pull(std::span<Handle> out) = 0;
-  /// Forgets where it was and begins pass `epoch`, upstream included. Called before the first pull, too.
+  /// Drops the rest of the present pass and begins pass `epoch`, in the upstream too. Called before the first `pull`.
   virtual void begin(std::int64_t epoch) = 0;
 };
 
-/// A record by its place: the how-manieth of which file.
+/// Names a record by its file and its number in that file.
 struct RecordName {
-  std::uint32_t file = 0;  ///< `block` of its handle.
-  std::int64_t record = 0;
+  std::uint32_t file = 0;   ///< `block` of the file's handle.
+  std::int64_t record = 0;  ///< From 0.
 };
 
-/// What the engine lends to orders.
+/// Gives orders and batchers the records of files, and accounts for their memory.
+///
+/// The engine owns the reader. The reader outlives the orders, which call it on the thread that calls them.
 class Reader {
  public:
   using Stream = std::int32_t;
   virtual ~Reader() = default;
-  /// Announces a file (named by its handle); it may be opened and scanned ahead. Records come from `read`.
+  /// Hints that this file is read soon; workers may open and scan the file ahead. `read` returns its records, or the
+  /// error of opening. The caller calls `close` once for each stream.
   virtual Stream open(Handle file) = 0;
-  /// The next records of that file; 0 is its end. Errors carry file and offset.
+  /// Writes the handles of the file's next records and returns their number; 0 at the end of the file. May scan the
+  /// file or wait for a scan. An error names the file and the offset in bytes.
   [[nodiscard]] virtual Result<std::size_t> read(Stream stream, std::span<Handle> out) = 0;
   [[nodiscard]] virtual bool ready(Stream stream) = 0;  ///< Whether `read` would not wait.
   virtual void close(Stream stream) = 0;
-  virtual void drop(std::span<const Handle> records) = 0;      ///< Nobody will ask for these.
-  virtual void hold(std::span<const Handle> records) = 0;      ///< These will be asked for once more.
-  [[nodiscard]] virtual std::int64_t files_ahead() const = 0;  ///< How many files it is worth to announce early.
+  virtual void drop(std::span<const Handle> records) = 0;      ///< Releases records that no batch gets.
+  virtual void hold(std::span<const Handle> records) = 0;      ///< The batch uses these once more each.
+  [[nodiscard]] virtual std::int64_t files_ahead() const = 0;  ///< Number of files to open early.
 
-  /// Accounts for memory that an order holds besides the records, as long as it keeps what it is given. Fails with
-  /// Code::data, resource_exhausted when that is more than half of the memory budget.
+  /// Charges `bytes` to the memory budget, for memory that an order holds besides records. The charge ends when the
+  /// returned pointer is destroyed. Fails with Code::data, resource_exhausted when `bytes` exceed half of the budget.
   [[nodiscard]] virtual Result<std::shared_ptr<void>> charge([[maybe_unused]] std::int64_t bytes) {
     return std::shared_ptr<void>{};
   }
 
-  /// How many records each of these files gives, by its index, which is read or made now and not kept.
+  /// Returns the number of records of each file. Reads the index of the file, or makes one, and does not retain it.
   [[nodiscard]] virtual Result<std::vector<std::int64_t>> count(std::span<const Handle> files) = 0;
 
-  // Any record of any file, for orders that do not read files from their beginning.
-  /// How many records each of these files has, by its index, which is read or made now.
+  // For orders that read any record of any file, instead of files from their beginning:
+  /// Returns the number of records of each file. Reads the index of the file, or makes one, and retains it for
+  /// `locate`.
   [[nodiscard]] virtual Result<std::vector<std::int64_t>> index(std::span<const Handle> files) = 0;
-  /// The handles of records of files that `index` was given. Nothing is read.
+  /// Writes the handles of these records to `out`. `index` must have been called with their files. Reads nothing.
   [[nodiscard]] virtual Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) = 0;
-  /// Brings the bytes of records that are not in memory, in the order of the files; the handles may change. An order
-  /// that holds many handles calls it for about `window` of them at once. Returns false while a restart only goes
-  /// through the order again: then nothing was brought, and the call must be repeated before the handles are passed on.
+  /// Reads the bytes of records that are not in memory, in the order of the files, and updates the handles. An order
+  /// that holds many handles calls `fetch` for about `window()` of them at once. Returns false while a restart only
+  /// repeats the order: then nothing was read, and the caller repeats the call before it passes the handles on.
   [[nodiscard]] virtual Result<bool> fetch(std::span<Handle> handles) = 0;
   [[nodiscard]] virtual std::int64_t window() const = 0;
 };
 
-/// What an order is built with, once per run.
+/// The arguments of an order's constructor. The engine makes one per order and run.
 struct OrderContext {
   std::uint64_t seed = 0;
-  std::uint64_t purpose = 0;  ///< Differs between the orders of a plan: part of every draw.
+  std::uint64_t purpose = 0;  ///< Differs between the orders of a plan. Part of every draw.
   bool deterministic = true;
   std::unique_ptr<Handles> upstream;
   Reader* reader = nullptr;  ///< Outlives the order.
 };
 
-/// What an order acts on: files before the (explicit or implied) `interleave`, records behind it.
+/// The elements of an order. `any`: files before the (explicit or implied) `interleave`, records after it.
 enum class Grain : std::uint8_t { any, files_to_records };
 
+/// A bound order: makes the running order. Immutable; any thread may call.
 struct Ordering {
   std::function<std::unique_ptr<Handles>(OrderContext)> make;
   Grain grain = Grain::any;
-  /// How many come out of `n` that go in, if that can be said; unset: the same number.
+  /// Returns the number of elements of a pass whose upstream has `n`, or empty when the number is unknown. An unset
+  /// function means `n`.
   std::function<std::optional<std::int64_t>(std::int64_t n)> count = {};
 };
 
+/// An order plug-in: its description, and the function that checks its options and binds them.
 struct OrderType {
   Description description;
   std::function<Result<Ordering>(const Json& options)> bind;
@@ -99,37 +113,40 @@ struct OrderType {
 
 // ---------------------------------------------------------------- batchers: handles → batches
 
-/// Bytes that a batch takes for each row besides its tensors: the handle, and where the record lies.
+/// Bytes of a batch per row besides its tensors: the handle and the address of the record.
 inline constexpr std::int64_t bytes_a_row = 24;
 
+/// Cuts a stream of handles into batches. The engine owns the batcher and calls it on one thread at a time.
 class Batcher {
  public:
   virtual ~Batcher() = default;
-  /// Appends the records of the next batch to `rows` (at most `Batching::max_rows`) and returns how many rows the batch
-  /// has: more than `rows` when it is filled up with empty rows, 0 when the pass is over and nothing is left. Every
-  /// record that is pulled belongs to this batch. After an error of `in` the call can be repeated with the same `rows`,
-  /// and goes on where it was.
+  /// Appends the records of the next batch to `rows` (at most `Batching::max_rows`) and returns the number of rows of
+  /// the batch: more than `rows.size()` when empty rows fill the batch up, 0 at the end of the pass. Every pulled
+  /// record belongs to this batch. After an error of `in` the caller may repeat the call with the same `rows`, and the
+  /// batch continues from there.
   [[nodiscard]] virtual Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) = 0;
 };
 
-/// How one tensor is padded, see the `batch` step.
+/// How the batch pads one tensor; see the option `pad` of `batch`.
 struct Padding {
   Shape shape;   ///< Target sizes, unknown_dim = the batch's maximum.
   Scalar value;  ///< Empty: 0, false or "".
 };
 
+/// A bound batcher: makes the running batcher and describes its batches. Immutable; any thread may call.
 struct Batching {
   std::function<std::unique_ptr<Batcher>(Reader&)> make;
-  /// The same with batches of `rows` rows, for shards of whole files; unset: it cannot be done.
+  /// Makes the batcher with batches of `rows` rows, for shards of whole files. Unset: the size cannot be changed.
   std::function<std::unique_ptr<Batcher>(Reader&, std::int64_t rows)> make_sized = {};
   Remainder remainder = Remainder::keep;                             ///< Of a last batch that is not full.
   std::optional<std::int64_t> max_rows = {};                         ///< Of one batch; unset: any number.
-  std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Of n rows in one run of them.
+  std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Number of batches of n rows of a pass.
   std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.
   std::vector<ColumnId> reads = {};                                  ///< Columns that it needs, delivered or not.
   std::optional<Delivery> delivery;                                  ///< For all variable columns; unset: as decoded.
 };
 
+/// A batcher plug-in: its description, and the function that checks its options and binds them.
 struct BatcherType {
   Description description;
   std::function<Result<Batching>(const Json& options, const Schema& in)> bind;

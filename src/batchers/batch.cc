@@ -27,7 +27,8 @@ struct FieldsOf<PadTensor> {
 
 using PadList = JsonCodec<std::vector<PadTensor>>;
 
-/// The faults of an entry are reported by `bind`, in the order of the entries.
+/// Stores the faults of an entry in the entry; `bind` reports them in the order of the entries. Only a value that is
+/// neither a boolean nor a list is a fault here.
 std::optional<Pad> JsonCodec<Pad>::read(const Json& json, std::vector<Error>& faults) {
   if (json.is(Json::Kind::boolean)) return json.boolean();
   if (!json.is(Json::Kind::array)) return fault_type(json, "a list", faults), std::nullopt;
@@ -64,6 +65,8 @@ void JsonCodec<Pad>::add_tensors(const Json& json, std::vector<std::string>& nam
 namespace batchers {
 namespace {
 
+/// Cuts batches of `size` rows; `remainder` decides about a last one that is shorter. The engine owns the batcher and
+/// calls it on one thread at a time. `cut` fails when the stream does, or when the rows exceed the budget.
 class FixedBatcher final : public Batcher {
  public:
   FixedBatcher(const FixedBatch& options, Reader& reader)
@@ -88,7 +91,8 @@ class FixedBatcher final : public Batcher {
   }
 
  private:
-  /// For all rows where there was so much room before, else for twice as many: the stream may have much fewer.
+  /// Grows `rows` to the room that an earlier batch had, else doubles it: the stream may have much fewer rows than
+  /// `size`.
   Result<void> make_room(std::vector<Handle>& rows) {
     const std::size_t room = std::min(size_, std::max({min_room, rows.capacity(), 2 * rows.size()}));
     FOREBAY_DO(check_room(room, rows));
@@ -96,7 +100,7 @@ class FixedBatcher final : public Batcher {
     return {};
   }
 
-  /// Fails when so many rows are too many for the budget.
+  /// Fails when `room` rows exceed the budget.
   Result<void> check_room(std::size_t room, const std::vector<Handle>& rows) {
     if (room <= std::max(min_room, rows.capacity())) return {};
     FOREBAY_DO(reader_.charge(static_cast<std::int64_t>(room) * bytes_a_row)
@@ -104,6 +108,7 @@ class FixedBatcher final : public Batcher {
     return {};
   }
 
+  /// Fills the batch with its own records, from the first one on. Returns the number of rows.
   Result<std::int64_t> repeat(std::vector<Handle>& rows) {
     FOREBAY_DO(check_room(size_, rows));
     const std::size_t count = rows.size();
@@ -118,7 +123,8 @@ class FixedBatcher final : public Batcher {
   Reader& reader_;
 };
 
-/// Puts the tensors that `pad` names into `batching`, each with its sizes and value. False: nothing is padded.
+/// Adds the tensors that `pad` names to `batching`, with their sizes and values. Returns whether anything is padded.
+/// Fails with the faults of all entries.
 Result<bool> read_padding(const Pad& pad, const Schema& in, Batching& batching) {
   if (const bool* all = std::get_if<bool>(&pad)) return *all;
   std::vector<Error> faults;

@@ -21,7 +21,7 @@ FOREBAY_AVX2 inline __m256i load(const std::array<std::uint8_t, Expected::bytes>
   return _mm256_load_si256(reinterpret_cast<const __m256i*>(from.data()));
 }
 
-/// As Expected::match, of all 32 bytes.
+/// Expected::match for all 32 bytes at once, with AVX2.
 FOREBAY_AVX2 inline bool matches(const Expected& expected, const std::uint8_t* p) {
   const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   const __m256i length = _mm256_min_epu8(_mm256_set1_epi8(static_cast<char>(p[1])), _mm256_set1_epi8(127));
@@ -29,8 +29,8 @@ FOREBAY_AVX2 inline bool matches(const Expected& expected, const std::uint8_t* p
   return _mm256_testz_si256(_mm256_xor_si256(bytes, sums), load(expected.mask)) != 0;
 }
 
-/// Joins the low 7 bits of each of 8 bytes; the top bits must be 0. PEXT would do, but not on every processor that has
-/// it (fast_pext), and it is hardly faster here.
+/// Joins the low 7 bits of each of 8 bytes; the top bits must be 0. PEXT is hardly faster here, and slow on some
+/// processors (fast_pext).
 FOREBAY_AVX2 inline std::uint64_t join_sevens(std::uint64_t word) {
   const __m128i bytes = _mm_cvtsi64_si128(static_cast<long long>(word));
   const __m128i pairs = _mm_maddubs_epi16(_mm_set1_epi16(static_cast<short>(0x8001)), bytes);
@@ -38,7 +38,7 @@ FOREBAY_AVX2 inline std::uint64_t join_sevens(std::uint64_t word) {
   return (fours & 0xffffffff) | fours >> 32 << 28;
 }
 
-/// As columns::varint_of_size, of one to eight bytes.
+/// columns::varint_of_size for one to eight bytes, with BMI2. False: the varint does not have `size` bytes.
 FOREBAY_AVX2 inline bool varint_of_size(const std::uint8_t* at, std::size_t size, std::uint64_t& value) {
   constexpr std::uint64_t tops = 0x8080808080808080;
   if (size - 1 >= 8) return false;
@@ -48,7 +48,7 @@ FOREBAY_AVX2 inline bool varint_of_size(const std::uint8_t* at, std::size_t size
          _bzhi_u64(tops, static_cast<std::uint32_t>(8 * size - 8));
 }
 
-/// False: these values are for others.
+/// Stores the values of an entry at `to`. False: this kernel does not handle the action or the size.
 FOREBAY_AVX2 inline bool store(Action action, const std::uint8_t* values, std::size_t size, std::size_t row_bytes,
                                std::byte* to) {
   if (action == Action::one_int) {
@@ -66,6 +66,8 @@ FOREBAY_AVX2 inline bool store(Action action, const std::uint8_t* values, std::s
   return true;
 }
 
+/// Copies the entries of a record that follow the layout, from `run.head` on, and moves `run` after them. Stops at the
+/// first entry that needs another way. Returns whether that entry matches its template.
 FOREBAY_AVX2 bool straight_avx2(StraightRun& run) {
   const MessageTemplate* head = run.head;
   const MessageTemplate* const last = run.layout->end();

@@ -20,7 +20,7 @@ void put_bytes(std::string& out, int field, std::string_view bytes) {
   out += bytes;
 }
 
-/// The Feature: a list in the field of its kind.
+/// Visitor that returns the encoded Feature: a list in the field of its kind.
 struct FeatureEncoder {
   std::string operator()(const std::vector<std::int64_t>& values) const {
     std::string run;
@@ -50,7 +50,7 @@ struct FeatureEncoder {
   }
 };
 
-/// All keys of a message, in order of their first appearance.
+/// Collects the keys of a message in their order. False: the message is malformed.
 bool keys_of(columns::Wire record, std::vector<std::optional<std::string>>& keys) {
   constexpr columns::Tag first = columns::tag_of(1, columns::WireType::bytes);
   const auto each = [](columns::Wire message, auto&& visit) {

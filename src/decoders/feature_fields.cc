@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON form of a feature: the only place where its options are declared.
+// Declares the JSON form of a feature, with all its options.
 #include <algorithm>
 #include <cctype>
 
@@ -84,7 +84,7 @@ const char* doc_of(FeatureKind kind) {
   return "";
 }
 
-/// Whether `label` is a list of kinds, "sparse, ragged".
+/// Whether `label` is a list of kinds, such as "sparse, ragged". Sets `named` when `wanted` is one of them.
 bool names_kinds(std::string_view label, FeatureKind wanted, bool& named) {
   named = false;
   while (!label.empty()) {
@@ -98,7 +98,8 @@ bool names_kinds(std::string_view label, FeatureKind wanted, bool& named) {
   return true;
 }
 
-/// The parts of an option's doc that are about a kind. A part that begins with names of kinds is about those only.
+/// Returns the parts of an option's doc that apply to a kind. A part that begins with names of kinds applies only to
+/// them.
 std::string doc_for(FeatureKind kind, std::string_view doc) {
   std::string out;
   while (!doc.empty()) {

@@ -21,13 +21,13 @@ constexpr Kinds one_key = dense | set(Kind::var_len, Kind::raw);
 
 bool is_null(const Json& json) { return json.is(Json::Kind::null); }
 
-/// An option that some kinds do not have.
+/// An option that only some kinds have.
 struct Rule {
   std::string_view option;
-  Kinds kinds;                                     ///< Those that have it.
-  Kinds required = 0;                              ///< Those that must have it.
-  std::string_view only = {};                      ///< The kinds in words: for the fault of another kind. Empty: none.
-  bool (*given)(const FeatureOptions&) = nullptr;  ///< Whether it says something.
+  Kinds kinds;                 ///< The kinds that have the option.
+  Kinds required = 0;          ///< The kinds that require the option.
+  std::string_view only = {};  ///< The kinds in words, for messages. Empty: no fault for other kinds.
+  bool (*given)(const FeatureOptions&) = nullptr;  ///< Whether the option has a value.
 };
 
 using O = FeatureOptions;
@@ -59,7 +59,7 @@ std::vector<Json> list_of(const Json& json) {
   return json.is(Json::Kind::array) ? json.items() : std::vector<Json>{json};
 }
 
-/// Elements of a value or of nested lists, in order. Documents are at most 64 deep, which bounds the recursion.
+/// Appends the elements of a value or of nested lists, in order. The recursion is at most 64 deep, as documents are.
 void flatten(const Json& json, std::vector<const Json*>& out) {
   if (!json.is(Json::Kind::array)) return out.push_back(&json);
   for (const Json& item : json.items()) flatten(item, out);
@@ -74,7 +74,8 @@ DefaultValue values_of(const Json& json, const std::vector<const Json*>& items, 
   return out;
 }
 
-/// Makes the typed form and collects what does not fit.
+/// Makes the typed form of a feature from its options, and collects the faults. Lives for one call on the planner's
+/// thread.
 class FormReader {
  public:
   explicit FormReader(const FeatureOptions& options) : options_{options} {}
@@ -266,7 +267,7 @@ Json list_of(const std::vector<RaggedPartition>& partitions) {
   return Json::array(std::move(items));
 }
 
-/// Copies the members that a kind has.
+/// Visitor that copies the members of a typed form to options.
 struct OptionsWriter {
   FeatureOptions& out;
 
@@ -303,7 +304,7 @@ Use use_of(std::string_view option, FeatureKind kind) {
   if (option == "kind") return Use::none;
   const auto* const rule = std::ranges::find(rules, option, &Rule::option);
   if (rule == rules.end()) return option == "dtype" ? Use::required : Use::optional;
-  const Kinds kinds = kind == Kind::fixed_len ? dense : set(kind);  // it may be read as a sequence
+  const Kinds kinds = kind == Kind::fixed_len ? dense : set(kind);  // a fixed-length feature may be read as a sequence
   if ((rule->required & kinds) != 0) return Use::required;
   return (rule->kinds & kinds) != 0 ? Use::optional : Use::none;
 }

@@ -16,14 +16,14 @@ namespace {
 constexpr std::int64_t max_elements = std::int64_t{1} << 31;
 constexpr std::size_t max_features = 65'536;
 
-/// Which kinds may read the same key: those that read it the same way.
+/// How a kind reads its key. Features may share a key only if they read it the same way.
 enum class Reading : std::uint8_t { dense, sparse, ragged };
 Reading reading_of(FeatureKind kind) {
   if (kind == FeatureKind::sparse || kind == FeatureKind::var_len) return Reading::sparse;
   return kind == FeatureKind::ragged ? Reading::ragged : Reading::dense;
 }
 
-/// What several kinds have. A kind without the option has its default.
+/// The options that several kinds have. A kind without an option has its default.
 struct Common {
   DType dtype;
   Shape shape = {};
@@ -44,7 +44,7 @@ Common common_of(const ExampleFeature& feature) {
   return std::visit(copy, feature.form);
 }
 
-/// Puts a default into `output`, in its final type, if it has `count` values. Returns the number of its values.
+/// Stores the default in `output`, in the final type, if the default has `count` values. Returns its number of values.
 std::int64_t put_default(const DefaultValue& value, std::int64_t count, Output& output) {
   const Json json = to_json(value);
   const std::vector<Json> items = json.is(Json::Kind::array) ? json.items() : std::vector<Json>{json};
@@ -54,7 +54,7 @@ std::int64_t put_default(const DefaultValue& value, std::int64_t count, Output& 
   const std::size_t size = size_of(output.dtype);
   output.default_bytes.resize(items.size() * size);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    // The codec has checked that every value is one of the type.
+    // The codec has checked the type of every value.
     const auto element = columns::element_from(items[i], output.dtype);
     const std::vector<std::byte> bytes = element.ok() ? *element : std::vector<std::byte>(size);
     const auto* const text = reinterpret_cast<const char*>(bytes.data());
@@ -64,7 +64,7 @@ std::int64_t put_default(const DefaultValue& value, std::int64_t count, Output& 
   return found;
 }
 
-/// Plans one feature at a time and collects what is wrong.
+/// Plans one feature at a time and collects the faults. Lives for one call of plan_features, on the planner's thread.
 class Planner {
  public:
   Planner(Role role, Schema& schema, std::vector<Error>& faults) : role_{role}, schema_{schema}, faults_{faults} {}
@@ -143,7 +143,7 @@ class Planner {
       fault("allow_missing", std::string{only_lists_may_be_missing});
   }
 
-  /// The keys of a feature that is made from several, for messages.
+  /// Returns the keys of a feature that is made from several, for messages.
   std::string keys_text() const {
     const auto* const sparse = std::get_if<SparseFeature>(&feature_->form);
     if (sparse == nullptr) return "";
@@ -170,7 +170,7 @@ class Planner {
     }
   }
 
-  /// Every dim and the number of elements; `raw` may leave one dim open.
+  /// Checks every dim and the number of elements; `raw` may leave one dim open.
   void check_shape(Output& output) {
     const auto& dims = output.shape.dims();
     if (dims.size() > max_rank)
@@ -194,7 +194,8 @@ class Planner {
     output.count = count;
   }
 
-  /// The source of a key; the same key may be used several times when it is read the same way.
+  /// Returns the index of the source of a key, and adds the source if it is new. A fault: another feature reads the key
+  /// in another way.
   int source(const std::string& key, StoredAs stored, std::string_view option) {
     auto found = std::ranges::find(plan.sources, key, &Source::key);
     if (found == plan.sources.end()) {
@@ -210,7 +211,7 @@ class Planner {
     return used_.back();
   }
 
-  /// Takes back the sources of a feature that nobody wants; they were looked at only to find faults.
+  /// Releases the sources of a feature that is not wanted. Such a feature is planned only to find its faults.
   void forget() {
     for (const int index : used_) --plan.sources[static_cast<std::size_t>(index)].uses;
   }
@@ -298,7 +299,7 @@ class Planner {
       column.parts[levels - output.partitions.size() + level].partitioning = kept_as(output.partitions[level].kind);
   }
 
-  /// The trailing uniform partitions become dims of the values. False: too many elements.
+  /// Turns the trailing uniform partitions into dims of the values. False: too many elements.
   bool take_uniform(Output& output) {
     while (!output.partitions.empty() && output.partitions.back().kind == PartitionKind::uniform_row_length) {
       const std::int64_t length = output.partitions.back().length;

@@ -224,7 +224,7 @@ Result<void> FeatureWriter::sparse(const Output& output) {
       for (std::size_t axis = 0; axis < output.indices.size(); ++axis) {
         if (axes[axis][a] != axes[axis][b]) return axes[axis][a] < axes[axis][b];
       }
-      return a < b;  // keeps equal ones in their order
+      return a < b;  // equal ones stay in their order
     };
     if (!std::ranges::is_sorted(scratch_.order, before)) {
       std::ranges::sort(scratch_.order, before);

@@ -12,7 +12,8 @@ using columns::WireType;
 constexpr Tag first_bytes = tag_of(1, WireType::bytes);
 constexpr Tag second_bytes = tag_of(2, WireType::bytes);
 
-/// Calls `visit(tag, bytes)` for every length-delimited field and passes over the others.
+/// Calls `visit(tag, bytes)` for every length-delimited field and skips the others. False: the message is malformed, or
+/// `visit` returned false.
 template <class Visit>
 bool each_bytes(Wire message, Parsed& out, Visit visit) {
   while (!message.empty()) {
@@ -30,7 +31,7 @@ bool each_bytes(Wire message, Parsed& out, Visit visit) {
   return true;
 }
 
-/// One entry of map<string, …>: the last key; all values, which are merged.
+/// Reads an entry of map<string, …>. Sets `key` to the last key and merges all values. False: the entry is malformed.
 bool read_entry(Wire entry, Wire& key, Parsed& out) {
   key = {entry.end, entry.end};
   out.values.clear();

@@ -8,14 +8,14 @@ namespace {
 
 using columns::Wire;
 
-/// A length inside an entry: where it stands, how wide it is, what it says.
+/// A length inside an entry: its offset, its width in bytes and its value.
 struct Length {
   std::size_t at = 0;
   std::size_t width = 0;
   std::uint64_t value = 0;
 };
 
-/// Reads the tag byte and length that must stand at `wire`; false when they do not, or the length goes too far.
+/// Reads a tag byte and a length at `wire`. False: another tag is there, or the length exceeds the message.
 bool expect(Wire& wire, const std::uint8_t* begin, std::uint8_t tag, Length& length) {
   if (wire.empty() || *wire.at != tag) return false;
   ++wire.at;
@@ -35,7 +35,7 @@ struct Prefix {
   std::uint64_t payload = 0;
 };
 
-/// Reads key and value of an entry; the value must be the last thing in it.
+/// Reads the key and the value of an entry. False: the entry has another form, or fields after the value.
 bool read_head(const std::uint8_t* p, const std::uint8_t* end, Prefix& prefix, Wire& key) {
   Wire wire{p, end};
   auto& lengths = prefix.lengths;
@@ -51,7 +51,7 @@ bool read_head(const std::uint8_t* p, const std::uint8_t* end, Prefix& prefix, W
   return true;
 }
 
-/// Reads on to the values when the Feature is one list with one run.
+/// Extends the prefix to the values. False: the Feature is not one list with one run.
 bool read_deep(const std::uint8_t* p, std::uint8_t tag, Prefix& prefix) {
   Prefix deep = prefix;
   Wire wire{p + prefix.bytes, p + prefix.bytes + prefix.payload};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged features and the feature lists of sequence examples: what has levels.
+// The features with levels: ragged features, and the feature lists of sequence examples.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@
 namespace forebay::decoders {
 namespace {
 
-/// A row id may name any row of a record, but not so many that a few bytes fill the memory.
+/// Limit of rows that row ids may name in a record. Without it, a record of a few bytes could fill the memory.
 constexpr std::int64_t max_rows_from_ids = 1 << 24;
 
 std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
@@ -30,7 +30,8 @@ Result<void> FeatureWriter::inner_rows(const Output& output, std::int64_t values
   return {};
 }
 
-/// The row splits of one level, from the partition in scratch numbers, to scratch splits. `below`: what it splits.
+/// Computes the row splits of one level. Reads the partition from scratch_.numbers and writes scratch_.splits. `below`
+/// is the number of rows or values that the partition splits. Fails when the partition does not fit them.
 Result<void> FeatureWriter::splits_of(const Output& output, const Partition& partition, std::int64_t below) {
   const std::vector<std::int64_t>& numbers = scratch_.numbers;
   std::vector<std::int64_t>& splits = scratch_.splits;
@@ -83,7 +84,8 @@ Result<void> FeatureWriter::splits_of(const Output& output, const Partition& par
   return {};
 }
 
-/// The partition in scratch numbers as it is, counted within the record, to scratch levels. `rows`: those it declares.
+/// Appends the partition in scratch_.numbers unchecked to scratch_.levels, counted from the beginning of the record.
+/// Sets `rows` to the number of rows that it declares. Fails when a row id exceeds the limit.
 Result<void> FeatureWriter::keep_numbers(const Output& output, std::size_t level, std::int64_t& rows) {
   const Partition& partition = output.partitions[level];
   std::span<const std::int64_t> numbers = scratch_.numbers;
@@ -94,7 +96,7 @@ Result<void> FeatureWriter::keep_numbers(const Output& output, std::size_t level
   if (partition.kind == PartitionKind::value_rowids) {
     base = scratch_.rows_before[level];
     const std::int64_t largest = numbers.empty() ? -1 : *std::ranges::max_element(numbers);
-    const bool outermost = level == 0 && !output.list;  // its rows are counted only; what is made ends with the last id
+    const bool outermost = level == 0 && !output.list;  // its rows are only counted; the output ends with the last id
     if (const std::int64_t id = outermost && !numbers.empty() ? numbers.back() : largest;
         id >= max_rows_from_ids - base) {
       return fault(Detail::resource_exhausted, partition.source,
@@ -107,7 +109,8 @@ Result<void> FeatureWriter::keep_numbers(const Output& output, std::size_t level
   return {};
 }
 
-/// `find(source)` is the feature of this step under that key.
+/// Appends the partitions of one step of a sequence, or of a record, from the innermost level outwards. `find(source)`
+/// returns the feature of this step under that key.
 template <class Find>
 Result<void> FeatureWriter::add_partitions(const Output& output, std::int64_t& rows, Find find) {
   const std::size_t first = output.list ? 1 : 0;
@@ -125,7 +128,7 @@ Result<void> FeatureWriter::add_partitions(const Output& output, std::int64_t& r
       continue;
     }
     FOREBAY_DO(splits_of(output, partition, below));
-    // Splits of this step count from what the steps before it have below this level.
+    // Splits of this step continue from the last split of the steps before it.
     std::vector<std::int64_t>& all = scratch_.levels[first + level];
     std::vector<std::int64_t>& splits = scratch_.splits;
     const std::int64_t before = all.empty() ? 0 : all.back();

@@ -8,6 +8,8 @@ namespace {
 
 class NoMemory final : public DecoderMemory {};
 
+/// Copies the bytes of each record into one string column. The plan owns the decoder; any number of workers call it at
+/// once, each with its own memory. It never fails.
 class BytesDecoder final : public Decoder {
  public:
   std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<NoMemory>(); }
@@ -21,7 +23,7 @@ class BytesDecoder final : public Decoder {
   }
 };
 
-// Called by the planner, at first with no names (all columns), then with those that are used.
+// The planner calls it once with no names, which means all columns, and then with the names of the used columns.
 Result<Bound<Decoder>> bind(const RecordBytes& options, const std::vector<std::string>&) {
   Schema out;
   out.put({.name = options.name, .dtype = DType::string, .shape = {}});

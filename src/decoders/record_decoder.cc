@@ -19,14 +19,14 @@ using columns::Wire;
 constexpr std::size_t max_skeletons = 512;
 constexpr std::size_t look_ahead = 8;
 constexpr std::uint32_t max_timeout = 1024;
-constexpr std::size_t cast_at_once = 2048;  // bytes: as many integers at most
+constexpr std::size_t cast_at_once = 2048;  // bytes, and so the maximum of integers
 
 Wire wire_of(Record record) {
   const auto* at = reinterpret_cast<const std::uint8_t*>(record.data());
   return {at, at + record.size()};
 }
 
-/// A column that decoding appends rows to, other than one whose rows are there already.
+/// Whether decoding appends rows to the column. The rows of other columns have their memory before decoding.
 bool appended(const Output& output) { return output.variable || output.dtype == DType::string; }
 
 Action action_of(const Output& output) {
@@ -77,7 +77,8 @@ bool append_ints(Wire values, const Sink& sink) {
   return true;
 }
 
-/// In pieces that stay in the first-level cache between the two steps.
+/// Decodes and casts integers, in pieces that stay in the first-level cache between the two. False: malformed values,
+/// or another number of values than the column has.
 bool cast_ints(Wire values, const Sink& sink, std::byte* to, Scratch& scratch) {
   const auto& kernels = columns::packed();
   const DType dtype = sink.output->dtype;
@@ -152,13 +153,13 @@ ExampleDecoder::ExampleDecoder(FeaturePlan plan, Path path, StraightKernel strai
   }
 }
 
-/// The columns are others in every call, or elsewhere; what is written where is not.
+/// Updates the addresses of the columns, which differ between calls. The rest of the sinks is set in the first call.
 void ExampleDecoder::prepare(ColumnBlock& block, ExampleMemory& memory) const {
   const bool first = memory.sinks.empty();
   if (first) {
     memory.parsed.features.resize(plan_.sources.size());
     memory.first_rows.resize(plan_.outputs.size());
-    memory.sinks.resize(plan_.sources.size());  // last: there are none as long as there was no memory for the others
+    memory.sinks.resize(plan_.sources.size());  // last: stays empty if an allocation before it fails
   }
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];
@@ -191,7 +192,7 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
           if (appended(plan_.outputs[output]))
             truncate(block[plan_.outputs[output].column], memory.first_rows[output] + index);
         }
-        // Records that never fit would pay for both ways: try more and more seldom.
+        // The fast path fails for this record: rest for a growing number of records, so that few pay for both paths.
         memory.timeout = std::min(memory.timeout * 2, max_timeout);
         memory.rest = memory.timeout / 4;
       }
@@ -211,8 +212,9 @@ Result<void> ExampleDecoder::plain(Record record, std::int64_t row, std::int64_t
   return {};
 }
 
-/// Finds or learns the skeleton of the entry where the run stands, which is not the next one. The first two entries of
-/// a record, which begin at `entries`, say which layout it has.
+/// Finds or learns the template of the entry at `run.at`, which the next template does not match, and sets `run.head`.
+/// The first two entries of a record, from `entries` on, decide which layout it has. False: the entry cannot be
+/// learned.
 bool ExampleDecoder::find(LayoutBook& book, StraightRun& run, const std::uint8_t* entries) const {
   Layout*& layout = run.layout;
   const std::uint8_t* const p = run.at;
@@ -235,8 +237,8 @@ bool ExampleDecoder::find(LayoutBook& book, StraightRun& run, const std::uint8_t
   return layout->learn(at, p, end, plan_.keys, targets_) && set(at);
 }
 
-/// Writes the values of a recognised entry; false when they are not of the usual kind, and for errors. Inlined by
-/// force: passing ten arguments costs more than the work.
+/// Writes the values of an entry that matches a template. False: the values have another form, or are malformed. Always
+/// inlined, as the call would cost more than the work.
 [[gnu::always_inline]] inline bool ExampleDecoder::put(const MessageTemplate& head, Wire values, Sink& sink,
                                                        std::int64_t row, ColumnBlock& block,
                                                        ExampleMemory& memory) const {
@@ -303,7 +305,7 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
     run.at = values.end;
     if (head.action == Action::skip) continue;
     Sink& sink = run.sinks[head.target];
-    if (sink.seen == run.stamp) return false;  // the last entry of a key wins, but this row has been written
+    if (sink.seen == run.stamp) return false;  // the last entry of a key counts, but the row is already written
     sink.seen = run.stamp;
     ++run.found;
     if (!put(head, values, sink, row, block, memory)) return false;
@@ -320,7 +322,8 @@ bool ExampleDecoder::slow_values(const MessageTemplate& head, Wire values, std::
   return writer.write(*memory.sinks[source].output, row, 0).ok();
 }
 
-/// Columns made of several keys, and what the record does not have.
+/// Writes the defaults of features that the record lacks, and the columns that are made of several keys. False: an
+/// error, which the plain path reports.
 bool ExampleDecoder::finish(std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const {
   FeatureWriter writer{plan_, memory.parsed, memory.scratch, block};
   for (std::size_t source = 0; source < plan_.sources.size(); ++source) {

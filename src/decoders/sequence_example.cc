@@ -8,6 +8,8 @@
 namespace forebay::decoders {
 namespace {
 
+/// Decodes tf.train.SequenceExample messages. The plan owns the decoder; any number of workers call it at once, each
+/// with its own memory. Fails at the first malformed record of a call.
 class SequenceDecoder final : public Decoder {
  public:
   SequenceDecoder(FeaturePlan context, FeaturePlan lists) : context_{std::move(context)}, lists_{std::move(lists)} {}

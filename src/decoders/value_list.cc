@@ -16,7 +16,7 @@ using columns::WireType;
 
 constexpr Tag bytes_tag = tag_of(1, WireType::bytes);
 constexpr std::size_t run_at_once = std::size_t{1} << 20;     // bytes
-constexpr std::size_t values_at_once = std::size_t{1} << 20;  // of those that have an entry each
+constexpr std::size_t values_at_once = std::size_t{1} << 20;  // values that have an entry each
 
 bool append_piece(Wire run, std::vector<std::int64_t>& out) {
   const auto& kernels = columns::packed();
@@ -73,7 +73,8 @@ bool append_one(Wire& list, std::vector<float>& out) {
   return true;
 }
 
-/// `single` is the tag of one unpacked value.
+/// Appends the values of all pieces. `single` is the tag of one unpacked value. False: the list is malformed. Polls
+/// `check` during long lists.
 template <class T>
 bool read_list(std::span<const Wire> pieces, Tag single, std::vector<T>& out, const StopCheck* check) {
   for (Wire list : pieces) {

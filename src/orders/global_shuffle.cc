@@ -11,7 +11,8 @@
 namespace forebay::orders {
 namespace {
 
-/// Finds the file of a record by the record's number among all records of all files.
+/// Finds the file of a record by the record's number among all records of all files. A GlobalShuffle owns the census
+/// of its pass. Lookup is a table of cells of 2^shift_ records and a short walk from the cell's first file.
 class Census {
  public:
   Census() = default;
@@ -35,20 +36,26 @@ class Census {
   }
 
  private:
-  // So many that a record is rarely in another file than its cell's first, but no more than the first-level cache
-  // takes.
+  // With 64 cells a file, a record is rarely in a later file than the first one of its cell. 4096 cells (16 KiB) fit
+  // in the first-level cache.
   static constexpr std::int64_t cells_a_file = 64;
   static constexpr std::int64_t max_cells = 1 << 12;
   struct File {
-    std::int64_t begin = 0, end = 0;  // its records among all
+    std::int64_t begin = 0, end = 0;  // numbers of its records among all records
     std::uint32_t number = 0;
   };
   std::vector<File> files_;
-  std::vector<std::uint32_t> first_file_;  // of each cell of 2^shift records
+  std::vector<std::uint32_t> first_file_;  // by cell of 2^shift_ records
   int shift_ = 0;
 };
 
-/// Walks through a keyed permutation of the records' numbers: nothing is held but a window of what comes next.
+/// Walks through a keyed permutation of the records' numbers and holds only a window of the next handles.
+///
+///     list: files, census, permutation ─► refill: the next window, located ─► fetch: bytes ─► handed out ─┐
+///                                              ▲                                                          │
+///                                              └──────────────────────── the window is empty ◄────────────┘
+///
+/// The run owns the order; one thread at a time calls it. `pull` repeats the errors of the reader and of the upstream.
 class GlobalShuffle final : public Handles {
  public:
   explicit GlobalShuffle(OrderContext context) : context_{std::move(context)} {}
@@ -77,7 +84,7 @@ class GlobalShuffle final : public Handles {
   }
 
  private:
-  /// All files of the pass and how many records they have.
+  /// Pulls all files of the pass, indexes them and makes the census and the permutation.
   Result<void> list() {
     while (true) {
       Handle file;
@@ -92,6 +99,8 @@ class GlobalShuffle final : public Handles {
     return {};
   }
 
+  /// Replaces the used-up window by the handles of the next records. At the end the window stays empty. A failure
+  /// changes nothing.
   Result<void> refill() {
     const std::int64_t left = census_.records() - done_;
     const auto count = static_cast<std::size_t>(std::min(left, context_.reader->window()));
@@ -114,11 +123,11 @@ class GlobalShuffle final : public Handles {
   Census census_;
   std::uint64_t key_ = 0;
   std::optional<Permutation> permutation_;
-  std::int64_t done_ = 0;  // records that were put into a window
+  std::int64_t done_ = 0;  // records of the pass that have been in a window
   std::vector<Handle> window_;
   std::vector<Handle> located_;
-  std::size_t next_ = 0;  // of the window
-  bool fetched_ = false;  // the window's bytes are there
+  std::size_t next_ = 0;  // index in window_
+  bool fetched_ = false;  // the rest of the window has its bytes
   std::vector<std::uint64_t> numbers_;
   std::vector<RecordName> names_;
 };

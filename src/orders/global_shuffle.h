@@ -7,8 +7,9 @@
 
 namespace forebay::orders {
 
-/// The order of `shuffle` with `global`: a permutation of all records of all files, a new one each pass. Like every
-/// order it runs on one thread at a time.
+/// Makes the order of `shuffle` with `global`: a permutation of all records of all files, a new one each pass. The
+/// caller owns the order. One thread at a time calls the order. `pull` fails when a file has no usable index and none
+/// can be made.
 [[nodiscard]] std::unique_ptr<Handles> global_shuffle(OrderContext context);
 
 }  // namespace forebay::orders

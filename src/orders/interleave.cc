@@ -11,9 +11,13 @@
 namespace forebay::orders {
 namespace {
 
-/// Turns file handles into record handles. The order is that of tf.data's interleave: slots are visited in turn, up to
-/// `block` records each; a file found exhausted on a read attempt ends the visit, and the slot takes the next file when
-/// its turn comes again.
+/// Turns file handles into record handles, in the order of tf.data's interleave. Slots are visited in turn, for up to
+/// `block` records each. When a read finds the end of the file, the visit ends, and the slot gets the next file on its
+/// next turn.
+///
+///     upstream ─► announced_: opened ahead ─► slot: visited in turn ─► closed at the end of the file, or by `begin`
+///
+/// The run owns the order; one thread at a time calls it. `pull` repeats the errors of the reader and of the upstream.
 class Interleaver final : public Handles {
  public:
   Interleaver(const Interleave& options, OrderContext context)
@@ -47,12 +51,12 @@ class Interleaver final : public Handles {
  private:
   struct Slot {
     std::optional<Reader::Stream> stream;
-    std::array<Handle, 64> ahead;  // read from the stream, not handed on yet
+    std::array<Handle, 64> ahead;  // read from the stream and not handed out yet
     std::size_t next = 0;
     std::size_t filled = 0;
   };
 
-  /// One file after the other: the block length does not matter, whole spans are passed on.
+  /// Reads one file after the other, straight into `out`. The block length makes no difference with one slot.
   Result<std::size_t> pull_in_file_order(std::span<Handle> out) {
     if (slots_.empty()) slots_.emplace_back();
     Slot& slot = slots_.front();
@@ -65,9 +69,9 @@ class Interleaver final : public Handles {
     }
   }
 
-  /// Continues the visit of the slot whose turn it is; 0 when the visit ended without a record.
+  /// Continues the visit of the present slot and returns the number of records; 0 when the visit ended without one.
   Result<std::size_t> visit(std::span<Handle> out) {
-    if (turn_ == slots_.size()) slots_.emplace_back();  // as many as there are files for, `cycle` at most
+    if (turn_ == slots_.size()) slots_.emplace_back();  // one per file, `cycle` at most
     Slot& slot = slots_[turn_];
     FOREBAY_TRY(const bool open, occupied(slot));
     if (!open) return next_turn(), std::size_t{0};
@@ -85,6 +89,7 @@ class Interleaver final : public Handles {
     return count;
   }
 
+  /// Moves to the next slot; after the last one to a new slot, or back to the first.
   void next_turn() {
     taken_ = 0;
     ++turn_;
@@ -93,7 +98,7 @@ class Interleaver final : public Handles {
 
   [[nodiscard]] bool more_slots() const { return slots_.size() < cycle_ && !(files_ended_ && announced_.empty()); }
 
-  /// Makes sure that the slot has a file; false when none is left.
+  /// Gives the slot a file if it has none, and opens files ahead. False: no file is left.
   Result<bool> occupied(Slot& slot) {
     if (slot.stream) return true;
     const auto wanted = static_cast<std::size_t>(context_.reader->files_ahead()) + 1;
@@ -109,6 +114,7 @@ class Interleaver final : public Handles {
     return true;
   }
 
+  /// Drops the records of the slot that were not handed out, and closes its file.
   void close(Slot& slot) {
     if (!slot.stream) return;
     context_.reader->drop(std::span{slot.ahead}.subspan(slot.next, slot.filled - slot.next));
@@ -117,13 +123,14 @@ class Interleaver final : public Handles {
     slot.next = slot.filled = 0;
   }
 
+  /// Whether the pass is over: no files are left, and all slots are empty.
   [[nodiscard]] bool over() const {
     return files_ended_ && announced_.empty() &&
            std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.stream.has_value(); });
   }
 
-  /// Whether another file may be ready: one that is, or one that was not opened yet. (At the start the first file would
-  /// hold up all the others.)
+  /// Whether another file may be ready: a slot whose next record is there, or a file without a slot. Without the second
+  /// case the first file would delay all others at the start.
   [[nodiscard]] bool worth_passing_over() const {
     return more_slots() || std::any_of(slots_.begin(), slots_.end(), [this](const Slot& slot) {
              return slot.stream && (slot.next < slot.filled || context_.reader->ready(*slot.stream));
@@ -134,7 +141,7 @@ class Interleaver final : public Handles {
   const bool sloppy_;
   const std::size_t cycle_;
   std::vector<Slot> slots_;
-  std::deque<Reader::Stream> announced_;  // opened ahead, in file order
+  std::deque<Reader::Stream> announced_;  // files opened ahead, in file order
   std::size_t turn_ = 0;
   std::size_t taken_ = 0;  // records of the present visit
   bool files_ended_ = false;

@@ -8,6 +8,9 @@
 namespace forebay::orders {
 namespace {
 
+/// Joins several passes of its upstream into one pass. With a count, pass `e` consists of the upstream's passes
+/// e * count to e * count + count - 1. Without one, the pass ends only after more than 1000 empty passes in a row. The
+/// run owns the order; one thread at a time calls it. `pull` fails when the number of upstream passes exceeds 2^63 - 1.
 class Repeater final : public Handles {
  public:
   Repeater(const Repeat& options, OrderContext context) : count_{options.count}, context_{std::move(context)} {}
@@ -29,7 +32,7 @@ class Repeater final : public Handles {
     while (!over()) {
       FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out));
       if (count > 0) return empty_passes_ = 0, count;
-      // A source without a single element would go round for ever.
+      // Without this limit an empty source would loop for ever.
       if (++empty_passes_ > max_empty_passes && !count_) return std::size_t{0};
       ++done_;
       if (!over()) context_.upstream->begin(first_ + done_);
@@ -47,7 +50,7 @@ class Repeater final : public Handles {
   std::int64_t first_ = 0;
   std::int64_t done_ = 0;
   int empty_passes_ = 0;
-  bool uncountable_ = false;  // the upstream's passes so far
+  bool uncountable_ = false;  // the upstream's epoch exceeds 2^63 - 1
 };
 
 Result<Ordering> bind(const Repeat& options) {

@@ -14,7 +14,13 @@
 namespace forebay::orders {
 namespace {
 
-/// Each output is drawn uniformly from the buffer and replaced by the next input. Only handles move: 16 bytes a record.
+/// A shuffle buffer: each output is drawn uniformly from the buffer, and the next input takes its place. The buffer
+/// holds handles only, 16 bytes a record, and charges them to the budget.
+///
+///     upstream ─► ahead_ (256) ─► held_: fills to capacity_, is exchanged one for one, drains at the end ─► out
+///
+/// The run owns the order; one thread at a time calls it. `pull` fails when the upstream, the reader or the budget
+/// does.
 class ShuffleBuffer final : public Handles {
  public:
   ShuffleBuffer(std::int64_t capacity, OrderContext context)
@@ -43,7 +49,8 @@ class ShuffleBuffer final : public Handles {
         count += drawn;
         continue;
       }
-      while (held_.size() < capacity_ && !ended_) {  // only while the buffer fills for the first time, or drains
+      // At the start of a pass this loop fills the buffer; later it adds one element.
+      while (held_.size() < capacity_ && !ended_) {
         if (auto more = refill(); !more.ok()) return count > 0 ? Result<std::size_t>{count} : more.error();
         if (ended_) break;
         if (held_.size() == held_.capacity()) {
@@ -61,8 +68,9 @@ class ShuffleBuffer final : public Handles {
   }
 
  private:
-  /// What `pull` does one by one, while the buffer is full and elements are ahead: the places are drawn first, so that
-  /// those of a large buffer are fetched while others are drawn.
+  /// Draws up to 64 elements at once and returns their number, with the same result as the loop of `pull`. Works only
+  /// when the buffer is one element short of full and elements are ahead; else returns 0. All places are drawn first,
+  /// so that the processor loads those of a large buffer in parallel.
   std::size_t exchange(std::span<Handle> out) {
     if (held_.size() + 1 != capacity_) return 0;
     const std::size_t count = std::min({out.size(), filled_ - next_, picks_.size()});
@@ -78,7 +86,7 @@ class ShuffleBuffer final : public Handles {
     return count;
   }
 
-  /// Afterwards there is an element ahead, or `ended_` is set.
+  /// Pulls from the upstream when no element is ahead. Afterwards an element is ahead, or `ended_` is set.
   Result<void> refill() {
     if (next_ < filled_) return {};
     FOREBAY_TRY(filled_, context_.upstream->pull(ahead_));
@@ -87,7 +95,7 @@ class ShuffleBuffer final : public Handles {
     return {};
   }
 
-  /// Room for twice as many, but for no more than the buffer may hold.
+  /// Doubles the room of the buffer, up to its capacity. Fails when the budget has no room.
   Result<void> grow() {
     const std::size_t room = std::min(capacity_, std::max(min_room, 2 * held_.capacity()));
     std::shared_ptr<void> charge;
@@ -103,16 +111,16 @@ class ShuffleBuffer final : public Handles {
   static constexpr std::size_t min_room = 1024;
   const std::size_t capacity_;
   OrderContext context_;
-  std::shared_ptr<void> charge_;  // of what is held, to the budget
+  std::shared_ptr<void> charge_;  // of the room of held_, to the budget
   std::vector<Handle> held_;
   std::array<std::uint32_t, 64> picks_;
-  std::array<Handle, 256> ahead_;  // what was pulled and is not in the buffer yet
+  std::array<Handle, 256> ahead_;  // pulled and not in the buffer yet
   std::size_t next_ = 0;
   std::size_t filled_ = 0;
   std::uint64_t key_ = 0;
   std::uint64_t drawn_ = 0;
   bool ended_ = false;
-  bool fetched_ = false;  // what was collected while a restart caught up has its bytes; later records come with theirs
+  bool fetched_ = false;  // the handles that a restart collected have their bytes; later handles always have theirs
 };
 
 Result<Ordering> bind(const Shuffle& options) {

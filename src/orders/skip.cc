@@ -7,6 +7,8 @@
 namespace forebay::orders {
 namespace {
 
+/// Pulls and drops the first elements of a pass, then passes on the rest. The run owns the order; one thread at a time
+/// calls it. A failed `pull` continues to skip where it was.
 class Skipper final : public Handles {
  public:
   Skipper(const Skip& options, OrderContext context) : count_{options.count}, context_{std::move(context)} {}

@@ -7,6 +7,8 @@
 namespace forebay::orders {
 namespace {
 
+/// Passes on the first elements of a pass and then ends it; the rest stays in the upstream. The run owns the order; one
+/// thread at a time calls it.
 class Taker final : public Handles {
  public:
   Taker(const Take& options, OrderContext context) : count_{options.count}, context_{std::move(context)} {}

@@ -12,14 +12,14 @@ namespace {
 
 using engine::PlacedStep;
 
-/// The tensors that the options of a stage name, in fields that hold names of tensors.
+/// Returns the tensors that the options of a stage name.
 std::vector<std::string> named_tensors(const Stage& stage, const Description& description) {
   std::vector<std::string> names;
   tensors_in(*stage.options, description.fields, names);
   return names;
 }
 
-/// The faults of options that do not depend on the columns.
+/// Returns the faults of the options that do not depend on the columns.
 Faults option_faults(const Stage& stage, const Description& description) {
   Faults found;
   description.check(*stage.options, found);
@@ -51,7 +51,7 @@ std::string take_token(std::string_view& pointer) {
   return out;
 }
 
-/// Binds a decoder. Columns that have a fault are left out, so that the faults of all others are found, too.
+/// Binds a decoder. Leaves out the columns that have a fault, and tries again to find the faults of the others.
 class DecoderBinder {
  public:
   DecoderBinder(const Stages& stages, Faults& faults)
@@ -78,7 +78,8 @@ class DecoderBinder {
     return std::erase_if(options_.members(), [&](const Json::Member& member) { return member.first == option; }) > 0;
   }
 
-  /// Takes out every column that has a fault: a member of an option that is a map. True: binding may be tried again.
+  /// Removes every column that has a fault; such a column is a member of an option that is a map. True: the caller may
+  /// bind again.
   bool leave_out(const Faults& found) {
     bool changed = false;
     const std::string root = options_.place().pointer + "/";
@@ -107,7 +108,7 @@ class DecoderBinder {
   Json options_;
 };
 
-/// Binds steps one after the other. `schema` is what the next step sees.
+/// Binds steps one after the other. `schema` is the input of the next step.
 class StepBinder {
  public:
   StepBinder(Schema& schema, UnknownTensors& unknown, Faults& faults)
@@ -165,7 +166,7 @@ void bind_batch(const Stages& stages, BoundColumns& columns, Faults& faults) {
   if (!found.empty()) columns.unknown.names.insert(named.begin(), named.end());
 }
 
-/// Puts the decoder's columns into `columns`. False: nothing can be said of them.
+/// Adds the decoder's columns to `columns`. False: the columns are unknown.
 bool bind_decoder(const Stages& stages, BoundColumns& columns, Faults& faults) {
   DecoderBinder binder{stages, faults};
   std::optional<Bound<Decoder>> decoder = binder.bind();
@@ -186,7 +187,7 @@ bool bind_decoder(const Stages& stages, BoundColumns& columns, Faults& faults) {
 class ColumnSet {
  public:
   explicit ColumnSet(std::size_t columns) : has_(columns) {}
-  /// Ids that no column has are left out.
+  /// Adds the ids; ignores an id that no column has.
   void add(const std::vector<ColumnId>& ids) {
     for (const ColumnId id : ids) {
       if (id >= 0 && static_cast<std::size_t>(id) < has_.size()) has_[static_cast<std::size_t>(id)] = true;
@@ -198,7 +199,7 @@ class ColumnSet {
   std::vector<bool> has_;
 };
 
-/// Binds the decoder again, for the columns in `wanted`. Ids stay.
+/// Binds the decoder again, for the columns in `wanted` only. The ids of columns do not change.
 void decode_only(const Stages& stages, const std::vector<ColumnId>& wanted, BoundColumns& columns, Faults& faults) {
   std::vector<std::string> names;
   const Schema& before = columns.decoder_schema;
@@ -253,7 +254,7 @@ void project(const Stages& stages, BoundColumns& columns, Faults& faults) {
   std::copy_if(columns.decoded.begin(), columns.decoded.end(), std::back_inserter(wanted),
                [&](ColumnId id) { return used.has(id); });
   if (wanted.empty() && !columns.decoded.empty())
-    wanted.push_back(columns.decoded.back());  // a decoder decodes something
+    wanted.push_back(columns.decoded.back());  // a decoder must have at least one column
   if (wanted.size() < columns.decoded.size()) decode_only(stages, wanted, columns, faults);
 }
 

@@ -23,6 +23,7 @@ namespace {
 
 using engine::Program;
 
+/// Checks a document and builds its plan, or returns all faults together. Lives for one call on the caller's thread.
 class PlanBuilder {
  public:
   PlanBuilder(const Json& json, const std::string& folder, const Registry& registry)
@@ -74,7 +75,7 @@ class PlanBuilder {
                  [&](const std::string& name) { return !contains(parts_.targets, name); });
   }
 
-  /// A shard that the document itself names must fit its batches. One that a launcher names is the run's.
+  /// Checks that a shard in the document fits the batches. The run checks the shard of a launcher.
   void check_shard() {
     const Json* json = json_.find("shard");
     const auto rows = columns_.batching.max_rows;
@@ -90,7 +91,7 @@ class PlanBuilder {
     if (list == nullptr) return;
     std::vector<std::string> seen;
     for (const Json& item : list->items()) {
-      if (!item.is(Json::Kind::string)) continue;  // told by the top level
+      if (!item.is(Json::Kind::string)) continue;  // the top level reports this
       if (!contains(names, item.string()) && !columns_.unknown.contains(item.string())) {
         complain(item,
                  fmt::format("the batch has no tensor {}{}", config::quoted(item.string()),
@@ -120,7 +121,7 @@ class PlanBuilder {
   }
 
   [[nodiscard]] Program assemble() const {
-    Faults none;  // read without faults before
+    Faults none;  // has been read without faults
     return Program{.source = source_,
                    .decoder = columns_.decoder,
                    .file_orders = orderings(stages_.file_orders),
@@ -144,8 +145,7 @@ class PlanBuilder {
                    .shard = read_shard(document_.shard.json, none)};
   }
 
-  /// The document with each pattern replaced by the files that it stands for, and each path by what `named` makes of
-  /// it.
+  /// Returns the document with each pattern replaced by its files, and each path by `named(path)`.
   [[nodiscard]] Json resolved(std::string (*named)(const std::string&)) const {
     Json out = json_;
     const Json* options = stages_.source_stage->options;
@@ -174,7 +174,7 @@ class PlanBuilder {
     }
     parts_.lowered = resolved(io::absolute);
     if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
-    // The hash is of the paths as the document gives them: it stays where a project and its data move together.
+    // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
     const Json whole = canonical(resolved([](const std::string& path) { return path; }), registry_);
     parts_.hash = fnv1a(whole.text());
     parts_.sections = sections(whole, registry_);

@@ -10,7 +10,7 @@
 namespace forebay::plan {
 namespace {
 
-/// 4.0 and 4 are the same integer.
+/// Returns the value with integral floats as integers: 4.0 becomes 4.
 Json plain(const Json& json) {
   constexpr double exact = 9007199254740992.0;
   switch (json.kind()) {
@@ -84,7 +84,7 @@ Json canonical(const Json& document, const Registry& registry) {
 
 namespace {
 
-/// The source with its files' names only.
+/// Returns the source with the names of its files only, without their folders.
 Json without_folders(const Json& source, const Registry& registry) {
   Json out = source;
   for (auto& [plugin, options] : out.members()) {
@@ -101,7 +101,7 @@ Json without_folders(const Json& source, const Registry& registry) {
 
 using Section = std::pair<std::string, std::uint64_t>;
 
-// A state stays small for any number of steps: those after the first ones share a part.
+// Limits the size of a state: all steps after the first 32 share a part.
 constexpr std::size_t max_names = 32;
 
 void add_steps(const std::vector<Json>& steps, std::vector<Section>& out) {
@@ -122,7 +122,7 @@ void add_steps(const std::vector<Json>& steps, std::vector<Section>& out) {
 std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical, const Registry& registry) {
   std::vector<Section> out;
   for (const auto& [key, value] : canonical.members()) {
-    if (key == "inputs" || key == "targets") continue;  // they only group what is delivered
+    if (key == "inputs" || key == "targets") continue;  // they only group the delivered tensors
     if (key == "source") {
       out.emplace_back(key, fnv1a(without_folders(value, registry).text()));
     } else if (key == "steps") {

@@ -11,7 +11,7 @@
 namespace forebay::plan {
 namespace {
 
-/// The item that is this path. A file of a pattern has no item, so the list stands for it.
+/// Returns the item of the list that is this path, or the list itself for a file of a pattern.
 const Json& named_by(const std::string& path, const Json& paths, const std::string& folder) {
   for (const Json& item : paths.items()) {
     const std::string written = io::resolve(item.string(), folder);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* draft = "https://json-schema.org/draft/2020-12/schema";
 
-/// {plugin: options}
+/// Returns the schema of a stage, {plugin: options}.
 template <class Type>
 Json stage_schema(const Type& type) {
   Json options = object_schema(type.description.fields);
@@ -36,7 +36,7 @@ Json one_of(std::vector<Json> schemas) {
   return out;
 }
 
-/// Puts a schema in the place of a property's, whose description stays.
+/// Replaces the schema of a property; the description stays.
 void refine(Json& document, const char* key, Json schema) {
   for (auto& [name, properties] : document.members()) {
     if (name != "properties") continue;
@@ -81,7 +81,7 @@ Json field_reference(const FieldInfo& field) {
   return out;
 }
 
-/// Examples are JSON in the descriptions; one that is not is shown as it is written.
+/// Returns an example as JSON, or as a string when the text is not JSON.
 Json example_part(const std::string& text) {
   auto json = parse_json(text);
   return json.ok() ? *std::move(json) : Json{text};
@@ -111,7 +111,7 @@ void add_reference(const char* kind, const std::vector<Type>& types, std::vector
   for (const Type& type : types) out.push_back(reference_of(kind, type.description));
 }
 
-/// How a schema's values are called: "integer", "array | null".
+/// Returns the name of a schema's type: "integer", "array | null".
 std::string type_text(const Json& schema) {
   if (const Json* type = schema.find("type")) return type->string();
   std::string out;

@@ -14,7 +14,7 @@ namespace {
 
 using engine::Output;
 
-/// The last entry of a `pad` list that names the tensor: where its faults are. Without one, the options themselves.
+/// Returns the last entry of a `pad` list that names the tensor, as the place of its faults; else the options.
 const Json& entry_of(const Json& options, const std::string& tensor) {
   const Json* found = &options;
   const Json* pad = options.find("pad");
@@ -55,12 +55,13 @@ bool converts(const Json& value, DType dtype) {
 
 bool variable(const ColumnSpec& spec) { return !spec.shape.known(); }
 
-/// Whether the batcher may decide how the column is handed over: not for what only its companions explain.
+/// Whether the batcher may decide about the delivery of the column. Not for sparse columns and columns of several
+/// parts.
 bool free_to_pad(const ColumnSpec& spec) {
   return variable(spec) && spec.parts.empty() && spec.delivery != Delivery::sparse;
 }
 
-/// Explicit sizes, completed by those that are known anyway.
+/// Returns the padding with its open sizes replaced by the known sizes of the column.
 Padding complete(const ColumnSpec& spec, const Padding* wanted) {
   std::vector<std::int64_t> dims = spec.shape.dims();
   for (std::size_t i = 0; wanted != nullptr && i < std::min(dims.size(), wanted->shape.rank()); ++i) {

@@ -6,8 +6,8 @@ namespace forebay {
 
 namespace {
 
-/// {"name": options} for the plug-in whose options these are. A struct that belongs to none becomes a stage that the
-/// planner refuses by the type's name.
+/// Returns the stage {"name": options} for the plug-in that has this options struct. For an unknown struct, returns a
+/// stage that the planner refuses and that names the type.
 Json stage_of(std::type_index type, const void* options) {
   Json stage = Json::object();
   const auto look = [&](const auto& types) {

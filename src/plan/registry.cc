@@ -20,7 +20,7 @@
 namespace forebay {
 namespace {
 
-/// A type of a name that is there already replaces it.
+/// Adds a type. It replaces an earlier one of the same name.
 template <class Type>
 void put(std::vector<Type>& types, Type type) {
   const auto same = [&](const Type& other) { return other.description.name == type.description.name; };

@@ -18,6 +18,8 @@ void add_names(const std::vector<Type>& types, std::vector<std::string>& names) 
   for (const Type& type : types) names.push_back(type.description.name);
 }
 
+/// Reads the stages of a document and sorts them into formats, decoders, orders, steps and the batcher. Adds what does
+/// not fit to the faults. Lives for one call on the caller's thread.
 class StageSorter {
  public:
   StageSorter(const Json& document, const Registry& registry, Faults& faults)
@@ -46,7 +48,7 @@ class StageSorter {
  private:
   std::optional<Stage> named(const char* key, std::string_view what) {
     const Json* json = document_.find(key);
-    if (json == nullptr || !json->is(Json::Kind::object)) return std::nullopt;  // told by the top level
+    if (json == nullptr || !json->is(Json::Kind::object)) return std::nullopt;  // the top level reports this
     return read_stage(*json, what, faults_);
   }
 
@@ -66,7 +68,7 @@ class StageSorter {
                          stage.options->place());
   }
 
-  /// Where a plug-in that stands in the wrong place should stand.
+  /// Returns a hint about the right place of a plug-in that is in the wrong one.
   [[nodiscard]] std::string_view belongs(const std::string& name) const {
     if (find_type(registry_.sources(), name) != nullptr) return " (it is a format, for `source`)";
     if (find_type(registry_.decoders(), name) != nullptr) return " (it is a decoder, for `decode`)";

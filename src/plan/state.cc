@@ -23,11 +23,11 @@ namespace {
 
 using engine::Position;
 
-// Far more than any run has, and far from what a number can hold.
+// Far more than any run reaches, and far below the overflow of the type.
 constexpr std::int64_t max_epochs = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t max_batches = std::numeric_limits<std::int64_t>::max() / 2;
 constexpr std::int64_t max_done = 1'000'000;
-constexpr std::int64_t max_pulled = 100'000'000;  // for batches without a limit: as large as a batch of fixed size is
+constexpr std::int64_t max_pulled = 100'000'000;  // for batches without a limit: the maximum of `size`
 
 struct Member {
   const char* name;
@@ -39,7 +39,7 @@ constexpr std::array<Member, 5> members{{{"epoch", &Position::epoch},
                                          {"next", &Position::next},
                                          {"done", &Position::done}}};
 
-/// The files of a run, as far as a restart depends on them.
+/// The properties of a run's files that a restart depends on.
 struct Sources {
   std::int64_t files = 0;
   std::int64_t bytes = 0;
@@ -50,7 +50,7 @@ struct Sources {
 /// The parts of a plan and their hashes, by name.
 using Sections = std::vector<std::pair<std::string, std::string>>;
 
-/// What a state says.
+/// The content of a state document.
 struct State {
   Position position;
   Sources data;
@@ -65,7 +65,7 @@ Sources sources_of(const engine::SourceSizes& sizes) {
   return {.files = sizes.files, .bytes = sizes.bytes, .digest = hex(sizes.digest)};
 }
 
-/// Of everything else in the state, however its JSON is laid out.
+/// Returns the checksum of all other members of the state. The layout of the JSON does not matter.
 std::string checksum(const State& state) {
   std::string text = fmt::format("forebay state {}\n", state_version);
   for (const Member& member : members) text += fmt::format("{} {}\n", member.name, state.position.*member.value);
@@ -119,7 +119,7 @@ Result<void> check_version(const Json& state) {
                                                     : "it cannot be used any more"));
 }
 
-/// Nothing may stand in a state that its checksum does not cover.
+/// Fails for a member that is not in `known`: the checksum would not cover it.
 Result<void> check_members(const Json& json, std::span<const std::string_view> known) {
   for (const auto& [name, value] : json.members()) {
     if (std::count(known.begin(), known.end(), name) == 1) continue;
@@ -147,7 +147,7 @@ Error contradiction(const Position& at, std::string_view rule) {
                   rule, at.epoch, at.batch, at.pulled, at.next, at.done));
 }
 
-/// What holds for the positions of every plan.
+/// Checks the rules for positions that are the same for every plan.
 Result<void> check_position(const Position& at) {
   if (at.epoch > max_epochs) return contradiction(at, fmt::format("'epoch' is at most {}", max_epochs));
   if (at.next > max_batches) return contradiction(at, fmt::format("'next' is at most {}", max_batches));
@@ -181,7 +181,7 @@ Result<State> read(const Json& json) {
   return out;
 }
 
-// Shards of files have an order of their own, which depends on how many they are, and not on which one this is.
+// Each shard of files has its own order. It depends on the number of shards, and not on the index of the shard.
 constexpr std::string_view file_shards = "shards by file";
 
 Sections sections_of(const Plan& plan, const Shard& shard) {
@@ -192,7 +192,7 @@ Sections sections_of(const Plan& plan, const Shard& shard) {
   return out;
 }
 
-/// The parts that one has and the other has not, or has otherwise.
+/// Returns the names of the parts that differ or that only one of the two has.
 std::string differing(const State& state, const Sections& now) {
   std::vector<std::string> names;
   const auto add = [&](const auto& ours, const auto& theirs) {
@@ -213,7 +213,8 @@ std::string shards_text(const Sections& sections) {
   return "rows of whole batches";
 }
 
-/// A position among whole batches is none among those of files, nor of another number of them.
+/// Fails when the state and the run are sharded in different ways: a position among whole batches means nothing among
+/// shards by file, or with another number of these.
 Result<void> check_shards(const Sections& then, const Sections& now) {
   if (shards_text(then) == shards_text(now)) return {};
   return refuse(Detail::failed_precondition,
@@ -231,7 +232,7 @@ Result<void> check_sources(const Sources& then, const Sources& now) {
                             then.bytes == now.bytes ? ", differently divided" : ""));
 }
 
-/// Checks a position against this plan. A made-up position would keep the run busy with records that do not exist.
+/// Checks a position against this plan. With an invented position, the run would look for records that do not exist.
 Result<void> check_position(const Position& at, const Plan& plan, const Shard& shard) {
   const engine::Program& program = engine::program_of(plan);
   if (const auto max_rows = program.batching.max_rows) {

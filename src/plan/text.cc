@@ -64,6 +64,7 @@ std::string shard_text(const engine::Shard& shard) {
   return fmt::format(", shard {} of {}{}", shard.index, shard.count, shard.by == ShardBy::file ? " by file" : "");
 }
 
+/// Collects the lines of a plan's description.
 class Lines {
  public:
   void add(std::string_view where, const std::string& what) { text_ += fmt::format("{:<9} {}\n", where, what); }

@@ -11,6 +11,8 @@
 namespace forebay::steps {
 namespace {
 
+/// Converts a column to another dtype; the shape stays.
+/// The plan owns the step. It is immutable: any number of workers call it at once.
 class Convert final : public Step {
  public:
   Convert(std::string tensor, ColumnId from, ColumnId to) : tensor_{std::move(tensor)}, from_{from}, to_{to} {}

@@ -17,8 +17,8 @@ namespace {
 constexpr double epsilon = 1e-8;
 constexpr std::int64_t series_at_once = 256;  // neighbours whose statistics are taken together
 
-/// Normalizes `width` neighbouring series: element i of one is `stride` after element i - 1. Differences from the
-/// first element are summed, so that a constant series has exactly its value as the mean.
+/// Normalizes `width` neighbouring series in place. Element i of a series is `stride` elements after element i - 1. The
+/// sums are of differences from the first element, so the mean of a constant series is exactly its value.
 template <class Float>
 void normalize_series(Float* values, std::int64_t count, std::int64_t stride, std::int64_t width) {
   std::array<double, series_at_once> first, mean{}, scale{};
@@ -56,6 +56,8 @@ void normalize_array(Float* values, std::int64_t outer, std::int64_t count, std:
   }
 }
 
+/// Normalizes a column along one axis of its rows to mean 0 and standard deviation 1.
+/// The plan owns the step. It is immutable: any number of workers call it at once.
 class Standardize final : public Step {
  public:
   Standardize(std::string tensor, std::size_t axis, ColumnId from, ColumnId to)
@@ -73,7 +75,7 @@ class Standardize final : public Step {
     if (out.dtype == DType::float32 || out.dtype == DType::float64) {
       columns::cast(in.values.data(), in.dtype, out.values.data(), out.dtype, count);
       normalize_rows(in, out.dtype, out.values.data());
-    } else {  // 16-bit floats: in float32, rounded once at the end
+    } else {  // 16-bit floats: computed in float32 and rounded once at the end
       std::vector<float> wide(count);
       auto* const bytes = reinterpret_cast<std::byte*>(wide.data());
       columns::cast(in.values.data(), in.dtype, bytes, DType::float32, count);

@@ -38,6 +38,8 @@ void scatter(const Index* indices, std::int64_t count, std::int64_t depth, DType
   }
 }
 
+/// Makes one-hot vectors of a column of indices, as a new last axis. The plan owns the step.
+/// It is immutable: any number of workers call it at once. Fails when a row gets too many elements.
 class Spread final : public Step {
  public:
   Spread(OneHot options, ColumnId from, ColumnId to) : options_{std::move(options)}, from_{from}, to_{to} {}

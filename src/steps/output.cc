@@ -73,6 +73,8 @@ Error data_fault(std::string_view name, std::int64_t row, std::string message) {
 
 namespace {
 
+/// A step that does nothing when it runs, for steps that change at most the schema.
+/// The plan owns the step. It is immutable: any number of workers call it at once.
 class NoWork final : public Step {
  public:
   Result<void> apply(ColumnBlock&) const override { return {}; }

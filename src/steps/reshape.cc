@@ -17,6 +17,8 @@ std::string mismatch(const Shape& found, std::int64_t elements, const Shape& wan
                      wanted.count());
 }
 
+/// Gives the rows of a column another shape with the same number of elements. The plan owns the step.
+/// It is immutable: any number of workers call it at once. Fails when a row has another number of elements.
 class Regroup final : public Step {
  public:
   Regroup(std::string tensor, Shape shape, ColumnId from, ColumnId to)
@@ -38,7 +40,7 @@ class Regroup final : public Step {
   }
 
  private:
-  /// Only rows whose sizes were not known to the planner can still be wrong.
+  /// Fails when a row has another number of elements. The planner has checked rows of known sizes.
   Result<void> check_rows(const Column& in) const {
     if (in.fixed()) {
       if (in.rows == 0 || in.shape.count() == shape_.count()) return {};
@@ -71,7 +73,7 @@ Result<void> check_sizes(const std::vector<std::int64_t>& sizes) {
 }
 
 Result<void> check_shape_option(const Json& options) {
-  std::vector<Error> none;  // of its type: told already
+  std::vector<Error> none;  // faults of the type are already reported
   auto sizes = JsonCodec<std::vector<std::int64_t>>::read(*options.find("shape"), none);
   return check_sizes(sizes.value_or(std::vector<std::int64_t>{})).at(Field{"shape"});
 }

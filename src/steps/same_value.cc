@@ -14,6 +14,8 @@
 namespace forebay::steps {
 namespace {
 
+/// Makes a column whose elements all have one value, with a given shape or the shape of another column.
+/// The plan owns the step. It is immutable: any number of workers call it at once.
 class Fill final : public Step {
  public:
   Fill(std::string tensor, std::vector<std::byte> element, Shape shape, std::optional<ColumnId> like, ColumnId to)
@@ -44,7 +46,7 @@ class Fill final : public Step {
   const ColumnId to_;
 };
 
-/// "[2,3]", "(2,3)" and "2,3": what older documents write instead of a list.
+/// Parses a shape in the text forms of older documents: "[2,3]", "(2,3)" or "2,3". Empty: not a shape.
 std::optional<Shape> shape_from(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -74,7 +76,7 @@ Result<Shape> checked(Shape shape) {
   return shape;
 }
 
-/// A shape that is not that of a tensor.
+/// Reads a shape that is given as a list or as text, instead of by the name of a tensor.
 Result<Shape> literal_shape(const Json& json, const Schema& in) {
   if (json.is(Json::Kind::array)) {
     std::vector<Error> faults;

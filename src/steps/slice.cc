@@ -56,7 +56,7 @@ class Cut final : public Step {
     return {};
   }
 
-  /// The sizes that only the row knows, of the axes that the piece keeps.
+  /// Returns the sizes of this row on the unknown axes that remain in the piece. The result points into `kept`.
   std::span<const std::int64_t> unknown_sizes(const Shape& shape, std::span<const std::int64_t> row,
                                               std::span<std::int64_t> kept) const {
     std::size_t count = 0;
@@ -76,7 +76,7 @@ class Cut final : public Step {
   const ColumnId from_, to_;
 };
 
-// Called once, by the planner: every fault of the options is found here, and what comes out is stated.
+// The planner calls it once. It reports every fault of the options and states the output columns.
 Result<Bound<Step>> bind(const Slice& options, const Schema& in) {
   FOREBAY_TRY(const ColumnId from, find_dense(in, options.tensor).at(Field{"tensor"}));
   FOREBAY_TRY(std::vector<SliceItem> items, parse_slice(options.slice).at(Field{"slice"}));

@@ -18,7 +18,7 @@ struct Picked {
   std::int64_t first, count, step;
 };
 
-/// Python's slice.indices. No sum here can overflow: only negative numbers gain the size.
+/// Python's slice.indices. No sum overflows: the size is added only to negative numbers.
 Picked pick(const SliceItem& range, std::int64_t size) {
   const std::int64_t step = std::max(range.step.value_or(1), -std::numeric_limits<std::int64_t>::max());
   const std::int64_t min = step < 0 ? -1 : 0;
@@ -65,7 +65,7 @@ Result<Shape> cut_shape(const Shape& shape, std::span<const SliceItem> items) {
 
 Result<columns::Strided> cut_row(std::span<const std::int64_t> row, std::span<const SliceItem> items) {
   columns::Strided selection;
-  if (std::find(row.begin(), row.end(), 0) != row.end()) {  // the other sizes need not multiply to anything sensible
+  if (std::find(row.begin(), row.end(), 0) != row.end()) {  // the product of the other sizes may be meaningless
     for (std::size_t axis = 0; axis < items.size(); ++axis) {
       if (items[axis].index) FOREBAY_DO(position(items[axis], row[axis]));
     }

@@ -11,7 +11,7 @@ namespace forebay::steps {
 namespace {
 
 constexpr std::string_view blanks = " \t\n\r\f\v";
-constexpr std::size_t max_items = 4096;  // far more than a tensor has axes, few enough to hold
+constexpr std::size_t max_items = 4096;  // far more than the axes of a tensor, and cheap to hold
 constexpr std::size_t max_shown = 100;
 
 std::string shortened(std::string_view text) {
@@ -28,7 +28,7 @@ Error fault(std::size_t column, std::string message) {
   return Error{Code::config, Detail::invalid_argument, fmt::format("column {}: {}", column, message)};
 }
 
-/// One part of a range, or an index; `column` is where `part` begins.
+/// Parses one part of a range, or an index. `column` is the offset of `part` in the text, for messages.
 Result<std::int64_t> read_integer(std::string_view part, std::size_t column) {
   if (const auto value = parse_integer(part)) return *value;
   const std::size_t first = part.find_first_not_of(blanks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed features, their JSON form, and the options of each kind.
+// Tests of typed features, their JSON form, and the options of each kind.
 #include <forebay/decoders/example.h>
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast and the plain path must agree on everything, errors included.
+// Tests that the fast and the plain path give the same values and the same errors.
 #include "tests/decoders/decode.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restart points: inflating from any of them gives what a straight read gives.
+// Tests of restart points: inflating from any of them gives the same bytes as reading from the beginning.
 #include <array>
 #include <cstring>
 #include <limits>

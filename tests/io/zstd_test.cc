@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zstd files by the interface of Inflater and Deflater.
+// Tests of zstd files through the interface of Inflater and Deflater.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole runs over bad records and files: each gives its code, in time, and without allocating memory that the input
-// only claims to need. docs/bad-inputs.md names the rows that are shown here.
+// Whole runs over bad records and files: each fails with its code, in time, and without allocating the memory that the
+// input claims to need. docs/bad-inputs.md names the rows that are shown here.
 #include <chrono>
 #include <fstream>
 

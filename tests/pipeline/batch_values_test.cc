@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of a batch whose rows are not plain arrays of numbers: the same as those of TensorFlow's parse_example.
+// Tests of batches whose rows are not plain arrays of numbers: the values equal those of TensorFlow's parse_example.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

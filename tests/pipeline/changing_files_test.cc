@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that change while their records are on the way into rows.
+// Tests of files that change between the scan of their records and the decoding of their rows.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>

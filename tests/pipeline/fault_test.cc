@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plug-ins that fail or throw, and files that change while they are read.
+// Tests of plug-ins that fail or throw, and of files that change while they are read.
 #include <algorithm>
 #include <charconv>
 #include <chrono>

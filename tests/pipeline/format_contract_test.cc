@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a format decides, shown with one that is not TFRecord: compression, trailers, records that overlap.
+// Tests the decisions of a format, with one that is not TFRecord: compression, trailers, overlapping records.
 #include <algorithm>
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches without a fixed number of rows, by a batcher of the tests.
+// Tests of batches without a fixed number of rows, with a batcher that the test defines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations that set parts of a run against each other: buffers larger than the memory, batches larger than the
+// Tests of configurations whose parts contradict each other: buffers larger than the memory, batches larger than the
 // data, more files open than there are. Each run ends, cleanly or with an error; none hangs.
 #include <chrono>
 #include <random>

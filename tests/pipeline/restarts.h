@@ -9,10 +9,10 @@
 
 #include "tests/engine/order/stream_files.h"
 
-/// Runs that are saved and resumed.
+/// Support for tests that save and resume runs.
 namespace forebay::testing {
 
-/// Five files of different lengths, one of them empty, two compressed.
+/// Writes five files of different lengths. One is empty, two are compressed.
 inline void write_five(const Folder& folder) { write_parts(folder, {60, 0, 151, 7, 88}, {.gzip = 2, .zlib = 4}); }
 
 inline const std::vector<std::string>& orders() {
@@ -35,7 +35,7 @@ inline const std::vector<std::string>& boundaries() {
   return all;
 }
 
-/// The rest of a run, batch by batch; an error is the last line.
+/// Returns the rest of a run, a line per batch. An error is the last line.
 inline std::vector<std::string> rest(Loader& pipeline, std::int64_t batches = -1) {
   std::vector<std::string> out;
   while (batches-- != 0) {
@@ -47,7 +47,7 @@ inline std::vector<std::string> rest(Loader& pipeline, std::int64_t batches = -1
   return out;
 }
 
-/// Saves and loads a state as a trainer would: as text in a file.
+/// Returns the state after writing it as text and parsing it again, as a trainer does with a file.
 inline Json kept(const Loader& pipeline) {
   auto state = pipeline.state();
   EXPECT_TRUE(state.ok()) << (state.ok() ? "" : state.error().text());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which faults `on_corrupt` covers, what its budgets allow, and what is counted.
+// Tests of `on_corrupt`: the faults that it covers, its budgets, and its counters.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

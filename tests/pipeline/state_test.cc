@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// States that do not fit, and texts that are no states.
+// Tests of states that do not fit the run, and of texts that are not states.
 #include <algorithm>
 #include <cstdint>
 #include <map>

@@ -8,7 +8,7 @@
 #include <forebay/forebay.h>
 #include <forebay/json.h>
 
-/// Tensors as JSON, row first, and records made from JSON: how worked examples are written.
+/// Converts tensors to JSON, row first, and JSON to records. Worked examples use this form.
 namespace forebay::testing {
 
 [[nodiscard]] inline Json element_of(const Tensor& tensor, std::int64_t at) {
@@ -84,7 +84,7 @@ inline void flatten(const Json& json, std::vector<Json>& out) {
   for (const Json& item : json.items()) flatten(item, out);
 }
 
-/// Ints become an int64 list, anything with a decimal point a float list, texts a bytes list.
+/// Makes a feature: integers become an int64 list, numbers with a decimal point a float list, texts a bytes list.
 [[nodiscard]] inline FeatureValue feature_of(const Json& json) {
   std::vector<Json> elements;
   flatten(json, elements);
@@ -115,13 +115,13 @@ inline void flatten(const Json& json, std::vector<Json>& out) {
   return out;
 }
 
-/// A length-delimited protobuf field; the lengths in tests are below 128.
+/// Encodes a length-delimited protobuf field; the lengths in tests are below 128 bytes.
 [[nodiscard]] inline std::string field(int number, const std::string& bytes) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
 }
 
-/// {"context": {name: values}, "lists": {name: [values of each step]}} as a tf.train.SequenceExample. An Example's own
-/// field is that of the context; the Feature follows its one-letter key.
+/// Encodes {"context": {name: values}, "lists": {name: [values of each step]}} as a tf.train.SequenceExample. An
+/// encoded Example is field 1, and so is the context. In an entry of the lists, the Feature follows a one-letter key.
 [[nodiscard]] inline std::string sequence_example_of(const Json& message) {
   std::string out;
   if (const Json* context = message.find("context")) out += encode_example(features_of(*context));

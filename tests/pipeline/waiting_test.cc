@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run reports while the next batch does not come.
+// Tests of the report of a run whose next batch is late.
 #include <atomic>
 #include <chrono>
 #include <thread>

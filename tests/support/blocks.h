@@ -17,8 +17,8 @@ namespace forebay::test {
 /// another form, the tensors differ in their number of rows, or a row is not rectangular.
 [[nodiscard]] ColumnBlock block_from_json(const Json& tensors, Schema& schema);
 
-/// The visible tensors of `schema`, in its order. Floats are numbers, written as short as the type allows, and the
-/// strings "nan", "inf", "-inf" when they are not finite.
+/// Returns the visible tensors of `schema`, in its order. Floats are numbers, written as short as the type allows, and
+/// the strings "nan", "inf", "-inf" when they are not finite.
 [[nodiscard]] Json block_to_json(const ColumnBlock& block, const Schema& schema);
 
 /// Adds to `block` the columns of `schema` that it lacks, as the engine does before a step: fixed numeric ones

@@ -15,7 +15,7 @@ struct FixedOptions {
   Paths files;
   Compression compression = Compression::automatic;
   std::int64_t record = 4;   ///< Bytes of a payload.
-  std::int64_t hop = 4;      ///< From the beginning of one record to that of the next.
+  std::int64_t hop = 4;      ///< Bytes from the beginning of a record to the beginning of the next.
   std::int64_t trailer = 0;  ///< Bytes after a payload; each must be the payload's first byte, inverted.
 };
 
@@ -32,7 +32,7 @@ class FixedFormat final : public Format {
     for (; at < limit && at + record_ + trailer_ <= bytes.size(); at += hop_)
       records.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(record_)});
     if (at + record_ + trailer_ <= bytes.size()) return Scanned{.consumed = at};
-    if (last) return Scanned{.consumed = bytes.size()};  // an incomplete record is none
+    if (last) return Scanned{.consumed = bytes.size()};  // an incomplete record is ignored
     return Scanned{.consumed = std::min(at, bytes.size()), .wanted = record_ + trailer_};
   }
 

@@ -10,10 +10,10 @@
 /// Handles without files, for tests of orders and batchers.
 namespace forebay::testing {
 
-/// Element n as a handle; `block` distinguishes elements.
+/// Returns element n as a handle; `block` distinguishes elements.
 [[nodiscard]] inline Handle handle(std::uint32_t n) { return {.block = n}; }
 
-/// The same elements in every pass, handed out at most `most` at a time.
+/// An upstream with the same elements in every pass. `pull` returns at most `most` at a time and never fails.
 class Numbers final : public Handles {
  public:
   explicit Numbers(std::vector<std::uint32_t> numbers, std::size_t most = 1000)
@@ -32,7 +32,7 @@ class Numbers final : public Handles {
   std::size_t next_ = 0;
 };
 
-/// Files that are lists of numbers; counts what was dropped and what is open.
+/// A reader of files that are lists of numbers. Counts the dropped records and the open files.
 class NumberFiles : public Reader {
  public:
   explicit NumberFiles(std::vector<std::vector<std::uint32_t>> files) : files_{std::move(files)} {}
@@ -76,7 +76,7 @@ class NumberFiles : public Reader {
   Stream next_ = 0;
 };
 
-/// The rest of a pass, pulled `chunk` at a time.
+/// Returns the rest of a pass, pulled `chunk` elements at a time.
 [[nodiscard]] inline std::vector<std::uint32_t> drain(Handles& handles, std::size_t chunk = 7) {
   std::vector<std::uint32_t> out;
   std::vector<Handle> pulled(chunk);
@@ -87,14 +87,14 @@ class NumberFiles : public Reader {
   }
 }
 
-/// 0, 1, … n - 1.
+/// Returns 0, 1, … n - 1.
 [[nodiscard]] inline std::vector<std::uint32_t> first(std::uint32_t n) {
   std::vector<std::uint32_t> out(n);
   for (std::uint32_t i = 0; i < n; ++i) out[i] = i;
   return out;
 }
 
-/// An order of type `type` over `upstream`.
+/// Makes an order of this type over `upstream`.
 [[nodiscard]] inline std::unique_ptr<Handles> make_order(const OrderType& type, const Json& options,
                                                          std::unique_ptr<Handles> upstream, Reader* reader = nullptr,
                                                          std::uint64_t seed = 1) {

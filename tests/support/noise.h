@@ -6,7 +6,7 @@
 
 namespace forebay::tests {
 
-/// Bytes without any pattern, the same every time.
+/// Returns pseudo-random bytes, the same for the same arguments.
 inline std::string noise(std::size_t size, std::uint64_t seed = 1) {
   std::string out(size, '\0');
   std::uint64_t x = seed;

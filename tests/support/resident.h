@@ -8,7 +8,7 @@
 
 namespace forebay::tests {
 
-/// Pages of this process that are in memory.
+/// Returns the bytes of this process's pages that are in memory.
 inline std::int64_t resident_bytes() {
   std::ifstream file{"/proc/self/statm"};
   std::int64_t all = 0, resident = 0;

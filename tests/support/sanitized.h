@@ -3,8 +3,7 @@
 
 namespace forebay::tests {
 
-/// Whether this is a build with a sanitizer: everything takes several times as long, and the sanitizer needs address
-/// space.
+/// Whether this is a build with a sanitizer. Such a build is several times slower and needs more address space.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #elif defined(__has_feature)

@@ -16,7 +16,7 @@ void complain(const Json& found, std::string message, Faults& faults) {
 
 namespace {
 
-/// By place; what has none comes last.
+/// Sorts the faults by place; those without a place come last.
 void sort_by_place(Faults& faults) {
   std::vector<std::string> files;
   const auto number = [&](const std::string& file) { return std::find(files.begin(), files.end(), file); };

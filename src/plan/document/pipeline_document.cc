@@ -57,7 +57,7 @@ struct FieldsOf<plan::PipelineDocument> {
 namespace plan {
 namespace {
 
-/// Bytes of one unit; 0 when there is no such unit.
+/// Returns the bytes of one unit, or 0 for an unknown unit.
 double unit_bytes(std::string_view unit) {
   constexpr std::array<std::pair<std::string_view, double>, 9> units{{{"", 1},
                                                                       {"B", 1},

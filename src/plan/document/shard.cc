@@ -78,7 +78,7 @@ Shard from_text(const Json& json, Faults& faults) {
   return {.index = (*rank)->index, .count = (*rank)->count};
 }
 
-/// `replicas` neighbouring ranks are one shard.
+/// Gives the same shard to each `replicas` neighbouring ranks. A fault: the ranks do not divide.
 void share_among(std::int64_t replicas, const Json& json, Shard& shard, Faults& faults) {
   if (shard.ranks % replicas != 0) {
     complain(json, fmt::format("{} ranks cannot be divided into groups of {} 'replicas'", shard.ranks, replicas),

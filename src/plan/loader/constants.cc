@@ -21,7 +21,7 @@ std::string_view strip(std::string_view text) {
   return text;
 }
 
-/// Sizes as text: "[2,3]", "(2,3)" or "2,3".
+/// Parses sizes in the text forms "[2,3]", "(2,3)" or "2,3".
 std::optional<Shape> parse_sizes(std::string_view text) {
   text = strip(text);
   const bool enclosed =

@@ -39,7 +39,8 @@ class LoaderReader {
   }
 
  private:
-  /// The options that are allowed depend on the type, also when something else in the document is wrong.
+  /// Reads the type, the inputs and the targets again, each alone, without faults. The allowed options depend on the
+  /// type even when another part of the document has a fault.
   void restore_type() {
     Faults ignored;
     Json reduced = Json::object({{"args", Json::object()}});
@@ -82,7 +83,7 @@ class LoaderReader {
         complain(args, fmt::format("missing required option '{}': shuffle is true", key), faults_);
         continue;
       }
-      Faults ignored;  // of its type: told already
+      Faults ignored;  // faults of the type are already reported
       const auto number = read_integer(*value, ignored);
       if (number) static_cast<void>(in_range(*number, Range{.min = 1, .max = 1'000'000'000}, key, *value, faults_));
     }
@@ -122,7 +123,8 @@ class LoaderReader {
     }
   }
 
-  /// The value, or its faults: those without a line in a file of their own are where the document names the file.
+  /// Returns the value, or adds the faults. A fault without a line in its own file gets the place of the file's name in
+  /// the document.
   template <class T>
   std::optional<T> keep_named(Result<T> result, const Json& name) {
     Faults found;
@@ -280,7 +282,7 @@ class LoaderReader {
     }
   }
 
-  /// Faults inside an entry of `padding` say which tensor it is about.
+  /// Adds the name of the tensor to the faults inside an entry of `padding`.
   void name_tensors(const Json* padding, std::size_t first_fault) {
     for (const Json& entry : padding->items()) {
       const Json* const tensor = entry.find("tensor");

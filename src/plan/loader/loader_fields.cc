@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of the loader document: names, defaults, ranges and what users read about them.
+// The options of the loader document: names, defaults, ranges and the descriptions that users read.
 #include "plan/loader/loader_document.h"
 
 namespace forebay {

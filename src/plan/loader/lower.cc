@@ -16,7 +16,7 @@ Json from(const Json& origin, Json value) {
   return value;
 }
 
-/// An object that stands where `origin` stood.
+/// Returns an empty object with the place of `origin`.
 Json object_at(const Json& origin) { return from(origin, Json::object()); }
 
 Json stage(const Json& origin, const char* plugin, Json options) {
@@ -25,7 +25,7 @@ Json stage(const Json& origin, const char* plugin, Json options) {
   return out;
 }
 
-/// Copies the options of `source` that are given, under the names that the plug-in has for them.
+/// Copies the given options of `source` to `out`, under the plug-in's names for them.
 void copy(const Json* source, std::initializer_list<std::pair<const char*, const char*>> keys, Json& out) {
   if (source == nullptr) return;
   for (const auto& [from_key, to_key] : keys) {
@@ -33,6 +33,8 @@ void copy(const Json* source, std::initializer_list<std::pair<const char*, const
   }
 }
 
+/// Translates a checked loader document into a pipeline document. Values carry the places of their origins, which
+/// messages name. Lives for one call on the caller's thread.
 class Lowerer {
  public:
   explicit Lowerer(const CheckedLoader& loader) : loader_{loader}, args_{*loader.json} {}
@@ -164,7 +166,8 @@ class Lowerer {
     return *loader_.manifest.find(found->value.from_name);
   }
 
-  /// A shape or dtype that is taken from a primary is known here, unless records differ in it.
+  /// Makes a constant step. Replaces a shape or dtype that is taken from a primary by its value, if all records share
+  /// it.
   Json constant(const SecondaryFeature& feature, const Json& json) {
     const auto primaries = primary_names();
     const Constant constant = read_constant(feature, json, primaries);

@@ -13,7 +13,7 @@ namespace forebay {
 namespace plan {
 namespace {
 
-/// The top level as it is written; the features are read one by one.
+/// The top level of a manifest as it is written. The features are read one by one later.
 struct ManifestOptions {
   std::optional<std::string> compression;
   bool allow_var_len = false;

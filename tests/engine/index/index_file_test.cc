@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored indexes: where they are, when they are good, and what happens when they cannot be written.
+// Tests of stored indexes: their paths, their validity, and failed writes.
 #include "engine/index/index_file.h"
 
 #include <csignal>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// No memory is a fault of the machine, not of the data.
+// Tests that a lack of memory is reported as a fault of the machine, not of the data.
 #include "engine/memory/catch_all.h"
 
 #include <memory>

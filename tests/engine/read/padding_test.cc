@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zeros after the last record, and other long ranges: a scan reads them in pieces and can be stopped between pieces.
+// Tests of zeros after the last record and of other long ranges: a scan reads them in pieces and stops between pieces
+// on request.
 #include <algorithm>
 #include <filesystem>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the consumer counts as one of the threads.
+// Tests when the consumer counts as one of the threads.
 #include "engine/run/consumer_turn.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers questions about functions that Python does not expose: one JSON object a line in, one a line out.
+// Runs functions that Python does not expose. Reads one JSON object per line, and writes one per line.
 #include <iostream>
 #include <map>
 #include <string>
