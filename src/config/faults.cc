@@ -7,8 +7,6 @@
 #include <forebay/describe.h>
 #include <forebay/messages.h>
 
-#include "config/utf8.h"
-
 namespace forebay {
 
 namespace {
@@ -25,7 +23,7 @@ std::string name_of(const Json& json) {
     const std::size_t slash = pointer.rfind('/');
     if (slash == std::string_view::npos) return indices.empty() ? "the value" : "item " + indices;
     const std::string_view token = pointer.substr(slash + 1);
-    if (!is_index(token)) return config::quoted(std::string{token} + indices);
+    if (!is_index(token)) return quote(std::string{token} + indices);
     indices = fmt::format("[{}]{}", token, indices);
     pointer = pointer.substr(0, slash);
   }
@@ -58,7 +56,7 @@ void refuse_unknown(const Json& json, const std::vector<std::string>& known, std
   for (std::size_t i = 0; i < std::min(unknown.size(), max_names); ++i) {
     const auto& [key, value] = *unknown[i];
     std::string near = hint(key, known);
-    add(value, fmt::format("unexpected option {}{} {}", config::quoted(key), near.empty() ? ";" : near, list), faults);
+    add(value, fmt::format("unexpected option {}{} {}", quote(key), near.empty() ? ";" : near, list), faults);
   }
   if (unknown.size() > max_names)
     add(json, fmt::format("{} more unexpected options", unknown.size() - max_names), faults);
@@ -143,7 +141,7 @@ std::optional<std::size_t> read_choice(const Json& json, std::span<const std::st
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   const std::vector<std::string> known{names.begin(), names.end()};
   fault_value(json,
-              fmt::format("must be one of: {}; found {}{}", fmt::join(known, ", "), config::quoted(json.string()),
+              fmt::format("must be one of: {}; found {}{}", fmt::join(known, ", "), quote(json.string()),
                           hint(json.string(), known)),
               faults);
   return std::nullopt;

@@ -78,7 +78,7 @@ bool JsonBuilder::refuse_bad_text(std::string_view value, std::string_view what)
     const std::size_t length = utf8_length(rest);
     if (length == 0)
       return refuse(
-          fmt::format("the {} {} holds half of a surrogate pair or bytes that are not UTF-8", what, quoted(value)));
+          fmt::format("the {} {} holds half of a surrogate pair or bytes that are not UTF-8", what, quote(value)));
     rest.remove_prefix(length);
   }
   return true;
@@ -145,7 +145,7 @@ bool JsonBuilder::key(std::string_view name, std::size_t end) {
   pointer_.resize(frame.pointer_length);
   const auto [known, is_new] = frame.lines.emplace(name, cursor_.line());
   if (!is_new) {
-    return refuse(fmt::format("the key {} is written twice in one object, on line {} and on line {}", quoted(name),
+    return refuse(fmt::format("the key {} is written twice in one object, on line {} and on line {}", quote(name),
                               known->second, cursor_.line()));
   }
   frame.key = name;

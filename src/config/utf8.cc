@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include <forebay/messages.h>
+
 namespace forebay {
 namespace config {
 

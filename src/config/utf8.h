@@ -2,17 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <string_view>
-
-#include <forebay/messages.h>
 
 namespace forebay::config {
 
 /// Bytes of the first character of `text`; 0 when `text` is empty or does not start with well-formed UTF-8 (overlong
 /// forms and surrogates are malformed).
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
-
-[[nodiscard]] inline std::string quoted(std::string_view text) { return quote(text); }
 
 }  // namespace forebay::config

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "config/utf8.h"
+#include <forebay/messages.h>
 
 namespace forebay::launch {
 
@@ -82,7 +82,7 @@ class Witness {
     std::string seen;
     const auto add = [&](const char* name) {
       const auto value = environment_(name);
-      if (value) seen += fmt::format("{}{}={}", seen.empty() ? "" : ", ", name, config::quoted(*value));
+      if (value) seen += fmt::format("{}{}={}", seen.empty() ? "" : ", ", name, quote(*value));
     };
     for (const Launcher& launcher : launchers) add(launcher.index), add(launcher.count);
     for (const char* name : also_named) add(name);
@@ -96,7 +96,7 @@ class Witness {
  private:
   [[nodiscard]] Result<std::int64_t> number(const char* name, const std::string& text) const {
     const auto out = whole_number(text);
-    if (!out) return fault(fmt::format("{} must be a whole number from 0 on, and is {}", name, config::quoted(text)));
+    if (!out) return fault(fmt::format("{} must be a whole number from 0 on, and is {}", name, quote(text)));
     return *out;
   }
 
@@ -141,9 +141,8 @@ Result<std::optional<Rank>> parse_shard(std::string_view text) {
     const auto count = whole_number(text.substr(slash + 1));
     if (index && count && *index < *count) return std::optional{Rank{*index, *count, "named"}};
   }
-  return Error{
-      Code::config, Detail::invalid_argument,
-      fmt::format("a shard must be I/N with I from 0 to N - 1, as 0/4, or auto; found {}", config::quoted(text))};
+  return Error{Code::config, Detail::invalid_argument,
+               fmt::format("a shard must be I/N with I from 0 to N - 1, as 0/4, or auto; found {}", quote(text))};
 }
 
 }  // namespace forebay::launch

@@ -5,7 +5,6 @@
 
 #include <fmt/core.h>
 
-#include "config/utf8.h"
 #include "engine/order/shard_counts.h"
 #include "engine/program/plan_access.h"
 #include "io/patterns.h"
@@ -17,6 +16,8 @@
 #include "plan/loader/lower.h"
 #include "plan/outputs.h"
 #include "plan/text.h"
+
+#include <forebay/messages.h>
 
 namespace forebay::plan {
 namespace {
@@ -93,12 +94,12 @@ class PlanBuilder {
     for (const Json& item : list->items()) {
       if (!item.is(Json::Kind::string)) continue;  // the top level reports this
       if (!contains(names, item.string()) && !columns_.unknown.contains(item.string())) {
-        complain(item,
-                 fmt::format("the batch has no tensor {}{}", config::quoted(item.string()),
-                             among(item.string(), names, "it has")),
-                 faults_);
+        complain(
+            item,
+            fmt::format("the batch has no tensor {}{}", quote(item.string()), among(item.string(), names, "it has")),
+            faults_);
       } else if (contains(seen, item.string())) {
-        complain(item, fmt::format("{} is named twice in '{}'", config::quoted(item.string()), key), faults_);
+        complain(item, fmt::format("{} is named twice in '{}'", quote(item.string()), key), faults_);
       }
       seen.push_back(item.string());
     }

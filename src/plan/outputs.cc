@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "config/utf8.h"
+#include <forebay/messages.h>
 
 namespace forebay::plan {
 namespace {
@@ -75,15 +75,15 @@ void check_padding(const ColumnSpec& spec, const Padding& padding, const Json& o
   for (std::size_t i = 0; i < spec.shape.rank(); ++i) {
     if (spec.shape[i] == unknown_dim || spec.shape[i] <= padding.shape[i]) continue;
     complain(member_or(entry, "shape"),
-             fmt::format("tensor {} has shape {} and cannot be padded to {}", config::quoted(spec.name),
-                         spec.shape.text(), padding.shape.text()),
+             fmt::format("tensor {} has shape {} and cannot be padded to {}", quote(spec.name), spec.shape.text(),
+                         padding.shape.text()),
              faults);
     break;
   }
   const Json value = JsonCodec<Scalar>::write(padding.value);
   if (!converts(value, spec.dtype)) {
     complain(member_or(entry, "value"),
-             fmt::format("the padding value {} of tensor {} is no {}", value.text(), config::quoted(spec.name),
+             fmt::format("the padding value {} of tensor {} is no {}", value.text(), quote(spec.name),
                          to_string(spec.dtype)),
              faults);
   }

@@ -5,13 +5,12 @@
 
 #include <fmt/core.h>
 
-#include "config/utf8.h"
 #include "plan/document/faults.h"
+
+#include <forebay/messages.h>
 
 namespace forebay::plan {
 namespace {
-
-using config::quoted;
 
 template <class Type>
 void add_names(const std::vector<Type>& types, std::vector<std::string>& names) {
@@ -63,7 +62,7 @@ class StageSorter {
 
   void refuse(const Stage& stage, std::string_view what, const std::vector<std::string>& names) {
     faults_.emplace_back(Code::config, Detail::invalid_argument,
-                         fmt::format("there is no {} {}{}{}", what, quoted(stage.plugin), belongs(stage.plugin),
+                         fmt::format("there is no {} {}{}{}", what, quote(stage.plugin), belongs(stage.plugin),
                                      among(stage.plugin, names, "known")),
                          stage.options->place());
   }

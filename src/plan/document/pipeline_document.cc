@@ -7,8 +7,9 @@
 
 #include <fmt/core.h>
 
-#include "config/utf8.h"
 #include "plan/document/shard.h"
+
+#include <forebay/messages.h>
 
 namespace forebay {
 
@@ -103,10 +104,9 @@ std::int64_t read_memory(const Json* json, Faults& faults) {
   if (json->is(Json::Kind::string)) {
     const auto bytes = parse_bytes(json->string());
     if (!bytes)
-      fault_value(
-          *json,
-          fmt::format("must be a number of bytes, as 1073741824 or \"1GiB\"; found {}", config::quoted(json->string())),
-          faults);
+      fault_value(*json,
+                  fmt::format("must be a number of bytes, as 1073741824 or \"1GiB\"; found {}", quote(json->string())),
+                  faults);
     return bytes.value_or(0);
   }
   const auto bytes = read_integer(*json, faults);

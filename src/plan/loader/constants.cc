@@ -6,13 +6,13 @@
 
 #include <fmt/core.h>
 
-#include "config/utf8.h"
 #include "plan/document/names.h"
+
+#include <forebay/messages.h>
 
 namespace forebay::plan {
 namespace {
 
-using config::quoted;
 using Names = std::vector<std::string>;
 
 std::string_view strip(std::string_view text) {
@@ -55,7 +55,7 @@ std::optional<std::variant<Shape, std::string>> read_shape(const Json& json, con
   if (const auto shape = parse_sizes(json.string())) return Out{*shape};
   fault_value(json,
               fmt::format("must be sizes, as [2,3] or \"[2,3]\", or the name of a primary feature; found {}{}",
-                          quoted(json.string()), hint(json.string(), primaries)),
+                          quote(json.string()), hint(json.string(), primaries)),
               faults);
   return std::nullopt;
 }

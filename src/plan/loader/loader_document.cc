@@ -8,14 +8,14 @@
 
 #include <fmt/core.h>
 
-#include "config/utf8.h"
 #include "io/paths.h"
 #include "plan/loader/constants.h"
+
+#include <forebay/messages.h>
 
 namespace forebay::plan {
 namespace {
 
-using config::quoted;
 using Names = std::vector<std::string>;
 
 bool is_true(const Json* json) { return json != nullptr && json->is(Json::Kind::boolean) && json->boolean(); }
@@ -171,8 +171,7 @@ class LoaderReader {
       produced_.push_back(name);
     } else {
       complain(*item.find("to_name"),
-               fmt::format("to_name {} is used twice; every tensor must have a name of its own", quoted(name)),
-               faults_);
+               fmt::format("to_name {} is used twice; every tensor must have a name of its own", quote(name)), faults_);
     }
   }
 
@@ -190,7 +189,7 @@ class LoaderReader {
         check_loadable(*found, faults_);
       } else {
         complain(*json->find("from_name"),
-                 fmt::format("the manifest has no feature {}{}", quoted(feature.from_name),
+                 fmt::format("the manifest has no feature {}{}", quote(feature.from_name),
                              among(feature.from_name, known, "it has")),
                  faults_);
       }
@@ -223,7 +222,7 @@ class LoaderReader {
       if (is_wanted.contains(name) || faults_.size() > max_faults) return;
       complain(
           *item.find("to_name"),
-          fmt::format("{} is not required: it is neither an input nor a target{}", quoted(name), hint(name, wanted)),
+          fmt::format("{} is not required: it is neither an input nor a target{}", quote(name), hint(name, wanted)),
           faults_);
     };
     for (const auto& [feature, json] : loader_.primaries) check(feature.to_name, *json);
@@ -238,7 +237,7 @@ class LoaderReader {
     std::unordered_set<std::string> seen;
     for (const Json& item : list->items()) {
       if (!item.is(Json::Kind::string) || seen.insert(item.string()).second) continue;
-      complain(item, fmt::format("{} is named twice in '{}'", quoted(item.string()), key), faults_);
+      complain(item, fmt::format("{} is named twice in '{}'", quote(item.string()), key), faults_);
     }
   }
 
@@ -249,7 +248,7 @@ class LoaderReader {
       if (!item.is(Json::Kind::string) || is_produced_.contains(item.string())) continue;
       if (faults_.size() > max_faults) return;
       const std::string& name = item.string();
-      complain(item, fmt::format("no feature produces {}{}", quoted(name), among(name, produced_, "produced are")),
+      complain(item, fmt::format("no feature produces {}{}", quote(name), among(name, produced_, "produced are")),
                faults_);
     }
   }
@@ -257,7 +256,7 @@ class LoaderReader {
   void check_tensor(const std::string& name, const Json& item) {
     if (is_produced_.contains(name)) return;
     complain(*item.find("tensor"),
-             fmt::format("there is no tensor {}{}", quoted(name), among(name, produced_, "defined here")), faults_);
+             fmt::format("there is no tensor {}{}", quote(name), among(name, produced_, "defined here")), faults_);
   }
 
   void check_steps() {

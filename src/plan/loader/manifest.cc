@@ -6,8 +6,9 @@
 #include <fmt/core.h>
 
 #include "config/document.h"
-#include "config/utf8.h"
 #include "plan/document/faults.h"
+
+#include <forebay/messages.h>
 
 namespace forebay {
 namespace plan {
@@ -86,8 +87,7 @@ void read_compression(const Json& json, Manifest& manifest, Faults& faults) {
   } else if (name == "zstd") {
     manifest.compression = Compression::zstd;
   } else {
-    fault_value(json,
-                fmt::format("must be null, GZIP, ZLIB or ZSTD (in any case), found {}", config::quoted(json.string())),
+    fault_value(json, fmt::format("must be null, GZIP, ZLIB or ZSTD (in any case), found {}", quote(json.string())),
                 faults);
   }
 }
@@ -167,8 +167,7 @@ Result<Manifest> read_manifest(const Json& json) {
     check_var_len(feature, *item.json, allowed, faults);
     read_args(feature, *item.json, faults);
     if (!manifest.index.emplace(feature.name, manifest.features.size()).second) {
-      complain(*item.json->find("name"), fmt::format("feature {} is described twice", config::quoted(feature.name)),
-               faults);
+      complain(*item.json->find("name"), fmt::format("feature {} is described twice", quote(feature.name)), faults);
     }
     feature.json = *item.json;
     manifest.features.push_back(std::move(feature));
