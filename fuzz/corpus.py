@@ -127,7 +127,8 @@ def packed() -> dict[str, bytes]:
            "named": b"\x1f\x8b\x08\x18" + b"\0" * 6 + b"name\0comment\0" + member[10:]}
     stored_frame = b"\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello"
     frames = {"zstd": stored_frame, "frames": stored_frame + b"\x50\x2a\x4d\x18\3\0\0\0abc" + stored_frame,
-              "zstd cut": stored_frame[:-2], "zstd window": b"\x28\xb5\x2f\xfd\0\x90" + bytes(20),
+              "zstd cut": stored_frame[:-2], "zstd size": b"\x28\xb5\x2f\xfd\x20\5\1\0\0",
+              "zstd window": b"\x28\xb5\x2f\xfd\0\x90" + bytes(20),
               "zstd zeros": b"\x28\xb5\x2f\xfd\0\x58" + (3 | 100_000 << 3).to_bytes(3, "little") + b"\0"}
     return {name: bytes([name in ("zlib", "zlib cut", "bomb")]) + data for name, data in raw.items()} | \
         {name: b"\2" + data for name, data in frames.items()}

@@ -210,6 +210,7 @@ Result<std::size_t> Inflater::read(const File& file, std::span<std::byte> out) {
     done += made;
     if (made == room) {
       --done;
+      --state.produced;
       more = state.too_much(file);
     }
     if (!more.ok()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 
 #include <fmt/core.h>
 #include <zstd.h>
@@ -14,6 +15,7 @@ namespace {
 // the largest that `zstd -d` reads without a further option.
 constexpr int max_window_log = 27;
 constexpr std::size_t first_input = 6;  // bytes of a frame; then zstd returns how many it needs
+constexpr std::size_t max_header = 18;  // bytes of a frame's header
 
 class ZstdDecoder final : public StreamDecoder {
  public:
@@ -28,6 +30,8 @@ class ZstdDecoder final : public StreamDecoder {
     if (context_ == nullptr) return fault(ZSTD_error_memory_allocation);
     ::ZSTD_DCtx_reset(context_, ZSTD_reset_session_only);
     wanted_ = first_input;
+    header_bytes_ = 0;
+    made_ = 0;
     return {};
   }
 
@@ -38,8 +42,12 @@ class ZstdDecoder final : public StreamDecoder {
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     const std::size_t left = ::ZSTD_decompressStream(context_, &to, &in);
     if (::ZSTD_isError(left) != 0) return {.fault = fault(::ZSTD_getErrorCode(left))};
+    keep_header({input.next(), in.pos});
     input.advance(in.pos);
     wanted_ = left;
+    made_ += to.pos;
+    if (left == 0 && !has_named_size())
+      return {.made = to.pos, .fault = {{"corrupt zstd data: a frame names another size than that of its content"}}};
     return {.made = to.pos, .ended = left == 0};
   }
 
@@ -48,6 +56,18 @@ class ZstdDecoder final : public StreamDecoder {
   }
 
  private:
+  void keep_header(std::span<const std::uint8_t> used) {
+    const auto more = used.first(std::min(used.size(), max_header - header_bytes_));
+    std::ranges::copy(more, header_.begin() + static_cast<std::ptrdiff_t>(header_bytes_));
+    header_bytes_ += more.size();
+  }
+
+  /// A header may name the size of the content. zstd does not compare it when the last block is empty.
+  [[nodiscard]] bool has_named_size() const {
+    const auto size = ::ZSTD_getFrameContentSize(header_.data(), header_bytes_);
+    return size == ZSTD_CONTENTSIZE_UNKNOWN || size == made_;
+  }
+
   static StreamFault fault(ZSTD_ErrorCode code) {
     switch (code) {
       case ZSTD_error_memory_allocation:
@@ -68,6 +88,9 @@ class ZstdDecoder final : public StreamDecoder {
 
   ZSTD_DCtx* const context_;  // null: no memory
   std::size_t wanted_ = first_input;
+  std::array<std::uint8_t, max_header> header_{};  // the first bytes of the frame
+  std::size_t header_bytes_ = 0;
+  std::uint64_t made_ = 0;  // bytes of content of the frame
 };
 
 }  // namespace

@@ -101,6 +101,15 @@ TEST_F(Zstd, AFlippedBitOfTheChecksumIsFound) {
   EXPECT_EQ(inflated(compress_zstd("turbine", 3, 0, false)), (Inflated{"turbine", ""})) << "a frame may have none";
 }
 
+TEST_F(Zstd, AFrameWithoutTheSizeThatItsHeaderNamesIsCorrupt) {
+  const std::string frame{"\x28\xb5\x2f\xfd\x20\x05\x01\0\0", 9};  // names 5 bytes, and its only block is empty
+  const Inflated out = inflated(compress_zstd("sluice") + frame);
+  EXPECT_EQ(out.bytes, "sluice");
+  EXPECT_THAT(out.fault, HasSubstr("corrupt zstd data: a frame names another size than that of its content"));
+  const std::string empty{"\x28\xb5\x2f\xfd\x20\0\x01\0\0", 9};
+  EXPECT_EQ(inflated(empty + empty), (Inflated{"", ""}));
+}
+
 TEST_F(Zstd, TheContentBeforeACorruptBlockIsGivenOut) {
   const std::string text = noise(600'000);  // blocks of 128 KiB, stored
   std::string bytes = compress_zstd(text);
