@@ -64,9 +64,9 @@ struct Value {
 
 /// The origin of a row.
 struct Origin {
-  std::string_view file;    ///< Path as given; valid while the batch lives.
-  std::int64_t record = 0;  ///< Ordinal in the file.
-  std::int64_t offset = 0;  ///< Byte offset of the record in the (uncompressed) file.
+  std::string_view file;    ///< Path as given, or the name of a part of rows; valid while the batch lives.
+  std::int64_t record = 0;  ///< Ordinal in the file or part.
+  std::int64_t offset = 0;  ///< Byte offset of the record in the (uncompressed) file; of rows: the ordinal.
 };
 
 /// One batch. Cheap to move; copies share the memory. A default-constructed or moved-from batch may only be assigned to

@@ -14,6 +14,7 @@
 #include <forebay/plugins.h>
 #include <forebay/records.h>
 #include <forebay/reference.h>
+#include <forebay/rows.h>
 #include <forebay/run_options.h>
 #include <forebay/shuffle_quality.h>
 #include <forebay/stall_notice.h>

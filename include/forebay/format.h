@@ -12,6 +12,7 @@
 
 #include <forebay/describe.h>
 #include <forebay/record.h>
+#include <forebay/rows.h>
 
 namespace forebay {
 
@@ -74,22 +75,34 @@ class Format {
   [[nodiscard]] virtual Compression detect(std::span<const std::byte> head) const;
 };
 
-/// A bound source: the files, their order, their compression and their format.
+/// A bound source. It is of one of two kinds:
+///
+/// * Files: a format splits them into records, and a decoder makes rows of the records.
+/// * Rows that come ready: `rows` is set, there is no format, and the document has no decoder.
 struct Source {
-  std::vector<std::string> files;  ///< Patterns expanded, relative paths resolved.
+  std::vector<std::string> files;  ///< Patterns expanded, relative paths resolved. Of rows: the names of the parts.
   Compression compression = Compression::none;
   std::shared_ptr<const Format> format;
   /// A compressed file with more content than this is an error.
   std::int64_t max_decompressed_bytes = INT64_MAX;
   std::string signature = {};  ///< The format and the options that change its records. An index stores it.
+  std::shared_ptr<const RowSource> rows = {};
+};
+
+/// A source of rows that come ready.
+[[nodiscard]] Source rows_of(std::shared_ptr<const RowSource> rows);
+
+/// What `bind` of a source may ask for besides its options.
+struct BindContext {
+  std::string folder;  ///< Relative paths are relative to it.
+  Bindings bindings;   ///< The objects that the program gives.
 };
 
 struct SourceType {
   Description description;
-  /// Relative paths are relative to `folder`.
-  std::function<Result<Source>(const Json& options, const std::string& folder)> bind;
+  std::function<Result<Source>(const Json& options, const BindContext& context)> bind;
   template <class Options>
-  using Bind = Result<Source> (*)(const Options&, const std::string&);
+  using Bind = Result<Source> (*)(const Options&, const BindContext&);
 };
 
 }  // namespace forebay

@@ -137,11 +137,13 @@ class Loader {
   std::unique_ptr<Running> running_;
 };
 
-/// Plans and starts a document: the path of one, or the document itself with the folder of its relative paths.
+/// Plans and starts a document: the path of one, or the document itself with the folder of its relative paths and the
+/// objects of the program that it names.
 [[nodiscard]] Result<Loader> load(const std::string& path, RunOptions options = {});
 [[nodiscard]] inline Result<Loader> load(const char* path, RunOptions options = {}) {
   return load(std::string{path}, options);
 }
-[[nodiscard]] Result<Loader> load(const Json& document, RunOptions options = {}, const std::string& folder = ".");
+[[nodiscard]] Result<Loader> load(const Json& document, RunOptions options = {}, const std::string& folder = ".",
+                                  const Bindings& bindings = {});
 
 }  // namespace forebay

@@ -14,6 +14,12 @@ namespace forebay {
 /// The candidate nearest to `name` by edit distance (case ignored), or empty when none is near.
 [[nodiscard]] std::string nearest(std::string_view name, std::span<const std::string> candidates);
 
+/// "; did you mean 'x'?", or "" when no candidate is near.
+[[nodiscard]] std::string hint(std::string_view name, std::span<const std::string> candidates);
+
+/// The same with the candidates: "; did you mean 'x'? <words>: x, y, z". Lists at most 30.
+[[nodiscard]] std::string among(std::string_view name, std::span<const std::string> candidates, std::string_view words);
+
 /// A key as one token of a JSON pointer (RFC 6901): ~ and / are escaped.
 [[nodiscard]] std::string pointer_token(std::string_view key);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <forebay/json.h>
+#include <forebay/rows.h>
 #include <forebay/run_options.h>
 #include <forebay/schema.h>
 
@@ -17,11 +18,13 @@ namespace forebay {
 /// What a document asks for, checked and resolved: immutable, printable, hashable. No record has been read.
 class Plan {
  public:
-  /// Plans a loader or pipeline document. Relative paths are relative to `folder`. Fails with Code::config and every
+  /// Plans a loader or pipeline document. Relative paths are relative to `folder`; `bindings` are the objects of the
+  /// program that a pipeline document names. Fails with Code::config and every
   /// fault of the document, or Code::io when a manifest or list file cannot be read.
-  [[nodiscard]] static Result<Plan> make(const Json& document, const std::string& folder = ".");
+  [[nodiscard]] static Result<Plan> make(const Json& document, const std::string& folder = ".",
+                                         const Bindings& bindings = {});
   /// Reads the document from a file; its folder is what relative paths are relative to.
-  [[nodiscard]] static Result<Plan> load(const std::string& path);
+  [[nodiscard]] static Result<Plan> load(const std::string& path, const Bindings& bindings = {});
 
   [[nodiscard]] const std::vector<ColumnSpec>& outputs() const;  ///< Tensors of a batch, rows' shapes.
   [[nodiscard]] const std::vector<std::string>& inputs() const;

@@ -7,6 +7,9 @@
 #include <numeric>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace forebay {
 
 namespace {
@@ -46,6 +49,20 @@ std::string nearest(std::string_view name, std::span<const std::string> candidat
     if (distance < best_distance) best = candidate, best_distance = distance;
   }
   return best;
+}
+
+std::string hint(std::string_view name, std::span<const std::string> candidates) {
+  const std::string near = nearest(name, candidates);
+  return near.empty() ? std::string{} : fmt::format("; did you mean '{}'?", near);
+}
+
+std::string among(std::string_view name, std::span<const std::string> candidates, std::string_view words) {
+  constexpr std::size_t shown_at_most = 30;
+  const std::string near = hint(name, candidates);
+  const auto shown = candidates.first(std::min(candidates.size(), shown_at_most));
+  return fmt::format(
+      "{} {}: {}{}", near.empty() ? ";" : near, words, fmt::join(shown, ", "),
+      shown.size() < candidates.size() ? fmt::format(" and {} more", candidates.size() - shown.size()) : "");
 }
 
 }  // namespace forebay

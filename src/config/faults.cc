@@ -33,11 +33,6 @@ void add(const Json& found, std::string message, std::vector<Error>& faults) {
   faults.emplace_back(Code::config, Detail::invalid_argument, std::move(message), found.place());
 }
 
-std::string hint(std::string_view name, std::span<const std::string> known) {
-  const std::string near = nearest(name, known);
-  return near.empty() ? std::string{} : fmt::format("; did you mean '{}'?", near);
-}
-
 std::vector<std::string> names_of(const std::vector<FieldInfo>& fields) {
   std::vector<std::string> names;
   for (const FieldInfo& field : fields) names.push_back(field.name);

@@ -224,9 +224,12 @@ bool UnknownTensors::contain_any(const std::vector<std::string>& some) const {
   return std::any_of(some.begin(), some.end(), [&](const std::string& name) { return contains(name); });
 }
 
-BoundColumns bind_columns(const Stages& stages, Faults& faults) {
+BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& faults) {
   BoundColumns columns;
-  if (stages.decoder == nullptr || !bind_decoder(stages, columns, faults)) {
+  if (rows != nullptr) {
+    columns.schema = columns.decoder_schema = rows->schema;
+    columns.decoded.assign(rows->schema.visible().begin(), rows->schema.visible().end());
+  } else if (stages.decoder == nullptr || !bind_decoder(stages, columns, faults)) {
     check_all_options(stages, faults);
     return columns;
   }
@@ -255,7 +258,12 @@ void project(const Stages& stages, BoundColumns& columns, Faults& faults) {
                [&](ColumnId id) { return used.has(id); });
   if (wanted.empty() && !columns.decoded.empty())
     wanted.push_back(columns.decoded.back());  // a decoder must have at least one column
-  if (wanted.size() < columns.decoded.size()) decode_only(stages, wanted, columns, faults);
+  if (wanted.size() == columns.decoded.size()) return;
+  if (columns.decoder) {
+    decode_only(stages, wanted, columns, faults);
+  } else {
+    columns.decoded = wanted;
+  }
 }
 
 }  // namespace forebay::plan

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/order/file_shard.h"
 #include "engine/order/shard_counts.h"
 #include "engine/program/plan_access.h"
 #include "io/patterns.h"
@@ -27,14 +28,15 @@ using engine::Program;
 /// Checks a document and builds its plan, or returns all faults together. Lives for one call on the caller's thread.
 class PlanBuilder {
  public:
-  PlanBuilder(const Json& json, const std::string& folder, const Registry& registry)
-      : json_{json}, folder_{folder}, registry_{registry} {}
+  PlanBuilder(const Json& json, const BindContext& context, const Registry& registry)
+      : json_{json}, context_{context}, registry_{registry} {}
 
   Result<Plan> run() {
     document_ = read_pipeline(json_, faults_).document;
     stages_ = read_stages(json_, registry_, faults_);
     bind_source();
-    columns_ = bind_columns(stages_, faults_);
+    check_decoder();
+    columns_ = bind_columns(stages_, source_.rows.get(), faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     group_outputs();
     check_shard();
@@ -49,7 +51,7 @@ class PlanBuilder {
   void bind_source() {
     if (stages_.source == nullptr) return;
     const Json& options = *stages_.source_stage->options;
-    auto source = keep(stages_.source->bind(options, folder_), faults_);
+    auto source = keep(stages_.source->bind(options, context_), faults_);
     if (source) source_ = *std::move(source);
     const FieldInfo* const field = paths_field(stages_.source->description);
     const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;
@@ -58,7 +60,18 @@ class PlanBuilder {
     const Json* policy = json_.find("on_corrupt");
     const auto on_corrupt = policy != nullptr ? read_on_corrupt(*policy, unclear) : engine::OnCorrupt{};
     if (unclear.empty())
-      check_files(source ? source_.files : known_files(*paths, folder_), *paths, folder_, on_corrupt, faults_);
+      check_files(source ? source_.files : known_files(*paths, context_.folder), *paths, context_.folder, on_corrupt,
+                  faults_);
+  }
+
+  /// Records need a decoder; rows that come ready have none.
+  void check_decoder() {
+    if (source_.rows && stages_.decoder_stage) {
+      complain(*stages_.decoder_stage->json,
+               fmt::format("the rows of '{}' come ready; leave 'decode' out", stages_.source_stage->plugin), faults_);
+    } else if (!source_.rows && !stages_.decoder_stage && stages_.source != nullptr && source_.format) {
+      complain(json_, "missing required option 'decode'", faults_);
+    }
   }
 
   void group_outputs() {
@@ -174,9 +187,11 @@ class PlanBuilder {
       parts_.outputs.push_back(std::move(shown));
     }
     parts_.lowered = resolved(io::absolute);
+    if (source_.rows && program.epochs) parts_.batches = engine::batches_by_index(program, {});
     if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
     // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
-    const Json whole = canonical(resolved([](const std::string& path) { return path; }), registry_);
+    Json whole = canonical(resolved([](const std::string& path) { return path; }), registry_);
+    if (source_.rows) whole.set("rows", columns_text(source_.rows->schema));
     parts_.hash = fnv1a(whole.text());
     parts_.sections = sections(whole, registry_);
     parts_.text = plan_text(program, stages_, parts_.inputs, parts_.targets);
@@ -184,7 +199,7 @@ class PlanBuilder {
   }
 
   const Json& json_;
-  const std::string& folder_;
+  const BindContext& context_;
   const Registry& registry_;
   Faults faults_;
   PipelineDocument document_;
@@ -196,8 +211,8 @@ class PlanBuilder {
 
 }  // namespace
 
-Result<Plan> build(const Json& document, const std::string& folder, const Registry& registry) {
-  return PlanBuilder{document, folder, registry}.run();
+Result<Plan> build(const Json& document, const BindContext& context, const Registry& registry) {
+  return PlanBuilder{document, context, registry}.run();
 }
 
 }  // namespace forebay::plan

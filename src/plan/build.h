@@ -9,6 +9,6 @@
 namespace forebay::plan {
 
 /// Plans a pipeline document, whose relative paths begin at `folder`. On failure one error holds all faults.
-[[nodiscard]] Result<Plan> build(const Json& document, const std::string& folder, const Registry& registry);
+[[nodiscard]] Result<Plan> build(const Json& document, const BindContext& context, const Registry& registry);
 
 }  // namespace forebay::plan

@@ -8,8 +8,8 @@ Result<Loader> load(const std::string& path, RunOptions options) {
   return Loader::start(std::move(plan), options);
 }
 
-Result<Loader> load(const Json& document, RunOptions options, const std::string& folder) {
-  FOREBAY_TRY(Plan plan, Plan::make(document, folder));
+Result<Loader> load(const Json& document, RunOptions options, const std::string& folder, const Bindings& bindings) {
+  FOREBAY_TRY(Plan plan, Plan::make(document, folder, bindings));
   return Loader::start(std::move(plan), options);
 }
 

@@ -23,26 +23,27 @@ Error neither(const Json& document, const char* found) {
 
 Result<Plan> make_loader(const Json& document, const std::string& folder) {
   FOREBAY_TRY(const plan::CheckedLoader loader, plan::read_loader(document, folder));
-  auto made = plan::build(plan::lower(loader), ".", Registry::global());  // its paths are resolved
+  auto made = plan::build(plan::lower(loader), {.folder = "."}, Registry::global());  // its paths are resolved
   if (!made.ok()) return plan::in_loader_words(made.error(), loader);
   return made;
 }
 
 }  // namespace
 
-Result<Plan> Plan::make(const Json& document, const std::string& folder) {
+Result<Plan> Plan::make(const Json& document, const std::string& folder, const Bindings& bindings) {
   if (!document.is(Json::Kind::object)) return neither(document, "the document is no object");
   const auto has = [&](const char* key) { return document.find(key) != nullptr; };
   const bool pipeline = has("source") || has("decode") || has("steps");
   const bool loader = has("type") || has("args");
   if (pipeline == loader)
     return neither(document, pipeline ? "the document mixes two forms" : "the document is of no known form");
-  return loader ? make_loader(document, folder) : plan::build(document, folder, Registry::global());
+  return loader ? make_loader(document, folder)
+                : plan::build(document, {.folder = folder, .bindings = bindings}, Registry::global());
 }
 
-Result<Plan> Plan::load(const std::string& path) {
+Result<Plan> Plan::load(const std::string& path, const Bindings& bindings) {
   FOREBAY_TRY(const Json document, read_document(path));
-  return make(document, io::parent(path));
+  return make(document, io::parent(path), bindings);
 }
 
 const std::vector<ColumnSpec>& Plan::outputs() const { return parts_->outputs; }

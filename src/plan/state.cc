@@ -316,7 +316,7 @@ Result<Json> Loader::state_before() const {
 }
 
 Result<void> Loader::restore(const Json& state) {
-  const engine::SourceSizes now = engine::inspect(engine::program_of(plan()).source.files);
+  const engine::SourceSizes now = engine::inspect(engine::program_of(plan()).source);
   FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), LoaderAccess::shard(*this), now, state));
   return LoaderAccess::restart(*this, position, now);
 }

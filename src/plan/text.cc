@@ -22,6 +22,17 @@ std::string columns_text(const Schema& schema, const std::vector<ColumnId>& ids)
   return fmt::format("{}", fmt::join(columns, ", "));
 }
 
+std::string source_text(const Source& source) {
+  if (source.rows) {
+    std::int64_t rows = 0;
+    for (const RowPart& part : source.rows->parts) rows += part.rows->rows;
+    return fmt::format("{} {} in memory", rows, rows == 1 ? "row" : "rows");
+  }
+  const std::size_t files = source.files.size();
+  return fmt::format("{} {}, compression {}", files, files == 1 ? "file" : "files",
+                     EnumNames<Compression>::names[static_cast<std::size_t>(source.compression)]);
+}
+
 std::string step_text(const engine::PlacedStep& step, const StepStage& stage, const Schema& schema) {
   const std::string made = columns_text(schema, step.makes);
   return fmt::format("{} {}{}{}", step.name, stage.stage.options->text(), made.empty() ? "" : " -> ", made);
@@ -86,21 +97,23 @@ void add_steps(std::string_view where, const std::vector<engine::PlacedStep>& pl
 
 }  // namespace
 
+std::string columns_text(const Schema& schema) {
+  return columns_text(schema, {schema.visible().begin(), schema.visible().end()});
+}
+
 std::string plan_text(const engine::Program& program, const Stages& stages, const std::vector<std::string>& inputs,
                       const std::vector<std::string>& targets) {
   Lines lines;
-  const std::size_t files = program.source.files.size();
-  lines.add("source",
-            fmt::format("{}: {} {}, compression {}", stages.source_stage->plugin, files, files == 1 ? "file" : "files",
-                        EnumNames<Compression>::names[static_cast<std::size_t>(program.source.compression)]));
+  lines.add("source", fmt::format("{}: {}", stages.source_stage->plugin, source_text(program.source)));
   add_orders("files", stages.file_orders, lines);
   lines.add("open", stages.interleave ? fmt::format("{} {}", stages.interleave->stage.plugin,
                                                     stages.interleave->stage.options->text())
                                       : std::string{"one file after the other"});
   add_orders("records", stages.record_orders, lines);
   lines.add("batch", fmt::format("{} {}", stages.batch_stage->plugin, stages.batch_stage->options->text()));
-  lines.add("late", fmt::format("decode {} -> {}", stages.decoder_stage->plugin,
-                                columns_text(program.schema, program.decoded)));
+  lines.add("late",
+            fmt::format("{} -> {}", stages.decoder_stage ? "decode " + stages.decoder_stage->plugin : "gather rows",
+                        columns_text(program.schema, program.decoded)));
   add_steps("late", program.late, stages.before, program.schema, lines);
   add_steps("finish", program.after, stages.after, program.schema, lines);
   for (const engine::Output& output : program.outputs) {

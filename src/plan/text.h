@@ -9,6 +9,9 @@
 
 namespace forebay::plan {
 
+/// The visible columns: "name dtype shape, …".
+[[nodiscard]] std::string columns_text(const Schema& schema);
+
 /// A plan as text: one line for each stage, with its options and where it runs.
 [[nodiscard]] std::string plan_text(const engine::Program& program, const Stages& stages,
                                     const std::vector<std::string>& inputs, const std::vector<std::string>& targets);

@@ -171,11 +171,11 @@ class TfrecordFormat final : public Format {
   const std::uint64_t most_;
 };
 
-Result<Source> bind(const TfRecord& options, const std::string& folder) {
+Result<Source> bind(const TfRecord& options, const BindContext& context) {
   if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "names no file"}.at(Field{"files"});
   std::vector<std::string> files;
   std::vector<Error> faults;
-  auto each = io::expand_each(options.files, folder);
+  auto each = io::expand_each(options.files, context.folder);
   for (std::size_t i = 0; i < each.size(); ++i) {
     if (each[i].ok())
       std::move(each[i]->begin(), each[i]->end(), std::back_inserter(files));

@@ -167,7 +167,7 @@ TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
                                  std::string{R"(, "epochs": null, "epoch_boundary": ")"} + boundary + "\"");
       auto pipeline = load(json);
       ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
-      const auto sizes = engine::inspect(engine::program_of(pipeline->plan()).source.files);
+      const auto sizes = engine::inspect(engine::program_of(pipeline->plan()).source);
       const auto state =
           plan::write_state(pipeline->plan(), {}, sizes, {.epoch = 2, .batch = 60, .next = INT64_MAX / 2});
       ASSERT_TRUE(state.ok()) << state.error().text();
@@ -183,7 +183,7 @@ TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
 
 /// A run that goes on from there: the reason why it does not, or how it ended.
 std::string outcome(const Plan& plan, const engine::Shard& shard, const engine::Position& position) {
-  const auto sizes = engine::inspect(engine::program_of(plan).source.files);
+  const auto sizes = engine::inspect(engine::program_of(plan).source);
   const auto state = plan::write_state(plan, shard, sizes, position);  // with the right checksum
   if (!state.ok()) return "not written: " + state.error().text();
   auto pipeline = Loader::start(

@@ -244,14 +244,14 @@ TEST(TfrecordSource, OptionsBecomeASource) {
   folder.write("b-1.tfrecord");
   folder.write("b-0.tfrecord");
   const Json options = *parse_json(R"({"files": ["b-*", "a"], "compression": "gzip"})");
-  const Source source = *tfrecord().bind(options, folder.path());
+  const Source source = *tfrecord().bind(options, {.folder = folder.path()});
   EXPECT_EQ(source.files, (std::vector<std::string>{folder / "b-0.tfrecord", folder / "b-1.tfrecord", folder / "a"}));
   EXPECT_EQ(source.compression, Compression::gzip);
 }
 
 TEST(TfrecordSource, WrongOptionsAreRefused) {
   const auto refused = [](const char* options) {
-    const auto result = tfrecord().bind(*parse_json(options), "/nowhere");
+    const auto result = tfrecord().bind(*parse_json(options), {.folder = "/nowhere"});
     return result.ok() ? std::string{"accepted"} : result.error().text();
   };
   EXPECT_THAT(refused(R"({"files": []})"), HasSubstr("names no file"));

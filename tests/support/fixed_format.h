@@ -55,7 +55,7 @@ class FixedFormat final : public Format {
 /// Registers the source "test_fixed" once.
 inline void register_fixed() {
   static const bool done = [] {
-    const auto bind = [](const FixedOptions& options, const std::string&) -> Result<Source> {
+    const auto bind = [](const FixedOptions& options, const BindContext&) -> Result<Source> {
       return Source{.files = options.files,
                     .compression = options.compression,
                     .format = std::make_shared<FixedFormat>(options),

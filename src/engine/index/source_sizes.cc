@@ -8,11 +8,11 @@
 
 namespace forebay::engine {
 
-SourceSizes inspect(std::span<const std::string> files) {
+SourceSizes inspect(const Source& source) {
   SourceSizes out;
   std::string sizes;
-  for (const std::string& path : files) {
-    const auto size = io::file_size(path);
+  for (std::size_t i = 0; i < source.files.size(); ++i) {
+    const Result<std::int64_t> size = source.rows ? source.rows->parts[i].rows->rows : io::file_size(source.files[i]);
     sizes += size.ok() ? fmt::format("{} ", *size) : "- ";
     if (!size.ok()) continue;
     ++out.files;

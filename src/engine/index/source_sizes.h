@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
+
+#include <forebay/format.h>
 
 namespace forebay::engine {
 
@@ -15,8 +15,8 @@ struct SourceSizes {
       0;  ///< Digest of the sizes in the order of the files; a missing file counts as one without a size.
 };
 
-/// Reads the size of every file once. A file whose size cannot be read counts as missing; if that is a fault, reading
-/// the file reports it.
-[[nodiscard]] SourceSizes inspect(std::span<const std::string> files);
+/// Reads the size of every file once; of rows in memory, their number counts. A file whose size cannot be read counts
+/// as missing; if that is a fault, reading the file reports it.
+[[nodiscard]] SourceSizes inspect(const Source& source);
 
 }  // namespace forebay::engine

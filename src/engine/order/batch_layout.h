@@ -6,6 +6,7 @@
 
 #include <forebay/order.h>
 #include <forebay/record.h>
+#include <forebay/rows.h>
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/program/position.h"
@@ -20,6 +21,7 @@ struct UsedBlock {
   std::int64_t first_record = 0;        ///< Ordinal in the file of its first record.
   std::int64_t file_offset = 0;         ///< Byte in the uncompressed file where the block begins.
   const MappedFile* mapping = nullptr;  ///< The mapping that has the block's bytes; null when a buffer has them.
+  const RowBlock* rows = nullptr;       ///< Row block: its columns.
 };
 
 /// A record of a batch whose mapped pages were given back to the system. The ticket reads it from the file instead.
@@ -35,16 +37,17 @@ struct Unmapped {
 /// The job of the batch owns it, later the delivered batch. The holder of the baton fills it; afterwards the threads
 /// that run the tickets of the batch only read it. The pointers in it are valid until the batch is finished.
 struct BatchLayout {
-  std::vector<Handle> handles;             ///< One per row that has a record.
-  std::vector<const std::byte*> payloads;  ///< Address of the record of each handle.
-  std::vector<UsedBlock> blocks;           ///< The blocks that the handles name, each once.
-  std::vector<Unmapped> unmapped;          ///< Records that are to be read from their files, by row.
-  std::int64_t rows = 0;                   ///< Rows of the batch; those from handles.size() on are empty.
-  std::int64_t epoch = 0;                  ///< The pass of the first row.
-  std::int64_t number = 0;                 ///< Number of the batch in the run, from 0.
-  double complete_frac = 0;                ///< Done part of the run, or of the pass when the run is endless: 0 … 1.
-  Position after;                          ///< Where a run that continues after this batch starts.
-  Charge charge;                           ///< Charges the rows to the memory budget.
+  std::vector<Handle> handles;              ///< One per row that has a record.
+  std::vector<const std::byte*> payloads;   ///< Address of the record of each handle. Of a row source: empty.
+  std::vector<const RowBlock*> row_blocks;  ///< Of a row source: the block of each handle, else empty.
+  std::vector<UsedBlock> blocks;            ///< The blocks that the handles name, each once.
+  std::vector<Unmapped> unmapped;           ///< Records that are to be read from their files, by row.
+  std::int64_t rows = 0;                    ///< Rows of the batch; those from handles.size() on are empty.
+  std::int64_t epoch = 0;                   ///< The pass of the first row.
+  std::int64_t number = 0;                  ///< Number of the batch in the run, from 0.
+  double complete_frac = 0;                 ///< Done part of the run, or of the pass when the run is endless: 0 … 1.
+  Position after;                           ///< Where a run that continues after this batch starts.
+  Charge charge;                            ///< Charges the rows to the memory budget.
 
   /// The record of a row below handles.size().
 
@@ -58,6 +61,7 @@ struct BatchLayout {
   void clear() {
     handles.clear();
     payloads.clear();
+    row_blocks.clear();
     blocks.clear();
     unmapped.clear();
     rows = 0;

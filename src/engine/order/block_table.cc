@@ -18,7 +18,7 @@ std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) 
   entry.batch = -1;
   entry.moved = entry.copies = entry.unmapped = entry.permanent = false;
   entry.base = block->base;
-  entry.used = {slot, block->file, block->first_record, block->file_offset, block->mapping.get()};
+  entry.used = {slot, block->file, block->first_record, block->file_offset, block->mapping.get(), block->rows.get()};
   entry.window = 0;
   entry.released.clear();
   if (block->buffer) pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
@@ -96,6 +96,21 @@ void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, 
     }
     if (!entry.released.empty()) entry.released[handle.ordinal] = true;
     if (!entry.permanent && --entry.live == 0) retire(handle.block, batch);
+  }
+}
+
+void BlockTable::hand_over_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
+                                std::vector<UsedBlock>& blocks) {
+  rows.resize(handles.size());
+  blocks.clear();
+  for (std::size_t row = 0; row < handles.size(); ++row) {
+    Entry& entry = entries_[handles[row].block];
+    if (entry.batch != batch) {
+      entry.batch = batch;
+      blocks.push_back(entry.used);
+    }
+    rows[row] = entry.used.rows;
+    if (!entry.permanent && --entry.live == 0) retire(handles[row].block, batch);
   }
 }
 

@@ -43,7 +43,7 @@ class BlockTable {
   std::uint32_t add_copies(std::unique_ptr<Block> block, std::size_t handles);
   /// Whether the slot is a segment of a compressed file: its records must be decompressed by IndexedReader::fetch.
   [[nodiscard]] bool absent(std::uint32_t slot) const {
-    return entries_[slot].permanent && !entries_[slot].block->base;
+    return entries_[slot].permanent && !entries_[slot].block->base && !entries_[slot].used.rows;
   }
   [[nodiscard]] const Block& operator[](std::uint32_t slot) const { return *entries_[slot].block; }
 
@@ -56,6 +56,9 @@ class BlockTable {
   /// Fills `places` for the records of batch `batch` and releases the handles. The addresses are valid until `collect`
   /// is called with a `finished` larger than `batch`. No handle may be of `nowhere` or of an `absent` slot.
   void hand_over(std::span<const Handle> handles, std::int64_t batch, const Places& places);
+  /// The same for handles of row blocks: fills `rows`, the block of each handle, and `blocks`, each block once.
+  void hand_over_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
+                      std::vector<UsedBlock>& blocks);
   /// Counts the handles off. Their records are not used after batch `batch`.
   void release(std::span<const Handle> handles, std::int64_t batch);
   /// Counts each handle once more: the same record is used a second time.

@@ -258,17 +258,32 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
   return out;
 }
 
+namespace {
+
+/// The records of all files, by their stored indexes, or the rows in memory. Empty when a file has no stored index.
+std::optional<std::int64_t> known_records(const Source& source) {
+  std::int64_t records = 0;
+  if (source.rows) {
+    for (const RowPart& part : source.rows->parts) records += part.rows->rows;
+    return records;
+  }
+  for (std::size_t file = 0; file < source.files.size(); ++file) {
+    const auto found = load_index(request_for(source, static_cast<std::uint32_t>(file)));
+    if (!found.ok() || !found->index) return std::nullopt;
+    records += found->index->records();
+  }
+  return records;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
   const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
   if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
-  std::int64_t records = 0;
-  for (std::size_t file = 0; file < program.source.files.size(); ++file) {
-    const auto found = load_index(request_for(program.source, static_cast<std::uint32_t>(file)));
-    if (!found.ok() || !found->index) return std::nullopt;
-    records += found->index->records();
-  }
-  const auto pass = count_after(program.record_orders, records);
+  const auto records = known_records(program.source);
+  if (!records) return std::nullopt;
+  const auto pass = count_after(program.record_orders, *records);
   std::int64_t all = 0;
   if (!pass || __builtin_mul_overflow(*pass, program.epochs.value_or(1), &all)) return std::nullopt;
   if (!program.hard_epochs) return program.batching.batches(all);

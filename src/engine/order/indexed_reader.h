@@ -36,8 +36,8 @@ class IndexedReader {
       : program_{program},
         pool_{std::move(pool)},
         threads_{threads},
-        trailer_{program.source.format->trailer()},
-        room_after_{room_after(*program.source.format)},
+        trailer_{trailer_of(program.source)},
+        room_after_{room_after(program.source)},
         pass_cache_{kept},
         versions_{versions},
         table_{table} {}

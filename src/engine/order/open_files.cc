@@ -27,12 +27,15 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
       pass_cache_{pool->limit() / 2, program.epochs != 1},
       versions_{program.source.files},
-      table_{pool, room_after(*program.source.format)},
+      table_{pool, room_after(program.source)},
       access_{program, std::move(pool), threads, pass_cache_, versions_, table_},
       compact_from_{min_compacted},
-      skips_{program.on_corrupt} {}
+      skips_{program.on_corrupt} {
+  if (program.source.rows) rows_.emplace(*program.source.rows, table_);
+}
 
 Reader::Stream OpenFiles::open(Handle file) {
+  if (rows_) return rows_->open(file.block);
   if (free_numbers_.empty()) {
     free_numbers_.push_back(static_cast<Stream>(open_.size()));
     open_.emplace_back();
@@ -56,13 +59,14 @@ Reader::Stream OpenFiles::open(Handle file) {
 }
 
 void OpenFiles::announce(Handle file) {
-  if (catching_up_ || open_.empty()) return;  // an order that never opened a file reads by index
+  if (catching_up_ || rows_ || open_.empty()) return;  // an order that never opened a file reads by index
   announced_.push_back(std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_));
   const Lock lock{mutex_};
   waiting_.push_back(announced_.back());
 }
 
 Result<std::size_t> OpenFiles::read(Stream stream, std::span<Handle> out) {
+  if (rows_) return read_rows(stream, out);
   ReaderState& file = *open_[static_cast<std::size_t>(stream)];
   if (file.index && !catching_up_) FOREBAY_DO(scan_from_here(open_[static_cast<std::size_t>(stream)]));
   if (file.index) return read_indexed(file, out);
@@ -223,6 +227,7 @@ Result<std::shared_ptr<void>> OpenFiles::charge(std::int64_t bytes) {
 }
 
 bool OpenFiles::ready(Stream stream) {
+  if (rows_) return true;
   const ReaderState& file = *open_[static_cast<std::size_t>(stream)];
   if (file.index) return true;
   if (file.block) {
@@ -234,6 +239,10 @@ bool OpenFiles::ready(Stream stream) {
 }
 
 void OpenFiles::close(Stream stream) {
+  if (rows_) {
+    files_done_ += 1 - rows_->fraction(stream);
+    return rows_->close(stream);
+  }
   auto& slot = open_[static_cast<std::size_t>(stream)];
   const std::shared_ptr<ReaderState> file = std::move(slot);
   slot.reset();

@@ -14,6 +14,7 @@
 #include "engine/memory/sync.h"
 #include "engine/order/block_table.h"
 #include "engine/order/indexed_reader.h"
+#include "engine/order/resident_rows.h"
 #include "engine/order/skip_tally.h"
 #include "engine/program/program.h"
 #include "engine/read/file_reader.h"
@@ -114,6 +115,8 @@ class OpenFiles final : public Reader {
   [[nodiscard]] bool leave_block(ReaderState& file);                          // false: it was the last block
   [[nodiscard]] Result<std::unique_ptr<Block>> wait_for_block(ReaderState& file) EXCLUDES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> take_ready(ReaderState& file) REQUIRES(mutex_);
+  [[nodiscard]] std::vector<std::int64_t> count_rows(std::span<const std::uint32_t> parts);
+  [[nodiscard]] Result<std::size_t> read_rows(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
   [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // true: return before more is read
@@ -138,6 +141,7 @@ class OpenFiles final : public Reader {
   // Used by the order plane only.
   BlockTable table_;
   IndexedReader access_;
+  std::optional<ResidentRows> rows_;  // set: the source is rows in memory, and no file is ever opened
   bool catching_up_ = false;
   std::vector<RecordName> names_;                   // scratch
   std::vector<std::shared_ptr<ReaderState>> open_;  // by stream number

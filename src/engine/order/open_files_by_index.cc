@@ -38,6 +38,19 @@ Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle>
   return count;
 }
 
+/// `read` of a source of rows in memory: names the next rows.
+Result<std::size_t> OpenFiles::read_rows(Stream stream, std::span<Handle> out) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  const double before = rows_->fraction(stream);
+  const std::size_t count = rows_->read(stream, out.first(std::min(out.size(), std::size_t{records_at_once})));
+  if (count == 0) return count;
+  files_done_ += rows_->fraction(stream) - before;
+  skips_.good(static_cast<std::int64_t>(count));
+  const Lock lock{mutex_};
+  records_ += static_cast<std::int64_t>(count);
+  return count;
+}
+
 /// Called when the restart has caught up within this file. From here on the file is scanned like any other.
 Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file) {
   if (file->indexed == file->index->records()) return {};
@@ -51,6 +64,7 @@ Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file)
 
 Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files) {
   const auto numbers = numbers_of(files);
+  if (rows_) return count_rows(numbers);
   FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
   std::vector<std::int64_t> counts;
   for (const std::uint32_t file : numbers) {
@@ -67,15 +81,33 @@ Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files
   return counts;
 }
 
+/// `index` of a source of rows in memory.
+std::vector<std::int64_t> OpenFiles::count_rows(std::span<const std::uint32_t> parts) {
+  std::vector<std::int64_t> counts;
+  for (const std::uint32_t part : parts) counts.push_back(rows_->rows(part));
+  indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  skips_.good(*indexed_);
+  return counts;
+}
+
 Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files) {
+  if (rows_) {
+    std::vector<std::int64_t> counts;
+    for (const Handle& part : files) counts.push_back(rows_->rows(part.block));
+    return counts;
+  }
   return access_.count(numbers_of(files), [this] { return !interrupt(); });
 }
 
 Result<void> OpenFiles::locate(std::span<const RecordName> names, std::span<Handle> out) {
-  FOREBAY_DO(access_.locate(names, out));
+  if (rows_) {
+    rows_->name(names, out);
+  } else {
+    FOREBAY_DO(access_.locate(names, out));
+  }
   if (catching_up_) return {};  // these records are not read
   std::int64_t bytes = 0;
-  if (!access_.compressed()) {
+  if (!rows_ && !access_.compressed()) {
     for (const Handle& handle : out) bytes += handle.length;
   }
   const Lock lock{mutex_};
@@ -91,6 +123,7 @@ Result<void> OpenFiles::end_pass() const {
 
 Result<bool> OpenFiles::fetch(std::span<Handle> handles) {
   if (catching_up_) return false;
+  if (rows_) return true;
   FOREBAY_DO(access_.fetch(handles, [this] { return !interrupt(); }));
   if (const std::int64_t bytes = access_.take_bytes_read(); bytes > 0) {
     const Lock lock{mutex_};

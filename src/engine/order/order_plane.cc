@@ -239,6 +239,10 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
   fetching_ = true;  // when `fetch` is interrupted, the next call continues here
   FOREBAY_TRY([[maybe_unused]] const bool fetched, open_files_.fetch(layout.handles));
   fetching_ = false;
+  if (program_.source.rows) {
+    open_files_.table().hand_over_rows(layout.handles, layout.number, layout.row_blocks, layout.blocks);
+    return true;
+  }
   open_files_.table().hand_over(layout.handles, layout.number,
                                 {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
   return true;

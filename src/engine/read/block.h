@@ -18,8 +18,14 @@ namespace forebay::engine {
 
 /// The least number of readable bytes after every copy of a record. Decoders may read that many bytes past its end.
 inline constexpr std::size_t min_room_after = 16;
-/// The readable bytes after a copy of a record of this format: the trailer of the format, or `min_room_after` if more.
-[[nodiscard]] inline std::size_t room_after(const Format& format) { return std::max(min_room_after, format.trailer()); }
+/// The bytes after a record that its format verifies; rows that come ready have none.
+[[nodiscard]] inline std::size_t trailer_of(const Source& source) {
+  return source.format ? source.format->trailer() : 0;
+}
+/// The readable bytes after a copy of a record: its trailer, or `min_room_after` if more.
+[[nodiscard]] inline std::size_t room_after(const Source& source) {
+  return std::max(min_room_after, trailer_of(source));
+}
 
 /// Bytes: 32 MiB. The consumer leaves a larger batch to a worker if there is one, and with a deadline it does not scan
 /// a larger record.
@@ -49,6 +55,8 @@ struct Skip {
 ///     cached    base ──► memory       `content`   shared with PassCache, which another pass has filled
 ///     gathered  base ──► memory       `buffer`    copies of single records; `ordinals` names them
 ///
+/// A row block has columns instead of bytes: `rows` is set, and `base` and `records` stay empty.
+///
 /// A FileReader fills the first three, an IndexedReader the last. An IndexedReader also makes blocks without extents:
 /// each covers a segment of an indexed file, and `base` is null when the file is compressed.
 ///
@@ -70,6 +78,7 @@ struct Block {
   std::size_t mapped_bytes = 0;              ///< Bytes of the mapping that the block covers; 0 without records.
   bool kept = false;                         ///< PassCache owns the mapping, too: its pages are counted there and stay.
   std::shared_ptr<const std::byte> content;  ///< Bytes of an earlier pass (pass_cache.h), counted there.
+  std::shared_ptr<const RowBlock> rows;      ///< Row block: its columns.
   std::shared_ptr<std::byte> buffer;
   std::size_t buffer_bytes = 0;
   std::optional<Error> error;   ///< The fault that ends the scan. The records before it are delivered first.
@@ -85,6 +94,7 @@ struct Block {
     skips.clear();
     mapping.reset();
     content.reset();
+    rows.reset();
     buffer.reset();
     mapped_bytes = buffer_bytes = 0;
     error.reset();

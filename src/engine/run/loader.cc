@@ -70,7 +70,7 @@ class Loader::Running {
       : plan_{std::move(plan)},
         options_{options},
         generation_{engine::fork_generation()},
-        sizes_{engine::inspect(engine::program_of(plan_).source.files)},
+        sizes_{engine::inspect(engine::program_of(plan_).source)},
         scheduler_{run_from({})} {}
   ~Running() {
     // A forked child has no threads to join, and a lost thread may hold a lock: the scheduler is never destroyed there.

@@ -47,9 +47,10 @@ const Tensor* Batch::lengths(std::string_view name) const {
 Origin Batch::origin(std::int64_t row) const {
   const engine::BatchLayout& layout = content_->layout;
   const Source& source = content_->program->source;
+  const std::int64_t record = layout.record_of(row);
   return {.file = source.files[layout.block_of(row).file],
-          .record = layout.record_of(row),
-          .offset = source.format->record_offset(layout.payload_offset(row))};
+          .record = record,
+          .offset = source.rows ? record : source.format->record_offset(layout.payload_offset(row))};
 }
 
 std::string Batch::key(std::int64_t row) const {

@@ -54,9 +54,10 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
     : program_{std::move(program)},
       pool_{std::move(pool)},
       threads_{threads},
-      trailer_{program_->source.format->trailer()},
+      trailer_{trailer_of(program_->source)},
       contents_{std::make_shared<BatchRecycler>(program_)},
-      files_{std::make_unique<FileCache>(program_->source.files, *pool_)} {
+      files_{std::make_unique<FileCache>(program_->source.files, *pool_)},
+      gather_{program_->source.rows ? std::optional<RowGather>{*program_} : std::nullopt} {
   used_ = program_->decoded;
   for (const PlacedStep& step : program_->late) used_.insert(used_.end(), step.makes.begin(), step.makes.end());
   in_place_.assign(program_->schema.size(), -1);
@@ -142,10 +143,11 @@ Result<void> Executor::cut(Job& job) const {
   job.records = mapped == 0                                                              ? RecordPlace::private_memory
                 : mapped < std::ssize(job.layout.blocks) || !job.layout.unmapped.empty() ? RecordPlace::mixed
                                                                                          : RecordPlace::mapped;
-  job.record_bytes = mapped == std::ssize(job.layout.blocks) ? 0 : bytes;
+  job.record_bytes = gather_ || mapped == std::ssize(job.layout.blocks) ? 0 : bytes;
   FOREBAY_TRY(job.fixed_bytes, bytes_of(job.layout, job.record_bytes));
   cut_tickets(job, bytes);
   if (job.cut > 1) lend_rows(job);
+  if (gather_) return {};
   const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
   // Deciding the order leaves the memory idle, and the first ticket would wait for its first records. Of several
   // threads it is likely another that runs it, and has them fetched once more.
@@ -191,12 +193,22 @@ void Executor::bind_columns(Ticket& ticket) const {
 std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
   if (ticket.job->cut == 1) lend_rows(*ticket.job);
   bind_columns(ticket);
+  auto failed = fill(ticket, worker);
+  if (!failed) failed = apply_steps(ticket);
+  account(ticket);
+  return failed;
+}
+
+/// Fills the source's columns: copies rows that come ready, or decodes records.
+std::optional<RowError> Executor::fill(Ticket& ticket, Worker& worker) const {
+  if (gather_) {
+    gather_->run(ticket.job->layout, ticket.first_row, ticket.rows, ticket.columns->block, *pool_);
+    return std::nullopt;
+  }
   std::shared_ptr<std::byte> memory;
   auto failed = read_unmapped(ticket, worker, memory);
   if (!failed) failed = decode(ticket, worker);
   account(worker);
-  if (!failed) failed = apply_steps(ticket);
-  account(ticket);
   return failed;
 }
 

@@ -12,13 +12,14 @@
 #include "engine/tickets/batch_recycler.h"
 #include "engine/tickets/job.h"
 #include "engine/tickets/record_copies.h"
+#include "engine/tickets/row_gather.h"
 
 namespace forebay::engine {
 
 /// Memory that one worker keeps between tickets. Used by its thread only.
 struct Worker {
   std::size_t number = 0;
-  std::unique_ptr<DecoderMemory> memory;
+  std::unique_ptr<DecoderMemory> memory;  ///< Null when the rows come ready.
   Charge charge;                          ///< For `memory`.
   std::vector<Record> records;            ///< The group of records that is decoded by one call.
   RecordCopies copies;                    ///< Private bytes of `records`, where they lie in a mapping.
@@ -50,7 +51,7 @@ class Executor {
 
   [[nodiscard]] Worker worker(std::size_t number) const {
     return {.number = number,
-            .memory = program_->decoder->memory(),
+            .memory = program_->decoder ? program_->decoder->memory() : nullptr,
             .charge = {},
             .records = {},
             .copies = RecordCopies{trailer_},
@@ -65,6 +66,7 @@ class Executor {
   class Fetching;
   [[nodiscard]] std::optional<RowError> read_unmapped(Ticket& ticket, Worker& worker,
                                                       std::shared_ptr<std::byte>& memory) const;
+  [[nodiscard]] std::optional<RowError> fill(Ticket& ticket, Worker& worker) const;
   std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
   [[nodiscard]] std::optional<RowError> verify(const Ticket& ticket, Worker& worker, std::int64_t first,
                                                Fetching& fetching) const;
@@ -95,6 +97,7 @@ class Executor {
   const std::shared_ptr<BatchRecycler> contents_;
   std::unique_ptr<ColumnPool> columns_;
   const std::unique_ptr<FileCache> files_;
+  const std::optional<RowGather> gather_;  // set: the rows come ready
 };
 
 }  // namespace forebay::engine

@@ -23,12 +23,6 @@ void complain(const Json& found, std::string message, Faults& faults);
 /// One error for all faults, sorted by line and column; files are in the order of their first fault.
 [[nodiscard]] Error together(Faults faults);
 
-/// "; did you mean 'x'?", or "" when no candidate is near.
-[[nodiscard]] std::string hint(std::string_view name, std::span<const std::string> candidates);
-
-/// The same with the candidates: "; did you mean 'x'? <words>: x, y, z".
-[[nodiscard]] std::string among(std::string_view name, std::span<const std::string> candidates, std::string_view words);
-
 /// Adds the faults of `found` that are not in `faults` yet.
 void keep_new(const Faults& found, Faults& faults);
 

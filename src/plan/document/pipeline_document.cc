@@ -25,7 +25,8 @@ struct FieldsOf<plan::PipelineDocument> {
     static const Fields<Document> fields =
         Fields<Document>{}
             .required("source", &Document::source, "Which records: {format: options}.")
-            .required("decode", &Document::decode, "How a record becomes tensors: {decoder: options}.")
+            .field("decode", &Document::decode,
+                   "How a record becomes tensors: {decoder: options}; left out where rows come ready.")
             .required("steps", &Document::steps,
                       "What happens on the way to a batch, in order: a list of {step, order or batcher: options}.")
             .field("epochs", &Document::epochs, "Passes over the data; null: for ever.",

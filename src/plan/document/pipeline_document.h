@@ -25,7 +25,7 @@ struct Stage {
 /// The top level of a pipeline document.
 struct PipelineDocument {
   OneOf<> source;
-  OneOf<> decode;
+  std::optional<OneOf<>> decode;
   ListOf<OneOf<>> steps;
   std::optional<std::int64_t> epochs = 1;
   std::int64_t seed = 0;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <forebay/error.h>
+#include <forebay/schema.h>
+
+/// Rows that come ready, in columns: the other kind of source beside files whose records are decoded.
+namespace forebay {
+
+/// One column of a row block: a view of memory that the block's owner keeps.
+///
+/// * Numbers of a known shape: row i begins at `data + i · row_stride`. Any alignment and any stride.
+/// * Numbers with unknown dims: row i is the elements from `row_splits[i]` to `row_splits[i + 1]`, row-major without
+///   gaps from `data` on. `dims` has its sizes, [rows, unknown dims].
+/// * Strings: element i is `bytes[byte_splits[i], byte_splits[i + 1])`. Rows have as many elements as their shape, or
+///   those that `row_splits` says.
+struct RowColumn {
+  const std::byte* data = nullptr;
+  std::int64_t row_stride = 0;             ///< Bytes from a row to the next: 0, negative or overlapping are allowed.
+  std::vector<std::int64_t> strides = {};  ///< Bytes along each axis of a row; empty: row-major without gaps.
+  bool swapped = false;                    ///< The bytes of every number are in the other order than this machine's.
+  const std::int64_t* row_splits = nullptr;
+  const std::int64_t* dims = nullptr;
+  const std::int64_t* byte_splits = nullptr;
+  const std::byte* bytes = nullptr;
+};
+
+/// Rows in columns. The engine only reads the memory, from any thread, and never past the last element.
+struct RowBlock {
+  std::int64_t rows = 0;
+  std::vector<RowColumn> columns;     ///< In the order of the source's schema.
+  std::shared_ptr<const void> owner;  ///< Owns the memory of the columns.
+};
+
+/// A part of a row source: rows that follow one another.
+struct RowPart {
+  std::string name;                      ///< Stands for the path of a file in origins, keys and errors.
+  std::shared_ptr<const RowBlock> rows;  ///< All of them.
+};
+
+/// Rows that a program lends to a run. Immutable: any number of runs and threads may use it at once.
+struct RowSource {
+  Schema schema;  ///< The columns that a decoder would make.
+  std::vector<RowPart> parts;
+};
+
+/// The objects of a program that a document names: `{"arrays": {"bind": "train"}}` reads `bindings["train"]`.
+using Bindings = std::map<std::string, std::shared_ptr<const RowSource>, std::less<>>;
+
+/// An array in the memory of the program. Its first axis counts the rows.
+struct ArrayView {
+  std::string name;  ///< Of the tensor.
+  DType dtype = DType::float32;
+  std::vector<std::int64_t> shape;         ///< With the row axis.
+  const void* data = nullptr;              ///< Numbers: the first element, of any alignment. Strings: their bytes.
+  std::vector<std::int64_t> strides = {};  ///< Numbers: bytes along each axis; empty: row-major without gaps.
+  bool swapped = false;                    ///< Numbers: the bytes of each are in the other order.
+  std::vector<std::int64_t> byte_splits =
+      {};  ///< Strings: where each element begins in `data`, and where the last ends.
+};
+
+/// Makes a source of one part from arrays of equal length. Copies nothing: `owner` keeps the arrays, which must not
+/// change while a run reads them. `name` stands for a file name in origins and errors.
+///
+/// Fails with Code::config and every fault: no array, a name that is empty or given twice, an array without a row axis
+/// or with more than 16 axes, unequal numbers of rows, negative sizes, strides or string offsets that do not fit.
+[[nodiscard]] Result<std::shared_ptr<const RowSource>> array_rows(std::vector<ArrayView> arrays,
+                                                                  std::shared_ptr<const void> owner,
+                                                                  std::string name = "arrays");
+
+}  // namespace forebay

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/order/resident_rows.h"
+
+#include <algorithm>
+
+namespace forebay::engine {
+
+namespace {
+
+/// The bytes of all elements of a column.
+std::int64_t bytes_of(const ColumnSpec& spec, const RowColumn& column, std::int64_t rows) {
+  const std::int64_t elements = column.row_splits != nullptr ? column.row_splits[rows] : rows * spec.shape.count();
+  if (spec.dtype == DType::string) return column.byte_splits[elements];
+  return elements * static_cast<std::int64_t>(size_of(spec.dtype));
+}
+
+/// A view of some rows of a block.
+RowBlock some_rows(const Schema& schema, const RowBlock& all, std::int64_t first, std::int64_t count) {
+  RowBlock out{.rows = count, .columns = all.columns, .owner = all.owner};
+  for (std::size_t i = 0; i < out.columns.size(); ++i) {
+    RowColumn& column = out.columns[i];
+    const ColumnSpec& spec = schema[static_cast<ColumnId>(i)];
+    if (column.row_splits != nullptr) {
+      column.row_splits += first;
+      column.dims += first * static_cast<std::int64_t>(spec.shape.unknown());
+    } else if (spec.dtype == DType::string) {
+      column.byte_splits += first * spec.shape.count();
+    } else {
+      column.data += first * column.row_stride;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+ResidentRows::ResidentRows(const RowSource& source, BlockTable& table)
+    : source_{source}, table_{table}, parts_(source.parts.size()) {}
+
+/// Enters the row blocks of a part into the table when it is used for the first time.
+const ResidentRows::Part& ResidentRows::opened(std::uint32_t number) {
+  Part& part = parts_[number];
+  if (!part.slots.empty()) return part;
+  const RowBlock& all = *source_.parts[number].rows;
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < all.columns.size(); ++i)
+    bytes += bytes_of(source_.schema[static_cast<ColumnId>(i)], all.columns[i], all.rows);
+  const std::int64_t each = bytes / std::max<std::int64_t>(1, all.rows);
+  part.row_bytes = static_cast<std::uint32_t>(std::clamp<std::int64_t>(each, 1, UINT32_MAX));
+  for (std::int64_t first = 0; first == 0 || first < all.rows; first += segment_rows) {
+    auto block = std::make_unique<Block>();
+    block->file = number;
+    block->first_record = first;
+    block->rows = std::make_shared<const RowBlock>(
+        some_rows(source_.schema, all, first, std::min(segment_rows, all.rows - first)));
+    part.slots.push_back(table_.add_permanent(std::move(block)));
+  }
+  return part;
+}
+
+Reader::Stream ResidentRows::open(std::uint32_t part) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<Reader::Stream>(open_.size()));
+    open_.emplace_back();
+  }
+  const Reader::Stream stream = free_.back();
+  free_.pop_back();
+  open_[static_cast<std::size_t>(stream)] = {.part = part};
+  return stream;
+}
+
+std::size_t ResidentRows::read(Reader::Stream stream, std::span<Handle> out) {
+  Open& at = open_[static_cast<std::size_t>(stream)];
+  const auto count = static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(out), rows(at.part) - at.next));
+  name(at.part, at.next, out.first(count));
+  at.next += static_cast<std::int64_t>(count);
+  return count;
+}
+
+void ResidentRows::close(Reader::Stream stream) { free_.push_back(stream); }
+
+double ResidentRows::fraction(Reader::Stream stream) const {
+  const Open& at = open_[static_cast<std::size_t>(stream)];
+  return rows(at.part) == 0 ? 1 : static_cast<double>(at.next) / static_cast<double>(rows(at.part));
+}
+
+void ResidentRows::name(std::uint32_t number, std::int64_t first, std::span<Handle> out) {
+  const Part& part = opened(number);
+  for (Handle& handle : out) handle = handle_of(part, first++);
+}
+
+void ResidentRows::name(std::span<const RecordName> names, std::span<Handle> out) {
+  for (std::size_t i = 0; i < names.size(); ++i) out[i] = handle_of(opened(names[i].file), names[i].record);
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <forebay/order.h>
+#include <forebay/rows.h>
+
+#include "engine/order/block_table.h"
+
+namespace forebay::engine {
+
+/// The parts of a row source whose rows are all in memory: names any row without reading anything.
+///
+///     part     rows 0 … 2^31 - 1        rows 2^31 …
+///     table    permanent row block      permanent row block       (a handle has 32 bits for the number of a row)
+///
+/// A member of OpenFiles, used by the order plane only. The handles are not counted: the blocks stay as long as the
+/// run.
+class ResidentRows {
+ public:
+  /// `source` and `table` must outlive this object.
+  ResidentRows(const RowSource& source, BlockTable& table);
+
+  // The functions of Reader that go through a part from its first row to its last.
+  [[nodiscard]] Reader::Stream open(std::uint32_t part);
+  [[nodiscard]] std::size_t read(Reader::Stream stream, std::span<Handle> out);  ///< 0: the end of the part.
+  void close(Reader::Stream stream);
+  /// Share of the part's rows that the stream has given, 0 … 1.
+  [[nodiscard]] double fraction(Reader::Stream stream) const;
+
+  [[nodiscard]] std::int64_t rows(std::uint32_t part) const { return source_.parts[part].rows->rows; }
+  /// Writes the handles of the rows of a part from `first` on. The part must have as many.
+  void name(std::uint32_t part, std::int64_t first, std::span<Handle> out);
+  /// Writes the handles of any rows.
+  void name(std::span<const RecordName> names, std::span<Handle> out);
+
+ private:
+  static constexpr int segment_bits = 31;
+  static constexpr std::int64_t segment_rows = std::int64_t{1} << segment_bits;
+  struct Open {
+    std::uint32_t part = 0;
+    std::int64_t next = 0;  // row
+  };
+  struct Part {
+    std::vector<std::uint32_t> slots;  // in the table, by segment; empty: the part was not used yet
+    std::uint32_t row_bytes = 0;       // bytes of a row, on average
+  };
+  [[nodiscard]] Handle handle_of(const Part& part, std::int64_t row) const {
+    return {.block = part.slots[static_cast<std::size_t>(row >> segment_bits)],
+            .ordinal = static_cast<std::uint32_t>(row & (segment_rows - 1)),
+            .offset = 0,
+            .length = part.row_bytes};
+  }
+  const Part& opened(std::uint32_t number);
+
+  const RowSource& source_;
+  BlockTable& table_;
+  std::vector<Part> parts_;
+  std::vector<Open> open_;  // by stream
+  std::vector<Reader::Stream> free_;
+};
+
+}  // namespace forebay::engine
