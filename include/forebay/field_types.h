@@ -13,10 +13,10 @@
 /// Types for the fields of options structs that say what a value stands for. A description takes the kind of a field
 /// from its type; the planner and the generators ask for the kind, never for the field's name.
 ///
-/// They behave like the type that they hold: `Slice{.tensor = "x", .slice = "[1:]"}` is all that a program writes.
+/// They behave like the type that they hold, so a program writes `Slice{.tensor = "x", .slice = "[1:]"}`.
 namespace forebay {
 
-/// A string with a kind.
+/// A string whose type says its FieldKind.
 template <FieldKind meaning>
 class Text : public std::string {
  public:
@@ -44,7 +44,7 @@ class SizesOrTensor {
   SizesOrTensor(const char* tensor) : json_{tensor} {}             // NOLINT: a name stands for its tensor's shape
   SizesOrTensor(std::string tensor) : json_{std::move(tensor)} {}  // NOLINT
   explicit SizesOrTensor(Json json) : json_{std::move(json)} {}
-  [[nodiscard]] const Json& json() const { return json_; }  ///< As a document says it.
+  [[nodiscard]] const Json& json() const { return json_; }  ///< A list of sizes, or a name.
 
  private:
   Json json_ = Json::array();

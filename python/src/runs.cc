@@ -60,7 +60,7 @@ class Run {
     pipeline_->close();
   }
 
-  /// Behind the last batch, or before it.
+  /// The state after the last batch, or before it.
   [[nodiscard]] std::string state(bool before) const {
     auto state = [&] {
       const Unlocked inspecting;
