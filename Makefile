@@ -81,6 +81,7 @@ test-words:
 
 test-promises:
 	@$(PYTHON) tools/check_promises.py
+	@$(PYTHON) tools/check_links.py
 
 test-release: build-all
 	@ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error > build/ctest-release.log \

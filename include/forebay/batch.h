@@ -39,7 +39,7 @@ struct Tensor {
   std::byte* data = nullptr;                  ///< Elements; null for strings.
   const std::int64_t* byte_splits = nullptr;  ///< Strings: count() + 1 offsets into `bytes`.
   const std::byte* bytes = nullptr;
-  std::shared_ptr<void> owner;
+  std::shared_ptr<void> owner;  ///< Shares ownership of the memory.
 
   /// The number of elements; a default-constructed tensor has none.
   [[nodiscard]] std::int64_t count() const { return data == nullptr && byte_splits == nullptr ? 0 : shape.count(); }
@@ -56,26 +56,27 @@ struct Tensor {
 struct Value {
   enum class Kind : std::uint8_t { dense, ragged, sparse };
   Kind kind = Kind::dense;
-  Tensor values;                   ///< The array; of a ragged or sparse value the flat values.
-  std::vector<Tensor> row_splits;  ///< Ragged: int64 or (as the feature asks) int32, outermost first; each [rows + 1].
-  Tensor indices;                  ///< Sparse: int64 [n, rank], row-major sorted, the batch row first.
-  Shape dense_shape;               ///< Sparse: with the batch axis.
+  Tensor values;  ///< The array; of a ragged or sparse value the flat values.
+  /// Ragged: one tensor for each level, outermost first; int64, or int32 if the feature asks for it.
+  std::vector<Tensor> row_splits;
+  Tensor indices;  ///< Sparse: int64 [n, rank], the index of each value, sorted row-major; its first number is the row.
+  Shape dense_shape;  ///< Sparse: the sizes of all axes, the batch axis first.
 };
 
 /// The origin of a row.
 struct Origin {
-  std::string_view file;    ///< Path as given, or the name of a part of rows; valid while the batch lives.
+  std::string_view file;    ///< Path that the run opened, or the name of a part of rows; valid while the batch lives.
   std::int64_t record = 0;  ///< Ordinal in the file or part.
   std::int64_t offset = 0;  ///< Byte offset of the record in the (uncompressed) file; of rows: the ordinal.
 };
 
-/// One batch. Cheap to move; copies share the memory. A default-constructed or moved-from batch may only be assigned to
-/// or destroyed.
+/// One batch. Cheap to move; copies share the memory. A default-constructed or moved-from batch may only be destroyed,
+/// or get another batch assigned.
 class Batch {
  public:
   [[nodiscard]] std::int64_t rows() const;        ///< Length of the batch axis.
   [[nodiscard]] std::int64_t valid_rows() const;  ///< Rows that came from records; the others pad the last batch.
-  [[nodiscard]] std::int64_t epoch() const;       ///< Pass in which the batch began, from 0.
+  [[nodiscard]] std::int64_t epoch() const;       ///< Pass of the first row, from 0.
   [[nodiscard]] std::int64_t number() const;      ///< Ordinal of the batch in the run, from 0.
 
   [[nodiscard]] const std::vector<std::string>& names() const;  ///< In schema order.
@@ -83,10 +84,11 @@ class Batch {
   [[nodiscard]] const Value* find(std::string_view name) const;
   /// The dense array or flat values with that name; a tensor without elements if there is none.
   [[nodiscard]] const Tensor& tensor(std::string_view name) const;
-  /// True sizes in the unknown dims, int64 [rows] (one unknown dim) or [rows, unknown dims]; null for fixed tensors.
+  /// The size of each row in the unknown dims, without padding: int64 [rows] (one unknown dim) or [rows, unknown dims].
+  /// Null for fixed tensors.
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
   [[nodiscard]] Origin origin(std::int64_t row) const;    ///< row < valid_rows()
-  [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset"
+  [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset" of the row's origin.
 
   struct Content;  ///< Internal to the engine.
   Batch() = default;

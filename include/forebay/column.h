@@ -14,8 +14,8 @@ namespace forebay {
 /// Cancellation hook. Long-running code polls it about every 16 MiB.
 class StopCheck {
  public:
-  static constexpr std::size_t interval = std::size_t{16} << 20;  ///< Bytes.
-  /// Returns while the work is wanted, else throws; the result of the work is then unspecified.
+  static constexpr std::size_t interval = std::size_t{16} << 20;  ///< Bytes of work between two polls.
+  /// Returns while the work is wanted. Throws when it is not; the result of the work is then unspecified.
   virtual void look() const = 0;
   static void look(const StopCheck* check) {  ///< Null: never cancelled.
     if (check != nullptr) check->look();
@@ -103,7 +103,7 @@ struct Column {
   Storage dims;
   Storage byte_splits;
   Storage bytes;
-  std::vector<Column> parts;  ///< Companions, see ColumnSpec::parts; one row each per row.
+  std::vector<Column> parts;  ///< Companion columns (ColumnSpec::parts), each with as many rows as this one.
 
   Column() = default;
   explicit Column(const ColumnSpec& spec);
@@ -114,18 +114,18 @@ struct Column {
   [[nodiscard]] Shape row_shape(std::int64_t row) const;  ///< The actual sizes of this row.
   [[nodiscard]] std::span<const std::byte> string(std::int64_t element) const;
 
-  /// Empties the column (parts too) and leaves it ready for appending; capacities stay.
+  /// Empties the column and its parts, so that rows can be appended; capacities stay.
   void clear();
   /// A fixed numeric column of `count` rows with unset values.
   void set_rows(std::int64_t count);
-  /// Ends a row of a variable column whose elements have been appended: its sizes in the unknown dims.
+  /// Ends a row of a variable column after its elements were appended. `unknown_sizes`: its sizes in the unknown dims.
   void end_row(std::span<const std::int64_t> unknown_sizes);
   /// Appends one string element.
   void push_string(std::span<const std::byte> value);
   void ask(const StopCheck* check);  ///< Sets the check of all storages, parts included.
 };
 
-/// Rows of all columns of a plan, by id. Columns of ids that are not needed stay empty.
+/// All columns of a plan, by id, with the same rows. A column that no stage needs stays empty.
 struct ColumnBlock {
   std::int64_t rows = 0;  ///< Rows of every column in use.
   std::vector<Column> columns;

@@ -17,7 +17,7 @@
 
 namespace forebay {
 
-/// One option of a plug-in. It is made from the options struct's member and its type.
+/// One option of a plug-in, as documents and generators see it. Fields makes it from a member of the options struct.
 struct FieldInfo {
   std::string name;
   std::string doc;
@@ -25,7 +25,7 @@ struct FieldInfo {
   Json default_value = {};            ///< The value when it is left out; null when required.
   Json schema = {};                   ///< JSON Schema of its value, with the range.
   std::string python_type = {};       ///< Python type of its JSON value: "int", "list[str]", …
-  FieldKind kind = FieldKind::value;  ///< What its value stands for; of a list, what each item stands for.
+  FieldKind kind = FieldKind::value;  ///< What its value stands for; for a list, what each item stands for.
   /// Adds the tensors that a value of this option names. The JSON may be of a wrong type.
   void (*add_tensors)(const Json& value, std::vector<std::string>& names) = nullptr;
 };
@@ -43,9 +43,9 @@ struct Description {
   std::string doc;  ///< One sentence.
   std::vector<FieldInfo> fields;
   std::vector<Example> examples;
-  /// Adds the faults of options that do not depend on the tensors.
+  /// Adds the faults of `options` that can be found without knowing the tensors.
   std::function<void(const Json& options, std::vector<Error>& faults)> check = {};
-  std::type_index options{typeid(void)};                ///< Type of the options struct.
+  std::type_index options{typeid(void)};                ///< The type of the options struct.
   std::function<Json(const void* options)> write = {};  ///< An options struct as JSON.
 };
 

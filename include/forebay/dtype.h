@@ -25,13 +25,13 @@ enum class DType : std::uint8_t {
   float32,
   float64,
   complex64,   ///< Real and imaginary part, each a float32.
-  complex128,  ///< … each a float64.
+  complex128,  ///< Real and imaginary part, each a float64.
   string,
 };
 
 /// "bool", "int32", "bfloat16", …; the names used in documents and by numpy.
 [[nodiscard]] std::string_view to_string(DType dtype);
-/// Of all types, in the order of the enumerators.
+/// The names of all types, in the order of the enumerators.
 [[nodiscard]] std::span<const std::string_view> dtype_names();
 
 /// The type of that name, or nothing.

@@ -13,8 +13,8 @@
 
 namespace forebay {
 
-/// What has to change: the document (config), the data (data), the machine (io) or the saved state (state). `cancelled`
-/// follows a close; `internal` is a bug of Forebay.
+/// Says what has to change: the document or the arguments (config), the data (data), the machine (io) or the saved
+/// state (state). `cancelled` follows a `close`; `internal` is a bug of Forebay or of a plug-in.
 enum class Code : std::uint8_t { config, data, io, state, cancelled, internal };
 
 /// The finer cause, for programs that branch on it.
@@ -40,9 +40,9 @@ struct Place {
   std::string pointer;       ///< JSON pointer into the document, "/steps/0/slice".
   std::int32_t line = 0;     ///< Line in the document, from 1.
   std::int32_t column = 0;   ///< Column in the document, from 1.
-  std::int64_t row = -1;     ///< Row of the span that was being decoded; the engine turns it into a record.
-  /// The option of a plug-in that the fault is about, as the keys that lead to it from the plug-in's options. Only on
-  /// the way from `bind` to its caller: there it becomes a pointer.
+  std::int64_t row = -1;     ///< Row of the call that failed, set by plug-ins; the engine turns it into a record.
+  /// The keys that lead from a plug-in's options to the option that the fault is about. Only `bind` sets them; its
+  /// caller replaces them by pointer, line and column.
   std::vector<std::string> field = {};
 };
 
@@ -74,7 +74,7 @@ class Error {
 
   /// A copy with more of the place filled in; what is already known stays.
   [[nodiscard]] Error at(const Place& place) const;
-  /// A copy that names the option it is about; one that names an option already keeps that one.
+  /// A copy that names the option that the error is about. An error that names an option already keeps it.
   [[nodiscard]] Error at(const Field& field) const;
   /// A copy with the words "<where>: " before the message.
   [[nodiscard]] Error at(std::string_view where) const;
@@ -94,7 +94,8 @@ class Error {
   std::shared_ptr<const Body> body_;
 };
 
-/// Ends the process after printing why to standard error: a Result was used for what it does not hold.
+/// Prints a reason to standard error and ends the process. Called when the value of a failed Result, or the error of a
+/// good one, is asked for.
 [[noreturn]] void stop_misuse(const Error* found) noexcept;
 
 /// A value or the error that prevented it. Ask ok() first: `*` and `->` of an error, and error() of a value, end the
@@ -122,14 +123,14 @@ class [[nodiscard]] Result {
     return *std::get_if<1>(&state_);
   }
 
-  /// The same result; an error gains the place.
+  /// The same result; an error gets `where` added to it (Error::at).
   template <class Where>
   Result at(const Where& where) && {
     if (!ok()) return error().at(where);
     return std::move(*this);
   }
 
-  /// The value without the check, for callers that have just asked ok(), as FOREBAY_TRY has.
+  /// The value, unchecked. For callers that have asked ok(), as FOREBAY_TRY does.
   [[nodiscard]] T&& take_unchecked() && { return std::move(*std::get_if<0>(&state_)); }
 
  private:
@@ -171,7 +172,7 @@ class [[nodiscard]] Result<void> {
 #define FOREBAY_JOIN_2(a, b) a##b
 #define FOREBAY_JOIN(a, b) FOREBAY_JOIN_2(a, b)
 
-/// Declares `declaration` from a Result's value, or returns its error from the enclosing function.
+/// Initialises `declaration` with the value of a Result, or returns its error from the enclosing function.
 #define FOREBAY_TRY(declaration, ...)                                                                        \
   auto FOREBAY_JOIN(forebay_result_, __LINE__) = (__VA_ARGS__);                                              \
   if (!FOREBAY_JOIN(forebay_result_, __LINE__).ok()) return FOREBAY_JOIN(forebay_result_, __LINE__).error(); \

@@ -13,10 +13,10 @@
 /// Types for the fields of options structs that say what a value stands for. A description takes the kind of a field
 /// from its type; the planner and the generators ask for the kind, never for the field's name.
 ///
-/// They behave like the type that they hold: `Slice{.tensor = "x", .slice = "[1:]"}` is all that a program writes.
+/// They behave like the type that they hold, so a program writes `Slice{.tensor = "x", .slice = "[1:]"}`.
 namespace forebay {
 
-/// A string with a kind.
+/// A string whose type says its FieldKind.
 template <FieldKind meaning>
 class Text : public std::string {
  public:
@@ -25,6 +25,7 @@ class Text : public std::string {
 };
 
 using DataFile = Text<FieldKind::data_file>;             ///< Path of a small file that the plug-in reads itself.
+using BindingName = Text<FieldKind::binding>;            ///< Name of an object that the program binds (Bindings).
 using TensorName = Text<FieldKind::tensor>;              ///< A tensor that must be there.
 using NewTensorName = Text<FieldKind::new_tensor>;       ///< A tensor that the plug-in makes.
 using DTypeOrTensor = Text<FieldKind::dtype_or_tensor>;  ///< An element type, or a tensor that has it.
@@ -44,7 +45,7 @@ class SizesOrTensor {
   SizesOrTensor(const char* tensor) : json_{tensor} {}             // NOLINT: a name stands for its tensor's shape
   SizesOrTensor(std::string tensor) : json_{std::move(tensor)} {}  // NOLINT
   explicit SizesOrTensor(Json json) : json_{std::move(json)} {}
-  [[nodiscard]] const Json& json() const { return json_; }  ///< As a document says it.
+  [[nodiscard]] const Json& json() const { return json_; }  ///< A list of sizes, or a name.
 
  private:
   Json json_ = Json::array();
@@ -61,7 +62,7 @@ struct JsonCodec<Text<meaning>> {
   static Json schema() { return JsonCodec<std::string>::schema(); }
   static std::string python_type() { return "str"; }
   static void add_tensors(const Json& json, std::vector<std::string>& names) {
-    if constexpr (meaning != FieldKind::data_file) {
+    if constexpr (meaning != FieldKind::data_file && meaning != FieldKind::binding) {
       if (json.is(Json::Kind::string)) names.push_back(json.string());
     }
   }

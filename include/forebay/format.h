@@ -27,7 +27,7 @@ struct EnumNames<Compression> {
 
 /// The result of a scan.
 struct Scanned {
-  std::size_t consumed = 0;  ///< Bytes that were handled; the next scan starts after them.
+  std::size_t consumed = 0;  ///< Bytes that this scan is done with; the next one starts after them.
   /// Bytes that must be available before more can be found; 0 when the scan stopped at its limit or at the end.
   std::size_t wanted = 0;
 };
@@ -71,7 +71,7 @@ class Format {
   [[nodiscard]] virtual std::size_t trailer() const { return 0; }
   /// How a file that begins with `head` (64 bytes, or the whole file) is compressed, for `compression: auto`. The
   /// default knows the magic bytes of gzip and zstd. The two bytes of a zlib header may begin a text file ("80", "x "),
-  /// so zlib is only for formats that tell their own files from it.
+  /// so only a format that can tell its own files from zlib may return it.
   [[nodiscard]] virtual Compression detect(std::span<const std::byte> head) const;
 };
 
@@ -85,7 +85,7 @@ struct Source {
   std::shared_ptr<const Format> format;
   /// A compressed file with more content than this is an error.
   std::int64_t max_decompressed_bytes = INT64_MAX;
-  std::string signature = {};  ///< The format and the options that change its records. An index stores it.
+  std::string signature = {};  ///< Names the format and the options that change its records. An index stores it.
   std::shared_ptr<const RowSource> rows = {};
 };
 

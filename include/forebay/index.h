@@ -14,7 +14,8 @@
 /// Record indexes: the place of every record of a file, stored in a file beside it (docs/formats/index.md).
 namespace forebay {
 
-/// Whether the path is that of an index (`.fbindex`). Wildcards of a shell find indexes beside the data.
+/// Whether the path is that of an index (`.fbindex`). Programs use it to leave out the indexes that a wildcard of the
+/// shell finds beside the data.
 [[nodiscard]] bool is_index_path(std::string_view path);
 
 /// The state of a stored index. `stale`: the file, its compression or its format has changed since.

@@ -13,9 +13,9 @@ namespace forebay {
 
 /// What the records of a file have in common.
 struct InferredManifest {
-  Json manifest;                      ///< A manifest document with every feature that one can describe.
-  std::vector<std::string> left_out;  ///< One sentence for each feature that it cannot describe, and why.
-  std::int64_t records = 0;           ///< Looked at.
+  Json manifest;                      ///< A manifest document with every feature that a manifest can describe.
+  std::vector<std::string> left_out;  ///< For each feature that a manifest cannot describe one sentence that says why.
+  std::int64_t records = 0;           ///< Records that were read.
 };
 
 /// Reads up to `records` records of a TFRecord file of Examples and describes them. `stop` is asked for every record

@@ -11,7 +11,8 @@
 
 namespace forebay {
 
-/// A JSON value that knows where it stood. Nothing is interpreted.
+/// A JSON value and its place in the text that it was read from (Json::place). Faults of documents take their line and
+/// column from it. A value that a program makes has no place until `mark` sets one.
 class Json {
  public:
   enum class Kind : std::uint8_t { null, boolean, integer, number, string, array, object };
@@ -44,7 +45,7 @@ class Json {
   [[nodiscard]] std::vector<Json>& items() { return items_; }
   [[nodiscard]] std::vector<Member>& members() { return members_; }
   [[nodiscard]] const Json* find(std::string_view key) const;  ///< Member of an object, or null pointer.
-  Json& set(std::string key, Json value);                      ///< Adds or replaces a member; the new value.
+  Json& set(std::string key, Json value);                      ///< Adds or replaces a member and returns its value.
 
   [[nodiscard]] const Place& place() const { return place_; }  ///< pointer, line, column, file.
   Json& mark(Place place) {

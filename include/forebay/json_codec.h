@@ -30,12 +30,13 @@ enum class FieldKind : std::uint8_t {
   data_file,        ///< Path of a small file that the plug-in reads itself.
   tensor,           ///< A tensor that must be there, or several.
   new_tensor,       ///< A tensor that the plug-in makes.
-  sizes_or_tensor,  ///< Sizes, or a tensor that has them.
-  dtype_or_tensor,  ///< An element type, or a tensor that has it.
+  sizes_or_tensor,  ///< Sizes, or the tensor whose rows have them.
+  dtype_or_tensor,  ///< An element type, or the tensor that has it.
   dtype,            ///< An element type.
   sizes,            ///< The shape of a row.
   bytes,            ///< A number of bytes, or text like "1GiB".
   shard,            ///< A part of the batches.
+  binding,          ///< Name of an object that the program binds.
 };
 [[nodiscard]] std::string_view to_string(FieldKind kind);
 
@@ -50,11 +51,11 @@ enum class FieldKind : std::uint8_t {
 /// type.
 ///
 /// Types are strict: an integer is a JSON integer or a float within 1e-6 of one, never a bool; a float is any number,
-/// never a bool; a string is never made from a number (spec: D71).
+/// never a bool; a string is never made from a number.
 template <class T>
 struct JsonCodec;
 
-/// The kind of the values of T; those that declare none only mean something to the plug-in.
+/// The kind of the values of T: FieldKind::value unless the codec declares another one.
 template <class T>
 [[nodiscard]] constexpr FieldKind kind_of() {
   if constexpr (requires { JsonCodec<T>::kind; }) return JsonCodec<T>::kind;
@@ -75,7 +76,9 @@ void fault_value(const Json& found, std::string message, std::vector<Error>& fau
 /// The error of a `bind` with places: each fault is at the option that its Field names, or where that option would be;
 /// a fault without a Field is at `options`. A place that a fault has already stays.
 [[nodiscard]] Error at_options(const Error& error, const Json& options);
+/// An integer as JsonCodec describes it, or nothing and a fault.
 [[nodiscard]] std::optional<std::int64_t> read_integer(const Json& json, std::vector<Error>& faults);
+/// The index of a text in `names`, or nothing and a fault that names the nearest one.
 [[nodiscard]] std::optional<std::size_t> read_choice(const Json& json, std::span<const std::string_view> names,
                                                      std::vector<Error>& faults);
 /// Adds faults for unknown keys and for required ones that are missing. False: `json` is no object.
@@ -90,7 +93,7 @@ void tensors_in(const Json& json, const std::vector<FieldInfo>& fields, std::vec
 [[nodiscard]] Json object_schema(const std::vector<FieldInfo>& fields);
 [[nodiscard]] Json choice_schema(std::span<const std::string_view> names);
 
-/// A list stops being read after this many faults.
+/// The reading of a list stops after this number of faults.
 inline constexpr std::size_t max_item_faults = 20;
 
 /// Whether a number, or each number in an optional or a list, is in the range; adds faults for those that are not.

@@ -24,9 +24,9 @@ struct Stats {
   std::int64_t bytes_read = 0;       ///< From files.
   std::int64_t skipped_records = 0;  ///< Corrupt or malformed records that `on_corrupt` skipped.
   std::int64_t skipped_ranges = 0;   ///< Ranges of bytes in which no record could be found.
-  std::int64_t skipped_files = 0;    ///< Files given up at their first corruption.
-  std::int64_t skipped_bytes = 0;    ///< Of all three.
-  std::vector<Error> skipped;        ///< Where and why: the first 16.
+  std::int64_t skipped_files = 0;    ///< Files that `skip_file` left, or could not read.
+  std::int64_t skipped_bytes = 0;    ///< Bytes of the skipped records, ranges and files.
+  std::vector<Error> skipped;        ///< The first 16 skips, each with place and reason.
   double seconds = 0;                ///< Since the first `next`.
   double scan_seconds = 0;           ///< Worker time finding records, decompression included.
   double order_seconds = 0;          ///< Worker time deciding order.
@@ -47,8 +47,8 @@ struct Stats {
 class Loader;
 
 /// The batches of a run for one range-based `for`. The loop ends at the end of the run or at an error;
-/// `Loader::status` says which. A batch is valid in its turn of the loop; copy it to keep it. The loader must stay
-/// where it is meanwhile. One thread.
+/// `Loader::status` has the error. A batch is valid in its turn of the loop; copy it to keep it. The loader must not be
+/// moved during the loop. One thread uses the object.
 class Batches {
  public:
   class Iterator {
@@ -69,7 +69,7 @@ class Batches {
     Batches* of_;
   };
 
-  /// Asks for a batch, so it is to be called once a loop.
+  /// Takes the first batch, so a loop calls it once.
   [[nodiscard]] Iterator begin() {
     advance();
     return Iterator{this};
@@ -104,30 +104,32 @@ class Loader {
   [[nodiscard]] Result<std::optional<Batch>> next();
   /// The batches from here on: `for (Batch& batch : loader.batches())`.
   [[nodiscard]] Batches batches() { return Batches{*this}; }
-  /// The error that the last `next` gave, if it gave one; the end of the run is none. `restore` clears it.
+  /// The error that `next` gave, if it gave one; the end of the run is no error. `restore` clears it.
   [[nodiscard]] Result<void> status() const;
   /// Like `next`, but gives up after `timeout`: `timed_out` is then true and nothing is lost.
   [[nodiscard]] Result<std::optional<Batch>> next_within(std::chrono::milliseconds timeout, bool& timed_out);
   /// Where the run stands, after the last batch that `next` gave: a small JSON object. A loader of the same plan over
-  /// the same files goes on from there exactly, with any threads, prefetch, memory and shard (by files: any index of as
-  /// many). The files are the same when they have the sizes that they had when this run was started, or was restored;
-  /// no file is looked at now. Fails with Code::state when the order depends on timing (`deterministic: false`).
+  /// the same files goes on from there exactly, with any threads, prefetch, memory and shard (by files: any index, the
+  /// same count). The state holds the sizes that the files had when this run was started or restored, and `restore`
+  /// compares them; `state` looks at no file. Fails with Code::state when the order depends on timing (`deterministic:
+  /// false`).
   [[nodiscard]] Result<Json> state() const;
-  /// The same before the last batch that `next` gave, for a consumer that could not use it.
+  /// The state before the last batch that `next` gave, for a consumer that could not use that batch.
   [[nodiscard]] Result<Json> state_before() const;
   /// Goes on from a state, at any time and any number of times. Fails with Code::state, and changes nothing, when the
   /// state is corrupt (data_loss), newer than this version, or of another plan or other files (failed_precondition;
   /// the message says what differs).
   [[nodiscard]] Result<void> restore(const Json& state);
 
-  /// Stops and joins all threads, frees what is not lent; returns when that is done, by whichever call. Batches that
-  /// are out stay valid.
+  /// Stops and joins all threads and frees all memory but that of delivered batches, which stay valid. When several
+  /// threads call it, each call returns after all of that is done.
   void close();
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] Stats stats() const;
   /// Share of the run that was delivered, by bytes of files, or by records where all of them are indexed first (global
-  /// shuffle); 1 at its end, which a `close` is not. Endless runs: of the current epoch.
+  /// shuffle); 1 at the end of the run; a `close` does not change it. For an endless run the
+  /// share of the current epoch.
   [[nodiscard]] double complete_frac() const;
 
  private:

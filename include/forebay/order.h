@@ -56,8 +56,8 @@ class Reader {
   [[nodiscard]] virtual Result<std::size_t> read(Stream stream, std::span<Handle> out) = 0;
   [[nodiscard]] virtual bool ready(Stream stream) = 0;  ///< Whether `read` would not wait.
   virtual void close(Stream stream) = 0;
-  virtual void drop(std::span<const Handle> records) = 0;      ///< Releases records that no batch gets.
-  virtual void hold(std::span<const Handle> records) = 0;      ///< The batch uses these once more each.
+  virtual void drop(std::span<const Handle> records) = 0;      ///< Releases records that no batch uses.
+  virtual void hold(std::span<const Handle> records) = 0;      ///< Counts each once more: a batch uses it again.
   [[nodiscard]] virtual std::int64_t files_ahead() const = 0;  ///< Number of files to open early.
 
   /// Charges `bytes` to the memory budget, for memory that an order holds besides records. The charge ends when the
@@ -91,7 +91,8 @@ struct OrderContext {
   Reader* reader = nullptr;  ///< Outlives the order.
 };
 
-/// The elements of an order. `any`: files before the (explicit or implied) `interleave`, records after it.
+/// What an order takes and gives. `any`: files where it stands before `interleave`, records after it (a document
+/// without `interleave` has one that reads file after file). `files_to_records`: takes files and gives their records.
 enum class Grain : std::uint8_t { any, files_to_records };
 
 /// A bound order: makes the running order. Immutable; any thread may call.
@@ -138,8 +139,8 @@ struct Batching {
   std::function<std::unique_ptr<Batcher>(Reader&)> make;
   /// Makes the batcher with batches of `rows` rows, for shards of whole files. Unset: the size cannot be changed.
   std::function<std::unique_ptr<Batcher>(Reader&, std::int64_t rows)> make_sized = {};
-  Remainder remainder = Remainder::keep;                             ///< Of a last batch that is not full.
-  std::optional<std::int64_t> max_rows = {};                         ///< Of one batch; unset: any number.
+  Remainder remainder = Remainder::keep;                             ///< For a last batch that is not full.
+  std::optional<std::int64_t> max_rows = {};                         ///< Rows of a batch at most; unset: no limit.
   std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Number of batches of n rows of a pass.
   std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.
   std::vector<ColumnId> reads = {};                                  ///< Columns that it needs, delivered or not.

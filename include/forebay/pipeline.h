@@ -16,11 +16,12 @@ namespace forebay {
 /// is checked before `plan`, which finds all faults at once, as for a document from a file.
 class Pipeline {
  public:
+  /// Sets the decoder.
   template <class Options>
   Pipeline& decode(const Options& options) {
     return set("decode", typeid(Options), &options);
   }
-  /// Adds a step, an order or a batcher after what is there.
+  /// Adds a step, an order or a batcher at the end.
   template <class Options>
   Pipeline& then(const Options& options) {
     return append(typeid(Options), &options);

@@ -15,7 +15,8 @@
 
 namespace forebay {
 
-/// What a document asks for, checked and resolved: immutable, printable, hashable. No record has been read.
+/// The checked, immutable description of a run. Made from a document, before any record is read. Copies are cheap; any
+/// thread may use one.
 class Plan {
  public:
   /// Plans a loader or pipeline document. Relative paths are relative to `folder`; `bindings` are the objects of the
@@ -26,15 +27,17 @@ class Plan {
   /// Reads the document from a file; its folder is what relative paths are relative to.
   [[nodiscard]] static Result<Plan> load(const std::string& path, const Bindings& bindings = {});
 
-  [[nodiscard]] const std::vector<ColumnSpec>& outputs() const;  ///< Tensors of a batch, rows' shapes.
-  [[nodiscard]] const std::vector<std::string>& inputs() const;
-  [[nodiscard]] const std::vector<std::string>& targets() const;
-  [[nodiscard]] const Json& lowered() const;                  ///< The pipeline document, paths resolved.
-  [[nodiscard]] std::optional<std::int64_t> batches() const;  ///< Of the whole run, when known before reading.
+  /// The tensors of a batch; each shape is that of a row.
+  [[nodiscard]] const std::vector<ColumnSpec>& outputs() const;
+  [[nodiscard]] const std::vector<std::string>& inputs() const;   ///< Names of the tensors that are inputs.
+  [[nodiscard]] const std::vector<std::string>& targets() const;  ///< Names of the tensors that are targets.
+  [[nodiscard]] const Json& lowered() const;                      ///< The pipeline document, paths resolved.
+  [[nodiscard]] std::optional<std::int64_t> batches() const;      ///< Of the whole run, when known before reading.
   [[nodiscard]] std::uint64_t hash() const;  ///< Of everything that decides the stream's content and order.
   [[nodiscard]] std::string text() const;    ///< One line per stage: what it does, where it was placed.
   [[nodiscard]] std::optional<std::int64_t> epochs() const;  ///< Passes over the source; empty: for ever.
-  [[nodiscard]] const Shard& shard() const;  ///< The document's, which a run may replace; "auto" was asked by `make`.
+  /// The document's shard, which RunOptions may replace. `make` has resolved "auto".
+  [[nodiscard]] const Shard& shard() const;
 
  private:
   friend struct PlanAccess;  ///< The planner's and the engine's way in: src/engine/program/plan_access.h.

@@ -37,14 +37,15 @@ struct Bound {
 class DecoderMemory {
  public:
   virtual ~DecoderMemory() = default;
-  /// Bytes of memory that grows with the records, for the budget.
+  /// Bytes of the memory that grows with the records; the engine counts them in the budget.
   [[nodiscard]] virtual std::int64_t bytes() const { return 0; }
 };
 
+/// Turns records into columns. Immutable; any number of workers call it at once, each with its own DecoderMemory.
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  [[nodiscard]] virtual std::unique_ptr<DecoderMemory> memory() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<DecoderMemory> memory() const = 0;  ///< Makes the memory of one worker.
   /// Decodes `records` into the rows from `first_row` on of the wanted columns. Fixed numeric columns already have
   /// their rows and are written in place; strings and variable columns are appended to. Other columns are not touched.
   /// On failure the error's place has `row` (index in `records`) and `feature`, and the columns are unspecified.
@@ -62,6 +63,7 @@ struct DecoderType {
 
 // ---------------------------------------------------------------- steps: columns → columns
 
+/// Turns columns into columns, row by row. Immutable; any number of workers call it at once.
 class Step {
  public:
   virtual ~Step() = default;
@@ -85,8 +87,8 @@ template <class Type, class Options>
   return Describer<Type, Options>{std::move(name), std::move(doc), bind};
 }
 
-/// All plug-ins of a process: those of src/plugins.def, and those that a program adds before it plans. Not thread-safe
-/// while `add` is called.
+/// All plug-ins of a process: those of src/plugins.def, and those that a program adds before it plans. A type
+/// replaces an earlier one of its kind with the same name. Not thread-safe while `add` is called.
 class Registry {
  public:
   static Registry& global();

@@ -7,8 +7,8 @@
 
 namespace forebay {
 
-/// Names one thing that an order moves: a file (`block` is its number, the rest 0), a record of a scanned block, or,
-/// for windows, a row span of a decoded block. Plain data: orders do not need to know what a handle names.
+/// Names one thing that an order moves: a file (`block` is its number, the rest 0) or a record of a scanned block.
+/// Plain data: an order need not know which of them a handle names.
 struct Handle {
   std::uint32_t block = 0;    ///< Slot of the block in the engine's table.
   std::uint32_t ordinal = 0;  ///< Record within the block.
@@ -25,7 +25,8 @@ struct Extent {
   std::uint32_t length = 0;
 };
 
-/// Bytes of one record, valid during the call. `slack` bytes after the end may be read (but not used), never written.
+/// Bytes of one record, valid during the call. `record_slack` bytes after its end may be read, so that a decoder may
+/// load whole words; their values have no meaning. Nothing may be written.
 using Record = std::span<const std::byte>;
 inline constexpr std::size_t record_slack = 64;
 

@@ -14,10 +14,10 @@ namespace forebay {
 class Batch;
 class Plan;
 
-/// What a shard of a job takes.
+/// How the data is divided among the shards of a job.
 enum class ShardBy : std::uint8_t {
-  row,   ///< Its rows of every batch: together they are the stream of one process.
-  file,  ///< Every count-th file of a pass's file order, and batches of them.
+  row,   ///< A shard takes its rows of every batch. All shards together have the stream of one process.
+  file,  ///< A shard takes every count-th file of a pass, and makes batches of the records in them.
 };
 template <>
 struct EnumNames<ShardBy> {
@@ -30,7 +30,7 @@ struct Shard {
   std::int64_t index = 0;
   std::int64_t count = 1;
   ShardBy by = ShardBy::row;
-  std::string source = {};  ///< The launcher that "auto" asked, "torchrun"; empty when the shard was given.
+  std::string source = {};  ///< The launcher that "auto" found, such as "torchrun"; empty when the shard was given.
   std::int64_t rank = 0;    ///< The rank that "auto" found, and how many there are; several may take one shard.
   std::int64_t ranks = 1;
 };
@@ -64,6 +64,7 @@ struct RunOptions {
   /// the one that has fewest (`remainder: drop`), or repeats its own or pads (`repeat`, `pad`; docs/adr/0007).
   ShardBy shard_by = ShardBy::row;
 
+  /// Sets the three members above.
   void take(const Shard& shard) { shard_index = shard.index, shard_count = shard.count, shard_by = shard.by; }
 };
 

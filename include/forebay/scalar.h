@@ -10,14 +10,14 @@
 
 namespace forebay {
 
-/// One value of an option whose type depends on a tensor. Empty: the option is left out.
+/// The value of an option whose type depends on a tensor. std::monostate: the option is left out.
 using Scalar = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
 /// A scalar, or the values of a tensor in row-major order.
 using DefaultValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<bool>,
                                   std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;
 
-/// In documents: null, a boolean, a number or a string.
+/// A Scalar in documents: null, a boolean, a number or a string.
 template <>
 struct JsonCodec<Scalar> {
   static std::optional<Scalar> read(const Json& json, std::vector<Error>& faults);

@@ -45,13 +45,13 @@ enum class Delivery : std::uint8_t {
   sparse,  ///< Indices, values and dense shape.
 };
 
-/// The meaning of the numbers of one level of a ragged column.
+/// The meaning of the numbers of one level of a ragged column. They count within their record.
 enum class Partitioning : std::uint8_t {
-  row_splits,    ///< Each row begins with 0 and ends with the size of the level below.
-  row_limits,    ///< Counted within the record, as the next two. These four are not validated.
-  row_starts,    ///< Without an end.
-  value_rowids,  ///< The row of each value; the rows end with the largest.
-  row_lengths,   ///< As in the message.
+  row_splits,    ///< Where each row begins, and the end: from 0 to the size of the level below. Validated.
+  row_limits,    ///< Where each row ends. This and the next three are as in the message, not validated.
+  row_starts,    ///< Where each row begins.
+  value_rowids,  ///< The row of each value, from 0; the largest number is the last row.
+  row_lengths,   ///< The length of each row.
 };
 
 using ColumnId = std::int32_t;

@@ -8,15 +8,15 @@
 
 namespace forebay {
 
-/// For programs that wait with `next_within`: says, every half minute without a batch, what each thread does. The
+/// Tells a program that waits with `next_within` what each thread does, every half minute without a batch. The
 /// environment variable FOREBAY_STALL_SECONDS sets another number of seconds; a value that is not a positive number is
 /// ignored. One thread.
 class StallNotice {
  public:
   StallNotice();
-  /// To be called each time `next_within` timed out: the notice when one is due.
+  /// Called each time `next_within` timed out. Returns the notice when one is due.
   [[nodiscard]] std::optional<std::string> look(const Loader& loader);
-  void delivered() { said_ = 0; }  ///< To be called when a batch came.
+  void delivered() { said_ = 0; }  ///< Called when a batch came.
 
  private:
   double every_;

@@ -10,7 +10,7 @@
 /// Saved states of runs: what `Loader::state` gives, in files and in words (docs/formats/state.md).
 namespace forebay {
 
-/// A larger file holds no state.
+/// The size of a state at most. A larger text or file is refused.
 inline constexpr std::int64_t max_state_bytes = std::int64_t{16} << 20;
 
 /// A state from its text. Fails with Code::state, data_loss, for text that is no JSON or is longer than a state.

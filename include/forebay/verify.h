@@ -23,8 +23,8 @@ struct CorruptPlace {
   What what = What::range;
   std::int64_t record = 0;  ///< Ordinal of the record; for a range: of the record after it.
   std::int64_t offset = 0;  ///< Offset in the (uncompressed) file.
-  std::int64_t bytes = 0;   ///< Length; where compressed data end early, the bytes that were decompressed, perhaps 0.
-  Error reason;             ///< The fault, with its place.
+  std::int64_t bytes = 0;  ///< Length. Where compressed data end early, only the decompressed bytes, which may be none.
+  Error reason;            ///< The fault, with its place.
 };
 
 /// The result for one file.
@@ -37,7 +37,7 @@ struct FileReport {
   std::int64_t unreadable_ranges = 0;
   std::int64_t corrupt_bytes = 0;            ///< Bytes in corrupt records and unreadable ranges, frames included.
   std::vector<CorruptPlace> first;           ///< The first places, at most VerifyOptions::max_places.
-  std::optional<Error> error = {};           ///< Why the file could not be read to its end, or its copy not be written.
+  std::optional<Error> error = {};           ///< Why the file was not read to its end, or its copy not written.
   std::optional<std::string> repaired = {};  ///< Path of the copy of its intact records.
 
   [[nodiscard]] std::int64_t corrupts() const { return corrupt_records + unreadable_ranges; }

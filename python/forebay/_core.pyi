@@ -96,6 +96,14 @@ class Batch(Mapping[str, Any]):
 
     def __repr__(self) -> str: ...
 
+class Rows:
+    """Rows of arrays, which a document names."""
+
+def array_rows(columns: list[tuple[object, ...]], name: str) -> Rows:
+    """
+    Columns as (name, dtype, array, swapped) or (name, "string", bytes, byte splits, shape).
+    """
+
 class Plan:
     """The checked, immutable description of a run; printable."""
 
@@ -250,9 +258,9 @@ class Run:
     @property
     def complete_frac(self) -> float: ...
 
-def plan_path(path: str) -> Plan: ...
+def plan_path(path: str, bindings: dict[str, Rows]) -> Plan: ...
 
-def plan_document(document: object, folder: str) -> Plan: ...
+def plan_document(document: object, folder: str, bindings: dict[str, Rows]) -> Plan: ...
 
 def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None) -> Run: ...
 

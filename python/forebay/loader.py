@@ -190,7 +190,8 @@ class Loader:
 
 
 def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,
-         prefetch: Optional[int] = None, shard: Optional[Shard] = None) -> Loader:
+         prefetch: Optional[int] = None, shard: Optional[Shard] = None,
+         bind: Optional[Mapping[str, Any]] = None) -> Loader:
     """Plans and starts a document.
 
     doc         path of a loader or pipeline document, or the document itself, whose paths are then relative to the
@@ -206,20 +207,26 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
                 rows: no file is read by two processes; the batch's `remainder` must not be "keep".
                 {"index": "auto", "replicas": r} lets r neighbouring ranks take one shard. Left out: the document's, else
                 everything
+    bind        objects that the document names, by name: {"train": {"x": array, …}} for
+                {"source": {"arrays": {"bind": "train"}}}; see forebay.arrays
 
     None of them changes what is delivered, but for shards by file, whose order is their own. Raises ConfigError with every
     fault of the document, IoError when the document or a file that it names cannot be read.
     """
-    return start(plan(doc), threads, memory, prefetch, shard)
+    return start(plan(doc, bind), threads, memory, prefetch, shard)
 
 
-def plan(doc: Document) -> Plan:
+def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
     """The plan of a document; nothing is started. Raises like `load`."""
+    bound: dict[str, _core.Rows] = {}
+    if bind:
+        from forebay.rows import bound_objects
+        bound = bound_objects(bind)
     if isinstance(doc, Mapping):
-        return _core.plan_document(dict(doc), ".")
+        return _core.plan_document(dict(doc), ".", bound)
     if not isinstance(doc, (str, os.PathLike)):
         raise wrong_type("doc", "the path of a document, or a document as a dict", doc)
-    return _core.plan_path(path_of(doc, "doc"))
+    return _core.plan_path(path_of(doc, "doc"), bound)
 
 
 def start(planned: Plan, threads: Optional[int], memory: Union[int, str, None], prefetch: Optional[int],

@@ -25,14 +25,16 @@ class StageSource:
 class PipelineBase:
     """A pipeline document. Immutable: every method returns a new one."""
 
-    __slots__ = ("_document", "_transforms")
+    __slots__ = ("_document", "_transforms", "_bindings")
 
-    def __init__(self, document: Mapping[str, Any], transforms: tuple[Transform, ...] = ()) -> None:
+    def __init__(self, document: Mapping[str, Any], transforms: tuple[Transform, ...] = (),
+                 bindings: Optional[Mapping[str, Any]] = None) -> None:
         self._document = dict(document)
         self._transforms = transforms
+        self._bindings = dict(bindings or {})
 
     def _with(self: P, **members: Any) -> P:
-        return type(self)({**self._document, **members}, self._transforms)
+        return type(self)({**self._document, **members}, self._transforms, self._bindings)
 
     def _then(self: P, stage: str, options: Mapping[str, Any], /, **defaults: Any) -> P:
         return self._with(steps=[*self._document["steps"], {stage: given(options, **defaults)}])
@@ -69,10 +71,10 @@ class PipelineBase:
         """
         if not callable(function):
             raise TypeError(f"map needs a function, found {type(function).__name__}")
-        return type(self)(self._document, (*self._transforms, function))
+        return type(self)(self._document, (*self._transforms, function), self._bindings)
 
     def to_dict(self) -> dict[str, Any]:
-        """The pipeline document. It does not contain the functions given to `map`."""
+        """The pipeline document. It does not contain the functions given to `map`, and names bound objects only."""
         import copy
         return copy.deepcopy(self._document)
 
@@ -83,7 +85,7 @@ class PipelineBase:
 
     def plan(self) -> Plan:
         """The plan of a run. Starts nothing. Raises ConfigError with every fault, or IoError."""
-        return plan(self._document)
+        return plan(self._document, self._bindings)
 
     def load(self, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
              shard: Optional[Shard] = None) -> Loader:

@@ -9,9 +9,9 @@
 
 namespace forebay::python {
 
-/// The JSON value of dicts, lists, tuples, str, numbers, bool and None (NumPy scalars and arrays, paths and bytes that
-/// are text included); Each value has its JSON pointer; `pointer` is that of the outermost. Raises ConfigError
-/// for anything else, and when nested deeper than 64.
+/// The JSON value of dicts, lists, tuples, str, numbers, bool and None, of NumPy scalars and arrays, and of paths and
+/// bytes that are text. The place of each value has its JSON pointer and no line; `pointer` is that of the outermost.
+/// Raises ConfigError for anything else, and when nested deeper than 64.
 [[nodiscard]] Json to_json(nb::handle value, const std::string& pointer = "");
 
 }  // namespace forebay::python

@@ -5,6 +5,7 @@
 #include "arrays.h"
 #include "batches.h"
 #include "records.h"
+#include "rows.h"
 #include "runs.h"
 
 NB_MODULE(_core, module) {
@@ -16,6 +17,7 @@ NB_MODULE(_core, module) {
   module.doc() = "The compiled part of forebay; use the names of the package.";
   module.attr("version") = FOREBAY_VERSION;
   bind_batches(module);
+  bind_rows(module);
   bind_runs(module);
   bind_records(module);
   bind_verify(module);

@@ -14,6 +14,7 @@
 #include "batches.h"
 #include "documents.h"
 #include "interpreter.h"
+#include "rows.h"
 
 namespace forebay::python {
 namespace {
@@ -60,7 +61,7 @@ class Run {
     pipeline_->close();
   }
 
-  /// Behind the last batch, or before it.
+  /// The state after the last batch, or before it.
   [[nodiscard]] std::string state(bool before) const {
     auto state = [&] {
       const Unlocked inspecting;
@@ -114,19 +115,21 @@ class Run {
   bool busy_ = false;
 };
 
-Plan plan_path(const std::string& path) {
+Plan plan_path(const std::string& path, const nb::dict& bound) {
+  const Bindings bindings = bindings_of(bound);
   auto plan = [&] {
     const Unlocked reading;
-    return Plan::load(path);
+    return Plan::load(path, bindings);
   }();
   return value_of(std::move(plan));
 }
 
-Plan plan_document(nb::handle document, const std::string& folder) {
+Plan plan_document(nb::handle document, const std::string& folder, const nb::dict& bound) {
   const Json json = to_json(document);
+  const Bindings bindings = bindings_of(bound);
   auto plan = [&] {
     const Unlocked reading;
-    return Plan::make(json, folder);
+    return Plan::make(json, folder, bindings);
   }();
   return value_of(std::move(plan));
 }
@@ -292,9 +295,10 @@ void bind_runs(nb::module_& module) {
                      return RunStats{run.pipeline().stats(), run.ended()};
                    })
       .def_prop_ro("complete_frac", [](const Run& run) { return run.pipeline().complete_frac(); });
-  module.def("plan_path", &plan_path, nb::arg("path"));
-  module.def("plan_document", &plan_document, nb::arg("document"), nb::arg("folder"),
-             nb::sig("def plan_document(document: object, folder: str) -> Plan"));
+  module.def("plan_path", &plan_path, nb::arg("path"), nb::arg("bindings"),
+             nb::sig("def plan_path(path: str, bindings: dict[str, Rows]) -> Plan"));
+  module.def("plan_document", &plan_document, nb::arg("document"), nb::arg("folder"), nb::arg("bindings"),
+             nb::sig("def plan_document(document: object, folder: str, bindings: dict[str, Rows]) -> Plan"));
   module.def(
       "start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
       nb::arg("shard").none(),

@@ -331,6 +331,8 @@ def feature_module(plugins: list[dict[str, Any]], kinds: list[dict[str, Any]]) -
 def builder(plugins: list[dict[str, Any]], document: dict[str, Any]) -> str:
     kinds = ("format", "decoder", "step", "order", "batcher")
     of = {kind: [plugin for plugin in plugins if plugin["kind"] == kind] for kind in kinds}
+    # A source of objects of the program has a function of its own, which takes the objects (forebay/rows.py).
+    of["format"] = [one for one in of["format"] if all(field["kind"] != "binding" for field in one["fields"])]
     names = sorted(["Pipeline", "Source", *(plugin["name"] for plugin in of["format"])])
     out = HEAD.format(names=listed(names))
     out += PIPELINE_HEAD + members(document)

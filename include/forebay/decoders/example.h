@@ -61,7 +61,7 @@ struct SparseFeature {
   std::string value_key = {};               ///< The key of the values.
   std::vector<std::int64_t> size = {};      ///< The size of each axis.
   std::optional<StoredAs> stored = {};
-  bool already_sorted = false;  ///< The indices are not sorted.
+  bool already_sorted = false;  ///< The indices stay in the order of the message. False: they are sorted.
 };
 
 enum class PartitionKind : std::uint8_t {

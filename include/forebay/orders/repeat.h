@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// Runs everything before it several times. Each pass is shuffled anew.
+/// Runs everything before it several times, as one pass. A shuffle before it has another order each time.
 struct Repeat {
   std::optional<std::int64_t> count;  ///< Passes. Empty: for ever.
 };

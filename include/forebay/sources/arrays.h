@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
 #include <forebay/plugin.h>
 
 namespace forebay {
@@ -10,7 +8,7 @@ namespace forebay {
 /// Reads arrays of the program: rows that come ready, so the document has no `decode`. Nothing is read or copied before
 /// a row's batch is made.
 struct Arrays {
-  std::string bind;  ///< The name under which the program gives the arrays (Bindings).
+  BindingName bind;  ///< The object is the arrays.
 };
 
 }  // namespace forebay

@@ -50,7 +50,6 @@ struct BatchLayout {
   Charge charge;                            ///< Charges the rows to the memory budget.
 
   /// The record of a row below handles.size().
-
   [[nodiscard]] Record record(std::int64_t row) const {
     const auto at = static_cast<std::size_t>(row);
     return {payloads[at], handles[at].length};

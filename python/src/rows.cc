@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rows.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+
+namespace forebay::python {
+namespace {
+
+/// Rows that Python lends to runs.
+struct Rows {
+  std::shared_ptr<const RowSource> source;
+};
+
+/// The memory of one array. The last run that uses it may end on any thread, so the release takes the interpreter's
+/// lock; after the interpreter has ended the memory stays.
+class Buffer {
+ public:
+  explicit Buffer(nb::handle array) {
+    if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES) != 0) throw nb::python_error();
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() {
+    if (Py_IsInitialized() == 0) return;
+    const nb::gil_scoped_acquire locked;
+    PyBuffer_Release(&view_);
+  }
+  [[nodiscard]] const Py_buffer& view() const { return view_; }
+  [[nodiscard]] std::vector<std::int64_t> shape() const { return {view_.shape, view_.shape + view_.ndim}; }
+  [[nodiscard]] std::vector<std::int64_t> strides() const { return {view_.strides, view_.strides + view_.ndim}; }
+
+ private:
+  Py_buffer view_{};
+};
+
+using Buffers = std::vector<std::unique_ptr<Buffer>>;
+
+const Buffer& keep(nb::handle array, Buffers& buffers) {
+  buffers.push_back(std::make_unique<Buffer>(array));
+  return *buffers.back();
+}
+
+/// (name, dtype, array, swapped)
+ArrayView numbers_of(const nb::tuple& column, DType dtype, Buffers& buffers) {
+  const Buffer& buffer = keep(column[2], buffers);
+  if (static_cast<std::size_t>(buffer.view().itemsize) != size_of(dtype))
+    throw nb::value_error("the elements of the array have another size than their type");
+  return {.name = from_str(column[0]),
+          .dtype = dtype,
+          .shape = buffer.shape(),
+          .data = buffer.view().buf,
+          .strides = buffer.strides(),
+          .swapped = nb::cast<bool>(column[3])};
+}
+
+/// (name, "string", bytes of all strings, byte splits as contiguous int64, shape)
+ArrayView strings_of(const nb::tuple& column, Buffers& buffers) {
+  const Buffer& bytes = keep(column[2], buffers);
+  const Buffer splits{column[3]};
+  if (splits.view().itemsize != 8 || !PyBuffer_IsContiguous(&splits.view(), 'C'))
+    throw nb::value_error("byte splits are a contiguous array of int64");
+  const auto* const first = static_cast<const std::int64_t*>(splits.view().buf);
+  ArrayView out{.name = from_str(column[0]), .dtype = DType::string, .data = bytes.view().buf};
+  for (const nb::handle size : nb::cast<nb::tuple>(column[4])) out.shape.push_back(nb::cast<std::int64_t>(size));
+  out.byte_splits.assign(first, first + splits.view().len / 8);
+  if (!out.byte_splits.empty() && out.byte_splits.back() > bytes.view().len)
+    throw nb::value_error("byte splits lie beyond the bytes");
+  return out;
+}
+
+Rows rows_of_columns(const nb::list& columns, const std::string& name) {
+  auto buffers = std::make_shared<Buffers>();
+  std::vector<ArrayView> arrays;
+  for (const nb::handle item : columns) {
+    const auto column = nb::cast<nb::tuple>(item);
+    const auto dtype = dtype_from(nb::cast<std::string>(column[1]));
+    if (!dtype) throw nb::value_error("an unknown element type");
+    arrays.push_back(*dtype == DType::string ? strings_of(column, *buffers) : numbers_of(column, *dtype, *buffers));
+  }
+  return {value_of(array_rows(std::move(arrays), std::move(buffers), name))};
+}
+
+}  // namespace
+
+Bindings bindings_of(const nb::dict& bound) {
+  Bindings out;
+  for (const auto& [name, rows] : bound) out[from_str(name)] = nb::cast<const Rows&>(rows).source;
+  return out;
+}
+
+void bind_rows(nb::module_& module) {
+  nb::class_<Rows>(module, "Rows", "Rows of arrays, which a document names.");
+  module.def("array_rows", &rows_of_columns, nb::arg("columns"), nb::arg("name"),
+             nb::sig("def array_rows(columns: list[tuple[object, ...]], name: str) -> Rows"),
+             "Columns as (name, dtype, array, swapped) or (name, \"string\", bytes, byte splits, shape).");
+}
+
+}  // namespace forebay::python
