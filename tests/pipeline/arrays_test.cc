@@ -93,7 +93,8 @@ Numbers counted(std::int64_t rows) {
 TEST(ArrayRows, ComeInTheirOrder) {
   const Sample sample{1000};
   for (const std::int64_t threads : {1, 8})
-    EXPECT_EQ(numbers_of(document_of(R"({"batch": {"size": 64}})"), sample.bindings(), {.threads = threads}), counted(1000));
+    EXPECT_EQ(numbers_of(document_of(R"({"batch": {"size": 64}})"), sample.bindings(), {.threads = threads}),
+              counted(1000));
 }
 
 TEST(ArrayRows, BothShufflesGiveAPermutationThatThreadsDoNotChange) {
@@ -231,7 +232,8 @@ TEST(ArrayRows, NothingPastTheLastElementIsRead) {
 TEST(ArrayRows, MayBeNone) {
   const Sample none{0};
   EXPECT_EQ(numbers_of(document_of(R"({"batch": {"size": 4}})"), none.bindings()), Numbers{});
-  EXPECT_EQ(numbers_of(document_of(R"({"shuffle": {"global": true}}, {"batch": {"size": 4}})"), none.bindings()), Numbers{});
+  EXPECT_EQ(numbers_of(document_of(R"({"shuffle": {"global": true}}, {"batch": {"size": 4}})"), none.bindings()),
+            Numbers{});
 }
 
 std::string fault_of(const Json& document, const Bindings& bindings) {
