@@ -99,6 +99,7 @@ enum class Grain : std::uint8_t { any, files_to_records };
 struct Ordering {
   std::function<std::unique_ptr<Handles>(OrderContext)> make;
   Grain grain = Grain::any;
+  bool random_access = false;  ///< Reaches elements in any order (Reader::index), which not every source allows.
   /// Returns the number of elements of a pass whose upstream has `n`, or empty when the number is unknown. An unset
   /// function means `n`.
   std::function<std::optional<std::int64_t>(std::int64_t n)> count = {};

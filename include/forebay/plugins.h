@@ -12,6 +12,7 @@
 #include <forebay/orders/skip.h>
 #include <forebay/orders/take.h>
 #include <forebay/sources/arrays.h>
+#include <forebay/sources/feed.h>
 #include <forebay/sources/tfrecord.h>
 #include <forebay/steps/cast.h>
 #include <forebay/steps/constant.h>

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,16 +40,38 @@ struct RowBlock {
   std::shared_ptr<const void> owner;  ///< Owns the memory of the columns.
 };
 
-/// A part of a row source: rows that follow one another.
+/// Reads the rows of a part one after the other, block by block. The run that opened it owns it and calls it on one
+/// thread at a time.
+class PartReader {
+ public:
+  enum class Got : std::uint8_t { rows, nothing_yet, end };
+  virtual ~PartReader() = default;
+  /// Sets `out` to the next rows, at least one, for `rows`. Never waits: without rows it returns `nothing_yet`, and
+  /// calls `wake` of its context once when that has changed. An error ends the part after the rows before it.
+  [[nodiscard]] virtual Result<Got> read(std::shared_ptr<const RowBlock>& out) = 0;
+};
+
+/// What a PartReader gets of its run.
+struct ReadContext {
+  /// May be called from any thread while the reader exists, also inside `read`.
+  std::function<void()> wake;
+};
+
+/// A part of a row source: rows that follow one another. It has either `rows` or `open`.
 struct RowPart {
-  std::string name;                      ///< Stands for the path of a file in origins, keys and errors.
-  std::shared_ptr<const RowBlock> rows;  ///< All of them.
+  std::string name;                           ///< Stands for the path of a file in origins, keys and errors.
+  std::shared_ptr<const RowBlock> rows = {};  ///< All rows, when they are in memory.
+  /// Begins to read the rows. Fails when the part is read already and can be read only once at a time.
+  std::function<Result<std::unique_ptr<PartReader>>(ReadContext)> open = {};
 };
 
 /// Rows that a program lends to a run. Immutable: any number of runs and threads may use it at once.
 struct RowSource {
   Schema schema;  ///< The columns that a decoder would make.
   std::vector<RowPart> parts;
+
+  /// Whether all rows are in memory, so that every row can be reached, and a run can begin anew.
+  [[nodiscard]] bool resident() const;
 };
 
 /// The objects of a program that a document names: `{"arrays": {"bind": "train"}}` reads `bindings["train"]`.

@@ -107,7 +107,7 @@ def test_the_memory_is_released_with_the_last_user() -> None:
 
 
 @pytest.mark.parametrize("bind, words", [
-    (None, "the program binds no object; give arrays to the call that loads the document"),
+    (None, "the program binds no object; give a dict of arrays to the call that loads the document"),
     ({"trian": {"x": [1]}}, "the program binds no 'train'; did you mean 'trian'? it binds: trian"),
     ({"train": [1, 2]}, "bind['train'] must be a dict of arrays, found list"),
     ({"train": {}}, "there is no array"),

@@ -36,6 +36,7 @@ class PlanBuilder {
     stages_ = read_stages(json_, registry_, faults_);
     bind_source();
     check_decoder();
+    check_access();
     columns_ = bind_columns(stages_, source_.rows.get(), faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     group_outputs();
@@ -72,6 +73,26 @@ class PlanBuilder {
     } else if (!source_.rows && !stages_.decoder_stage && stages_.source != nullptr && source_.format) {
       complain(json_, "missing required option 'decode'", faults_);
     }
+  }
+
+  /// Rows that come one after the other can be read once, in their order.
+  void check_access() {
+    if (!source_.rows || source_.rows->resident()) return;
+    const std::string& name = stages_.source_stage->plugin;
+    if (document_.epochs != 1) {
+      const Json* epochs = json_.find("epochs");
+      complain(*epochs, fmt::format("the rows of '{}' can be read once, so 'epochs' must be 1", name), faults_);
+    }
+    const auto check = [&](const OrderStage& order) {
+      if (!order.ordering.random_access) return;
+      complain(*order.stage.options,
+               fmt::format("the rows of '{}' come one after the other and cannot be reached in any order; give '{}' a "
+                           "buffer",
+                           name, order.stage.plugin),
+               faults_);
+    };
+    if (stages_.interleave) check(*stages_.interleave);
+    for (const OrderStage& order : stages_.record_orders) check(order);
   }
 
   void group_outputs() {

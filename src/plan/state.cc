@@ -305,12 +305,29 @@ Result<std::string> state_text(const Json& json) {
   return out;
 }
 
+namespace {
+
+/// Fails when the rows of the run cannot be read again.
+Result<void> check_replay(const Plan& plan) {
+  const auto& source = engine::program_of(plan).source;
+  if (!source.rows || source.rows->resident()) return {};
+  return Error{
+      Code::state, Detail::failed_precondition,
+      fmt::format("the rows of '{}' are given by the program and cannot be read again, so this run has no state "
+                  "to go on from",
+                  source.files.empty() ? "" : source.files.front())};
+}
+
+}  // namespace
+
 Result<Json> Loader::state() const {
+  FOREBAY_DO(check_replay(plan()));
   FOREBAY_TRY(const engine::Position at, LoaderAccess::position(*this));
   return plan::write_state(plan(), LoaderAccess::shard(*this), LoaderAccess::sizes(*this), at);
 }
 
 Result<Json> Loader::state_before() const {
+  FOREBAY_DO(check_replay(plan()));
   FOREBAY_TRY(const engine::Position at, LoaderAccess::position_before(*this));
   return plan::write_state(plan(), LoaderAccess::shard(*this), LoaderAccess::sizes(*this), at);
 }

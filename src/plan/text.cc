@@ -23,6 +23,7 @@ std::string columns_text(const Schema& schema, const std::vector<ColumnId>& ids)
 }
 
 std::string source_text(const Source& source) {
+  if (source.rows && !source.rows->resident()) return "rows that the program gives";
   if (source.rows) {
     std::int64_t rows = 0;
     for (const RowPart& part : source.rows->parts) rows += part.rows->rows;

@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/sources/arrays.h>
 
-#include <fmt/core.h>
-
-#include <forebay/messages.h>
+#include "sources/binding.h"
 
 namespace forebay::sources {
 namespace {
 
 Result<Source> bind_arrays(const Arrays& options, const BindContext& context) {
-  const auto found = context.bindings.find(options.bind);
-  if (found != context.bindings.end() && found->second) return rows_of(found->second);
-  if (context.bindings.empty()) {
-    return Error{Code::config, Detail::not_found,
-                 fmt::format("the program binds no object; give arrays to the call that loads the document: bind={{{}: "
-                             "{{\"x\": array, …}}}}",
-                             quote(options.bind))}
-        .at(Field{"bind"});
-  }
-  std::vector<std::string> names;
-  for (const auto& [name, rows] : context.bindings) names.push_back(name);
-  return Error{Code::config, Detail::not_found,
-               fmt::format("the program binds no {}{}", quote(options.bind), among(options.bind, names, "it binds"))}
-      .at(Field{"bind"});
+  return bound_rows(options.bind, context, true, "a dict of arrays");
 }
 
 }  // namespace

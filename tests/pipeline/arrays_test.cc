@@ -244,7 +244,10 @@ std::string fault_of(const Json& document, const Bindings& bindings) {
 TEST(ArrayRows, DocumentsThatDoNotFitAreRefused) {
   const Sample sample{10};
   const Json document = document_of(R"({"batch": {"size": 4}})");
-  EXPECT_THAT(fault_of(document, {}), HasSubstr("the program binds no object"));
+  EXPECT_THAT(
+      fault_of(document, {}),
+      HasSubstr(
+          "the program binds no object; give a dict of arrays to the call that loads the document: bind={'in': …}"));
   Bindings other;
   other["inn"] = sample.bindings()["in"];
   EXPECT_THAT(fault_of(document, other),

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <forebay/feed.h>
 #include <forebay/plugin.h>
 
 #include "tests/engine/order/stream_files.h"
@@ -149,7 +150,12 @@ Bindings bindings_of(const Case& at) {
     }
     arrays.push_back(std::move(array));
   }
-  return {{"in", *array_rows(std::move(arrays), values)}};
+  auto rows = *array_rows(std::move(arrays), values);
+  if (at.name != "feed") return {{"in", std::move(rows)}};
+  Feed feed = *Feed::make(rows->schema);
+  EXPECT_TRUE(feed.put(*rows, std::chrono::seconds{1}).ok());
+  feed.close();
+  return {{"in", feed.source()}};
 }
 
 Json document_of(const Case& at, const Folder& folder) {

@@ -21,13 +21,13 @@ std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) 
   entry.used = {slot, block->file, block->first_record, block->file_offset, block->mapping.get(), block->rows.get()};
   entry.window = 0;
   entry.released.clear();
-  if (block->buffer) pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
+  if (block->buffer || block->row_charge) pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
   entry.block = std::move(block);
   return slot;
 }
 
 std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
-  const std::size_t records = block->records.size();
+  const std::size_t records = block->count();
   const std::uint32_t slot = enter(std::move(block), records + 1);
   Entry& entry = entries_[slot];
   const Block& added = *entry.block;
@@ -139,7 +139,7 @@ void BlockTable::hold(std::span<const Handle> handles) {
 
 void BlockTable::release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch) {
   Entry& entry = entries_[slot];
-  const std::size_t count = entry.block->records.size() - first_record;
+  const std::size_t count = entry.block->count() - first_record;
   if (!entry.released.empty())
     std::fill(entry.released.begin() + static_cast<std::ptrdiff_t>(first_record), entry.released.end(), true);
   release_count(slot, count, batch);
@@ -154,7 +154,7 @@ void BlockTable::release_count(std::uint32_t slot, std::size_t count, std::int64
 
 void BlockTable::retire(std::uint32_t slot, std::int64_t batch) {
   Entry& entry = entries_[slot];
-  if (entry.block->buffer) pinned_ -= static_cast<std::int64_t>(entry.block->buffer_bytes);
+  if (entry.block->buffer || entry.block->row_charge) pinned_ -= static_cast<std::int64_t>(entry.block->buffer_bytes);
   if (entry.batch < 0) {
     unused_.push_back(std::move(entry.block));
   } else {

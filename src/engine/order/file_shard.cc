@@ -263,6 +263,7 @@ namespace {
 /// The records of all files, by their stored indexes, or the rows in memory. Empty when a file has no stored index.
 std::optional<std::int64_t> known_records(const Source& source) {
   std::int64_t records = 0;
+  if (source.rows && !source.rows->resident()) return std::nullopt;
   if (source.rows) {
     for (const RowPart& part : source.rows->parts) records += part.rows->rows;
     return records;

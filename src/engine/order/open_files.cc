@@ -20,7 +20,8 @@ constexpr std::size_t mapped_blocks_ahead =
 
 }  // namespace
 
-OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads)
+OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
+                     std::function<void()> wake)
     : program_{program},
       pool_{pool},
       threads_{threads},
@@ -31,11 +32,17 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       access_{program, std::move(pool), threads, pass_cache_, versions_, table_},
       compact_from_{min_compacted},
       skips_{program.on_corrupt} {
-  if (program.source.rows) rows_.emplace(*program.source.rows, table_);
+  if (!program.source.rows) return;
+  if (program.source.rows->resident()) {
+    rows_.emplace(*program.source.rows, table_);
+  } else {
+    row_streams_.emplace(*program.source.rows, pool_, table_, std::move(wake));
+  }
 }
 
 Reader::Stream OpenFiles::open(Handle file) {
   if (rows_) return rows_->open(file.block);
+  if (row_streams_) return row_streams_->open(file.block);
   if (free_numbers_.empty()) {
     free_numbers_.push_back(static_cast<Stream>(open_.size()));
     open_.emplace_back();
@@ -59,7 +66,8 @@ Reader::Stream OpenFiles::open(Handle file) {
 }
 
 void OpenFiles::announce(Handle file) {
-  if (catching_up_ || rows_ || open_.empty()) return;  // an order that never opened a file reads by index
+  if (catching_up_ || program_.source.rows || open_.empty())
+    return;  // an order that never opened a file reads by index
   announced_.push_back(std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_));
   const Lock lock{mutex_};
   waiting_.push_back(announced_.back());
@@ -67,6 +75,7 @@ void OpenFiles::announce(Handle file) {
 
 Result<std::size_t> OpenFiles::read(Stream stream, std::span<Handle> out) {
   if (rows_) return read_rows(stream, out);
+  if (row_streams_) return read_row_blocks(stream, out);
   ReaderState& file = *open_[static_cast<std::size_t>(stream)];
   if (file.index && !catching_up_) FOREBAY_DO(scan_from_here(open_[static_cast<std::size_t>(stream)]));
   if (file.index) return read_indexed(file, out);
@@ -227,7 +236,7 @@ Result<std::shared_ptr<void>> OpenFiles::charge(std::int64_t bytes) {
 }
 
 bool OpenFiles::ready(Stream stream) {
-  if (rows_) return true;
+  if (program_.source.rows) return true;
   const ReaderState& file = *open_[static_cast<std::size_t>(stream)];
   if (file.index) return true;
   if (file.block) {
@@ -239,6 +248,10 @@ bool OpenFiles::ready(Stream stream) {
 }
 
 void OpenFiles::close(Stream stream) {
+  if (row_streams_) {
+    files_done_ += 1;
+    return row_streams_->close(stream, batch_);
+  }
   if (rows_) {
     files_done_ += 1 - rows_->fraction(stream);
     return rows_->close(stream);

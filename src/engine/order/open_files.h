@@ -15,6 +15,7 @@
 #include "engine/order/block_table.h"
 #include "engine/order/indexed_reader.h"
 #include "engine/order/resident_rows.h"
+#include "engine/order/row_streams.h"
 #include "engine/order/skip_tally.h"
 #include "engine/program/program.h"
 #include "engine/read/file_reader.h"
@@ -38,7 +39,9 @@ namespace forebay::engine {
 class OpenFiles final : public Reader {
  public:
   /// `program` must outlive this object. `threads`: the most files that are scanned at once.
-  OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads);
+  /// `wake` is called from any thread when a source of rows that had none has some.
+  OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
+            std::function<void()> wake = {});
 
   // For the order plane: one thread at a time.
   /// Hints that this file is opened next. Files are scanned ahead in the order of the hints; `open` of another file
@@ -84,12 +87,18 @@ class OpenFiles final : public Reader {
   /// that take long to the workers. Such a failure loses nothing; `interrupted` recognises its error.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
     deadline_ = deadline;
-    interrupted_ = false;
+    interrupted_ = starved_ = false;
   }
   /// Cancellation hook: polled before each block is read. When it returns true, the call fails as after a deadline.
   void ask(std::function<bool()> stop) { stop_ = std::move(stop); }
-  /// Whether the deadline or the cancellation hook caused this error of an order.
+  /// Whether the last interruption came from a source that has no rows yet. It calls `wake` when that has changed.
+  [[nodiscard]] bool starved() const { return starved_; }
+  /// Whether the deadline, the cancellation hook or a lack of rows caused this error of an order.
   [[nodiscard]] bool interrupted(const Error& error) const { return interrupted_ && error.code() == Code::cancelled; }
+  /// Closes the readers of a source of rows. Called when no thread uses this object any more.
+  void close_readers() {
+    if (row_streams_) row_streams_->close_all();
+  }
   void collect(std::int64_t finished);  ///< Recycles blocks that only batches before `finished` used.
   void limit_memory();  ///< Gives back mapped pages, drops cached content and compacts blocks when the budget demands.
 
@@ -116,6 +125,7 @@ class OpenFiles final : public Reader {
   [[nodiscard]] Result<std::unique_ptr<Block>> wait_for_block(ReaderState& file) EXCLUDES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> take_ready(ReaderState& file) REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::int64_t> count_rows(std::span<const std::uint32_t> parts);
+  [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<std::size_t> read_rows(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
@@ -141,7 +151,9 @@ class OpenFiles final : public Reader {
   // Used by the order plane only.
   BlockTable table_;
   IndexedReader access_;
-  std::optional<ResidentRows> rows_;  // set: the source is rows in memory, and no file is ever opened
+  // At most one is set: the source is rows that come ready, and no file is ever opened.
+  std::optional<ResidentRows> rows_;
+  std::optional<RowStreams> row_streams_;
   bool catching_up_ = false;
   std::vector<RecordName> names_;                   // scratch
   std::vector<std::shared_ptr<ReaderState>> open_;  // by stream number
@@ -156,6 +168,7 @@ class OpenFiles final : public Reader {
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::function<bool()> stop_;
   bool interrupted_ = false;     // since set_deadline
+  bool starved_ = false;         // since set_deadline
   Recycler<Block> free_blocks_;  // used by all threads
 
   mutable Mutex mutex_;

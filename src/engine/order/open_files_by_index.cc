@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/core.h>
+
 #include "engine/order/reader_state.h"
 
 namespace forebay::engine {
@@ -10,6 +12,12 @@ namespace forebay::engine {
 namespace {
 
 constexpr std::int64_t records_at_once = 1024;  // of one `read_indexed` call: the deadline is checked between calls
+
+Error no_random_access() {
+  return Error{Code::config, Detail::failed_precondition,
+               "the rows of this source come one after the other, so they cannot be counted or reached in any order; "
+               "shuffle with a buffer, and shard by rows"};
+}
 
 std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
   std::vector<std::uint32_t> out;
@@ -51,6 +59,28 @@ Result<std::size_t> OpenFiles::read_rows(Stream stream, std::span<Handle> out) {
   return count;
 }
 
+/// `read` of a source of rows whose parts have readers.
+Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> out) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  table_.collect(finished_, free_blocks_);
+  if (table_.pinned_bytes() > pool_->limit()) {
+    return Error{
+        Code::data, Detail::resource_exhausted,
+        fmt::format("the rows that wait for their turn hold {} bytes, but the memory budget is {} bytes; raise "
+                    "`memory`, or lower the buffers of shuffles or the batch size",
+                    table_.pinned_bytes(), pool_->limit())};
+  }
+  FOREBAY_TRY(const RowStreams::Rows rows, row_streams_->read(stream, out, batch_));
+  if (rows.got == PartReader::Got::nothing_yet) {
+    interrupted_ = starved_ = true;
+    return Error{Code::cancelled, "no rows yet"};
+  }
+  skips_.good(static_cast<std::int64_t>(rows.count));
+  const Lock lock{mutex_};
+  records_ += static_cast<std::int64_t>(rows.count);
+  return rows.count;
+}
+
 /// Called when the restart has caught up within this file. From here on the file is scanned like any other.
 Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file) {
   if (file->indexed == file->index->records()) return {};
@@ -65,6 +95,7 @@ Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file)
 Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files) {
   const auto numbers = numbers_of(files);
   if (rows_) return count_rows(numbers);
+  if (row_streams_) return no_random_access();
   FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
   std::vector<std::int64_t> counts;
   for (const std::uint32_t file : numbers) {
@@ -91,6 +122,7 @@ std::vector<std::int64_t> OpenFiles::count_rows(std::span<const std::uint32_t> p
 }
 
 Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files) {
+  if (row_streams_) return no_random_access();
   if (rows_) {
     std::vector<std::int64_t> counts;
     for (const Handle& part : files) counts.push_back(rows_->rows(part.block));

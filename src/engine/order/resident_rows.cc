@@ -3,16 +3,11 @@
 
 #include <algorithm>
 
+#include "columns/row_copy.h"
+
 namespace forebay::engine {
 
 namespace {
-
-/// The bytes of all elements of a column.
-std::int64_t bytes_of(const ColumnSpec& spec, const RowColumn& column, std::int64_t rows) {
-  const std::int64_t elements = column.row_splits != nullptr ? column.row_splits[rows] : rows * spec.shape.count();
-  if (spec.dtype == DType::string) return column.byte_splits[elements];
-  return elements * static_cast<std::int64_t>(size_of(spec.dtype));
-}
 
 /// A view of some rows of a block.
 RowBlock some_rows(const Schema& schema, const RowBlock& all, std::int64_t first, std::int64_t count) {
@@ -42,9 +37,7 @@ const ResidentRows::Part& ResidentRows::opened(std::uint32_t number) {
   Part& part = parts_[number];
   if (!part.slots.empty()) return part;
   const RowBlock& all = *source_.parts[number].rows;
-  std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < all.columns.size(); ++i)
-    bytes += bytes_of(source_.schema[static_cast<ColumnId>(i)], all.columns[i], all.rows);
+  const std::int64_t bytes = columns::bytes_of(source_.schema, all);
   const std::int64_t each = bytes / std::max<std::int64_t>(1, all.rows);
   part.row_bytes = static_cast<std::uint32_t>(std::clamp<std::int64_t>(each, 1, UINT32_MAX));
   for (std::int64_t first = 0; first == 0 || first < all.rows; first += segment_rows) {

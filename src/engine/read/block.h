@@ -79,12 +79,16 @@ struct Block {
   bool kept = false;                         ///< PassCache owns the mapping, too: its pages are counted there and stay.
   std::shared_ptr<const std::byte> content;  ///< Bytes of an earlier pass (pass_cache.h), counted there.
   std::shared_ptr<const RowBlock> rows;      ///< Row block: its columns.
+  std::shared_ptr<void> row_charge;  ///< Row block: counts its memory in the budget, unless the program owns it.
   std::shared_ptr<std::byte> buffer;
-  std::size_t buffer_bytes = 0;
-  std::optional<Error> error;   ///< The fault that ends the scan. The records before it are delivered first.
-  bool last = false;            ///< The file ends after this block.
-  std::int64_t bytes_read = 0;  ///< Bytes of the file that the scan of this block has read, compressed if the file is.
-  double fraction = 0;          ///< Share of the file's bytes that was read up to the end of this block, 0 … 1.
+  std::size_t buffer_bytes = 0;  ///< Bytes of `buffer`, or of a row block that is charged.
+  std::optional<Error> error;    ///< The fault that ends the scan. The records before it are delivered first.
+  bool last = false;             ///< The file ends after this block.
+  std::int64_t bytes_read = 0;   ///< Bytes of the file that the scan of this block has read, compressed if the file is.
+  double fraction = 0;           ///< Share of the file's bytes that was read up to the end of this block, 0 … 1.
+
+  /// Number of elements: rows of a row block, else records.
+  [[nodiscard]] std::size_t count() const { return rows ? static_cast<std::size_t>(rows->rows) : records.size(); }
 
   /// Empties the block for another scan. Drops its memory and its mapping; the lists stay allocated.
   void clear() {
@@ -95,6 +99,7 @@ struct Block {
     mapping.reset();
     content.reset();
     rows.reset();
+    row_charge.reset();
     buffer.reset();
     mapped_bytes = buffer_bytes = 0;
     error.reset();

@@ -50,7 +50,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       threads_{options.threads},
       asked_prefetch_{options.prefetch},
       stuck_after_{stuck_after},
-      open_files_{*program_, pool_, options.threads},
+      open_files_{*program_, pool_, options.threads, [this] { wake(); }},
       order_{*program_, open_files_, start, {.index = options.shard_index, .count = options.shard_count}},
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},
@@ -77,8 +77,12 @@ void Scheduler::close() {
   open_files_.stop();
   pool_->close();
   for (std::thread& worker : workers_) worker.join();
+  {
+    const Lock lock{mutex_};
+    while (caller_.inside()) caller_left_.wait(mutex_);  // the consumer may be running a ticket
+  }
+  open_files_.close_readers();  // without the mutex, which a feed's `wake` takes
   const Lock lock{mutex_};
-  while (caller_.inside()) caller_left_.wait(mutex_);      // the consumer may be running a ticket
   if (!line_.empty()) order_ended_ = order_over_ = false;  // the decided end is not delivered any more
   line_.clear();
   half_decided_.reset();
@@ -176,7 +180,7 @@ bool Scheduler::run_next_ticket(Worker& worker) {
 }
 
 bool Scheduler::may_decide() const {
-  if (baton_taken_ || order_ended_ || order_over_ || line_.size() >= depth_) return false;
+  if (baton_taken_ || starved_ || order_ended_ || order_over_ || line_.size() >= depth_) return false;
   return line_.empty() || has_room();
 }
 
@@ -205,6 +209,7 @@ void Scheduler::decide_order(Worker& worker, std::optional<Clock::time_point> de
 
 void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> deadline) {
   baton_taken_ = true;
+  const std::uint64_t wakes = wakes_;
   std::unique_ptr<Job> job = half_decided_ ? std::move(half_decided_) : line_.spare();
   const std::int64_t finished = line_.finished();
   Result<bool> more = false;
@@ -216,7 +221,8 @@ void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> de
   baton_taken_ = false;
   if (!thrown && !more.ok() && open_files_.interrupted(more.error())) {
     half_decided_ = std::move(job);
-    wake_workers(1);
+    starved_ = open_files_.starved() && wakes_ == wakes;
+    if (!starved_) wake_workers(1);
     return;
   }
   if (!thrown && more.ok() && *more) {
@@ -304,6 +310,14 @@ void Scheduler::finish(Job& job) const {
 void Scheduler::scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, Worker& worker) {
   const Unlocked doing{*this, worker, Work::scan, OpenFiles::number_of(*file)};
   open_files_.scan(file);
+}
+
+void Scheduler::wake() {
+  const Lock lock{mutex_};
+  ++wakes_;
+  if (!std::exchange(starved_, false)) return;
+  wake_workers(1);
+  if (caller_.waits()) batch_done_.notify_one();
 }
 
 void Scheduler::wake_workers(std::size_t tasks) {

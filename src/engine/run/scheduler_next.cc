@@ -103,6 +103,7 @@ bool Scheduler::help() {
   // A half-made decision and the tickets of a large batch are left to a worker, which may take as long as it needs. The
   // consumer would begin work that takes long, such as an index, again and again.
   const bool large = line_.next_is_large();
+  if (starved_ && !large) return run_next_ticket(consumer_);
   if ((half_decided_ || large) && started_ > 0 && !stuck()) {
     if (!large && run_next_ticket(consumer_)) return true;
     caller_.stand_down();
@@ -115,7 +116,7 @@ bool Scheduler::help() {
 }
 
 bool Scheduler::stuck() const {
-  return activity_.at_rest() && waiting_since_ && Clock::now() - *waiting_since_ >= stuck_after_;
+  return !starved_ && activity_.at_rest() && waiting_since_ && Clock::now() - *waiting_since_ >= stuck_after_;
 }
 
 std::shared_ptr<const Batch::Content> Scheduler::deliver() {

@@ -61,6 +61,7 @@ std::string Scheduler::waiting() const {
       position_.next, std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
       activity_.text(program_->source.files, now), line_.size(), line_.tickets(),
       order_over_    ? "decided"
+      : starved_     ? "waiting for rows that the program gives"
       : baton_taken_ ? "being decided"
                      : "open",
       static_cast<double>(pool_->used()) / mebibyte, static_cast<double>(pool_->limit()) / mebibyte);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/order/row_streams.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "columns/row_copy.h"
+
+namespace forebay::engine {
+
+RowStreams::RowStreams(const RowSource& source, std::shared_ptr<BufferPool> pool, BlockTable& table,
+                       std::function<void()> wake)
+    : source_{source}, pool_{std::move(pool)}, table_{table}, wake_{std::move(wake)} {}
+
+Reader::Stream RowStreams::open(std::uint32_t part) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<Reader::Stream>(open_.size()));
+    open_.emplace_back();
+  }
+  const Reader::Stream stream = free_.back();
+  free_.pop_back();
+  open_[static_cast<std::size_t>(stream)] = {.part = part};
+  return stream;
+}
+
+Result<RowStreams::Rows> RowStreams::read(Reader::Stream stream, std::span<Handle> out, std::int64_t batch) {
+  Open& at = open_[static_cast<std::size_t>(stream)];
+  while (!at.ended) {
+    if (at.slot) {
+      const std::size_t count = std::min(out.size(), table_[*at.slot].count() - at.next);
+      for (std::size_t i = 0; i < count; ++i)
+        out[i] = {*at.slot, static_cast<std::uint32_t>(at.next + i), 0, at.row_bytes};
+      at.next += count;
+      if (count > 0) return Rows{PartReader::Got::rows, count};
+      at.rows += static_cast<std::int64_t>(at.next);
+      table_.release_stream(*std::exchange(at.slot, std::nullopt), batch);
+    }
+    auto got = next_block(at);
+    if (!got.ok()) return got.error().at(Place{.file = source_.parts[at.part].name});
+    if (*got == PartReader::Got::nothing_yet) return Rows{*got, 0};
+    at.ended = *got == PartReader::Got::end;
+  }
+  return Rows{PartReader::Got::end, 0};
+}
+
+Result<PartReader::Got> RowStreams::next_block(Open& at) {
+  if (!at.reader) {
+    FOREBAY_TRY(at.reader, source_.parts[at.part].open({.wake = wake_}));
+  }
+  std::shared_ptr<const RowBlock> rows;
+  FOREBAY_TRY(const PartReader::Got got, at.reader->read(rows));
+  if (got != PartReader::Got::rows) return got;
+  const std::int64_t bytes = columns::bytes_of(source_.schema, *rows);
+  auto block = std::make_unique<Block>();
+  block->file = at.part;
+  block->first_record = at.rows;
+  block->row_charge = pool_->charge(bytes);
+  block->buffer_bytes = static_cast<std::size_t>(bytes);
+  at.row_bytes = static_cast<std::uint32_t>(std::clamp<std::int64_t>(bytes / rows->rows, 1, UINT32_MAX));
+  at.next = 0;
+  block->rows = std::move(rows);
+  at.slot = table_.add(std::move(block));
+  return got;
+}
+
+void RowStreams::close(Reader::Stream stream, std::int64_t batch) {
+  Open& at = open_[static_cast<std::size_t>(stream)];
+  if (at.slot) {
+    table_.release_rest(*at.slot, at.next, batch);
+    table_.release_stream(*at.slot, batch);
+  }
+  at = {};
+  free_.push_back(stream);
+}
+
+}  // namespace forebay::engine

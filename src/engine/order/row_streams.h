@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <forebay/order.h>
+#include <forebay/rows.h>
+
+#include "engine/memory/buffer_pool.h"
+#include "engine/order/block_table.h"
+
+namespace forebay::engine {
+
+/// The open parts of a row source that have a reader: goes through their row blocks one after the other.
+///
+///     PartReader ─ read ─► row block ─► entry of the table ─► handles of its rows
+///
+/// A member of OpenFiles, used by the order plane only.
+class RowStreams {
+ public:
+  /// `source` and `table` must outlive this object. Readers call `wake` from any thread.
+  RowStreams(const RowSource& source, std::shared_ptr<BufferPool> pool, BlockTable& table, std::function<void()> wake);
+
+  [[nodiscard]] Reader::Stream open(std::uint32_t part);
+  /// The next handles of a stream. `nothing_yet`: the reader has no rows now, and wakes the run when it has. Fails with
+  /// the reader's error, at the part.
+  struct Rows {
+    PartReader::Got got;
+    std::size_t count;  ///< Of `rows`: handles written.
+  };
+  [[nodiscard]] Result<Rows> read(Reader::Stream stream, std::span<Handle> out, std::int64_t batch);
+  /// Closes the reader, and counts off the rows that were not read.
+  void close(Reader::Stream stream, std::int64_t batch);
+  /// Closes all readers at once, when the run is over. No stream may be read any more.
+  void close_all() { open_.clear(); }
+
+ private:
+  struct Open {
+    std::uint32_t part = 0;
+    std::unique_ptr<PartReader> reader;  // null before the first read
+    std::optional<std::uint32_t> slot;   // of the block that is being read
+    std::size_t next = 0;                // row in that block
+    std::int64_t rows = 0;               // in the blocks before it
+    std::uint32_t row_bytes = 0;         // of that block, on average
+    bool ended = false;
+  };
+  [[nodiscard]] Result<PartReader::Got> next_block(Open& at);
+
+  const RowSource& source_;
+  std::shared_ptr<BufferPool> pool_;
+  BlockTable& table_;
+  const std::function<void()> wake_;
+  std::vector<Open> open_;  // by stream
+  std::vector<Reader::Stream> free_;
+};
+
+}  // namespace forebay::engine

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs over rows that the program gives while they go on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include <forebay/forebay.h>
+
+#include "engine/program/plan_access.h"
+#include "engine/run/scheduler.h"
+#include "tests/engine/order/stream_files.h"
+
+namespace forebay {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+using Seconds = std::chrono::seconds;
+using ::testing::HasSubstr;
+using Values = std::vector<std::int64_t>;
+using Clock = std::chrono::steady_clock;
+
+Schema one_number() {
+  Schema schema;
+  schema.put({.name = "n", .dtype = DType::int64, .shape = {}});
+  return schema;
+}
+
+std::shared_ptr<const RowSource> rows_with(const Values& values) {
+  return *array_rows({{.name = "n", .dtype = DType::int64, .shape = {std::ssize(values)}, .data = values.data()}},
+                     nullptr);
+}
+
+Json feed_document(const std::string& steps, const std::string& rest = "") {
+  return testing::parse(R"({"source": {"feed": {"bind": "in"}}, "steps": [)" + steps + "]" + rest + "}");
+}
+
+Loader start(const Feed& feed, const std::string& steps, std::int64_t threads = 2) {
+  auto loader = load(feed_document(steps), {.threads = threads}, ".", {{"in", feed.source()}});
+  EXPECT_TRUE(loader.ok()) << loader.error().text();
+  return *std::move(loader);
+}
+
+/// The numbers of all batches; the error that ends the run is in `error`.
+Values all_of(Loader& loader, std::string* error = nullptr) {
+  Values out;
+  for (Batch& batch : loader.batches()) {
+    const auto n = batch.tensor("n").as<std::int64_t>();
+    out.insert(out.end(), n.begin(), n.begin() + batch.valid_rows());
+  }
+  if (error != nullptr) *error = loader.status().ok() ? "" : loader.status().error().text();
+  return out;
+}
+
+/// Puts numbers one by one, and closes the feed after the last of two producers.
+class Producers {
+ public:
+  Producers(Feed feed, std::int64_t each) {
+    for (std::int64_t producer = 0; producer < 2; ++producer) {
+      threads_.emplace_back([feed, each, producer]() mutable {
+        for (std::int64_t i = 0; i < each; ++i) {
+          const Values value{producer * each + i};
+          const auto put = feed.put(*rows_with(value), Seconds{20});
+          EXPECT_TRUE(put.ok() && *put);
+        }
+      });
+    }
+    closer_ = std::thread{[this, feed]() mutable {
+      for (std::thread& thread : threads_) thread.join();
+      feed.close();
+    }};
+  }
+  ~Producers() { closer_.join(); }
+
+ private:
+  std::vector<std::thread> threads_;
+  std::thread closer_;
+};
+
+TEST(FeedRun, GivesTheRowsOfTwoProducersEachInItsOrder) {
+  for (const std::int64_t threads : {1, 8}) {
+    Feed feed = *Feed::make(one_number(), 50);
+    Loader loader = start(feed, R"({"batch": {"size": 64}})", threads);
+    const Producers producers{feed, 2000};
+    Values got = all_of(loader);
+    for (const std::int64_t producer : {0, 1}) {
+      Values own, expected(2000);
+      std::copy_if(got.begin(), got.end(), std::back_inserter(own),
+                   [&](std::int64_t n) { return n / 2000 == producer; });
+      std::iota(expected.begin(), expected.end(), producer * 2000);
+      EXPECT_EQ(own, expected);
+    }
+    EXPECT_EQ(got.size(), 4000U);
+  }
+}
+
+TEST(FeedRun, GoesThroughAShuffleBuffer) {
+  Feed feed = *Feed::make(one_number(), 100);
+  Loader loader = start(feed, R"({"shuffle": {"buffer": 300}}, {"batch": {"size": 64}})");
+  const Producers producers{feed, 1000};
+  Values got = all_of(loader);
+  Values expected(2000);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_NE(got, expected);
+  std::sort(got.begin(), got.end());
+  EXPECT_EQ(got, expected);
+}
+
+TEST(FeedRun, AFullBatchIsDeliveredWhileTheFeedIsOpen) {
+  Feed feed = *Feed::make(one_number());
+  Loader loader = start(feed, R"({"batch": {"size": 2}})");
+  for (std::int64_t round = 0; round < 50; ++round) {
+    const Values values{round, -round};
+    ASSERT_TRUE(*feed.put(*rows_with(values), Seconds{1}));
+    auto batch = loader.next();
+    ASSERT_TRUE(batch.ok() && *batch);
+    EXPECT_THAT((*batch)->tensor("n").as<std::int64_t>(), ::testing::ElementsAreArray(values));
+    EXPECT_EQ((*batch)->key(0), "feed:" + std::to_string(2 * round));
+  }
+}
+
+TEST(FeedRun, AnEmptyFeedHoldsNobodyUp) {
+  for (const std::int64_t threads : {1, 4}) {
+    Feed feed = *Feed::make(one_number());
+    Loader loader = start(feed, R"({"batch": {"size": 2}})", threads);
+    const Values one{1};
+    ASSERT_TRUE(*feed.put(*rows_with(one), Seconds{1}));  // half a batch
+    for (int i = 0; i < 3; ++i) {
+      bool timed_out = false;
+      const auto before = Clock::now();
+      ASSERT_TRUE(loader.next_within(Milliseconds{50}, timed_out).ok());
+      EXPECT_TRUE(timed_out);
+      EXPECT_LT(Clock::now() - before, Seconds{1});
+    }
+    EXPECT_THAT(loader.stats().waiting, HasSubstr("the order is waiting for rows that the program gives"));
+    const auto before = Clock::now();
+    loader.close();
+    EXPECT_LT(Clock::now() - before, Seconds{2});
+    EXPECT_TRUE(feed.closed()) << "nobody reads it any more";
+    EXPECT_EQ(feed.put(*rows_with(one), Seconds{1}).error().code(), Code::cancelled);
+  }
+}
+
+TEST(FeedRun, IsNotTakenForAStuckRun) {
+  Feed feed = *Feed::make(one_number());
+  const auto plan = Plan::make(feed_document(R"({"batch": {"size": 2}})"), ".", {{"in", feed.source()}});
+  engine::Scheduler scheduler{engine::share_program(*plan), {.threads = 2, .memory = 1 << 26}, {}, Milliseconds{20}};
+  bool timed_out = false;
+  EXPECT_TRUE(scheduler.next(Milliseconds{300}, timed_out).ok());
+  EXPECT_TRUE(timed_out);
+}
+
+TEST(FeedRun, CloseEndsAConsumerAndAProducerThatWait) {
+  Feed feed = *Feed::make(one_number(), 1);
+  Loader loader = start(feed, R"({"batch": {"size": 1000}})");
+  std::thread producer{[feed]() mutable {
+    const Values one{1};
+    while (true) {
+      const auto put = feed.put(*rows_with(one), Seconds{20});
+      if (!put.ok()) return;
+    }
+  }};
+  std::thread closer{[&] {
+    std::this_thread::sleep_for(Milliseconds{100});
+    loader.close();
+  }};
+  const auto before = Clock::now();
+  while (true) {
+    auto batch = loader.next();
+    if (!batch.ok()) {
+      EXPECT_EQ(batch.error().code(), Code::cancelled);
+      break;
+    }
+  }
+  closer.join();
+  producer.join();
+  EXPECT_LT(Clock::now() - before, Seconds{2});
+}
+
+TEST(FeedRun, AnErrorComesAfterTheRowsBeforeIt) {
+  Feed feed = *Feed::make(one_number());
+  const Values values{1, 2, 3};
+  ASSERT_TRUE(*feed.put(*rows_with(values), Seconds{1}));
+  feed.fail(Error{Code::data, Detail::data_loss, "the sensor is gone"});
+  Loader loader = start(feed, R"({"batch": {"size": 1}})");
+  std::string error;
+  EXPECT_EQ(all_of(loader, &error), values);
+  EXPECT_THAT(error, HasSubstr("feed: the sensor is gone"));
+  EXPECT_THAT(loader.next().error().text(), HasSubstr("the sensor is gone"));
+}
+
+TEST(FeedRun, TakesRowsOfDifferentLength) {
+  Schema schema;
+  schema.put({.name = "ids", .dtype = DType::int32, .shape = {unknown_dim}, .delivery = Delivery::padded});
+  schema.put({.name = "s", .dtype = DType::string, .shape = {}});
+  Feed feed = *Feed::make(schema);
+  const std::vector<std::int32_t> ids{1, 2, 3};
+  for (const std::int64_t length : {2, 0, 3}) {
+    ASSERT_TRUE(*feed.put(
+        *(*array_rows({{.name = "s", .dtype = DType::string, .shape = {1}, .data = "abc", .byte_splits = {0, length}},
+                       {.name = "ids", .dtype = DType::int32, .shape = {1, length}, .data = ids.data()}},
+                      nullptr)),
+        Seconds{1}));
+  }
+  feed.close();
+  Loader loader = start(feed, R"({"batch": {"size": 4}})");
+  auto batch = loader.next();
+  ASSERT_TRUE(batch.ok() && *batch);
+  EXPECT_THAT((*batch)->tensor("ids").as<std::int32_t>(), ::testing::ElementsAre(1, 2, 0, 0, 0, 0, 1, 2, 3));
+  EXPECT_EQ((*batch)->tensor("s").string(2), "abc");
+}
+
+TEST(FeedRun, WhatCannotWorkIsRefused) {
+  Feed feed = *Feed::make(one_number());
+  const Bindings bindings{{"in", feed.source()}};
+  const auto fault = [&](const std::string& steps, const std::string& rest) {
+    return Plan::make(feed_document(steps, rest), ".", bindings).error().text();
+  };
+  const std::string batch = R"({"batch": {"size": 2}})";
+  EXPECT_THAT(fault(batch, R"(, "epochs": 2)"),
+              HasSubstr("/epochs: the rows of 'feed' can be read once, so 'epochs' must be 1"));
+  EXPECT_THAT(fault(R"({"shuffle": {"global": true}}, )" + batch, ""),
+              HasSubstr("cannot be reached in any order; give 'shuffle' a buffer"));
+  EXPECT_THAT(Plan::make(testing::parse(R"({"source": {"arrays": {"bind": "in"}}, "steps": [{"batch": {"size": 2}}]})"),
+                         ".", bindings)
+                  .error()
+                  .text(),
+              HasSubstr("'in' is bound to rows that come one after the other, and this source takes a dict of arrays"));
+  Loader loader = start(feed, batch);
+  EXPECT_THAT(loader.state().error().text(), HasSubstr("cannot be read again, so this run has no state"));
+  const Values one{1};
+  EXPECT_THAT(
+      feed.put(*(*array_rows({{.name = "m", .dtype = DType::int64, .shape = {1}, .data = one.data()}}, nullptr)),
+               Seconds{1})
+          .error()
+          .text(),
+      HasSubstr("rows do not fit the feed: column 'n' is missing"));
+  EXPECT_THAT(
+      feed.put(*(*array_rows({{.name = "n", .dtype = DType::int64, .shape = {1, 1}, .data = one.data()}}, nullptr)),
+               Seconds{1})
+          .error()
+          .text(),
+      HasSubstr("column 'n' is int64[1], expected int64[]"));
+  EXPECT_FALSE(Feed::make(Schema{}).ok());
+  EXPECT_FALSE(Feed::make(one_number(), 0).ok());
+}
+
+TEST(FeedRun, OneRunReadsAFeed) {
+  Feed feed = *Feed::make(one_number());
+  const Values one{1};
+  ASSERT_TRUE(*feed.put(*rows_with(one), Seconds{1}));
+  feed.close();
+  Loader first = start(feed, R"({"batch": {"size": 1}})");
+  EXPECT_EQ(all_of(first), one);
+  Loader second = start(feed, R"({"batch": {"size": 1}})");
+  std::string error;
+  EXPECT_EQ(all_of(second, &error), Values{});
+  EXPECT_THAT(error, HasSubstr("a feed is read once, by one run"));
+}
+
+}  // namespace
+}  // namespace forebay
