@@ -74,3 +74,7 @@ if(NOT FOREBAY_SANITIZE)
   target_include_directories(allocations_test PRIVATE ${CMAKE_SOURCE_DIR})
   gtest_discover_tests(allocations_test DISCOVERY_TIMEOUT 60)
 endif()
+
+# bench/take.cc, built on demand.
+add_executable(bench_take EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/take.cc)
+target_link_libraries(bench_take PRIVATE forebay_columns)
