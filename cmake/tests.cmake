@@ -63,8 +63,10 @@ endif()
 
 # What the conformance vectors ask that Python has no door for (tests/conformance/ops_probe.py).
 if(NOT FOREBAY_SANITIZE)
-  add_executable(forebay_probe ${CMAKE_SOURCE_DIR}/tests/support/probe/probe.cc)
+  file(GLOB probe CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/probe/*.cc)
+  add_executable(forebay_probe ${probe})
   target_link_libraries(forebay_probe PRIVATE forebay_tools)
+  target_include_directories(forebay_probe PRIVATE ${CMAKE_SOURCE_DIR})
 endif()
 
 # Replaces malloc to count calls, which only the plain C library allows.
