@@ -46,6 +46,8 @@ class SpanTable {
   /// Frames of one window along one axis, padding included.
   [[nodiscard]] std::int64_t length(std::size_t window, std::size_t axis = 0) const;
 
+  [[nodiscard]] std::size_t bytes() const;  ///< Memory in use, for the budget.
+
   void clear();
   /// Begins a window. `add` then adds its spans, axis by axis, for one element after the other.
   void begin(std::int64_t number) { windows_.push_back({number, spans_.size()}); }
@@ -126,6 +128,7 @@ struct Windowing {
   std::vector<ColumnId> made;   ///< The columns of `out` that hold the windows of each key.
   std::vector<ColumnId> whole;  ///< Columns that each window gets entirely.
   std::size_t axes = 1;         ///< Of the table. Over parts, 1: all keys share the axis.
+  bool draws = false;           ///< The windows depend on WindowPlace, so they are not stored between passes.
   Schema out;                   ///< The columns after it.
 };
 

@@ -28,29 +28,34 @@ class ChunkCutter final : public WindowCutter {
   Result<CutEnd> cut(const WindowRows& rows, WindowCursor& at, std::int64_t max_windows,
                      SpanTable& out) const override {
     FOREBAY_TRY(const std::size_t elements, count_elements(rows, keys_.size()));
+    const std::uint64_t key = place_key(rows.place);
     Chunks chunks;
+    std::vector<ChunkKey> varied;
     return each_sequence(
         rows, elements, at, max_windows, out,
         [&](std::size_t index, std::int64_t first, std::int64_t room) -> Result<bool> {
           const std::int64_t element = rows.first_element + static_cast<std::int64_t>(index);
           const auto lengths = rows.lengths.subspan(index * keys_.size(), keys_.size());
-          FOREBAY_DO(count_chunks(options_, keys_, lead_, lengths, chunks).at(Place{.record = element}));
+          if (options_.variance > 0)
+            vary(keys_, options_.variance, draw_at(key, static_cast<std::uint64_t>(element)), varied);
+          const std::vector<ChunkKey>& keys = options_.variance > 0 ? varied : keys_;
+          FOREBAY_DO(count_chunks(options_, keys, lead_, lengths, chunks).at(Place{.record = element}));
           const std::int64_t last = first + std::min(room, std::max<std::int64_t>(chunks.count - first, 0));
-          for (std::int64_t number = first; number < last; ++number) add(element, number, lengths, chunks, out);
+          for (std::int64_t number = first; number < last; ++number) add(keys, element, number, lengths, chunks, out);
           return last >= chunks.count;
         });
   }
 
  private:
   /// Adds one chunk.
-  void add(std::int64_t element, std::int64_t number, std::span<const std::int64_t> lengths, const Chunks& chunks,
-           SpanTable& out) const {
+  static void add(const std::vector<ChunkKey>& keys, std::int64_t element, std::int64_t number,
+                  std::span<const std::int64_t> lengths, const Chunks& chunks, SpanTable& out) {
     out.begin(number);
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
       WindowSpan span{.element = element, .length = lengths[i]};
       if (!chunks.whole[i]) {
-        span.start = number * keys_[i].step;
-        span.length = std::min(keys_[i].size, lengths[i] - span.start);
+        span.start = number * keys[i].step;
+        span.length = std::min(keys[i].size, lengths[i] - span.start);
       }
       out.add(span);
     }
@@ -100,6 +105,8 @@ Result<void> check_names(const std::optional<FramesByKey>& frames, const std::ve
 
 Result<Windowing> bind(const Chunk& options, const Schema& in, const Windowing* before) {
   if (before != nullptr) return bad_window("`chunk` cuts sequences, not windows: it is the first window step");
+  if (!(options.variance >= 0 && options.variance < 1))
+    return bad_window("variance: allowed is a number from 0 to below 1").at(Field{"variance"});
   FOREBAY_TRY(Windowing out, find_keys(options.keys, in));
   const std::vector<std::string> names = key_names(out, in);
   FOREBAY_DO(check_names(options.size, names, "size"));
@@ -115,6 +122,7 @@ Result<Windowing> bind(const Chunk& options, const Schema& in, const Windowing* 
   const auto leader = static_cast<std::size_t>(lead - keys.begin());
   make_columns(out, in, unknown_dim);
   out.axes = keys.size();
+  out.draws = options.variance > 0;
   out.cutter = std::make_shared<ChunkCutter>(options, std::move(keys), leader);
   return out;
 }
@@ -133,6 +141,8 @@ WindowType chunk() {
              "Drop chunks all of whose frames the chunk before has, too.")
       .field("rule", &Chunk::rule,
              "`returnn` and `returnn_pipe` decide about tails and keys of unequal length as RETURNN does.")
+      .field("variance", &Chunk::variance,
+             "Shortens sizes and steps of each sequence by a random factor from 1 - variance to 1.")
       .example({.options = R"({"size": 10, "step": 5})", .in = "[11]", .out = "[10, 6, 1]"});
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/draw.h"
+
 namespace forebay::windows {
 
 namespace {
@@ -99,7 +101,32 @@ Result<void> count_as_returnn(const std::vector<ChunkKey>& keys, std::size_t lea
   return {};
 }
 
+/// At least 1, and frames * factor / 2^32 rounded down: in integers, so that every machine has the same chunks.
+std::int64_t shortened(std::int64_t frames, std::uint64_t factor) {
+  const Wide product = static_cast<Wide>(static_cast<std::uint64_t>(frames)) * factor;
+  return std::max<std::int64_t>(static_cast<std::int64_t>(product >> 32), 1);
+}
+
 }  // namespace
+
+void vary(const std::vector<ChunkKey>& keys, double variance, std::uint64_t bits, std::vector<ChunkKey>& out) {
+  constexpr std::uint64_t one = std::uint64_t{1} << 32;
+  const auto most = static_cast<std::uint64_t>(variance * static_cast<double>(one));
+  const std::uint64_t factor = one - (((bits >> 32) * most) >> 32);
+  out = keys;
+  const ChunkKey* smallest = nullptr;
+  for (const ChunkKey& key : keys) {
+    if (key.step > 0 && (smallest == nullptr || key.step < smallest->step)) smallest = &key;
+  }
+  if (smallest == nullptr) return;
+  const std::int64_t size = shortened(smallest->size, factor);
+  const std::int64_t step = shortened(smallest->step, factor);
+  for (ChunkKey& key : out) {
+    const bool multiple = key.size % smallest->size == 0 && key.step % smallest->step == 0;
+    key.size = multiple ? size * (key.size / smallest->size) : shortened(key.size, factor);
+    if (key.step > 0) key.step = multiple ? step * (key.step / smallest->step) : shortened(key.step, factor);
+  }
+}
 
 Result<void> count_chunks(const Chunk& options, const std::vector<ChunkKey>& keys, std::size_t lead,
                           std::span<const std::int64_t> lengths, Chunks& out) {

@@ -22,6 +22,10 @@ struct ChunkKey {
   bool step_stated = false;  ///< The options name the step of this key.
 };
 
+/// Shortens sizes and steps by one random factor from 1 - `variance` to 1, drawn from `bits`. The keys whose size and
+/// step are multiples of those of the key with the smallest step stay such multiples.
+void vary(const std::vector<ChunkKey>& keys, double variance, std::uint64_t bits, std::vector<ChunkKey>& out);
+
 /// The chunks of one sequence.
 struct Chunks {
   std::int64_t count = 0;

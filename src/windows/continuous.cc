@@ -62,7 +62,7 @@ class ContinuousCutter final : public WindowCutter {
       return Error{Code::internal, "the elements begin at frame " + std::to_string(rows.first_frame) +
                                        ", after the next window, which begins at " + std::to_string(at.position)};
     FrameWalk walk{.rows = rows, .keys = names_.size(), .elements = elements, .first = rows.first_frame};
-    const std::uint64_t key = part_key(rows.place);
+    const std::uint64_t key = place_key(rows.place);
     for (std::int64_t made = 0;; ++made) {
       const std::int64_t left = std::max<std::int64_t>(end - at.position, 0);
       const Size size = draw(key, at.window);
@@ -86,10 +86,6 @@ class ContinuousCutter final : public WindowCutter {
   [[nodiscard]] bool is_window(std::int64_t frames) const {
     if (options_.tail == WindowTail::drop || frames == 0) return false;
     return options_.tail == WindowTail::keep || frames >= options_.min_window;
-  }
-
-  [[nodiscard]] static std::uint64_t part_key(const WindowPlace& place) {
-    return mix(draw_key({.seed = place.seed, .epoch = place.epoch, .purpose = place.purpose}) + mix(place.part));
   }
 
   [[nodiscard]] Size draw(std::uint64_t key, std::int64_t window) const {
@@ -151,6 +147,7 @@ Result<Windowing> bind(const Continuous& options, const Schema& in, const Window
   const bool one_length = options.min_window == options.max_window && options.tail != WindowTail::keep;
   make_columns(out, in, one_length ? options.min_window : unknown_dim);
   out.grain = WindowGrain::parts;
+  out.draws = options.min_window < options.max_window || options.min_stride != options.max_stride;
   out.cutter = std::make_shared<ContinuousCutter>(options, key_names(out, in));
   return out;
 }

@@ -8,6 +8,8 @@
 #include <forebay/field_types.h>
 #include <forebay/window.h>
 
+#include "base/draw.h"
+
 /// What all window plug-ins do with the names of tensors.
 namespace forebay::windows {
 
@@ -33,6 +35,11 @@ void make_columns(Windowing& windowing, const Schema& in, std::int64_t frames);
 
 /// An error about one element.
 [[nodiscard]] Error bad_element(std::int64_t element, const std::string& message);
+
+/// What all draws of one part in one pass have in common; `draw_at` adds the number of the window or record.
+[[nodiscard]] inline std::uint64_t place_key(const WindowPlace& place) {
+  return mix(draw_key({.seed = place.seed, .epoch = place.epoch, .purpose = place.purpose}) + mix(place.part));
+}
 
 /// Calls each(index of an element in `rows`, at.window, room) for one element after the other; `each` appends at most
 /// `room` windows and returns whether the element is done. Moves the cursor.

@@ -17,6 +17,10 @@ std::int64_t SpanTable::length(std::size_t window, std::size_t axis) const {
   return frames;
 }
 
+std::size_t SpanTable::bytes() const {
+  return windows_.capacity() * sizeof(Window) + spans_.capacity() * sizeof(WindowSpan);
+}
+
 void SpanTable::clear() {
   windows_.clear();
   spans_.clear();

@@ -87,8 +87,8 @@ std::vector<Case> cases() {
   part(R"({"min_window": 1, "max_window": 9, "window_draw": "per_file"})");
   part(R"({"min_window": 2, "max_window": 30, "tail": "keep_if_min"})");
   part(R"({"min_window": 4, "max_window": 4, "stride": 3, "tail": "keep"})");
-  for (const char* options :
-       {R"({"size": 3})", R"({"size": 4, "step": 1, "min_size": 2})", R"({"size": 2, "step": 5, "rule": "returnn"})"}) {
+  for (const char* options : {R"({"size": 3})", R"({"size": 4, "step": 1, "min_size": 2})",
+                              R"({"size": 2, "step": 5, "rule": "returnn"})", R"({"size": 6, "variance": 0.9})"}) {
     out.push_back({options, bound(windows::chunk(), options, {"x", "y"})});
     const Windowing chunk = out.back().windowing;
     out.push_back({"context", bound(windows::context(), R"({"window": {"x": 4, "y": 7}})", {"x", "y"}, &chunk)});

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+
 #include <gmock/gmock.h>
 
 #include "tests/windows/cutters.h"
@@ -91,6 +93,32 @@ TEST(Chunk, AHugeSequenceIsCutAsFarAsItIsAskedFor) {
   EXPECT_EQ(out.size(), 3U);
 }
 
+TEST(Chunk, VarianceShortensTheChunksOfASequenceByOneFactorAndKeepsRatios) {
+  const Windowing windowing =
+      bound(windows::chunk(), R"({"size": {"data": 100, "classes": 50}, "variance": 0.5})", {"data", "classes"});
+  EXPECT_TRUE(windowing.draws);
+  std::vector<std::int64_t> lengths;
+  for (int i = 0; i < 400; ++i) lengths.insert(lengths.end(), {300, 150});
+  const auto of = [&](WindowPlace place) { return cut_all(windowing, {.values = lengths, .keys = 2, .place = place}); };
+  const auto table = of({.seed = 3, .epoch = 1, .part = 2});
+  ASSERT_TRUE(table.ok()) << table.error().text();
+  std::set<std::int64_t> sizes;
+  for (std::size_t i = 0; i < table->size(); ++i) {
+    const auto spans = (*table)[i];
+    EXPECT_EQ(spans[0].length, 2 * spans[1].length);
+    EXPECT_EQ(spans[0].start, 2 * spans[1].start);
+    if (table->number(i) == 0) sizes.insert(spans[0].length);
+    if (table->number(i) == 1) {
+      EXPECT_EQ(spans[0].start, (*table)[i - 1][0].length);
+    }
+  }
+  EXPECT_EQ(*sizes.begin(), 50);
+  EXPECT_EQ(*sizes.rbegin(), 98) << "the factor is below 1, and the smaller key has a whole number of frames";
+  EXPECT_GT(sizes.size(), 20U);
+  EXPECT_EQ(texts_of(of({.seed = 3, .epoch = 1, .part = 2})), texts_of(table));
+  EXPECT_NE(texts_of(of({.seed = 3, .epoch = 2, .part = 2})), texts_of(table));
+}
+
 TEST(Chunk, BindsToTheColumnsOfUnknownLengthAndChangesTheirShape) {
   Schema in = sequences({"x"});
   in.put({.name = "label", .dtype = DType::int64, .shape = {}});
@@ -116,6 +144,7 @@ TEST(Chunk, FaultsNameTheOption) {
   EXPECT_THAT(fault(type, R"({"size": 4, "step": 0})", in), HasSubstr("every chunk step is 0"));
   EXPECT_THAT(fault(type, R"({"size": 4, "keys": ["x", "x"]})", in), HasSubstr("named twice"));
   EXPECT_THAT(fault(type, R"({"size": 4, "keys": ["w"]})", in), HasSubstr("'w'"));
+  EXPECT_THAT(fault(type, R"({"size": 4, "variance": 1})", in), HasSubstr("from 0 to below 1"));
   Schema fixed;
   fixed.put({.name = "f", .shape = {3}});
   fixed.put({.name = "s", .shape = {}});

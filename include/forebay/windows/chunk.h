@@ -26,6 +26,9 @@ struct Chunk {
   bool drop_short = false;         ///< Drops a sequence that is shorter than `min_size`, instead of keeping it whole.
   bool drop_covered_tail = false;  ///< Drops chunks all of whose frames the chunk before has, too.
   ChunkRule rule = ChunkRule::forebay;
+  /// Sizes and steps of a sequence are those times 1 - u * variance, at least 1, with one u from 0 to 1 for all its
+  /// keys.
+  double variance = 0;
 };
 
 }  // namespace forebay
