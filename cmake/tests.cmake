@@ -7,7 +7,7 @@ if(support)
   target_link_libraries(test_support PUBLIC forebay_config forebay_columns)
   target_include_directories(test_support PUBLIC ${CMAKE_SOURCE_DIR})
 endif()
-set(folders base config io columns sources decoders steps orders batchers
+set(folders base config io columns sources decoders steps orders windows batchers
   engine/memory engine/read engine/index engine/order engine/tickets engine/run launch plan plan/loader tools pipeline)
 if(FOREBAY_SANITIZE STREQUAL "thread")
   # Threads live in src/engine only (tools/check_layout.py), so no race can be found where neither a part of it nor a
@@ -63,8 +63,10 @@ endif()
 
 # What the conformance vectors ask that Python has no door for (tests/conformance/ops_probe.py).
 if(NOT FOREBAY_SANITIZE)
-  add_executable(forebay_probe ${CMAKE_SOURCE_DIR}/tests/support/probe/probe.cc)
+  file(GLOB probe CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/probe/*.cc)
+  add_executable(forebay_probe ${probe})
   target_link_libraries(forebay_probe PRIVATE forebay_tools)
+  target_include_directories(forebay_probe PRIVATE ${CMAKE_SOURCE_DIR})
 endif()
 
 # Replaces malloc to count calls, which only the plain C library allows.
@@ -74,3 +76,7 @@ if(NOT FOREBAY_SANITIZE)
   target_include_directories(allocations_test PRIVATE ${CMAKE_SOURCE_DIR})
   gtest_discover_tests(allocations_test DISCOVERY_TIMEOUT 60)
 endif()
+
+# bench/take.cc, built on demand.
+add_executable(bench_take EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/take.cc)
+target_link_libraries(bench_take PRIVATE forebay_columns)

@@ -12,10 +12,17 @@ import ops_loader
 import ops_pieces
 import ops_probe
 import ops_records
+import ops_windows
 
 OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
-    "load": ops_loader.load,
+    "load": ops_windows.load,
     "load_shuffled": ops_loader.load_shuffled,
+    "load_random_windows": ops_windows.load_random_windows,
+    "chunk_dataset": ops_windows.chunk,
+    "chunk_pipe": ops_windows.chunk,
+    "chunk_pipe_data": ops_windows.chunk_data,
+    "parse_chunking": ops_windows.parse_chunking,
+    "context_window": ops_windows.context_window,
     "interleave": ops_pieces.interleave,
     "onehot": ops_pieces.onehot,
     "reshape": ops_pieces.reshape,

@@ -22,7 +22,7 @@ def _start() -> subprocess.Popen[str]:
     return subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
 
 
-def _ask(**question: Any) -> dict[str, Any]:
+def ask(**question: Any) -> dict[str, Any]:
     if not _running:
         _running.append(_start())
     probe = _running[0]
@@ -59,11 +59,11 @@ def _kinds(value: Any) -> Any:
 
 
 def parse_slice(vector: Vector, folder: Path) -> list[str]:
-    return _check(vector, _ask(op="parse_slice", slice=vector["args"]["slice"]), "items")
+    return _check(vector, ask(op="parse_slice", slice=vector["args"]["slice"]), "items")
 
 
 def type_rule(vector: Vector, folder: Path) -> list[str]:
-    answer = _ask(op="type_rule", type=vector["args"]["type"], value=vector["input"]["value"])
+    answer = ask(op="type_rule", type=vector["args"]["type"], value=vector["input"]["value"])
     want = vector["expect"]["ok"]
     if answer.get("accepted") != want["accepted"]:
         return [f"{compare.short(answer, 200)}, expected {want}"]
@@ -73,7 +73,7 @@ def type_rule(vector: Vector, folder: Path) -> list[str]:
 def _read(vector: Vector, folder: Path, op: str, key: str) -> list[str]:
     path = folder / vector["input"]["file_name"]
     path.write_text(vector["input"]["text"], encoding="utf-8", newline="")
-    return _check(vector, _ask(op=op, path=str(path)), key)
+    return _check(vector, ask(op=op, path=str(path)), key)
 
 
 def read_config(vector: Vector, folder: Path) -> list[str]:
@@ -85,6 +85,6 @@ def read_manifest(vector: Vector, folder: Path) -> list[str]:
 
 
 def crc32c(vector: Vector, folder: Path) -> list[str]:
-    answer = _ask(op="crc32c", hex=base64.b64decode(vector["input"]["data_b64"]).hex())
+    answer = ask(op="crc32c", hex=base64.b64decode(vector["input"]["data_b64"]).hex())
     want = vector["expect"]["ok"]
     return [] if answer == want else [f"{answer}, expected {want}"]

@@ -58,7 +58,7 @@ def _shape_of(text: Any, row: Row) -> list[int]:
     return list(text)
 
 
-def _row(vector: dict[str, Any], record: bytes) -> Row:
+def row(vector: dict[str, Any], record: bytes) -> Row:
     manifest = {feature["name"]: feature for feature in vector["input"]["manifest"]["features"]}
     config = vector["args"]["config"]
     row = {p["to_name"]: _deserialize(manifest[p["from_name"]], record) for p in config["primary_features"]}
@@ -109,7 +109,7 @@ def normalized(values: np.ndarray, axis: int) -> np.ndarray:
 def batches(vector: dict[str, Any]) -> dict[str, Any]:
     """The `ok` of a `load` vector."""
     args, config = vector["args"], vector["args"]["config"]
-    rows = [_row(vector, record) for record in _records(vector)]
+    rows = [row(vector, record) for record in _records(vector)]
     size = int(args.get("caller_batch_size", config["target_batch_size"]))
     most = args.get("max_batches")
     epochs = config["epochs"] if config["epochs"] is not None else math.ceil((most + 1) * size / len(rows))

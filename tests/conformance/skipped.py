@@ -4,13 +4,9 @@
 from __future__ import annotations
 
 SKIPPED: dict[str, str] = {
-    "nnetmaker/windows.jsonl": "later issue: windows over sequences",
     "returnn/batching_dataset.jsonl": "later issue: frame batching",
     "returnn/batching_pipe.jsonl": "later issue: frame batching",
-    "returnn/chunking_dataset.jsonl": "later issue: chunking",
-    "returnn/chunking_pipe.jsonl": "later issue: chunking",
     "returnn/collate.jsonl": "later issue: sequence data sets",
-    "returnn/context_window.jsonl": "later issue: context windows",
     "returnn/misc.jsonl": "later issue: sequence data sets",
     "returnn/seq_order.jsonl": "later issue: sequence orders",
     "state_saver/errors.jsonl": "later issue: state saver",

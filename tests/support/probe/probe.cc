@@ -11,6 +11,7 @@
 #include "config/document.h"
 #include "plan/loader/manifest.h"
 #include "steps/slice_text.h"
+#include "tests/support/probe/windows.h"
 
 namespace forebay {
 namespace {
@@ -122,6 +123,8 @@ Result<Json> answer(const std::string& line) {
   if (op == "read_config") return read_config(question);
   if (op == "read_manifest") return read_manifest(question);
   if (op == "crc32c") return crc32c(question);
+  if (op == "parse_chunking") return parse_chunking_answer(question);
+  if (op == "cut_windows") return cut_windows_answer(question);
   return Error{Code::internal, "unknown op " + op};
 }
 

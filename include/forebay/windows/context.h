@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <forebay/field_types.h>
+#include <forebay/windows/by_key.h>
+
+namespace forebay {
+
+/// Widens windows by the frames around them, and by padding where the sequence ends. Without a window step before it,
+/// the windows are the sequences.
+struct Context {
+  std::vector<TensorName> keys;  ///< Tensors with a time axis; empty: all whose first size is unknown.
+  std::optional<FramesByKey>
+      window;  ///< Total width, the frame itself included; a number is for `data`, else the first key.
+  std::optional<FramesOfKeys> left;   ///< Instead of `window`: frames before …
+  std::optional<FramesOfKeys> right;  ///< … and after.
+};
+
+}  // namespace forebay

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "windows/keys.h"
+
+#include <forebay/windows/by_key.h>
+
+#include <algorithm>
+
+namespace forebay {
+
+std::optional<std::int64_t> frames_of(const FramesByKey& frames, const std::string& key) {
+  if (const auto* const all = std::get_if<std::int64_t>(&frames)) return *all;
+  for (const auto& [name, value] : std::get<FramesOfKeys>(frames)) {
+    if (name == key) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<FramesByKey> JsonCodec<FramesByKey>::read(const Json& json, std::vector<Error>& faults) {
+  if (json.is(Json::Kind::object)) {
+    if (auto map = JsonCodec<FramesOfKeys>::read(json, faults)) return FramesByKey{*std::move(map)};
+    return std::nullopt;
+  }
+  if (const auto number = read_integer(json, faults)) return FramesByKey{*number};
+  return std::nullopt;
+}
+
+Json JsonCodec<FramesByKey>::write(const FramesByKey& value) {
+  if (const auto* const all = std::get_if<std::int64_t>(&value)) return *all;
+  return JsonCodec<FramesOfKeys>::write(std::get<FramesOfKeys>(value));
+}
+
+Json JsonCodec<FramesByKey>::schema() {
+  Json out = Json::object();
+  out.set("anyOf", Json::array({JsonCodec<std::int64_t>::schema(), JsonCodec<FramesOfKeys>::schema()}));
+  return out;
+}
+
+std::string JsonCodec<FramesByKey>::python_type() { return "int | " + JsonCodec<FramesOfKeys>::python_type(); }
+
+void JsonCodec<FramesByKey>::add_tensors(const Json& json, std::vector<std::string>& names) {
+  if (!json.is(Json::Kind::object)) return;
+  for (const auto& [key, value] : json.members()) names.push_back(key);
+}
+
+namespace windows {
+
+Error bad_window(const std::string& message) { return {Code::config, Detail::invalid_argument, message}; }
+
+Error bad_element(std::int64_t element, const std::string& message) {
+  Place place;
+  place.record = element;
+  return Error{Code::data, Detail::invalid_argument, message}.at(place);
+}
+
+Result<Windowing> find_keys(const std::vector<TensorName>& names, const Schema& in) {
+  Windowing out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Field field{"keys", std::to_string(i)};
+    FOREBAY_TRY(const ColumnId column, in.find(names[i]).at(field));
+    if (std::find(out.keys.begin(), out.keys.end(), column) != out.keys.end())
+      return bad_window("tensor '" + names[i] + "' is named twice").at(field);
+    if (in[column].shape.rank() == 0)
+      return bad_window("tensor '" + names[i] + "' has the shape [], so it has no time axis to cut").at(field);
+    if (!in[column].parts.empty())
+      return bad_window("tensor '" + names[i] + "' is sparse or ragged in several axes, which windows cannot cut")
+          .at(field);
+    out.keys.push_back(column);
+  }
+  for (const ColumnId column : in.visible()) {
+    const ColumnSpec& spec = in[column];
+    const bool variable = spec.shape.rank() > 0 && spec.shape[0] == unknown_dim && spec.parts.empty();
+    if (names.empty() && variable) {
+      out.keys.push_back(column);
+    } else if (std::find(out.keys.begin(), out.keys.end(), column) == out.keys.end()) {
+      out.whole.push_back(column);
+    }
+  }
+  if (out.keys.empty())
+    return bad_window("no tensor has an unknown first size; `keys` names the tensors to cut").at(Field{"keys"});
+  return out;
+}
+
+void make_columns(Windowing& windowing, const Schema& in, std::int64_t frames) {
+  windowing.out = in;
+  for (const ColumnId key : windowing.keys) {
+    ColumnSpec spec = in[key];
+    std::vector<std::int64_t> sizes = spec.shape.dims();
+    sizes[0] = frames;
+    spec.shape = Shape{std::move(sizes)};
+    windowing.made.push_back(windowing.out.put(std::move(spec)));
+  }
+}
+
+std::vector<std::string> key_names(const Windowing& windowing, const Schema& in) {
+  std::vector<std::string> out;
+  for (const ColumnId key : windowing.keys) out.push_back(in[key].name);
+  return out;
+}
+
+Result<std::size_t> count_elements(const WindowRows& rows, std::size_t keys) {
+  if (rows.lengths.size() % keys != 0)
+    return Error{Code::internal,
+                 std::to_string(rows.lengths.size()) + " lengths for " + std::to_string(keys) + " keys"};
+  const auto negative =
+      std::find_if(rows.lengths.begin(), rows.lengths.end(), [](std::int64_t length) { return length < 0; });
+  if (negative != rows.lengths.end()) {
+    const auto element =
+        static_cast<std::int64_t>((negative - rows.lengths.begin()) / static_cast<std::ptrdiff_t>(keys));
+    return bad_element(rows.first_element + element, "the length is " + std::to_string(*negative));
+  }
+  return rows.lengths.size() / keys;
+}
+
+}  // namespace windows
+}  // namespace forebay
