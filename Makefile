@@ -35,6 +35,7 @@ test: setup
 
 test-all: test
 	@$(VENV)/bin/python tests/torn_rows.py --runs 20000
+	@$(VENV)/bin/python tests/killed_workers.py --kills 1000
 
 conformance: build
 	@ninja -C build/release -j$(JOBS) forebay_probe

@@ -19,8 +19,8 @@ SUFFIXES = {".h", ".cc", ".c", ".py", ".pyi", ".md", ".txt", ".cmake", ".sh", ".
 # This file names the words.
 SKIPPED = {"tools/check_words.py"}
 
-# Names of options that the specification gives, and words of other projects.
-ALLOWED = re.compile(r"packed_batch_size|keep_input|remainder|kept in order|SSE|most_significant|least_significant")
+# Names of options that the specification gives, words of other projects, and a method of Python's struct.
+ALLOWED = re.compile(r"packed_batch_size|keep_input|remainder|kept in order|SSE|MESSAGE\.unpack|most_significant|least_significant")
 # Protobuf's packed lists, sequence packing, and the software packages that a machine has.
 PACKED = re.compile(r"^(src/columns/|src/decoders/|tests/(columns|decoders|conformance|tools|pipeline|support)/|fuzz/|bench/|"
                     r"docs/(promises|bad-inputs)\.md|include/forebay/(decoders/|records\.h))")

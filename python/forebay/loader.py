@@ -7,7 +7,7 @@ import collections.abc
 import os
 import threading
 import weakref
-from typing import Any, Callable, Mapping, NamedTuple, NoReturn, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, NoReturn, Optional, Sequence, Union
 
 from forebay import _core
 from forebay._arguments import integer_of, memory_of, wrong_type
@@ -15,10 +15,13 @@ from forebay._core import Batch, Plan, Stats
 from forebay._paths import Path, path_of
 from forebay.errors import StateError
 
+if TYPE_CHECKING:
+    from forebay._map.step import MapStep
+
 __all__ = ["Batch", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
 Document = Union[Path, Mapping[str, Any]]
-Transform = Callable[[Any], Any]
+Transform = Callable[..., Any]
 Shard = Union[Sequence[int], str, Mapping[str, Any]]
 
 collections.abc.Mapping.register(Batch)
@@ -40,15 +43,21 @@ class TensorSpec(NamedTuple):
 class Schema(dict[str, TensorSpec]):
     """The tensors of every batch by name, in order. Its str is a table.
 
-    mapped   the functions given to `map`; the schema is that of batches before these functions
+    mapped   the functions given to `map`
+    known    whether these are the tensors that the loop gets. False: they are those before `map`, and what the functions
+             return is unknown until they run; `output` of `map` states it
     """
 
     mapped: tuple[Transform, ...] = ()
+    known: bool = True
 
     def __str__(self) -> str:
         width = max(map(len, self), default=0)
         lines = [f"{name:<{width}}  {spec}" for name, spec in self.items()]
-        return "\n".join([*lines, *mapped_text(self.mapped)])
+        if not self.known:
+            lines += mapped_text([_name(function) for function in self.mapped])
+            lines.append("what map returns is unknown until it runs; output= of map states it")
+        return "\n".join(lines)
 
     __repr__ = __str__
 
@@ -62,16 +71,17 @@ class Loader:
     of a `with` block, and when the interpreter ends.
     """
 
-    __slots__ = ("_run", "_next", "_transforms", "_transforming", "_waiting", "_withheld", "_failure", "__weakref__")
+    __slots__ = ("_run", "_next", "_maps", "_mapped", "__weakref__")
 
-    def __init__(self, run: _core.Run, transforms: tuple[Transform, ...] = ()) -> None:
+    def __init__(self, run: _core.Run, maps: tuple["MapStep", ...] = ()) -> None:
         self._run = run
         self._next = run.next
-        self._transforms = transforms
-        self._transforming = False
-        self._waiting: Any = None
-        self._withheld = False
-        self._failure: Optional[Exception] = None
+        self._maps = maps
+        self._mapped: Any = None
+        if maps:
+            from forebay._map.run import MapRun
+            self._mapped = MapRun(run, maps)
+            self._next = self._mapped.next
         with _live_lock:
             _live.add(self)
 
@@ -79,34 +89,9 @@ class Loader:
         return self
 
     def __next__(self) -> Batch:
-        """The next batch. Raises DataError or IoError after all batches before the fault; Ctrl-C interrupts it."""
-        return self._transformed() if self._transforms else self._next()
-
-    def _transformed(self) -> Any:
-        if self._failure is not None:
-            raise self._failure
-        if self._transforming:
-            raise StateError("next was called from inside a function given to map", code="state",
-                             detail="failed_precondition")
-        # Ctrl-C inside a function leaves the batch here, and the next call begins with it again.
-        if self._waiting is None:
-            self._waiting = self._next()
-            self._withheld = True
-        batch = self._waiting
-        self._transforming = True
-        try:
-            for transform in self._transforms:
-                batch = transform(batch)
-                if not isinstance(batch, collections.abc.Mapping):
-                    raise TypeError(f"a function given to map returns a mapping of tensors; {_name(transform)} "
-                                    f"returned {type(batch).__name__}")
-        except Exception as failure:
-            self._failure = failure
-            raise
-        finally:
-            self._transforming = False
-        self._waiting, self._withheld = None, False
-        return batch
+        """The next batch. Raises DataError or IoError after all batches before the fault; Ctrl-C interrupts it. With
+        `map`: what its function returned, or what it raised, after all batches before."""
+        return self._next()
 
     def __len__(self) -> int:
         """The number of batches of the whole run. Raises TypeError when that is not known before reading."""
@@ -120,9 +105,16 @@ class Loader:
 
     @property
     def schema(self) -> Schema:
-        """The tensors of a batch by name, before the functions given to `map`, which are its `mapped`."""
+        """The tensors of a batch by name. With `map`: as its `output` states them, else those before `map`."""
         schema = Schema((name, TensorSpec(dtype, shape, delivery)) for name, dtype, shape, delivery in self.plan.columns)
-        schema.mapped = self._transforms
+        if self._maps:
+            stated = self._maps[-1].output
+            if stated is not None:
+                schema = Schema((name, TensorSpec(column.dtype, (None,) if column.shape is None else column.shape,
+                                                  "ragged" if column.shape is None else "equal"))
+                                for name, column in stated.items())
+            schema.mapped = tuple(step.function for step in self._maps)
+            schema.known = stated is not None
         return schema
 
     @property
@@ -132,17 +124,27 @@ class Loader:
 
     def stats(self) -> Stats:
         """Counters up to now; printed, they end in a sentence that names the bottleneck."""
-        return self._run.stats
+        if self._mapped is None:
+            return self._run.stats
+        stats: Stats = self._mapped.stats()
+        return stats
 
     @property
     def complete_frac(self) -> float:
         """Share of the run that was delivered, 1.0 at the end; of an endless run, of the current epoch."""
-        return self._run.complete_frac
+        if self._mapped is None:
+            return self._run.complete_frac
+        share: float = self._mapped.complete_frac()
+        return share
 
     def close(self) -> None:
-        """Stops and joins the threads and frees what no batch or array holds. May be called any number of times."""
+        """Stops and joins the threads and frees what no batch or array holds. May be called any number of times.
+
+        Ends within 2 seconds: processes of `map` are killed, and a thread whose function does not return is named in
+        a warning."""
+        if self._mapped is not None:
+            self._mapped.close()
         self._run.close()
-        self._waiting = None
 
     def __enter__(self) -> "Loader":
         return self
@@ -156,7 +158,8 @@ class Loader:
         files goes on from there exactly, with any threads, prefetch, memory and shard. Raises StateError when the order
         depends on timing (`deterministic: false`)."""
         import json
-        state: dict[str, Any] = json.loads(self._run.state(self._withheld))
+        text = self._run.state(False) if self._mapped is None else self._mapped.state()
+        state: dict[str, Any] = json.loads(text)
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -175,14 +178,14 @@ class Loader:
             raise StateError(f"this is no state of a Forebay loader: {problem}", code="state",
                              detail="invalid_argument") from None
         self._run.restore(text)
-        self._waiting, self._withheld = None, False
-        self._failure = None
+        if self._mapped is not None:
+            self._mapped.restored()
 
     get_state = state_dict
     set_state = load_state_dict
 
     def __repr__(self) -> str:
-        return f"Loader:\n{self.plan}" + "\n".join(mapped_text(self._transforms))
+        return f"Loader:\n{self.plan}" + "\n".join(mapped_text([step.name for step in self._maps]))
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Loader cannot be pickled or copied: its threads are in this process; send the document, or the "
@@ -230,14 +233,14 @@ def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
 
 
 def start(planned: Plan, threads: Optional[int], memory: Union[int, str, None], prefetch: Optional[int],
-          shard: Optional[Shard], transforms: tuple[Transform, ...] = ()) -> Loader:
+          shard: Optional[Shard], maps: tuple["MapStep", ...] = ()) -> Loader:
     run = _core.start(planned, integer_of("threads", threads), memory_of(memory), integer_of("prefetch", prefetch), shard)
-    return Loader(run, transforms)
+    return Loader(run, maps)
 
 
-def mapped_text(functions: Sequence[Transform]) -> list[str]:
+def mapped_text(functions: Sequence[str]) -> list[str]:
     """A line that names the functions given to `map`; no line without functions."""
-    return [f"then every batch goes through map: {', '.join(map(_name, functions))}"] if functions else []
+    return [f"then every batch goes through map: {', '.join(functions)}"] if functions else []
 
 
 def _name(function: object) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Optional, Sequence, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Sequence, TypeVar, Union
 
 from forebay._arguments import names_of
+from forebay.errors import ConfigError
 from forebay.loader import Loader, Plan, Shard, Transform, mapped_text, plan, start
+
+if TYPE_CHECKING:
+    from forebay._map.step import MapStep
 
 __all__ = ["PipelineBase", "StageSource"]
 
@@ -25,18 +29,21 @@ class StageSource:
 class PipelineBase:
     """A pipeline document. Immutable: every method returns a new one."""
 
-    __slots__ = ("_document", "_transforms", "_bindings")
+    __slots__ = ("_document", "_maps", "_bindings")
 
-    def __init__(self, document: Mapping[str, Any], transforms: tuple[Transform, ...] = (),
+    def __init__(self, document: Mapping[str, Any], maps: tuple["MapStep", ...] = (),
                  bindings: Optional[Mapping[str, Any]] = None) -> None:
         self._document = dict(document)
-        self._transforms = transforms
+        self._maps = maps
         self._bindings = dict(bindings or {})
 
     def _with(self: P, **members: Any) -> P:
-        return type(self)({**self._document, **members}, self._transforms, self._bindings)
+        return type(self)({**self._document, **members}, self._maps, self._bindings)
 
     def _then(self: P, stage: str, options: Mapping[str, Any], /, **defaults: Any) -> P:
+        if self._maps:
+            raise ConfigError(f"{stage}: map is the last stage, after the batch; add {stage} before map({self._maps[-1].name})",
+                              code="config", detail="failed_precondition")
         return self._with(steps=[*self._document["steps"], {stage: given(options, **defaults)}])
 
     def epochs(self: P, count: Optional[int]) -> P:
@@ -63,15 +70,32 @@ class PipelineBase:
         """Tensors of Batch.targets, one or several."""
         return self._with(targets=names_of("targets", names))
 
-    def map(self: P, function: Transform) -> P:
-        """Calls `function` with every batch, on the thread that asks for it; the mapping it returns is delivered.
+    def map(self: P, fn: Transform, per: Literal["batch", "row"] = "batch", workers: int = 0,
+            inside: Literal["threads", "processes"] = "threads", output: Optional[Mapping[str, Any]] = None) -> P:
+        """Calls a function of the program with every batch or row; what it returns is delivered. The last stage: no step
+        can come after it, but another `map`.
 
-        Functions run one after the other, after all steps of the document. An exception of a function reaches the
-        consumer with its traceback, again at every further `next`. A function must not use the loader.
+        fn        per="batch": `fn(batch)` returns a mapping from names to values, or the batch with its values changed.
+                  If it has a parameter `rng`, it gets a numpy Generator that depends on the seed and on the batch's number.
+                  per="row": `fn(row, rng)`, or `fn(row)`, gets a dict of one row's values and returns one; the results
+                  are stacked. `rng` depends on the seed, the number of the batch and the record. Rows that only fill up a
+                  last batch are not given to `fn`; they become 0, False or b"".
+        per       "batch" or "row".
+        workers   0: `fn` runs on the thread that asks for the batch. N: N workers make batches ahead, in any time, and N + 2
+                  batches are out at most. The results, their order and restarts are the same for any number.
+        inside    "threads", for functions that release the GIL for most of their time, as those of Pillow, OpenCV, tokenizers
+                  and large arrays do; or "processes", for pure Python. A process gets `fn` as it is now: by module and name,
+                  else by the package cloudpickle. A process that is killed is replaced and makes its batch again; the
+                  third death over one batch is an error.
+        output    {name: fb.fixed(dtype, shape) or fb.var_len(dtype)}: what `fn` returns, checked and shown by
+                  `loader.schema`. Required for rows of different lengths.
+
+        A result is a MappedBatch: a dict that also has the number, origins and lengths of the batch. An exception of `fn`
+        reaches the consumer after all batches before it, with its traceback and a note that names the batch, and again at
+        every further `next`. `fn` must not use the loader.
         """
-        if not callable(function):
-            raise TypeError(f"map needs a function, found {type(function).__name__}")
-        return type(self)(self._document, (*self._transforms, function), self._bindings)
+        from forebay._map.step import step_of
+        return type(self)(self._document, (*self._maps, step_of(fn, per, workers, inside, output)), self._bindings)
 
     def to_dict(self) -> dict[str, Any]:
         """The pipeline document. It does not contain the functions given to `map`, and names bound objects only."""
@@ -90,10 +114,10 @@ class PipelineBase:
     def load(self, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
              shard: Optional[Shard] = None) -> Loader:
         """Starts a loader; see forebay.load. Paths are relative to the working directory."""
-        return start(self.plan(), threads, memory, prefetch, shard, self._transforms)
+        return start(self.plan(), threads, memory, prefetch, shard, self._maps)
 
     def __repr__(self) -> str:
-        return "\n".join([self.to_json(), *mapped_text(self._transforms)])
+        return "\n".join([self.to_json(), *mapped_text([step.name for step in self._maps])])
 
 
 def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:

@@ -79,7 +79,8 @@ def test_what_map_changes_is_said_behind_schema_and_plan(counts):
     pipe = fb.tfrecord(counts(5)["source"]["tfrecord"]["files"]).example({"y": fb.feature("int64")}).batch(4)
     with pipe.map(twice).map(dict).load() as loader:
         assert (loader.schema, loader.schema.mapped) == ({"y": fb.TensorSpec("int64", (), "equal")}, (twice, dict))
-        assert str(loader.schema) == f"y  int64[]\n{line}"
+        unknown = "what map returns is unknown until it runs; output= of map states it"
+        assert (str(loader.schema), loader.schema.known) == (f"y  int64[]\n{line}\n{unknown}", False)
         assert repr(loader) == f"Loader:\n{loader.plan}{line}"
     assert repr(pipe.map(twice).map(dict)) == f"{pipe.to_json()}\n{line}"
     with pipe.load() as loader:

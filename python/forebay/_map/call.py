@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One `map` of a pipeline: how its function is called, and what it may return."""
+from __future__ import annotations
+
+import collections.abc
+import hashlib
+import os
+from typing import Any, Callable, Mapping, Optional
+
+import numpy as np
+
+from forebay._map.output import Output, stack
+from forebay.mapped import MappedBatch
+from forebay.values import Sparse
+
+
+class Fault(Exception):
+    """A function given to `map` failed: its exception, and the batch or row that it was given, in words."""
+
+    def __init__(self, failure: BaseException, where: str) -> None:
+        super().__init__(where)
+        self.failure = failure
+        self.where = where
+
+
+class Call:
+    """Calls the function of one `map`. Immutable; used by any number of threads at a time.
+
+    seed    text that the draws of this `map` depend on: the plan's seed and the place of the `map` in the pipeline
+    """
+
+    __slots__ = ("function", "name", "per", "with_rng", "output", "seed")
+
+    def __init__(self, function: Callable[..., Any], name: str, per: str, with_rng: bool, output: Optional[Output],
+                 seed: str) -> None:
+        self.function = function
+        self.name = name
+        self.per = per
+        self.with_rng = with_rng
+        self.output = output
+        self.seed = seed
+
+    def __call__(self, batch: Any) -> Mapping[str, Any]:
+        """What the function makes of a batch. Raises Fault for an Exception; other exceptions go through."""
+        return self._rows(batch) if self.per == "row" else self._batch(batch)
+
+    def _batch(self, batch: Any) -> Mapping[str, Any]:
+        try:
+            if self.with_rng:
+                result = self.function(batch, rng=generator(f"{self.seed}/{batch.number}"))
+            else:
+                result = self.function(batch)
+            checked = self._mapping(result)
+            if self.output is not None:
+                self.output.check(self.name, checked, batch.rows)
+            return checked
+        except Exception as failure:
+            raise Fault(no_stop(failure, self.name), batch_text(self.name, batch)) from failure
+
+    def _rows(self, batch: Any) -> Mapping[str, Any]:
+        rows: list[Mapping[str, Any]] = []
+        try:
+            draws = self._draws(batch) if self.with_rng else None
+            tensors = list(batch.items())
+            # A batch without a valid row: the first row that fills it up shows the shapes.
+            for row in range(batch.valid_rows or min(batch.rows, 0 if self.output is not None else 1)):
+                values = {name: row_of(value, row) for name, value in tensors}
+                rows.append(self._mapping(self.function(values) if draws is None else
+                                          self.function(values, generator(draws[row]))))
+        except Exception as failure:
+            raise Fault(no_stop(failure, self.name), row_text(self.name, batch, len(rows))) from failure
+        try:
+            return stack(self.name, rows, batch.valid_rows, batch.rows, self.output)
+        except Exception as failure:
+            raise Fault(failure, batch_text(self.name, batch)) from failure
+
+    def _draws(self, batch: Any) -> list[str]:
+        """A text for each row that names it: the number of the batch, the file without its folders, and the record.
+
+        The folders are left out so that data may be copied elsewhere; the number of the batch tells epochs apart, also in a
+        batch with rows of two epochs. A record that is in a batch several times gets a count.
+        """
+        seen: dict[str, int] = {}
+        out = []
+        for file, record, _ in batch.origins or [("", -1, 0)]:
+            text = f"{self.seed}/{batch.number}/{os.path.basename(file)}/{record}"
+            seen[text] = seen.get(text, -1) + 1
+            out.append(f"{text}/{seen[text]}")
+        return out
+
+    def _mapping(self, result: Any) -> Mapping[str, Any]:
+        if not isinstance(result, collections.abc.Mapping):
+            raise TypeError(f"a function given to map returns a mapping of tensors; {self.name} returned "
+                            f"{type(result).__name__}")
+        return result
+
+
+def delivered(result: Mapping[str, Any], source: Any) -> Any:
+    """What the user gets: the loader's own batch as it is, any other mapping as a MappedBatch."""
+    return result if result is source else MappedBatch(result, made_of(source))
+
+
+def made_of(batch: Any) -> Any:
+    """The loader's batch, whose facts the results of every `map` have."""
+    return batch._made_of() if isinstance(batch, MappedBatch) else batch
+
+
+def generator(text: str) -> np.random.Generator:
+    """A generator of random numbers whose draws depend on the text only."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
+
+
+def row_of(value: Any, row: int) -> Any:
+    """Row `row` of a tensor."""
+    if not isinstance(value, Sparse):
+        return value[row]
+    begin, end = np.searchsorted(value.indices[:, 0], [row, row + 1])
+    return Sparse(value.indices[begin:end, 1:], value.values[begin:end], value.dense_shape[1:])
+
+
+def no_stop(failure: Exception, name: str) -> Exception:
+    """StopIteration as a RuntimeError: raised by `next`, it would end the user's loop without a word."""
+    if not isinstance(failure, StopIteration):
+        return failure
+    stopped = RuntimeError(f"{name} raised StopIteration")
+    stopped.__cause__ = failure
+    return stopped
+
+
+def batch_text(name: str, batch: Any) -> str:
+    return f"in map: {name} was given batch {batch.number} of epoch {batch.epoch}, {records_text(batch.origins)}"
+
+
+def row_text(name: str, batch: Any, row: int) -> str:
+    if row >= len(batch.origins):
+        return f"{batch_text(name, batch)}; row {row} fills up the batch: say output= in map, so that it is not needed"
+    file, record, offset = batch.origins[row]
+    return (f"in map: {name} was given row {row} of batch {batch.number} of epoch {batch.epoch}, record {record} of {file} "
+            f"at byte {offset}")
+
+
+def records_text(origins: list[tuple[str, int, int]]) -> str:
+    """Which records these are: up to 4 files, and up to 8 records of each."""
+    files: dict[str, list[int]] = {}
+    for file, record, _ in origins:
+        files.setdefault(file, []).append(record)
+    parts = []
+    for file, records in list(files.items())[:4]:
+        shown = ", ".join(map(str, records[:8])) + (f" and {len(records) - 8} more" if len(records) > 8 else "")
+        parts.append(f"{'record' if len(records) == 1 else 'records'} {shown} of {file}")
+    if len(files) > 4:
+        parts.append(f"and records of {len(files) - 4} more files")
+    return "; ".join(parts) or "without records"
+

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tensors that a function given to `map` returns: as `output` states them, and rows stacked to a batch."""
+from __future__ import annotations
+
+from typing import Any, Mapping, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from forebay._arguments import wrong_type
+from forebay.errors import ConfigError
+from forebay.values import Ragged, bfloat16_type
+
+
+class Column(NamedTuple):
+    """One tensor that `output` states: its element type by name, and the shape of a row; None: rows of any length."""
+
+    dtype: str
+    shape: Optional[tuple[int, ...]]
+
+    def text(self, rows: object) -> str:
+        if self.shape is None:
+            return f"a Ragged of {rows} rows of {self.dtype}"
+        sizes = ", ".join(map(str, (rows, *self.shape)))
+        what = "an object array of bytes" if self.dtype == "string" else f"an array of {self.dtype}"
+        return f"{what} of shape [{sizes}]"
+
+
+class Output(dict[str, Column]):
+    """What `output` of a `map` states."""
+
+    def check(self, function: str, result: Mapping[str, Any], rows: int) -> None:
+        """Raises ValueError that names the first wrong tensor, and what was expected."""
+        self.check_names(function, result)
+        for name, column in self.items():
+            found = found_text(result[name])
+            if not self._fits(column, result[name], rows):
+                raise ValueError(f"output: {function} must return {column.text(rows)} as {name!r}; it returned {found}")
+
+    def check_names(self, function: str, result: Mapping[str, Any]) -> None:
+        missing = [name for name in self if name not in result]
+        extra = [name for name in result if name not in self]
+        if missing or extra:
+            what = f"{missing[0]!r} is missing" if missing else f"{extra[0]!r} is not among them"
+            raise ValueError(f"output: {function} must return {', '.join(map(repr, self))}; {what}")
+
+    @staticmethod
+    def _fits(column: Column, value: Any, rows: int) -> bool:
+        if column.shape is None:
+            return (isinstance(value, Ragged) and len(value.nested_row_splits) == 1 and value.values.ndim == 1
+                    and len(value) == rows and _is_of(column.dtype, value.values))
+        return isinstance(value, np.ndarray) and value.shape == (rows, *column.shape) and _is_of(column.dtype, value)
+
+
+def output_of(output: Any) -> Optional[Output]:
+    """The argument `output` of `map`. Raises TypeError or ConfigError."""
+    if output is None:
+        return None
+    if not isinstance(output, Mapping):
+        raise wrong_type("output", 'a dict, as {"image": fb.fixed("float32", [3, 32, 32])}, or None', output)
+    columns = Output()
+    for name, feature in output.items():
+        if not isinstance(name, str) or not isinstance(feature, Mapping) or "dtype" not in feature:
+            raise wrong_type(f"output[{name!r}]", "fb.fixed(dtype, shape) or fb.var_len(dtype)", feature)
+        kind = feature.get("kind", "fixed_len")
+        extra = sorted(set(feature) - {"dtype", "shape", "kind"})
+        if extra or kind not in ("fixed_len", "var_len"):
+            raise _wrong(f"output[{name!r}]: must be fb.fixed(dtype, shape) or fb.var_len(dtype), found "
+                         f"{f'the option {extra[0]}' if extra else f'the kind {kind}'}")
+        shape = None if kind == "var_len" else tuple(feature.get("shape", ()))
+        if not all(isinstance(size, int) and size >= 0 for size in shape or ()):
+            raise _wrong(f"output[{name!r}]: the sizes of shape must be integers from 0, found {list(shape or ())}")
+        if numpy_type(feature["dtype"]) is None:
+            raise _wrong(f"output[{name!r}]: unknown dtype {feature['dtype']!r}")
+        columns[name] = Column(feature["dtype"], shape)
+    return columns
+
+
+def _wrong(message: str) -> ConfigError:
+    return ConfigError(message, code="config", detail="invalid_argument")
+
+
+def numpy_type(name: str) -> Any:
+    """The NumPy type of an element type; None: there is none of that name."""
+    if name in ("string", "bfloat16"):
+        return np.dtype(object) if name == "string" else bfloat16_type() or np.dtype(np.uint16)
+    try:
+        found = np.dtype(name)
+    except TypeError:
+        return None
+    return found if found.kind in "biufc" else None
+
+
+def _is_of(dtype: str, array: Any) -> bool:
+    if array.dtype != numpy_type(dtype):
+        return False
+    return dtype != "string" or all(isinstance(each, bytes) for each in array.ravel().tolist())
+
+
+def found_text(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} of shape {list(value.shape)}"
+    if isinstance(value, Ragged):
+        return f"a Ragged of {len(value)} rows of {value.dtype}"
+    return f"a value of type {type(value).__name__}"
+
+
+def stack(function: str, rows: Sequence[Mapping[str, Any]], valid: int, total: int, output: Optional[Output]) -> dict[str, Any]:
+    """The rows that a function returned as tensors of `total` rows. Rows after the valid ones are 0, False, b"" or empty."""
+    names = list(output) if output is not None else list(rows[0]) if rows else []
+    for place, row in enumerate(rows):
+        if output is not None:
+            output.check_names(f"{function}, row {place},", row)
+        elif row.keys() != rows[0].keys():
+            odd = sorted(row.keys() ^ rows[0].keys(), key=str)[0]
+            raise ValueError(f"{function} must return the same names for every row; {odd!r} is not in rows 0 and {place} both")
+    return {name: _column(function, name, [row[name] for row in rows], valid, total,
+                          None if output is None else output[name]) for name in names}
+
+
+def _column(function: str, name: str, values: list[Any], valid: int, total: int, column: Optional[Column]) -> Any:
+    arrays = [_array(value, column) for value in values]
+    if column is None:
+        kind, shape = arrays[0].dtype, arrays[0].shape
+        for place, array in enumerate(arrays):
+            if (array.dtype, array.shape) != (kind, shape):
+                raise ValueError(f"{function} must return the same type and shape for every row; {name!r} is "
+                                 f"{found_text(arrays[0])} in row 0 and {found_text(array)} in row {place}; "
+                                 f"output={{{name!r}: fb.var_len(…)}} makes rows of different lengths a Ragged")
+        return _stacked(arrays[:valid], total, kind, shape)
+    for place, array in enumerate(arrays):
+        right = array.ndim == 1 if column.shape is None else array.shape == column.shape
+        if not right or not _is_of(column.dtype, array):
+            wanted = "[any length]" if column.shape is None else str(list(column.shape))
+            raise ValueError(f"output: {function} must return {column.dtype} of shape {wanted} as {name!r}; for row "
+                             f"{place} it returned {found_text(array)}")
+    if column.shape is None:
+        return _ragged(arrays, total, numpy_type(column.dtype))
+    return _stacked(arrays[:valid], total, numpy_type(column.dtype), column.shape)
+
+
+def _stacked(arrays: list[Any], total: int, kind: Any, shape: tuple[int, ...]) -> Any:
+    out = np.empty((total, *shape), kind)
+    for place, array in enumerate(arrays):
+        out[place] = array[()] if array.ndim == 0 else array
+    out[len(arrays):] = b"" if kind == object else np.zeros((), kind)
+    return out
+
+
+def _ragged(arrays: list[Any], total: int, kind: Any) -> Ragged:
+    lengths = [len(array) for array in arrays] + [0] * (total - len(arrays))
+    values = np.concatenate(arrays) if arrays else np.empty(0, kind)
+    return Ragged(values, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+
+
+def _array(value: Any, column: Optional[Column]) -> Any:
+    """A row's value as an array. Numbers of Python become the stated type where no value is lost."""
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (bytes, str)) or (isinstance(value, (list, tuple)) and any(isinstance(v, bytes) for v in value)):
+        return bytes_array(value)
+    array = np.asarray(value)
+    wanted = None if column is None else numpy_type(column.dtype)
+    if wanted is None or wanted == object or not isinstance(value, (bool, int, float, complex, list, tuple)):
+        return array
+    if array.size and _ORDER.get(array.dtype.kind, 9) > _ORDER.get(wanted.kind, 2):
+        return array
+    out = array.astype(wanted)
+    return array if wanted.kind in "iu" and not np.array_equal(out, array) else out
+
+
+#: Kinds of numbers; a number of Python becomes one of the same or of a later kind. Others than these are bfloat16.
+_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+
+
+def bytes_array(value: Any) -> Any:
+    """An object array of one value, or of the values of a list: NumPy would cut zero bytes at the end."""
+    single = isinstance(value, (bytes, str))
+    out: Any = np.empty(1 if single else len(value), object)
+    out[:] = [value] if single else value
+    return out.reshape(()) if single else out

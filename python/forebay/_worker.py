@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process of `map`: `python -m forebay._worker SOCKET MEMORY PIPE`, started by forebay._map.processes only.
+
+It reads a batch from the memory for every message that it gets, calls the function, and writes the result into the same
+memory. It ends when the program closes the socket, and the kernel kills it when the program ends in any way.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pickle
+import select
+import signal
+import socket
+import sys
+import threading
+import traceback
+from typing import Any
+
+from forebay._map.call import Call, Fault, batch_text
+from forebay._map.output import output_of
+from forebay._map.processes import BATCH, FAULT, MESSAGE, READY, RESULT
+from forebay._map.wire import Region, RegionReader, RegionWriter, SentBatch, send_result
+
+
+def main(channel: socket.socket, region: Region) -> None:
+    try:
+        call = _set_up(region, *MESSAGE.unpack(channel.recv(MESSAGE.size))[1:])
+    except Exception as failure:
+        channel.send(MESSAGE.pack(FAULT, *_send_fault(failure, "in map: the function cannot be loaded in a process", region)))
+        return
+    channel.send(MESSAGE.pack(READY, 0, 0))
+    while True:
+        message = channel.recv(MESSAGE.size)
+        if len(message) != MESSAGE.size:
+            return
+        kind, header, size = MESSAGE.unpack(message)
+        assert kind == BATCH
+        answer = _answer(call, SentBatch(RegionReader(region, header, size)), region)
+        with contextlib.suppress(BrokenPipeError):  # the program has closed the loader; the next message is its end
+            channel.send(MESSAGE.pack(*answer))
+
+
+def _set_up(region: Region, header_size: int, size: int) -> Call:
+    whole = region.view(size).tobytes()
+    setup = json.loads(whole[:header_size])
+    sys.path[:] = setup["path"]
+    if setup["python_path"] is None:
+        os.environ.pop("PYTHONPATH", None)
+    else:
+        os.environ["PYTHONPATH"] = setup["python_path"]
+    with contextlib.suppress(OSError):
+        os.chdir(setup["folder"])
+    function = pickle.loads(whole[header_size:])
+    return Call(function, setup["name"], setup["per"], setup["with_rng"], output_of(setup["output"]), setup["seed"])
+
+
+def _answer(call: Call, batch: SentBatch, region: Region) -> tuple[int, int, int]:
+    where = batch_text(call.name, batch)
+    try:
+        return (RESULT, *send_result(call(batch), region))
+    except Fault as fault:
+        return (FAULT, *_send_fault(fault.failure, fault.where, region))
+    except BaseException as failure:  # SystemExit of the function, or a result that cannot be pickled
+        return (FAULT, *_send_fault(failure, where, region))
+
+
+def _send_fault(failure: BaseException, where: str, region: Region) -> tuple[int, int]:
+    writer = RegionWriter(pickled=True)
+    kind = type(failure)
+    header = {"failure": writer.tensor(_sendable(failure)), "type": f"{kind.__module__}.{kind.__qualname__}",
+              "text": _text(failure), "where": where, "pid": os.getpid(),
+              "traceback": "".join(traceback.format_exception(kind, failure, failure.__traceback__))}
+    return writer.write(header, region)
+
+
+def _sendable(failure: BaseException) -> BaseException:
+    """The exception itself if it can be pickled and loaded, else one of the nearest base class that can, with its text."""
+    with contextlib.suppress(Exception):
+        if type(pickle.loads(pickle.dumps(failure))) is type(failure):
+            return failure
+    for kind in type(failure).__mro__:
+        with contextlib.suppress(Exception):
+            stand_in: Any = kind(_text(failure))
+            if isinstance(stand_in, BaseException) and type(pickle.loads(pickle.dumps(stand_in))) is kind:
+                return stand_in
+    return RuntimeError(_text(failure))
+
+
+def _text(failure: BaseException) -> str:
+    try:
+        return str(failure)
+    except Exception:
+        return repr(type(failure))
+
+
+def end_with_program(pipe: int) -> None:
+    """Has the kernel kill this process when the other end of the pipe closes, also while it runs a function. Where the
+    kernel cannot do that, a thread ends the process."""
+    try:
+        fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(pipe, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
+    except (AttributeError, OSError):
+        threading.Thread(target=lambda: os._exit(len(os.read(pipe, 1)) + 1), daemon=True).start()
+    if select.select([pipe], [], [], 0)[0]:  # it has closed already
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for _descriptor in map(int, sys.argv[1:4]):
+        os.set_inheritable(_descriptor, False)
+    end_with_program(int(sys.argv[3]))
+    main(socket.socket(fileno=int(sys.argv[1])), Region(int(sys.argv[2])))

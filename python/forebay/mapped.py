@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a function given to `map` returned, together with the facts about the batch that it was given."""
+from __future__ import annotations
+
+from typing import Any, Iterable, Mapping, NamedTuple, Union
+
+import numpy as np
+
+from forebay._core import Batch, Stats
+
+__all__ = ["MappedBatch"]
+
+
+class Facts(NamedTuple):
+    """All that a batch says of itself except its tensors, which are known by name only."""
+
+    number: int
+    epoch: int
+    rows: int
+    valid_rows: int
+    lengths: dict[str, Any]
+    origins: list[tuple[str, int, int]]
+    record_keys: list[str]
+    names: list[str]
+    inputs: list[str]
+    targets: list[str]
+
+
+def facts_of(source: Any) -> Facts:
+    """The facts of a Batch, of a MappedBatch, or of what has the same attributes."""
+    if isinstance(source, Facts):
+        return source
+    if isinstance(source, MappedBatch):
+        return facts_of(source._made_of())
+    return Facts(source.number, source.epoch, source.rows, source.valid_rows, source.lengths, source.origins,
+                 source.record_keys, list(source), list(source.inputs), list(source.targets))
+
+
+class MappedBatch(dict[str, Any]):
+    """What a function given to `map` returned: a dict from names to values, yours to change.
+
+    `number`, `epoch`, `rows`, `valid_rows`, `lengths`, `origins` and `record_keys` are those of the batch that the
+    function was given. They raise AttributeError in a MappedBatch that your program made of values only.
+    """
+
+    __slots__ = ("_source",)
+
+    def __init__(self, values: Union[Mapping[str, Any], Iterable[tuple[str, Any]]] = (), source: Any = None) -> None:
+        super().__init__(values)
+        self._source: Union[Batch, Facts, None] = source
+
+    @property
+    def number(self) -> int:
+        """Ordinal of the batch in the run, from 0."""
+        return self._made_of().number
+
+    @property
+    def epoch(self) -> int:
+        """Pass in which the batch began, from 0."""
+        return self._made_of().epoch
+
+    @property
+    def rows(self) -> int:
+        """Length of the batch axis before `map`."""
+        return self._made_of().rows
+
+    @property
+    def valid_rows(self) -> int:
+        """Rows that came from records; the others fill up a last batch."""
+        return self._made_of().valid_rows
+
+    @property
+    def lengths(self) -> dict[str, Any]:
+        """True sizes before padding, of the tensors that varied before `map`."""
+        return self._made_of().lengths
+
+    @property
+    def origins(self) -> list[tuple[str, int, int]]:
+        """(file, ordinal of the record, byte offset) of each valid row."""
+        return self._made_of().origins
+
+    @property
+    def record_keys(self) -> list[str]:
+        """The key of each valid row's record."""
+        return self._made_of().record_keys
+
+    @property
+    def targets(self) -> dict[str, Any]:
+        """The document's targets that the function returned, by name."""
+        return {name: self[name] for name in self._made_of().targets if name in self}
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The document's inputs that the function returned, and all tensors that the function added, by name."""
+        source = self._made_of()
+        others = set(source.names if isinstance(source, Facts) else source) - set(source.inputs)
+        return {name: value for name, value in self.items() if name not in others}
+
+    def raw(self, name: str) -> tuple[Any, Any]:
+        """(offsets, bytes) of a string tensor: int64 [elements + 1] and uint8. Raises TypeError for other dtypes."""
+        value = self[name]
+        if not isinstance(value, np.ndarray) or value.dtype != object:
+            raise TypeError(f"raw is for tensors of strings; {name!r} is not one")
+        return strings_raw(value)
+
+    def _made_of(self) -> Union[Batch, Facts]:
+        if self._source is None:
+            raise AttributeError("this MappedBatch was made of values only; it knows no batch of a loader")
+        return self._source
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MappedBatch, (dict(self), None if self._source is None else facts_of(self._source))
+
+    def __repr__(self) -> str:
+        return f"MappedBatch({super().__repr__()})"
+
+
+class MappedStats:
+    """The Stats of a run with `map`: the same attributes, and how long the loop waited for the functions.
+
+    batches, rows    those that the engine delivered; some of them may still be with workers
+    """
+
+    def __init__(self, stats: Stats, waits: list[tuple[str, int, float]]) -> None:
+        self._stats = stats
+        self._waits = waits
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stats, name)
+
+    @property
+    def map_seconds(self) -> float:
+        """Time in which the loop waited for functions given to `map`."""
+        return sum(seconds for _, _, seconds in self._waits)
+
+    @property
+    def bottleneck(self) -> str:
+        """The stage that limits the run, in one sentence."""
+        total = self._stats.seconds
+        if not self._waits or self.map_seconds < max(0.1 * total, self._stats.consumer_wait_seconds):
+            return self._stats.bottleneck
+        name, workers, seconds = max(self._waits, key=lambda wait: wait[2])
+        return (f"map is the bottleneck: the loop waited {100 * min(1.0, seconds / total):.0f} % of the time for {name} "
+                f"(workers={workers}).")
+
+    def __str__(self) -> str:
+        lines = str(self._stats).splitlines()
+        return "\n".join([*lines[:-1], f"map: the loop waited {self.map_seconds:.2f} s", self.bottleneck])
+
+    __repr__ = __str__
+
+
+def strings_raw(value: Any) -> tuple[Any, Any]:
+    """The offsets and the bytes of an object array of bytes. Raises TypeError when an element is something else."""
+    flat = value.ravel().tolist()
+    offsets = np.zeros(len(flat) + 1, np.int64)
+    np.cumsum([len(element) for element in flat], out=offsets[1:])
+    return offsets, np.frombuffer(b"".join(flat), np.uint8)

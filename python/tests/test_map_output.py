@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What functions given to `map` may return, and the options of `map`."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import map_functions
+import numpy as np
+import pytest
+from map_checks import KINDS
+from streams import FEATURES, examples
+
+import forebay as fb
+
+
+@pytest.fixture
+def small(parts: list[str]) -> fb.Pipeline:
+    return examples(parts).shuffle(buffer=40).batch(25, remainder="pad", pad=True).epochs(2).seed(5)
+
+
+OUTPUT = {"id": fb.fixed("int64"), "tokens": fb.var_len("int32"), "name": fb.fixed("string"), "x": fb.fixed("float32", [2])}
+
+
+@pytest.mark.parametrize("workers, inside", KINDS)
+def test_output_states_the_schema_and_types(small: fb.Pipeline, workers: int, inside: Any) -> None:
+    loader = small.map(lambda row: {**map_functions.lists(row), "tokens": row["tokens"][:2].astype(np.int32)}
+                        if inside == "threads" else map_functions.lists(row), per="row", workers=workers, inside=inside,
+                        output=OUTPUT).load()
+    assert str(loader.schema) == "id      int64[]\ntokens  int32[?] ragged\nname    string[]\nx       float32[2]"
+    assert loader.schema.known
+    for batch in loader:
+        assert isinstance(batch["tokens"], fb.Ragged) and len(batch["tokens"]) == batch.rows == 25
+        assert (batch["id"].dtype, batch["x"].dtype, batch["name"].dtype) == (np.int64, np.float32, object)
+        assert batch["x"].tolist() == [[1, 2.5]] * batch.valid_rows + [[0, 0]] * (25 - batch.valid_rows)
+        assert batch["id"].tolist()[batch.valid_rows:] == [0] * (25 - batch.valid_rows)
+    loader.close()
+
+
+@pytest.mark.parametrize("result, said", [
+    (lambda batch: {"y": batch["id"]}, "must return 'x'; 'x' is missing"),
+    (lambda batch: {"x": batch["id"], "y": 1}, "must return 'x'; 'y' is not among them"),
+    (lambda batch: {"x": batch["id"][:3]}, "must return an array of int64 of shape [12] as 'x'; it returned an array of "
+                                           "int64 of shape [3]"),
+    (lambda batch: {"x": batch["x"]}, "it returned an array of float32 of shape [12, 2]"),
+    (lambda batch: {"x": [1] * 12}, "it returned a value of type list")])
+def test_a_wrong_output_names_the_tensor_and_what_was_expected(pipe: fb.Pipeline, result: Any, said: str) -> None:
+    for workers in (0, 1):
+        with pipe.map(result, workers=workers, output={"x": fb.fixed("int64")}).load() as loader:
+            with pytest.raises(ValueError, match=re.escape(said)):
+                next(loader)
+
+
+@pytest.mark.parametrize("result, said", [
+    (lambda row: {"a": np.zeros(int(row["id"]) % 3)}, "output={'a': fb.var_len(…)} makes rows of different lengths a Ragged"),
+    (lambda row: {"a": 1 if row["id"] % 2 else 0.5}, "must return the same type and shape for every row; 'a' is"),
+    (lambda row: {"a": 1} if row["id"] % 2 else {"b": 1}, "must return the same names for every row"),
+    (lambda row: [1], "a function given to map returns a mapping of tensors; <lambda> returned list")])
+def test_rows_that_do_not_stack_are_told_apart(pipe: fb.Pipeline, result: Any, said: str) -> None:
+    with pipe.map(result, per="row").load() as loader, pytest.raises((ValueError, TypeError), match=re.escape(said)):
+        next(loader)
+
+
+@pytest.mark.parametrize("value, dtype, right", [(200, "uint8", True), (300, "uint8", False), (-1, "uint8", False),
+                                                 (1, "float32", True), (0.5, "int64", False), (True, "int64", True),
+                                                 (np.float64(1), "float32", True), (np.int32(1), "int64", False)])
+def test_numbers_of_python_become_the_stated_type_if_none_is_lost(pipe: fb.Pipeline, value: Any, dtype: str, right: bool) -> None:
+    with pipe.map(lambda row: {"a": value}, per="row", output={"a": fb.fixed(dtype)}).load() as loader:
+        if right:
+            batch = next(loader)
+            assert (batch["a"].dtype.name, batch["a"].tolist()) == (dtype, [value] * 12)
+        else:
+            with pytest.raises(ValueError, match=f"must return {dtype} of shape \\[\\] as 'a'"):
+                next(loader)
+
+
+def test_map_is_the_last_stage(pipe: fb.Pipeline) -> None:
+    mapped = pipe.map(map_functions.same)
+    with pytest.raises(fb.ConfigError, match="^cast: map is the last stage, after the batch; add cast before map"):
+        mapped.cast("id", "int32")
+    with pytest.raises(fb.ConfigError, match="^batch: map is the last stage"):
+        fb.tfrecord("a").example(FEATURES).map(map_functions.same).batch(3)
+    assert mapped.epochs(2).seed(4).to_dict()["seed"] == 4
+
+
+@pytest.mark.parametrize("options, said", [
+    ({"per": "rows"}, "per: must be 'batch' or 'row', found 'rows'"), ({"inside": 3}, "inside: must be"),
+    ({"workers": -1}, "workers: must be an integer from 0 to 1024, found -1"), ({"workers": 1.5}, "workers: must be an integer"),
+    ({"output": 3}, "output: must be a dict"), ({"output": {"a": "int64"}}, "output['a']: must be fb.fixed(dtype, shape) or"),
+    ({"output": {"a": fb.fixed("int6")}}, "output['a']: unknown dtype 'int6'"),
+    ({"output": {"a": fb.fixed("int64", [-1])}}, "output['a']: the sizes of shape must be integers from 0, found [-1]"),
+    ({"output": {"a": fb.fixed("int64", key="b")}}, "output['a']: must be fb.fixed(dtype, shape) or fb.var_len(dtype), found "
+                                                    "the option key"),
+    ({"output": {"a": fb.raw("int64", endian="big")}}, "output['a']: must be")])
+def test_wrong_options_are_named(pipe: fb.Pipeline, options: Any, said: str) -> None:
+    with pytest.raises((fb.ConfigError, TypeError), match="^" + re.escape(said)):
+        pipe.map(map_functions.same, **options)
