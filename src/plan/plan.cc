@@ -21,34 +21,36 @@ Error neither(const Json& document, const char* found) {
                document.place()};
 }
 
-Result<Plan> make_loader(const Json& document, const std::string& folder) {
+Result<Plan> make_loader(const Json& document, const std::string& folder, FileChecks checks) {
   FOREBAY_TRY(const plan::CheckedLoader loader, plan::read_loader(document, folder));
-  auto made = plan::build(plan::lower(loader), ".", Registry::global());  // its paths are resolved
+  const bool known = loader.listed && checks == FileChecks::few;         // the listing of the folder has seen the files
+  auto made = plan::build(plan::lower(loader), ".", Registry::global(),  // its paths are resolved
+                          known ? std::nullopt : std::optional{checks});
   if (!made.ok()) return plan::in_loader_words(made.error(), loader);
   return made;
 }
 
 }  // namespace
 
-Result<Plan> Plan::make(const Json& document, const std::string& folder) {
+Result<Plan> Plan::make(const Json& document, const std::string& folder, FileChecks checks) {
   if (!document.is(Json::Kind::object)) return neither(document, "the document is no object");
   const auto has = [&](const char* key) { return document.find(key) != nullptr; };
   const bool pipeline = has("source") || has("decode") || has("steps");
   const bool loader = has("type") || has("args");
   if (pipeline == loader)
     return neither(document, pipeline ? "the document mixes two forms" : "the document is of no known form");
-  return loader ? make_loader(document, folder) : plan::build(document, folder, Registry::global());
+  return loader ? make_loader(document, folder, checks) : plan::build(document, folder, Registry::global(), checks);
 }
 
-Result<Plan> Plan::load(const std::string& path) {
+Result<Plan> Plan::load(const std::string& path, FileChecks checks) {
   FOREBAY_TRY(const Json document, read_document(path));
-  return make(document, io::parent(path));
+  return make(document, io::parent(path), checks);
 }
 
 const std::vector<ColumnSpec>& Plan::outputs() const { return parts_->outputs; }
 const std::vector<std::string>& Plan::inputs() const { return parts_->inputs; }
 const std::vector<std::string>& Plan::targets() const { return parts_->targets; }
-const Json& Plan::lowered() const { return parts_->lowered; }
+Json Plan::lowered() const { return plan::lowered(*parts_); }
 std::optional<std::int64_t> Plan::batches() const { return parts_->batches; }
 std::uint64_t Plan::hash() const { return parts_->hash; }
 std::optional<std::int64_t> Plan::epochs() const { return parts_->program->epochs; }

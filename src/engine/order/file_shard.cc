@@ -15,6 +15,8 @@ namespace forebay::engine {
 
 namespace {
 
+constexpr std::size_t max_indexes_read = 1000;  // before a run: reading many more would delay its first batch
+
 Error refuse(std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; }
 
 Error too_few_files(std::int64_t files, std::int64_t count) {
@@ -261,6 +263,7 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
 std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
   const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
   if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
+  if (program.source.files.size() > max_indexes_read) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
   std::int64_t records = 0;
   for (std::size_t file = 0; file < program.source.files.size(); ++file) {
