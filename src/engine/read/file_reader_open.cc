@@ -40,7 +40,7 @@ Result<void> FileReader::open() {
     if (!content_) FOREBAY_DO(open_compressed());
     if (keep && !content_ && pass_cache_.room() > 0) found_.emplace();
   }
-  if (compression_ == Compression::none) {
+  if (compression_ == Compression::none && !MappedFile::too_many()) {
     auto mapped = pass_cache_.map(number_, *file_);
     mapping_ = std::move(mapped.file);
     if (mapping_ && versions_ != nullptr) versions_->mapped(number_);
