@@ -1,24 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/index/source_sizes.h"
 
-#include <fmt/core.h>
+#include <algorithm>
+#include <iterator>
 
+#include <fmt/format.h>
+
+#include "engine/memory/each_file.h"
+#include "engine/read/file_versions.h"
 #include "io/file.h"
 #include "io/identity.h"
 
 namespace forebay::engine {
 
-SourceSizes inspect(std::span<const std::string> files) {
+namespace {
+
+constexpr std::size_t files_a_piece = 1024;
+constexpr std::int64_t threads_asking = 8;  // a network file system answers several questions in the time of one
+
+}  // namespace
+
+SourceSizes summary(std::span<const std::int64_t> sizes) {
   SourceSizes out;
-  std::string sizes;
-  for (const std::string& path : files) {
-    const auto size = io::file_size(path);
-    sizes += size.ok() ? fmt::format("{} ", *size) : "- ";
-    if (!size.ok()) continue;
+  std::string text;
+  for (const std::int64_t size : sizes) {
+    if (size < 0) {
+      text += "- ";
+      continue;
+    }
+    fmt::format_to(std::back_inserter(text), "{} ", size);
     ++out.files;
-    out.bytes += *size;
+    out.bytes += size;
   }
-  out.digest = io::fnv1a(std::as_bytes(std::span{sizes}));
+  out.digest = io::fnv1a(std::as_bytes(std::span{text}));
+  return out;
+}
+
+void ask_sizes(std::span<const std::string> files, std::span<std::int64_t> sizes) {
+  const auto piece = [&](std::size_t number) {
+    const std::size_t end = std::min(files.size(), (number + 1) * files_a_piece);
+    for (std::size_t i = number * files_a_piece; i < end; ++i) {
+      if (sizes[i] != unknown_size) continue;
+      const auto size = io::file_size(files[i]);
+      sizes[i] = size.ok() ? *size : missing_file;
+    }
+  };
+  const std::size_t pieces = (files.size() + files_a_piece - 1) / files_a_piece;
+  if (pieces == 1) return piece(0);
+  static_cast<void>(each_file(
+      {.files = pieces, .threads = threads_asking}, [&](std::size_t number, const std::stop_token&) { piece(number); },
+      [] { return true; }));
+}
+
+std::vector<std::int64_t> ask_sizes(std::span<const std::string> files) {
+  std::vector<std::int64_t> out(files.size(), unknown_size);
+  ask_sizes(files, out);
   return out;
 }
 

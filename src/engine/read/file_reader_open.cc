@@ -25,7 +25,9 @@ bool FileReader::must_settle() {
 Result<void> FileReader::settle() {
   const bool opened_before = file_.has_value();  // by `must_settle`, so it may have changed
   if (!file_) {
-    FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
+    auto file = io::File::open(source_.files[number_]);
+    if (!file.ok() && versions_ != nullptr) versions_->failed(number_);
+    FOREBAY_TRY(file_, std::move(file));
   }
   FOREBAY_DO(engine::settle(*file_, opened_before));
   return versions_ != nullptr ? versions_->opened(number_, file_->identity()) : Result<void>{};
