@@ -18,7 +18,7 @@ struct Check {
 };
 
 Result<void> check(const Check& asked) {
-  const auto plan = Plan::load(asked.document);
+  const auto plan = Plan::load(asked.document, {}, FileChecks::all);
   if (!plan.ok()) return plan.error();
   if (!asked.json) {
     print_line(fmt::format("{}: no faults", asked.document));
@@ -35,7 +35,8 @@ Result<void> check(const Check& asked) {
 
 void add_check(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Check>();
-  CLI::App* verb = app.add_subcommand("check", "Plans a document and lists every fault; no record is read");
+  CLI::App* verb =
+      app.add_subcommand("check", "Plans a document and lists every fault; asks for every file, reads no record");
   verb->add_option("DOC", asked->document, "Loader or pipeline document (JSON)")->required();
   set_command(verb, asked, check, command);
 }

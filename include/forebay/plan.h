@@ -15,6 +15,13 @@
 
 namespace forebay {
 
+/// The data files that are asked for (by stat) while a document is planned. The files of a pattern or of a folder are
+/// known from the listing.
+enum class FileChecks : std::uint8_t {
+  few,  ///< Those that the document or its list file names, if they are at most 1,000. A run finds other missing files.
+  all,  ///< All.
+};
+
 /// The checked, immutable description of a run. Made from a document, before any record is read. Copies are cheap; any
 /// thread may use one.
 class Plan {
@@ -23,15 +30,16 @@ class Plan {
   /// program that a pipeline document names. Fails with Code::config and every
   /// fault of the document, or Code::io when a manifest or list file cannot be read.
   [[nodiscard]] static Result<Plan> make(const Json& document, const std::string& folder = ".",
-                                         const Bindings& bindings = {});
+                                         const Bindings& bindings = {}, FileChecks checks = FileChecks::few);
   /// Reads the document from a file; its folder is what relative paths are relative to.
-  [[nodiscard]] static Result<Plan> load(const std::string& path, const Bindings& bindings = {});
+  [[nodiscard]] static Result<Plan> load(const std::string& path, const Bindings& bindings = {},
+                                         FileChecks checks = FileChecks::few);
 
   /// The tensors of a batch; each shape is that of a row.
   [[nodiscard]] const std::vector<ColumnSpec>& outputs() const;
   [[nodiscard]] const std::vector<std::string>& inputs() const;   ///< Names of the tensors that are inputs.
   [[nodiscard]] const std::vector<std::string>& targets() const;  ///< Names of the tensors that are targets.
-  [[nodiscard]] const Json& lowered() const;                      ///< The pipeline document, paths resolved.
+  [[nodiscard]] Json lowered() const;                             ///< The pipeline document, paths resolved. Made anew.
   [[nodiscard]] std::optional<std::int64_t> batches() const;      ///< Of the whole run, when known before reading.
   [[nodiscard]] std::uint64_t hash() const;  ///< Of everything that decides the stream's content and order.
   [[nodiscard]] std::string text() const;    ///< One line per stage: what it does, where it was placed.

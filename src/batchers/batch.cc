@@ -74,8 +74,9 @@ class FixedBatcher final : public Batcher {
 
   Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
     std::size_t count = rows.size();
+    std::shared_ptr<void> charge;  // of the new room; the engine counts it when this call returns
     while (count < size_) {
-      if (count == rows.size()) FOREBAY_DO(make_room(rows));
+      if (count == rows.size()) FOREBAY_DO(make_room(rows, charge));
       auto pulled = in.pull(std::span{rows}.subspan(count));
       if (!pulled.ok()) return rows.resize(count), pulled.error();
       if (*pulled == 0) break;
@@ -84,7 +85,7 @@ class FixedBatcher final : public Batcher {
     rows.resize(count);
     if (count == size_ || count == 0 || remainder_ == Remainder::keep) return static_cast<std::int64_t>(count);
     if (remainder_ == Remainder::pad) return static_cast<std::int64_t>(size_);
-    if (remainder_ == Remainder::repeat) return repeat(rows);
+    if (remainder_ == Remainder::repeat) return repeat(rows, charge);
     reader_.drop(rows);
     rows.clear();
     return 0;
@@ -93,24 +94,24 @@ class FixedBatcher final : public Batcher {
  private:
   /// Grows `rows` to the room that an earlier batch had, else doubles it: the stream may have much fewer rows than
   /// `size`.
-  Result<void> make_room(std::vector<Handle>& rows) {
+  Result<void> make_room(std::vector<Handle>& rows, std::shared_ptr<void>& charge) {
     const std::size_t room = std::min(size_, std::max({min_room, rows.capacity(), 2 * rows.size()}));
-    FOREBAY_DO(check_room(room, rows));
+    FOREBAY_DO(charge_room(room, rows, charge));
     rows.resize(room);
     return {};
   }
 
-  /// Fails when `room` rows exceed the budget.
-  Result<void> check_room(std::size_t room, const std::vector<Handle>& rows) {
+  /// Charges `room` rows to the budget, unless `rows` has that room. Fails when they exceed the budget.
+  Result<void> charge_room(std::size_t room, const std::vector<Handle>& rows, std::shared_ptr<void>& charge) {
     if (room <= std::max(min_room, rows.capacity())) return {};
-    FOREBAY_DO(reader_.charge(static_cast<std::int64_t>(room) * bytes_a_row)
-                   .at("a batch with room for " + std::to_string(room) + " rows"));
+    FOREBAY_TRY(charge, reader_.charge(static_cast<std::int64_t>(room) * bytes_a_row)
+                            .at("a batch with room for " + std::to_string(room) + " rows"));
     return {};
   }
 
   /// Fills the batch with its own records, from the first one on. Returns the number of rows.
-  Result<std::int64_t> repeat(std::vector<Handle>& rows) {
-    FOREBAY_DO(check_room(size_, rows));
+  Result<std::int64_t> repeat(std::vector<Handle>& rows, std::shared_ptr<void>& charge) {
+    FOREBAY_DO(charge_room(size_, rows, charge));
     const std::size_t count = rows.size();
     for (std::size_t i = 0; rows.size() < size_; ++i) rows.push_back(rows[i]);
     reader_.hold(std::span{rows}.subspan(count));

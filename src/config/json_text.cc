@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "config/json_text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -10,11 +12,16 @@
 
 namespace forebay {
 
-namespace {
+namespace config {
 
-void write_string(std::string_view text, std::string& out) {
+void append_json(std::string_view text, std::string& out) {
+  const auto plain = [](char letter) { return letter >= 0x20 && letter < 0x7f && letter != '"' && letter != '\\'; };
   out += '"';
   while (!text.empty()) {
+    const auto end = std::find_if_not(text.begin(), text.end(), plain);
+    out.append(text.begin(), end);
+    text.remove_prefix(static_cast<std::size_t>(end - text.begin()));
+    if (text.empty()) break;
     const auto byte = static_cast<unsigned char>(text.front());
     const std::size_t length = config::utf8_length(text);
     if (byte == '"' || byte == '\\') {
@@ -34,6 +41,10 @@ void write_string(std::string_view text, std::string& out) {
   }
   out += '"';
 }
+
+}  // namespace config
+
+namespace {
 
 void write_number(double value, std::string& out) {
   if (!std::isfinite(value)) {
@@ -66,7 +77,7 @@ class Printer {
         write_number(json.number(), out_);
         break;
       case Json::Kind::string:
-        write_string(json.string(), out_);
+        config::append_json(json.string(), out_);
         break;
       case Json::Kind::array:
         print_array(json, depth);
@@ -95,7 +106,7 @@ class Printer {
     for (std::size_t i = 0; i < json.members().size(); ++i) {
       if (i != 0) out_ += ',';
       if (pretty_) new_line(depth + 1);
-      write_string(json.members()[i].first, out_);
+      config::append_json(json.members()[i].first, out_);
       out_ += pretty_ ? ": " : ":";
       print(json.members()[i].second, depth + 1);
     }

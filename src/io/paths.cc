@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "io/folder.h"
 #include "io/patterns.h"
+#include "io/regular.h"
 
 namespace forebay::io {
 namespace {
@@ -56,7 +57,29 @@ std::int64_t shards_of(std::string_view path) {
   return count;
 }
 
-Result<std::vector<std::string>> shard_paths(const std::string& path, std::int64_t count) {
+/// The text without the `\` before each wildcard; empty when a wildcard has none. A text without wildcards names a file
+/// as it is.
+std::optional<std::string> without_escapes(const std::string& text) {
+  constexpr std::string_view wildcards = "*?[";
+  if (text.find_first_of(wildcards) == std::string::npos) return text;
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (wildcards.find(text[i]) != std::string_view::npos) return std::nullopt;
+    if (text[i] == '\\' && i + 1 < text.size()) ++i;
+    out += text[i];
+  }
+  return out;
+}
+
+/// Fails when a shard is missing or is no regular file.
+Result<void> check_shard(const std::string& path, const std::string& shard) {
+  auto found = check_regular(shard);
+  if (found.ok() || found.error().detail() != Detail::not_found) return found;
+  return Error{Code::config, Detail::not_found, fmt::format("'{}': shard '{}' is missing", path, shard)};
+}
+
+/// `ask`: whether the shards must be there.
+Result<std::vector<std::string>> shard_paths(const std::string& path, std::int64_t count, bool ask) {
   if (count > max_shards) {
     return Error{Code::config, Detail::invalid_argument,
                  fmt::format("'{}': at most {} shards are allowed", path, max_shards)};
@@ -65,9 +88,7 @@ Result<std::vector<std::string>> shard_paths(const std::string& path, std::int64
   std::vector<std::string> out;
   for (std::int64_t shard = 0; shard < count; ++shard) {
     std::string name = fmt::format("{}-{:05}-of-{:05}", base, shard, count);
-    if (!exists(name)) {
-      return Error{Code::config, Detail::not_found, fmt::format("'{}': shard '{}' is missing", path, name)};
-    }
+    if (ask) FOREBAY_DO(check_shard(path, name));
     out.push_back(std::move(name));
   }
   return out;
@@ -104,10 +125,9 @@ std::string parent(const std::string& path) {
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-std::string absolute(const std::string& path) {
+std::string current_folder() {
   std::error_code unknown;
-  const std::string here = std::filesystem::current_path(unknown).string();
-  return unknown ? path : resolve(path, here);
+  return std::filesystem::current_path(unknown).string();
 }
 
 std::string resolve(const std::string& path, const std::string& folder) {
@@ -115,16 +135,34 @@ std::string resolve(const std::string& path, const std::string& folder) {
   return folder.ends_with('/') ? folder + path : folder + "/" + path;
 }
 
+std::optional<std::string> named_path(const std::string& text, const std::string& folder) {
+  const auto name = without_escapes(text);
+  if (!name || shards_of(*name) > 0) return std::nullopt;
+  return resolve(*name, folder);
+}
+
 namespace {
 
-Result<std::vector<std::string>> expand_one(const std::string& pattern, const std::string& folder, GlobBudget& budget) {
-  FOREBAY_DO(check_local(pattern));
-  const std::string path = resolve(pattern, folder);
-  if (pattern.find_first_of("*?[") == std::string::npos) {
-    const std::int64_t shards = shards_of(pattern);
-    if (shards > 0 && !exists(path)) return shard_paths(path, shards);
-    return std::vector{path};
+/// The files that the patterns name without wildcards; each shard counts.
+std::size_t count_named(const std::vector<std::string>& patterns) {
+  std::size_t count = 0;
+  for (const std::string& pattern : patterns) {
+    const auto name = without_escapes(pattern);
+    if (name) count += static_cast<std::size_t>(std::max<std::int64_t>(1, shards_of(*name)));
   }
+  return count;
+}
+
+Result<std::vector<std::string>> expand_one(const std::string& pattern, const std::string& folder, GlobBudget& budget,
+                                            bool ask) {
+  FOREBAY_DO(check_local(pattern));
+  if (const auto name = without_escapes(pattern)) {
+    std::string path = resolve(*name, folder);
+    const std::int64_t shards = shards_of(*name);
+    if (shards > 0 && !exists(path)) return shard_paths(path, shards, ask);
+    return std::vector{std::move(path)};
+  }
+  const std::string path = resolve(pattern, folder);
   FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
   const bool indexes = pattern.ends_with(index_suffix);
   std::erase_if(found, [&](const std::string& name) {
@@ -141,8 +179,9 @@ std::vector<Result<std::vector<std::string>>> expand_each(const std::vector<std:
                                                           const std::string& folder) {
   std::vector<Result<std::vector<std::string>>> out;
   GlobBudget budget;
+  const bool ask = count_named(patterns) <= max_files_asked;
   for (const std::string& pattern : patterns) {
-    out.push_back(expand_one(pattern, folder, budget));
+    out.push_back(expand_one(pattern, folder, budget, ask));
     if (budget.names < 0) break;
   }
   return out;

@@ -25,7 +25,9 @@ inline constexpr std::string_view index_suffix = ".fbindex";
 ///
 /// * The patterns stay in their order, the matches of each are sorted bytewise, and duplicates stay.
 /// * A path without wildcards is returned even when the file does not exist.
-/// * `path@N` names the shards path-00000-of-0000N, which must all exist.
+/// * `path@N` names the shards path-00000-of-0000N. They must all exist; in a list of more than 1,000 files they are
+/// not
+///   asked for (patterns.h).
 /// * Wildcards do not match indexes, which are beside the data.
 ///
 /// Fails with Code::config for a pattern that matches nothing, that takes too much work, or that is not a local path,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,14 @@ namespace forebay::io {
 [[nodiscard]] std::vector<Result<std::vector<std::string>>> expand_each(const std::vector<std::string>& patterns,
                                                                         const std::string& folder);
 
-/// Returns the absolute path; `path` itself when the current folder is not known.
-[[nodiscard]] std::string absolute(const std::string& path);
+/// The path that one text of a list of files names: the text has no wildcard, or a `\` before each. Empty for a
+/// pattern, and for a text that ends in "@N". Nothing is asked of the file system.
+[[nodiscard]] std::optional<std::string> named_path(const std::string& text, const std::string& folder);
+
+/// The files that a list names are asked for before they are opened when there are at most this many.
+inline constexpr std::size_t max_files_asked = 1000;
+
+/// The current folder; empty when it is not known.
+[[nodiscard]] std::string current_folder();
 
 }  // namespace forebay::io

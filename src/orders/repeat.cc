@@ -9,8 +9,9 @@ namespace forebay::orders {
 namespace {
 
 /// Joins several passes of its upstream into one pass. With a count, pass `e` consists of the upstream's passes
-/// e * count to e * count + count - 1. Without one, the pass ends only after more than 1000 empty passes in a row. The
-/// run owns the order; one thread at a time calls it. `pull` fails when the number of upstream passes exceeds 2^63 - 1.
+/// e * count to e * count + count - 1. Without one, the first pass ends only after more than 1000 empty passes in a
+/// row, and a later one after more than 10. The run owns the order; one thread at a time calls it. `pull` fails when
+/// the number of upstream passes exceeds 2^63 - 1.
 class Repeater final : public Handles {
  public:
   Repeater(const Repeat& options, OrderContext context) : count_{options.count}, context_{std::move(context)} {}
@@ -19,6 +20,8 @@ class Repeater final : public Handles {
     first_ = epoch;
     uncountable_ = count_ && (__builtin_mul_overflow(epoch, *count_, &first_) || first_ > INT64_MAX - *count_);
     done_ = 0;
+    empty_passes_ = 0;
+    max_empty_passes_ = epoch == 0 ? max_empty_passes : max_empty_passes_later;
     if (uncountable_) return;
     if (!over()) context_.upstream->begin(first_);
   }
@@ -33,7 +36,7 @@ class Repeater final : public Handles {
       FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out));
       if (count > 0) return empty_passes_ = 0, count;
       // Without this limit an empty source would loop for ever.
-      if (++empty_passes_ > max_empty_passes && !count_) return std::size_t{0};
+      if (++empty_passes_ > max_empty_passes_ && !count_) return std::size_t{0};
       ++done_;
       if (!over()) context_.upstream->begin(first_ + done_);
     }
@@ -42,6 +45,8 @@ class Repeater final : public Handles {
 
  private:
   static constexpr int max_empty_passes = 1000;
+  // An endless run over nothing ends after 1000 passes without a record. So later passes give up sooner.
+  static constexpr int max_empty_passes_later = 10;
 
   [[nodiscard]] bool over() const { return count_ && done_ >= *count_; }
 
@@ -49,7 +54,8 @@ class Repeater final : public Handles {
   OrderContext context_;
   std::int64_t first_ = 0;
   std::int64_t done_ = 0;
-  int empty_passes_ = 0;
+  int empty_passes_ = 0;  // consecutive ones of the upstream in this pass
+  int max_empty_passes_ = max_empty_passes;
   bool uncountable_ = false;  // the upstream's epoch exceeds 2^63 - 1
 };
 

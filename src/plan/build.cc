@@ -7,7 +7,7 @@
 
 #include "engine/order/file_shard.h"
 #include "engine/order/shard_counts.h"
-#include "engine/program/plan_access.h"
+#include "io/paths.h"
 #include "io/patterns.h"
 #include "plan/bound_columns.h"
 #include "plan/canonical.h"
@@ -28,8 +28,8 @@ using engine::Program;
 /// Checks a document and builds its plan, or returns all faults together. Lives for one call on the caller's thread.
 class PlanBuilder {
  public:
-  PlanBuilder(const Json& json, const BindContext& context, const Registry& registry)
-      : json_{json}, context_{context}, registry_{registry} {}
+  PlanBuilder(const Json& json, const BindContext& context, const Registry& registry, std::optional<FileChecks> checks)
+      : json_{json}, context_{context}, registry_{registry}, checks_{checks} {}
 
   Result<Plan> run() {
     document_ = read_pipeline(json_, faults_).document;
@@ -57,12 +57,11 @@ class PlanBuilder {
     const FieldInfo* const field = paths_field(stages_.source->description);
     const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;
     if (paths == nullptr) return;
+    files_option_ = {.plugin = stages_.source_stage->plugin, .option = field->name};
     Faults unclear;
     const Json* policy = json_.find("on_corrupt");
     const auto on_corrupt = policy != nullptr ? read_on_corrupt(*policy, unclear) : engine::OnCorrupt{};
-    if (unclear.empty())
-      check_files(source ? source_.files : known_files(*paths, context_.folder), *paths, context_.folder, on_corrupt,
-                  faults_);
+    if (unclear.empty() && checks_) check_files(*paths, context_.folder, on_corrupt, *checks_, faults_);
   }
 
   /// Records need a decoder; rows that come ready have none.
@@ -155,9 +154,9 @@ class PlanBuilder {
     return out;
   }
 
-  [[nodiscard]] Program assemble() const {
+  [[nodiscard]] Program assemble() {
     Faults none;  // has been read without faults
-    return Program{.source = source_,
+    return Program{.source = std::move(source_),
                    .decoder = columns_.decoder,
                    .file_orders = orderings(stages_.file_orders),
                    .interleave = stages_.interleave ? stages_.interleave->ordering : in_file_order(registry_),
@@ -180,41 +179,27 @@ class PlanBuilder {
                    .shard = read_shard(document_.shard.json, none)};
   }
 
-  /// Returns the document with each pattern replaced by its files, and each path by `named(path)`.
-  [[nodiscard]] Json resolved(std::string (*named)(const std::string&)) const {
-    Json out = json_;
-    const Json* options = stages_.source_stage->options;
-    const FieldInfo* const field = paths_field(stages_.source->description);
-    const Json* const patterns = field != nullptr ? options->find(field->name) : nullptr;
-    if (patterns == nullptr) return out;
-    std::vector<Json> files;
-    for (const std::string& path : source_.files) {
-      Json file{literal(named(path))};
-      file.mark(patterns->place());
-      files.push_back(std::move(file));
-    }
-    Json all = *options;
-    all.set(field->name, Json::array(std::move(files)).mark(patterns->place()));
-    Json source = *json_.find("source");
-    source.set(stages_.source_stage->plugin, std::move(all));
-    out.set("source", std::move(source));
-    return out;
-  }
-
   PlanAccess::Parts describe_parts(const Program& program) {
     for (const engine::Output& output : program.outputs) {
       ColumnSpec shown = output.spec;
       shown.shape = shown_shape(output);
       parts_.outputs.push_back(std::move(shown));
     }
-    parts_.lowered = resolved(io::absolute);
     if (source_.rows && program.epochs) parts_.batches = engine::batches_by_index(program, {});
     if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
     // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
-    Json whole = canonical(resolved([](const std::string& path) { return path; }), registry_);
-    if (source_.rows) whole.set("rows", columns_text(source_.rows->schema));
-    parts_.hash = fnv1a(whole.text());
-    parts_.sections = sections(whole, registry_);
+    parts_.without_files = with_files(json_, files_option_, Json::array());
+    Hashes hashes = hashes_of(parts_.without_files, files_option_, program.source.files, registry_);
+    if (source_.rows) {
+      const std::uint64_t rows = fnv1a(columns_text(source_.rows->schema));
+      hashes.whole = hashes.whole * 31 + rows;
+      hashes.sections.emplace_back("rows", rows);
+    }
+    parts_.hash = hashes.whole;
+    parts_.sections = std::move(hashes.sections);
+    parts_.plugin = std::move(files_option_.plugin);
+    parts_.files_option = std::move(files_option_.option);
+    parts_.folder = io::current_folder();
     parts_.text = plan_text(program, stages_, parts_.inputs, parts_.targets);
     return std::move(parts_);
   }
@@ -222,18 +207,28 @@ class PlanBuilder {
   const Json& json_;
   const BindContext& context_;
   const Registry& registry_;
+  const std::optional<FileChecks> checks_;
   Faults faults_;
   PipelineDocument document_;
   Stages stages_;
   Source source_;
+  FilesOption files_option_;
   BoundColumns columns_;
   PlanAccess::Parts parts_;
 };
 
 }  // namespace
 
-Result<Plan> build(const Json& document, const BindContext& context, const Registry& registry) {
-  return PlanBuilder{document, context, registry}.run();
+Result<Plan> build(const Json& document, const BindContext& context, const Registry& registry,
+                   std::optional<FileChecks> checks) {
+  return PlanBuilder{document, context, registry, checks}.run();
+}
+
+Json lowered(const PlanAccess::Parts& parts) {
+  std::vector<Json> files;
+  for (const std::string& path : parts.program->source.files)
+    files.emplace_back(literal(io::resolve(path, parts.folder)));
+  return with_files(parts.without_files, {parts.plugin, parts.files_option}, Json::array(std::move(files)));
 }
 
 }  // namespace forebay::plan

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "io/paths.h"
-#include "plan/data_files.h"
+#include "config/json_text.h"
+#include "plan/loader/lower.h"
 #include "plan/stages.h"
 
 namespace forebay::plan {
@@ -61,8 +61,6 @@ Json stage(const Json& json, const Registry& registry) {
   return out;
 }
 
-}  // namespace
-
 Json canonical(const Json& document, const Registry& registry) {
   Json out = Json::object();
   for (const FieldInfo& field : pipeline_infos()) {
@@ -82,21 +80,41 @@ Json canonical(const Json& document, const Registry& registry) {
   return out;
 }
 
-namespace {
-
-/// Returns the source with the names of its files only, without their folders.
-Json without_folders(const Json& source, const Registry& registry) {
-  Json out = source;
-  for (auto& [plugin, options] : out.members()) {
-    const SourceType* const type = find_type(registry.sources(), plugin);
-    const FieldInfo* const field = type != nullptr ? paths_field(type->description) : nullptr;
-    const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;
-    if (paths == nullptr) continue;
-    std::vector<Json> names;
-    for (const Json& file : paths->items()) names.emplace_back(io::base_name(file.string()));
-    options.set(field->name, Json::array(std::move(names)));
+/// The text of an object in which the value of `key` is replaced by the text `value`.
+std::string text_with(const Json& object, std::string_view key, std::string_view value) {
+  std::string out;
+  for (const auto& [name, member] : object.members()) {
+    out += out.empty() ? '{' : ',';
+    config::append_json(name, out);
+    out += ':';
+    out += name == key ? value : member.text();
   }
-  return out;
+  return out + '}';
+}
+
+/// The text of the source with this list of files. Without an option for files, the source as it is.
+std::string source_text(const Json& source, const FilesOption& where, std::string_view files) {
+  const Json* const options = where.option.empty() ? nullptr : source.find(where.plugin);
+  if (options == nullptr) return source.text();
+  return text_with(source, where.plugin, text_with(*options, where.option, files));
+}
+
+enum class Folders : std::uint8_t { written, left_out };
+
+/// The text of the list of files.
+std::string list_text(std::span<const std::string> files, Folders folders) {
+  std::string out = "[";
+  for (const std::string& file : files) {
+    std::string_view name = file;
+    if (folders == Folders::left_out) name.remove_prefix(name.rfind('/') + 1);
+    if (out.size() > 1) out += ',';
+    if (has_wildcards(name)) {
+      config::append_json(literal(name), out);
+    } else {
+      config::append_json(name, out);
+    }
+  }
+  return out + ']';
 }
 
 using Section = std::pair<std::string, std::uint64_t>;
@@ -119,16 +137,44 @@ void add_steps(const std::vector<Json>& steps, std::vector<Section>& out) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical, const Registry& registry) {
-  std::vector<Section> out;
-  for (const auto& [key, value] : canonical.members()) {
+Json with_files(const Json& document, const FilesOption& where, Json files) {
+  Json out = Json::object().mark(document.place());
+  for (const auto& [key, value] : document.members()) {
+    if (key != "source" || where.option.empty()) {
+      out.members().emplace_back(key, value);
+      continue;
+    }
+    Json source = Json::object().mark(value.place());
+    for (const auto& [plugin, options] : value.members()) {
+      Json all = Json::object().mark(options.place());
+      for (const auto& [name, option] : options.members()) {
+        if (plugin != where.plugin || name != where.option)
+          all.members().emplace_back(name, option);
+        else
+          all.members().emplace_back(name, std::move(files));
+      }
+      source.members().emplace_back(plugin, std::move(all));
+    }
+    out.members().emplace_back(key, std::move(source));
+  }
+  return out;
+}
+
+Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const std::string> files,
+                 const Registry& registry) {
+  const Json whole = canonical(document, registry);
+  const Json& source = *whole.find("source");
+  Hashes out;
+  out.whole = fnv1a(text_with(whole, "source", source_text(source, where, list_text(files, Folders::written))));
+  for (const auto& [key, value] : whole.members()) {
     if (key == "inputs" || key == "targets") continue;  // they only group the delivered tensors
     if (key == "source") {
-      out.emplace_back(key, fnv1a(without_folders(value, registry).text()));
+      const std::string names = list_text(files, Folders::left_out);
+      out.sections.emplace_back(key, fnv1a(source_text(value, where, names)));
     } else if (key == "steps") {
-      add_steps(value.items(), out);
+      add_steps(value.items(), out.sections);
     } else {
-      out.emplace_back(key, fnv1a(value.text()));
+      out.sections.emplace_back(key, fnv1a(value.text()));
     }
   }
   return out;

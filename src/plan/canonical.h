@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,14 +12,27 @@
 
 namespace forebay::plan {
 
-/// A pipeline document with every option written out, in the order of the descriptions, and without the options of a
-/// run (threads, memory, prefetch, shard). Documents that give the same stream have the same canonical form.
-[[nodiscard]] Json canonical(const Json& document, const Registry& registry);
+/// The place of the data files in a pipeline document: `source`, then the plug-in, then its option.
+struct FilesOption {
+  std::string plugin;
+  std::string option;  ///< Empty: the source has no files.
+};
 
-/// Hashes of the parts of a canonical document that decide the stream, a few dozen at most: "source", "decode",
-/// "steps/0 (shuffle)", …. They tell which part has changed. Folders of files are left out: the files may have moved.
-[[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical,
-                                                                          const Registry& registry);
+/// Returns the document with `files` as the list of its data files.
+[[nodiscard]] Json with_files(const Json& document, const FilesOption& where, Json files);
+
+/// The hashes of a document in its canonical form: every option is written out, in the order of the descriptions, and
+/// the options of a run (threads, memory, prefetch, shard) are left out. Documents that give the same stream have equal
+/// hashes.
+struct Hashes {
+  std::uint64_t whole = 0;
+  /// The hashes of the parts that decide the stream, a few dozen at most: "source", "decode", "steps/0 (shuffle)", ….
+  /// They tell which part has changed. Folders of files are left out: the files may have moved.
+  std::vector<std::pair<std::string, std::uint64_t>> sections;
+};
+/// Hashes the document as if it listed `files`, of which there may be millions: no Json is made of them.
+[[nodiscard]] Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const std::string> files,
+                               const Registry& registry);
 
 /// FNV-1a, 64 bits.
 [[nodiscard]] constexpr std::uint64_t fnv1a(std::string_view text) {

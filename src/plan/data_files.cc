@@ -2,22 +2,43 @@
 #include "plan/data_files.h"
 
 #include <algorithm>
+#include <unordered_set>
 
-#include "io/paths.h"
 #include "io/patterns.h"
 #include "io/regular.h"
-#include "plan/loader/lower.h"
 
 namespace forebay::plan {
 namespace {
 
-/// Returns the item of the list that is this path, or the list itself for a file of a pattern.
-const Json& named_by(const std::string& path, const Json& paths, const std::string& folder) {
+/// A data file, and the item of the list that stands for it.
+struct Listed {
+  std::string path;
+  const Json* item;
+};
+
+/// The files that the items name. Items that are patterns are added to `patterns`.
+std::vector<Listed> named_files(const Json& paths, const std::string& folder, std::vector<const Json*>& patterns) {
+  std::vector<Listed> out;
   for (const Json& item : paths.items()) {
-    const std::string written = io::resolve(item.string(), folder);
-    if (written == path || written == literal(path)) return item;
+    if (!item.is(Json::Kind::string)) continue;
+    if (auto path = io::named_path(item.string(), folder)) {
+      out.push_back({*std::move(path), &item});
+    } else {
+      patterns.push_back(&item);
+    }
   }
-  return paths;
+  return out;
+}
+
+/// Adds the files that match the patterns. A pattern without a match is a fault of the source's `bind`.
+void add_matches(const std::vector<const Json*>& patterns, const std::string& folder, std::vector<Listed>& out) {
+  std::vector<std::string> texts;
+  for (const Json* pattern : patterns) texts.push_back(pattern->string());
+  const auto found = io::expand_each(texts, folder);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].ok()) continue;
+    for (const std::string& path : *found[i]) out.push_back({path, patterns[i]});
+  }
 }
 
 }  // namespace
@@ -29,27 +50,22 @@ const FieldInfo* paths_field(const Description& source) {
   return found == fields.end() ? nullptr : &*found;
 }
 
-void check_files(const std::vector<std::string>& files, const Json& paths, const std::string& folder,
-                 const engine::OnCorrupt& policy, Faults& faults) {
+void check_files(const Json& paths, const std::string& folder, const engine::OnCorrupt& policy, FileChecks checks,
+                 Faults& faults) {
+  std::vector<const Json*> patterns;
+  std::vector<Listed> files = named_files(paths, folder, patterns);
+  if (checks == FileChecks::few && files.size() > io::max_files_asked) return;
+  if (checks == FileChecks::all) add_matches(patterns, folder, files);
   const std::size_t before = faults.size();
-  for (const std::string& path : files) {
+  std::unordered_set<std::string_view> asked;
+  for (const auto& [path, item] : files) {
+    if (!asked.insert(path).second) continue;
     const auto found = io::check_regular(path);
     if (found.ok() || engine::passes_over_file(policy, found.error())) continue;
     if (faults.size() - before > max_faults) return;
     const Error& error = found.error();
-    keep_new({{error.code(), error.detail(), error.message(), named_by(path, paths, folder).place()}}, faults);
+    keep_new({{error.code(), error.detail(), error.message(), item->place()}}, faults);
   }
-}
-
-std::vector<std::string> known_files(const Json& paths, const std::string& folder) {
-  std::vector<std::string> patterns, out;
-  for (const Json& item : paths.items()) {
-    if (item.is(Json::Kind::string)) patterns.push_back(item.string());
-  }
-  for (auto& found : io::expand_each(patterns, folder)) {
-    if (found.ok()) out.insert(out.end(), found->begin(), found->end());
-  }
-  return out;
 }
 
 }  // namespace forebay::plan

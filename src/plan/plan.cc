@@ -21,35 +21,37 @@ Error neither(const Json& document, const char* found) {
                document.place()};
 }
 
-Result<Plan> make_loader(const Json& document, const std::string& folder) {
+Result<Plan> make_loader(const Json& document, const std::string& folder, FileChecks checks) {
   FOREBAY_TRY(const plan::CheckedLoader loader, plan::read_loader(document, folder));
-  auto made = plan::build(plan::lower(loader), {.folder = "."}, Registry::global());  // its paths are resolved
+  const bool known = loader.listed && checks == FileChecks::few;                     // the listing has seen the files
+  auto made = plan::build(plan::lower(loader), {.folder = "."}, Registry::global(),  // its paths are resolved
+                          known ? std::nullopt : std::optional{checks});
   if (!made.ok()) return plan::in_loader_words(made.error(), loader);
   return made;
 }
 
 }  // namespace
 
-Result<Plan> Plan::make(const Json& document, const std::string& folder, const Bindings& bindings) {
+Result<Plan> Plan::make(const Json& document, const std::string& folder, const Bindings& bindings, FileChecks checks) {
   if (!document.is(Json::Kind::object)) return neither(document, "the document is no object");
   const auto has = [&](const char* key) { return document.find(key) != nullptr; };
   const bool pipeline = has("source") || has("decode") || has("steps");
   const bool loader = has("type") || has("args");
   if (pipeline == loader)
     return neither(document, pipeline ? "the document mixes two forms" : "the document is of no known form");
-  return loader ? make_loader(document, folder)
-                : plan::build(document, {.folder = folder, .bindings = bindings}, Registry::global());
+  return loader ? make_loader(document, folder, checks)
+                : plan::build(document, {.folder = folder, .bindings = bindings}, Registry::global(), checks);
 }
 
-Result<Plan> Plan::load(const std::string& path, const Bindings& bindings) {
+Result<Plan> Plan::load(const std::string& path, const Bindings& bindings, FileChecks checks) {
   FOREBAY_TRY(const Json document, read_document(path));
-  return make(document, io::parent(path), bindings);
+  return make(document, io::parent(path), bindings, checks);
 }
 
 const std::vector<ColumnSpec>& Plan::outputs() const { return parts_->outputs; }
 const std::vector<std::string>& Plan::inputs() const { return parts_->inputs; }
 const std::vector<std::string>& Plan::targets() const { return parts_->targets; }
-const Json& Plan::lowered() const { return parts_->lowered; }
+Json Plan::lowered() const { return plan::lowered(*parts_); }
 std::optional<std::int64_t> Plan::batches() const { return parts_->batches; }
 std::uint64_t Plan::hash() const { return parts_->hash; }
 std::optional<std::int64_t> Plan::epochs() const { return parts_->program->epochs; }

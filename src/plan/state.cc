@@ -333,9 +333,10 @@ Result<Json> Loader::state_before() const {
 }
 
 Result<void> Loader::restore(const Json& state) {
-  const engine::SourceSizes now = engine::inspect(engine::program_of(plan()).source);
-  FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), LoaderAccess::shard(*this), now, state));
-  return LoaderAccess::restart(*this, position, now);
+  std::vector<std::int64_t> now = engine::ask_sizes(engine::program_of(plan()).source);
+  FOREBAY_TRY(const engine::Position position,
+              plan::read_state(plan(), LoaderAccess::shard(*this), engine::summary(now), state));
+  return LoaderAccess::restart(*this, position, std::move(now));
 }
 
 }  // namespace forebay

@@ -55,6 +55,45 @@ TEST(Batch, PadFillsTheLastBatchUpWithRowsWithoutRecords) {
 
 TEST(Batch, AMultipleOfTheSizeLeavesNoRemainder) { EXPECT_EQ(cuts(options("keep"), 8), cuts(options("drop"), 8)); }
 
+/// Counts the bytes that are charged.
+class ChargedReader final : public testing::NumberFiles {
+ public:
+  ChargedReader() : NumberFiles{{}} {}
+  Result<std::shared_ptr<void>> charge(std::int64_t bytes) override {
+    charged += bytes;
+    return std::shared_ptr<void>{this,
+                                 [bytes](void* reader) { static_cast<ChargedReader*>(reader)->charged -= bytes; }};
+  }
+  std::int64_t charged = 0;
+};
+
+/// Notes the bytes that are charged when it is pulled.
+class Watching final : public Handles {
+ public:
+  Watching(Handles& numbers, const ChargedReader& reader) : numbers_{numbers}, reader_{reader} {}
+  void begin(std::int64_t epoch) override { numbers_.begin(epoch); }
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    seen.push_back(reader_.charged);
+    return numbers_.pull(out);
+  }
+  std::vector<std::int64_t> seen;
+
+ private:
+  Handles& numbers_;
+  const ChargedReader& reader_;
+};
+
+TEST(Batch, TheRoomOfALargeBatchIsChargedWhileItIsCut) {
+  ChargedReader reader;
+  testing::Numbers numbers{testing::first(10'000), 4096};
+  Watching watched{numbers, reader};
+  const auto batcher = batchers::batch().bind(Json::object({{"size", 10'000}}), Schema{})->make(reader);
+  std::vector<Handle> rows;
+  ASSERT_EQ(*batcher->cut(watched, rows), 10'000);
+  EXPECT_EQ(watched.seen, (std::vector<std::int64_t>{0, 8192 * bytes_a_row, 10'000 * bytes_a_row}));
+  EXPECT_EQ(reader.charged, 0);  // the engine counts the rows of the batch from here on
+}
+
 TEST(Batch, PadDimensionsMustMatchTheRankOfTheTensor) {
   Schema schema;
   schema.put({.name = "x", .dtype = DType::int64, .shape = {unknown_dim}});

@@ -122,6 +122,20 @@ TEST(Expand, AbsolutePatternsIgnoreTheFolder) {
   EXPECT_EQ(inside(folder, *expand({folder.path() + "//*.x"}, "/nowhere")), (Names{"a.x"}));
 }
 
+TEST(Expand, AnEscapedWildcardNamesAFileThatNeedNotExist) {
+  const tests::Folder folder;
+  EXPECT_EQ(expanded(folder, {R"(a\[1].x)", R"(no\*\\pe)"}), (Names{"a[1].x", R"(no*\pe)"}));
+  EXPECT_THAT(refused(folder, {R"(a\[1]*.x)"}), HasSubstr("no file matches"));
+}
+
+TEST(Expand, ShardsOfAListOfMoreThan1000FilesNeedNotExist) {
+  const tests::Folder folder;
+  EXPECT_EQ(expanded(folder, {"t@1001"}).at(1000), "t-01000-of-01001");
+  EXPECT_THAT(refused(folder, {"t@1000"}), HasSubstr("t-00000-of-01000' is missing"));
+  std::filesystem::create_directory(folder / "f-00000-of-00001");
+  EXPECT_THAT(expand({"f@1"}, folder.path()).error().message(), HasSubstr("is a folder"));
+}
+
 TEST(Expand, APatternThatMatchesNothingIsNamed) {
   const tests::Folder folder;
   folder.write("a.x");

@@ -199,6 +199,31 @@ TEST(Repeat, ShufflesAnewInEveryPass) {
   EXPECT_NE(Order(both.begin(), both.begin() + 20), Order(both.begin() + 20, both.end()));
 }
 
+/// Has one element in passes 0 and 5, and none in the others.
+class FewPasses final : public Handles {
+ public:
+  void begin(std::int64_t epoch) override { left_ = epoch == 0 || epoch == 5 ? 1 : 0; }
+  Result<std::size_t> pull(std::span<Handle> out) override {
+    if (left_ == 0) return std::size_t{0};
+    out[0] = testing::handle(7);
+    return left_--;
+  }
+
+ private:
+  std::size_t left_ = 0;
+};
+
+TEST(Repeat, APassDoesNotDependOnTheEmptyPassesOfTheOneBefore) {
+  const auto restarted = make_order(orders::repeat(), options({}), std::make_unique<FewPasses>());
+  const auto unbroken = make_order(orders::repeat(), options({}), std::make_unique<FewPasses>());
+  unbroken->begin(0);
+  EXPECT_EQ(drain(*unbroken), (Order{7, 7}));
+  for (Handles* order : {restarted.get(), unbroken.get()}) {
+    order->begin(1);
+    EXPECT_EQ(drain(*order), (Order{7}));
+  }
+}
+
 TEST(Repeat, ForEverOverNothingEnds) {
   auto order = make_order(orders::repeat(), options({}), std::make_unique<Numbers>(Order{}));
   order->begin(0);

@@ -108,6 +108,27 @@ TEST(State, KnowsTheSizesThatTheRunBeganWith) {
   EXPECT_TRUE(pipeline->restore(kept(*pipeline)).ok());
 }
 
+TEST(State, HasTheSizeOfAFileAtItsOpeningAndUntilThenOfTheFirstState) {
+  const Folder folder;
+  write_examples(folder.file("a"), 0, 400);
+  write_examples(folder.file("b"), 0, 10);
+  const auto size = [&](const char* name) { return std::filesystem::file_size(folder.file(name)); };
+  auto pipeline = load(document(folder.file("?"), R"({"batch": {"size": 4}})"), {.threads = 1, .prefetch = 1});
+  static_cast<void>(rest(*pipeline, 1));  // of `a`; `b` is not open
+  const std::uintmax_t opened = size("a");
+  const auto bytes = [&] { return kept(*pipeline).find("data")->find("bytes")->integer(); };
+  write_examples(folder.file("b"), 0, 20);
+  const auto asked = static_cast<std::int64_t>(opened + size("b"));
+  EXPECT_EQ(bytes(), asked);
+  write_examples(folder.file("b"), 0, 30);
+  EXPECT_EQ(bytes(), asked);
+  EXPECT_EQ(rest(*pipeline).size(), 107U);
+  const auto read = static_cast<std::int64_t>(opened + size("b"));
+  EXPECT_EQ(bytes(), read);
+  write_examples(folder.file("b"), 0, 40);
+  EXPECT_EQ(bytes(), read);
+}
+
 TEST(State, IsThereThoughAFileIsNot) {
   const Folder folder;
   for (const char* const name : {"a", "c"}) write_examples(folder.file(name), 0, 5);
@@ -129,8 +150,9 @@ TEST(State, IsThereThoughAFileIsNot) {
     std::filesystem::remove(folder.file("b"));
     auto deleted = load(json);
     static_cast<void>(rest(*deleted, batches));
+    const Json before = kept(*deleted);
     std::filesystem::rename(folder.file("c"), folder.file("elsewhere"));
-    EXPECT_EQ(refusal(json, kept(*deleted)), changed_files(files_of(2, 2 * size), files_of(1, size)));
+    EXPECT_EQ(refusal(json, before), changed_files(files_of(2, 2 * size), files_of(1, size)));
     std::filesystem::rename(folder.file("elsewhere"), folder.file("c"));
   }
 }
@@ -167,7 +189,7 @@ TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
                                  std::string{R"(, "epochs": null, "epoch_boundary": ")"} + boundary + "\"");
       auto pipeline = load(json);
       ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
-      const auto sizes = engine::inspect(engine::program_of(pipeline->plan()).source);
+      const auto sizes = engine::summary(engine::ask_sizes(engine::program_of(pipeline->plan()).source));
       const auto state =
           plan::write_state(pipeline->plan(), {}, sizes, {.epoch = 2, .batch = 60, .next = INT64_MAX / 2});
       ASSERT_TRUE(state.ok()) << state.error().text();
@@ -183,7 +205,7 @@ TEST(State, OfABatchThatItsEpochDoesNotHaveIsAnErrorAndNotASearchForIt) {
 
 /// A run that goes on from there: the reason why it does not, or how it ended.
 std::string outcome(const Plan& plan, const engine::Shard& shard, const engine::Position& position) {
-  const auto sizes = engine::inspect(engine::program_of(plan).source);
+  const auto sizes = engine::summary(engine::ask_sizes(engine::program_of(plan).source));
   const auto state = plan::write_state(plan, shard, sizes, position);  // with the right checksum
   if (!state.ok()) return "not written: " + state.error().text();
   auto pipeline = Loader::start(

@@ -41,8 +41,11 @@ Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file,
   if (!index.ok() && passes_over_file(program.on_corrupt, index.error())) {
     out.skips.push_back({.what = Skip::What::file, .error = index.error()});
     index = RecordIndexBuilder{program.source.signature}.finish({}, {});
+    const auto size = io::file_size(request.file);
+    out.size = size.ok() ? *size : missing_file;
   }
   FOREBAY_TRY(out.index, std::move(index));
+  if (out.size == unknown_size) out.size = out.index->identity().size;
   return out;
 }
 
@@ -52,7 +55,7 @@ Result<MadeIndex> make(const Program& program, std::uint32_t file, const std::sh
   request.pool = pool;
   if (program.on_corrupt.policy != Corrupt::fail) return index_good_records(program, file, request, watch);
   FOREBAY_TRY(IndexOutcome done, load_or_build(request, watch));
-  return MadeIndex{.index = std::move(done.index), .skips = {}, .charge = {}};
+  return MadeIndex{.index = done.index, .size = done.index->identity().size, .skips = {}, .charge = {}};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "engine/index/index_file.h"
 #include "engine/program/program.h"
 #include "engine/read/block.h"
+#include "engine/read/file_versions.h"
 
 namespace forebay::engine {
 
@@ -25,6 +26,7 @@ struct IndexMeans {
 /// The index of one file, and its share of the budget.
 struct MadeIndex {
   std::shared_ptr<const RecordIndex> index;  ///< Null when it was not made.
+  std::int64_t size = unknown_size;          ///< Of the file, as for a state (FileVersions::sizes).
   std::vector<Skip> skips;       ///< Corrupt records and ranges that the index leaves out, if they may be skipped.
   std::shared_ptr<void> charge;  ///< The share of the budget that the index takes.
 };

@@ -56,19 +56,13 @@ std::uint32_t BlockTable::add_copies(std::unique_ptr<Block> block, std::size_t h
   return slot;
 }
 
-namespace {
-
 /// The offset of a record in a block that was compacted or that has copies of single records.
-std::uint32_t offset_of(const Block& block, const Handle& handle) {
-  std::size_t at = handle.ordinal;
-  if (!block.ordinals.empty()) {
-    const auto found = std::lower_bound(block.ordinals.begin(), block.ordinals.end(), handle.ordinal);
-    at = static_cast<std::size_t>(found - block.ordinals.begin());
-  }
-  return block.records[at].offset;
+std::uint32_t BlockTable::offset_in_copy(const Entry& entry, const Handle& handle) {
+  if (entry.moved) return entry.offsets[handle.ordinal];
+  const std::vector<std::uint32_t>& ordinals = entry.block->ordinals;
+  const auto found = std::lower_bound(ordinals.begin(), ordinals.end(), handle.ordinal);
+  return entry.block->records[static_cast<std::size_t>(found - ordinals.begin())].offset;
 }
-
-}  // namespace
 
 BlockTable::Window* BlockTable::window_of(const Entry& entry) {
   return entry.window < first_window_ ? nullptr : &windows_[entry.window - first_window_];
@@ -87,7 +81,7 @@ void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, 
       places.blocks.push_back(entry.used);
       if (Window* const window = window_of(entry)) window->batch = batch;
     }
-    places.payloads[row] = entry.base + (entry.moved || entry.copies ? offset_of(*entry.block, handle) : handle.offset);
+    places.payloads[row] = entry.base + (entry.moved || entry.copies ? offset_in_copy(entry, handle) : handle.offset);
     if (entry.unmapped) {
       places.unmapped.push_back({.row = static_cast<std::int64_t>(row),
                                  .file = entry.used.file,
@@ -194,11 +188,13 @@ void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
   }
   auto kept = pool_->lend(std::max<std::size_t>(bytes, 1));
   std::size_t size = 0;
+  entry.offsets.assign(block.records.size(), 0);
   for (std::size_t i = 0; i < block.records.size(); ++i) {
     if (entry.released[i]) continue;
-    Extent& extent = block.records[i];
+    // The extents stay: handles that a stream still makes of them say where the records lie in the file.
+    const Extent extent = block.records[i];
     std::memcpy(kept.get() + size, block.base + extent.offset, extent.length + room_after_);
-    extent.offset = static_cast<std::uint32_t>(size);
+    entry.offsets[i] = static_cast<std::uint32_t>(size);
     size += extent.length + room_after_;
   }
   pinned_ += static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(block.buffer_bytes);

@@ -85,14 +85,15 @@ class BlockTable {
   struct Entry {
     const std::byte* base = nullptr;  // copy of block->base
     UsedBlock used;
-    std::size_t live = 0;        // handles that name the block, plus one for its stream; 0 of a segment
-    std::int64_t batch = -1;     // the last batch that a record was handed over to; -1: none
-    bool moved = false;          // was compacted: extents, not handles, have the offsets of the records
-    bool copies = false;         // from add_copies: extents have the offsets of the records
-    bool permanent = false;      // from add_permanent: never retired
-    bool unmapped = false;       // its mapped pages are not to be read; records are read from the file
-    std::uint64_t window = 0;    // the number of its window; 0: none
-    std::vector<bool> released;  // of a streamed block, by record: no handle names it; empty of other blocks
+    std::size_t live = 0;                // handles that name the block, plus one for its stream; 0 of a segment
+    std::int64_t batch = -1;             // the last batch that a record was handed over to; -1: none
+    bool moved = false;                  // was compacted: `offsets` has the places of the records
+    bool copies = false;                 // from add_copies: extents have the offsets of the records
+    bool permanent = false;              // from add_permanent: never retired
+    bool unmapped = false;               // its mapped pages are not to be read; records are read from the file
+    std::uint64_t window = 0;            // the number of its window; 0: none
+    std::vector<bool> released;          // of a streamed block, by record: no handle names it; empty of other blocks
+    std::vector<std::uint32_t> offsets;  // of a compacted block, by record: where its copy begins; extents stay
     std::unique_ptr<Block> block;
   };
   /// Memory that batches up to `batch` may still read. Exactly one of the pointers is set.
@@ -113,6 +114,7 @@ class BlockTable {
   void release_count(std::uint32_t slot, std::size_t count, std::int64_t batch);  // retires the block at live = 0
   void retire(std::uint32_t slot, std::int64_t batch);                            // frees the slot
   void move_survivors(Entry& entry, std::int64_t batch);                          // copies the live records
+  [[nodiscard]] static std::uint32_t offset_in_copy(const Entry& entry, const Handle& handle);
 
   std::shared_ptr<BufferPool> pool_;
   const std::size_t room_after_;

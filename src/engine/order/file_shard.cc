@@ -15,6 +15,8 @@ namespace forebay::engine {
 
 namespace {
 
+constexpr std::size_t max_indexes_read = 1000;  // before a run: reading many more would delay its first batch
+
 Error refuse(std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; }
 
 Error too_few_files(std::int64_t files, std::int64_t count) {
@@ -281,6 +283,7 @@ std::optional<std::int64_t> known_records(const Source& source) {
 std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
   const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
   if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
+  if (program.source.files.size() > max_indexes_read) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
   const auto records = known_records(program.source);
   if (!records) return std::nullopt;

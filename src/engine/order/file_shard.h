@@ -22,7 +22,7 @@ namespace forebay::engine {
 
 /// Number of batches of a run of this shard, or of one epoch of an endless run. Reads the stored indexes; rows in
 /// memory are counted. Empty when they do not tell, for example when a file has no stored index, an order has no count,
-/// or records may be skipped; also for a shard of whole files.
+/// or records may be skipped; also for a shard of whole files and for more than 1,000 files.
 [[nodiscard]] std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard);
 
 }  // namespace forebay::engine

@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <optional>
+#include <unordered_set>
 
 #include <fmt/core.h>
 
 #include "columns/crc32c.h"
-#include "engine/index/index_file.h"
 #include "engine/read/index_layout.h"
 #include "io/inflate.h"
 
 namespace forebay::engine {
-
 namespace {
 
 constexpr std::size_t entries_ahead = 32;     // index entries are prefetched this many entries before they are read
@@ -176,8 +174,9 @@ std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
 std::vector<std::uint32_t> IndexedReader::lacking(std::span<const std::uint32_t> files,
                                                   const std::function<bool(const File&)>& lacks) {
   std::vector<std::uint32_t> out;
+  std::unordered_set<std::uint32_t> taken;
   for (const std::uint32_t number : files) {
-    if (lacks(at(number)) && std::find(out.begin(), out.end(), number) == out.end()) out.push_back(number);
+    if (lacks(at(number)) && taken.insert(number).second) out.push_back(number);
   }
   return out;
 }
@@ -190,6 +189,7 @@ Result<void> IndexedReader::make(std::span<const std::uint32_t> missing, const s
     const auto some = missing.subspan(first, std::min(files_at_once, missing.size() - first));
     std::vector<MadeIndex> made(some.size());
     const auto done = index_in_parallel(program_, some, {.pool = pool_, .threads = threads_}, go_on, made);
+    for (std::size_t i = 0; i < some.size(); ++i) versions_.indexed(some[i], made[i].size);
     FOREBAY_DO(take(some, made));
     FOREBAY_DO(done);
   }
@@ -378,8 +378,8 @@ Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const s
   std::size_t at = 0;
   for (const Handle* handle : handles) {
     const std::int64_t offset = segment.file_offset + handle->offset;
-    const bool again = !block->ordinals.empty() && block->ordinals.back() == handle->ordinal;
-    if (again) continue;  // two handles of the same record share one copy
+    // Two handles of the same record share one copy.
+    if (!block->ordinals.empty() && block->ordinals.back() == handle->ordinal) continue;
     // A trailer that would lie past the end of the content is zeros; `verify` then finds the record corrupt.
     const std::int64_t left = std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length});
     const std::size_t trailer = std::min(trailer_, static_cast<std::size_t>(left));

@@ -114,6 +114,8 @@ class OpenFiles final : public Reader {
   [[nodiscard]] bool keeps_content() const { return pass_cache_.keeps_content(); }  ///< Content may be cached.
   void drop_kept_content() { pass_cache_.drop_contents(); }  ///< Ends that cache for the rest of the run.
   void stop() EXCLUDES(mutex_);  ///< From now on `read` fails with Code::cancelled; wakes a thread that waits there.
+  /// The sizes of the files at their first opening (FileVersions::sizes).
+  [[nodiscard]] std::vector<std::int64_t> sizes() const { return versions_.sizes(); }
   [[nodiscard]] std::int64_t records() const EXCLUDES(mutex_);       ///< Records scanned or located so far.
   [[nodiscard]] std::int64_t bytes_read() const EXCLUDES(mutex_);    ///< Bytes of the files, compressed if they are.
   [[nodiscard]] SkipTally::Counts skipped() const EXCLUDES(mutex_);  ///< Skips of the run so far.

@@ -18,8 +18,10 @@ namespace {
 constexpr std::size_t mapped_block = std::size_t{256} << 10;
 constexpr std::size_t streamed_block = std::size_t{512} << 10;
 constexpr std::size_t min_streamed_block = std::size_t{32} << 10;
+constexpr std::size_t min_plain_block = std::size_t{4} << 10;
 constexpr std::int64_t passed_at_once = std::int64_t{256} << 10;
 constexpr std::int64_t read_ahead = std::int64_t{4} << 20;
+constexpr std::int64_t small_file = std::int64_t{64} << 10;  // is read at once, so nothing is read ahead
 constexpr std::int64_t read_step = std::int64_t{1} << 20;
 // Bytes that one call of `scan` handles at most: a run can be stopped only between two calls.
 constexpr std::size_t searched_at_once = mapped_block + mapped_block / 8;  // larger for a larger record
@@ -104,7 +106,7 @@ void FileReader::find_streamed(Block& block, std::span<const std::byte> bytes, s
 
 Result<void> FileReader::scan_mapped(Block& block) {
   const std::span<const std::byte> bytes = mapping_->bytes().subspan(static_cast<std::size_t>(offset_));
-  if (fresh_ && offset_ + read_ahead > advised_) {
+  if (fresh_ && file_->size() > small_file && offset_ + read_ahead > advised_) {
     advised_ = std::max(advised_, offset_);
     const std::int64_t wanted = offset_ + read_ahead + read_step;
     mapping_->will_need(static_cast<std::size_t>(advised_), static_cast<std::size_t>(wanted - advised_));
@@ -213,12 +215,12 @@ std::size_t FileReader::fill(std::span<std::byte> out, std::optional<Error>& fau
   return size;
 }
 
-/// Bytes of a new streamed block: 512 KiB. Less, from 32 KiB on, for a small compressed file, as thousands of them may
-/// be open.
+/// Bytes of a new streamed block: 512 KiB. Less for a small file, as thousands of them may be open.
 std::size_t FileReader::usual_block() const {
-  if (!inflater_ || offset_ > 0) return streamed_block;
-  const auto expected = 8 * static_cast<std::size_t>(std::max<std::int64_t>(file_->size(), 1));
-  return std::bit_ceil(std::clamp(expected, min_streamed_block, streamed_block));
+  if (offset_ > 0) return streamed_block;
+  const auto size = static_cast<std::size_t>(file_->size());
+  if (!inflater_) return std::bit_ceil(std::clamp(size + 1, min_plain_block, streamed_block));
+  return std::bit_ceil(std::clamp(8 * size, min_streamed_block, streamed_block));
 }
 
 Result<void> FileReader::scan_streamed(Block& block) {

@@ -25,7 +25,9 @@ bool FileReader::must_settle() {
 Result<void> FileReader::settle() {
   const bool opened_before = file_.has_value();  // by `must_settle`, so it may have changed
   if (!file_) {
-    FOREBAY_TRY(file_, io::File::open(source_.files[number_]));
+    auto file = io::File::open(source_.files[number_]);
+    if (!file.ok() && versions_ != nullptr) versions_->failed(number_);
+    FOREBAY_TRY(file_, std::move(file));
   }
   FOREBAY_DO(engine::settle(*file_, opened_before));
   return versions_ != nullptr ? versions_->opened(number_, file_->identity()) : Result<void>{};
@@ -40,7 +42,7 @@ Result<void> FileReader::open() {
     if (!content_) FOREBAY_DO(open_compressed());
     if (keep && !content_ && pass_cache_.room() > 0) found_.emplace();
   }
-  if (compression_ == Compression::none) {
+  if (compression_ == Compression::none && !MappedFile::too_many()) {
     auto mapped = pass_cache_.map(number_, *file_);
     mapping_ = std::move(mapped.file);
     if (mapping_ && versions_ != nullptr) versions_->mapped(number_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/read/file_versions.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/core.h>
@@ -28,6 +29,7 @@ FileVersions::Version FileVersions::version_of(const io::File::Identity& identit
                                          static_cast<std::uint64_t>(identity.changed_ns)};
   return {.name = io::fnv1a(std::as_bytes(std::span{name})),
           .all = io::fnv1a(std::as_bytes(std::span{all})),
+          .size = identity.size,
           .known = true,
           .mapped = false};
 }
@@ -40,12 +42,38 @@ Error FileVersions::changed(std::size_t number, const char* when) const {
                Place{.file = paths_[number]}};
 }
 
+FileVersions::Version& FileVersions::at(std::uint32_t number) {
+  if (number >= versions_.size()) versions_.resize(number + std::size_t{1});
+  return versions_[number];
+}
+
+void FileVersions::failed(std::uint32_t number) {
+  const auto size = io::file_size(paths_[number]);  // a file that may not be opened has one
+  indexed(number, size.ok() ? *size : missing_file);
+}
+
+void FileVersions::indexed(std::uint32_t number, std::int64_t size) {
+  const Lock lock{mutex_};
+  Version& version = at(number);
+  if (version.size == unknown_size) version.size = size;
+}
+
+std::vector<std::int64_t> FileVersions::sizes() const {
+  std::vector<std::int64_t> out(paths_.size(), unknown_size);
+  const Lock lock{mutex_};
+  std::transform(versions_.begin(), versions_.end(), out.begin(), [](const Version& version) { return version.size; });
+  return out;
+}
+
 Result<void> FileVersions::opened(std::uint32_t number, const io::File::Identity& identity) {
   const Version now = version_of(identity);
   const Lock lock{mutex_};
-  if (number >= versions_.size()) versions_.resize(number + std::size_t{1});
-  Version& first = versions_[number];
-  if (!first.known) first = now;
+  Version& first = at(number);
+  if (!first.known) {
+    const std::int64_t size = first.size;
+    first = now;
+    if (size != unknown_size) first.size = size;
+  }
   if (first.all == now.all) return {};
   return changed(number, "in a later pass");
 }

@@ -19,10 +19,14 @@ namespace forebay::engine {
 /// asks FileReader::must_settle first and does not wait here.
 [[nodiscard]] Result<void> settle(const io::File& file, bool look_again);
 
+// A size of a file, in bytes, or one of these.
+inline constexpr std::int64_t missing_file = -1;  ///< The size could not be read.
+inline constexpr std::int64_t unknown_size = -2;  ///< The file was not opened yet, nor asked for its size.
+
 /// Remembers which version of each file a run has read, so that no run mixes two versions. OpenFiles owns it.
 /// Thread-safe, except `look_again`.
 ///
-///     first opening   remembers the identity
+///     first opening   remembers the identity; its size is part of a saved state (SourceSizes)
 ///     later opening   compares with it, in later passes
 ///     end of a scan   FileReader compares with the identity at the opening
 ///     end of the run  `look_again` compares once more for mapped files, whose records are copied after the scan
@@ -34,6 +38,12 @@ class FileVersions {
   /// Called after each opening, before anything is read. The first call for a file remembers its version. A later call
   /// fails with Code::data for another version.
   [[nodiscard]] Result<void> opened(std::uint32_t number, const io::File::Identity& identity) EXCLUDES(mutex_);
+  /// Called when an opening has failed, or when an index was read of a file of `size` bytes. Only the first size of a
+  /// file counts, also if `opened` has given it.
+  void failed(std::uint32_t number) EXCLUDES(mutex_);
+  void indexed(std::uint32_t number, std::int64_t size) EXCLUDES(mutex_);
+  /// The sizes of the files at their first opening, by number; `unknown_size` for a file that was not opened.
+  [[nodiscard]] std::vector<std::int64_t> sizes() const EXCLUDES(mutex_);
   /// Called after `opened` when the file is mapped: `look_again` then checks it.
   void mapped(std::uint32_t number) EXCLUDES(mutex_);
   /// Compares every mapped file with its first version. Called by one thread at a time, when no record is read any
@@ -46,6 +56,7 @@ class FileVersions {
   struct Version {
     std::uint64_t name = 0;  // hash of device and inode
     std::uint64_t all = 0;   // hash of the whole identity
+    std::int64_t size = unknown_size;
     bool known = false;
     bool mapped = false;
   };
@@ -54,7 +65,9 @@ class FileVersions {
 
   const std::span<const std::string> paths_;
   std::size_t looked_ = 0;  // files before this one were compared by `look_again`
-  Mutex mutex_;
+  [[nodiscard]] Version& at(std::uint32_t number) REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
   std::vector<Version> versions_ GUARDED_BY(mutex_);  // by number of the file
 };
 

@@ -29,6 +29,11 @@ class MappedFile {
   /// Maps the file with the size that it had when it was opened. The file need not stay open. Fails with Code::io when
   /// the file cannot be mapped: it is empty, or the process has too many mappings. Such a file is read as a stream.
   [[nodiscard]] static Result<std::unique_ptr<MappedFile>> map(const io::File& file);
+  /// Whether the process has mapped so many files that the next one should be read as a stream: a quarter of the
+  /// mappings that the system allows a process. Without any left, no memory could be taken either.
+  [[nodiscard]] static bool too_many();
+  /// The most mappings that a cache may own: half of those after which `too_many` is true.
+  [[nodiscard]] static std::int64_t max_cached();
   // For `map`.
   MappedFile(Token, std::byte* data, std::size_t reserved, const io::File::Identity& identity);
   ~MappedFile();

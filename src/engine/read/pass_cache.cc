@@ -22,9 +22,10 @@ PassCache::Mapped PassCache::map(std::uint32_t number, const io::File& file) {
   const auto size = static_cast<std::int64_t>(mapped->bytes().size());
   const Lock lock{mutex_};
   Kept& kept = files_[number];
-  const bool keep = !kept.file && bytes_ + size <= limit_;
+  const bool keep = !kept.file && bytes_ + size <= limit_ && mappings_ < MappedFile::max_cached();
   if (keep) {
     kept.file = mapped;
+    ++mappings_;
     bytes_ += size;
   }
   return {.file = std::move(mapped), .error = {}, .kept = keep};
@@ -80,7 +81,10 @@ bool PassCache::keeps_content() const {
 }
 
 void PassCache::forget(Kept& kept) {
-  if (kept.file) bytes_ -= static_cast<std::int64_t>(kept.file->bytes().size());
+  if (kept.file) {
+    bytes_ -= static_cast<std::int64_t>(kept.file->bytes().size());
+    --mappings_;
+  }
   if (kept.frames) bytes_ -= kept.frames->bytes();
   kept = {};
 }

@@ -44,7 +44,7 @@ struct Content {
 
 /// Caches files from one pass of a run to the next, within a limit of bytes.
 ///
-///     plain file       mapping   mapping a page again costs as much as decoding the records in it
+///     plain file       mapping   mapping a page again costs as much as decoding the records in it; a limited number
 ///                      frames    the lengths are not checked again; every pass verifies the payloads
 ///     compressed file  content   decompressed blocks, at most half of the limit, until memory runs short
 ///
@@ -99,7 +99,8 @@ class PassCache {
   mutable Mutex mutex_;
   std::vector<Kept> files_ GUARDED_BY(mutex_);  // by number of the file
   std::int64_t bytes_ GUARDED_BY(mutex_) = 0;   // of mappings and frames
-  bool contents_ GUARDED_BY(mutex_) = true;     // false after drop_contents
+  std::int64_t mappings_ GUARDED_BY(mutex_) = 0;
+  bool contents_ GUARDED_BY(mutex_) = true;  // false after drop_contents
   // Shared with the claims, which may outlive the cache.
   const std::shared_ptr<std::atomic<std::int64_t>> content_bytes_ = std::make_shared<std::atomic<std::int64_t>>(0);
 };

@@ -14,6 +14,7 @@
 #include "engine/order/file_shard.h"
 #include "engine/order/shard_counts.h"
 #include "engine/program/plan_access.h"
+#include "engine/read/file_versions.h"
 #include "engine/run/loader_access.h"
 #include "engine/run/scheduler.h"
 
@@ -67,11 +68,7 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
 class Loader::Running {
  public:
   Running(Plan plan, const RunOptions& options)
-      : plan_{std::move(plan)},
-        options_{options},
-        generation_{engine::fork_generation()},
-        sizes_{engine::inspect(engine::program_of(plan_).source)},
-        scheduler_{run_from({})} {}
+      : plan_{std::move(plan)}, options_{options}, generation_{engine::fork_generation()}, scheduler_{run_from({})} {}
   ~Running() {
     // A forked child has no threads to join, and a lost thread may hold a lock: the scheduler is never destroyed there.
     if (forked()) engine::abandon(std::move(scheduler_));
@@ -84,12 +81,25 @@ class Loader::Running {
     const engine::Lock lock{mutex_};
     return scheduler_;
   }
-  /// Sizes of the files when the current run began.
-  [[nodiscard]] engine::SourceSizes sizes() const EXCLUDES(mutex_) {
-    const engine::Lock lock{mutex_};
-    return sizes_;
+  /// The sizes of the files, of each that the current run has opened at its first opening. The other files are asked
+  /// for theirs in the first call. For the thread that calls `next`.
+  [[nodiscard]] engine::SourceSizes sizes() EXCLUDES(mutex_) {
+    const std::vector<std::int64_t> opened = scheduler()->sizes();
+    const bool first = sizes_.empty() && !opened.empty();
+    if (first) {
+      sizes_ = opened;
+      engine::ask_sizes(engine::program_of(plan_).source, sizes_);
+    }
+    bool changed = first;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      if (opened[i] == engine::unknown_size || opened[i] == sizes_[i]) continue;
+      sizes_[i] = opened[i];
+      changed = true;
+    }
+    if (changed) summary_ = engine::summary(sizes_);
+    return summary_;
   }
-  Result<void> restart(const engine::Position& position, const engine::SourceSizes& sizes) EXCLUDES(mutex_) {
+  Result<void> restart(const engine::Position& position, std::vector<std::int64_t> sizes) EXCLUDES(mutex_) {
     scheduler()->close();
     std::shared_ptr<engine::Scheduler>
         other;  // after the swap: the old scheduler, or the new one if the loader was closed
@@ -97,7 +107,8 @@ class Loader::Running {
     const engine::Lock lock{mutex_};
     if (closed_) return engine::was_closed;
     std::swap(scheduler_, other);
-    sizes_ = sizes;
+    summary_ = engine::summary(sizes);
+    sizes_ = std::move(sizes);
     return {};
   }
   void close() EXCLUDES(mutex_) {
@@ -119,6 +130,10 @@ class Loader::Running {
   std::optional<Error> failure;  ///< What the last `next` gave. For the thread that calls `next`.
 
  private:
+  // For the thread that calls `next`.
+  std::vector<std::int64_t> sizes_;  // by number of the file; empty until a state is saved or restored
+  engine::SourceSizes summary_ = engine::summary({});  // of sizes_
+
   [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& position) const {
     if (!by_files(options_))
       return std::make_shared<engine::Scheduler>(engine::share_program(plan_), options_, position);
@@ -133,7 +148,6 @@ class Loader::Running {
   RunOptions options_;
   std::uint64_t generation_;
   mutable engine::Mutex mutex_;
-  engine::SourceSizes sizes_ GUARDED_BY(mutex_);  // read before any file is opened
   std::shared_ptr<engine::Scheduler> scheduler_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
 };
@@ -206,9 +220,9 @@ Result<engine::Position> LoaderAccess::position_before(const Loader& loader) {
 
 engine::SourceSizes LoaderAccess::sizes(const Loader& loader) { return loader.running_->sizes(); }
 
-Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, const engine::SourceSizes& sizes) {
+Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, std::vector<std::int64_t> sizes) {
   if (loader.running_->forked()) return forked_error();
-  FOREBAY_DO(loader.running_->restart(position, sizes));
+  FOREBAY_DO(loader.running_->restart(position, std::move(sizes)));
   loader.running_->failure.reset();
   return {};
 }

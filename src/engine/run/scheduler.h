@@ -59,6 +59,9 @@ class Scheduler {
   void close() EXCLUDES(mutex_);
   [[nodiscard]] Stats stats() const EXCLUDES(mutex_);
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<std::int64_t> sizes() const {
+    return open_files_.sizes();
+  }                                                                 ///< Of the files opened so far.
   [[nodiscard]] Position position() const EXCLUDES(mutex_);         ///< After the last delivered batch.
   [[nodiscard]] Position position_before() const EXCLUDES(mutex_);  ///< Before that batch.
 

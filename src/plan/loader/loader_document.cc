@@ -161,6 +161,7 @@ class LoaderReader {
     }
     auto loaded = keep_named(load_manifest(manifest), *manifest_named);
     if (files) loader_.files = *std::move(files);
+    loader_.listed = dataset->type == DatasetType::dir;
     if (!loaded) return;
     loader_.manifest = *std::move(loaded);
     manifest_known_ = true;

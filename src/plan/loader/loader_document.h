@@ -132,6 +132,7 @@ struct CheckedLoader {
   const Json* json = nullptr;  ///< The document's `args`.
   Manifest manifest;
   std::vector<std::string> files;  ///< Paths, literally.
+  bool listed = false;             ///< The files are those that the listing of a folder has found.
   std::vector<Item<PrimaryFeature>> primaries;
   std::vector<Item<SecondaryFeature>> secondaries;
   std::vector<Item<ProcessingStep>> steps;

@@ -220,8 +220,12 @@ class Lowerer {
 
 Json lower(const CheckedLoader& loader) { return Lowerer{loader}.run(); }
 
-std::string literal(const std::string& path) {
-  if (path.find_first_of("*?[") == std::string::npos) return path;
+bool has_wildcards(std::string_view path) {
+  return std::any_of(path.begin(), path.end(), [](char c) { return c == '*' || c == '?' || c == '['; });
+}
+
+std::string literal(std::string_view path) {
+  if (!has_wildcards(path)) return std::string{path};
   std::string out;
   for (const char c : path) {
     if (c == '*' || c == '?' || c == '[' || c == '\\') out += '\\';

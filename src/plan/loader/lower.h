@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "plan/loader/loader_document.h"
 
@@ -11,8 +12,9 @@ namespace forebay::plan {
 /// manifest, that it is from, so that later faults point into these files.
 [[nodiscard]] Json lower(const CheckedLoader& loader);
 
-/// A pattern that matches this path only.
-[[nodiscard]] std::string literal(const std::string& path);
+/// A pattern that matches this path only: the path itself, unless it has wildcards.
+[[nodiscard]] std::string literal(std::string_view path);
+[[nodiscard]] bool has_wildcards(std::string_view path);
 
 /// The error of planning a lowered document, in the loader document's words.
 [[nodiscard]] Error in_loader_words(const Error& error, const CheckedLoader& loader);

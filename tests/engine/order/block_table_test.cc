@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/order/block_table.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -55,6 +56,24 @@ TEST_F(Table, GivesBackAsManyBlocksAsWereAddedHoweverOftenTheyAreCompacted) {
     EXPECT_EQ(table_.pinned_bytes(), 0);
     EXPECT_EQ(pool_->used(), 0);
   }
+}
+
+TEST_F(Table, CompactionChangesNoExtentOfABlockThatIsStillRead) {
+  auto scanned = block();
+  for (std::size_t i = 0; i < block_records; ++i) scanned->buffer.get()[scanned->records[i].offset] = std::byte(i);
+  const std::vector<Extent> extents = scanned->records;
+  const std::uint32_t slot = table_.add(std::move(scanned));  // its stream goes on
+  hand_over(handles(slot, 0, 90), 0);
+  table_.compact(0);
+  EXPECT_LT(table_[slot].buffer_bytes, block_records * record_length);  // it was compacted
+  const auto offset = [](const Extent& extent) { return extent.offset; };
+  EXPECT_TRUE(std::ranges::equal(table_[slot].records, extents, {}, offset, offset));
+  hand_over(handles(slot, 90, block_records), 1);
+  std::vector<std::byte> first_bytes;
+  for (const std::byte* payload : payloads_) first_bytes.push_back(*payload);
+  std::vector<std::byte> expected;
+  for (std::size_t i = 90; i < block_records; ++i) expected.push_back(std::byte(i));
+  EXPECT_EQ(first_bytes, expected);
 }
 
 TEST_F(Table, CopiesOfSingleRecordsAreNotGivenBackToBeFilledAgain) {

@@ -75,6 +75,34 @@ TEST_F(CachedFrames, ALaterPassDoesNotLookForRecordsAgain) {
   EXPECT_EQ(format_->scans, once);
 }
 
+TEST_F(CachedFrames, OfAFileAreNotThereWhileTheProcessHasMappedTooMany) {
+  PassCache kept{std::int64_t{1} << 30, true};
+  std::vector<std::unique_ptr<MappedFile>> others;
+  const auto file = io::File::open(path_);
+  ASSERT_TRUE(file.ok());
+  while (!MappedFile::too_many()) {
+    auto mapping = MappedFile::map(*file);
+    ASSERT_TRUE(mapping.ok()) << others.size();
+    others.push_back(*std::move(mapping));
+  }
+  EXPECT_EQ(pass(kept), expected("record "));
+  EXPECT_EQ(kept.bytes(), 0);  // it was read as a stream
+  others.pop_back();
+  EXPECT_EQ(pass(kept), expected("record "));
+  EXPECT_GT(kept.bytes(), 0);
+}
+
+TEST_F(CachedFrames, AreLeftOutWhereTheCacheHasAsManyMappingsAsItMay) {
+  const std::int64_t max = MappedFile::max_cached();
+  PassCache kept{std::int64_t{1} << 40};
+  const auto file = io::File::open(path_);
+  ASSERT_TRUE(file.ok());
+  for (std::int64_t i = 0; i < max; ++i) ASSERT_TRUE(kept.map(static_cast<std::uint32_t>(i), *file).kept) << i;
+  const PassCache::Mapped more = kept.map(static_cast<std::uint32_t>(max), *file);
+  EXPECT_NE(more.file, nullptr);
+  EXPECT_FALSE(more.kept);
+}
+
 TEST_F(CachedFrames, AChangedFileIsLookedThroughAgain) {
   PassCache kept{std::int64_t{1} << 30, true};
   EXPECT_EQ(pass(kept), expected("record "));
