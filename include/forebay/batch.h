@@ -86,7 +86,7 @@ class Batch {
   /// True sizes in the unknown dims, int64 [rows] (one unknown dim) or [rows, unknown dims]; null for fixed tensors.
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
   [[nodiscard]] Origin origin(std::int64_t row) const;    ///< row < valid_rows()
-  [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset"
+  [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset"; Format::key
 
   struct Content;  ///< Internal to the engine.
   Batch() = default;

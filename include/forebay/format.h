@@ -68,6 +68,14 @@ class Format {
   /// How many bytes after a payload `verify` reads, such as a checksum; at most 64. They are copied together with the
   /// payload, and `scan` finds only records whose trailer is in `bytes`.
   [[nodiscard]] virtual std::size_t trailer() const { return 0; }
+  /// Whether `verify` and `resync` know an intact record by a checksum. Without checksums, a compressed file whose
+  /// first bytes are corrupt is never taken for a plain one.
+  [[nodiscard]] virtual bool has_checksums() const { return false; }
+  /// The key of record `record` of `file`, whose `record_offset` is `offset`: the default is "file:offset".
+  [[nodiscard]] virtual std::string key(std::string_view file, [[maybe_unused]] std::int64_t record,
+                                        std::int64_t offset) const {
+    return std::string{file} + ":" + std::to_string(offset);
+  }
   /// How a file that begins with `head` (64 bytes, or the whole file) is compressed, for `compression: auto`. The
   /// default knows the magic bytes of gzip and zstd. The two bytes of a zlib header may begin a text file ("80", "x "),
   /// so zlib is only for formats that tell their own files from it.

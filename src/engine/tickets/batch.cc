@@ -54,7 +54,7 @@ Origin Batch::origin(std::int64_t row) const {
 
 std::string Batch::key(std::int64_t row) const {
   const Origin at = origin(row);
-  return std::string{at.file} + ":" + std::to_string(at.offset);
+  return content_->program->source.format->key(at.file, at.record, at.offset);
 }
 
 }  // namespace forebay
