@@ -11,6 +11,8 @@
 #include <forebay/orders/shuffle.h>
 #include <forebay/orders/skip.h>
 #include <forebay/orders/take.h>
+#include <forebay/sources/fixed_length.h>
+#include <forebay/sources/lines.h>
 #include <forebay/sources/tfrecord.h>
 #include <forebay/steps/cast.h>
 #include <forebay/steps/constant.h>
