@@ -278,3 +278,37 @@ def test_head_shows_lines_and_their_keys(tmp_path: pathlib.Path) -> None:
     done = forebay("head", str(document), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [{"origin": f"{tmp_path}/a.txt:2", "values": {"record": "1,2"}}]
+
+
+def test_the_files_of_a_document_are_indexed_and_verified_in_its_format(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"x,y\n1,2\n" + b"l" * 50 + b"\n3,4\n")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"x,y\n" + b"5,6\n" * 2000)[:-9])
+    document = tmp_path / "doc.json"
+    document.write_text(json.dumps({"source": {"lines": {"files": ["*.txt*"], "skip_header_lines": 1,
+                                                         "max_line_bytes": 20}},
+                                    "decode": {"record": {}}, "steps": [{"batch": {"size": 4}}]}))
+    done = forebay("verify", "--document", document, "--json")
+    assert done.returncode == 3, done.stderr
+    found = [(file["records"], file["unreadable_ranges"], file["corruption"][0]["reason"])
+             for file in json.loads(done.stdout)["files"]]
+    assert found[0] == (2, 1, "a line has more than max_line_bytes, 20: is this a text file? Raise max_line_bytes if it is")
+    assert found[1][1] == 1 and found[1][2].startswith("truncated gzip data")
+    (tmp_path / "a.txt").write_bytes(b"x,y\n1,2\n")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"x,y\n" + b"5,6\n" * 2000))
+    done = forebay("verify", "--document", document)
+    assert done.returncode == 0 and "2 files, 0 of them not intact: 2001 intact records" in done.stdout
+    done = forebay("index", "--document", document, "--json")
+    assert [(file["built"], file["records"]) for file in json.loads(done.stdout)["files"]] == [(True, 1), (True, 2000)]
+    assert forebay("index", "--document", document, "--check").returncode == 0
+    shuffled = fb.load({**json.loads(document.read_text()), "steps": [{"shuffle": {"global": True}}, {"batch": {"size": 100}}],
+                        "source": {"lines": {"files": [f"{tmp_path}/*.txt*"], "skip_header_lines": 1,
+                                             "max_line_bytes": 20}}})
+    assert len(stream(shuffled)) == 2001
+    assert forebay("index", "--document", document, "--check").returncode == 0
+
+
+@pytest.mark.parametrize("verb", ["verify", "index"])
+def test_files_and_a_document_exclude_each_other(tmp_path: pathlib.Path, verb: str) -> None:
+    assert "--document" in forebay(verb, "a.txt", "--document", "doc.json").stderr
+    assert "name TFRecord files, or a document with --document" in forebay(verb).stderr
+    assert "TFRecord" in forebay("schema", __file__).stderr
