@@ -90,6 +90,20 @@ struct Source {
   /// A compressed file with more content than this is an error.
   std::int64_t max_decompressed_bytes = INT64_MAX;
   std::string signature = {};  ///< The format and the options that change its records. An index stores it.
+  /// Not 0: each file is one record, and a part, which orders of files move, is so many consecutive files of the list.
+  /// 0: a part is a file, and the format finds its records.
+  std::int64_t files_a_part = 0;
+  std::int64_t max_file_bytes = INT64_MAX;  ///< With `files_a_part`: a larger file is an error.
+
+  [[nodiscard]] std::size_t parts() const;
+  [[nodiscard]] std::int64_t files_of(std::size_t part) const;  ///< Number of files of a part.
+  /// The place of record `record` of a part. `offset`: that of the record in a part that is a file.
+  struct Located {
+    std::size_t file = 0;     ///< Its file, as an index of `files`.
+    std::int64_t record = 0;  ///< Its ordinal in the file.
+    std::int64_t offset = 0;  ///< Its offset in the (uncompressed) file.
+  };
+  [[nodiscard]] Located locate(std::size_t part, std::int64_t record, std::int64_t offset) const;
 };
 
 struct SourceType {

@@ -14,6 +14,7 @@
 #include <forebay/sources/fixed_length.h>
 #include <forebay/sources/lines.h>
 #include <forebay/sources/tfrecord.h>
+#include <forebay/sources/whole_file.h>
 #include <forebay/steps/cast.h>
 #include <forebay/steps/constant.h>
 #include <forebay/steps/normalize.h>

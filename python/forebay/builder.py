@@ -11,7 +11,7 @@ from forebay.features import DType, Feature, _DTYPES
 from forebay.loader import Shard
 from forebay.pipeline import PipelineBase, StageSource, given
 
-__all__ = ["Pipeline", "Source", "fixed_length", "lines", "tfrecord"]
+__all__ = ["Pipeline", "Source", "fixed_length", "lines", "tfrecord", "whole_file"]
 
 
 class Pipeline(PipelineBase):
@@ -286,3 +286,13 @@ def fixed_length(files: Paths, record_bytes: int, *, header_bytes: int = 0, foot
                                          "max_decompressed_bytes": max_decompressed_bytes}, header_bytes=0,
                                          footer_bytes=0, hop_bytes=0, compression="auto", strict_tail=False,
                                          max_decompressed_bytes=4294967296)})
+
+
+def whole_file(files: Paths, *, max_file_bytes: int = 1073741824) -> Source:
+    """Reads whole files: each is one record.
+
+    files             Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
+    max_file_bytes    A larger file is an error, before memory is taken.
+    """
+    return Source({"whole_file": given({"files": paths_of(files, "files"), "max_file_bytes": max_file_bytes},
+                                       max_file_bytes=1073741824)})

@@ -114,7 +114,10 @@ Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& pat
 
 Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
-  return IndexRun{engine::program_of(plan).source, options}.run();
+  const Source& source = engine::program_of(plan).source;
+  if (source.files_a_part > 0)
+    return Error{Code::config, Detail::invalid_argument, "a record is a whole file: no index is needed"};
+  return IndexRun{source, options}.run();
 }
 
 }  // namespace forebay

@@ -86,7 +86,7 @@ DEPARTURES: list[Departure] = [
     Departure("D82", "a compressed stream that is cut short is corrupt",
               ("fixed_length",), sources.is_cut, sources.cut_refused),
     Departure("3.2", "a source that names no file is refused",
-              ("text_lines", "fixed_length"), sources.names_no_file, sources.no_file_refused),
+              ("text_lines", "fixed_length", "whole_file"), sources.names_no_file, sources.no_file_refused),
     # Examples.
     Departure("D35", "errors name file and record, not example names",
               _PARSE, examples.names_examples, examples.name_records),

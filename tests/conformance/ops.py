@@ -30,6 +30,7 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "tfrecord_write": ops_records.tfrecord_write,
     "text_lines": ops_sources.text_lines,
     "fixed_length": ops_sources.fixed_length,
+    "whole_file": ops_sources.whole_file,
     "decode_raw": ops_example.decode_raw,
     "parse_example": ops_example.parse_example,
     "parse_single_example": ops_example.parse_single_example,

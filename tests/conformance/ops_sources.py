@@ -62,6 +62,10 @@ def text_lines(vector: Vector, folder: Path) -> list[str]:
     return _read(vector, folder, "lines", options)
 
 
+def whole_file(vector: Vector, folder: Path) -> list[str]:
+    return _read(vector, folder, "whole_file", {})
+
+
 def fixed_length(vector: Vector, folder: Path) -> list[str]:
     names = ("record_bytes", "header_bytes", "footer_bytes", "hop_bytes")
     options = {name: vector["args"][name] for name in names}

@@ -26,5 +26,7 @@ SKIPPED: dict[str, str] = {
     "tf/slim_decoder.jsonl": "later issue: item decoders",
     "tf/slim_provider.jsonl": "later issue: item decoders",
     "tf/slim_sequence_decoder.jsonl": "later issue: item decoders",
-    "tf/whole_file_identity.jsonl": "later issue: whole files",
 }
+
+# Operations that are not built yet, in files of which other vectors must pass.
+SKIPPED_OPS: dict[str, str] = {"identity": "later issue: readers as objects"}

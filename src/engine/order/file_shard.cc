@@ -232,7 +232,7 @@ Result<void> check_file_shard(const Program& program, std::int64_t count) {
   if (!program.deterministic) {
     return refuse("shard: the order of the files must be the same everywhere; set `deterministic` to true");
   }
-  const auto files = count_after(program.file_orders, std::ssize(program.source.files));
+  const auto files = count_after(program.file_orders, static_cast<std::int64_t>(program.source.parts()));
   if (files && *files < count) return too_few_files(*files, count);
   return {};
 }
@@ -252,7 +252,7 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
                                 },
                                 .count = [pass](std::int64_t) { return pass->wanted_of_pass(); }});
   out->batching = batches_of(program.batching, rows_of_shard(program.batching, count), pass);
-  out->files_a_pass = std::max<std::int64_t>(1, std::ssize(program.source.files) / count);
+  out->files_a_pass = std::max<std::int64_t>(1, static_cast<std::int64_t>(program.source.parts()) / count);
   // The only pass of a run ends by itself, so that padding belongs to it.
   out->hard_epochs = program.hard_epochs || (program.epochs == 1 && program.batching.remainder == Remainder::pad);
   return out;
@@ -262,8 +262,9 @@ std::optional<std::int64_t> batches_by_index(const Program& program, const Shard
   const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
   if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
-  std::int64_t records = 0;
-  for (std::size_t file = 0; file < program.source.files.size(); ++file) {
+  const bool whole_files = program.source.files_a_part > 0;
+  std::int64_t records = whole_files ? std::ssize(program.source.files) : 0;
+  for (std::size_t file = 0; !whole_files && file < program.source.files.size(); ++file) {
     const auto found = load_index(request_for(program.source, static_cast<std::uint32_t>(file)));
     if (!found.ok() || !found->index) return std::nullopt;
     records += found->index->records();

@@ -15,6 +15,7 @@
 #include "engine/order/block_table.h"
 #include "engine/order/indexed_reader.h"
 #include "engine/order/skip_tally.h"
+#include "engine/order/whole_file_access.h"
 #include "engine/program/program.h"
 #include "engine/read/file_reader.h"
 
@@ -56,7 +57,7 @@ class OpenFiles final : public Reader {
   Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
   Result<bool> fetch(std::span<Handle> handles) override;
-  std::int64_t window() const override { return access_.window(); }
+  std::int64_t window() const override;
   /// True while a restart repeats the order without delivering: files with a stored index are then not scanned.
   void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }
@@ -94,7 +95,7 @@ class OpenFiles final : public Reader {
 
   // For any thread.
   struct ReaderState;
-  [[nodiscard]] static std::uint32_t number_of(const ReaderState& file);  ///< Number of the file in the source's list.
+  [[nodiscard]] static std::uint32_t number_of(const ReaderState& file);  ///< Its first file in the source's list.
   /// A file of which a block should be scanned ahead; null when there is none. The file is reserved for the caller,
   /// which must call `scan` next. `soon`: the caller must not be held up; files whose next record is large, or which
   /// were just written, are left out.
@@ -114,6 +115,8 @@ class OpenFiles final : public Reader {
   [[nodiscard]] bool leave_block(ReaderState& file);                          // false: it was the last block
   [[nodiscard]] Result<std::unique_ptr<Block>> wait_for_block(ReaderState& file) EXCLUDES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> take_ready(ReaderState& file) REQUIRES(mutex_);
+  void name_records(ReaderState& file);
+  [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
   [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // true: return before more is read
@@ -138,6 +141,7 @@ class OpenFiles final : public Reader {
   // Used by the order plane only.
   BlockTable table_;
   IndexedReader access_;
+  WholeFileAccess whole_files_;  // used instead of access_ when records are whole files
   bool catching_up_ = false;
   std::vector<RecordName> names_;                   // scratch
   std::vector<std::shared_ptr<ReaderState>> open_;  // by stream number

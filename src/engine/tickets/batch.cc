@@ -47,9 +47,9 @@ const Tensor* Batch::lengths(std::string_view name) const {
 Origin Batch::origin(std::int64_t row) const {
   const engine::BatchLayout& layout = content_->layout;
   const Source& source = content_->program->source;
-  return {.file = source.files[layout.block_of(row).file],
-          .record = layout.record_of(row),
-          .offset = source.format->record_offset(layout.payload_offset(row))};
+  const auto at = source.locate(layout.block_of(row).file, layout.record_of(row),
+                                source.format->record_offset(layout.payload_offset(row)));
+  return {.file = source.files[at.file], .record = at.record, .offset = at.offset};
 }
 
 std::string Batch::key(std::int64_t row) const {
