@@ -90,6 +90,18 @@ def test_shards_of_rows_share_all_files_and_shards_of_files_share_parts(many: li
     assert parts[0] == many[:500] and parts[1] == many[4096:4596]  # as many batches on every rank
 
 
+def test_shards_of_rows_of_a_global_shuffle_read_only_their_own_files(many: list[Record]) -> None:
+    pipe = pipe_of(many).shuffle(global_=True).batch(100)
+    records, read = [], []
+    for i in range(4):
+        loader = pipe.load(threads=2, shard={"index": i, "count": 4})
+        records += stream(loader)
+        read.append(loader.stats().bytes_read)
+    assert sorted(records) == sorted(many)
+    assert sum(read) == sum(len(content) for _, content in many)
+    assert max(read) < 0.3 * sum(read)
+
+
 def test_origins_name_the_file(many: list[Record]) -> None:
     for pipe in (pipe_of(many), pipe_of(many).shuffle(global_=True)):
         batch = next(iter(pipe.batch(4500).load()))

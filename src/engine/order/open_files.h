@@ -56,8 +56,12 @@ class OpenFiles final : public Reader {
   Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
+  /// Whole files are not read here: records that lie together in an order do not lie together on the disk, and a shard
+  /// reads only the files of its own rows, in `fetch_batch`.
   Result<bool> fetch(std::span<Handle> handles) override;
-  std::int64_t window() const override;
+  std::int64_t window() const override { return access_.window(); }
+  /// As `fetch`, for the rows of a batch that this process makes. Afterwards all of them are in memory.
+  Result<bool> fetch_batch(std::span<Handle> handles);
   /// True while a restart repeats the order without delivering: files with a stored index are then not scanned.
   void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }

@@ -93,10 +93,6 @@ Result<void> OpenFiles::locate_names(std::span<const RecordName> names, std::spa
   return {};
 }
 
-std::int64_t OpenFiles::window() const {
-  return program_.source.files_a_part > 0 ? whole_files_.window() : access_.window();
-}
-
 Result<void> OpenFiles::locate(std::span<const RecordName> names, std::span<Handle> out) {
   FOREBAY_DO(locate_names(names, out));
   if (catching_up_) return {};  // these records are not read
@@ -116,6 +112,11 @@ Result<void> OpenFiles::end_pass() const {
 }
 
 Result<bool> OpenFiles::fetch(std::span<Handle> handles) {
+  if (program_.source.files_a_part > 0) return !catching_up_;
+  return fetch_batch(handles);
+}
+
+Result<bool> OpenFiles::fetch_batch(std::span<Handle> handles) {
   if (catching_up_) return false;
   const auto go_on = [this] { return !interrupt(); };
   FOREBAY_DO(program_.source.files_a_part > 0 ? whole_files_.fetch(handles, go_on) : access_.fetch(handles, go_on));

@@ -236,8 +236,8 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
     layout.complete_frac = static_cast<double>(layout.after.done) / 1e6;
     if (shard_.count > 1) keep_shard(layout);
   }
-  fetching_ = true;  // when `fetch` is interrupted, the next call continues here
-  FOREBAY_TRY([[maybe_unused]] const bool fetched, open_files_.fetch(layout.handles));
+  fetching_ = true;  // when `fetch_batch` is interrupted, the next call continues here
+  FOREBAY_TRY([[maybe_unused]] const bool fetched, open_files_.fetch_batch(layout.handles));
   fetching_ = false;
   open_files_.table().hand_over(layout.handles, layout.number,
                                 {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});

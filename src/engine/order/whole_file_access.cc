@@ -8,14 +8,6 @@
 
 namespace forebay::engine {
 
-namespace {
-
-constexpr std::int64_t guessed_bytes = std::int64_t{64} << 10;  // of a file, before any was read
-constexpr std::int64_t min_window_files = 8;
-constexpr std::int64_t max_window_files = 4096;
-
-}  // namespace
-
 Result<std::vector<std::int64_t>> WholeFileAccess::count(std::span<const std::uint32_t> parts) const {
   if (program_.on_corrupt.policy != Corrupt::fail) {
     return Error{Code::config, Detail::invalid_argument,
@@ -34,11 +26,6 @@ void WholeFileAccess::locate(std::span<const RecordName> names, std::span<Handle
     const std::size_t file = program_.source.locate(names[i].file, names[i].record, 0).file;
     out[i] = {.block = slot_, .ordinal = static_cast<std::uint32_t>(file), .offset = 0, .length = 0};
   }
-}
-
-std::int64_t WholeFileAccess::window() const {
-  const std::int64_t bytes = all_files_ == 0 ? guessed_bytes : all_bytes_ / all_files_ + 1;
-  return std::clamp(pool_->limit() / 8 / bytes, min_window_files, max_window_files);
 }
 
 Result<void> WholeFileAccess::fetch(std::span<Handle> handles, const std::function<bool()>& go_on) {
@@ -75,9 +62,7 @@ Result<std::size_t> WholeFileAccess::fetch_block(std::span<Handle* const> handle
       FOREBAY_TRY(const bool added, files_.add(file, *block));
       if (!added) break;
       block->ordinals.push_back(file);
-      ++all_files_;
       bytes_read_ += block->records.back().length;
-      all_bytes_ += block->records.back().length;
     }
     handles[done]->length = block->records.back().length;
   }

@@ -29,11 +29,11 @@ class WholeFileAccess {
   [[nodiscard]] Result<std::vector<std::int64_t>> count(std::span<const std::uint32_t> parts) const;
   /// Fills `out` with the handles of files. Reads nothing, so their lengths are 0.
   void locate(std::span<const RecordName> names, std::span<Handle> out);
-  /// Reads the files that are not in memory, in the order of the list, and changes their handles to those of the bytes.
-  /// Fails with the error of a file, with Code::data, resource_exhausted, when the files take more than the memory
-  /// budget, and with Code::cancelled when `go_on` returns false. Files that were read stay; the call may be repeated.
+  /// Reads the files of a batch that are not in memory, in the order of the list, and changes their handles to those of
+  /// the bytes. Fails with the error of a file, with Code::data, resource_exhausted, when the files take more than the
+  /// memory budget, and with Code::cancelled when `go_on` returns false. Files that were read stay; the call may be
+  /// repeated.
   [[nodiscard]] Result<void> fetch(std::span<Handle> handles, const std::function<bool()>& go_on);
-  [[nodiscard]] std::int64_t window() const;  ///< Number of files to give to one `fetch`.
   /// Returns the number of bytes that `fetch` has read since the last call.
   [[nodiscard]] std::int64_t take_bytes_read() { return std::exchange(bytes_read_, 0); }
 
@@ -46,7 +46,6 @@ class WholeFileAccess {
   WholeFiles files_;
   std::uint32_t slot_ = BlockTable::nowhere;  // of the files that are not in memory
   std::int64_t bytes_read_ = 0;
-  std::int64_t all_bytes_ = 0, all_files_ = 0;  // that were read so far
 };
 
 }  // namespace forebay::engine

@@ -26,6 +26,7 @@ Error larger_than(const char* option, std::int64_t size, std::int64_t limit, Det
 }  // namespace
 
 Result<bool> WholeFiles::add(std::uint32_t file, Block& block) {
+  if (next_ && waiting_ != file) next_.reset();
   if (!next_) FOREBAY_DO(open(file).at(Place{.file = source_.files[file]}));
   const std::size_t used = used_bytes(block);
   const auto size = static_cast<std::size_t>(next_->size());
@@ -46,6 +47,7 @@ Result<void> WholeFiles::open(std::uint32_t file) {
   FOREBAY_DO(settle(opened, false));
   FOREBAY_DO(versions_.opened(file, opened.identity()));
   next_ = std::move(opened);
+  waiting_ = file;
   return {};
 }
 

@@ -22,7 +22,7 @@ class WholeFiles {
       : source_{source}, pool_{pool}, versions_{versions} {}
 
   /// Appends a file of the source as one record. Returns false when the block has no room for it: the file stays open
-  /// for the next block, which must begin with it. Fails with the path in the error's place; the block is unchanged.
+  /// for the next block. Fails with the path in the error's place; the block is unchanged.
   [[nodiscard]] Result<bool> add(std::uint32_t file, Block& block);
   /// Bytes of the file that waits for the next block; 0 when none does.
   [[nodiscard]] std::int64_t waiting_bytes() const { return next_ ? next_->size() : 0; }
@@ -33,7 +33,8 @@ class WholeFiles {
   const Source& source_;
   BufferPool& pool_;
   FileVersions& versions_;
-  std::optional<io::File> next_;
+  std::optional<io::File> next_;  // open and not read
+  std::uint32_t waiting_ = 0;     // the number of next_
 };
 
 /// Reads a part of `Source::files_a_part` files, each of which is a record. A block has the bytes of many files.
