@@ -262,6 +262,20 @@ def test_binary_records_that_begin_like_gzip_are_plain(tmp_path: pathlib.Path) -
     assert len(stream(fb.fixed_length([str(path)], 4).record().batch(9).load())) == 8
 
 
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_a_text_file_that_changes_between_two_epochs_is_an_error(tmp_path: pathlib.Path, compression: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(compressed(tmp_path, b"one\ntwo\n" * 20, compression))
+    loader = fb.lines([str(path)]).record().batch(40).epochs(None).load(threads=1, prefetch=1, memory="8MiB")
+    next(loader)
+    path.write_bytes(compressed(tmp_path, b"six\nten\n" * 20, compression))
+    got = []
+    with pytest.raises(fb.DataError, match=r"a\.txt.*changed"):
+        for batch in itertools.islice(loader, 100):
+            got += batch["record"].tolist()
+    assert set(got) <= {b"one", b"two"}
+
+
 def test_an_index_of_other_options_is_not_used(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"".join(b"%d\n" % i for i in range(1000)))
