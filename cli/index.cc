@@ -21,6 +21,7 @@ namespace {
 
 struct Index {
   std::vector<std::string> files;
+  std::string document;
   std::string compression = "auto";
   bool force = false;
   bool check = false;
@@ -62,10 +63,20 @@ void print_json(const std::vector<IndexReport>& reports, const std::vector<Error
   print_line(out.pretty());
 }
 
+Result<std::vector<IndexReport>> reports_of_indexes(const Index& asked, const IndexOptions& options) {
+  if (!asked.document.empty()) {
+    FOREBAY_TRY(const Plan plan, Plan::load(asked.document));
+    return index_files(plan, options);
+  }
+  const std::vector<std::string> paths = without_indexes(asked.files);
+  if (!paths.empty()) return index_files(paths, options);
+  return Error{Code::config, Detail::invalid_argument,
+               asked.files.empty() ? "name TFRecord files, or a document with --document"
+                                   : "every FILE is an index; name record files"};
+}
+
 Result<void> index(const Index& asked) {
   using Existing = IndexOptions::Existing;
-  const std::vector<std::string> paths = without_indexes(asked.files);
-  if (paths.empty()) return Error{Code::config, Detail::invalid_argument, "every FILE is an index; name record files"};
   Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
   const IndexOptions options{.compression = value_of<Compression>(asked.compression),
                              .existing = asked.check   ? Existing::only_check
@@ -77,7 +88,7 @@ Result<void> index(const Index& asked) {
                                              fmt::format("{} of {} files", now.files_done, now.files));
                                return !interrupted();
                              }};
-  const auto reports = index_files(paths, options);
+  const auto reports = reports_of_indexes(asked, options);
   progress.clear();
   if (!reports.ok()) {
     if (asked.json) print_json({}, faults_of(reports.error()));
@@ -101,9 +112,10 @@ Result<void> index(const Index& asked) {
 
 void add_index(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Index>();
-  CLI::App* verb = app.add_subcommand(
-      "index", "Stores where the records of TFRecord files are, so that any record can be reached directly");
-  verb->add_option("FILE", asked->files, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
+  CLI::App* verb =
+      app.add_subcommand("index", "Stores where the records of files are, so that any record can be reached directly");
+  CLI::Option* files = verb->add_option("FILE", asked->files, "TFRecord files and patterns (*, ?, [a-z], path@N)");
+  verb->add_option("--document", asked->document, "Index the files of this document, in its format")->excludes(files);
   verb->add_option("--compression", asked->compression, "Compression of the files")
       ->capture_default_str()
       ->check(CLI::IsMember(names_of<Compression>()));

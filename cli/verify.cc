@@ -19,6 +19,7 @@ namespace {
 
 struct Verify {
   std::vector<std::string> paths;
+  std::string document;
   std::string compression = "auto";
   std::int64_t threads = 0;
   std::string out;
@@ -120,9 +121,24 @@ int code_of(const std::vector<FileReport>& reports, bool repaired) {
   return code;
 }
 
-Result<int> verify(const Verify& asked) {
+Result<std::vector<FileReport>> reports_of(const Verify& asked, const VerifyOptions& options) {
+  if (!asked.document.empty()) {
+    FOREBAY_TRY(const Plan plan, Plan::load(asked.document));
+    return forebay::verify(plan, options);
+  }
   const std::vector<std::string> paths = without_indexes(asked.paths);
-  if (paths.empty()) return Error{Code::config, Detail::invalid_argument, "every FILE is an index; name record files"};
+  if (paths.empty()) {
+    return Error{Code::config, Detail::invalid_argument,
+                 asked.paths.empty() ? "name TFRecord files, or a document with --document"
+                                     : "every FILE is an index; name record files"};
+  }
+  using Existing = RepairOptions::Existing;
+  const RepairOptions repairing{value_of<Compression>(asked.out_compression),
+                                asked.force ? Existing::replace : Existing::refuse};
+  return asked.out.empty() ? forebay::verify(paths, options) : repair(paths, asked.out, repairing, options);
+}
+
+Result<int> verify(const Verify& asked) {
   if (asked.out.empty() && (asked.force || asked.out_compression != "auto")) {
     return Error{Code::config, Detail::invalid_argument, "--force and --output-compression need --repair OUT"};
   }
@@ -134,10 +150,7 @@ Result<int> verify(const Verify& asked) {
                                                                         now.files_done, now.records, now.corrupts));
                                 return !interrupted();
                               }};
-  using Existing = RepairOptions::Existing;
-  const RepairOptions repairing{value_of<Compression>(asked.out_compression),
-                                asked.force ? Existing::replace : Existing::refuse};
-  auto reports = asked.out.empty() ? forebay::verify(paths, options) : repair(paths, asked.out, repairing, options);
+  auto reports = reports_of(asked, options);
   progress.clear();
   if (!reports.ok()) return reports.error();
   if (asked.json) {
@@ -152,14 +165,20 @@ Result<int> verify(const Verify& asked) {
 
 void add_verify(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Verify>();
-  CLI::App* verb = app.add_subcommand("verify", "Verifies every checksum of TFRecord files and lists what is corrupt");
-  verb->add_option("FILE", asked->paths, "TFRecord files and patterns (*, ?, [a-z], path@N)")->required();
+  CLI::App* verb = app.add_subcommand("verify", "Verifies every checksum of record files and lists what is corrupt");
+  CLI::Option* files = verb->add_option("FILE", asked->paths, "TFRecord files and patterns (*, ?, [a-z], path@N)");
+  CLI::Option* document =
+      verb->add_option("--document", asked->document,
+                       "Verify the files of this document, in its format; a format without checksums shows only "
+                       "corrupt compression and records that it refuses")
+          ->excludes(files);
   verb->add_option("--compression", asked->compression, "Compression of the files: auto, none, gzip, zlib or zstd")
       ->check(CLI::IsMember(names_of<Compression>()));
   verb->add_option("--threads", asked->threads, "Files at once; 0: one for every CPU")->check(whole_number(0, 1024));
   verb->add_option("--repair", asked->out,
                    "Write the intact records here: a file for one FILE, a folder for several (same names)")
-      ->check(not_empty());
+      ->check(not_empty())
+      ->excludes(document);
   verb->add_option("--output-compression", asked->out_compression,
                    "Compression of the written files; auto: the same as each input")
       ->check(CLI::IsMember(names_of<Compression>()));

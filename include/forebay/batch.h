@@ -88,7 +88,7 @@ class Batch {
   /// Null for fixed tensors.
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
   [[nodiscard]] Origin origin(std::int64_t row) const;    ///< row < valid_rows()
-  [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset" of the row's origin.
+  [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset" of the row's origin; see Format::key.
 
   struct Content;  ///< Internal to the engine.
   Batch() = default;

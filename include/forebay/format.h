@@ -69,6 +69,14 @@ class Format {
   /// How many bytes after a payload `verify` reads, such as a checksum; at most 64. They are copied together with the
   /// payload, and `scan` finds only records whose trailer is in `bytes`.
   [[nodiscard]] virtual std::size_t trailer() const { return 0; }
+  /// Whether `verify` and `resync` know an intact record by a checksum. Without checksums, a compressed file whose
+  /// first bytes are corrupt is never taken for a plain one.
+  [[nodiscard]] virtual bool has_checksums() const { return false; }
+  /// The key of record `record` of `file`, whose `record_offset` is `offset`: the default is "file:offset".
+  [[nodiscard]] virtual std::string key(std::string_view file, [[maybe_unused]] std::int64_t record,
+                                        std::int64_t offset) const {
+    return std::string{file} + ":" + std::to_string(offset);
+  }
   /// How a file that begins with `head` (64 bytes, or the whole file) is compressed, for `compression: auto`. The
   /// default knows the magic bytes of gzip and zstd. The two bytes of a zlib header may begin a text file ("80", "x "),
   /// so only a format that can tell its own files from zlib may return it.
@@ -86,7 +94,21 @@ struct Source {
   /// A compressed file with more content than this is an error.
   std::int64_t max_decompressed_bytes = INT64_MAX;
   std::string signature = {};  ///< Names the format and the options that change its records. An index stores it.
-  std::shared_ptr<const RowSource> rows = {};
+  /// Not 0: each file is one record, and a part, which orders of files move, is so many consecutive files of the list.
+  /// 0: a part is a file, and the format finds its records.
+  std::int64_t files_a_part = 0;
+  std::int64_t max_file_bytes = INT64_MAX;  ///< With `files_a_part`: a larger file is an error.
+
+  [[nodiscard]] std::size_t parts() const;
+  [[nodiscard]] std::int64_t files_of(std::size_t part) const;  ///< Number of files of a part.
+  /// The place of record `record` of a part. `offset`: that of the record in a part that is a file.
+  struct Located {
+    std::size_t file = 0;     ///< Its file, as an index of `files`.
+    std::int64_t record = 0;  ///< Its ordinal in the file.
+    std::int64_t offset = 0;  ///< Its offset in the (uncompressed) file.
+  };
+  [[nodiscard]] Located locate(std::size_t part, std::int64_t record, std::int64_t offset) const;
+  std::shared_ptr<const RowSource> rows = {};  ///< Set: rows that come ready.
 };
 
 /// A source of rows that come ready.

@@ -10,6 +10,7 @@
 
 #include <forebay/error.h>
 #include <forebay/format.h>
+#include <forebay/plan.h>
 
 /// Record indexes: the place of every record of a file, stored in a file beside it (docs/formats/index.md).
 namespace forebay {
@@ -64,5 +65,7 @@ struct IndexReport {
 /// complete indexes stay.
 [[nodiscard]] Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& patterns,
                                                            const IndexOptions& options = {});
+/// Makes the indexes of a plan's files, in its format and compression; `options.compression` is not used.
+[[nodiscard]] Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOptions& options = {});
 
 }  // namespace forebay

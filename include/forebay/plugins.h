@@ -13,7 +13,10 @@
 #include <forebay/orders/take.h>
 #include <forebay/sources/arrays.h>
 #include <forebay/sources/feed.h>
+#include <forebay/sources/fixed_length.h>
+#include <forebay/sources/lines.h>
 #include <forebay/sources/tfrecord.h>
+#include <forebay/sources/whole_file.h>
 #include <forebay/steps/cast.h>
 #include <forebay/steps/constant.h>
 #include <forebay/steps/normalize.h>

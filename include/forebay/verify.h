@@ -10,8 +10,9 @@
 
 #include <forebay/error.h>
 #include <forebay/format.h>
+#include <forebay/plan.h>
 
-/// Finds corruption in TFRecord files, and copies what is intact.
+/// Finds corruption in record files, and copies what is intact in TFRecord files.
 namespace forebay {
 
 /// One corrupt place of a file.
@@ -67,6 +68,10 @@ struct VerifyOptions {
 /// matches nothing or an option is out of its range, with Code::cancelled when `progress` returned false.
 [[nodiscard]] Result<std::vector<FileReport>> verify(const std::vector<std::string>& paths,
                                                      const VerifyOptions& options = {});
+/// Verifies the files of a plan in its format and compression; `options.compression` and `max_record_bytes` are not
+/// used. Formats without checksums (Format::has_checksums): reports only corrupt compression and records that the
+/// format refuses, such as a line that is too long.
+[[nodiscard]] Result<std::vector<FileReport>> verify(const Plan& plan, const VerifyOptions& options = {});
 
 struct RepairOptions {
   Compression compression = Compression::automatic;  ///< Of the written files; automatic: as each input.

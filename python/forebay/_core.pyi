@@ -75,7 +75,7 @@ class Batch(Mapping[str, Any]):
     @property
     def record_keys(self) -> list[str]:
         """
-        The key of each valid row's record, "path:offset". The same list every time.
+        The key of each valid row's record: "path:offset", or as its format says (lines: "path:line"). The same list every time.
         """
 
     @property

@@ -11,7 +11,7 @@ from forebay.features import DType, Feature, _DTYPES
 from forebay.loader import Shard
 from forebay.pipeline import PipelineBase, StageSource, given
 
-__all__ = ["Pipeline", "Source", "tfrecord"]
+__all__ = ["Pipeline", "Source", "fixed_length", "lines", "tfrecord", "whole_file"]
 
 
 class Pipeline(PipelineBase):
@@ -241,3 +241,58 @@ def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd
                                      "allow_trailing_zeros": allow_trailing_zeros}, compression="auto",
                                      max_record_bytes=1073741824, max_decompressed_bytes=4294967296,
                                      tolerate_partial_header=False, allow_trailing_zeros=False)})
+
+
+def lines(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "auto"] = "auto",
+          skip_header_lines: int = 0, max_line_bytes: int = 16777216,
+          max_decompressed_bytes: int = 4294967296) -> Source:
+    """Reads the lines of text files, without their ends.
+
+    files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
+    compression               How whole files are compressed; auto knows gzip and zstd by their first bytes,
+                              zlib must be named.
+    skip_header_lines         Lines at the beginning of each file that are no records.
+    max_line_bytes            A longer line is an error, before memory is taken.
+    max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
+                              decompressed.
+    """
+    return Source({"lines": given({"files": paths_of(files, "files"), "compression": compression,
+                                  "skip_header_lines": skip_header_lines, "max_line_bytes": max_line_bytes,
+                                  "max_decompressed_bytes": max_decompressed_bytes}, compression="auto",
+                                  skip_header_lines=0, max_line_bytes=16777216, max_decompressed_bytes=4294967296)})
+
+
+def fixed_length(files: Paths, record_bytes: int, *, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0,
+                 compression: Literal["none", "gzip", "zlib", "zstd", "auto"] = "auto", strict_tail: bool = False,
+                 max_decompressed_bytes: int = 4294967296) -> Source:
+    """Reads records of one length.
+
+    files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
+    record_bytes              Bytes of a record.
+    header_bytes              Bytes at the beginning of each file that belong to no record. A shorter file is an
+                              error.
+    footer_bytes              Bytes at the end of each file that belong to no record.
+    hop_bytes                 Bytes from the beginning of a record to that of the next: fewer than record_bytes
+                              make records overlap, more leave bytes out. 0: record_bytes.
+    compression               How whole files are compressed; auto knows gzip and zstd by their first bytes,
+                              zlib must be named.
+    strict_tail               A file that ends inside a record is an error; otherwise these bytes are left out.
+    max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
+                              decompressed.
+    """
+    return Source({"fixed_length": given({"files": paths_of(files, "files"), "record_bytes": record_bytes,
+                                         "header_bytes": header_bytes, "footer_bytes": footer_bytes,
+                                         "hop_bytes": hop_bytes, "compression": compression, "strict_tail": strict_tail,
+                                         "max_decompressed_bytes": max_decompressed_bytes}, header_bytes=0,
+                                         footer_bytes=0, hop_bytes=0, compression="auto", strict_tail=False,
+                                         max_decompressed_bytes=4294967296)})
+
+
+def whole_file(files: Paths, *, max_file_bytes: int = 1073741824) -> Source:
+    """Reads whole files: each is one record.
+
+    files             Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
+    max_file_bytes    A larger file is an error, before memory is taken.
+    """
+    return Source({"whole_file": given({"files": paths_of(files, "files"), "max_file_bytes": max_file_bytes},
+                                       max_file_bytes=1073741824)})

@@ -198,8 +198,10 @@ void bind_batches(nb::module_& module) {
                    "True sizes before padding, of the tensors that vary: int64 [rows], or [rows, unknown dims].")
       .def_prop_ro("origins", &PyBatch::origins, nb::sig("def origins(self) -> list[tuple[str, int, int]]"),
                    "(file, ordinal of the record, byte offset) of each valid row.")
-      .def_prop_ro("record_keys", &PyBatch::record_keys, nb::sig("def record_keys(self) -> list[str]"),
-                   "The key of each valid row's record, \"path:offset\". The same list every time.")
+      .def_prop_ro(
+          "record_keys", &PyBatch::record_keys, nb::sig("def record_keys(self) -> list[str]"),
+          "The key of each valid row's record: \"path:offset\", or as its format says (lines: \"path:line\"). The "
+          "same list every time.")
       .def_prop_ro(
           "rows", [](const PyBatch& self) { return self.batch().rows(); }, "Length of the batch axis.")
       .def_prop_ro(

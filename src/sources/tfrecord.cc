@@ -9,11 +9,11 @@
 
 #include "base/cpu.h"
 #include "base/zeros.h"
-#include "io/patterns.h"
 #include "sources/detect.h"
 #include "sources/frame.h"
 #include "sources/framing.h"
 #include "sources/resync.h"
+#include "sources/source_files.h"
 
 namespace forebay::sources {
 namespace {
@@ -121,6 +121,8 @@ class TfrecordFormat final : public Format {
 
   std::size_t trailer() const override { return footer_bytes; }
 
+  bool has_checksums() const override { return true; }
+
   Compression detect(std::span<const std::byte> head) const override { return detect_tfrecord(head); }
 
   Result<void> verify(std::span<const Record> records) const override {
@@ -172,17 +174,7 @@ class TfrecordFormat final : public Format {
 };
 
 Result<Source> bind(const TfRecord& options, const BindContext& context) {
-  if (options.files.empty()) return Error{Code::config, Detail::invalid_argument, "names no file"}.at(Field{"files"});
-  std::vector<std::string> files;
-  std::vector<Error> faults;
-  auto each = io::expand_each(options.files, context.folder);
-  for (std::size_t i = 0; i < each.size(); ++i) {
-    if (each[i].ok())
-      std::move(each[i]->begin(), each[i]->end(), std::back_inserter(files));
-    else
-      faults.push_back(each[i].error().at(Field{"files", std::to_string(i)}));
-  }
-  if (!faults.empty()) return Error::all(std::move(faults));
+  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
   const Framing framing{.max_record_bytes = options.max_record_bytes,
                         .tolerate_partial_header = options.tolerate_partial_header,
                         .allow_trailing_zeros = options.allow_trailing_zeros};

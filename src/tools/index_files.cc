@@ -2,10 +2,12 @@
 #include <forebay/index.h>
 
 #include "engine/index/index_file.h"
+#include "engine/index/index_parallel.h"
 #include "engine/memory/catch_all.h"
 #include "engine/memory/each_file.h"
 #include "engine/memory/machine.h"
 #include "engine/memory/sync.h"
+#include "engine/program/plan_access.h"
 #include "io/file.h"
 #include "io/paths.h"
 #include "sources/framing.h"
@@ -47,36 +49,35 @@ Result<void> make(const IndexRequest& request, const engine::IndexWatch& watch, 
 /// The files of one call and their progress.
 class IndexRun {
  public:
-  IndexRun(std::vector<std::string> files, const IndexOptions& options) : options_{options}, reports_(files.size()) {
-    progress_.files = static_cast<std::int64_t>(files.size());
-    progress_.bytes = io::total_size(files);
-    for (std::size_t i = 0; i < files.size(); ++i) reports_[i].file = std::move(files[i]);
+  IndexRun(Source source, const IndexOptions& options)
+      : options_{options}, source_{std::move(source)}, reports_(source_.files.size()) {
+    progress_.files = std::ssize(source_.files);
+    progress_.bytes = io::total_size(source_.files);
+    for (std::size_t i = 0; i < reports_.size(); ++i) reports_[i].file = source_.files[i];
   }
 
   Result<std::vector<IndexReport>> run() EXCLUDES(mutex_) {
     const bool all = engine::each_file(
         {.files = reports_.size(), .threads = options_.threads},
-        [this](std::size_t file, const std::stop_token& stop) { work(reports_[file], stop); },
+        [this](std::size_t file, const std::stop_token& stop) { work(static_cast<std::uint32_t>(file), stop); },
         [this] { return !options_.progress || options_.progress(progress()); });
     if (!all) return Error{Code::cancelled, "interrupted"};
     return std::move(reports_);
   }
 
  private:
-  void work(IndexReport& report, const std::stop_token& stop) EXCLUDES(mutex_) {
+  void work(std::uint32_t number, const std::stop_token& stop) EXCLUDES(mutex_) {
+    IndexReport& report = reports_[number];
     Result<void> done;
-    const auto thrown = engine::catch_all([&] { done = one(report, stop); }, engine::no_memory_for_file);
+    const auto thrown = engine::catch_all([&] { done = one(number, report, stop); }, engine::no_memory_for_file);
     if (!done.ok()) report.error = done.error();
     if (thrown) report.error = engine::in_file(*thrown, report.file);
     const engine::Lock lock{mutex_};
     ++progress_.files_done;
   }
 
-  Result<void> one(IndexReport& report, const std::stop_token& stop) {
-    const IndexRequest request{.file = report.file,
-                               .compression = options_.compression,
-                               .format = sources::tfrecord_format(),
-                               .signature = sources::tfrecord_signature()};
+  Result<void> one(std::uint32_t number, IndexReport& report, const std::stop_token& stop) {
+    const IndexRequest request = engine::request_for(source_, number);
     if (options_.existing == Existing::only_check) return check(request, report);
     const engine::IndexWatch watch = [&](std::int64_t bytes) {
       const engine::Lock lock{mutex_};
@@ -92,6 +93,7 @@ class IndexRun {
   }
 
   const IndexOptions& options_;
+  const Source source_;
   engine::Mutex mutex_;
   std::vector<IndexReport> reports_;  // each report belongs to the thread that indexes its file
   IndexProgress progress_ GUARDED_BY(mutex_);
@@ -102,7 +104,20 @@ class IndexRun {
 Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& patterns, const IndexOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
   FOREBAY_TRY(std::vector<std::string> files, io::expand(patterns, ""));
-  return IndexRun{std::move(files), options}.run();
+  return IndexRun{Source{.files = std::move(files),
+                         .compression = options.compression,
+                         .format = sources::tfrecord_format(),
+                         .signature = sources::tfrecord_signature()},
+                  options}
+      .run();
+}
+
+Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOptions& options) {
+  FOREBAY_DO(engine::check_threads(options.threads));
+  const Source& source = engine::program_of(plan).source;
+  if (source.files_a_part > 0)
+    return Error{Code::config, Detail::invalid_argument, "a record is a whole file: no index is needed"};
+  return IndexRun{source, options}.run();
 }
 
 }  // namespace forebay

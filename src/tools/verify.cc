@@ -12,6 +12,7 @@
 #include "engine/memory/each_file.h"
 #include "engine/memory/machine.h"
 #include "engine/memory/sync.h"
+#include "engine/program/plan_access.h"
 #include "io/file.h"
 #include "io/paths.h"
 #include "sources/framing.h"
@@ -166,6 +167,11 @@ namespace forebay {
 Result<std::vector<FileReport>> verify(const std::vector<std::string>& paths, const VerifyOptions& options) {
   FOREBAY_TRY(Source source, engine::source_of(paths, options));
   return engine::look_through(std::move(source), options, {});
+}
+
+Result<std::vector<FileReport>> verify(const Plan& plan, const VerifyOptions& options) {
+  FOREBAY_DO(engine::check_threads(options.threads));
+  return engine::look_through(engine::program_of(plan).source, options, {});
 }
 
 }  // namespace forebay

@@ -16,6 +16,7 @@ from typing import Any
 import example_departures as examples
 import loader_departures as loaders
 import record_departures as files
+import source_departures as sources
 import text_departures as texts
 
 Vector = dict[str, Any]
@@ -75,6 +76,17 @@ DEPARTURES: list[Departure] = [
               _READ, files.ends_too_early, files.end_refused),
     Departure("D82", "all compressed streams of a file are read",
               _READ, files.has_unread_stream, files.all_read),
+    # Lines and fixed-length records.
+    Departure("D37", "one carriage return belongs to the end of a line",
+              ("text_lines",), sources.has_older_cr_rule, sources.newer_cr_rule),
+    Departure("D85", "records of no bytes are refused",
+              ("fixed_length",), sources.has_empty_records, sources.empty_records_refused),
+    Departure("D85", "a file that is shorter than its header is an error",
+              ("fixed_length",), sources.is_short_of_its_header, sources.header_missing),
+    Departure("D82", "a compressed stream that is cut short is corrupt",
+              ("fixed_length",), sources.is_cut, sources.cut_refused),
+    Departure("3.2", "a source that names no file is refused",
+              ("text_lines", "fixed_length", "whole_file"), sources.names_no_file, sources.no_file_refused),
     # Examples.
     Departure("D35", "errors name file and record, not example names",
               _PARSE, examples.names_examples, examples.name_records),

@@ -12,6 +12,7 @@ import ops_loader
 import ops_pieces
 import ops_probe
 import ops_records
+import ops_sources
 import ops_windows
 
 OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
@@ -34,6 +35,9 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "crc32c": ops_probe.crc32c,
     "tfrecord_read": ops_records.tfrecord_read,
     "tfrecord_write": ops_records.tfrecord_write,
+    "text_lines": ops_sources.text_lines,
+    "fixed_length": ops_sources.fixed_length,
+    "whole_file": ops_sources.whole_file,
     "decode_raw": ops_example.decode_raw,
     "parse_example": ops_example.parse_example,
     "parse_single_example": ops_example.parse_single_example,

@@ -15,7 +15,6 @@ SKIPPED: dict[str, str] = {
     "tf/batch.jsonl": "later issue: queue front end",
     "tf/bucket.jsonl": "later issue: bucketing by length",
     "tf/decode_csv.jsonl": "later issue: CSV",
-    "tf/fixed_length.jsonl": "later issue: fixed-length records",
     "tf/parse_sequence_example.jsonl": "later issue: sequence_example decoder of pipeline documents",
     "tf/producers.jsonl": "later issue: queue front end",
     "tf/queue_script.jsonl": "later issue: queue front end",
@@ -23,6 +22,7 @@ SKIPPED: dict[str, str] = {
     "tf/slim_decoder.jsonl": "later issue: item decoders",
     "tf/slim_provider.jsonl": "later issue: item decoders",
     "tf/slim_sequence_decoder.jsonl": "later issue: item decoders",
-    "tf/text_lines.jsonl": "later issue: text lines",
-    "tf/whole_file_identity.jsonl": "later issue: whole files",
 }
+
+# Operations that are not built yet, in files of which other vectors must pass.
+SKIPPED_OPS: dict[str, str] = {"identity": "later issue: readers as objects"}

@@ -117,8 +117,36 @@ void write_messages(const Case& at, const Json& in, const Folder& folder, Input&
   out.rows = static_cast<std::int64_t>(records.size());
   out.files = Json::array({Json{folder.file("messages")}});
   EXPECT_TRUE(write_records(folder.file("messages"), records).ok());
-  out.decode = at.kind == "decoder" ? Json::object({{at.name, parse(at.example.options)}})
-                                    : parse(R"({"record": {"name": "r"}})");
+  out.decode = Json::object({{at.name, parse(at.example.options)}});
+}
+
+/// The source of an example with its options, over files that are written here: the records of a TFRecord file, or the
+/// content of each file.
+Json write_source(const Case& at, const Json& in, const Folder& folder, Input& out) {
+  Json options = parse(at.example.options);
+  std::vector<Json> files;
+  if (at.name == "tfrecord") {
+    const Json* const named = options.find("compression");
+    const std::string compression = named != nullptr ? named->string() : "none";
+    std::vector<std::string> records;
+    for (const Json& record : in.items()) records.push_back(record.string());
+    files.emplace_back(folder.file("records"));
+    EXPECT_TRUE(write_records(files.back().string(), records,
+                              compression == "gzip"   ? Compression::gzip
+                              : compression == "zlib" ? Compression::zlib
+                              : compression == "zstd" ? Compression::zstd
+                                                      : Compression::none)
+                    .ok());
+  } else {
+    for (const Json& content : in.items()) {
+      files.emplace_back(folder.file("file-" + std::to_string(files.size())));
+      EXPECT_TRUE(forebay::write_file(files.back().string(), content.string()).ok());
+    }
+  }
+  options.set("files", Json::array(std::move(files)));
+  out.rows = std::ssize(parse(at.example.out).items());
+  out.decode = parse(R"({"record": {"name": "r"}})");
+  return Json::object({{at.name, options}});
 }
 
 /// Whether the example is of a source of rows that come ready. Its input is the tensors that it gives.
@@ -167,15 +195,17 @@ Json document_of(const Case& at, const Folder& folder) {
   }
   if (at.kind == "order" || at.kind == "batcher") write_numbers(in, folder, input);
   if (at.kind == "step") write_tensors(in, folder, input);
-  if (at.kind == "decoder" || at.kind == "source") write_messages(at, in, folder, input);
+  if (at.kind == "decoder") write_messages(at, in, folder, input);
+  Json source;
+  if (at.kind == "source") source = write_source(at, in, folder, input);
   Json steps = Json::array();
   const Json plugin = Json::object({{at.name, parse(at.example.options)}});
   if (at.kind == "step" || at.kind == "order" || at.kind == "batcher") steps.items().push_back(plugin);
   if (at.kind != "batcher")
     steps.items().push_back(
         Json::object({{"batch", Json::object({{"size", std::max<std::int64_t>(1, 2 * input.rows)}})}}));
-  Json source = Json::object({{"files", input.files}});
-  return Json::object({{"source", Json::object({{"tfrecord", source}})}, {"decode", input.decode}, {"steps", steps}});
+  if (at.kind != "source") source = Json::object({{"tfrecord", Json::object({{"files", input.files}})}});
+  return Json::object({{"source", source}, {"decode", input.decode}, {"steps", steps}});
 }
 
 /// What came out, in the form in which examples are written.
@@ -239,7 +269,6 @@ TEST_P(WorkedExample, AnUnknownOptionIsRefusedByName) {
   const Folder folder;
   Case at = GetParam();
   Json options = parse(at.example.options);
-  if (at.kind == "source") return;  // its options are the test's own
   options.set("no_such_option", 1);
   at.example.options = options.text();
   const auto plan = Plan::make(document_of(at, folder));

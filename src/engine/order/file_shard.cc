@@ -234,7 +234,7 @@ Result<void> check_file_shard(const Program& program, std::int64_t count) {
   if (!program.deterministic) {
     return refuse("shard: the order of the files must be the same everywhere; set `deterministic` to true");
   }
-  const auto files = count_after(program.file_orders, std::ssize(program.source.files));
+  const auto files = count_after(program.file_orders, static_cast<std::int64_t>(program.source.parts()));
   if (files && *files < count) return too_few_files(*files, count);
   return {};
 }
@@ -254,7 +254,7 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
                                 },
                                 .count = [pass](std::int64_t) { return pass->wanted_of_pass(); }});
   out->batching = batches_of(program.batching, rows_of_shard(program.batching, count), pass);
-  out->files_a_pass = std::max<std::int64_t>(1, std::ssize(program.source.files) / count);
+  out->files_a_pass = std::max<std::int64_t>(1, static_cast<std::int64_t>(program.source.parts()) / count);
   // The only pass of a run ends by itself, so that padding belongs to it.
   out->hard_epochs = program.hard_epochs || (program.epochs == 1 && program.batching.remainder == Remainder::pad);
   return out;
@@ -262,8 +262,9 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
 
 namespace {
 
-/// The records of all files, by their stored indexes, or the rows in memory. Empty when a file has no stored index.
+/// The records of all files, by their stored indexes, or the rows in memory, or the files that are records. Empty when a file has no stored index.
 std::optional<std::int64_t> known_records(const Source& source) {
+  if (source.files_a_part > 0) return std::ssize(source.files);
   std::int64_t records = 0;
   if (source.rows && !source.rows->resident()) return std::nullopt;
   if (source.rows) {

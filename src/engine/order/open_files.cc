@@ -29,7 +29,8 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       pass_cache_{pool->limit() / 2, program.epochs != 1},
       versions_{program.source.files},
       table_{pool, room_after(program.source)},
-      access_{program, std::move(pool), threads, pass_cache_, versions_, table_},
+      access_{program, pool, threads, pass_cache_, versions_, table_},
+      whole_files_{program, std::move(pool), versions_, table_},
       compact_from_{min_compacted},
       skips_{program.on_corrupt} {
   if (!program.source.rows) return;
@@ -58,8 +59,8 @@ Reader::Stream OpenFiles::open(Handle file) {
   announced_.clear();
   auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_);
   open_[static_cast<std::size_t>(number)] = opened;
-  if (catching_up_ && program_.on_corrupt.policy == Corrupt::fail) opened->index = access_.stored(file.block);
-  if (opened->index) return number;
+  if (catching_up_ && program_.on_corrupt.policy == Corrupt::fail) name_records(*opened);
+  if (opened->named) return number;
   const Lock lock{mutex_};
   waiting_.push_back(std::move(opened));
   return number;
@@ -77,8 +78,8 @@ Result<std::size_t> OpenFiles::read(Stream stream, std::span<Handle> out) {
   if (rows_) return read_rows(stream, out);
   if (row_streams_) return read_row_blocks(stream, out);
   ReaderState& file = *open_[static_cast<std::size_t>(stream)];
-  if (file.index && !catching_up_) FOREBAY_DO(scan_from_here(open_[static_cast<std::size_t>(stream)]));
-  if (file.index) return read_indexed(file, out);
+  if (file.named && !catching_up_) FOREBAY_DO(scan_from_here(open_[static_cast<std::size_t>(stream)]));
+  if (file.named) return read_indexed(file, out);
   while (!file.left) {
     if (file.block) {
       const std::uint32_t slot = *file.block;
@@ -123,7 +124,7 @@ bool OpenFiles::interrupt() {
 /// Counts a skip and continues after it, or leaves the file when the policy is skip_file. Fails when a budget is
 /// exceeded.
 Result<void> OpenFiles::pass_over(ReaderState& file, const Skip& skip) {
-  const bool leaves = program_.on_corrupt.policy == Corrupt::skip_file;
+  const bool leaves = program_.on_corrupt.policy == Corrupt::skip_file && program_.source.files_a_part == 0;
   FOREBAY_DO(skips_.add(skip));
   {
     const Lock lock{mutex_};
@@ -195,7 +196,7 @@ Result<std::unique_ptr<Block>> OpenFiles::wait_for_block(ReaderState& file) {
       if (file.broken) return *file.broken;
       if (file.state == Scan::over) return block;
       if (file.state == Scan::idle) {
-        if (deadline_ && file.scanner.next_is_large()) {
+        if (deadline_ && file.scanner->next_is_large()) {
           interrupted_ = true;
           return Error{Code::cancelled, "interrupted"};
         }
@@ -208,12 +209,12 @@ Result<std::unique_ptr<Block>> OpenFiles::wait_for_block(ReaderState& file) {
     }
     if (other) scan(other);
   }
-  if (deadline_ && !file.begun && file.scanner.must_settle()) {
+  if (deadline_ && !file.begun && file.scanner->must_settle()) {
     put_back(file, std::move(block));
     interrupted_ = true;
     return Error{Code::cancelled, "interrupted"};
   }
-  file.scanner.scan(*block);
+  file.scanner->scan(*block);
   const Lock lock{mutex_};
   --scanning_;
   scanned(file, *block);
@@ -238,7 +239,7 @@ Result<std::shared_ptr<void>> OpenFiles::charge(std::int64_t bytes) {
 bool OpenFiles::ready(Stream stream) {
   if (program_.source.rows) return true;
   const ReaderState& file = *open_[static_cast<std::size_t>(stream)];
-  if (file.index) return true;
+  if (file.named) return true;
   if (file.block) {
     const Block& block = table_[*file.block];
     if (file.next_record < block.records.size() || block.last || block.error) return true;
@@ -280,7 +281,7 @@ bool OpenFiles::will_be_kept(const ReaderState& file) const {
   return false;
 }
 
-std::uint32_t OpenFiles::number_of(const ReaderState& file) { return file.number; }
+std::uint32_t OpenFiles::number_of(const ReaderState& file) { return file.first_file; }
 
 std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim(bool soon) {
   const Lock lock{mutex_};
@@ -292,7 +293,7 @@ std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim_locked(bool soon) {
   if (scanning_ >= threads_) return nullptr;
   for (const auto& file : waiting_) {
     if (!wants_more(*file) || will_be_kept(*file)) continue;
-    if (soon && (file->settling || file->scanner.next_is_large())) continue;
+    if (soon && (file->settling || file->scanner->next_is_large())) continue;
     file->state = Scan::running;
     file->soon = soon;
     ++scanning_;
@@ -312,12 +313,12 @@ void OpenFiles::put_back(ReaderState& file, std::unique_ptr<Block> block) {
 }
 
 void OpenFiles::scan(const std::shared_ptr<ReaderState>& file) {
-  if (file->soon && !file->begun && file->scanner.must_settle()) return put_back(*file, nullptr);
+  if (file->soon && !file->begun && file->scanner->must_settle()) return put_back(*file, nullptr);
   std::unique_ptr<Block> block;
   auto thrown = catch_all(
       [&] {
         block = empty_block();
-        file->scanner.scan(*block);
+        file->scanner->scan(*block);
       },
       no_memory_for_scan);
   const Lock lock{mutex_};
@@ -330,7 +331,7 @@ void OpenFiles::scan(const std::shared_ptr<ReaderState>& file) {
   }
   if (thrown) {  // `read` may be waiting for this block
     file->state = Scan::over;
-    file->broken = in_file(*thrown, program_.source.files[file->number]);
+    file->broken = in_file(*thrown, program_.source.files[file->first_file]);
   }
   block_ready_.notify_all();
 }
@@ -362,10 +363,10 @@ std::unique_ptr<Block> OpenFiles::empty_block() {
 
 void OpenFiles::scanned(ReaderState& file, const Block& block) {
   file.state = block.last || block.error ? Scan::over : Scan::idle;
-  file.streamed = file.scanner.streamed();
+  file.streamed = file.scanner->streamed();
   file.begun = true;
   file.settling = false;
-  file.keeping = file.scanner.keeping();
+  file.keeping = file.scanner->keeping();
   records_ += static_cast<std::int64_t>(block.records.size());
   bytes_read_ += block.bytes_read;
 }

@@ -17,6 +17,7 @@
 #include "engine/order/resident_rows.h"
 #include "engine/order/row_streams.h"
 #include "engine/order/skip_tally.h"
+#include "engine/order/whole_file_access.h"
 #include "engine/program/program.h"
 #include "engine/read/file_reader.h"
 
@@ -59,8 +60,12 @@ class OpenFiles final : public Reader {
   Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
+  /// Whole files are not read here: records that lie together in an order do not lie together on the disk, and a shard
+  /// reads only the files of its own rows, in `fetch_batch`.
   Result<bool> fetch(std::span<Handle> handles) override;
   std::int64_t window() const override { return access_.window(); }
+  /// As `fetch`, for the rows of a batch that this process makes. Afterwards all of them are in memory.
+  Result<bool> fetch_batch(std::span<Handle> handles);
   /// True while a restart repeats the order without delivering: files with a stored index are then not scanned.
   void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }
@@ -104,7 +109,7 @@ class OpenFiles final : public Reader {
 
   // For any thread.
   struct ReaderState;
-  [[nodiscard]] static std::uint32_t number_of(const ReaderState& file);  ///< Number of the file in the source's list.
+  [[nodiscard]] static std::uint32_t number_of(const ReaderState& file);  ///< Its first file in the source's list.
   /// A file of which a block should be scanned ahead; null when there is none. The file is reserved for the caller,
   /// which must call `scan` next. `soon`: the caller must not be held up; files whose next record is large, or which
   /// were just written, are left out.
@@ -129,6 +134,8 @@ class OpenFiles final : public Reader {
   [[nodiscard]] std::vector<std::int64_t> count_rows(std::span<const std::uint32_t> parts);
   [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<std::size_t> read_rows(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
+  void name_records(ReaderState& file);
+  [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
   [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // true: return before more is read
@@ -156,6 +163,7 @@ class OpenFiles final : public Reader {
   // At most one is set: the source is rows that come ready, and no file is ever opened.
   std::optional<ResidentRows> rows_;
   std::optional<RowStreams> row_streams_;
+  WholeFileAccess whole_files_;  // used instead of access_ when records are whole files
   bool catching_up_ = false;
   std::vector<RecordName> names_;                   // scratch
   std::vector<std::shared_ptr<ReaderState>> open_;  // by stream number

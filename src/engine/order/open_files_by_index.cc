@@ -27,17 +27,26 @@ std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
 
 }  // namespace
 
+/// Makes `read` name the records without reading them, if their number is known.
+void OpenFiles::name_records(ReaderState& file) {
+  if (program_.source.files_a_part > 0) {
+    file.named = program_.source.files_of(file.number);
+  } else if (file.index = access_.stored(file.number); file.index) {
+    file.named = file.index->records();
+  }
+}
+
 /// `read` while a restart catches up: names the next records by the stored index, without scanning the file.
 Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle> out) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
-  const std::int64_t records = file.index->records();
+  const std::int64_t records = *file.named;
   const auto count = static_cast<std::size_t>(
       std::min({static_cast<std::int64_t>(out.size()), records - file.indexed, records_at_once}));
   if (count == 0) return count;
   names_.clear();
   for (std::size_t i = 0; i < count; ++i)
     names_.push_back({.file = file.number, .record = file.indexed + static_cast<std::int64_t>(i)});
-  FOREBAY_DO(access_.locate(names_, out.first(count)));
+  FOREBAY_DO(locate_names(names_, out.first(count)));
   file.indexed += static_cast<std::int64_t>(count);
   skips_.good(static_cast<std::int64_t>(count));
   const double fraction = static_cast<double>(file.indexed) / static_cast<double>(records);
@@ -83,11 +92,12 @@ Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> 
 
 /// Called when the restart has caught up within this file. From here on the file is scanned like any other.
 Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file) {
-  if (file->indexed == file->index->records()) return {};
-  FOREBAY_DO(file->scanner.skip_to(*file->index, file->indexed));
+  if (file->indexed == *file->named) return {};
+  FOREBAY_DO(file->scanner->seek(file->indexed, file->index.get()));
   file->index.reset();
+  file->named.reset();
   const Lock lock{mutex_};
-  file->streamed = file->scanner.streamed();
+  file->streamed = file->scanner->streamed();
   waiting_.push_back(file);
   return {};
 }
@@ -96,6 +106,11 @@ Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files
   const auto numbers = numbers_of(files);
   if (rows_) return count_rows(numbers);
   if (row_streams_) return no_random_access();
+  if (program_.source.files_a_part > 0) {
+    FOREBAY_TRY(std::vector<std::int64_t> counts, whole_files_.count(numbers));
+    indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    return counts;
+  }
   FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
   std::vector<std::int64_t> counts;
   for (const std::uint32_t file : numbers) {
@@ -128,15 +143,23 @@ Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files
     for (const Handle& part : files) counts.push_back(rows_->rows(part.block));
     return counts;
   }
+  if (program_.source.files_a_part > 0) return whole_files_.count(numbers_of(files));
   return access_.count(numbers_of(files), [this] { return !interrupt(); });
 }
 
-Result<void> OpenFiles::locate(std::span<const RecordName> names, std::span<Handle> out) {
+Result<void> OpenFiles::locate_names(std::span<const RecordName> names, std::span<Handle> out) {
   if (rows_) {
     rows_->name(names, out);
+  } else if (program_.source.files_a_part > 0) {
+    whole_files_.locate(names, out);
   } else {
-    FOREBAY_DO(access_.locate(names, out));
+    return access_.locate(names, out);
   }
+  return {};
+}
+
+Result<void> OpenFiles::locate(std::span<const RecordName> names, std::span<Handle> out) {
+  FOREBAY_DO(locate_names(names, out));
   if (catching_up_) return {};  // these records are not read
   std::int64_t bytes = 0;
   if (!rows_ && !access_.compressed()) {
@@ -154,10 +177,16 @@ Result<void> OpenFiles::end_pass() const {
 }
 
 Result<bool> OpenFiles::fetch(std::span<Handle> handles) {
+  if (program_.source.files_a_part > 0) return !catching_up_;
+  return fetch_batch(handles);
+}
+
+Result<bool> OpenFiles::fetch_batch(std::span<Handle> handles) {
   if (catching_up_) return false;
   if (rows_) return true;
-  FOREBAY_DO(access_.fetch(handles, [this] { return !interrupt(); }));
-  if (const std::int64_t bytes = access_.take_bytes_read(); bytes > 0) {
+  const auto go_on = [this] { return !interrupt(); };
+  FOREBAY_DO(program_.source.files_a_part > 0 ? whole_files_.fetch(handles, go_on) : access_.fetch(handles, go_on));
+  if (const std::int64_t bytes = access_.take_bytes_read() + whole_files_.take_bytes_read(); bytes > 0) {
     const Lock lock{mutex_};
     bytes_read_ += bytes;
   }

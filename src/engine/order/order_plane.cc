@@ -52,7 +52,7 @@ class OrderPlane::FilesOfPass final : public Handles {
 
  private:
   static std::unique_ptr<Handles> chain(const Program& program) {
-    std::unique_ptr<Handles> out = std::make_unique<Files>(program.source.files.size());
+    std::unique_ptr<Handles> out = std::make_unique<Files>(program.source.parts());
     for (std::size_t i = 0; i < program.file_orders.size(); ++i) {
       out = program.file_orders[i].make(
           {.seed = program.seed, .purpose = i + 1, .deterministic = program.deterministic, .upstream = std::move(out)});
@@ -162,7 +162,7 @@ class OrderPlane::Passes final : public Handles {
       const std::int64_t all = count_after(program_.record_orders, *records).value_or(*records);
       return static_cast<double>(given_) / static_cast<double>(std::max<std::int64_t>(1, all));
     }
-    const std::int64_t all = std::ssize(program_.source.files);
+    const auto all = static_cast<std::int64_t>(program_.source.parts());
     const std::int64_t files = program_.files_a_pass > 0 ? program_.files_a_pass : all;
     return open_files_.files_done() / static_cast<double>(std::max<std::int64_t>(1, files));
   }
@@ -236,8 +236,8 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
     layout.complete_frac = static_cast<double>(layout.after.done) / 1e6;
     if (shard_.count > 1) keep_shard(layout);
   }
-  fetching_ = true;  // when `fetch` is interrupted, the next call continues here
-  FOREBAY_TRY([[maybe_unused]] const bool fetched, open_files_.fetch(layout.handles));
+  fetching_ = true;  // when `fetch_batch` is interrupted, the next call continues here
+  FOREBAY_TRY([[maybe_unused]] const bool fetched, open_files_.fetch_batch(layout.handles));
   fetching_ = false;
   if (program_.source.rows) {
     open_files_.table().hand_over_rows(layout.handles, layout.number, layout.row_blocks, layout.blocks);

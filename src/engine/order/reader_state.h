@@ -8,10 +8,11 @@
 
 #include "engine/index/trial_decode.h"
 #include "engine/order/open_files.h"
+#include "engine/read/whole_file_reader.h"
 
 namespace forebay::engine {
 
-/// One file of OpenFiles in one pass, from `announce` or `open` to `close`.
+/// One part of OpenFiles in one pass, from `announce` or `open` to `close`.
 ///
 /// OpenFiles owns it; a thread that scans the file shares it. Each member belongs to one of three parties, as below:
 /// the thread that scans, any thread that holds the mutex of OpenFiles, or the order plane. The picture is in
@@ -20,9 +21,20 @@ struct OpenFiles::ReaderState {
   ReaderState(const Program& program, std::uint32_t file, const std::shared_ptr<BufferPool>& pool, PassCache& kept,
               FileVersions& versions)
       : number{file},
-        scanner{program.source, file, pool, kept, corruption_of(program), check_of(program, pool.get())},
-        keeping{program.epochs != 1 && corruption_of(program) == Corruption::fail} {
-    scanner.remember(versions);
+        first_file{static_cast<std::uint32_t>(program.source.locate(file, 0, 0).file)},
+        scanner{reader_of(program, file, pool, kept, versions)},
+        keeping{program.epochs != 1 && program.source.files_a_part == 0 && corruption_of(program) == Corruption::fail} {
+  }
+
+  static std::unique_ptr<BlockReader> reader_of(const Program& program, std::uint32_t part,
+                                               const std::shared_ptr<BufferPool>& pool, PassCache& kept,
+                                               FileVersions& versions) {
+    RecordCheck check = check_of(program, pool.get());
+    if (program.source.files_a_part > 0)
+      return std::make_unique<WholeFileReader>(program, part, pool, versions, std::move(check));
+    auto out = std::make_unique<FileReader>(program.source, part, pool, kept, corruption_of(program), std::move(check));
+    out->remember(versions);
+    return out;
   }
 
   /// Corruption is an error of the block, or is listed in the block's skips when the program may skip.
@@ -35,9 +47,10 @@ struct OpenFiles::ReaderState {
     return trial_check(program, check);
   }
 
-  const std::uint32_t number;  // of the file in the source's list
+  const std::uint32_t number;      // of the part
+  const std::uint32_t first_file;  // of the part, as an index of the source's list
 
-  FileReader scanner;  // used by the thread that set `state` to running
+  const std::unique_ptr<BlockReader> scanner;  // used by the thread that set `state` to running
   // Guarded by the mutex of OpenFiles.
   Scan state = Scan::idle;
   std::deque<std::unique_ptr<Block>> ready;  // scanned and not yet read
@@ -54,7 +67,8 @@ struct OpenFiles::ReaderState {
   std::size_t next_skip = 0;                 // in that block
   bool left = false;                         // the rest of the file is skipped, or the file is closed
   std::shared_ptr<const RecordIndex> index;  // set while a restart catches up: records are named by it
-  std::int64_t indexed = 0;                  // number of records named by `index` so far
+  std::optional<std::int64_t> named;         // set while records are named, and not read: their number in the part
+  std::int64_t indexed = 0;                  // number of records that were named so far
   double fraction = 0;                       // part of the file that was read, up to the end of the block: 0 … 1
 };
 

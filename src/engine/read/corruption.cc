@@ -47,8 +47,9 @@ struct CorruptionFinder::Pass {
   void step();
   void find_end_of_lost();
   [[nodiscard]] bool padding(std::size_t begin, std::size_t end) const;
-  [[nodiscard]] bool verify(std::size_t first, std::size_t stop);
+  bool verify(std::size_t first, std::size_t stop);
   void stopped(std::size_t stop, const Scanned& found, bool unsure);
+  void stopped_at_end(std::size_t stop, bool unsure);
   void corrupt(std::size_t stop, const Error& error, bool unsure, bool cut);
   [[nodiscard]] bool overlapped(std::size_t stop);
   void add_range(std::size_t begin, std::size_t end, const Error& error);
@@ -149,13 +150,22 @@ void CorruptionFinder::Pass::stopped(std::size_t stop, const Scanned& found, boo
   } else if (window.broken != nullptr) {
     corrupt(stop, *window.broken, unsure && stop < window.bytes.size(), true);
   } else {
-    finder.probed_.clear();
-    const auto end = format.scan(window.bytes.subspan(stop), place(stop), true, max_reach, finder.probed_);
-    if (end.ok() || padding(stop, window.bytes.size())) {
-      done = Scanned{.consumed = window.bytes.size()};
-    } else {
-      corrupt(stop, end.error(), unsure, true);
-    }
+    stopped_at_end(stop, unsure);
+  }
+}
+
+/// Called when the last window has no more records that need a successor. The file's end may end one more, such as a
+/// line without a line feed.
+void CorruptionFinder::Pass::stopped_at_end(std::size_t stop, bool unsure) {
+  const std::size_t size = window.bytes.size();
+  const std::size_t first = records.size();
+  const auto end = format.scan(window.bytes.subspan(stop), place(stop), true, max_reach, records);
+  for (std::size_t i = first; i < records.size(); ++i) records[i].offset += static_cast<std::uint32_t>(stop);
+  verify(first, size);
+  if (end.ok() || (stop < size && padding(stop, size))) {
+    done = Scanned{.consumed = size};
+  } else {
+    corrupt(static_cast<std::size_t>(end.error().place().offset - window.offset), end.error(), unsure, true);
   }
 }
 
@@ -233,9 +243,10 @@ void CorruptionFinder::Pass::check_messages() {
     const std::size_t index = indices[bad.record];
     const std::size_t begin = begin_of(records[index]);
     const auto frame = probe(begin);
-    skips.push_back({Skip::What::record, index, place(begin),
-                     static_cast<std::int64_t>(frame.ok() ? frame->consumed : records[index].length),
-                     bad.error.at(Place{.offset = place(begin)})});
+    skips.push_back(
+        {Skip::What::record, index, place(begin),
+         static_cast<std::int64_t>(std::max<std::size_t>(frame.ok() ? frame->consumed : 0, records[index].length)),
+         bad.error.at(Place{.offset = place(begin)})});
   }
   std::stable_sort(skips.begin(), skips.end(),
                    [](const Skip& left, const Skip& right) { return left.offset < right.offset; });

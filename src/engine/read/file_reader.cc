@@ -171,7 +171,7 @@ Result<Scanned> FileReader::find_records(std::span<const std::byte> bytes, bool 
     auto scanned = source_.format->scan(bytes, offset_, last, limit, records);
     if (scanned.ok()) return scanned;
     const auto consumed = static_cast<std::size_t>(scanned.error().place().offset - offset_);
-    if (source_.format->padding(bytes.subspan(consumed).first(1)) == 0) return scanned;
+    if (consumed == bytes.size() || source_.format->padding(bytes.subspan(consumed).first(1)) == 0) return scanned;
     unless_padding_ = scanned.error();
     if (consumed > 0) return Scanned{.consumed = consumed};
   }

@@ -14,6 +14,7 @@
 #include "engine/read/block.h"
 #include "engine/read/corruption.h"
 #include "engine/read/file_versions.h"
+#include "engine/read/block_reader.h"
 #include "engine/read/pass_cache.h"
 #include "engine/read/record_index.h"
 #include "io/file.h"
@@ -32,7 +33,7 @@ namespace forebay::engine {
 ///
 /// A ReaderState of the run owns it, or a scan outside a run. One thread at a time calls it: a worker that scans ahead,
 /// or the consumer. The source and the PassCache must outlive it.
-class FileReader {
+class FileReader final : public BlockReader {
  public:
   /// `file` is the number of the file in the source. `check` finds malformed messages; only Corruption::find calls it.
   FileReader(const Source& source, std::uint32_t file, std::shared_ptr<BufferPool> pool, PassCache& kept,
@@ -50,12 +51,15 @@ class FileReader {
   /// read, a file that changes during the scan, or a lack of memory. The records and the skipped ranges together cover
   /// the whole file, or all of a compressed file that can be decompressed. Corrupt compressed data may decompress to
   /// the bytes of an earlier record; that record then counts as intact twice.
-  void scan(Block& block);
+  void scan(Block& block) override;
 
   /// Starts at a record of the file's index instead of the first record. Called before the first `scan`. Opens the
   /// file; a compressed one is decompressed from the restart point before the record. Fails when the file cannot be
   /// read or ends before the record, and with Code::cancelled when the pool is closed meanwhile.
   [[nodiscard]] Result<void> skip_to(const RecordIndex& index, std::int64_t record);
+  [[nodiscard]] Result<void> seek(std::int64_t record, const RecordIndex* index) override {
+    return skip_to(*index, record);
+  }
   /// Called before the first `scan`. The scans of a compressed file then collect a restart point about every `interval`
   /// bytes of content.
   void collect_restart_points(std::int64_t interval) { point_interval_ = interval; }
@@ -70,15 +74,17 @@ class FileReader {
   void remember(FileVersions& versions) { versions_ = &versions; }
   /// Returns whether the first `scan` waits because the file was written a moment ago (io::File::settles_in). The wait
   /// is at most one tick of the system's clock. Opens the file. False for a file that cannot be opened: `scan` fails.
-  [[nodiscard]] bool must_settle();
+  [[nodiscard]] bool must_settle() override;
 
   /// Returns whether the next `scan` works on a record of more than `large_bytes`, as far as is known now.
-  [[nodiscard]] bool next_is_large() const {
+  [[nodiscard]] bool next_is_large() const override {
     return std::max(searched_next_, filling_.capacity) > static_cast<std::size_t>(large_bytes);
   }
-  [[nodiscard]] bool streamed() const { return opened_ && !mapping_ && !content_; }  ///< The blocks own memory.
+  [[nodiscard]] bool streamed() const override {
+    return opened_ && !mapping_ && !content_;
+  }  ///< The blocks own memory.
   /// Returns whether the content is collected for later passes (PassCache). The blocks then share their memory with it.
-  [[nodiscard]] bool keeping() const { return found_.has_value(); }
+  [[nodiscard]] bool keeping() const override { return found_.has_value(); }
   /// Fails with Code::data when the file is not the version that was opened. Called after a block without an error.
   [[nodiscard]] Result<void> unchanged() const { return file_->unchanged(); }
   /// The compression of the file. Set by the first `scan`.

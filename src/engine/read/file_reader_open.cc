@@ -64,7 +64,7 @@ Result<void> FileReader::open_compressed() {
   FOREBAY_TRY(inflater_, io::Inflater::make(compression_, trailing()));
   inflater_->limit(source_.max_decompressed_bytes);
   if (point_interval_ > 0) inflater_->collect(point_interval_);
-  if (!finder_ || source_.compression != Compression::automatic) return {};
+  if (!finder_ || source_.compression != Compression::automatic || !source_.format->has_checksums()) return {};
   // Corrupt first bytes of a plain file may look like those of a compressed one. So the first byte is decompressed; if
   // that fails and an intact record is found in the first 16 MiB, the file is plain.
   carry_.resize(1);

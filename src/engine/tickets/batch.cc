@@ -48,14 +48,16 @@ Origin Batch::origin(std::int64_t row) const {
   const engine::BatchLayout& layout = content_->layout;
   const Source& source = content_->program->source;
   const std::int64_t record = layout.record_of(row);
-  return {.file = source.files[layout.block_of(row).file],
-          .record = record,
-          .offset = source.rows ? record : source.format->record_offset(layout.payload_offset(row))};
+  const std::int64_t offset = source.rows ? record : source.format->record_offset(layout.payload_offset(row));
+  const auto at = source.locate(layout.block_of(row).file, record, offset);
+  return {.file = source.files[at.file], .record = at.record, .offset = at.offset};
 }
 
 std::string Batch::key(std::int64_t row) const {
   const Origin at = origin(row);
-  return std::string{at.file} + ":" + std::to_string(at.offset);
+  const Source& source = content_->program->source;
+  return source.rows ? std::string{at.file} + ":" + std::to_string(at.record)
+                     : source.format->key(at.file, at.record, at.offset);
 }
 
 }  // namespace forebay

@@ -26,11 +26,11 @@ RowError Executor::thrown(const Ticket& ticket, Worker& worker, const Error& err
 Error Executor::place(const Job& job, const Error& error, std::int64_t row) const {
   const BatchLayout& layout = job.layout;
   if (row >= static_cast<std::int64_t>(layout.handles.size())) return error;  // a row that no record fills
-  if (program_->source.rows)
-    return error.at(Place{.file = program_->source.files[layout.block_of(row).file], .record = layout.record_of(row)});
-  return error.at(Place{.file = program_->source.files[layout.block_of(row).file],
-                        .record = layout.record_of(row),
-                        .offset = program_->source.format->record_offset(layout.payload_offset(row))});
+  const Source& source = program_->source;
+  const std::int64_t record = layout.record_of(row);
+  const std::int64_t offset = source.rows ? -1 : source.format->record_offset(layout.payload_offset(row));
+  const auto at = source.locate(layout.block_of(row).file, record, offset);
+  return error.at(Place{.file = source.files[at.file], .record = at.record, .offset = at.offset});
 }
 
 /// A wrong checksum of a record whose file changed is no corruption of the file.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <forebay/error.h>
+
+#include "engine/read/block.h"
+#include "engine/read/record_index.h"
+
+namespace forebay::engine {
+
+/// Reads one part of a source from its beginning to its end, block by block: a file (FileReader), or a run of files of
+/// which each is a record (WholeFileReader).
+///
+/// A ReaderState of the run owns it. One thread at a time calls it.
+class BlockReader {
+ public:
+  virtual ~BlockReader() = default;
+  /// Fills a cleared block with the next records. Called until a block has `last` or an error. An error is stored in
+  /// the block; the block's records come before it.
+  virtual void scan(Block& block) = 0;
+  /// Starts at a record instead of the first one. Called before the first `scan`. `index` is that of a file; null for a
+  /// part of whole files.
+  [[nodiscard]] virtual Result<void> seek(std::int64_t record, const RecordIndex* index) = 0;
+  /// Returns whether the first `scan` waits because the file was written a moment ago.
+  [[nodiscard]] virtual bool must_settle() { return false; }
+  /// Returns whether the next `scan` works on a record of more than `large_bytes`, as far as is known now.
+  [[nodiscard]] virtual bool next_is_large() const = 0;
+  [[nodiscard]] virtual bool streamed() const { return true; }  ///< The blocks own memory.
+  [[nodiscard]] virtual bool keeping() const { return false; }  ///< The content is collected for later passes.
+};
+
+}  // namespace forebay::engine

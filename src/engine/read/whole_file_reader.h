@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "engine/memory/buffer_pool.h"
+#include "engine/program/program.h"
+#include "engine/read/corruption.h"
+#include "engine/read/file_versions.h"
+#include "engine/read/block_reader.h"
+#include "io/file.h"
+
+namespace forebay::engine {
+
+/// Reads whole files into blocks, one after the other: open, fstat, read, fstat, close. The second fstat shows that the
+/// bytes are of one version of the file. Not thread-safe; the source and the versions must outlive it.
+class WholeFiles {
+ public:
+  WholeFiles(const Source& source, BufferPool& pool, FileVersions& versions)
+      : source_{source}, pool_{pool}, versions_{versions} {}
+
+  /// Appends a file of the source as one record. Returns false when the block has no room for it: the file stays open
+  /// for the next block. Fails with the path in the error's place; the block is unchanged.
+  [[nodiscard]] Result<bool> add(std::uint32_t file, Block& block);
+  /// Bytes of the file that waits for the next block; 0 when none does.
+  [[nodiscard]] std::int64_t waiting_bytes() const { return next_ ? next_->size() : 0; }
+
+ private:
+  [[nodiscard]] Result<void> open(std::uint32_t file);
+  [[nodiscard]] Result<void> append(Block& block);
+  const Source& source_;
+  BufferPool& pool_;
+  FileVersions& versions_;
+  std::optional<io::File> next_;  // open and not read
+  std::uint32_t waiting_ = 0;     // the number of next_
+};
+
+/// Reads a part of `Source::files_a_part` files, each of which is a record. A block has the bytes of many files.
+///
+/// When the program may skip, a file that cannot be read or is malformed is a skipped record: its extent is empty, so
+/// that the ordinals of the others stay their places in the part.
+class WholeFileReader final : public BlockReader {
+ public:
+  WholeFileReader(const Program& program, std::uint32_t part, std::shared_ptr<BufferPool> pool, FileVersions& versions,
+                  RecordCheck check);
+  void scan(Block& block) override;
+  [[nodiscard]] Result<void> seek(std::int64_t record, const RecordIndex* index) override;
+  [[nodiscard]] bool next_is_large() const override { return files_.waiting_bytes() > large_bytes; }
+
+ private:
+  [[nodiscard]] Result<void> fill(Block& block);
+  void check(Block& block);
+  [[nodiscard]] bool skips(const Error& error) const;
+
+  const Program& program_;
+  const std::uint32_t part_;
+  const std::shared_ptr<BufferPool> pool_;
+  const RecordCheck check_;
+  WholeFiles files_;
+  const std::uint32_t first_, end_;  // the files of the part
+  std::uint32_t next_;               // the file that is read next
+};
+
+}  // namespace forebay::engine

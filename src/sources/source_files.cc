@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/source_files.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "io/patterns.h"
+
+namespace forebay::sources {
+
+Result<std::vector<std::string>> source_files(const Paths& files, const std::string& folder) {
+  if (files.empty()) return Error{Code::config, Detail::invalid_argument, "names no file"}.at(Field{"files"});
+  std::vector<std::string> out;
+  std::vector<Error> faults;
+  auto each = io::expand_each(files, folder);
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    if (each[i].ok())
+      std::move(each[i]->begin(), each[i]->end(), std::back_inserter(out));
+    else
+      faults.push_back(each[i].error().at(Field{"files", std::to_string(i)}));
+  }
+  if (!faults.empty()) return Error::all(std::move(faults));
+  return out;
+}
+
+}  // namespace forebay::sources

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <forebay/field_types.h>
+
+namespace forebay::sources {
+
+/// The files of a source's option `files`, patterns expanded, in their order. Fails with the faults of all patterns,
+/// each with its place in the option, and when no file is named.
+[[nodiscard]] Result<std::vector<std::string>> source_files(const Paths& files, const std::string& folder);
+
+}  // namespace forebay::sources

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/sources/whole_file.h>
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "sources/framing.h"
+#include "sources/source_files.h"
+
+namespace forebay::sources {
+namespace {
+
+constexpr std::int64_t files_a_part = 4096;
+
+/// The whole file is the record. The engine reads such files without this `scan`; tools that look through one file
+/// after the other use it.
+class WholeFileFormat final : public Format {
+ public:
+  explicit WholeFileFormat(std::int64_t max) : max_{static_cast<std::size_t>(max)} {}
+
+  Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last, std::size_t,
+                       std::vector<Extent>& records) const override {
+    if (bytes.size() > max_) {
+      return Error{Code::data, Detail::data_loss, fmt::format("the file has more than max_file_bytes, {}", max_),
+                   Place{.offset = offset}};
+    }
+    if (!last) return Scanned{.wanted = bytes.size() + 1};
+    if (offset == 0) records.push_back({0, static_cast<std::uint32_t>(bytes.size())});
+    return Scanned{.consumed = bytes.size()};
+  }
+
+  Result<void> verify(std::span<const Record>) const override { return {}; }  // files have no checksums
+
+  std::string key(std::string_view file, std::int64_t, std::int64_t) const override { return std::string{file}; }
+
+  Compression detect(std::span<const std::byte>) const override { return Compression::none; }
+
+ private:
+  const std::size_t max_;
+};
+
+Result<Source> bind_whole_file(const WholeFile& options, const BindContext& context) {
+  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
+  return Source{.files = std::move(files),
+                .compression = Compression::none,
+                .format = std::make_shared<WholeFileFormat>(options.max_file_bytes),
+                .signature = "whole_file",
+                .files_a_part = files_a_part,
+                .max_file_bytes = options.max_file_bytes};
+}
+
+}  // namespace
+
+SourceType whole_file() {
+  return describe<SourceType, WholeFile>("whole_file", "Reads whole files: each is one record.", bind_whole_file)
+      .required("files", &WholeFile::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.")
+      .field("max_file_bytes", &WholeFile::max_file_bytes, "A larger file is an error, before memory is taken.",
+             {.min = 0, .max = max_record_bytes})
+      .example(
+          {.options = R"({"files": ["*.json"]})", .in = R"(["one\n", "", "two"])", .out = R"(["one\n", "", "two"])"});
+}
+
+}  // namespace forebay::sources
+
+namespace forebay {
+
+std::size_t Source::parts() const {
+  const auto each = static_cast<std::size_t>(std::max<std::int64_t>(1, files_a_part));
+  return (files.size() + each - 1) / each;
+}
+
+std::int64_t Source::files_of(std::size_t part) const {
+  const std::int64_t first = static_cast<std::int64_t>(locate(part, 0, 0).file);
+  return std::min(std::max<std::int64_t>(1, files_a_part), std::ssize(files) - first);
+}
+
+Source::Located Source::locate(std::size_t part, std::int64_t record, std::int64_t offset) const {
+  if (files_a_part == 0) return {.file = part, .record = record, .offset = offset};
+  return {.file = part * static_cast<std::size_t>(files_a_part) + static_cast<std::size_t>(record)};
+}
+
+}  // namespace forebay
