@@ -19,7 +19,7 @@ enum class Type : std::uint8_t {
   real,     ///< 64-bit floating point.
   string,   ///< Bytes.
 };
-[[nodiscard]] std::string_view to_string(Type type);
+[[nodiscard]] std::string_view to_string(Type type);  ///< With an article: "an integer".
 
 /// One value for each row, in the vector of the type; the other vectors are empty. A constant has a single value.
 struct Values {
@@ -40,6 +40,7 @@ struct RowFault {
 /// A tree that is bound to columns. Immutable; any thread may use it.
 class Expression {
  public:
+  [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] Type type() const { return nodes_.back().type; }
   [[nodiscard]] const std::vector<ColumnId>& reads() const { return reads_; }  ///< Its columns, each once.
   /// Evaluates all rows of the block, one operator at a time. Adds the rows without a value to `faults`, each once, in

@@ -12,6 +12,8 @@
 #include "expression/lexer.h"
 #include "expression/tree.h"
 
+#include <forebay/messages.h>
+
 namespace forebay::expression {
 
 namespace {
@@ -247,9 +249,11 @@ class Parser {
     if (name.is("length")) return of_tensor(name, Op::length);
     if (name.is("present")) return of_tensor(name, Op::present);
     if (name.is("startswith")) return startswith(name);
-    return fault(name,
-                 "there is no such function; there are length(tensor), present(tensor) and "
-                 "startswith(string, 'prefix')");
+    const std::vector<std::string> functions{"length", "present", "startswith"};
+    const std::string near = nearest(name.written, functions);
+    return fault(name, fmt::format("there is no such function; {}there are length(tensor), present(tensor) and "
+                                   "startswith(string, 'prefix')",
+                                   near.empty() ? "" : fmt::format("did you mean '{}'? ", near)));
   }
 
   Result<void> close(std::string_view form) {

@@ -83,6 +83,8 @@ class PlanBuilder {
     if (json == nullptr || !rows) return;
     Faults none;
     const engine::Shard shard = read_shard(*json, none);
+    if (shard.by == ShardBy::file && shard.count > 1 && !columns_.early.attributes.empty())
+      complain(*json, std::string{engine::filtered_file_shard}, faults_);
     if (!shard.source.empty() || *rows % shard.count == 0) return;
     complain(*json, engine::shard_misfit(*rows, shard.count), faults_);
   }
@@ -128,6 +130,7 @@ class PlanBuilder {
                    .file_orders = orderings(stages_.file_orders),
                    .interleave = stages_.interleave ? stages_.interleave->ordering : in_file_order(registry_),
                    .record_orders = orderings(stages_.record_orders),
+                   .early = columns_.early,
                    .batching = columns_.batching,
                    .schema = every_column(),
                    .decoded = columns_.decoded,

@@ -255,6 +255,7 @@ TEST(Expression, RefusesWhatIsNoExpressionWithItsPlace) {
             "written in backquotes, a string in single or double quotes");
   EXPECT_EQ(refusal("2x > 1"),
             "character 1, '2x': this is no number, and a name that begins with a digit is written in backquotes");
+  EXPECT_THAT(refusal("lenght(i)"), HasSubstr("there is no such function; did you mean 'length'? there are"));
   EXPECT_EQ(refusal("max(i)"),
             "character 1, 'max': there is no such function; there are length(tensor), present(tensor) and "
             "startswith(string, 'prefix')");

@@ -48,7 +48,8 @@ Reader::Stream OpenFiles::open(Handle file) {
   announced_.clear();
   auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_);
   open_[static_cast<std::size_t>(number)] = opened;
-  if (catching_up_ && program_.on_corrupt.policy == Corrupt::fail) opened->index = access_.stored(file.block);
+  const bool by_index = program_.on_corrupt.policy == Corrupt::fail && program_.early.attributes.empty();
+  if (catching_up_ && by_index) opened->index = access_.stored(file.block);
   if (opened->index) return number;
   const Lock lock{mutex_};
   waiting_.push_back(std::move(opened));

@@ -31,7 +31,8 @@ namespace forebay::engine {
 ///
 /// The order plane (one thread at a time) announces, opens, reads and closes files. Workers and the consumer scan
 /// blocks ahead: `claim`, then `scan`. `read` scans the block itself when the file is idle, so the order plane never
-/// waits for a scan that has not begun. While a restart catches up, files with a stored index are not scanned at all.
+/// waits for a scan that has not begun. While a restart catches up, files with a stored index are not scanned at all,
+/// unless the order needs attributes.
 ///
 /// `mutex_` guards the state that both sides use. A failed scan is reported by the `read` that reaches its place.
 class OpenFiles final : public Reader {
@@ -57,7 +58,9 @@ class OpenFiles final : public Reader {
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
   Result<bool> fetch(std::span<Handle> handles) override;
   std::int64_t window() const override { return access_.window(); }
-  /// True while a restart repeats the order without delivering: files with a stored index are then not scanned.
+  Result<void> attributes(std::size_t attribute, std::span<const Handle> records, std::span<std::int64_t> out) override;
+  /// True while a restart repeats the order without delivering: files with a stored index are then not scanned,
+  /// unless the order needs attributes.
   void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }
   void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to this batch.

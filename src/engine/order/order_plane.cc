@@ -88,15 +88,24 @@ class OrderPlane::Passes final : public Handles {
       : program_{program}, open_files_{streams}, placeholders_{start.pulled}, began_{start} {
     chain_ = std::make_unique<FilesOfPass>(program, streams);
     std::uint64_t purpose = program.file_orders.size();
-    const auto add = [&](const Ordering& order) {
+    std::size_t attributes = 0;
+    std::size_t endless = program.epochs ? 0 : program.record_orders.size();  // the orders before this one never end
+    for (std::size_t i = 0; i < program.record_orders.size(); ++i) {
+      const auto& count = program.record_orders[i].count;
+      if (count && !count(0)) endless = std::max(endless, i);
+    }
+    const auto add = [&](const Ordering& order, bool for_ever) {
       chain_ = order.make({.seed = program.seed,
                            .purpose = ++purpose,
                            .deterministic = program.deterministic,
                            .upstream = std::move(chain_),
-                           .reader = &streams});
+                           .reader = &streams,
+                           .first_attribute = attributes,
+                           .endless = for_ever});
+      attributes += order.attributes.size();
     };
-    add(program.interleave);
-    for (const Ordering& order : program.record_orders) add(order);
+    add(program.interleave, endless > 0);
+    for (std::size_t i = 0; i < program.record_orders.size(); ++i) add(program.record_orders[i], i < endless);
     begin(start.epoch);
     began_ = start;
   }

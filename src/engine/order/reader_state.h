@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/index/trial_decode.h"
+#include "engine/index/early_check.h"
 #include "engine/order/open_files.h"
 
 namespace forebay::engine {
@@ -20,19 +20,9 @@ struct OpenFiles::ReaderState {
   ReaderState(const Program& program, std::uint32_t file, const std::shared_ptr<BufferPool>& pool, PassCache& kept,
               FileVersions& versions)
       : number{file},
-        scanner{program.source, file, pool, kept, corruption_of(program), check_of(program, pool.get())},
+        scanner{program.source, file, pool, kept, corruption_of(program), check_of(program, pool)},
         keeping{program.epochs != 1 && corruption_of(program) == Corruption::fail} {
     scanner.remember(versions);
-  }
-
-  /// Corruption is an error of the block, or is listed in the block's skips when the program may skip.
-  static Corruption corruption_of(const Program& program) {
-    return program.on_corrupt.policy == Corrupt::fail ? Corruption::fail : Corruption::find;
-  }
-  /// The check that finds malformed records while the file is scanned; none when the program may not skip.
-  static RecordCheck check_of(const Program& program, const StopCheck* check) {
-    if (corruption_of(program) == Corruption::fail) return {};
-    return trial_check(program, check);
   }
 
   const std::uint32_t number;  // of the file in the source's list
