@@ -10,6 +10,7 @@ namespace forebay::engine {
 /// and leaves the records before it in the block.
 Result<void> FileReader::check_records(Block& block) {
   auto bad = first_malformed(block, block.attributes);
+  window_ = {};  // thousands of files may be open
   if (mapping_ && mapping_->corrupt()) {
     block.records.clear();
     block.attributes.clear();
@@ -26,8 +27,9 @@ Result<void> FileReader::check_records(Block& block) {
 
 /// A wrong checksum is at the payload, every other fault at the record, as in a ticket (Executor::place).
 std::optional<Malformed> FileReader::first_malformed(const Block& block, std::vector<std::int64_t>& attributes) {
-  const Extent& end = block.records.back();
-  std::span<const std::byte> bytes{block.base, end.offset + end.length + source_.format->trailer()};
+  std::size_t end = 0;
+  for (const Extent& extent : block.records) end = std::max(end, std::size_t{extent.offset} + extent.length);
+  std::span<const std::byte> bytes{block.base, end + source_.format->trailer()};
   if (block.mapping) {  // another process may change the pages: what is decoded is what was verified
     const auto& mapped = block.mapping->bytes();
     const auto left = static_cast<std::size_t>(mapped.data() + mapped.size() - block.base);
