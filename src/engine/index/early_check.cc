@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/index/early_check.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "engine/memory/ticket_columns.h"
@@ -9,49 +11,45 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::int64_t max_kept = std::int64_t{1} << 20;  // bytes of columns that stay for the next group
+constexpr std::int64_t max_kept = std::int64_t{4} << 20;  // bytes of columns that stay for the next group
 
 }  // namespace
 
 EarlyCheck::EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool)
-    : program_{program}, work_{program.early}, pool_{std::move(pool)}, used_{work_.decoded} {
-  if (corruption_of(program) == Corruption::find) trial_.emplace(program, pool_.get());
-  for (const PlacedStep& step : work_.steps) used_.insert(used_.end(), step.makes.begin(), step.makes.end());
+    : program_{program}, work_{program.early}, pool_{std::move(pool)} {
+  if (corruption_of(program) == Corruption::find) {
+    decodings_.push_back({.decoder = *program.decoder, .columns = program.decoded});
+    use(program.decoded);
+  }
+  const std::size_t before = used_.size();
+  use(work_.decoded);
+  if (used_.size() > before) decodings_.push_back({.decoder = *work_.decoder, .columns = work_.decoded});
+  for (const PlacedStep& step : work_.steps) made_.insert(made_.end(), step.makes.begin(), step.makes.end());
+  use(made_);
+}
+
+void EarlyCheck::use(const std::vector<ColumnId>& columns) {
+  std::ranges::copy_if(columns, std::back_inserter(used_),
+                       [this](ColumnId id) { return std::ranges::find(used_, id) == used_.end(); });
 }
 
 void EarlyCheck::run(std::span<const Record> records, std::vector<Malformed>& bad, std::span<std::int64_t> attributes) {
-  if (trial_) trial_->run(records, bad);
-  if (work_.attributes.empty()) return;
-  const std::vector<Malformed> malformed = std::exchange(bad, {});
-  const std::size_t width = work_.attributes.size();
-  std::size_t first = 0;
-  const auto compute_to = [&](std::size_t end) {
-    std::vector<Malformed> found;
-    compute(records.subspan(first, end - first), found, attributes.subspan(first * width, (end - first) * width));
-    for (Malformed& one : found) bad.push_back({.record = first + one.record, .error = std::move(one.error)});
-  };
-  for (const Malformed& one : malformed) {
-    compute_to(one.record);
-    bad.push_back(one);
-    first = one.record + 1;
-  }
-  compute_to(records.size());
-}
-
-void EarlyCheck::compute(std::span<const Record> records, std::vector<Malformed>& bad,
-                         std::span<std::int64_t> attributes) {
   const std::size_t width = work_.attributes.size();
   each_group(records, bad, [&](std::span<const Record> group, std::size_t first) {
-    return compute_group(group, attributes.subspan(first * width, group.size() * width));
+    return compute(group, attributes.subspan(first * width, group.size() * width));
   });
 }
 
-Result<void> EarlyCheck::compute_group(std::span<const Record> records, std::span<std::int64_t> attributes) {
+Result<void> EarlyCheck::compute(std::span<const Record> records, std::span<std::int64_t> attributes) {
   if (block_.columns.empty()) block_ = columns_of(program_.schema, pool_.get());
-  if (!memory_ && work_.decoder) memory_ = work_.decoder->memory();
   pool_->look();
-  begin_rows(block_, used_, std::ssize(records));
-  if (work_.decoder) FOREBAY_DO(work_.decoder->decode(records, 0, block_, *memory_));
+  for (Decoding& decoding : decodings_) {
+    if (!decoding.memory) decoding.memory = decoding.decoder.memory();
+    begin_rows(block_, decoding.columns, std::ssize(records));
+    FOREBAY_DO(decoding.decoder.decode(records, 0, block_, *decoding.memory));
+  }
+  if (work_.attributes.empty()) return {};
+  begin_rows(block_, made_, std::ssize(records));
   std::size_t steps = 0;
   for (std::size_t number = 0; number < work_.attributes.size(); ++number) {
     for (; steps < work_.attributes[number].steps; ++steps) {
@@ -83,12 +81,13 @@ Result<void> EarlyCheck::evaluate(const EarlyAttribute& attribute, std::size_t n
 
 /// Charges the memory of the columns and of the decoder to the budget, and frees what a long record has made large.
 void EarlyCheck::account() {
-  std::int64_t bytes = memory_ ? memory_->bytes() : 0;
+  std::int64_t bytes = 0;
+  for (const Decoding& decoding : decodings_) bytes += decoding.memory->bytes();
   for (const ColumnId id : used_) bytes += owned_bytes(block_[id]);
   charge_.set(*pool_, bytes);
   if (bytes <= max_kept) return;
   block_ = {};
-  memory_.reset();
+  for (Decoding& decoding : decodings_) decoding.memory.reset();
   charge_.set(*pool_, 0);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,12 +10,13 @@
 
 namespace forebay::engine {
 
-/// Computes the attributes of records: decodes the columns that they need, applies the steps that make them, evaluates
-/// the expressions. A record without an attribute, because a step or an expression fails for it, counts as malformed.
+/// Looks into records when their block is read: finds malformed ones, if the run may skip, and computes the attributes.
+/// A record without an attribute, because a step or an expression fails for it, counts as malformed.
 ///
-///     records ─► trial decode, if the run may skip ─► groups of 64: decode ─► steps ─► expressions ─► attributes
+///     groups of 64 records: decode ─► steps ─► expressions ─► attributes
 ///
-/// Owned by one scan; one thread at a time. Its columns count against the budget.
+/// A run that may skip decodes the columns of the tickets, else only those that the attributes need are decoded. Owned
+/// by one scan; one thread at a time. With attributes, the memory counts against the budget.
 class EarlyCheck {
  public:
   EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool);
@@ -24,8 +24,13 @@ class EarlyCheck {
   void run(std::span<const Record> records, std::vector<Malformed>& bad, std::span<std::int64_t> attributes);
 
  private:
-  void compute(std::span<const Record> records, std::vector<Malformed>& bad, std::span<std::int64_t> attributes);
-  [[nodiscard]] Result<void> compute_group(std::span<const Record> records, std::span<std::int64_t> attributes);
+  struct Decoding {
+    const Decoder& decoder;
+    const std::vector<ColumnId>& columns;
+    std::unique_ptr<DecoderMemory> memory = nullptr;
+  };
+  void use(const std::vector<ColumnId>& columns);
+  [[nodiscard]] Result<void> compute(std::span<const Record> records, std::span<std::int64_t> attributes);
   [[nodiscard]] Result<void> evaluate(const EarlyAttribute& attribute, std::size_t number,
                                       std::span<std::int64_t> attributes);
   void account();
@@ -33,9 +38,9 @@ class EarlyCheck {
   const Program& program_;
   const EarlyWork& work_;
   std::shared_ptr<BufferPool> pool_;
-  std::optional<TrialDecode> trial_;  // set when the run may skip
-  std::vector<ColumnId> used_;        // columns that the early work fills
-  std::unique_ptr<DecoderMemory> memory_;
+  std::vector<Decoding> decodings_;  // one or two: of the tickets, and of columns that those do not decode
+  std::vector<ColumnId> made_;       // columns that the steps make
+  std::vector<ColumnId> used_;       // all columns that are filled, each once
   ColumnBlock block_;
   Charge charge_;
 };
