@@ -68,9 +68,12 @@ class OpenFiles final : public Reader {
   [[nodiscard]] double files_done() const { return files_done_; }
   /// Records of the files for which an order of this pass called `index`. Empty: no order did; files are read in order.
   [[nodiscard]] std::optional<std::int64_t> indexed() const { return indexed_; }
+  /// Records of this pass for which the first attribute was asked.
+  [[nodiscard]] std::int64_t judged() const { return judged_; }
   /// Resets the counts of the pass.
   void begin_pass() {
     files_done_ = 0;
+    judged_ = 0;
     indexed_.reset();
     skips_.begin_pass();
   }
@@ -150,6 +153,7 @@ class OpenFiles final : public Reader {
   std::int64_t finished_ = 0;                           // all batches before this one are finished
   std::int64_t compact_from_;                           // pinned bytes from which `limit_memory` compacts
   double files_done_ = 0;
+  std::int64_t judged_ = 0;
   std::optional<std::int64_t> indexed_;
   SkipTally skips_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;

@@ -89,6 +89,7 @@ Result<void> OpenFiles::attributes(std::size_t attribute, std::span<const Handle
   // Orders that read by index ask for no blocks, between which they could be interrupted.
   if (indexed_ && interrupt()) return Error{Code::cancelled, "interrupted"};
   const std::size_t width = program_.early.attributes.size();
+  if (attribute == 0) judged_ += std::ssize(records);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Handle& record = records[i];
     const Block& block = table_[record.block];
