@@ -172,6 +172,15 @@ def slices() -> dict[str, bytes]:
     return {f"slice {i}": text.encode() for i, text in enumerate(texts)}
 
 
+def expressions() -> dict[str, bytes]:
+    """Texts for fuzz/expression_fuzz.cc, over its tensors i, u, r, b, s, v, w."""
+    texts = ["i >= 0 and length(v) < 4096", "not b or s in ['a', \"b\\x41\"]", "`i` // 2 % 3 == -1", "i not in [1, -2, 3.5]", "present(w)",
+             "startswith(s, 'ab')", "1 - - 2 * (r + 1e3) / u", "-9223372036854775808 // -1 == i", "i % 0 > 1", "length(s) == 0",
+             "lable >= 0", "a < b < c", "i = 1", "s + 1", "((((i))))", "i in []", "'", "`", "1e999", "99999999999999999999", "not " * 70 + "b",
+             " + ".join(["i"] * 300), ""]
+    return {f"expression {i}": text.encode() for i, text in enumerate(texts)}
+
+
 def stored_index(records: list[tuple[int, int]], size: int, content: int, points: list[tuple[int, int, int, int, int]] = (), packed: int = 0,
                  signature: bytes = b"tfrecord max_record_bytes=1073741824") -> bytes:
     """An index as docs/formats/index.md has it; points are (compressed, uncompressed, window size, at, bit)."""
@@ -210,7 +219,7 @@ def states() -> dict[str, bytes]:
 def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
     sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples(), "manifest": manifests(),
-            "document": documents(root), "slice": slices(), "index": indexes(), "state": states()}
+            "document": documents(root), "slice": slices(), "expression": expressions(), "index": indexes(), "state": states()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():

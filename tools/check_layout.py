@@ -20,16 +20,17 @@ ROOMS: dict[str, set[str]] = {
     "config": {"base"},
     "io": {"base"},
     "columns": {"base"},
+    "expression": {"base", "config", "columns"},
     "sources": {"base", "config", "io", "columns"},
     "decoders": {"base", "config", "columns"},
     "steps": {"base", "config", "columns"},
-    "orders": {"base", "config"},
+    "orders": {"base", "config", "expression"},
     "windows": {"base", "config", "columns"},
     "batchers": {"base", "config"},
     "combine": {"base", "config"},
     "queues": {"base", "config", "columns"},
 }
-LOW = {"base", "config", "io", "columns", "sources"}
+LOW = {"base", "config", "io", "columns", "expression", "sources"}
 ENGINE = ["engine/program", "engine/memory", "engine/read", "engine/index", "engine/order", "engine/tickets", "engine/run"]
 for level, room in enumerate(ENGINE):
     ROOMS[room] = LOW | set(ENGINE[:level])

@@ -28,6 +28,7 @@ using DataFile = Text<FieldKind::data_file>;             ///< Path of a small fi
 using BindingName = Text<FieldKind::binding>;            ///< Name of an object that the program binds (Bindings).
 using TensorName = Text<FieldKind::tensor>;              ///< A tensor that must be there.
 using NewTensorName = Text<FieldKind::new_tensor>;       ///< A tensor that the plug-in makes.
+using Expression = Text<FieldKind::expression>;          ///< `label >= 0`, over the tensors before the plug-in.
 using DTypeOrTensor = Text<FieldKind::dtype_or_tensor>;  ///< An element type, or a tensor that has it.
 
 /// Paths and patterns of the data files, in order.
@@ -62,7 +63,8 @@ struct JsonCodec<Text<meaning>> {
   static Json schema() { return JsonCodec<std::string>::schema(); }
   static std::string python_type() { return "str"; }
   static void add_tensors(const Json& json, std::vector<std::string>& names) {
-    if constexpr (meaning != FieldKind::data_file && meaning != FieldKind::binding) {
+    if constexpr (meaning != FieldKind::data_file && meaning != FieldKind::binding &&
+                  meaning != FieldKind::expression) {
       if (json.is(Json::Kind::string)) names.push_back(json.string());
     }
   }

@@ -30,6 +30,7 @@ enum class FieldKind : std::uint8_t {
   data_file,        ///< Path of a small file that the plug-in reads itself.
   tensor,           ///< A tensor that must be there, or several.
   new_tensor,       ///< A tensor that the plug-in makes.
+  expression,       ///< An expression over tensors (docs/expressions.md).
   sizes_or_tensor,  ///< Sizes, or the tensor whose rows have them.
   dtype_or_tensor,  ///< An element type, or the tensor that has it.
   dtype,            ///< An element type.

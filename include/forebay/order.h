@@ -80,6 +80,13 @@ class Reader {
   /// repeats the order: then nothing was read, and the caller repeats the call before it passes the handles on.
   [[nodiscard]] virtual Result<bool> fetch(std::span<Handle> handles) = 0;
   [[nodiscard]] virtual std::int64_t window() const = 0;
+  /// Writes an attribute of these records to `out`. `attribute` counts from OrderContext::first_attribute. Fails with
+  /// Code::cancelled when interrupted; the caller may repeat the call.
+  [[nodiscard]] virtual Result<void> attributes([[maybe_unused]] std::size_t attribute,
+                                                [[maybe_unused]] std::span<const Handle> records,
+                                                [[maybe_unused]] std::span<std::int64_t> out) {
+    return Error{Code::internal, "this reader knows no attributes"};
+  }
 };
 
 /// The arguments of an order's constructor. The engine makes one per order and run.
@@ -88,12 +95,28 @@ struct OrderContext {
   std::uint64_t purpose = 0;  ///< Differs between the orders of a plan. Part of every draw.
   bool deterministic = true;
   std::unique_ptr<Handles> upstream;
-  Reader* reader = nullptr;  ///< Outlives the order.
+  Reader* reader = nullptr;         ///< Outlives the order.
+  std::size_t first_attribute = 0;  ///< Number of the first one of Ordering::attributes.
+  bool endless = false;             ///< The run has no end of its own: passes follow each other for ever.
 };
 
 /// What an order takes and gives. `any`: files where it stands before `interleave`, records after it (a document
 /// without `interleave` has one that reads file after file). `files_to_records`: takes files and gives their records.
-enum class Grain : std::uint8_t { any, files_to_records };
+/// `records`: records only.
+enum class Grain : std::uint8_t { any, files_to_records, records };
+
+enum class AttributeKind : std::uint8_t {
+  condition,  ///< A boolean: 1 or 0.
+  integer,
+};
+
+/// An integer that an order needs of each record: the value of an expression over the record's tensors. The engine
+/// computes it when it reads the record, on any thread, and decodes only the columns that it needs for that.
+struct Attribute {
+  Expression expression;
+  AttributeKind kind = AttributeKind::condition;
+  std::vector<std::string> option;  ///< The option that holds the expression, for faults (Field).
+};
 
 /// A bound order: makes the running order. Immutable; any thread may call.
 struct Ordering {
@@ -101,8 +124,10 @@ struct Ordering {
   Grain grain = Grain::any;
   bool random_access = false;  ///< Reaches elements in any order (Reader::index), which not every source allows.
   /// Returns the number of elements of a pass whose upstream has `n`, or empty when the number is unknown. An unset
-  /// function means `n`.
+  /// function means `n`. Of 0 elements the number is unknown only when the order gives elements for ever.
   std::function<std::optional<std::int64_t>(std::int64_t n)> count = {};
+  /// The attributes that the order asks its Reader for. Only orders of records may have any.
+  std::vector<Attribute> attributes = {};
 };
 
 /// An order plug-in: its description, and the function that checks its options and binds them.

@@ -6,6 +6,7 @@
 #include <forebay/decoders/example.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>
+#include <forebay/orders/filter.h>
 #include <forebay/orders/interleave.h>
 #include <forebay/orders/repeat.h>
 #include <forebay/orders/shuffle.h>

@@ -172,6 +172,14 @@ class Pipeline(PipelineBase):
         """
         return self._then("skip", {"count": count})
 
+    def filter(self, where: str) -> Pipeline:
+        """Keeps the records for which a condition over their tensors holds; comes after `interleave`.
+
+        where    Condition, for example `label >= 0 and length(tokens) < 4096`; docs/expressions.md has the
+                 grammar.
+        """
+        return self._then("filter", {"where": where})
+
     def batch(self, size: int, *, remainder: Literal["keep", "drop", "pad", "repeat"] = "keep",
               pad: Union[bool, Sequence[Mapping[str, Any]]] = False, require_equal: bool = False) -> Pipeline:
         """Cuts the stream into batches of one size.

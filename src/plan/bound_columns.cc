@@ -2,9 +2,11 @@
 #include "plan/bound_columns.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/core.h>
 
+#include "plan/attributes.h"
 #include "plan/outputs.h"
 
 namespace forebay::plan {
@@ -114,8 +116,13 @@ class StepBinder {
   StepBinder(Schema& schema, UnknownTensors& unknown, Faults& faults)
       : schema_{schema}, unknown_{unknown}, faults_{faults} {}
 
-  void bind(const std::vector<StepStage>& steps, std::vector<PlacedStep>& placed) {
-    for (const StepStage& step : steps) {
+  /// `before_step` is called before each step, with its number.
+  void bind(
+      const std::vector<StepStage>& steps, std::vector<PlacedStep>& placed,
+      const std::function<void(std::size_t)>& before_step = [](std::size_t) {}) {
+    for (std::size_t number = 0; number < steps.size(); ++number) {
+      const StepStage& step = steps[number];
+      before_step(number);
       if (step.type == nullptr) {
         unknown_.all = true;
         continue;
@@ -199,23 +206,44 @@ class ColumnSet {
   std::vector<bool> has_;
 };
 
-/// Binds the decoder again, for the columns in `wanted` only. The ids of columns do not change.
-void decode_only(const Stages& stages, const std::vector<ColumnId>& wanted, BoundColumns& columns, Faults& faults) {
+/// Binds the decoder again, for the columns in `wanted` only. The ids of columns do not change. Null after a fault.
+std::shared_ptr<const Decoder> decode_only(const Stages& stages, const std::vector<ColumnId>& wanted,
+                                           const BoundColumns& columns, Faults& faults) {
   std::vector<std::string> names;
   const Schema& before = columns.decoder_schema;
   for (const ColumnId id : wanted) names.push_back(before[id].name);
   auto decoder = keep(stages.decoder->bind(*stages.decoder_stage->options, names), faults);
-  if (!decoder) return;
+  if (!decoder) return nullptr;
   for (const ColumnId id : wanted) {
     const auto at = static_cast<std::size_t>(id);
     if (at < decoder->out.size() && decoder->out[id].name == before[id].name) continue;
     faults.emplace_back(Code::internal,
                         fmt::format("the decoder '{}' numbers its columns otherwise when only some are wanted",
                                     stages.decoder_stage->plugin));
-    return;
+    return nullptr;
   }
-  columns.decoder = std::move(decoder->op);
-  columns.decoded = wanted;
+  return std::move(decoder->op);
+}
+
+/// Places what the attributes need: the steps that make their columns, and a decoder for the columns that those read.
+void place_early(const Stages& stages, BoundColumns& columns, Faults& faults) {
+  engine::EarlyWork& early = columns.early;
+  if (early.attributes.empty()) return;
+  const std::vector<bool> needed = needed_steps(columns.late, early);
+  ColumnSet used{columns.schema.size()};
+  for (engine::EarlyAttribute& attribute : early.attributes) {
+    used.add(attribute.value.reads());
+    attribute.steps = static_cast<std::size_t>(
+        std::count(needed.begin(), needed.begin() + static_cast<std::ptrdiff_t>(attribute.steps), true));
+  }
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    used.add(columns.late[i].reads);
+    early.steps.push_back(columns.late[i]);
+  }
+  std::copy_if(columns.decoded.begin(), columns.decoded.end(), std::back_inserter(early.decoded),
+               [&](ColumnId id) { return used.has(id); });
+  if (!early.decoded.empty()) early.decoder = decode_only(stages, early.decoded, columns, faults);
 }
 
 }  // namespace
@@ -235,7 +263,13 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& f
   }
   columns.columns_known = true;
   StepBinder steps{columns.schema, columns.unknown, faults};
-  steps.bind(stages.before, columns.late);
+  const auto bind_orders = [&](std::size_t number) {
+    for (const OrderStage& order : stages.record_orders) {
+      if (order.steps_before == number) bind_attributes(order, columns, columns.early, faults);
+    }
+  };
+  steps.bind(stages.before, columns.late, bind_orders);
+  bind_orders(stages.before.size());
   if (stages.batcher == nullptr) return columns;
   bind_batch(stages, columns, faults);
   columns.at_batch = columns.schema;
@@ -258,11 +292,13 @@ void project(const Stages& stages, BoundColumns& columns, Faults& faults) {
                [&](ColumnId id) { return used.has(id); });
   if (wanted.empty() && !columns.decoded.empty())
     wanted.push_back(columns.decoded.back());  // a decoder must have at least one column
+  if (columns.decoder) place_early(stages, columns, faults);
   if (wanted.size() == columns.decoded.size()) return;
-  if (columns.decoder) {
-    decode_only(stages, wanted, columns, faults);
-  } else {
-    columns.decoded = wanted;
+  if (!columns.decoder) {
+    columns.decoded = std::move(wanted);
+  } else if (auto decoder = decode_only(stages, wanted, columns, faults)) {
+    columns.decoder = std::move(decoder);
+    columns.decoded = std::move(wanted);
   }
 }
 

@@ -28,6 +28,7 @@ struct BoundColumns {
   std::vector<ColumnId> decoded;         ///< Columns that the decoder fills.
   Schema decoder_schema;                 ///< All columns of the decoder, under the names that it gives them.
   std::vector<engine::PlacedStep> late;  ///< Steps before the batch.
+  engine::EarlyWork early;               ///< What the orders need of the records.
   Batching batching;
   std::vector<engine::Output> batched;    ///< Columns that become tensors of the batch.
   std::vector<engine::PlacedStep> after;  ///< Steps after the batch.

@@ -37,6 +37,7 @@ class PlanBuilder {
     bind_source();
     check_decoder();
     check_access();
+    check_attributes();
     columns_ = bind_columns(stages_, source_.rows.get(), faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     group_outputs();
@@ -94,6 +95,29 @@ class PlanBuilder {
     for (const OrderStage& order : stages_.record_orders) check(order);
   }
 
+  /// Attributes are computed when records are read, or when a file is indexed.
+  void check_attributes() {
+    const auto random = [](const OrderStage& order) { return order.ordering.random_access; };
+    const bool random_access =
+        (stages_.interleave && random(*stages_.interleave)) || std::ranges::any_of(stages_.record_orders, random);
+    for (const OrderStage& order : stages_.record_orders) {
+      if (order.ordering.attributes.empty()) continue;
+      if (source_.rows) {
+        complain(*order.stage.options,
+                 fmt::format("'{}' needs records that are decoded, and the rows of '{}' come ready; leave out rows before "
+                             "they are bound",
+                             order.stage.plugin, stages_.source_stage->plugin),
+                 faults_);
+      } else if (source_.files_a_part > 0 && random_access) {
+        complain(*order.stage.options,
+                 fmt::format("'{}' needs to look into the files of '{}' before they are read in any order, and they have "
+                             "no index; give the shuffle a buffer",
+                             order.stage.plugin, stages_.source_stage->plugin),
+                 faults_);
+      }
+    }
+  }
+
   void group_outputs() {
     if (!columns_.columns_known) return;
     std::vector<std::string> names;
@@ -116,6 +140,8 @@ class PlanBuilder {
     if (json == nullptr || !rows) return;
     Faults none;
     const engine::Shard shard = read_shard(*json, none);
+    if (shard.by == ShardBy::file && shard.count > 1 && !columns_.early.attributes.empty())
+      complain(*json, std::string{engine::filtered_file_shard}, faults_);
     if (!shard.source.empty() || *rows % shard.count == 0) return;
     complain(*json, engine::shard_misfit(*rows, shard.count), faults_);
   }
@@ -161,6 +187,7 @@ class PlanBuilder {
                    .file_orders = orderings(stages_.file_orders),
                    .interleave = stages_.interleave ? stages_.interleave->ordering : in_file_order(registry_),
                    .record_orders = orderings(stages_.record_orders),
+                   .early = columns_.early,
                    .batching = columns_.batching,
                    .schema = every_column(),
                    .decoded = columns_.decoded,

@@ -124,8 +124,15 @@ class StageSorter {
     auto ordering = keep(type.bind(*stage.options), faults_);
     if (!ordering) return;
     if (ordering->grain != Grain::files_to_records) {
-      stages_.record_orders.push_back({stage, *std::move(ordering)});
+      stages_.record_orders.push_back({stage, *std::move(ordering), stages_.before.size()});
       return;
+    }
+    for (const OrderStage& order : stages_.record_orders) {
+      if (order.ordering.grain != Grain::records) continue;
+      complain(*order.stage.options,
+               fmt::format("'{}' looks into records and must come after '{}', which opens the files",
+                           order.stage.plugin, stage.plugin),
+               faults_);
     }
     if (stages_.interleave) {
       complain(*stage.options,

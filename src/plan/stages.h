@@ -21,6 +21,7 @@ struct StepStage {
 struct OrderStage {
   Stage stage;
   Ordering ordering;
+  std::size_t steps_before = 0;  ///< Number of Stages::before that stand before it.
 };
 
 /// The plug-ins of a pipeline document, sorted by what they act on. Points into the document and the registry, which

@@ -96,6 +96,20 @@ void add_steps(std::string_view where, const std::vector<engine::PlacedStep>& pl
   for (std::size_t i = 0; i < placed.size(); ++i) lines.add(where, step_text(placed[i], stages[i], schema));
 }
 
+/// What is computed when a block is read, because the orders need it.
+void add_early(const engine::Program& program, Lines& lines) {
+  const engine::EarlyWork& early = program.early;
+  if (early.decoder) lines.add("early", fmt::format("decode {}", columns_text(program.schema, early.decoded)));
+  std::size_t steps = 0;
+  for (const engine::EarlyAttribute& attribute : early.attributes) {
+    for (; steps < attribute.steps; ++steps) {
+      const engine::PlacedStep& step = early.steps[steps];
+      lines.add("early", fmt::format("{} -> {}", step.name, columns_text(program.schema, step.makes)));
+    }
+    lines.add("early", fmt::format("{} {}", attribute.name, attribute.value.text()));
+  }
+}
+
 }  // namespace
 
 std::string columns_text(const Schema& schema) {
@@ -111,6 +125,7 @@ std::string plan_text(const engine::Program& program, const Stages& stages, cons
                                                     stages.interleave->stage.options->text())
                                       : std::string{"one file after the other"});
   add_orders("records", stages.record_orders, lines);
+  add_early(program, lines);
   lines.add("batch", fmt::format("{} {}", stages.batch_stage->plugin, stages.batch_stage->options->text()));
   lines.add("late",
             fmt::format("{} -> {}", stages.decoder_stage ? "decode " + stages.decoder_stage->plugin : "gather rows",

@@ -15,6 +15,7 @@ OrderType interleave();
 OrderType repeat();
 OrderType take();
 OrderType skip();
+OrderType filter();
 }  // namespace forebay::orders
 
 namespace forebay {
@@ -255,6 +256,93 @@ TEST(Shuffle, ABufferOfZeroIsRefusedWithItsRange) {
   const auto bound = orders::shuffle().bind(options({{"buffer", 0}}));
   ASSERT_FALSE(bound.ok());
   EXPECT_THAT(bound.error().text(), ::testing::HasSubstr("buffer"));
+}
+
+/// Files of numbers whose attribute is whether a number is a multiple of three. Fails when told to.
+class Multiples final : public NumberFiles {
+ public:
+  using NumberFiles::NumberFiles;
+  Result<void> attributes(std::size_t, std::span<const Handle> records, std::span<std::int64_t> out) override {
+    if (failures > 0) return --failures, Error{Code::cancelled, "interrupted"};
+    for (std::size_t i = 0; i < records.size(); ++i) out[i] = records[i].block % 3 == 0 ? 1 : 0;
+    asked += records.size();
+    return {};
+  }
+  int failures = 0;
+  std::size_t asked = 0;
+};
+
+std::unique_ptr<Handles> filtered(std::vector<std::uint32_t> numbers, Reader& reader, bool endless = false,
+                                  std::size_t most = 1000) {
+  const auto ordering = orders::filter().bind(options({{"where", "n % 3 == 0"}}));
+  auto order = ordering->make(
+      {.upstream = std::make_unique<Numbers>(std::move(numbers), most), .reader = &reader, .endless = endless});
+  order->begin(0);
+  return order;
+}
+
+TEST(Filter, PassesOnTheElementsWhoseConditionHoldsAndDropsTheOthers) {
+  Order multiples;
+  for (std::uint32_t n = 0; n < 1000; n += 3) multiples.push_back(n);
+  for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{600}}) {
+    for (const std::size_t most : {std::size_t{2}, std::size_t{1000}}) {
+      Multiples reader{{}};
+      EXPECT_EQ(drain(*filtered(first(1000), reader, false, most), chunk), multiples);
+      EXPECT_EQ(reader.dropped, 1000 - multiples.size());
+      EXPECT_EQ(reader.asked, 1000U);
+    }
+  }
+}
+
+TEST(Filter, AFailedCallLosesNothing) {
+  Multiples reader{{}};
+  const auto order = filtered(first(10), reader);
+  reader.failures = 2;
+  std::array<Handle, 8> out;
+  EXPECT_FALSE(order->pull(out).ok());
+  EXPECT_FALSE(order->pull(std::span{out}.first(1)).ok());
+  EXPECT_EQ(drain(*order, 2), (Order{0, 3, 6, 9}));
+  EXPECT_EQ(reader.dropped, 6U);
+}
+
+TEST(Filter, ANewPassDropsWhatIsLeftOfTheLastOne) {
+  Multiples reader{{}};
+  const auto order = filtered({0, 3, 6, 9, 1}, reader);
+  std::array<Handle, 2> out;
+  reader.failures = 1;
+  EXPECT_FALSE(order->pull(out).ok());
+  order->begin(1);
+  EXPECT_EQ(reader.dropped, 2U);
+  EXPECT_EQ(drain(*order), (Order{0, 3, 6, 9}));
+}
+
+TEST(Filter, AnEndlessRunOfPassesThatKeepNothingIsAnErrorAndAnyOtherIsNot) {
+  Multiples reader{{}};
+  std::array<Handle, 8> out;
+  const auto passes = [&](Handles& order) {
+    for (int pass = 0; pass < 100; ++pass, order.begin(pass)) {
+      if (!order.pull(out).ok()) return pass;
+    }
+    return 100;
+  };
+  EXPECT_EQ(passes(*filtered({1, 2, 4}, reader, true)), 15);
+  EXPECT_EQ(passes(*filtered({1, 2, 4}, reader)), 100);
+  EXPECT_EQ(passes(*filtered({1, 3}, reader, true)), 100);
+  EXPECT_EQ(passes(*filtered({}, reader, true)), 100);
+  const auto order = filtered({1}, reader, true);
+  for (int pass = 0; pass < 15; ++pass) {
+    EXPECT_TRUE(order->pull(out).ok());
+    order->begin(pass + 1);
+  }
+  EXPECT_THAT(order->pull(out).error().text(), ::testing::HasSubstr("16 passes one after the other had no record for "
+                                                                    "which 'n % 3 == 0' holds"));
+  EXPECT_FALSE(order->pull(out).ok());
+}
+
+TEST(Filter, TheNumberOfElementsIsUnknownUnlessThereAreNone) {
+  const auto ordering = orders::filter().bind(options({{"where", "true"}}));
+  EXPECT_EQ(ordering->count(10), std::nullopt);
+  EXPECT_EQ(ordering->count(0), 0);
 }
 
 }  // namespace

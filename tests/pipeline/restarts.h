@@ -25,7 +25,13 @@ inline const std::vector<std::string>& orders() {
                                               {"batch": {"size": 12, "remainder": "pad"}})",
       R"({"repeat": {"count": 2}}, {"shuffle": {"buffer": 64}}, {"batch": {"size": 12, "remainder": "repeat"}})",
       R"({"shuffle": {"global": true}}, {"batch": {"size": 12}})",
-      R"({"shuffle": {"global": true}}, {"shuffle": {"buffer": 50}}, {"take": {"count": 299}}, {"batch": {"size": 12}})"};
+      R"({"shuffle": {"global": true}}, {"shuffle": {"buffer": 50}}, {"take": {"count": 299}}, {"batch": {"size": 12}})",
+      R"({"filter": {"where": "length(tokens) > 3 and id not in [61, 204]"}}, {"shuffle": {"buffer": 40}},
+                                              {"batch": {"size": 12, "remainder": "drop"}})",
+      R"({"shuffle": {"buffer": 3}}, {"interleave": {"cycle": 3, "block": 2}}, {"shuffle": {"buffer": 60}},
+         {"filter": {"where": "id % 3 != 1"}}, {"take": {"count": 150}}, {"batch": {"size": 12, "pad": true}})",
+      R"({"shuffle": {"global": true}}, {"filter": {"where": "startswith(name, 'record 1') or id < 60"}},
+                                              {"batch": {"size": 12}})"};
   return all;
 }
 

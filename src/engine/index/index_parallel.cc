@@ -3,8 +3,8 @@
 
 #include <atomic>
 
+#include "engine/index/early_check.h"
 #include "engine/index/scan_file.h"
-#include "engine/index/trial_decode.h"
 #include "engine/memory/catch_all.h"
 #include "engine/memory/each_file.h"
 
@@ -14,29 +14,40 @@ namespace {
 
 constexpr std::chrono::milliseconds between_questions{5};
 
-/// Adds the records of a block that the policy lets pass, and appends the skipped parts to `skips`.
-void add_good(const Block& block, Corrupt policy, RecordIndexBuilder& builder, std::vector<Skip>& skips) {
-  if (policy != Corrupt::skip_file) {
-    for (const auto run : intact_runs(block)) builder.add(run, block.file_offset);
-    skips.insert(skips.end(), block.skips.begin(), block.skips.end());
-    return;
-  }
-  if (!skips.empty()) return;  // with skip_file, the first skip ends the file
-  const std::span<const Extent> records{block.records};
-  builder.add(block.skips.empty() ? records : records.first(block.skips.front().index), block.file_offset);
-  if (!block.skips.empty()) skips.push_back(block.skips.front());
+/// Adds records of a block and their attributes to the index.
+void add_run(const Block& block, std::span<const Extent> run, std::size_t width, RecordIndexBuilder& builder,
+             std::vector<std::int64_t>& attributes) {
+  builder.add(run, block.file_offset);
+  const auto first = static_cast<std::ptrdiff_t>(width) * (run.data() - block.records.data());
+  const auto count = static_cast<std::ptrdiff_t>(width) * std::ssize(run);
+  attributes.insert(attributes.end(), block.attributes.begin() + first, block.attributes.begin() + first + count);
 }
 
-/// Makes an index of the good records of a file, and the list of skips. The index is never stored, as it depends on the
-/// decoder. Fails as `scan_index`, unless the policy passes over the file.
+/// Adds the records of a block that the policy lets pass, and appends the skipped parts to `made.skips`.
+void add_good(const Block& block, const Program& program, RecordIndexBuilder& builder, MadeIndex& made) {
+  const std::size_t width = program.early.attributes.size();
+  if (program.on_corrupt.policy != Corrupt::skip_file) {
+    for (const auto run : intact_runs(block)) add_run(block, run, width, builder, made.attributes);
+    made.skips.insert(made.skips.end(), block.skips.begin(), block.skips.end());
+    return;
+  }
+  if (!made.skips.empty()) return;  // with skip_file, the first skip ends the file
+  const std::span<const Extent> records{block.records};
+  const auto good = block.skips.empty() ? records : records.first(block.skips.front().index);
+  add_run(block, good, width, builder, made.attributes);
+  if (!block.skips.empty()) made.skips.push_back(block.skips.front());
+}
+
+/// Makes an index of the good records of a file, with their attributes, and the list of skips. It is never stored, as
+/// it depends on the decoder. Fails as `scan_index`, unless the policy passes over the file.
 Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file, const IndexRequest& request,
                                      const IndexWatch& watch) {
   PassCache kept{0};
   const std::shared_ptr<BufferPool> pool = pool_of(request);
-  FileReader scanner{program.source, file, pool, kept, Corruption::find, trial_check(program, pool.get())};
+  FileReader scanner{program.source, file, pool, kept, corruption_of(program), check_of(program, pool)};
   MadeIndex out;
   auto index = scan_index(request, scanner, watch, [&](const Block& block, RecordIndexBuilder& builder) {
-    add_good(block, program.on_corrupt.policy, builder, out.skips);
+    add_good(block, program, builder, out);
   });
   if (!index.ok() && passes_over_file(program.on_corrupt, index.error())) {
     out.skips.push_back({.what = Skip::What::file, .error = index.error()});
@@ -53,9 +64,11 @@ Result<MadeIndex> make(const Program& program, std::uint32_t file, const std::sh
                        const IndexWatch& watch) {
   IndexRequest request = request_for(program.source, file);
   request.pool = pool;
-  if (program.on_corrupt.policy != Corrupt::fail) return index_good_records(program, file, request, watch);
+  const bool looks_into = program.on_corrupt.policy != Corrupt::fail || !program.early.attributes.empty();
+  if (looks_into) return index_good_records(program, file, request, watch);
   FOREBAY_TRY(IndexOutcome done, load_or_build(request, watch));
-  return MadeIndex{.index = done.index, .size = done.index->identity().size, .skips = {}, .charge = {}};
+  const std::int64_t size = done.index->identity().size;
+  return MadeIndex{.index = std::move(done.index), .size = size, .attributes = {}, .skips = {}, .charge = {}};
 }
 
 }  // namespace
@@ -80,7 +93,7 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
           auto done = make(program, files[at], means.pool, wanted);
           if (done.ok()) {
             made[at] = *std::move(done);
-            made[at].charge = means.pool->charge(std::ssize(made[at].index->image()));
+            made[at].charge = means.pool->charge(made[at].bytes());
           } else {
             errors[at] = done.error();
           }

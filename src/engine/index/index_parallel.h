@@ -27,8 +27,14 @@ struct IndexMeans {
 struct MadeIndex {
   std::shared_ptr<const RecordIndex> index;  ///< Null when it was not made.
   std::int64_t size = unknown_size;          ///< Of the file, as for a state (FileVersions::sizes).
+  std::vector<std::int64_t> attributes;      ///< By record of the index, those of Program::early.
   std::vector<Skip> skips;       ///< Corrupt records and ranges that the index leaves out, if they may be skipped.
-  std::shared_ptr<void> charge;  ///< The share of the budget that the index takes.
+  std::shared_ptr<void> charge;  ///< The share of the budget that the index and the attributes take.
+
+  /// Bytes of the index and of the attributes.
+  [[nodiscard]] std::int64_t bytes() const {
+    return std::ssize(index->image()) + std::ssize(attributes) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  }
 };
 
 /// Reads or makes the indexes of `files` of the program's source, several at once. `made` must be as long as `files`.

@@ -13,29 +13,14 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t trial_records = 64;  // in one call: their columns stay in the second-level cache
+constexpr std::size_t max_group = 64;  // records: their columns stay in the second-level cache
 
-}  // namespace
-
-TrialDecode::TrialDecode(const Program& program, const StopCheck* check)
-    : program_{program}, memory_{program.decoder->memory()}, block_{columns_of(program.schema, check)} {}
-
-Result<void> TrialDecode::decode(std::span<const Record> records) {
-  const auto rows = static_cast<std::int64_t>(records.size());
-  block_.rows = rows;
-  for (const ColumnId id : program_.decoded) {
-    Column& column = block_[id];
-    column.clear();
-    if (column.fixed() && column.dtype != DType::string) column.set_rows(rows);
-  }
-  return program_.decoder->decode(records, 0, block_, *memory_);
-}
-
-Result<void> TrialDecode::attempt(std::span<const Record> records) {
+/// Runs `work`; what it throws becomes an error, except a lack of memory, which is not the fault of these records.
+Result<void> attempt(const std::function<Result<void>()>& work) {
   try {
-    return decode(records);
+    return work();
   } catch (const std::bad_alloc&) {
-    throw;  // a lack of memory is not a fault of these records
+    throw;
   } catch (const Closed&) {
     throw;
   } catch (const std::exception& thrown) {
@@ -45,27 +30,53 @@ Result<void> TrialDecode::attempt(std::span<const Record> records) {
   }
 }
 
-void TrialDecode::run(std::span<const Record> records, std::vector<Malformed>& bad) {
-  std::size_t max = trial_records;
+}  // namespace
+
+void each_group(std::span<const Record> records, std::vector<Malformed>& bad,
+                const std::function<Result<void>(std::span<const Record> group, std::size_t first)>& work) {
+  std::size_t usual = max_group;
+  std::size_t max = usual;
   for (std::size_t first = 0; first < records.size();) {
-    std::size_t count = std::min(max, records.size() - first);
-    auto done = attempt(records.subspan(first, count));
-    if (!done.ok() && done.error().code() == Code::internal && count > 1) {
-      max = 1;  // one by one, to find the bad record
+    const std::size_t count = std::min(max, records.size() - first);
+    const auto done = attempt([&] { return work(records.subspan(first, count), first); });
+    max = usual;
+    if (done.ok()) {
+      first += count;
       continue;
     }
-    if (!done.ok()) {
-      const std::size_t row = static_cast<std::size_t>(std::max<std::int64_t>(0, done.error().place().row));
-      bad.push_back({.record = first + row, .error = done.error()});
-      count = row + 1;  // the records before it are good
+    if (done.error().code() == Code::internal && count > 1) {
+      max = usual = 1;  // one by one, to find the bad record
+      continue;
     }
-    first += count;
+    const auto row = static_cast<std::size_t>(std::max<std::int64_t>(0, done.error().place().row));
+    if (row > 0 && row < count) {
+      max = row;  // the records before it are good
+      continue;
+    }
+    bad.push_back({.record = first, .error = done.error()});
+    ++first;
   }
 }
 
-RecordCheck trial_check(const Program& program, const StopCheck* check) {
-  return [trial = std::make_shared<TrialDecode>(program, check)](
-             std::span<const Record> records, std::vector<Malformed>& bad) { trial->run(records, bad); };
+void begin_rows(ColumnBlock& block, std::span<const ColumnId> ids, std::int64_t rows) {
+  block.rows = rows;
+  for (const ColumnId id : ids) {
+    Column& column = block[id];
+    column.clear();
+    if (column.fixed() && column.dtype != DType::string) column.set_rows(rows);
+  }
+}
+
+TrialDecode::TrialDecode(const Program& program, const StopCheck* check)
+    : program_{program}, memory_{program.decoder->memory()}, block_{columns_of(program.schema, check)} {}
+
+Result<void> TrialDecode::decode(std::span<const Record> records) {
+  begin_rows(block_, program_.decoded, std::ssize(records));
+  return program_.decoder->decode(records, 0, block_, *memory_);
+}
+
+void TrialDecode::run(std::span<const Record> records, std::vector<Malformed>& bad) {
+  each_group(records, bad, [this](std::span<const Record> group, std::size_t) { return decode(group); });
 }
 
 }  // namespace forebay::engine

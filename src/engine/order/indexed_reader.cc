@@ -123,13 +123,14 @@ IndexedReader::File& IndexedReader::at(std::uint32_t file) {
 }
 
 /// Takes the index into memory. Returns false when all indexes would take more than half of the budget.
-bool IndexedReader::keep(File& file, std::shared_ptr<const RecordIndex> index, std::shared_ptr<void> charge) {
-  if (!index) return true;
-  const std::int64_t bytes = std::ssize(index->image());
+bool IndexedReader::keep(File& file, MadeIndex& made) {
+  if (!made.index) return true;
+  const std::int64_t bytes = made.bytes();
   if (index_bytes_ + bytes > pool_->limit() / 2) return false;
   index_bytes_ += bytes;
-  file.index = std::move(index);
-  file.charge = charge ? std::move(charge) : pool_->charge(bytes);
+  file.index = std::move(made.index);
+  file.attributes = std::move(made.attributes);
+  file.charge = made.charge ? std::move(made.charge) : pool_->charge(bytes);
   // Set before the first call of `window`, whose result depends on it.
   compressed_ = compressed_ || file.index->compression() != Compression::none;
   return true;
@@ -155,9 +156,9 @@ Error IndexedReader::too_large(std::int64_t not_kept, double share_made) const {
   return {
       Code::data, Detail::resource_exhausted,
       fmt::format("this run needs {} bytes of `memory` and has {}: the record indexes of its files take {}{} bytes, "
-                  "12 a record, and may take half of it; raise `memory`, or use a shuffle buffer, which needs no "
+                  "{} a record, and may take half of it; raise `memory`, or use a shuffle buffer, which needs no "
                   "index",
-                  2 * bytes, pool_->limit(), all ? "" : "about ", bytes)};
+                  2 * bytes, pool_->limit(), all ? "" : "about ", bytes, 12 + 8 * program_.early.attributes.size())};
 }
 
 std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
@@ -165,7 +166,8 @@ std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
   if (!file.looked && !file.index) {
     file.looked = true;
     auto found = load_index(request_for(program_.source, number));
-    if (found.ok()) static_cast<void>(keep(file, found->index));
+    MadeIndex stored{.index = found.ok() ? found->index : nullptr};
+    static_cast<void>(keep(file, stored));
   }
   return file.index;
 }
@@ -198,15 +200,13 @@ Result<void> IndexedReader::make(std::span<const std::uint32_t> missing, const s
 
 Result<void> IndexedReader::index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on) {
   const auto missing = lacking(files, [](const File& file) { return !file.index; });
-  std::int64_t bytes = 0;     // bytes of the files whose indexes were made
-  std::int64_t not_kept = 0;  // bytes of indexes without room
+  std::int64_t bytes = 0, not_kept = 0;  // of files whose indexes were made, and of indexes without room
   return make(missing, go_on, [&](std::span<const std::uint32_t> some, std::span<MadeIndex> made) -> Result<void> {
     for (std::size_t i = 0; i < some.size(); ++i) {
       if (!made[i].index) continue;
       FOREBAY_DO(check_content(some[i], *made[i].index));
       bytes += made[i].index->identity().size;
-      if (!keep(files_[some[i]], made[i].index, std::move(made[i].charge)))
-        not_kept += std::ssize(made[i].index->image());
+      if (!keep(files_[some[i]], made[i])) not_kept += made[i].bytes();
       files_[some[i]].skips = std::move(made[i].skips);
     }
     if (not_kept == 0) return {};

@@ -53,6 +53,10 @@ class IndexedReader {
   [[nodiscard]] Result<void> index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on);
   /// Number of records in the index of a file for which `index` succeeded.
   [[nodiscard]] std::int64_t records(std::uint32_t file) const { return files_[file].index->records(); }
+  /// An attribute of a record of such a file.
+  [[nodiscard]] std::int64_t attribute(std::uint32_t file, std::uint32_t record, std::size_t attribute) const {
+    return files_[file].attributes[record * program_.early.attributes.size() + attribute];
+  }
   /// The skips found when the file was indexed.
   [[nodiscard]] const std::vector<Skip>& skips(std::uint32_t file) const { return files_[file].skips; }
 
@@ -81,7 +85,8 @@ class IndexedReader {
  private:
   struct File {
     std::shared_ptr<const RecordIndex> index;
-    std::shared_ptr<void> charge;  // charges the index to the budget
+    std::vector<std::int64_t> attributes;  // by record, those of Program::early
+    std::shared_ptr<void> charge;          // charges the index and the attributes to the budget
     std::vector<Skip> skips;
     std::optional<std::int64_t> records;  // set by `count`
     bool looked = false;                  // `stored` has looked for a stored index
@@ -101,7 +106,7 @@ class IndexedReader {
   using Take = std::function<Result<void>(std::span<const std::uint32_t> files, std::span<MadeIndex> made)>;
   [[nodiscard]] Result<void> make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
                                   const Take& take);
-  [[nodiscard]] bool keep(File& file, std::shared_ptr<const RecordIndex> index, std::shared_ptr<void> charge = nullptr);
+  [[nodiscard]] bool keep(File& file, MadeIndex& made);
   [[nodiscard]] Error too_large(std::int64_t not_kept, double share_made) const;
   [[nodiscard]] Result<void> check_content(std::uint32_t number, const RecordIndex& index) const;
   [[nodiscard]] Result<void> open(std::uint32_t number);

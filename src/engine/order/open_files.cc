@@ -59,7 +59,8 @@ Reader::Stream OpenFiles::open(Handle file) {
   announced_.clear();
   auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_);
   open_[static_cast<std::size_t>(number)] = opened;
-  if (catching_up_ && program_.on_corrupt.policy == Corrupt::fail) name_records(*opened);
+  const bool by_name = program_.on_corrupt.policy == Corrupt::fail && program_.early.attributes.empty();
+  if (catching_up_ && by_name) name_records(*opened);
   if (opened->named) return number;
   const Lock lock{mutex_};
   waiting_.push_back(std::move(opened));

@@ -34,7 +34,8 @@ namespace forebay::engine {
 ///
 /// The order plane (one thread at a time) announces, opens, reads and closes files. Workers and the consumer scan
 /// blocks ahead: `claim`, then `scan`. `read` scans the block itself when the file is idle, so the order plane never
-/// waits for a scan that has not begun. While a restart catches up, files with a stored index are not scanned at all.
+/// waits for a scan that has not begun. While a restart catches up, files with a stored index are not scanned at all,
+/// unless the order needs attributes.
 ///
 /// `mutex_` guards the state that both sides use. A failed scan is reported by the `read` that reaches its place.
 class OpenFiles final : public Reader {
@@ -66,7 +67,9 @@ class OpenFiles final : public Reader {
   std::int64_t window() const override { return access_.window(); }
   /// As `fetch`, for the rows of a batch that this process makes. Afterwards all of them are in memory.
   Result<bool> fetch_batch(std::span<Handle> handles);
-  /// True while a restart repeats the order without delivering: files with a stored index are then not scanned.
+  Result<void> attributes(std::size_t attribute, std::span<const Handle> records, std::span<std::int64_t> out) override;
+  /// True while a restart repeats the order without delivering: files with a stored index are then not scanned,
+  /// unless the order needs attributes.
   void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }
   void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to this batch.
@@ -74,9 +77,12 @@ class OpenFiles final : public Reader {
   [[nodiscard]] double files_done() const { return files_done_; }
   /// Records of the files for which an order of this pass called `index`. Empty: no order did; files are read in order.
   [[nodiscard]] std::optional<std::int64_t> indexed() const { return indexed_; }
+  /// Records of this pass for which the first attribute was asked.
+  [[nodiscard]] std::int64_t judged() const { return judged_; }
   /// Resets the counts of the pass.
   void begin_pass() {
     files_done_ = 0;
+    judged_ = 0;
     indexed_.reset();
     skips_.begin_pass();
   }
@@ -173,6 +179,7 @@ class OpenFiles final : public Reader {
   std::int64_t finished_ = 0;                           // all batches before this one are finished
   std::int64_t compact_from_;                           // pinned bytes from which `limit_memory` compacts
   double files_done_ = 0;
+  std::int64_t judged_ = 0;
   std::optional<std::int64_t> indexed_;
   SkipTally skips_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;

@@ -88,15 +88,25 @@ class OrderPlane::Passes final : public Handles {
       : program_{program}, open_files_{streams}, placeholders_{start.pulled}, began_{start} {
     chain_ = std::make_unique<FilesOfPass>(program, streams);
     std::uint64_t purpose = program.file_orders.size();
-    const auto add = [&](const Ordering& order) {
+    std::size_t attributes = 0;
+    std::size_t endless = program.epochs ? 0 : program.record_orders.size();  // the orders before this one never end
+    for (std::size_t i = 0; i < program.record_orders.size(); ++i) {
+      const Ordering& order = program.record_orders[i];
+      if (order.count && !order.count(0)) endless = std::max(endless, i);
+      if (unfiltered_.size() == i && order.attributes.empty()) unfiltered_.push_back(order);
+    }
+    const auto add = [&](const Ordering& order, bool for_ever) {
       chain_ = order.make({.seed = program.seed,
                            .purpose = ++purpose,
                            .deterministic = program.deterministic,
                            .upstream = std::move(chain_),
-                           .reader = &streams});
+                           .reader = &streams,
+                           .first_attribute = attributes,
+                           .endless = for_ever});
+      attributes += order.attributes.size();
     };
-    add(program.interleave);
-    for (const Ordering& order : program.record_orders) add(order);
+    add(program.interleave, endless > 0);
+    for (std::size_t i = 0; i < program.record_orders.size(); ++i) add(program.record_orders[i], i < endless);
     begin(start.epoch);
     began_ = start;
   }
@@ -159,8 +169,11 @@ class OrderPlane::Passes final : public Handles {
  private:
   [[nodiscard]] double pass_frac() const {
     if (const auto records = open_files_.indexed()) {
-      const std::int64_t all = count_after(program_.record_orders, *records).value_or(*records);
-      return static_cast<double>(given_) / static_cast<double>(std::max<std::int64_t>(1, all));
+      const bool filtered = !program_.early.attributes.empty();  // then only the records that it has judged count
+      const auto& orders = filtered ? unfiltered_ : program_.record_orders;
+      const std::int64_t all = count_after(orders, *records).value_or(*records);
+      return static_cast<double>(filtered ? open_files_.judged() : given_) /
+             static_cast<double>(std::max<std::int64_t>(1, all));
     }
     const auto all = static_cast<std::int64_t>(program_.source.parts());
     const std::int64_t files = program_.files_a_pass > 0 ? program_.files_a_pass : all;
@@ -188,6 +201,7 @@ class OrderPlane::Passes final : public Handles {
 
   const Program& program_;
   OpenFiles& open_files_;
+  std::vector<Ordering> unfiltered_;  // the orders of records before the first one with attributes
   std::unique_ptr<Handles> chain_;
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;

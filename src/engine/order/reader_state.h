@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/index/trial_decode.h"
+#include "engine/index/early_check.h"
 #include "engine/order/open_files.h"
 #include "engine/read/whole_file_reader.h"
 
@@ -27,24 +27,14 @@ struct OpenFiles::ReaderState {
   }
 
   static std::unique_ptr<BlockReader> reader_of(const Program& program, std::uint32_t part,
-                                               const std::shared_ptr<BufferPool>& pool, PassCache& kept,
-                                               FileVersions& versions) {
-    RecordCheck check = check_of(program, pool.get());
+                                                const std::shared_ptr<BufferPool>& pool, PassCache& kept,
+                                                FileVersions& versions) {
+    RecordCheck check = check_of(program, pool);
     if (program.source.files_a_part > 0)
       return std::make_unique<WholeFileReader>(program, part, pool, versions, std::move(check));
     auto out = std::make_unique<FileReader>(program.source, part, pool, kept, corruption_of(program), std::move(check));
     out->remember(versions);
     return out;
-  }
-
-  /// Corruption is an error of the block, or is listed in the block's skips when the program may skip.
-  static Corruption corruption_of(const Program& program) {
-    return program.on_corrupt.policy == Corrupt::fail ? Corruption::fail : Corruption::find;
-  }
-  /// The check that finds malformed records while the file is scanned; none when the program may not skip.
-  static RecordCheck check_of(const Program& program, const StopCheck* check) {
-    if (corruption_of(program) == Corruption::fail) return {};
-    return trial_check(program, check);
   }
 
   const std::uint32_t number;      // of the part

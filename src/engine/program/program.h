@@ -10,6 +10,7 @@
 
 #include "engine/program/on_corrupt.h"
 #include "engine/program/position.h"
+#include "expression/expression.h"
 
 namespace forebay::engine {
 
@@ -30,6 +31,21 @@ struct PlacedStep {
   std::vector<ColumnId> makes;
 };
 
+/// An integer per record that an order needs.
+struct EarlyAttribute {
+  expression::Expression value;  ///< Boolean or integer.
+  std::string name;              ///< Of the order, for errors.
+  std::size_t steps = 0;         ///< Number of EarlyWork::steps before the order.
+};
+
+/// Work on the records of a block when it is read, because the order depends on its results.
+struct EarlyWork {
+  std::shared_ptr<const Decoder> decoder;  ///< Null when no column is needed.
+  std::vector<ColumnId> decoded;           ///< Columns that the decoder fills.
+  std::vector<PlacedStep> steps;           ///< Those that make columns of the attributes, in order.
+  std::vector<EarlyAttribute> attributes;  ///< Of all orders, in order.
+};
+
 /// All that the engine needs to run a plan, as plain data. The planner makes it; nothing changes it afterwards, so any
 /// thread may read it.
 struct Program {
@@ -38,6 +54,7 @@ struct Program {
   std::vector<Ordering> file_orders;
   Ordering interleave;
   std::vector<Ordering> record_orders;
+  EarlyWork early;  ///< For the attributes of `record_orders`.
   Batching batching;
   Schema schema;                           ///< Every column by id.
   std::vector<ColumnId> decoded;           ///< Columns that the decoder fills.

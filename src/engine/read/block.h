@@ -66,7 +66,9 @@ struct Block {
   const std::byte* base = nullptr;
   std::vector<Extent> records;
   std::vector<std::uint32_t> ordinals;  ///< Gathered: by record, its ordinal in the file, ascending. Else empty.
-  std::vector<Skip> skips;              ///< In the order of the file. Only with Corruption::find.
+  std::vector<std::int64_t>
+      attributes;           ///< By record, as many for each as RecordCheck::attributes; 0 of a skipped one.
+  std::vector<Skip> skips;  ///< In the order of the file. Only with Corruption::find.
   std::uint32_t file = 0;
   std::int64_t file_offset = 0;   ///< Offset of `base` in the (uncompressed) file. Gathered: that of the segment.
   std::int64_t file_end = 0;      ///< Offset of the next block in the (uncompressed) file.
@@ -95,6 +97,7 @@ struct Block {
     base = checked = nullptr;
     records.clear();
     ordinals.clear();
+    attributes.clear();
     skips.clear();
     mapping.reset();
     content.reset();

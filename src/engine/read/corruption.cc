@@ -25,6 +25,7 @@ struct CorruptionFinder::Pass {
   const Window& window;
   std::vector<Extent>& records;
   std::vector<Skip>& skips;
+  std::vector<std::int64_t>& attributes;
   std::size_t at = 0;                // bytes of the window before this are handled
   std::optional<Scanned> done = {};  // set: the result of the call
 
@@ -207,10 +208,12 @@ bool CorruptionFinder::Pass::overlapped(std::size_t stop) {
   return false;
 }
 
-Scanned CorruptionFinder::find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips) {
-  Pass pass{*this, *format_, window, records, skips};
+Scanned CorruptionFinder::find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips,
+                               std::vector<std::int64_t>& attributes) {
+  Pass pass{*this, *format_, window, records, skips, attributes};
   pass.run();
-  if (check_ && !records.empty()) pass.check_messages();
+  attributes.assign(records.size() * check_.attributes, 0);
+  if (check_.run && !records.empty()) pass.check_messages();
   return *pass.done;
 }
 
@@ -238,7 +241,11 @@ void CorruptionFinder::Pass::check_messages() {
     intact.push_back(window.bytes.subspan(records[i].offset, records[i].length));
     indices.push_back(i);
   }
-  finder.check_(intact, malformed);
+  const std::size_t width = finder.check_.attributes;
+  finder.found_attributes_.assign(intact.size() * width, 0);
+  finder.check_.run(intact, malformed, finder.found_attributes_);
+  for (std::size_t i = 0; i < intact.size() * width; ++i)
+    attributes[indices[i / width] * width + i % width] = finder.found_attributes_[i];
   for (const Malformed& bad : malformed) {
     const std::size_t index = indices[bad.record];
     const std::size_t begin = begin_of(records[index]);

@@ -26,9 +26,16 @@ struct Malformed {
   std::size_t record = 0;  ///< Index in the `records` of the check.
   Error error;
 };
-/// Appends to `bad` the malformed ones of these intact records, by ascending index. Called once for each block, on the
-/// thread of the scan.
-using RecordCheck = std::function<void(std::span<const Record> records, std::vector<Malformed>& bad)>;
+/// Looks into the intact records of a block while it is scanned, on the thread of the scan. It finds malformed ones and
+/// computes the attributes that the order needs. It owns what it keeps from block to block.
+struct RecordCheck {
+  /// Appends the malformed ones of these records to `bad`, by ascending index. Sets the attributes of the others in
+  /// `attributes`, which has room for all records. Throws as its StopCheck does.
+  using Run = std::function<void(std::span<const Record> records, std::vector<Malformed>& bad,
+                                 std::span<std::int64_t> attributes)>;
+  Run run = {};                ///< Unset: nothing is checked.
+  std::size_t attributes = 0;  ///< Integers for each record.
+};
 
 /// Finds the records in the bytes of one file, any of which may be corrupt. A FileReader owns it and calls it from one
 /// thread at a time. It passes windows in the order of the file; each begins at the first byte that was not consumed.
@@ -54,9 +61,10 @@ class CorruptionFinder {
     bool last = false;              ///< The file ends after `bytes`.
     const Error* broken = nullptr;  ///< Set: a fault ends the file here. It is reported as a range, even of 0 bytes.
   };
-  /// Appends to `records` and `skips`. As with Format::scan, the next window begins after the consumed bytes and has at
-  /// least the wanted ones. A last window without a limit is consumed to its end.
-  Scanned find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips);
+  /// Appends to `records` and `skips`, and replaces `attributes`. As with Format::scan, the next window begins after
+  /// the consumed bytes and has at least the wanted ones. A last window without a limit is consumed to its end.
+  Scanned find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips,
+               std::vector<std::int64_t>& attributes);
 
  private:
   struct Pass;
@@ -76,6 +84,7 @@ class CorruptionFinder {
   std::vector<Record> intact_;
   std::vector<std::size_t> indices_;
   std::vector<Malformed> malformed_;
+  std::vector<std::int64_t> found_attributes_;
 };
 
 }  // namespace forebay::engine

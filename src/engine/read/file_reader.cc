@@ -46,7 +46,11 @@ Error file_changed(std::string_view how) {
 FileReader::FileReader(const Source& source, std::uint32_t file, std::shared_ptr<BufferPool> pool, PassCache& kept,
                        Corruption corruption, RecordCheck check)
     : source_{source}, number_{file}, pool_{std::move(pool)}, pass_cache_{kept} {
-  if (corruption == Corruption::find) finder_.emplace(source.format, std::move(check));
+  if (corruption == Corruption::find) {
+    finder_.emplace(source.format, std::move(check));
+  } else {
+    check_ = std::move(check);
+  }
 }
 
 void FileReader::scan(Block& block) {
@@ -61,6 +65,9 @@ void FileReader::scan(Block& block) {
         } else if (done.ok()) {
           done = mapping_ ? scan_mapped(block) : scan_streamed(block);
         }
+        if (check_.run && !block.records.empty()) {  // a fault of a record comes before one after the records
+          if (auto checked = check_records(block); !checked.ok()) done = checked;
+        }
         if (done.ok() && block.last) done = file_->unchanged();
         for (Skip& skip : block.skips) {
           const std::int64_t record = record_ + static_cast<std::int64_t>(skip.index);
@@ -71,6 +78,7 @@ void FileReader::scan(Block& block) {
   if (thrown) {  // the caller gets a block with the error, never an exception
     block.records.clear();
     block.skips.clear();
+    block.attributes.clear();
     done = *thrown;
   }
   record_ += static_cast<std::int64_t>(block.records.size());
@@ -100,7 +108,7 @@ void FileReader::find_streamed(Block& block, std::span<const std::byte> bytes, s
                                         .last = stream_ended_,
                                         .broken = corrupt ? &*broken : nullptr};
   block.skips.clear();
-  found = finder_->find(window, block.records, block.skips);
+  found = finder_->find(window, block.records, block.skips, block.attributes);
   if (corrupt) broken.reset();
 }
 
@@ -145,7 +153,7 @@ Result<void> FileReader::find_mapped(Block& block, std::span<const std::byte> by
     const bool last = size == bytes.size();
     const auto window = private_window(bytes.first(size));
     found = finder_->find({.bytes = window, .offset = offset_, .limit = mapped_block, .last = last}, block.records,
-                          block.skips);
+                          block.skips, block.attributes);
     block.checked = window.data();
     searched_next_ = found.consumed > 0 ? 0 : std::max(found.wanted, size + size / 4);
     return {};

@@ -35,7 +35,8 @@ namespace forebay::engine {
 /// or the consumer. The source and the PassCache must outlive it.
 class FileReader final : public BlockReader {
  public:
-  /// `file` is the number of the file in the source. `check` finds malformed messages; only Corruption::find calls it.
+  /// `file` is the number of the file in the source. `check` looks into the records. Without
+  /// Corruption::find the reader verifies the records before it calls `check`.
   FileReader(const Source& source, std::uint32_t file, std::shared_ptr<BufferPool> pool, PassCache& kept,
              Corruption corruption = Corruption::fail, RecordCheck check = {});
 
@@ -98,6 +99,8 @@ class FileReader final : public BlockReader {
   Result<void> open_compressed();
   Result<void> go_on_from(const RecordIndex& index, std::int64_t record);
   [[nodiscard]] io::Inflater::Trailing trailing() const;
+  [[nodiscard]] Result<void> check_records(Block& block);
+  [[nodiscard]] std::optional<Malformed> first_malformed(const Block& block, std::vector<std::int64_t>& attributes);
   void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
   [[nodiscard]] std::span<const std::byte> private_window(std::span<const std::byte> bytes);
@@ -151,6 +154,7 @@ class FileReader final : public BlockReader {
   bool stream_ended_ = false;
   std::optional<Error> unless_padding_;     // set: padding has begun; anything else after it fails with this error
   std::optional<CorruptionFinder> finder_;  // set: Corruption::find
+  RecordCheck check_;                       // without finder_, which has its own
   std::size_t searched_next_ = 0;           // bytes of the mapping that finder_ needs in its next window
   struct Window {
     std::shared_ptr<std::byte> bytes = {};

@@ -114,12 +114,12 @@ Result<void> WholeFileReader::fill(Block& block) {
     block.skips.push_back({.what = Skip::What::record, .index = block.records.size(), .error = added.error()});
     block.records.push_back({static_cast<std::uint32_t>(used_bytes(block)), 0});
   }
-  if (check_) check(block);
-  return {};
+  return check_.run ? check(block) : Result<void>{};
 }
 
-/// Adds a skip for each file whose content is malformed.
-void WholeFileReader::check(Block& block) {
+/// Computes the attributes. Adds a skip for each file whose content is malformed; fails with the first one, after the
+/// files before it, when the run may not skip.
+Result<void> WholeFileReader::check(Block& block) {
   std::vector<Record> contents;
   std::vector<std::size_t> indices;
   std::vector<Malformed> malformed;
@@ -131,17 +131,26 @@ void WholeFileReader::check(Block& block) {
     contents.emplace_back(block.base + block.records[i].offset, block.records[i].length);
     indices.push_back(i);
   }
-  if (!contents.empty()) check_(contents, malformed);
+  const std::size_t width = check_.attributes;
+  std::vector<std::int64_t> found(contents.size() * width);
+  if (!contents.empty()) check_.run(contents, malformed, found);
+  block.attributes.assign(block.records.size() * width, 0);
+  for (std::size_t i = 0; i < found.size(); ++i) block.attributes[indices[i / width] * width + i % width] = found[i];
   for (const Malformed& bad : malformed) {
     const std::size_t index = indices[bad.record];
     const std::string& path = program_.source.files[next_ - block.records.size() + index];
-    block.skips.push_back({.what = Skip::What::record,
-                           .index = index,
-                           .bytes = block.records[index].length,
-                           .error = bad.error.at(Place{.file = path, .record = 0, .offset = 0})});
+    const Error error = bad.error.at(Place{.file = path, .record = 0, .offset = 0});
+    if (program_.on_corrupt.policy == Corrupt::fail) {
+      block.records.resize(index);
+      block.attributes.resize(index * width);
+      return error;
+    }
+    block.skips.push_back(
+        {.what = Skip::What::record, .index = index, .bytes = block.records[index].length, .error = error});
   }
   std::stable_sort(block.skips.begin(), block.skips.end(),
                    [](const Skip& left, const Skip& right) { return left.index < right.index; });
+  return {};
 }
 
 }  // namespace forebay::engine

@@ -51,7 +51,7 @@ class WholeFileReader final : public BlockReader {
 
  private:
   [[nodiscard]] Result<void> fill(Block& block);
-  void check(Block& block);
+  [[nodiscard]] Result<void> check(Block& block);
   [[nodiscard]] bool skips(const Error& error) const;
 
   const Program& program_;

@@ -18,9 +18,9 @@
 namespace forebay::engine {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::UnorderedElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 using Records = std::vector<std::string>;
 
 class IndexFile : public IndexTest {
@@ -185,7 +185,7 @@ TEST_F(IndexFile, GoesToTheCacheFolderWhenTheDataFolderIsReadOnly) {
   const IndexOutcome out = opened(path);
   EXPECT_EQ(std::filesystem::path{out.path}.parent_path().string(), cache());
   EXPECT_THAT(std::filesystem::path{out.path}.filename().string(),
-              testing::MatchesRegex("index-[0-9a-f]{16}\\.fbindex"));
+              ::testing::MatchesRegex("index-[0-9a-f]{16}\\.fbindex"));
   struct stat status {};
   ASSERT_EQ(::stat(cache().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700U);

@@ -81,7 +81,7 @@ inline std::vector<std::string> some_records(std::size_t count, std::size_t most
 }
 
 /// Files in a folder of their own, with a cache folder of its own.
-class IndexTest : public testing::Test {
+class IndexTest : public ::testing::Test {
  protected:
   std::string write(const std::string& name, const std::vector<std::string>& records,
                     Compression compression = Compression::none) {

@@ -277,12 +277,13 @@ TEST(FindCorruption, MalformedMessagesAreBadRecords) {
   std::string bytes = framed({"abc", "!no", "ghi", "!no", "xyz"});
   bytes[38 + 13] ^= 1;  // "ghi": the check must not see it
   std::vector<std::string> seen;
-  const RecordCheck check = [&](std::span<const Record> given, std::vector<Malformed>& bad) {
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      seen.emplace_back(reinterpret_cast<const char*>(given[i].data()), given[i].size());
-      if (seen.back()[0] == '!') bad.push_back({i, Error{Code::data, "no message"}});
-    }
-  };
+  const RecordCheck check{
+      .run = [&](std::span<const Record> given, std::vector<Malformed>& bad, std::span<std::int64_t>) {
+        for (std::size_t i = 0; i < given.size(); ++i) {
+          seen.emplace_back(reinterpret_cast<const char*>(given[i].data()), given[i].size());
+          if (seen.back()[0] == '!') bad.push_back({i, Error{Code::data, "no message"}});
+        }
+      }};
   const Found found = find_in(bytes, {.check = check});
   EXPECT_EQ(seen, (std::vector<std::string>{"abc", "!no", "!no", "xyz"}));
   EXPECT_EQ(found.good(), (std::vector<std::string>{"abc", "xyz"}));

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/index/trial_decode.h"
+#include "engine/memory/buffer_pool.h"
+
+namespace forebay::engine {
+
+/// Looks into records when their block is read: finds malformed ones, if the run may skip, and computes the attributes.
+/// A record without an attribute, because a step or an expression fails for it, counts as malformed.
+///
+///     groups of 64 records: decode ─► steps ─► expressions ─► attributes
+///
+/// A run that may skip decodes the columns of the tickets, else only those that the attributes need are decoded. Owned
+/// by one scan; one thread at a time. With attributes, the memory counts against the budget.
+class EarlyCheck {
+ public:
+  EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool);
+  /// A RecordCheck::Run.
+  void run(std::span<const Record> records, std::vector<Malformed>& bad, std::span<std::int64_t> attributes);
+
+ private:
+  struct Decoding {
+    const Decoder& decoder;
+    const std::vector<ColumnId>& columns;
+    std::unique_ptr<DecoderMemory> memory = nullptr;
+  };
+  void use(const std::vector<ColumnId>& columns);
+  [[nodiscard]] Result<void> compute(std::span<const Record> records, std::span<std::int64_t> attributes);
+  [[nodiscard]] Result<void> evaluate(const EarlyAttribute& attribute, std::size_t number,
+                                      std::span<std::int64_t> attributes);
+  void account();
+
+  const Program& program_;
+  const EarlyWork& work_;
+  std::shared_ptr<BufferPool> pool_;
+  std::vector<Decoding> decodings_;  // one or two: of the tickets, and of columns that those do not decode
+  std::vector<ColumnId> made_;       // columns that the steps make
+  std::vector<ColumnId> used_;       // all columns that are filled, each once
+  ColumnBlock block_;
+  Charge charge_;
+};
+
+/// The check of the records of one scan for this program: none, a trial decode, attributes, or both.
+[[nodiscard]] RecordCheck check_of(const Program& program, const std::shared_ptr<BufferPool>& pool);
+
+/// Corruption is an error of the scan, or is found and listed when the program may skip.
+[[nodiscard]] inline Corruption corruption_of(const Program& program) {
+  return program.on_corrupt.policy == Corrupt::fail ? Corruption::fail : Corruption::find;
+}
+
+}  // namespace forebay::engine
