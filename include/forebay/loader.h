@@ -110,8 +110,9 @@ class Loader {
   [[nodiscard]] Result<std::optional<Batch>> next_within(std::chrono::milliseconds timeout, bool& timed_out);
   /// Where the run stands, after the last batch that `next` gave: a small JSON object. A loader of the same plan over
   /// the same files goes on from there exactly, with any threads, prefetch, memory and shard (by files: any index, the
-  /// same count). The files are the same when they have the sizes that they had when this run opened them. The first call
-  /// asks for the sizes of the files that are not open yet. Fails with Code::state when the order depends on timing
+  /// same count). The files are the same when they have the sizes that they had when this run opened them. The first
+  /// call asks for the sizes of the files that are not open yet. Fails with Code::state when the order depends on
+  /// timing
   /// (`deterministic: false`), and when the rows cannot be read again (feeds).
   [[nodiscard]] Result<Json> state() const;
   /// The state before the last batch that `next` gave, for a consumer that could not use that batch.

@@ -103,17 +103,19 @@ class PlanBuilder {
     for (const OrderStage& order : stages_.record_orders) {
       if (order.ordering.attributes.empty()) continue;
       if (source_.rows) {
-        complain(*order.stage.options,
-                 fmt::format("'{}' needs records that are decoded, and the rows of '{}' come ready; leave out rows before "
-                             "they are bound",
-                             order.stage.plugin, stages_.source_stage->plugin),
-                 faults_);
+        complain(
+            *order.stage.options,
+            fmt::format("'{}' needs records that are decoded, and the rows of '{}' come ready; leave out rows before "
+                        "they are bound",
+                        order.stage.plugin, stages_.source_stage->plugin),
+            faults_);
       } else if (source_.files_a_part > 0 && random_access) {
-        complain(*order.stage.options,
-                 fmt::format("'{}' needs to look into the files of '{}' before they are read in any order, and they have "
-                             "no index; give the shuffle a buffer",
-                             order.stage.plugin, stages_.source_stage->plugin),
-                 faults_);
+        complain(
+            *order.stage.options,
+            fmt::format("'{}' needs to look into the files of '{}' before they are read in any order, and they have "
+                        "no index; give the shuffle a buffer",
+                        order.stage.plugin, stages_.source_stage->plugin),
+            faults_);
       }
     }
   }
@@ -212,13 +214,13 @@ class PlanBuilder {
       shown.shape = shown_shape(output);
       parts_.outputs.push_back(std::move(shown));
     }
-    if (source_.rows && program.epochs) parts_.batches = engine::batches_by_index(program, {});
+    if (program.source.rows && program.epochs) parts_.batches = engine::batches_by_index(program, {});
     if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
     // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
     parts_.without_files = with_files(json_, files_option_, Json::array());
     Hashes hashes = hashes_of(parts_.without_files, files_option_, program.source.files, registry_);
-    if (source_.rows) {
-      const std::uint64_t rows = fnv1a(columns_text(source_.rows->schema));
+    if (program.source.rows) {
+      const std::uint64_t rows = fnv1a(columns_text(program.source.rows->schema));
       hashes.whole = hashes.whole * 31 + rows;
       hashes.sections.emplace_back("rows", rows);
     }

@@ -127,9 +127,9 @@ TEST(FreeBatches, AMadeUpStateDoesNotNameMoreRecordsThanABatchMayHave) {
   testing::write_five(folder);
   auto loader = load(free_batches(folder, over_epochs));
   ASSERT_TRUE(loader.ok());
-  const auto state = plan::write_state(
-      loader->plan(), {}, engine::summary(engine::ask_sizes(engine::program_of(loader->plan()).source)),
-      {.epoch = 1, .batch = 3, .pulled = 100'000'001, .next = 4});
+  const auto state = plan::write_state(loader->plan(), {},
+                                       engine::summary(engine::ask_sizes(engine::program_of(loader->plan()).source)),
+                                       {.epoch = 1, .batch = 3, .pulled = 100'000'001, .next = 4});
   const auto restored = loader->restore(*state);
   ASSERT_FALSE(restored.ok());
   EXPECT_THAT(restored.error().text(), ::testing::HasSubstr("'pulled' is at most 100000000"));

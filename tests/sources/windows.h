@@ -40,7 +40,7 @@ struct WindowScan {
 
 /// The format that a source has with these options.
 [[nodiscard]] inline std::shared_ptr<const Format> format_of(const SourceType& source, const std::string& options) {
-  const auto bound = source.bind(*parse_json(options), "");
+  const auto bound = source.bind(*parse_json(options), {});
   return bound.ok() ? bound->format : nullptr;
 }
 

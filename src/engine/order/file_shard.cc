@@ -264,7 +264,8 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
 
 namespace {
 
-/// The records of all files, by their stored indexes, or the rows in memory, or the files that are records. Empty when a file has no stored index.
+/// The records of all files by their stored indexes, or the rows in memory, or the files that are records. Empty when a
+/// file has no stored index.
 std::optional<std::int64_t> known_records(const Source& source) {
   if (source.files_a_part > 0) return std::ssize(source.files);
   std::int64_t records = 0;

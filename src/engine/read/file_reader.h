@@ -12,9 +12,9 @@
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/read/block.h"
+#include "engine/read/block_reader.h"
 #include "engine/read/corruption.h"
 #include "engine/read/file_versions.h"
-#include "engine/read/block_reader.h"
 #include "engine/read/pass_cache.h"
 #include "engine/read/record_index.h"
 #include "io/file.h"

@@ -7,9 +7,9 @@
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/program/program.h"
+#include "engine/read/block_reader.h"
 #include "engine/read/corruption.h"
 #include "engine/read/file_versions.h"
-#include "engine/read/block_reader.h"
 #include "io/file.h"
 
 namespace forebay::engine {
