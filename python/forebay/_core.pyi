@@ -104,6 +104,26 @@ def array_rows(columns: list[tuple[object, ...]], name: str) -> Rows:
     Columns as (name, dtype, array, swapped) or (name, "string", bytes, byte splits, shape).
     """
 
+class Feed:
+    """Rows that a program gives to a run."""
+
+    def put(self, columns: list[tuple[object, ...]]) -> bool:
+        """False: there was no room for a short time."""
+
+    def close(self) -> None: ...
+
+    def fail(self, what: str) -> None: ...
+
+    def rows(self, name: str) -> Rows: ...
+
+    @property
+    def waiting(self) -> int: ...
+
+    @property
+    def closed(self) -> bool: ...
+
+def make_feed(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> Feed: ...
+
 class Plan:
     """The checked, immutable description of a run; printable."""
 

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that a program holds: arrays as a source."""
+"""Rows that a program holds or gives: arrays, feeds and iterables as sources."""
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, Optional
 
 import numpy as np
 
 from forebay import _core
-from forebay._arguments import wrong_type
+from forebay._arguments import integer_of, wrong_type
 from forebay.builder import Pipeline
 from forebay.errors import ConfigError
+from forebay.features import Feature
 
-__all__ = ["arrays"]
+__all__ = ["Feed", "arrays", "feed"]
 
 _NUMBERS = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
             "float32", "float64", "complex64", "complex128"}
@@ -32,11 +33,132 @@ def arrays(columns: Mapping[str, Any], name: str = "arrays") -> Pipeline:
     return Pipeline({"source": {"arrays": {"bind": name}}, "steps": []}, (), {name: columns})
 
 
+class Feed:
+    """Rows that a program gives to a loader while it runs: a bounded queue, for any number of producer threads.
+
+        rows = fb.Feed({"x": fb.fixed("float32", [3]), "ids": fb.var_len("int64")})
+        loader = fb.feed(rows).shuffle(buffer=1000).batch(size=32).load()
+        rows.put({"x": [1, 2, 3], "ids": [7, 8]})          # in other threads: rows.put, rows.put_rows
+        rows.close()                                       # the loader ends after the rows that wait
+
+    columns    the tensors by name: `fb.fixed` and `fb.var_len` (delivered as fb.Ragged; `.batch(pad=True)` pads)
+    capacity   rows that may wait; `put` waits while they are there
+
+    One loader reads a feed, once: it has one epoch and no state, and its rows cannot be shuffled globally. When the loader
+    ends or is closed, the feed is closed: `put` then raises Cancelled. As a context manager it closes at the end of the
+    block; an exception in the block ends the loader's iteration with a DataError instead, after the rows before it.
+    """
+
+    __slots__ = ("_feed", "_specs")
+
+    def __init__(self, columns: Mapping[str, Feature], capacity: int = 1024) -> None:
+        if not isinstance(columns, Mapping):
+            raise wrong_type("columns", "a dict of fb.fixed and fb.var_len by name", columns)
+        self._specs = {str(name): _spec(str(name), feature) for name, feature in columns.items()}
+        self._feed = _core.make_feed([(name, *spec) for name, spec in self._specs.items()], integer_of("capacity", capacity))
+
+    def put(self, row: Mapping[str, Any]) -> None:
+        """Gives one row: a value for every column. Waits while the feed is full; Ctrl-C interrupts it, and then the row was
+        not taken. Raises ConfigError for values that do not fit, Cancelled when the feed is closed."""
+        self._put({name: _one(name, value) for name, value in self._items(row)})
+
+    def put_rows(self, rows: Mapping[str, Any]) -> None:
+        """Gives several rows at once: arrays whose first axis counts the rows."""
+        self._put({name: _array(name, value) for name, value in self._items(rows)})
+
+    def _items(self, row: Mapping[str, Any]) -> "list[tuple[str, Any]]":
+        if not isinstance(row, Mapping):
+            raise wrong_type("row", "a dict of values by column", row)
+        if set(row) != set(self._specs):
+            raise ConfigError(f"a row has the columns {sorted(map(str, row))}, expected {sorted(self._specs)}", code="config",
+                              detail="invalid_argument")
+        return list(row.items())
+
+    def _put(self, arrays: "dict[str, np.ndarray[Any, Any]]") -> None:
+        columns = [_column(name, _converted(name, array, self._specs[name][0])) for name, array in arrays.items()]
+        while not self._feed.put(columns):
+            pass
+
+    def close(self) -> None:
+        """No more rows come. May be called any number of times."""
+        self._feed.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether no more rows are taken."""
+        return self._feed.closed
+
+    def __len__(self) -> int:
+        """Rows that wait for the loader."""
+        return self._feed.waiting
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __enter__(self) -> "Feed":
+        return self
+
+    def __exit__(self, kind: Any, problem: Optional[BaseException], trace: Any) -> None:
+        if problem is None:
+            self._feed.close()
+        else:
+            self._feed.fail(f"the producer failed: {type(problem).__name__}: {problem}")
+
+
+def feed(rows: Feed, name: str = "feed") -> Pipeline:
+    """A pipeline over the rows that a program gives to a feed.
+
+    rows    the feed; a document names it as {"source": {"feed": {"bind": NAME}}} and takes it from `load(…, bind={NAME: rows})`
+    name    stands for a file name in record keys, origins and errors
+    """
+    if not isinstance(rows, Feed):
+        raise wrong_type("rows", "a forebay.Feed", rows)
+    return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: rows})
+
+
 def bound_objects(bind: Mapping[str, Any]) -> "dict[str, _core.Rows]":
     """The objects of `bind` as the core takes them."""
     if not isinstance(bind, Mapping):
         raise wrong_type("bind", "a dict of objects by name", bind)
-    return {name: _core.array_rows(_columns(name, value), str(name)) for name, value in bind.items()}
+    return {name: value._feed.rows(str(name)) if isinstance(value, Feed)
+            else _core.array_rows(_columns(name, value), str(name)) for name, value in bind.items()}
+
+
+def _spec(name: str, feature: Any) -> "tuple[str, tuple[Optional[int], ...]]":
+    """(dtype, shape of a row) of a column of a feed."""
+    if not isinstance(feature, Mapping) or "dtype" not in feature:
+        raise wrong_type(f"columns['{name}']", "fb.fixed(…) or fb.var_len(…)", feature)
+    kind, known = feature.get("kind", "fixed_len"), {"kind", "dtype", "shape"}
+    if kind not in ("fixed_len", "var_len") or set(feature) - known:
+        raise ConfigError(f"columns['{name}']: a feed takes fb.fixed(dtype, shape) and fb.var_len(dtype), found {dict(feature)}",
+                          code="config", detail="invalid_argument")
+    return feature["dtype"], (None,) if kind == "var_len" else tuple(feature.get("shape", ()))
+
+
+def _one(name: str, value: Any) -> "np.ndarray[Any, Any]":
+    return _array(name, value)[None]
+
+
+def _array(name: str, value: Any) -> "np.ndarray[Any, Any]":
+    try:
+        array = np.asarray(value)
+        # An array of NumPy's strings loses zero bytes at the end of each.
+        return array if array.dtype.kind not in "SU" or hasattr(value, "dtype") else np.asarray(value, dtype=object)
+    except ValueError as problem:
+        raise _refused(name, f"it is no array: {problem}") from None
+
+
+def _converted(name: str, array: "np.ndarray[Any, Any]", dtype: str) -> "np.ndarray[Any, Any]":
+    """The array in the column's type. No value may change."""
+    if dtype == "string" or array.dtype.name == dtype or array.dtype.kind in "SUOV":
+        return array
+    if array.size == 0:
+        return array.astype(dtype)
+    out: "np.ndarray[Any, Any]" = array.astype(dtype, casting="unsafe") if dtype != "bfloat16" else array
+    kept = np.can_cast(array.dtype, dtype, "same_kind") if dtype != "bfloat16" else False
+    if not kept or (out.dtype.kind in "iu" and not np.array_equal(out, array)):
+        raise _refused(name, f"values of type {array.dtype} do not fit {dtype}")
+    return out
 
 
 def _columns(name: str, value: Any) -> "list[tuple[object, ...]]":
@@ -47,10 +169,7 @@ def _columns(name: str, value: Any) -> "list[tuple[object, ...]]":
 
 
 def _column(name: str, value: Any) -> "tuple[object, ...]":
-    try:
-        array = np.asarray(value)
-    except ValueError as problem:
-        raise _refused(name, f"it is no array: {problem}") from None
+    array = _array(name, value)
     if array.dtype.kind in "SUO":
         return _strings(name, array)
     if array.dtype.name not in _NUMBERS:

@@ -6,7 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include <forebay/feed.h>
 #include <nanobind/stl/string.h>
+
+#include "interpreter.h"
 
 namespace forebay::python {
 namespace {
@@ -73,16 +76,48 @@ ArrayView strings_of(const nb::tuple& column, Buffers& buffers) {
   return out;
 }
 
+DType dtype_of(nb::handle name) {
+  const auto dtype = dtype_from(nb::cast<std::string>(name));
+  if (!dtype) throw nb::value_error("an unknown element type");
+  return *dtype;
+}
+
 Rows rows_of_columns(const nb::list& columns, const std::string& name) {
   auto buffers = std::make_shared<Buffers>();
   std::vector<ArrayView> arrays;
   for (const nb::handle item : columns) {
     const auto column = nb::cast<nb::tuple>(item);
-    const auto dtype = dtype_from(nb::cast<std::string>(column[1]));
-    if (!dtype) throw nb::value_error("an unknown element type");
-    arrays.push_back(*dtype == DType::string ? strings_of(column, *buffers) : numbers_of(column, *dtype, *buffers));
+    const DType dtype = dtype_of(column[1]);
+    arrays.push_back(dtype == DType::string ? strings_of(column, *buffers) : numbers_of(column, dtype, *buffers));
   }
   return {value_of(array_rows(std::move(arrays), std::move(buffers), name))};
+}
+
+/// (name, dtype, sizes of a row with None where rows differ) for each column.
+Feed make_feed(const nb::list& columns, std::int64_t capacity) {
+  Schema schema;
+  for (const nb::handle item : columns) {
+    const auto column = nb::cast<nb::tuple>(item);
+    std::vector<std::int64_t> sizes;
+    for (const nb::handle size : nb::cast<nb::tuple>(column[2]))
+      sizes.push_back(size.is_none() ? unknown_dim : nb::cast<std::int64_t>(size));
+    const Shape shape{std::move(sizes)};
+    schema.put({.name = from_str(column[0]),
+                .dtype = dtype_of(column[1]),
+                .shape = shape,
+                .delivery = shape.known() ? Delivery::equal : Delivery::ragged});
+  }
+  return value_of(Feed::make(std::move(schema), capacity));
+}
+
+/// Waits for a short time only, so that Ctrl-C is seen. False: try again.
+bool put(Feed& feed, const nb::list& columns) {
+  const Rows rows = rows_of_columns(columns, "");
+  auto done = [&] {
+    const Unlocked waiting;
+    return feed.put(*rows.source, timeout);
+  }();
+  return value_of(std::move(done));
 }
 
 }  // namespace
@@ -98,6 +133,22 @@ void bind_rows(nb::module_& module) {
   module.def("array_rows", &rows_of_columns, nb::arg("columns"), nb::arg("name"),
              nb::sig("def array_rows(columns: list[tuple[object, ...]], name: str) -> Rows"),
              "Columns as (name, dtype, array, swapped) or (name, \"string\", bytes, byte splits, shape).");
+  nb::class_<Feed>(module, "Feed", "Rows that a program gives to a run.")
+      .def("put", &put, nb::arg("columns"), nb::sig("def put(self, columns: list[tuple[object, ...]]) -> bool"),
+           "False: there was no room for a short time.")
+      .def("close", &Feed::close)
+      .def(
+          "fail",
+          [](Feed& feed, const std::string& what) {
+            feed.fail(Error{Code::data, Detail::failed_precondition, what});
+          },
+          nb::arg("what"))
+      .def(
+          "rows", [](const Feed& feed, const std::string& name) { return Rows{feed.source(name)}; }, nb::arg("name"))
+      .def_prop_ro("waiting", &Feed::waiting)
+      .def_prop_ro("closed", &Feed::closed);
+  module.def("make_feed", &make_feed, nb::arg("columns"), nb::arg("capacity"),
+             nb::sig("def make_feed(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> Feed"));
 }
 
 }  // namespace forebay::python

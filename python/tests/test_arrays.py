@@ -71,9 +71,11 @@ def test_every_number_type_stride_and_byte_order(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("texts", [np.array(["a", "", "long one"]), np.array([b"a", b"b", b"cc"]),
-                                   np.array([b"\0x", "é", b""], object), [["a", "b"], ["c", ""], ["", "d"]]])
+                                   np.array([b"\0x", "é", b""], object), [["a", "b"], ["c", ""], ["", "d"]],
+                                   [b"x\0", b"\0", b""]])
 def test_strings_of_every_kind(texts: object) -> None:
-    expected = [text.encode() if isinstance(text, str) else bytes(text) for text in np.asarray(texts).reshape(-1).tolist()]
+    flat = np.asarray(texts, object).reshape(-1).tolist()
+    expected = [text.encode() if isinstance(text, str) else bytes(text) for text in flat]
     (batch,) = fb.arrays({"t": texts}).batch(size=8).load()
     assert batch["t"].reshape(-1).tolist() == expected
     assert batch["t"].shape == np.asarray(texts).shape
