@@ -48,7 +48,7 @@ def children() -> set[int]:
     return found
 
 
-def gone(check: Callable[[], bool], seconds: float = 2) -> bool:
+def gone(check: Callable[[], bool], seconds: float = 15) -> bool:
     end = time.monotonic() + seconds
     while not check() and time.monotonic() < end:
         time.sleep(0.01)
