@@ -57,15 +57,20 @@ void read_text(std::string_view text, const Shard& shard) {
 
 bool possible(const Position& at, const Shard& shard) {
   const std::int64_t size = shard.by == forebay::ShardBy::file ? rows / shard.count : rows;
-  return at.epoch >= 0 && at.epoch <= INT32_MAX && at.batch >= 0 && at.pulled >= 0 && at.pulled < size &&
-         at.next >= at.batch + (at.pulled > 0 ? 1 : 0) && at.next <= INT64_MAX / 2 && at.epoch <= epochs &&
-         (at.epoch > 0 || (at.batch == 0 && at.pulled == 0)) && at.done >= 0 && at.done <= 1'000'000;
+  const bool not_negative =
+      std::min({at.epoch, at.batch, at.pulled, at.next, at.from, at.begun, at.cut_short, at.done}) >= 0;
+  return not_negative && at.pulled < size && at.cut_short < size && at.next <= INT64_MAX / 2 &&
+         at.next >= at.batch + (at.pulled > 0 ? 1 : 0) &&
+         (at.epoch < epochs || (at.epoch == epochs && at.next == at.batch)) &&
+         (at.epoch > 0 || (at.batch == 0 && at.pulled == 0)) && at.from <= at.epoch + 100'000 && at.begun <= 1 &&
+         (at.cut_short == 0 || (at.epoch > 0 && at.next > 0 && at.next == at.batch)) && at.done <= 1'000'000;
 }
 
 /// A state of any position, whole and then edited: pairs of a place and a byte.
 void write_position(std::span<const std::byte> bytes, const Shard& shard) {
   Position at;
-  std::int64_t* const members[] = {&at.epoch, &at.batch, &at.pulled, &at.next, &at.done};
+  std::int64_t* const members[] = {&at.epoch, &at.batch, &at.pulled,    &at.next,
+                                   &at.from,  &at.begun, &at.cut_short, &at.done};
   for (std::int64_t* const member : members) {
     const std::size_t size = std::min(sizeof(*member), bytes.size());
     if (size > 0) std::memcpy(member, bytes.data(), size);
@@ -99,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if ((data[0] & 1) == 0) {
     read_text(forebay::fuzz::text_of(data + 1, size - 1), shard);
   } else {
-    write_position(forebay::fuzz::bytes_of(data + 1, size - 1).first(std::min<std::size_t>(size - 1, 64)), shard);
+    write_position(forebay::fuzz::bytes_of(data + 1, size - 1).first(std::min<std::size_t>(size - 1, 96)), shard);
   }
   return 0;
 }

@@ -15,7 +15,7 @@ from forebay._core import Batch, Plan, Stats
 from forebay._paths import Path, path_of
 from forebay.errors import StateError
 
-__all__ = ["Batch", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
+__all__ = ["Batch", "Epoch", "Epochs", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
 Document = Union[Path, Mapping[str, Any]]
 Transform = Callable[[Any], Any]
@@ -62,15 +62,16 @@ class Loader:
     of a `with` block, and when the interpreter ends.
     """
 
-    __slots__ = ("_run", "_next", "_transforms", "_transforming", "_waiting", "_withheld", "_failure", "__weakref__")
+    # A batch counts as given when `__next__` returns it, which sets `_given` as its last act; the core is told later
+    # (`_settle`, or the next `advance`). So a batch that Ctrl-C keeps from the caller's loop comes again.
+    __slots__ = ("_run", "_advance", "_transforms", "_transforming", "_given", "_failure", "__weakref__")
 
     def __init__(self, run: _core.Run, transforms: tuple[Transform, ...] = ()) -> None:
         self._run = run
-        self._next = run.next
+        self._advance = run.advance
         self._transforms = transforms
         self._transforming = False
-        self._waiting: Any = None
-        self._withheld = False
+        self._given = False
         self._failure: Optional[Exception] = None
         with _live_lock:
             _live.add(self)
@@ -80,19 +81,23 @@ class Loader:
 
     def __next__(self) -> Batch:
         """The next batch. Raises DataError or IoError after all batches before the fault; Ctrl-C interrupts it."""
-        return self._transformed() if self._transforms else self._next()
+        if self._transforms:
+            self._check_transforms()
+        given, self._given = self._given, False
+        batch = self._advance(given)
+        if self._transforms:
+            batch = self._transformed(batch)
+        self._given = True
+        return batch
 
-    def _transformed(self) -> Any:
+    def _check_transforms(self) -> None:
         if self._failure is not None:
             raise self._failure
         if self._transforming:
             raise StateError("next was called from inside a function given to map", code="state",
                              detail="failed_precondition")
-        # Ctrl-C inside a function leaves the batch here, and the next call begins with it again.
-        if self._waiting is None:
-            self._waiting = self._next()
-            self._withheld = True
-        batch = self._waiting
+
+    def _transformed(self, batch: Any) -> Any:
         self._transforming = True
         try:
             for transform in self._transforms:
@@ -105,8 +110,38 @@ class Loader:
             raise
         finally:
             self._transforming = False
-        self._waiting, self._withheld = None, False
         return batch
+
+    def _settle(self) -> None:
+        """Tells the core that the caller got the last batch."""
+        given, self._given = self._given, False
+        if given:
+            self._run.take()
+
+    def epochs(self) -> "Epochs":
+        """The epochs from here on, each an iterator of its batches.
+
+            for epoch in loader.epochs():
+                for batch in epoch:
+                    train(batch)
+                evaluate(epoch.number)
+
+        Epoch e is the batches whose first row that is not empty is of epoch e. After a restart the first one is the rest
+        of its epoch; a state that was saved after the last batch of an epoch goes on with the next one. Asking for the
+        next epoch before the present one is used up goes past its other batches, which are not decoded. An epoch without
+        batches is still yielded.
+        """
+        self._settle()
+        return Epochs(self, self._run.epochs())
+
+    def peek(self) -> Optional[Batch]:
+        """The batch that comes next, before the functions given to `map`; None at the end. It comes again with the next
+        `next`, and `state_dict` stays where it is. Waits and raises as `next` does."""
+        self._settle()
+        try:
+            return self._advance(False)
+        except StopIteration:
+            return None
 
     def __len__(self) -> int:
         """The number of batches of the whole run. Raises TypeError when that is not known before reading."""
@@ -142,7 +177,6 @@ class Loader:
     def close(self) -> None:
         """Stops and joins the threads and frees what no batch or array holds. May be called any number of times."""
         self._run.close()
-        self._waiting = None
 
     def __enter__(self) -> "Loader":
         return self
@@ -150,22 +184,34 @@ class Loader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def state_dict(self) -> dict[str, Any]:
-        """The state after the last batch that `next` returned: a small dict that JSON, pickle and torch.save
+    def state_dict(self, after: Optional[Mapping[str, Any]] = None) -> dict[str, Any]:
+        """The state at the batch that the caller's loop got last: a small dict that JSON, pickle and torch.save
         take. Any time: before the first batch, at the end, after a failure. A loader of the same plan over the same
-        files goes on from there exactly, with any threads, prefetch, memory and shard. Raises StateError when the order
-        depends on timing (`deterministic: false`)."""
+        files goes on from there exactly, with any threads, prefetch, memory and shard; the number of epochs may differ,
+        too. Raises StateError when the order depends on timing (`deterministic: false`).
+
+        after   a batch of this loader, or of one of the same plan: the state after this batch, for code that reads ahead
+                of the training. The batch may have been pickled and come from another process.
+        """
         import json
-        state: dict[str, Any] = json.loads(self._run.state(self._withheld))
+        self._settle()
+        if after is not None and not isinstance(after, Batch):
+            raise wrong_type("after", "a batch of this loader (what a function given to map returns has no position, unless "
+                             "it is that batch)", after)
+        state: dict[str, Any] = json.loads(self._run.state() if after is None else self._run.state_after(after))
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from a state, before or after the first batch, any number of times.
 
-        Raises StateError, and changes nothing, when the state is corrupt, of a newer version, or of another plan or
-        other files; the message says what differs.
+        The plan may have another number of epochs than that of the state. A run that had ended with a short batch then
+        goes on with the first row of the next epoch, and a RuntimeWarning says so. Raises StateError, and changes
+        nothing, when the state is corrupt, of another version, or of another plan or other files; the message says what
+        differs, and which files.
         """
         import json
+        import warnings
+        self._settle()
         try:
             if not isinstance(state, Mapping):
                 hint = "; json.loads makes it of JSON text" if isinstance(state, (str, bytes)) else ""
@@ -174,9 +220,10 @@ class Loader:
         except (TypeError, ValueError, RecursionError) as problem:
             raise StateError(f"this is no state of a Forebay loader: {problem}", code="state",
                              detail="invalid_argument") from None
-        self._run.restore(text)
-        self._waiting, self._withheld = None, False
+        notice = self._run.restore(text)
         self._failure = None
+        if notice:
+            warnings.warn(notice, RuntimeWarning, stacklevel=2)
 
     get_state = state_dict
     set_state = load_state_dict
@@ -187,6 +234,55 @@ class Loader:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Loader cannot be pickled or copied: its threads are in this process; send the document, or the "
                         "Pipeline, and make the Loader of it in the worker process")
+
+
+class Epoch:
+    """One epoch of a run: an iterator over its batches. After a restart inside an epoch, its rest.
+
+    number   from 0
+    """
+
+    __slots__ = ("number", "_loader", "_advance")
+
+    def __init__(self, loader: Loader, epochs: _core.RunEpochs, number: int) -> None:
+        self.number = number
+        self._loader = loader
+        self._advance = epochs.advance
+
+    def __iter__(self) -> "Epoch":
+        return self
+
+    def __next__(self) -> Batch:
+        """The next batch of this epoch; StopIteration at its end, and when the loader is in another epoch."""
+        loader = self._loader
+        if loader._transforms:
+            loader._check_transforms()
+        given, loader._given = loader._given, False
+        batch = self._advance(self.number, given)
+        if loader._transforms:
+            batch = loader._transformed(batch)
+        loader._given = True
+        return batch
+
+    def __repr__(self) -> str:
+        return f"Epoch(number={self.number})"
+
+
+class Epochs:
+    """The epochs of a run, one after the other: an iterator. Loader.epochs has the rules."""
+
+    __slots__ = ("_loader", "_epochs")
+
+    def __init__(self, loader: Loader, epochs: _core.RunEpochs) -> None:
+        self._loader = loader
+        self._epochs = epochs
+
+    def __iter__(self) -> "Epochs":
+        return self
+
+    def __next__(self) -> Epoch:
+        self._loader._settle()
+        return Epoch(self._loader, self._epochs, self._epochs.next())
 
 
 def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,

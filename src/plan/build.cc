@@ -41,7 +41,13 @@ class PlanBuilder {
     if (!faults_.empty()) return together(std::move(faults_));
     project(stages_, columns_, faults_);
     if (!faults_.empty()) return together(std::move(faults_));
-    parts_.program = std::make_shared<const Program>(assemble());
+    Program program = assemble();
+    // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
+    const Json whole = canonical(resolved([](const std::string& path) { return path; }), registry_);
+    parts_.hash = fnv1a(whole.text());
+    parts_.sections = sections(whole, registry_);
+    for (const auto& [name, hash] : parts_.sections) program.stream = mix(program.stream ^ hash ^ fnv1a(name));
+    parts_.program = std::make_shared<const Program>(std::move(program));
     return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
   }
 
@@ -175,10 +181,6 @@ class PlanBuilder {
     }
     parts_.lowered = resolved(io::absolute);
     if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
-    // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
-    const Json whole = canonical(resolved([](const std::string& path) { return path; }), registry_);
-    parts_.hash = fnv1a(whole.text());
-    parts_.sections = sections(whole, registry_);
     parts_.text = plan_text(program, stages_, parts_.inputs, parts_.targets);
     return std::move(parts_);
   }

@@ -84,27 +84,23 @@ Json canonical(const Json& document, const Registry& registry) {
 
 namespace {
 
-/// Returns the source with the names of its files only, without their folders.
-Json without_folders(const Json& source, const Registry& registry) {
+/// Returns the source without its files: a state compares their names and sizes one by one.
+Json without_files(const Json& source, const Registry& registry) {
   Json out = source;
   for (auto& [plugin, options] : out.members()) {
     const SourceType* const type = find_type(registry.sources(), plugin);
     const FieldInfo* const field = type != nullptr ? paths_field(type->description) : nullptr;
-    const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;
-    if (paths == nullptr) continue;
-    std::vector<Json> names;
-    for (const Json& file : paths->items()) names.emplace_back(io::base_name(file.string()));
-    options.set(field->name, Json::array(std::move(names)));
+    if (field != nullptr && options.find(field->name) != nullptr) options.set(field->name, Json{});
   }
   return out;
 }
 
-using Section = std::pair<std::string, std::uint64_t>;
+using NamedHash = std::pair<std::string, std::uint64_t>;
 
 // Limits the size of a state: all steps after the first 32 share a part.
 constexpr std::size_t max_names = 32;
 
-void add_steps(const std::vector<Json>& steps, std::vector<Section>& out) {
+void add_steps(const std::vector<Json>& steps, std::vector<NamedHash>& out) {
   std::string rest;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i >= max_names) {
@@ -120,11 +116,12 @@ void add_steps(const std::vector<Json>& steps, std::vector<Section>& out) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical, const Registry& registry) {
-  std::vector<Section> out;
+  std::vector<NamedHash> out;
   for (const auto& [key, value] : canonical.members()) {
     if (key == "inputs" || key == "targets") continue;  // they only group the delivered tensors
+    if (key == "epochs") continue;                      // a run may be lengthened
     if (key == "source") {
-      out.emplace_back(key, fnv1a(without_folders(value, registry).text()));
+      out.emplace_back(key, fnv1a(without_files(value, registry).text()));
     } else if (key == "steps") {
       add_steps(value.items(), out);
     } else {

@@ -16,7 +16,8 @@ namespace forebay::plan {
 [[nodiscard]] Json canonical(const Json& document, const Registry& registry);
 
 /// Hashes of the parts of a canonical document that decide the stream, a few dozen at most: "source", "decode",
-/// "steps/0 (shuffle)", …. They tell which part has changed. Folders of files are left out: the files may have moved.
+/// "steps/0 (shuffle)", …. They tell which part has changed. `epochs` and the files of the source are left out: a run
+/// may be lengthened, and a state compares the files themselves.
 [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> sections(const Json& canonical,
                                                                           const Registry& registry);
 

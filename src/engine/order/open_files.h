@@ -90,6 +90,7 @@ class OpenFiles final : public Reader {
   /// Whether the deadline or the cancellation hook caused this error of an order.
   [[nodiscard]] bool interrupted(const Error& error) const { return interrupted_ && error.code() == Code::cancelled; }
   void collect(std::int64_t finished);  ///< Recycles blocks that only batches before `finished` used.
+  void collect() { collect(finished_); }
   void limit_memory();  ///< Gives back mapped pages, drops cached content and compacts blocks when the budget demands.
 
   // For any thread.

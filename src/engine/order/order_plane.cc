@@ -85,7 +85,13 @@ class OrderPlane::FilesOfPass final : public Handles {
 class OrderPlane::Passes final : public Handles {
  public:
   Passes(const Program& program, OpenFiles& streams, const Position& start)
-      : program_{program}, open_files_{streams}, placeholders_{start.pulled}, began_{start} {
+      : program_{program},
+        open_files_{streams},
+        batch_{start.batch},
+        first_wanted_{start.next},
+        from_{start.from},
+        placeholders_{start.pulled},
+        began_{start} {
     chain_ = std::make_unique<FilesOfPass>(program, streams);
     std::uint64_t purpose = program.file_orders.size();
     const auto add = [&](const Ordering& order) {
@@ -105,6 +111,7 @@ class OrderPlane::Passes final : public Handles {
     epoch_ = epoch;
     began_ = {.epoch = epoch, .batch = batch_, .pulled = pulled_};
     given_ = 0;
+    repeat_order_only();
     if (over()) return;
     chain_->begin(epoch);  // closes files that the last pass left open; they count for the last pass
     open_files_.begin_pass();
@@ -140,6 +147,12 @@ class OrderPlane::Passes final : public Handles {
     batch_ = number;
     pulled_ = 0;
     batch_epoch_.reset();
+    repeat_order_only();
+  }
+  /// Batches of earlier epochs are dropped from now on.
+  void skip_to(std::int64_t epoch) {
+    from_ = epoch;
+    repeat_order_only();
   }
   /// Whether the last two passes had no records.
   [[nodiscard]] bool was_empty() const { return empty_passes_ > 1; }
@@ -148,15 +161,16 @@ class OrderPlane::Passes final : public Handles {
   /// The pass of the first row of the present batch.
   [[nodiscard]] std::int64_t batch_epoch() const { return batch_epoch_.value_or(epoch_); }
 
-  /// The done part of the run, or of the pass when the run is endless: 0 … 1.
-  [[nodiscard]] double complete_frac() const {
-    const double pass = std::min(1.0, pass_frac());
-    if (!program_.epochs) return pass;
-    return (static_cast<double>(epoch_) + (over() ? 0 : pass)) /
-           static_cast<double>(std::max<std::int64_t>(1, *program_.epochs));
-  }
+  /// Handles pulled into the present batch.
+  [[nodiscard]] std::int64_t pulled() const { return pulled_; }
+  /// The done part of the present pass in millionths.
+  [[nodiscard]] std::int64_t done() const { return over() ? 0 : std::llround(1e6 * std::min(1.0, pass_frac())); }
 
  private:
+  /// No record is read while batches are dropped that lie before the first wanted batch or in an earlier pass than the
+  /// first wanted one. All rows of a wanted batch are pulled after that.
+  void repeat_order_only() { open_files_.catch_up(batch_ < first_wanted_ || epoch_ < from_); }
+
   [[nodiscard]] double pass_frac() const {
     if (const auto records = open_files_.indexed()) {
       const std::int64_t all = count_after(program_.record_orders, *records).value_or(*records);
@@ -191,8 +205,10 @@ class OrderPlane::Passes final : public Handles {
   std::unique_ptr<Handles> chain_;
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;
-  std::int64_t batch_ = 0;   // number of the batch that is being cut
-  std::int64_t pulled_ = 0;  // handles pulled into that batch so far
+  std::int64_t batch_;               // number of the batch that is being cut
+  const std::int64_t first_wanted_;  // number of the first batch to deliver
+  std::int64_t from_;                // epoch of the first batch to deliver
+  std::int64_t pulled_ = 0;          // handles pulled into that batch so far
   std::int64_t placeholders_;
   std::int64_t given_ = 0;  // handles of this pass that were pulled
   Position began_;
@@ -214,40 +230,96 @@ OrderPlane::OrderPlane(const Program& program, OpenFiles& streams, Position star
       shard_{shard},
       batcher_{program.batching.make(streams)},
       number_{start.batch},
-      complete_frac_{static_cast<double>(start.done) / 1e6} {}
+      ordinal_{start.batch},
+      from_{start.from},
+      pass_{start.epoch},
+      done_{start.done} {}
 
 OrderPlane::~OrderPlane() = default;
 
+void OrderPlane::begin() {
+  open_files_.begin_batch(ordinal_);
+  passes_ = std::make_unique<Passes>(program_, open_files_, start_);
+  if (from_ > start_.from) passes_->skip_to(from_);
+}
+
+void OrderPlane::skip_to(std::int64_t epoch) {
+  if (epoch <= from_) return;
+  from_ = epoch;
+  if (passes_) passes_->skip_to(epoch);
+}
+
 Result<bool> OrderPlane::next(BatchLayout& layout) {
-  if (!passes_) {
-    open_files_.begin_batch(number_);
-    passes_ = std::make_unique<Passes>(program_, open_files_, start_);
-  }
-  if (!fetching_) {
-    FOREBAY_TRY(const bool there, catch_up(layout));
-    if (!there) return false;
-    FOREBAY_TRY(const bool more, cut(layout));
+  if (!passes_) begin();
+  if (stage_ != Stage::fetch) {
+    FOREBAY_DO(catch_up(layout));
+    FOREBAY_TRY(const bool more, decide(layout));
     if (!more) return false;
-    layout.number = number_++;
-    layout.after = passes_->began();
-    layout.after.next = number_;
-    complete_frac_ = std::max(complete_frac_, passes_->complete_frac());
-    layout.after.done = std::llround(1e6 * (program_.epochs ? complete_frac_ : passes_->complete_frac()));
-    layout.complete_frac = static_cast<double>(layout.after.done) / 1e6;
     if (shard_.count > 1) keep_shard(layout);
   }
-  fetching_ = true;  // when `fetch` is interrupted, the next call continues here
+  stage_ = Stage::fetch;  // when `fetch` is interrupted, the next call continues here
   FOREBAY_TRY([[maybe_unused]] const bool fetched, open_files_.fetch(layout.handles));
-  fetching_ = false;
-  open_files_.table().hand_over(layout.handles, layout.number,
+  stage_ = Stage::cut;
+  open_files_.table().hand_over(layout.handles, ordinal_++,
                                 {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
   return true;
 }
 
-/// Fills layout.handles, rows and epoch of the next batch. Returns false at the end of the run. Continues with the
-/// handles that an interrupted call left in the layout.
+/// Cuts batches until one is wanted; drops the others. Returns false at the end of the run.
+Result<bool> OrderPlane::decide(BatchLayout& layout) {
+  while (true) {
+    if (stage_ == Stage::cut) {
+      FOREBAY_TRY(const bool more, cut_or_take(layout));
+      if (!more) return false;
+      stage_ = Stage::look_ahead;
+    }
+    if (program_.hard_epochs) FOREBAY_DO(look_ahead(layout));
+    stage_ = Stage::cut;
+    if (layout.epoch >= from_) return true;
+    leave_out(layout);
+  }
+}
+
+Result<bool> OrderPlane::cut_or_take(BatchLayout& layout) {
+  if (!has_ahead_ && ahead_.handles.empty()) return cut(layout);
+  if (!has_ahead_) {  // `look_ahead` failed: its batch fails again, or goes on
+    FOREBAY_TRY(has_ahead_, cut(ahead_));
+    if (!has_ahead_) return false;
+  }
+  std::swap(layout, ahead_);
+  ahead_.clear();
+  has_ahead_ = false;
+  return true;
+}
+
+/// Fails only when it is interrupted. Another error is that of the next batch, which is cut again.
+Result<void> OrderPlane::look_ahead(BatchLayout& layout) {
+  const auto more = cut(ahead_);
+  if (!more.ok() && open_files_.interrupted(more.error())) return more.error();
+  has_ahead_ = more.ok() && *more;
+  layout.ends_epoch = more.ok() && (!*more || ahead_.epoch > layout.epoch);
+  if (!*layout.ends_epoch) return {};
+  const std::int64_t next = layout.number + 1;
+  const std::int64_t epoch = layout.epoch + 1;
+  layout.after = {.epoch = epoch, .batch = next, .next = next, .from = epoch};
+  layout.complete_frac = program_.epochs ? share_of_run(layout.after, program_) : layout.complete_frac;
+  return {};
+}
+
+/// Cuts the next batch of the stream. Returns false at the end of the run. After an error the call may be repeated with
+/// the same layout.
 Result<bool> OrderPlane::cut(BatchLayout& layout) {
-  open_files_.begin_batch(number_);
+  FOREBAY_TRY(const bool more, cut_rows(layout));
+  if (!more) return false;
+  layout.number = number_++;
+  layout.after = after(layout);
+  layout.complete_frac = share_of_run(layout.after, program_);
+  layout.ends_epoch.reset();
+  return true;
+}
+
+Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
+  open_files_.begin_batch(ordinal_);
   while (true) {
     if (layout.handles.empty()) passes_->begin_batch(number_);
     FOREBAY_TRY(layout.rows, batcher_->cut(*passes_, layout.handles));
@@ -269,8 +341,26 @@ Result<bool> OrderPlane::cut(BatchLayout& layout) {
   }
 }
 
-Result<bool> OrderPlane::catch_up(BatchLayout& layout) {
-  if (number_ < start_.next) open_files_.catch_up(true);
+/// The position after a batch that was just cut.
+Position OrderPlane::after(const BatchLayout& layout) {
+  Position out = passes_->began();
+  if (out.epoch != pass_) done_ = 0;
+  pass_ = out.epoch;
+  done_ = std::max(done_, passes_->done());
+  out.next = number_;
+  out.from = layout.epoch;
+  out.begun = 1;
+  out.cut_short = 0;
+  out.done = done_;
+  if (!passes_->over()) return out;
+  // The end of the run was found while the batch was cut. A longer run begins its next batch with the next pass.
+  out.cut_short = passes_->pulled();
+  out.batch = number_;
+  out.pulled = 0;
+  return out;
+}
+
+Result<void> OrderPlane::catch_up(BatchLayout& layout) {
   while (number_ < start_.next) {
     FOREBAY_TRY(const bool more, cut(layout));
     if (!more) {
@@ -283,15 +373,20 @@ Result<bool> OrderPlane::catch_up(BatchLayout& layout) {
       return Error{Code::state, Detail::failed_precondition,
                    fmt::format("the state stands before batch {} in epoch {}, but that epoch ends before batch {}: the "
                                "files hold fewer records than when it was saved",
-                               start_.next, start_.epoch, number_ + 1)};
+                               start_.next, start_.epoch, number_)};
     }
-    open_files_.table().release(layout.handles, number_++);
-    layout.handles.clear();
-    open_files_.collect(number_);
-    open_files_.limit_memory();
-    if (number_ == start_.next) open_files_.catch_up(false);
+    leave_out(layout);
+    open_files_.collect(++ordinal_);
   }
-  return true;
+  return {};
+}
+
+/// Drops a batch before it is made.
+void OrderPlane::leave_out(BatchLayout& layout) {
+  open_files_.table().release(layout.handles, ordinal_);
+  layout.handles.clear();
+  open_files_.collect();
+  open_files_.limit_memory();
 }
 
 /// Drops the rows of the other shards. Rows that the count does not divide are dealt as evenly as possible.

@@ -16,6 +16,7 @@
 #include "engine/program/plan_access.h"
 #include "engine/run/loader_access.h"
 #include "engine/run/scheduler.h"
+#include "engine/tickets/batch_content.h"
 
 namespace forebay {
 
@@ -89,21 +90,64 @@ class Loader::Running {
     const engine::Lock lock{mutex_};
     return sizes_;
   }
-  Result<void> restart(const engine::Position& position, const engine::SourceSizes& sizes) EXCLUDES(mutex_) {
+  /// The next batch, which stays the next one until `take`; null at the end.
+  Result<std::shared_ptr<const Batch::Content>> peek(std::optional<std::chrono::milliseconds> timeout, bool& timed_out)
+      EXCLUDES(mutex_) {
+    timed_out = false;
+    if (const engine::Lock lock{mutex_}; ahead_) return ahead_;
+    auto content = scheduler()->next(timeout, timed_out);
+    if (content.ok() && *content) {
+      const engine::Lock lock{mutex_};
+      if (!closed_) ahead_ = *content;
+      after_ahead_ = (*content)->layout.after;
+    }
+    return content;
+  }
+  /// Counts the batch of `peek` as given, also when `close` has dropped it meanwhile.
+  void take() EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    if (!after_ahead_) return;
+    position_ = *std::exchange(after_ahead_, std::nullopt);
+    ahead_.reset();
+  }
+  void skip_to(std::int64_t epoch) EXCLUDES(mutex_) {
+    scheduler()->skip_to(epoch);
+    const engine::Lock lock{mutex_};
+    position_.from = epoch;
+    position_.begun = 0;
+    if (!ahead_ || ahead_->layout.epoch >= epoch) return;
+    ahead_.reset();
+    after_ahead_.reset();
+  }
+  void end_epoch() EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    position_.begun = 1;
+  }
+  /// After the last batch that was taken.
+  [[nodiscard]] engine::Position position() const EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    return position_;
+  }
+  Result<void> restart(const engine::Position& at, const engine::SourceSizes& sizes) EXCLUDES(mutex_) {
     scheduler()->close();
     std::shared_ptr<engine::Scheduler>
         other;  // after the swap: the old scheduler, or the new one if the loader was closed
-    if (auto thrown = engine::catch_all([&] { other = run_from(position); }, engine::no_memory_for_run)) return *thrown;
+    if (auto thrown = engine::catch_all([&] { other = run_from(at); }, engine::no_memory_for_run)) return *thrown;
     const engine::Lock lock{mutex_};
     if (closed_) return engine::was_closed;
     std::swap(scheduler_, other);
     sizes_ = sizes;
+    position_ = at;
+    ahead_.reset();
+    after_ahead_.reset();
     return {};
   }
   void close() EXCLUDES(mutex_) {
-    const auto closing = [this] {
+    std::shared_ptr<const Batch::Content> dropped;  // freed without the mutex
+    const auto closing = [&] {
       const engine::Lock lock{mutex_};
       closed_ = true;
+      dropped.swap(ahead_);
       return scheduler_;
     }();
     closing->close();
@@ -116,17 +160,18 @@ class Loader::Running {
             .by = by_files(options_) ? ShardBy::file : ShardBy::row};
   }
 
-  std::optional<Error> failure;  ///< What the last `next` gave. For the thread that calls `next`.
+  // For the thread that calls `next`.
+  std::optional<Error> failure;  ///< What the last `next` gave.
+  std::string notice;            ///< Of the last restart.
 
  private:
-  [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& position) const {
-    if (!by_files(options_))
-      return std::make_shared<engine::Scheduler>(engine::share_program(plan_), options_, position);
+  [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& at) const {
+    if (!by_files(options_)) return std::make_shared<engine::Scheduler>(engine::share_program(plan_), options_, at);
     RunOptions whole = options_;  // of its own program
     whole.shard_index = 0;
     whole.shard_count = 1;
     return std::make_shared<engine::Scheduler>(
-        engine::file_shard(engine::program_of(plan_), options_.shard_index, options_.shard_count), whole, position);
+        engine::file_shard(engine::program_of(plan_), options_.shard_index, options_.shard_count), whole, at);
   }
 
   Plan plan_;
@@ -136,6 +181,9 @@ class Loader::Running {
   engine::SourceSizes sizes_ GUARDED_BY(mutex_);  // read before any file is opened
   std::shared_ptr<engine::Scheduler> scheduler_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const Batch::Content> ahead_ GUARDED_BY(mutex_);  // was peeked at; null after `close`
+  std::optional<engine::Position> after_ahead_ GUARDED_BY(mutex_);  // the position after it
+  engine::Position position_ GUARDED_BY(mutex_);
 };
 
 Loader::Loader(std::unique_ptr<Running> running) : running_{std::move(running)} {}
@@ -169,9 +217,20 @@ Error forked_error() {
 }  // namespace
 
 Result<std::optional<Batch>> Loader::next_within(std::chrono::milliseconds timeout, bool& timed_out) {
+  auto batch = peek_within(timeout, timed_out);
+  if (batch.ok() && *batch) running_->take();
+  return batch;
+}
+
+Result<std::optional<Batch>> Loader::peek() {
+  bool timed_out = false;
+  return peek_within(std::chrono::milliseconds::max(), timed_out);
+}
+
+Result<std::optional<Batch>> Loader::peek_within(std::chrono::milliseconds timeout, bool& timed_out) {
   if (running_->forked()) return forked_error();
   const bool for_ever = timeout == std::chrono::milliseconds::max();
-  auto content = running_->scheduler()->next(for_ever ? std::nullopt : std::optional{timeout}, timed_out);
+  auto content = running_->peek(for_ever ? std::nullopt : std::optional{timeout}, timed_out);
   if (!content.ok()) {
     running_->failure = content.error();
     return content.error();
@@ -180,14 +239,15 @@ Result<std::optional<Batch>> Loader::next_within(std::chrono::milliseconds timeo
   return std::optional<Batch>{Batch{*std::move(content)}};
 }
 
+void Loader::take() {
+  if (!running_->forked()) running_->take();
+}
+
+const std::string& Loader::notice() const { return running_->notice; }
+
 Result<void> Loader::status() const {
   if (running_->forked()) return forked_error();
   return running_->failure ? Result<void>{*running_->failure} : Result<void>{};
-}
-
-void Batches::advance() {
-  batch_.reset();  // its memory is free for the next one
-  if (auto batch = loader_->next(); batch.ok()) batch_ = *std::move(batch);
 }
 
 void Loader::close() {
@@ -197,19 +257,25 @@ void Loader::close() {
 Shard LoaderAccess::shard(const Loader& loader) { return loader.running_->shard(); }
 Result<engine::Position> LoaderAccess::position(const Loader& loader) {
   if (loader.running_->forked()) return forked_error();
-  return loader.running_->scheduler()->position();
+  return loader.running_->position();
 }
-Result<engine::Position> LoaderAccess::position_before(const Loader& loader) {
+
+Result<void> LoaderAccess::skip_to(Loader& loader, std::int64_t epoch) {
   if (loader.running_->forked()) return forked_error();
-  return loader.running_->scheduler()->position_before();
+  loader.running_->skip_to(epoch);
+  return {};
 }
+
+void LoaderAccess::end_epoch(Loader& loader) { loader.running_->end_epoch(); }
 
 engine::SourceSizes LoaderAccess::sizes(const Loader& loader) { return loader.running_->sizes(); }
 
-Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, const engine::SourceSizes& sizes) {
+Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, const engine::SourceSizes& sizes,
+                                   std::string notice) {
   if (loader.running_->forked()) return forked_error();
   FOREBAY_DO(loader.running_->restart(position, sizes));
   loader.running_->failure.reset();
+  loader.running_->notice = std::move(notice);
   return {};
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include <forebay/loader.h>
 
 #include "engine/index/source_sizes.h"
@@ -8,15 +11,17 @@
 
 namespace forebay {
 
-/// What a saved state needs of a run. Each call is for the thread that calls `next`; all but `shard` and `sizes` fail
-/// with Code::state in a forked child.
+/// What saved states and epochs need of a run. Each call is for the thread that calls `next`; those that return a
+/// Result fail with Code::state in a forked child.
 struct LoaderAccess {
   [[nodiscard]] static Shard shard(const Loader& loader);
-  [[nodiscard]] static Result<engine::Position> position(const Loader& loader);
-  [[nodiscard]] static Result<engine::Position> position_before(const Loader& loader);
+  [[nodiscard]] static Result<engine::Position> position(const Loader& loader);  ///< After the last batch taken.
+  /// From now on only batches of this epoch and later ones are given; the run stands before the first of them.
+  [[nodiscard]] static Result<void> skip_to(Loader& loader, std::int64_t epoch);
+  static void end_epoch(Loader& loader);  ///< The epoch that the run is in has no more batches.
   [[nodiscard]] static engine::SourceSizes sizes(const Loader& loader);
   [[nodiscard]] static Result<void> restart(Loader& loader, const engine::Position& position,
-                                            const engine::SourceSizes& sizes);
+                                            const engine::SourceSizes& sizes, std::string notice);
 };
 
 }  // namespace forebay
