@@ -77,7 +77,7 @@ nb::tuple PyBatch::reduce() {
   const SentBatch all = facts();
   const nb::object ends = all.ends_epoch ? nb::object{nb::bool_(*all.ends_epoch)} : nb::none();
   return nb::make_tuple(
-      nb::module_::import_("forebay._core").attr("batch_of"),
+      nb::module_::import_("forebay.values").attr("batch_of"),
       nb::make_tuple(nb::list(layout_->places.keys()), values, lengths(), layout_->inputs, layout_->targets, all.rows,
                      all.valid_rows, all.epoch, all.number, ends, position().text()));
 }

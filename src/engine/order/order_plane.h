@@ -8,6 +8,7 @@
 
 #include "engine/order/batch_layout.h"
 #include "engine/order/open_files.h"
+#include "engine/order/passes.h"
 #include "engine/program/position.h"
 #include "engine/program/program.h"
 
@@ -47,9 +48,6 @@ class OrderPlane {
   [[nodiscard]] Result<bool> next(BatchLayout& layout);
 
  private:
-  class Files;
-  class FilesOfPass;
-  class Passes;
   enum class Stage : std::uint8_t { cut, look_ahead, fetch };  // where an interrupted `next` goes on
   void begin();
   Result<bool> cut(BatchLayout& layout);          // the next batch of the stream
