@@ -44,7 +44,7 @@ Result<std::optional<std::int64_t>> Epochs::next_within(std::chrono::millisecond
     FOREBAY_TRY(next, present(timeout, timed_out));
     if (!next) return next;
   }
-  const auto epochs = loader_->plan().epochs();
+  const auto epochs = engine::program_of(loader_->plan()).epochs;
   if (epochs ? *next >= *epochs : ended_) return std::optional<std::int64_t>{};
   if (*next > at.from) FOREBAY_DO(LoaderAccess::skip_to(*loader_, *next));
   number_ = next;
