@@ -107,7 +107,7 @@ class Batch(Mapping[str, Any]):
 
     def __repr__(self) -> str: ...
 
-def batch_of(names: list, values: list, lengths: dict, inputs: list, targets: list, rows: int, valid_rows: int, epoch: int, number: int, ends_epoch: bool | None, position: str) -> Batch:
+def batch_of(names: list[str], values: list[Any], lengths: dict[str, Any], inputs: list[str], targets: list[str], rows: int, valid_rows: int, epoch: int, number: int, ends_epoch: bool | None, position: str) -> Batch:
     """A batch that was pickled, from its parts."""
 
 class Plan:

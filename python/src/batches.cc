@@ -288,7 +288,11 @@ void bind_batches(nb::module_& module) {
       .def("__repr__", &PyBatch::text, nb::sig("def __repr__(self) -> str"));
   module.def("batch_of", &batch_of, nb::arg("names"), nb::arg("values"), nb::arg("lengths"), nb::arg("inputs"),
              nb::arg("targets"), nb::arg("rows"), nb::arg("valid_rows"), nb::arg("epoch"), nb::arg("number"),
-             nb::arg("ends_epoch").none(), nb::arg("position"), "A batch that was pickled, from its parts.");
+             nb::arg("ends_epoch").none(), nb::arg("position"),
+             nb::sig("def batch_of(names: list[str], values: list[typing.Any], lengths: dict[str, typing.Any], inputs: "
+                     "list[str], targets: list[str], rows: int, valid_rows: int, epoch: int, number: int, ends_epoch: "
+                     "bool | None, position: str) -> Batch"),
+             "A batch that was pickled, from its parts.");
 }
 
 }  // namespace forebay::python
