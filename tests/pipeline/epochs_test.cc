@@ -211,6 +211,39 @@ TEST(Epochs, WhoseRestIsLeftOutIsNotDecoded) {
   }
 }
 
+TEST(Epochs, WhoseRestIsLeftOutGoOnExactlyWithStoredIndexes) {
+  const Folder folder;
+  testing::write_parts(folder, {40, 61, 19, 80}, {.gzip = 1, .zlib = 3});
+  const std::string files = folder.file("part-?.tfrecord");
+  auto indexing = load(document(files, R"({"shuffle": {"global": true}}, {"batch": {"size": 12}})"));
+  ASSERT_TRUE(indexing->next().ok());  // stores the indexes, by which the order of a left-out rest is decided
+  for (const std::string& steps : testing::orders()) {
+    for (const char* const boundary : {straddling, hard_ends}) {
+      const Json json = document(files, steps, boundary);
+      const Events all = grouped(json);
+      for (const std::int64_t threads : {1, 8}) {
+        auto loader = load(json, {.threads = threads});
+        Events seen;
+        for (Epoch& epoch : loader->epochs()) {
+          seen.push_back("epoch " + std::to_string(epoch.number()));
+          for (const Batch& batch : epoch) {
+            seen.push_back(numbered(batch));
+            if (epoch.number() != 1) break;
+          }
+        }
+        Events expected;
+        std::size_t epochs = 0, taken = 0;
+        for (const std::string& event : all) {
+          epochs += is_epoch(event) ? 1 : 0;
+          taken = is_epoch(event) ? 0 : taken + 1;
+          if (taken <= 1 || epochs == 2) expected.push_back(event);
+        }
+        ASSERT_EQ(seen, expected) << steps << boundary << threads;
+      }
+    }
+  }
+}
+
 TEST(Peek, ShowsTheNextBatchAndChangesNoState) {
   const Folder folder;
   write_examples(folder.file("a"), 0, 25);
