@@ -55,6 +55,7 @@ Result<void> run(const Run& asked) {
   if (!asked.resume.empty()) {
     FOREBAY_TRY(const Json state, load_state(asked.resume));
     FOREBAY_DO(pipeline.restore(state).at(Place{.file = asked.resume}));
+    if (!pipeline.notice().empty()) fmt::print(stderr, "forebay: {}\n", pipeline.notice());
   }
   Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
   PumpLimits limits;

@@ -204,15 +204,19 @@ def indexes() -> dict[str, bytes]:
 
 def states() -> dict[str, bytes]:
     """Texts (first byte even) as docs/formats/state.md has them, and positions (odd) followed by edits."""
-    good = {"forebay_state": 1, "position": {"epoch": 2, "batch": 117, "pulled": 3, "next": 160, "done": 420000},
-            "data": {"files": 1, "bytes": 0, "digest": "5f1c5f1c5f1c5f1c"}, "plan": {"source": "90ab", "seed": "77e0"}, "check": "0a1b2c3d"}
-    texts = {"good": good, "newer": good | {"forebay_state": 2}, "more": good | {"more": 1}, "list": [good], "empty": {},
-             "negative": good | {"position": good["position"] | {"next": -1}}, "shards": good | {"plan": {"shards by file": "3"}}}
+    order = {"epoch": 2, "batch": 117, "pulled": 3, "next": 160, "from": 2, "begun": 1, "cut_short": 0, "done": 420000}
+    data = {"files": 1, "bytes": 0, "digest": "5f1c5f1c5f1c5f1c"}
+    good = {"version": 3, "plan": {"source": "90ab", "seed": "77e0"}, "data": data | {"each": [["part", 0]]},
+            "sections": {"order": order}, "check": "0a1b2c3d"}
+    groups = data | {"groups": [[1, 5, "5f1c5f1c5f1c5f1c"]] * 16}
+    texts = {"good": good, "newer": good | {"version": 4}, "older": {"forebay_state": 2}, "more": good | {"more": 1}, "list": [good],
+             "empty": {}, "negative": good | {"sections": {"order": order | {"next": -1}}}, "groups": good | {"data": groups},
+             "section": good | {"sections": {"order": order, "combine": {"taken": 3}}}, "shards": good | {"plan": {"shards by file": "3"}}}
     out = {name: b"\0" + json.dumps(state).encode() for name, state in texts.items()}
-    for name, position in {"begin": (0, 0, 0, 0, 0), "middle": (2, 117, 3, 160, 420000), "late": (3, 500, 11, 500, 1000000),
-                           "backwards": (0, 5, 0, 4, 0), "huge": (2**31, 2**62, 2**62, 2**62, 2**20)}.items():
+    for name, position in {"begin": (0, 0, 0, 0, 0, 0, 0, 0), "middle": (2, 117, 3, 160, 2, 1, 0, 420000), "end": (3, 500, 0, 500, 2, 1, 11, 0),
+                           "backwards": (0, 5, 0, 4, 0, 0, 0, 0), "huge": (2**31, 2**62, 2**62, 2**62, 2**40, 9, 2**62, 2**20)}.items():
         for mode in (1, 3):
-            out[f"{name} {mode}"] = bytes([mode]) + struct.pack("<5q", *position) + struct.pack("<HB", 60, 0x31)
+            out[f"{name} {mode}"] = bytes([mode]) + struct.pack("<8q", *position) + struct.pack("<HB", 60, 0x31)
     return out
 
 

@@ -5,7 +5,10 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "engine/index/source_sizes.h"
+#include "engine/program/plan_access.h"
 #include "engine/program/position.h"
 #include "fuzz/check.h"
 #include "plan/state.h"
@@ -19,8 +22,8 @@ namespace plan = forebay::plan;
 
 namespace {
 
-constexpr std::int64_t rows = 12;  // of a batch
-const forebay::engine::SourceSizes sizes{.files = 1};
+constexpr std::int64_t rows = 12;          // of a batch
+const std::vector<std::int64_t> sizes{0};  // of the file
 constexpr std::int64_t epochs = 3;
 
 const Plan& small_plan() {
@@ -41,6 +44,11 @@ Shard shard_of(std::uint8_t choice) {
   return choice % 2 == 0 ? Shard{} : Shard{.index = 1, .count = 3, .by = forebay::ShardBy::file};
 }
 
+forebay::Result<Json> written(const Shard& shard, const Position& at) {
+  const auto& files = forebay::engine::program_of(small_plan()).source.files;
+  return plan::write_state(small_plan(), shard, forebay::engine::summary(files, sizes), at);
+}
+
 /// Any text.
 void read_text(std::string_view text, const Shard& shard) {
   const auto json = forebay::parse_state(text);
@@ -50,28 +58,33 @@ void read_text(std::string_view text, const Shard& shard) {
   const auto position = plan::read_state(small_plan(), shard, sizes, *json);
   if (!position.ok()) return check(!position.error().text().empty(), "a refusal says why");
   check(words.ok(), "a state that is accepted can be printed");
-  const auto again = plan::write_state(small_plan(), shard, sizes, *position);
+  const auto again = written(shard, *position);
   check(again.ok() && plan::read_state(small_plan(), shard, sizes, *again).ok(), "an accepted state is written again");
   check(*plan::read_state(small_plan(), shard, sizes, *again) == *position, "… as the same");
 }
 
 bool possible(const Position& at, const Shard& shard) {
   const std::int64_t size = shard.by == forebay::ShardBy::file ? rows / shard.count : rows;
-  return at.epoch >= 0 && at.epoch <= INT32_MAX && at.batch >= 0 && at.pulled >= 0 && at.pulled < size &&
-         at.next >= at.batch + (at.pulled > 0 ? 1 : 0) && at.next <= INT64_MAX / 2 && at.epoch <= epochs &&
-         (at.epoch > 0 || (at.batch == 0 && at.pulled == 0)) && at.done >= 0 && at.done <= 1'000'000;
+  const bool not_negative =
+      std::min({at.epoch, at.batch, at.pulled, at.next, at.from, at.begun, at.cut_short, at.done}) >= 0;
+  return not_negative && at.pulled < size && at.cut_short < size && at.next <= INT64_MAX / 2 &&
+         at.next >= at.batch + (at.pulled > 0 ? 1 : 0) &&
+         (at.epoch < epochs || (at.epoch == epochs && at.next == at.batch)) &&
+         (at.epoch > 0 || (at.batch == 0 && at.pulled == 0)) && at.from <= at.epoch + 100'000 && at.begun <= 1 &&
+         (at.cut_short == 0 || (at.epoch > 0 && at.next > 0 && at.next == at.batch)) && at.done <= 1'000'000;
 }
 
 /// A state of any position, whole and then edited: pairs of a place and a byte.
 void write_position(std::span<const std::byte> bytes, const Shard& shard) {
   Position at;
-  std::int64_t* const members[] = {&at.epoch, &at.batch, &at.pulled, &at.next, &at.done};
+  std::int64_t* const members[] = {&at.epoch, &at.batch, &at.pulled,    &at.next,
+                                   &at.from,  &at.begun, &at.cut_short, &at.done};
   for (std::int64_t* const member : members) {
     const std::size_t size = std::min(sizeof(*member), bytes.size());
     if (size > 0) std::memcpy(member, bytes.data(), size);
     bytes = bytes.subspan(size);
   }
-  const auto state = plan::write_state(small_plan(), shard, sizes, at);
+  const auto state = written(shard, at);
   check(state.ok(), "any position can be written");
   std::string text = state->text();
   const auto json = forebay::parse_state(text);
@@ -99,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if ((data[0] & 1) == 0) {
     read_text(forebay::fuzz::text_of(data + 1, size - 1), shard);
   } else {
-    write_position(forebay::fuzz::bytes_of(data + 1, size - 1).first(std::min<std::size_t>(size - 1, 64)), shard);
+    write_position(forebay::fuzz::bytes_of(data + 1, size - 1).first(std::min<std::size_t>(size - 1, 96)), shard);
   }
   return 0;
 }

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include <forebay/json.h>
 #include <forebay/schema.h>
 
 namespace forebay {
@@ -76,7 +78,7 @@ class Batch {
  public:
   [[nodiscard]] std::int64_t rows() const;        ///< Length of the batch axis.
   [[nodiscard]] std::int64_t valid_rows() const;  ///< Rows that came from records; the others pad the last batch.
-  [[nodiscard]] std::int64_t epoch() const;       ///< Pass of the first row, from 0.
+  [[nodiscard]] std::int64_t epoch() const;       ///< Pass of the first row that is not empty, from 0.
   [[nodiscard]] std::int64_t number() const;      ///< Ordinal of the batch in the run, from 0.
 
   [[nodiscard]] const std::vector<std::string>& names() const;  ///< In schema order.
@@ -89,6 +91,11 @@ class Batch {
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
   [[nodiscard]] Origin origin(std::int64_t row) const;    ///< row < valid_rows()
   [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset" of the row's origin; see Format::key.
+  /// Whether it is the last batch of its epoch; known with `epoch_boundary: hard` only, and not of feeds.
+  [[nodiscard]] std::optional<bool> ends_epoch() const;
+  /// Where a run goes on after this batch: a small JSON object for `Loader::state_at`, to be sent along with the values
+  /// of a batch that goes to another process.
+  [[nodiscard]] Json position() const;
 
   struct Content;  ///< Internal to the engine.
   Batch() = default;

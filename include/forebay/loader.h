@@ -2,15 +2,14 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <forebay/batch.h>
+#include <forebay/epochs.h>
 #include <forebay/plan.h>
 #include <forebay/run_options.h>
 
@@ -44,53 +43,11 @@ struct Stats {
   [[nodiscard]] std::string text() const;
 };
 
-class Loader;
-
-/// The batches of a run for one range-based `for`. The loop ends at the end of the run or at an error;
-/// `Loader::status` has the error. A batch is valid in its turn of the loop; copy it to keep it. The loader must not be
-/// moved during the loop. One thread uses the object.
-class Batches {
- public:
-  class Iterator {
-   public:
-    using value_type = Batch;
-    using difference_type = std::ptrdiff_t;
-    explicit Iterator(Batches* of = nullptr) : of_{of} {}
-    Batch& operator*() const { return *of_->batch_; }
-    Batch* operator->() const { return &*of_->batch_; }
-    Iterator& operator++() {
-      of_->advance();
-      return *this;
-    }
-    void operator++(int) { of_->advance(); }
-    bool operator==(std::default_sentinel_t) const { return !of_->batch_; }
-
-   private:
-    Batches* of_;
-  };
-
-  /// Takes the first batch, so a loop calls it once.
-  [[nodiscard]] Iterator begin() {
-    advance();
-    return Iterator{this};
-  }
-  [[nodiscard]] std::default_sentinel_t end() const { return {}; }
-
- private:
-  friend class Loader;
-  explicit Batches(Loader& loader) : loader_{&loader} {}
-  void advance();
-
-  Loader* loader_;
-  std::optional<Batch> batch_;
-};
-
 /// A running plan: delivers batches in order.
 ///
-/// `next`, `next_within`, `batches`, `status`, `state`, `state_before` and `restore` are for one thread at a time;
-/// `close`, `stats`, `complete_frac` and `plan` may be called from any thread, meanwhile too. A loader that was moved
-/// from may be closed (which does nothing), assigned to and destroyed. In a forked child `next`, `state` and `restore`
-/// of a loader of the parent fail, and its memory is not freed.
+/// `close`, `stats`, `complete_frac` and `plan` may be called from any thread, meanwhile too; all else is for one
+/// thread at a time. A loader that was moved from may be closed (which does nothing), assigned to and destroyed. In a
+/// forked child `next`, `state` and `restore` of a loader of the parent fail, and its memory is not freed.
 class Loader {
  public:
   /// Starts the workers; nothing is opened before the first `next`.
@@ -108,19 +65,35 @@ class Loader {
   [[nodiscard]] Result<void> status() const;
   /// Like `next`, but gives up after `timeout`: `timed_out` is then true and nothing is lost.
   [[nodiscard]] Result<std::optional<Batch>> next_within(std::chrono::milliseconds timeout, bool& timed_out);
+  /// The batch that the next `next` gives, which then gives the same batch. The state stays where it is.
+  [[nodiscard]] Result<std::optional<Batch>> peek();
+  [[nodiscard]] Result<std::optional<Batch>> peek_within(std::chrono::milliseconds timeout, bool& timed_out);
+  /// Counts the batch that the last `peek` gave as given, as `next` would. Does nothing without one.
+  void take();
+  /// The epochs from here on: `for (Epoch& epoch : loader.epochs())`. The first one is the rest of the present epoch.
+  [[nodiscard]] Epochs epochs() { return Epochs{*this}; }
+
   /// Where the run stands, after the last batch that `next` gave: a small JSON object. A loader of the same plan over
   /// the same files goes on from there exactly, with any threads, prefetch, memory and shard (by files: any index, the
-  /// same count). The files are the same when they have the sizes that they had when this run opened them. The first
-  /// call asks for the sizes of the files that are not open yet. Fails with Code::state when the order depends on
-  /// timing
-  /// (`deterministic: false`), and when the rows cannot be read again (feeds).
+  /// same count); `epochs` may differ, too. The files are the same when they have the names and the sizes that they had
+  /// when this run opened them. The first call asks for the sizes of the files that are not open yet. Fails with
+  /// Code::state when the order depends on timing (`deterministic: false`), and when the rows cannot be read again
+  /// (feeds).
   [[nodiscard]] Result<Json> state() const;
-  /// The state before the last batch that `next` gave, for a consumer that could not use that batch.
-  [[nodiscard]] Result<Json> state_before() const;
+  /// The same after a batch that this loader, or another one of the same plan, has given; for a consumer that reads
+  /// ahead. Fails with Code::state (invalid_argument) for a batch of another plan or of other shards by file.
+  [[nodiscard]] Result<Json> state(const Batch& after) const;
+  /// The same after a batch of another process: `after` is its Batch::position. Or at an earlier `position`.
+  [[nodiscard]] Result<Json> state_at(const Json& after) const;
+  /// Where the run stands, as Batch::position tells it. No file is asked, so it is cheaper than a state.
+  [[nodiscard]] Result<Json> position() const;
   /// Goes on from a state, at any time and any number of times. Fails with Code::state, and changes nothing, when the
   /// state is corrupt (data_loss), newer than this version, or of another plan or other files (failed_precondition;
   /// the message says what differs).
   [[nodiscard]] Result<void> restore(const Json& state);
+  /// A sentence that the last `restore` has to say although it succeeded; else empty. A run that ended with a short
+  /// batch and now has more epochs goes on with the first row of the next epoch.
+  [[nodiscard]] const std::string& notice() const;
 
   /// Stops and joins all threads and frees all memory but that of delivered batches, which stay valid. When several
   /// threads call it, each call returns after all of that is done.

@@ -18,16 +18,17 @@ from forebay.corruption import CorruptPlace, FileReport, verify
 from forebay.errors import Cancelled, ConfigError, DataError, Error, IoError, StateError
 from forebay.features import *  # noqa: F403
 from forebay.features import __all__ as _feature_names
-from forebay.loader import Batch, Loader, Plan, Schema, Stats, TensorSpec, load
+from forebay.loader import Batch, Epoch, Epochs, Loader, Plan, Schema, Stats, TensorSpec, load
 from forebay.mapped import MappedBatch
 from forebay.records import IndexReport, decode_example, encode_example, index_files, read_records, write_records
 from forebay.replicas import verify_replicas
 from forebay.rows import Feed, arrays, feed
 from forebay.values import Ragged, Sparse
 
-__all__ = ["Batch", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Error", "Feed", "FileReport", "IndexReport", "IoError",
-           "Loader", "MappedBatch", "Plan", "Ragged", "Schema", "Sparse", "StateError", "Stats", "TensorSpec",
-           "__version__", "arrays", "atomic_file", "decode_example", "encode_example", "explain", "feed", "index_files", "json_schema", "load",
+__all__ = ["Batch", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed", "FileReport",
+           "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "Schema", "Sparse", "StateError", "Stats",
+           "TensorSpec", "__version__", "arrays", "atomic_file", "decode_example", "encode_example", "explain", "feed",
+           "index_files", "json_schema", "load",
            "read_records", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:

@@ -88,13 +88,30 @@ class Batch(Mapping[str, Any]):
 
     @property
     def epoch(self) -> int:
-        """Pass in which the batch began, from 0."""
+        """Pass of the first row that is not empty, from 0."""
 
     @property
     def number(self) -> int:
         """Ordinal of the batch in the run, from 0."""
 
+    @property
+    def ends_epoch(self) -> bool | None:
+        """
+        Whether it is the last batch of its epoch; None unless `epoch_boundary` is "hard".
+        """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """
+        A batch that comes back from `pickle` keeps values, lengths, epoch, number, valid rows and position.
+        """
+
     def __repr__(self) -> str: ...
+
+def batch_of(names: list[str], values: list[Any], lengths: dict[str, Any], inputs: list[str], targets: list[str], rows: int, valid_rows: int, epoch: int, number: int, ends_epoch: bool | None, position: str) -> Batch:
+    """A batch that was pickled, from its parts."""
+
+def position_of(batch: Batch) -> str:
+    """The position after a batch, as JSON text."""
 
 class Rows:
     """Rows of arrays, which a document names."""
@@ -132,6 +149,10 @@ class Plan:
         """
         Number of batches of the whole run, or None when it is not known before reading.
         """
+
+    @property
+    def epochs(self) -> int | None:
+        """Passes over the data; None: for ever."""
 
     @property
     def hash(self) -> int:
@@ -252,18 +273,47 @@ class Stats:
 
     def __repr__(self) -> str: ...
 
+class RunEpochs:
+    """A loop over the epochs of a run."""
+
+    def next(self) -> int:
+        """The number of the next epoch; StopIteration after the last one."""
+
+    def advance(self, number: int, taken: bool) -> Batch:
+        """
+        As Run.advance, within the epoch of that number; StopIteration at its end.
+        """
+
 class Run:
     """A running plan."""
 
     def next(self) -> Batch:
         """The next batch; StopIteration at the end."""
 
+    def advance(self, taken: bool) -> Batch:
+        """
+        The next batch, which stays the next one until it is taken; StopIteration at the end. `taken`: take the one of the last call first.
+        """
+
+    def take(self) -> None:
+        """Counts the batch of the last `advance` as given."""
+
+    def epochs(self) -> RunEpochs:
+        """A loop over the epochs from here on."""
+
     def close(self) -> None: ...
 
-    def state(self, before: bool = False) -> str:
-        """The state after the last batch, or before it, as JSON text."""
+    def state(self) -> str:
+        """The state after the last batch that was taken, as JSON text."""
 
-    def restore(self, state: str) -> None: ...
+    def state_at(self, position: str) -> str:
+        """The state at a position, as JSON text."""
+
+    def position(self) -> str:
+        """Where the run stands, as JSON text; no file is asked."""
+
+    def restore(self, state: str) -> str:
+        """Goes on from a state. Returns a notice, or an empty text."""
 
     @property
     def plan(self) -> Plan: ...

@@ -7,7 +7,7 @@ import collections.abc
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, NoReturn, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, NoReturn, Optional, Sequence, Union, cast
 
 from forebay import _core
 from forebay._arguments import integer_of, memory_of, wrong_type
@@ -16,9 +16,10 @@ from forebay._paths import Path, path_of
 from forebay.errors import StateError
 
 if TYPE_CHECKING:
+    from forebay._map.run import MapEpochs, MapRun
     from forebay._map.step import MapStep
 
-__all__ = ["Batch", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
+__all__ = ["Batch", "Epoch", "Epochs", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
 Document = Union[Path, Mapping[str, Any]]
 Transform = Callable[..., Any]
@@ -71,17 +72,20 @@ class Loader:
     of a `with` block, and when the interpreter ends.
     """
 
-    __slots__ = ("_run", "_next", "_maps", "_mapped", "__weakref__")
+    # Without `map`, a batch counts as given when `__next__` returns it, which sets `_given` as its last act; the core is
+    # told later (`_settle`, or the next `advance`). So a batch that Ctrl-C keeps from the caller's loop comes again. With
+    # `map`, `_given` stays False: MapRun takes batches from the core ahead of the loop and knows where the loop is.
+    __slots__ = ("_run", "_advance", "_maps", "_mapped", "_given", "__weakref__")
 
     def __init__(self, run: _core.Run, maps: tuple["MapStep", ...] = ()) -> None:
         self._run = run
-        self._next = run.next
+        self._advance = run.advance
+        self._given = False
         self._maps = maps
-        self._mapped: Any = None
+        self._mapped: Optional["MapRun"] = None
         if maps:
             from forebay._map.run import MapRun
             self._mapped = MapRun(run, maps)
-            self._next = self._mapped.next
         with _live_lock:
             _live.add(self)
 
@@ -91,7 +95,43 @@ class Loader:
     def __next__(self) -> Batch:
         """The next batch. Raises DataError or IoError after all batches before the fault; Ctrl-C interrupts it. With
         `map`: what its function returned, or what it raised, after all batches before."""
-        return self._next()
+        if self._mapped is not None:
+            return self._mapped.next()
+        given, self._given = self._given, False
+        batch = self._advance(given)
+        self._given = True
+        return batch
+
+    def _settle(self) -> None:
+        """Tells the core that the caller got the last batch."""
+        given, self._given = self._given, False
+        if given:
+            self._run.take()
+
+    def epochs(self) -> "Epochs":
+        """The epochs from here on, each an iterator of its batches.
+
+            for epoch in loader.epochs():
+                for batch in epoch:
+                    train(batch)
+                evaluate(epoch.number)
+
+        Epoch e is the batches whose first row that is not empty is of epoch e. After a restart the first one is the rest
+        of its epoch; a state that was saved after the last batch of an epoch goes on with the next one. Asking for the
+        next epoch before the present one is used up goes past its other batches, which are not decoded. An epoch without
+        batches is still yielded.
+        """
+        self._settle()
+        return Epochs(self, self._run.epochs() if self._mapped is None else self._mapped.epochs())
+
+    def peek(self) -> Optional[Batch]:
+        """The batch that comes next, before the functions given to `map`; None at the end. It comes again with the next
+        `next`, and `state_dict` stays where it is. Waits and raises as `next` does."""
+        self._settle()
+        try:
+            return self._advance(False) if self._mapped is None else self._mapped.peek()
+        except StopIteration:
+            return None
 
     def __len__(self) -> int:
         """The number of batches of the whole run. Raises TypeError when that is not known before reading."""
@@ -126,16 +166,14 @@ class Loader:
         """Counters up to now; printed, they end in a sentence that names the bottleneck."""
         if self._mapped is None:
             return self._run.stats
-        stats: Stats = self._mapped.stats()
-        return stats
+        return cast(Stats, self._mapped.stats())
 
     @property
     def complete_frac(self) -> float:
         """Share of the run that was delivered, 1.0 at the end; of an endless run, of the current epoch."""
         if self._mapped is None:
             return self._run.complete_frac
-        share: float = self._mapped.complete_frac()
-        return share
+        return self._mapped.complete_frac()
 
     def close(self) -> None:
         """Stops and joins the threads and frees what no batch or array holds. May be called any number of times.
@@ -152,23 +190,37 @@ class Loader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def state_dict(self) -> dict[str, Any]:
-        """The state after the last batch that `next` returned: a small dict that JSON, pickle and torch.save
+    def state_dict(self, after: Optional[Mapping[str, Any]] = None) -> dict[str, Any]:
+        """The state at the batch that the caller's loop got last: a small dict that JSON, pickle and torch.save
         take. Any time: before the first batch, at the end, after a failure. A loader of the same plan over the same
-        files goes on from there exactly, with any threads, prefetch, memory and shard. Raises StateError when the order
-        depends on timing (`deterministic: false`)."""
+        files goes on from there exactly, with any threads, prefetch, memory and shard; the number of epochs may differ,
+        too. Raises StateError when the order depends on timing (`deterministic: false`).
+
+        after   a batch of this loader, or of one of the same plan: the state after this batch, for code that reads ahead
+                of the training. The batch may be a MappedBatch, and may have been pickled and come from another process.
+        """
         import json
-        text = self._run.state(False) if self._mapped is None else self._mapped.state()
+        if after is not None:
+            text = self._run.state_at(_position_of(after))
+        elif self._mapped is not None:
+            text = self._mapped.state()
+        else:
+            self._settle()
+            text = self._run.state()
         state: dict[str, Any] = json.loads(text)
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from a state, before or after the first batch, any number of times.
 
-        Raises StateError, and changes nothing, when the state is corrupt, of a newer version, or of another plan or
-        other files; the message says what differs.
+        The plan may have another number of epochs than that of the state. A run that had ended with a short batch then
+        goes on with the first row of the next epoch, and a RuntimeWarning says so. Raises StateError, and changes
+        nothing, when the state is corrupt, of another version, or of another plan or other files; the message says what
+        differs, and which files.
         """
         import json
+        import warnings
+        self._settle()
         try:
             if not isinstance(state, Mapping):
                 hint = "; json.loads makes it of JSON text" if isinstance(state, (str, bytes)) else ""
@@ -177,9 +229,11 @@ class Loader:
         except (TypeError, ValueError, RecursionError) as problem:
             raise StateError(f"this is no state of a Forebay loader: {problem}", code="state",
                              detail="invalid_argument") from None
-        self._run.restore(text)
+        notice = self._run.restore(text)
         if self._mapped is not None:
             self._mapped.restored()
+        if notice:
+            warnings.warn(notice, RuntimeWarning, stacklevel=2)
 
     get_state = state_dict
     set_state = load_state_dict
@@ -190,6 +244,51 @@ class Loader:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Loader cannot be pickled or copied: its threads are in this process; send the document, or the "
                         "Pipeline, and make the Loader of it in the worker process")
+
+
+class Epoch:
+    """One epoch of a run: an iterator over its batches. After a restart inside an epoch, its rest.
+
+    number   from 0
+    """
+
+    __slots__ = ("number", "_loader", "_advance")
+
+    def __init__(self, loader: Loader, epochs: Union[_core.RunEpochs, "MapEpochs"], number: int) -> None:
+        self.number = number
+        self._loader = loader
+        self._advance = epochs.advance
+
+    def __iter__(self) -> "Epoch":
+        return self
+
+    def __next__(self) -> Batch:
+        """The next batch of this epoch; StopIteration at its end, and when the loader is in another epoch."""
+        loader = self._loader
+        given, loader._given = loader._given, False
+        batch = self._advance(self.number, given)
+        loader._given = loader._mapped is None
+        return batch
+
+    def __repr__(self) -> str:
+        return f"Epoch(number={self.number})"
+
+
+class Epochs:
+    """The epochs of a run, one after the other: an iterator. Loader.epochs has the rules."""
+
+    __slots__ = ("_loader", "_epochs")
+
+    def __init__(self, loader: Loader, epochs: Union[_core.RunEpochs, "MapEpochs"]) -> None:
+        self._loader = loader
+        self._epochs = epochs
+
+    def __iter__(self) -> "Epochs":
+        return self
+
+    def __next__(self) -> Epoch:
+        self._loader._settle()
+        return Epoch(self._loader, self._epochs, self._epochs.next())
 
 
 def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,
@@ -241,6 +340,18 @@ def start(planned: Plan, threads: Optional[int], memory: Union[int, str, None], 
 def mapped_text(functions: Sequence[str]) -> list[str]:
     """A line that names the functions given to `map`; no line without functions."""
     return [f"then every batch goes through map: {', '.join(functions)}"] if functions else []
+
+
+def _position_of(batch: object) -> str:
+    """The position of a Batch or of a MappedBatch, as JSON text."""
+    if isinstance(batch, Batch):
+        return _core.position_of(batch)
+    from forebay.mapped import MappedBatch
+    position = batch._position() if isinstance(batch, MappedBatch) else ""
+    if not position:
+        raise wrong_type("after", "a batch of this loader (a dict, or a MappedBatch made of values only, has no position)",
+                         batch)
+    return position
 
 
 def _name(function: object) -> str:

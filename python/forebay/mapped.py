@@ -6,6 +6,7 @@ from typing import Any, Iterable, Mapping, NamedTuple, Union
 
 import numpy as np
 
+from forebay import _core
 from forebay._core import Batch, Stats
 
 __all__ = ["MappedBatch"]
@@ -24,6 +25,7 @@ class Facts(NamedTuple):
     names: list[str]
     inputs: list[str]
     targets: list[str]
+    position: str
 
 
 def facts_of(source: Any) -> Facts:
@@ -33,7 +35,14 @@ def facts_of(source: Any) -> Facts:
     if isinstance(source, MappedBatch):
         return facts_of(source._made_of())
     return Facts(source.number, source.epoch, source.rows, source.valid_rows, source.lengths, source.origins,
-                 source.record_keys, list(source), list(source.inputs), list(source.targets))
+                 source.record_keys, list(source), list(source.inputs), list(source.targets), position_of(source))
+
+
+def position_of(source: Any) -> str:
+    """The position after a batch, as JSON text; empty for what is no batch of a loader."""
+    if isinstance(source, Facts):
+        return source.position
+    return _core.position_of(source) if isinstance(source, Batch) else ""
 
 
 class MappedBatch(dict[str, Any]):
@@ -102,6 +111,9 @@ class MappedBatch(dict[str, Any]):
         if not isinstance(value, np.ndarray) or value.dtype != object:
             raise TypeError(f"raw is for tensors of strings; {name!r} is not one")
         return strings_raw(value)
+
+    def _position(self) -> str:
+        return "" if self._source is None else position_of(self._source)
 
     def _made_of(self) -> Union[Batch, Facts]:
         if self._source is None:

@@ -40,7 +40,7 @@ def _look_ahead(loader: Loader, batches: int) -> dict[str, Any]:
     report: dict[str, Any] = {"shard": run.shard, "plan": {}, "batches": [], "keys": [], "error": None}
     try:
         state = loader.state_dict()
-        report["plan"] = {**state["plan"], "files": state["data"]["digest"]}
+        report["plan"] = {**state["plan"], "files": state["data"]["digest"], "epochs": run.plan.epochs}
         try:
             for _ in range(batches):
                 batch = run.next()

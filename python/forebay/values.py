@@ -122,6 +122,13 @@ def _fill(dtype: Any, value: Any) -> Any:
     return b"" if dtype == object else np.zeros((), dtype)[()]
 
 
+def batch_of(*parts: Any) -> Any:
+    """A batch that was pickled, from its parts: what its `__reduce__` names, because functions of the core have no name
+    that can be pickled."""
+    from forebay import _core
+    return _core.batch_of(*parts)
+
+
 def unknown_name(name: object, known: list[str], kind: str = "tensor") -> str:
     """The message of the error for an unknown name."""
     import difflib

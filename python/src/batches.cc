@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batches.h"
 
+#include <forebay/state.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.h"
@@ -37,6 +40,65 @@ Layout::Layout(const Plan& plan)
   sparse = values.attr("Sparse");
   if (has_bfloat16(plan)) bfloat16 = values.attr("bfloat16_type")();
 }
+
+Layout::Layout(const nb::list& names, nb::list in, nb::list out)
+    : inputs{std::move(in)}, targets{std::move(out)}, bfloat16{nb::none()}, ragged{nb::none()}, sparse{nb::none()} {
+  std::size_t place = 0;
+  for (const nb::handle name : names) places[name] = nb::int_(place++);
+}
+
+PyBatch::PyBatch(SentBatch sent, std::shared_ptr<const Layout> layout, const nb::list& values, nb::dict lengths)
+    : sent_{std::move(sent)}, layout_{std::move(layout)}, lengths_{std::move(lengths)} {
+  for (const nb::handle value : values) made_.push_back(nb::borrow(value));
+}
+
+SentBatch PyBatch::facts() const {
+  if (sent_) return *sent_;
+  return {.rows = batch_.rows(),
+          .valid_rows = batch_.valid_rows(),
+          .epoch = batch_.epoch(),
+          .number = batch_.number(),
+          .ends_epoch = batch_.ends_epoch(),
+          .position = {}};
+}
+
+Json PyBatch::position() const { return sent_ ? value_of(parse_state(sent_->position)) : batch_.position(); }
+
+void PyBatch::need(const char* what) const {
+  if (!sent_) return;
+  raise(Error{Code::state, Detail::failed_precondition,
+              std::string{"this batch was pickled in another process, and "} + what +
+                  " do not travel with it; it has values, lengths, epoch, number, valid rows and position"});
+}
+
+nb::tuple PyBatch::reduce() {
+  nb::list values;
+  for (std::size_t place = 0; place < nb::len(layout_->places); ++place) values.append(at(place));
+  const SentBatch all = facts();
+  const nb::object ends = all.ends_epoch ? nb::object{nb::bool_(*all.ends_epoch)} : nb::none();
+  return nb::make_tuple(
+      nb::module_::import_("forebay.values").attr("batch_of"),
+      nb::make_tuple(nb::list(layout_->places.keys()), values, lengths(), layout_->inputs, layout_->targets, all.rows,
+                     all.valid_rows, all.epoch, all.number, ends, position().text()));
+}
+
+namespace {
+
+PyBatch batch_of(const nb::list& names, const nb::list& values, nb::dict lengths, nb::list inputs, nb::list targets,
+                 std::int64_t rows, std::int64_t valid_rows, std::int64_t epoch, std::int64_t number,
+                 std::optional<bool> ends_epoch, std::string position) {
+  auto layout = std::make_shared<const Layout>(names, std::move(inputs), std::move(targets));
+  if (nb::len(layout->places) != nb::len(values)) throw nb::value_error("a batch needs a value for every name");
+  SentBatch sent{.rows = rows,
+                 .valid_rows = valid_rows,
+                 .epoch = epoch,
+                 .number = number,
+                 .ends_epoch = ends_epoch,
+                 .position = std::move(position)};
+  return {std::move(sent), std::move(layout), values, std::move(lengths)};
+}
+
+}  // namespace
 
 nb::handle PyBatch::place_of(nb::handle name) const {
   PyObject* place = PyDict_GetItemWithError(layout_->places.ptr(), name.ptr());
@@ -87,6 +149,7 @@ bool PyBatch::contains(nb::handle name) const { return place_of(name).is_valid()
 nb::object PyBatch::raw(nb::handle name) const {
   const nb::handle place = place_of(name);
   if (!place.is_valid()) unknown(name);
+  need("raw bytes");
   const Tensor& values = batch_.find(batch_.names()[PyLong_AsSize_t(place.ptr())])->values;
   if (values.dtype != DType::string) {
     throw nb::type_error(
@@ -114,6 +177,7 @@ nb::dict PyBatch::group(const nb::list& names) {
 }
 
 nb::list PyBatch::origins() const {
+  need("origins");
   nb::list out;
   for (std::int64_t row = 0; row < batch_.valid_rows(); ++row) {
     const Origin origin = batch_.origin(row);
@@ -123,6 +187,7 @@ nb::list PyBatch::origins() const {
 }
 
 nb::list PyBatch::record_keys() {
+  need("record keys");
   if (!record_keys_.is_valid()) {
     nb::list out;
     for (std::int64_t row = 0; row < batch_.valid_rows(); ++row) out.append(to_str(batch_.key(row)));
@@ -132,7 +197,12 @@ nb::list PyBatch::record_keys() {
 }
 
 nb::object PyBatch::text() {
-  std::string out = "Batch(number=" + std::to_string(batch_.number()) + ", rows=" + std::to_string(batch_.rows());
+  const SentBatch all = facts();
+  std::string out = "Batch(number=" + std::to_string(all.number) + ", rows=" + std::to_string(all.rows);
+  if (sent_) {
+    for (const auto& [name, place] : layout_->places) out += ", " + from_str(name);
+    return to_str(out + ")");
+  }
   for (const std::string& name : batch_.names()) {
     const Value& value = *batch_.find(name);
     out += ", " + name + ": ";
@@ -164,7 +234,7 @@ void bind_mapping(nb::class_<PyBatch>& batch) {
       .def(
           "__iter__", [](PyBatch& self) { return nb::iter(self.layout().places); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
-      .def("__len__", [](const PyBatch& self) { return self.batch().names().size(); })
+      .def("__len__", [](const PyBatch& self) { return nb::len(self.layout().places); })
       .def(
           "items", [](nb::handle self) { return mapping_view("ItemsView", self); },
           nb::sig("def items(self) -> collections.abc.ItemsView[str, typing.Any]"), "(name, tensor) in schema order.")
@@ -203,16 +273,31 @@ void bind_batches(nb::module_& module) {
           "The key of each valid row's record: \"path:offset\", or as its format says (lines: \"path:line\"). The "
           "same list every time.")
       .def_prop_ro(
-          "rows", [](const PyBatch& self) { return self.batch().rows(); }, "Length of the batch axis.")
+          "rows", [](const PyBatch& self) { return self.facts().rows; }, "Length of the batch axis.")
       .def_prop_ro(
-          "valid_rows", [](const PyBatch& self) { return self.batch().valid_rows(); },
+          "valid_rows", [](const PyBatch& self) { return self.facts().valid_rows; },
           "Rows that came from records; the others fill up a last batch.")
       .def_prop_ro(
-          "epoch", [](const PyBatch& self) { return self.batch().epoch(); }, "Pass in which the batch began, from 0.")
+          "epoch", [](const PyBatch& self) { return self.facts().epoch; },
+          "Pass of the first row that is not empty, from 0.")
       .def_prop_ro(
-          "number", [](const PyBatch& self) { return self.batch().number(); },
-          "Ordinal of the batch in the run, from 0.")
+          "number", [](const PyBatch& self) { return self.facts().number; }, "Ordinal of the batch in the run, from 0.")
+      .def_prop_ro(
+          "ends_epoch", [](const PyBatch& self) { return self.facts().ends_epoch; },
+          "Whether it is the last batch of its epoch; None unless `epoch_boundary` is \"hard\".")
+      .def("__reduce__", &PyBatch::reduce, nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"),
+           "A batch that comes back from `pickle` keeps values, lengths, epoch, number, valid rows and position.")
       .def("__repr__", &PyBatch::text, nb::sig("def __repr__(self) -> str"));
+  module.def("batch_of", &batch_of, nb::arg("names"), nb::arg("values"), nb::arg("lengths"), nb::arg("inputs"),
+             nb::arg("targets"), nb::arg("rows"), nb::arg("valid_rows"), nb::arg("epoch"), nb::arg("number"),
+             nb::arg("ends_epoch").none(), nb::arg("position"),
+             nb::sig("def batch_of(names: list[str], values: list[typing.Any], lengths: dict[str, typing.Any], inputs: "
+                     "list[str], targets: list[str], rows: int, valid_rows: int, epoch: int, number: int, ends_epoch: "
+                     "bool | None, position: str) -> Batch"),
+             "A batch that was pickled, from its parts.");
+  module.def(
+      "position_of", [](const PyBatch& batch) { return batch.position().text(); }, nb::arg("batch"),
+      "The position after a batch, as JSON text.");
 }
 
 }  // namespace forebay::python

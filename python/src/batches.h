@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +17,22 @@ namespace forebay::python {
 /// The part of a batch that is the same for all batches of a run. Immutable; shared by them.
 struct Layout {
   explicit Layout(const Plan& plan);
+  Layout(const nb::list& names, nb::list inputs, nb::list targets);
 
   nb::dict places;            ///< Name → place in the schema.
   nb::list inputs, targets;   ///< Names.
   nb::object bfloat16;        ///< NumPy's type, or None.
   nb::object ragged, sparse;  ///< Classes of forebay.values.
+};
+
+/// What a batch that was pickled in another process knows besides its values.
+struct SentBatch {
+  std::int64_t rows = 0;
+  std::int64_t valid_rows = 0;
+  std::int64_t epoch = 0;
+  std::int64_t number = 0;
+  std::optional<bool> ends_epoch;
+  std::string position;  ///< Batch::position as text.
 };
 
 /// The Python object of a batch. It makes each array at its first use and returns the same object afterwards. Used with
@@ -28,7 +41,12 @@ class PyBatch {
  public:
   PyBatch(Batch batch, std::shared_ptr<const Layout> layout) : batch_{std::move(batch)}, layout_{std::move(layout)} {}
 
-  [[nodiscard]] const Batch& batch() const { return batch_; }
+  /// A batch of another process. `values` are in the order of the layout.
+  PyBatch(SentBatch sent, std::shared_ptr<const Layout> layout, const nb::list& values, nb::dict lengths);
+
+  [[nodiscard]] SentBatch facts() const;  ///< Without the position, unless the batch was pickled.
+  [[nodiscard]] Json position() const;
+  [[nodiscard]] nb::tuple reduce();  ///< For `pickle`.
   [[nodiscard]] const Layout& layout() const { return *layout_; }
   [[nodiscard]] nb::object item(nb::handle name);  ///< KeyError names the nearest.
   [[nodiscard]] nb::object get(nb::handle name, nb::handle default_value);
@@ -36,7 +54,8 @@ class PyBatch {
   [[nodiscard]] nb::object raw(nb::handle name) const;
   [[nodiscard]] nb::dict lengths();
   [[nodiscard]] nb::dict group(const nb::list& names);
-  [[nodiscard]] nb::list origins() const;
+  [[nodiscard]] nb::list origins()
+      const;  ///< Fails with StateError for a batch of another process; `record_keys`, too.
   [[nodiscard]] nb::list record_keys();
   [[nodiscard]] nb::object text();
 
@@ -45,8 +64,10 @@ class PyBatch {
   [[nodiscard]] nb::object make(const Value& value) const;
   [[nodiscard]] nb::handle place_of(nb::handle name) const;
   [[noreturn]] void unknown(nb::handle name) const;
+  void need(const char* what) const;  // fails for a batch of another process
 
-  Batch batch_;
+  Batch batch_;                    // unless `sent_` is set
+  std::optional<SentBatch> sent_;  // then `made_` and `lengths_` are complete
   std::shared_ptr<const Layout> layout_;
   std::vector<nb::object> made_;
   nb::object lengths_;

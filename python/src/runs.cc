@@ -33,27 +33,45 @@ class Run {
     pipeline_.reset();
   }
 
-  PyBatch next() {
+  /// `call` with a timeout, again and again until it does not time out. Lets signals in between.
+  template <class Call>
+  auto wait(Call call) {
     const Turn turn{busy_};
     while (true) {
       bool timed_out = false;
-      auto batch = [&] {
+      auto result = [&] {
         const Unlocked waiting;
-        return pipeline_->next_within(timeout, timed_out);
+        return call(timed_out);
       }();
-      if (timed_out) {
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        const auto notice = stall_.look(*pipeline_);
-        if (notice && PyErr_WarnEx(PyExc_RuntimeWarning, notice->c_str(), 1) != 0) throw nb::python_error();
-        continue;
-      }
-      stall_.delivered();
-      if (!announced_) announce(batch.ok() && *batch ? &**batch : nullptr);
-      std::optional<Batch> ready = value_of(std::move(batch));
-      ended_ = !ready;
-      if (!ready) throw nb::stop_iteration();
-      return PyBatch{*std::move(ready), layout_};
+      if (!timed_out) return stall_.delivered(), result;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      const auto notice = stall_.look(*pipeline_);
+      if (notice && PyErr_WarnEx(PyExc_RuntimeWarning, notice->c_str(), 1) != 0) throw nb::python_error();
     }
+  }
+
+  /// The next batch, which stays the next one until `take`, or until it is asked for with `taken`. Throws StopIteration
+  /// at the end.
+  PyBatch advance(bool taken) {
+    if (taken) take();
+    return given(wait([&](bool& timed_out) { return pipeline_->peek_within(timeout, timed_out); }));
+  }
+
+  PyBatch next() {
+    PyBatch batch = advance(false);
+    take();
+    return batch;
+  }
+
+  void take() { pipeline_->take(); }
+
+  /// The batch as a Python object. Throws StopIteration without one.
+  PyBatch given(Result<std::optional<Batch>> batch) {
+    if (!announced_) announce(batch.ok() && *batch ? &**batch : nullptr);
+    std::optional<Batch> ready = value_of(std::move(batch));
+    ended_ = !ready;
+    if (!ready) throw nb::stop_iteration();
+    return PyBatch{*std::move(ready), layout_};
   }
 
   void close() {
@@ -61,16 +79,29 @@ class Run {
     pipeline_->close();
   }
 
-  /// The state after the last batch, or before it.
-  [[nodiscard]] std::string state(bool before) const {
+  /// After the last batch that was taken.
+  [[nodiscard]] std::string state() const {
     auto state = [&] {
       const Unlocked inspecting;
-      return before ? pipeline_->state_before() : pipeline_->state();
+      return pipeline_->state();
     }();
     return value_of(std::move(state)).text();
   }
 
-  void restore(const std::string& text) {
+  /// The same at a position of a batch or of a run, which is JSON text.
+  [[nodiscard]] std::string state_at(const std::string& position) const {
+    auto state = [&]() -> Result<Json> {
+      const Unlocked inspecting;
+      FOREBAY_TRY(const Json at, parse_state(position));
+      return pipeline_->state_at(at);
+    }();
+    return value_of(std::move(state)).text();
+  }
+
+  [[nodiscard]] std::string position() const { return value_of(pipeline_->position()).text(); }
+
+  /// Returns the notice of the restart.
+  std::string restore(const std::string& text) {
     const Turn turn{busy_};
     value_of([&]() -> Result<void> {
       const Unlocked restarting;
@@ -78,10 +109,12 @@ class Run {
       return pipeline_->restore(state);
     }());
     ended_ = false;
+    return pipeline_->notice();
   }
 
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const Loader& pipeline() const { return *pipeline_; }
+  [[nodiscard]] Epochs epochs() { return pipeline_->epochs(); }
   [[nodiscard]] const Shard& shard() const { return shard_; }
 
  private:
@@ -113,6 +146,30 @@ class Run {
   bool announced_ = false;
   bool ended_ = false;
   bool busy_ = false;
+};
+
+/// A loop over the epochs of a run, which outlives it.
+class RunEpochs {
+ public:
+  explicit RunEpochs(Run& run) : run_{run}, epochs_{run.epochs()} {}
+
+  /// The number of the next epoch; StopIteration after the last one.
+  std::int64_t next() {
+    const auto number = value_of(run_.wait([&](bool& timed_out) { return epochs_.next_within(timeout, timed_out); }));
+    if (!number) throw nb::stop_iteration();
+    return *number;
+  }
+
+  PyBatch advance(std::int64_t number, bool taken) {
+    if (taken) run_.take();
+    auto batch = run_.wait([&](bool& timed_out) { return epochs_.peek_within(number, timeout, timed_out); });
+    if (batch.ok() && !*batch) throw nb::stop_iteration();  // the end of the epoch, not of the run
+    return run_.given(std::move(batch));
+  }
+
+ private:
+  Run& run_;
+  Epochs epochs_;
 };
 
 Plan plan_path(const std::string& path, const nb::dict& bound) {
@@ -204,6 +261,8 @@ void bind_plan(nb::module_& module) {
           "batches", [](const Plan& plan) { return plan.batches(); },
           "Number of batches of the whole run, or None when it is not known before reading.")
       .def_prop_ro(
+          "epochs", [](const Plan& plan) { return plan.epochs(); }, "Passes over the data; None: for ever.")
+      .def_prop_ro(
           "hash", [](const Plan& plan) { return plan.hash(); },
           "Hash of everything that decides the stream's content and order.")
       .def_prop_ro(
@@ -276,12 +335,25 @@ void bind_stats(nb::module_& module) {
 void bind_runs(nb::module_& module) {
   bind_plan(module);
   bind_stats(module);
+  nb::class_<RunEpochs>(module, "RunEpochs", "A loop over the epochs of a run.")
+      .def("next", &RunEpochs::next, "The number of the next epoch; StopIteration after the last one.")
+      .def("advance", &RunEpochs::advance, nb::arg("number"), nb::arg("taken"),
+           "As Run.advance, within the epoch of that number; StopIteration at its end.");
   nb::class_<Run>(module, "Run", "A running plan.")
       .def("next", &Run::next, "The next batch; StopIteration at the end.")
+      .def(
+          "advance", &Run::advance, nb::arg("taken"),
+          "The next batch, which stays the next one until it is taken; StopIteration at the end. `taken`: take the one "
+          "of the last call first.")
+      .def("take", &Run::take, "Counts the batch of the last `advance` as given.")
+      .def(
+          "epochs", [](Run& run) { return std::make_unique<RunEpochs>(run); }, nb::keep_alive<0, 1>(),
+          "A loop over the epochs from here on.")
       .def("close", &Run::close)
-      .def("state", &Run::state, nb::arg("before") = false,
-           "The state after the last batch, or before it, as JSON text.")
-      .def("restore", &Run::restore, nb::arg("state"))
+      .def("state", &Run::state, "The state after the last batch that was taken, as JSON text.")
+      .def("state_at", &Run::state_at, nb::arg("position"), "The state at a position, as JSON text.")
+      .def("position", &Run::position, "Where the run stands, as JSON text; no file is asked.")
+      .def("restore", &Run::restore, nb::arg("state"), "Goes on from a state. Returns a notice, or an empty text.")
       .def_prop_ro("plan", [](const Run& run) { return run.pipeline().plan(); })
       .def_prop_ro(
           "shard",

@@ -131,7 +131,7 @@ def test_a_restart_at_any_batch_with_the_state_of_any_shard_goes_on_exactly(tmp_
                         seen[index].append(digest(batch))
                     states.append(loader.state_dict())
             state = draw.choice(states)
-            places = [{**each["position"], "done": None} for each in states]  # each has its own share of its own bytes
+            places = [{**each["sections"]["order"], "done": None} for each in states]  # each has its own share of its own bytes
             assert places == places[:1] * 3, "all shards stand at the same place"
         assert seen == whole
 

@@ -218,3 +218,72 @@ def test_names_of_files_that_are_not_utf_8_arrive(tmp_path: pathlib.Path) -> Non
     facts = pipeline.map(map_functions.facts, workers=1, inside="processes")
     with facts.load() as loader, pipeline.load() as other:
         assert [dict(batch) for batch in loader] == [{"origins": batch.origins, "keys": batch.record_keys} for batch in other]
+
+
+# ---------------------------------------------------------------- epochs, positions and peek
+
+def left_out_early(loader: fb.Loader, given: int) -> tuple[list[tuple[int, int]], list[Any]]:
+    """A loop that leaves every other epoch after `given` batches: (epoch, number) of the batches, and every state."""
+    seen, states = [], []
+    for epoch in loader.epochs():
+        states.append(loader.state_dict())
+        for count, batch in enumerate(epoch):
+            assert batch.epoch == epoch.number
+            seen.append((epoch.number, batch.number))
+            states.append(loader.state_dict())
+            if epoch.number % 2 == 0 and count + 1 == given:
+                break
+        states.append(loader.state_dict())
+    return seen, states
+
+
+@pytest.mark.parametrize("boundary", ["straddle", "hard"])
+@pytest.mark.parametrize("workers, inside", [(0, "threads"), *WORKERS])
+def test_epochs_are_those_of_a_loader_without_map(parts: list[str], workers: int, inside: Any, boundary: Any) -> None:
+    pipe = examples(parts).shuffle(buffer=40).batch(24).epochs(5).seed(5).epoch_boundary(boundary)
+    mapped = pipe.map(map_functions.uneven, workers=workers, inside=inside)
+    for given in (1, 4, 1000):
+        with pipe.load() as bare, mapped.load() as loader:
+            expected = left_out_early(bare, given)
+            assert left_out_early(loader, given) == expected
+            assert [epoch.number for epoch in loader.epochs()] == [epoch.number for epoch in bare.epochs()]
+            assert [batch.number for batch in loader] == [batch.number for batch in bare]
+    with mapped.load() as loader, mapped.load() as again:
+        next(next(loader.epochs()))
+        again.load_state_dict(loader.state_dict())
+        assert left_out_early(again, 4)[0] == left_out_early(loader, 4)[0]
+
+
+def test_epochs_shorter_than_a_batch_and_endless_ones_have_map_too(parts: list[str]) -> None:
+    short = examples(parts).take(5).batch(12).epochs(6)
+    assert left_out_early(short.map(map_functions.same, workers=2).load(), 1) == left_out_early(short.load(), 1)
+    seen = []
+    with examples(parts).batch(24).epochs(None).map(map_functions.same, workers=2).load() as loader:
+        for epoch in loader.epochs():
+            if epoch.number == 9:
+                break
+            seen += [(epoch.number, next(epoch).epoch) for _ in range(2)]
+    assert seen == [(number, number) for number in range(9) for _ in range(2)]
+
+
+@pytest.mark.parametrize("workers, inside", [(0, "threads"), *WORKERS])
+def test_a_mapped_batch_has_the_state_of_its_batch(pipe: fb.Pipeline, workers: int, inside: Any) -> None:
+    with pipe.map(map_functions.one_row, per="row", workers=workers, inside=inside).load() as loader, pipe.load() as bare:
+        for batch, source in zip(loader, bare):
+            assert isinstance(batch, fb.MappedBatch)
+            ahead = loader.peek()
+            assert ahead is None or ahead.number == batch.number + 1
+            state = bare.state_dict(after=source)
+            assert loader.state_dict() == state == loader.state_dict(after=batch) == bare.state_dict(after=batch)
+            assert state == bare.state_dict(after=pickle.loads(pickle.dumps(batch)))
+        for wrong in (fb.MappedBatch({"x": 1}), dict(batch)):
+            with pytest.raises(TypeError, match="after: must be a batch of this loader"):
+                loader.state_dict(after=wrong)
+
+
+def test_peek_asks_for_no_result(pipe: fb.Pipeline) -> None:
+    calls: list[int] = []
+    with pipe.map(lambda batch: calls.append(batch.number) or batch).load() as loader, pipe.load() as bare:
+        assert whole(loader.peek()) == whole(loader.peek()) == whole(next(bare)) and calls == []
+        assert next(loader).number == 0 and calls == [0]
+        assert [batch.number for batch in loader][-1] == calls[-1] and loader.peek() is None

@@ -130,7 +130,7 @@ def test_a_failed_run_goes_on_when_the_file_is_mended(tmp_path):
         for batch in loader:
             seen.append(digest(batch))
     state = loader.state_dict()
-    assert seen == unbroken[:len(seen)] and state["position"]["next"] == len(seen) > 5
+    assert seen == unbroken[:len(seen)] and state["sections"]["order"]["next"] == len(seen) > 5
     with pytest.raises(fb.DataError):
         next(resumed(pipe, state))
     with open(paths[1], "wb") as file:
@@ -178,7 +178,7 @@ def test_a_batch_that_a_function_did_not_give_back_comes_again(pipe, failure, cl
     if closed:
         loader.close()
     state = loader.state_dict()
-    assert (len(seen), state["position"]["next"]) == (at, at) and seen == unbroken[:at]
+    assert (len(seen), state["sections"]["order"]["next"]) == (at, at) and seen == unbroken[:at]
     assert digests(resumed(pipe, state)) == unbroken[at:]
     if not closed:
         loader.load_state_dict(state)
@@ -211,6 +211,11 @@ def test_torch_keeps_model_and_state_together(tmp_path):
     assert (done.returncode, done.stdout) == (0, "passed\n"), done.stderr
 
 
+def share_of(state):
+    order = state["sections"]["order"]
+    return (order["epoch"] + order["done"] / 1e6) / 3
+
+
 def test_the_share_that_was_delivered_is_that_of_the_state_right_after_a_restart(tmp_path):
     pipe = examples(write_parts(tmp_path)).shuffle(buffer=40).batch(12).epochs(3)
     loader = pipe.load(threads=2)
@@ -219,5 +224,5 @@ def test_the_share_that_was_delivered_is_that_of_the_state_right_after_a_restart
     assert [share for _, share in places] == sorted(share for _, share in places) and places[0][1] == 0
     for at, (state, share) in enumerate(places[:-1:7]):
         again = resumed(pipe, state)
-        assert again.complete_frac == share == state["position"]["done"] / 1e6
+        assert again.complete_frac == share == share_of(state)
         assert [again.complete_frac for _ in again][:-1] == [later for _, later in places[7 * at + 1:-1]]

@@ -9,6 +9,7 @@ import random
 import re
 
 import pytest
+import streams
 from streams import digest, digests, examples, resumed, write_parts
 from command import forebay
 
@@ -45,7 +46,6 @@ def test_of_another_plan_what_differs_is_named(parts, pipe, state):
 
     base = examples(parts)
     assert differs(pipe.seed(6)) == "seed"
-    assert differs(pipe.epochs(4)) == "epochs"
     assert differs(pipe.epoch_boundary("hard")) == "epoch_boundary"
     assert differs(base.shuffle(buffer=41).batch(12).epochs(3).seed(5)) == "steps/0 (shuffle)"
     assert differs(base.shuffle(buffer=40).batch(6).epochs(3).seed(5)) == "steps/1 (batch)"
@@ -65,12 +65,20 @@ def test_of_other_files_is_refused(tmp_path):
     size = sum(map(os.path.getsize, paths))
     fb.write_records(paths[1], fb.read_records(paths[1])[:-1])
     now = sum(map(os.path.getsize, paths))
-    assert refusal(pipe, state) == ("failed_precondition: the files have changed since the state was saved: then 2 files "
-                                    f"with {size} bytes, now 2 files with {now} bytes; a restart would give other records")
+    changed = os.path.getsize(paths[1])
+    assert refusal(pipe, state) == ("failed_precondition: the files have changed since the state was saved: 'part-1.tfrecord' "
+                                    f"has {changed} bytes, it had {changed + size - now}; then 2 files with {size} bytes, now 2 "
+                                    f"files with {now} bytes; a restart would give other records")
     write_parts(tmp_path, [39, 41], [None, None])
-    moved = sum(map(os.path.getsize, paths))
-    expected = ", differently divided" if moved == size else f"now 2 files with {moved} bytes"
-    assert expected in refusal(pipe, state)
+    both = refusal(pipe, state)
+    assert "'part-0.tfrecord' has" in both and "'part-1.tfrecord' has" in both
+    assert "'more' is new" in refusal(examples([*paths, write_more(tmp_path)]).batch(8), state)
+    assert "'part-1.tfrecord' is not there any more" in refusal(examples(paths[:1]).batch(8), state)
+
+
+def write_more(folder):
+    fb.write_records(folder / "more", [streams.example(0)] * 9)
+    return str(folder / "more")
 
 
 def test_the_same_files_in_another_folder_are_the_same_plan(tmp_path):
@@ -107,18 +115,22 @@ EDITED = "data_loss: corrupt state: its checksum is wrong; it was edited or not 
 
 
 @pytest.mark.parametrize("path, value, message", [
-    ("forebay_state", 3, "failed_precondition: the state has version 3, this Forebay knows version 2; use the Forebay"),
-    ("forebay_state", None, "invalid_argument: this is no state of a Forebay pipeline: it has no member"),
-    ("forebay_state", "1", "data_loss: corrupt state: 'forebay_state' must be an integer, found a string"),
-    ("position/next", 31, EDITED), ("position/epoch", 0, EDITED), ("data/files", 4, EDITED), ("check", "00000000", EDITED),
+    ("version", 4, "failed_precondition: the state has version 4, this Forebay knows version 3; use the Forebay"),
+    ("version", 2, "failed_precondition: the state has version 2, this Forebay knows version 3; let the Forebay"),
+    ("version", None, "invalid_argument: this is no state of a Forebay pipeline: it has no member"),
+    ("version", "1", "data_loss: corrupt state: 'version' must be an integer, found a string"),
+    ("sections/combine", {"taken": 3}, EDITED), ("sections/order", None, EDITED), ("sections", {}, EDITED),
+    ("data/each", [["a"]], "data_loss: corrupt state: an entry of 'each' must be a name and a size"),
+    ("data/groups", [], "data_loss: corrupt state: 'groups' must have 16 entries, found 0"),
+    ("sections/order/next", 31, EDITED), ("sections/order/epoch", 0, EDITED), ("data/files", 4, EDITED), ("check", "00000000", EDITED),
     ("plan/seed", "0000000000000000", EDITED), ("plan/seed", None, EDITED), ("plan/seed", 7, "data_loss: corrupt state: 'seed' must be a string, found an integer"),
-    ("plan/more", "0000000000000000", EDITED), ("data/digest", "", EDITED), ("position/next", 2**62, EDITED),
-    ("position/next", -1, "data_loss: corrupt state: 'next' must not be negative, found -1"),
-    ("position/next", 30.0, "data_loss: corrupt state: 'next' must be an integer, found a float"),
-    ("position/next", True, "data_loss: corrupt state: 'next' must be an integer, found a boolean"),
-    ("position/next", 2**64, "data_loss: corrupt state: 'next' must be an integer"),
-    ("position/batch", None, "data_loss: corrupt state: 'batch' must be an integer, found nothing"),
-    ("position", [1, 2], "data_loss: corrupt state: 'position' must be an object"),
+    ("plan/more", "0000000000000000", EDITED), ("data/digest", "", "data_loss: corrupt state: a digest of 'data' must have 16 digits"), ("sections/order/next", 2**62, EDITED),
+    ("sections/order/next", -1, "data_loss: corrupt state: 'next' must not be negative, found -1"),
+    ("sections/order/next", 30.0, "data_loss: corrupt state: 'next' must be an integer, found a float"),
+    ("sections/order/next", True, "data_loss: corrupt state: 'next' must be an integer, found a boolean"),
+    ("sections/order/next", 2**64, "data_loss: corrupt state: 'next' must be an integer"),
+    ("sections/order/batch", None, EDITED), ("sections/order/more", 3, EDITED),
+    ("sections/order", [1, 2], "data_loss: corrupt state: 'order' must be an object"),
     ("data", None, "data_loss: corrupt state: 'data' must be an object, found nothing"),
     ("plan", "x", "data_loss: corrupt state: 'plan' must be an object"),
     ("check", 7, "data_loss: corrupt state: 'check' must be a string"),
@@ -129,8 +141,8 @@ def test_an_edited_state_is_refused(pipe, state, path, value, message):
     assert refusal(pipe, changed(state, path, value)).startswith(message)
 
 
-@pytest.mark.parametrize("what", [None, 3, 1.5, "text", b"bytes", [], ["forebay_state"], {}, {"forebay_state": b"x"},
-                                  {"a": {1, 2}}, {"forebay_state": None}])
+@pytest.mark.parametrize("what", [None, 3, 1.5, "text", b"bytes", [], ["version"], {}, {"version": b"x"},
+                                  {"a": {1, 2}}, {"version": None}])
 def test_what_is_no_state_is_refused(pipe, what):
     assert "state" in refusal(pipe, what)
 
@@ -140,7 +152,7 @@ def test_a_deeply_nested_state_is_refused(pipe, state, depth):
     nested = {}
     for _ in range(depth):
         nested = {"a": nested}
-    assert "state" in refusal(pipe, {**state, "position": nested})
+    assert "state" in refusal(pipe, {**state, "sections": nested})
 
 
 def test_a_huge_state_is_refused_by_its_size(pipe, state):
@@ -205,8 +217,10 @@ def test_state_prints_what_the_file_says(data):
     kept = json.loads(saved.read_text())
     done = forebay("state", saved)
     lines = done.stdout.splitlines()
-    assert (done.returncode, done.stderr) == (0, "") and re.fullmatch(r"next batch: 30, at \d\d\.\d %", lines[0])
-    assert lines[1] == f"epoch to replay: {kept['position']['epoch']}, from batch {kept['position']['batch']}"
+    order = kept["sections"]["order"]
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(rf"next batch: 30, at \d\d?\.\d % of epoch {order['epoch']}", lines[0])
+    assert lines[1] == f"epoch to replay: {order['epoch']}, from batch {order['batch']}"
     assert lines[2] == f"files: 5 with {kept['data']['bytes']} bytes" and len(lines) == 4 + len(kept["plan"])
     assert json.loads(forebay("state", saved, "--json").stdout) == kept
 

@@ -16,7 +16,7 @@ def run(folder: pathlib.Path) -> None:
     unbroken, loader, path = digests(pipe.load()), pipe.load(), folder / "checkpoint.pt"
     weights = torch.arange(1000, dtype=torch.float32)
     for at in (0, 1, 20):
-        while loader.state_dict()["position"]["next"] < at:
+        while loader.state_dict()["sections"]["order"]["next"] < at:
             next(loader)
         fb.torch.save_with_state(path, {"weights": weights + at, "step": at}, loader)
         again = pipe.load(threads=1)

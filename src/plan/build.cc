@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "base/draw.h"
 #include "engine/order/file_shard.h"
 #include "engine/order/shard_counts.h"
 #include "io/paths.h"
@@ -45,7 +46,9 @@ class PlanBuilder {
     if (!faults_.empty()) return together(std::move(faults_));
     project(stages_, columns_, faults_);
     if (!faults_.empty()) return together(std::move(faults_));
-    parts_.program = std::make_shared<const Program>(assemble());
+    Program program = assemble();
+    program.stream = hash(program.source);
+    parts_.program = std::make_shared<const Program>(std::move(program));
     return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
   }
 
@@ -208,6 +211,26 @@ class PlanBuilder {
                    .shard = read_shard(document_.shard.json, none)};
   }
 
+  /// Fills the hashes of the plan in and returns the one of its stream.
+  std::uint64_t hash(const Source& source) {
+    // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
+    parts_.without_files = with_files(json_, files_option_, Json::array());
+    Hashes hashes = hashes_of(parts_.without_files, files_option_, source.files, registry_);
+    if (source.rows) {
+      const std::uint64_t rows = fnv1a(columns_text(source.rows->schema));
+      hashes.whole = hashes.whole * 31 + rows;
+      hashes.sections.emplace_back("rows", rows);
+    }
+    std::uint64_t stream = 0;
+    for (const auto& [name, hash] : hashes.sections) stream = mix(stream ^ hash ^ fnv1a(name));
+    parts_.hash = hashes.whole;
+    parts_.sections = std::move(hashes.sections);
+    parts_.plugin = std::move(files_option_.plugin);
+    parts_.files_option = std::move(files_option_.option);
+    parts_.folder = io::current_folder();
+    return stream;
+  }
+
   PlanAccess::Parts describe_parts(const Program& program) {
     for (const engine::Output& output : program.outputs) {
       ColumnSpec shown = output.spec;
@@ -216,19 +239,6 @@ class PlanBuilder {
     }
     if (program.source.rows && program.epochs) parts_.batches = engine::batches_by_index(program, {});
     if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
-    // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
-    parts_.without_files = with_files(json_, files_option_, Json::array());
-    Hashes hashes = hashes_of(parts_.without_files, files_option_, program.source.files, registry_);
-    if (program.source.rows) {
-      const std::uint64_t rows = fnv1a(columns_text(program.source.rows->schema));
-      hashes.whole = hashes.whole * 31 + rows;
-      hashes.sections.emplace_back("rows", rows);
-    }
-    parts_.hash = hashes.whole;
-    parts_.sections = std::move(hashes.sections);
-    parts_.plugin = std::move(files_option_.plugin);
-    parts_.files_option = std::move(files_option_.option);
-    parts_.folder = io::current_folder();
     parts_.text = plan_text(program, stages_, parts_.inputs, parts_.targets);
     return std::move(parts_);
   }

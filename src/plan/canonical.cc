@@ -99,30 +99,22 @@ std::string source_text(const Json& source, const FilesOption& where, std::strin
   return text_with(source, where.plugin, text_with(*options, where.option, files));
 }
 
-enum class Folders : std::uint8_t { written, left_out };
-
 /// The text of the list of files.
-std::string list_text(std::span<const std::string> files, Folders folders) {
+std::string list_text(std::span<const std::string> files) {
   std::string out = "[";
   for (const std::string& file : files) {
-    std::string_view name = file;
-    if (folders == Folders::left_out) name.remove_prefix(name.rfind('/') + 1);
     if (out.size() > 1) out += ',';
-    if (has_wildcards(name)) {
-      config::append_json(literal(name), out);
-    } else {
-      config::append_json(name, out);
-    }
+    config::append_json(has_wildcards(file) ? literal(file) : file, out);
   }
   return out + ']';
 }
 
-using Section = std::pair<std::string, std::uint64_t>;
+using NamedHash = std::pair<std::string, std::uint64_t>;
 
 // Limits the size of a state: all steps after the first 32 share a part.
 constexpr std::size_t max_names = 32;
 
-void add_steps(const std::vector<Json>& steps, std::vector<Section>& out) {
+void add_steps(const std::vector<Json>& steps, std::vector<NamedHash>& out) {
   std::string rest;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i >= max_names) {
@@ -165,12 +157,12 @@ Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const
   const Json whole = canonical(document, registry);
   const Json& source = *whole.find("source");
   Hashes out;
-  out.whole = fnv1a(text_with(whole, "source", source_text(source, where, list_text(files, Folders::written))));
+  out.whole = fnv1a(text_with(whole, "source", source_text(source, where, list_text(files))));
   for (const auto& [key, value] : whole.members()) {
     if (key == "inputs" || key == "targets") continue;  // they only group the delivered tensors
+    if (key == "epochs") continue;                      // a run may be lengthened
     if (key == "source") {
-      const std::string names = list_text(files, Folders::left_out);
-      out.sections.emplace_back(key, fnv1a(source_text(value, where, names)));
+      out.sections.emplace_back(key, fnv1a(source_text(value, where, "null")));
     } else if (key == "steps") {
       add_steps(value.items(), out.sections);
     } else {

@@ -27,7 +27,8 @@ struct FilesOption {
 struct Hashes {
   std::uint64_t whole = 0;
   /// The hashes of the parts that decide the stream, a few dozen at most: "source", "decode", "steps/0 (shuffle)", ….
-  /// They tell which part has changed. Folders of files are left out: the files may have moved.
+  /// They tell which part has changed. `epochs` and the files of the source are left out: a run may be lengthened, and
+  /// a state compares the files themselves.
   std::vector<std::pair<std::string, std::uint64_t>> sections;
 };
 /// Hashes the document as if it listed `files`, of which there may be millions: no Json is made of them.

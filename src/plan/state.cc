@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <span>
 
 #include <fmt/format.h>
@@ -11,118 +10,94 @@
 #include <forebay/loader.h>
 
 #include "columns/crc32c.h"
-#include "engine/index/source_sizes.h"
 #include "engine/program/plan_access.h"
 #include "engine/run/loader_access.h"
-#include "plan/canonical.h"
+#include "engine/tickets/batch_content.h"
 #include "plan/document/names.h"
+#include "plan/state_data.h"
 
 namespace forebay {
 namespace plan {
 namespace {
 
 using engine::Position;
-
-// Far more than any run reaches, and far below the overflow of the type.
-constexpr std::int64_t max_epochs = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t max_batches = std::numeric_limits<std::int64_t>::max() / 2;
-constexpr std::int64_t max_done = 1'000'000;
-constexpr std::int64_t max_pulled = 100'000'000;  // for batches without a limit: the maximum of `size`
-
-struct Member {
-  const char* name;
-  std::int64_t Position::*value;
-};
-constexpr std::array<Member, 5> members{{{"epoch", &Position::epoch},
-                                         {"batch", &Position::batch},
-                                         {"pulled", &Position::pulled},
-                                         {"next", &Position::next},
-                                         {"done", &Position::done}}};
-
-/// The properties of a run's files that a restart depends on.
-struct Sources {
-  std::int64_t files = 0;
-  std::int64_t bytes = 0;
-  std::string digest;  ///< Of the sizes in order.
-  bool operator==(const Sources&) const = default;
-};
+using engine::Section;
 
 /// The parts of a plan and their hashes, by name.
-using Sections = std::vector<std::pair<std::string, std::string>>;
+using PlanParts = std::vector<std::pair<std::string, std::string>>;
 
 /// The content of a state document.
 struct State {
-  Position position;
-  Sources data;
-  Sections plan;
+  std::vector<Section> sections;
+  engine::SourceSizes data;
+  PlanParts plan;
 };
-
-std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 Error refuse(Detail detail, std::string message) { return Error{Code::state, detail, std::move(message)}; }
 
-Sources sources_of(const engine::SourceSizes& sizes) {
-  return {.files = sizes.files, .bytes = sizes.bytes, .digest = hex(sizes.digest)};
-}
-
-/// Returns the checksum of all other members of the state. The layout of the JSON does not matter.
-std::string checksum(const State& state) {
+/// Returns the checksum of all other members of the state. The layout of the JSON and the order of its members do not
+/// matter.
+std::string checksum(State state) {
   std::string text = fmt::format("forebay state {}\n", state_version);
-  for (const Member& member : members) text += fmt::format("{} {}\n", member.name, state.position.*member.value);
-  text += fmt::format("{} {} {}\n", state.data.files, state.data.bytes, state.data.digest);
+  std::ranges::sort(state.sections, {}, &Section::stage);
+  for (Section& section : state.sections) {
+    text += fmt::format("section {}\n", section.stage);
+    std::ranges::sort(section.values);
+    for (const auto& [name, value] : section.values) text += fmt::format("{} {}\n", name, value);
+  }
+  text += data_text(state.data);
+  std::ranges::sort(state.plan);
   for (const auto& [name, hash] : state.plan) text += fmt::format("{} {}\n", name, hash);
   return fmt::format("{:08x}", columns::crc32c(std::as_bytes(std::span{text})));
 }
 
-Result<const Json*> member(const Json& object, const char* name, Json::Kind kind, const char* wanted) {
-  const Json* found = object.find(name);
-  if (found != nullptr && found->is(kind)) return found;
-  return refuse(Detail::data_loss, fmt::format("corrupt state: '{}' must be {}, found {}", name, wanted,
-                                               found == nullptr ? "nothing" : std::string{found->kind_name()}));
-}
-
-Result<std::int64_t> count(const Json& object, const char* name) {
-  FOREBAY_TRY(const Json* const found, member(object, name, Json::Kind::integer, "an integer"));
-  if (found->integer() >= 0) return found->integer();
-  return refuse(Detail::data_loss,
-                fmt::format("corrupt state: '{}' must not be negative, found {}", name, found->integer()));
-}
-
-Result<Position> read_position(const Json& state) {
-  FOREBAY_TRY(const Json* const json, member(state, "position", Json::Kind::object, "an object"));
-  Position out;
-  for (const Member& each : members) {
-    FOREBAY_TRY(out.*each.value, count(*json, each.name));
+Json sections_json(const std::vector<Section>& sections) {
+  Json out = Json::object();
+  for (const Section& section : sections) {
+    Json& values = out.set(section.stage, Json::object());
+    for (const auto& [name, value] : section.values) values.set(name, value);
   }
   return out;
 }
 
-Result<Sources> read_sources(const Json& state) {
-  FOREBAY_TRY(const Json* const json, member(state, "data", Json::Kind::object, "an object"));
-  Sources out;
-  FOREBAY_TRY(out.files, count(*json, "files"));
-  FOREBAY_TRY(out.bytes, count(*json, "bytes"));
-  FOREBAY_TRY(const Json* const digest, member(*json, "digest", Json::Kind::string, "a string"));
-  out.digest = digest->string();
+Result<std::vector<Section>> read_sections(const Json& state) {
+  FOREBAY_TRY(const Json* const json, state_member(state, "sections", Json::Kind::object, "an object"));
+  std::vector<Section> out;
+  for (const auto& [stage, values] : json->members()) {
+    FOREBAY_DO(state_member(*json, stage.c_str(), Json::Kind::object, "an object"));
+    Section section{.stage = stage, .values = {}};
+    for (const auto& [name, ignored] : values.members()) {
+      FOREBAY_TRY(const std::int64_t value, state_count(values, name.c_str()));
+      section.values.emplace_back(name, value);
+    }
+    out.push_back(std::move(section));
+  }
   return out;
 }
 
 Result<void> check_version(const Json& state) {
-  if (!state.is(Json::Kind::object) || state.find("forebay_state") == nullptr) {
-    return refuse(Detail::invalid_argument, "this is no state of a Forebay pipeline: it has no member 'forebay_state'");
+  if (state.is(Json::Kind::object) && state.find("version") == nullptr && state.find("forebay_state") != nullptr) {
+    return refuse(
+        Detail::failed_precondition,
+        fmt::format("the state was written by an older Forebay, whose states this one does not read (it reads "
+                    "version {}); let that Forebay finish the run, or begin the run anew",
+                    state_version));
   }
-  FOREBAY_TRY(const std::int64_t version, count(state, "forebay_state"));
+  if (!state.is(Json::Kind::object) || state.find("version") == nullptr)
+    return refuse(Detail::invalid_argument, "this is no state of a Forebay pipeline: it has no member 'version'");
+  FOREBAY_TRY(const std::int64_t version, state_count(state, "version"));
   if (version == state_version) return {};
-  return refuse(Detail::failed_precondition,
-                fmt::format("the state has version {}, this Forebay knows version {}; {}", version, state_version,
-                            version > state_version ? "use the Forebay that wrote it, or a newer one"
-                                                    : "it cannot be used any more"));
+  return refuse(
+      Detail::failed_precondition,
+      fmt::format("the state has version {}, this Forebay knows version {}; {}", version, state_version,
+                  version > state_version ? "use the Forebay that wrote it, or a newer one"
+                                          : "let the Forebay that wrote it finish the run, or begin the run anew"));
 }
 
 /// Fails for a member that is not in `known`: the checksum would not cover it.
 Result<void> check_members(const Json& json, std::span<const std::string_view> known) {
   for (const auto& [name, value] : json.members()) {
-    if (std::count(known.begin(), known.end(), name) == 1) continue;
+    if (std::ranges::count(known, name) == 1) continue;
     return refuse(Detail::data_loss, fmt::format("corrupt state: it has a member '{}', which no state has", name));
   }
   if (json.members().size() == known.size()) return {};
@@ -130,62 +105,46 @@ Result<void> check_members(const Json& json, std::span<const std::string_view> k
 }
 
 Result<void> check_members(const Json& json) {
-  constexpr std::array<std::string_view, 5> whole{"forebay_state", "position", "data", "plan", "check"};
-  std::array<std::string_view, members.size()> position;
-  std::transform(members.begin(), members.end(), position.begin(), [](const Member& each) { return each.name; });
-  constexpr std::array<std::string_view, 3> data{"files", "bytes", "digest"};
+  constexpr std::array<std::string_view, 5> whole{"version", "plan", "data", "sections", "check"};
+  const Json& data = *json.find("data");
+  const std::array<std::string_view, 4> files{"files", "bytes", "digest",
+                                              data.find("groups") != nullptr ? "groups" : "each"};
   FOREBAY_DO(check_members(json, whole));
-  FOREBAY_DO(check_members(*json.find("position"), position));
-  return check_members(*json.find("data"), data);
-}
-
-Error contradiction(const Position& at, std::string_view rule) {
-  return refuse(
-      Detail::data_loss,
-      fmt::format("corrupt state: its position contradicts itself: {}; found epoch {}, batch {}, pulled {}, next "
-                  "{}, done {}; go on from an older state",
-                  rule, at.epoch, at.batch, at.pulled, at.next, at.done));
-}
-
-/// Checks the rules for positions that are the same for every plan.
-Result<void> check_position(const Position& at) {
-  if (at.epoch > max_epochs) return contradiction(at, fmt::format("'epoch' is at most {}", max_epochs));
-  if (at.next > max_batches) return contradiction(at, fmt::format("'next' is at most {}", max_batches));
-  if (at.done > max_done) return contradiction(at, fmt::format("'done' is at most {}", max_done));
-  if (at.epoch == 0 && (at.batch > 0 || at.pulled > 0))
-    return contradiction(at, "epoch 0 begins with batch 0, of which nothing was pulled before");
-  if (at.next < at.batch) return contradiction(at, "'next' is at least 'batch'");
-  // Records of earlier epochs are in no batch that is still to be delivered.
-  if (at.pulled > 0 && at.next == at.batch)
-    return contradiction(at, "a batch of which something was pulled in an earlier epoch lies before 'next'");
-  return {};
+  return check_members(data, files);
 }
 
 Result<State> read(const Json& json) {
   FOREBAY_DO(check_version(json));
   State out;
-  FOREBAY_TRY(out.position, read_position(json));
-  FOREBAY_TRY(out.data, read_sources(json));
-  FOREBAY_TRY(const Json* const sections, member(json, "plan", Json::Kind::object, "an object"));
-  for (const auto& [name, hash] : sections->members()) {
-    FOREBAY_DO(member(*sections, name.c_str(), Json::Kind::string, "a string"));
+  FOREBAY_TRY(out.sections, read_sections(json));
+  FOREBAY_TRY(const Json* const data, state_member(json, "data", Json::Kind::object, "an object"));
+  FOREBAY_TRY(out.data, read_data(*data));
+  FOREBAY_TRY(const Json* const parts, state_member(json, "plan", Json::Kind::object, "an object"));
+  for (const auto& [name, hash] : parts->members()) {
+    FOREBAY_DO(state_member(*parts, name.c_str(), Json::Kind::string, "a string"));
     out.plan.emplace_back(name, hash.string());
   }
-  std::sort(out.plan.begin(), out.plan.end());
-  FOREBAY_TRY(const Json* const check, member(json, "check", Json::Kind::string, "a string"));
+  std::ranges::sort(out.plan);
+  FOREBAY_TRY(const Json* const check, state_member(json, "check", Json::Kind::string, "a string"));
   FOREBAY_DO(check_members(json));
   if (check->string() != checksum(out)) {
     return refuse(Detail::data_loss, "corrupt state: its checksum is wrong; it was edited or not written whole");
   }
-  FOREBAY_DO(check_position(out.position));
+  return out;
+}
+
+/// The position that the sections stand for, as far as it can be checked without a plan.
+Result<Position> read_position(const std::vector<Section>& sections) {
+  FOREBAY_TRY(const Position out, engine::position_of(sections));
+  FOREBAY_DO(engine::check_position(out));
   return out;
 }
 
 // Each shard of files has its own order. It depends on the number of shards, and not on the index of the shard.
 constexpr std::string_view file_shards = "shards by file";
 
-Sections sections_of(const Plan& plan, const Shard& shard) {
-  Sections out;
+PlanParts parts_of(const Plan& plan, const Shard& shard) {
+  PlanParts out;
   for (const auto& [name, hash] : PlanAccess::parts(plan).sections) out.emplace_back(name, hex(hash));
   if (shard.by == ShardBy::file) out.emplace_back(file_shards, std::to_string(shard.count));
   std::sort(out.begin(), out.end());
@@ -193,12 +152,12 @@ Sections sections_of(const Plan& plan, const Shard& shard) {
 }
 
 /// Returns the names of the parts that differ or that only one of the two has.
-std::string differing(const State& state, const Sections& now) {
+std::string differing(const State& state, const PlanParts& now) {
   std::vector<std::string> names;
   const auto add = [&](const auto& ours, const auto& theirs) {
-    for (const auto& section : ours) {
-      const bool same = std::find(theirs.begin(), theirs.end(), section) != theirs.end();
-      if (!same && !contains(names, section.first)) names.push_back(section.first);
+    for (const auto& part : ours) {
+      const bool same = std::find(theirs.begin(), theirs.end(), part) != theirs.end();
+      if (!same && !contains(names, part.first)) names.push_back(part.first);
     }
   };
   add(state.plan, now);
@@ -206,8 +165,8 @@ std::string differing(const State& state, const Sections& now) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string shards_text(const Sections& sections) {
-  for (const auto& [name, count] : sections) {
+std::string shards_text(const PlanParts& parts) {
+  for (const auto& [name, count] : parts) {
     if (name == file_shards) return count + " shards by file";
   }
   return "rows of whole batches";
@@ -215,7 +174,7 @@ std::string shards_text(const Sections& sections) {
 
 /// Fails when the state and the run are sharded in different ways: a position among whole batches means nothing among
 /// shards by file, or with another number of these.
-Result<void> check_shards(const Sections& then, const Sections& now) {
+Result<void> check_shards(const PlanParts& then, const PlanParts& now) {
   if (shards_text(then) == shards_text(now)) return {};
   return refuse(Detail::failed_precondition,
                 fmt::format("the state was saved by a run of {}, and this is one of {}: they deliver records in other "
@@ -223,29 +182,32 @@ Result<void> check_shards(const Sections& then, const Sections& now) {
                             shards_text(then), shards_text(now)));
 }
 
-Result<void> check_sources(const Sources& then, const Sources& now) {
+Result<void> check_sources(const engine::SourceSizes& then, const Source& source, std::span<const std::int64_t> sizes) {
+  const engine::SourceSizes now = engine::summary(source.files, sizes);
   if (then == now) return {};
-  return refuse(Detail::failed_precondition,
-                fmt::format("the files have changed since the state was saved: then {} files with {} bytes, now {} "
-                            "files with {} bytes{}; a restart would give other records",
-                            then.files, then.bytes, now.files, now.bytes,
-                            then.bytes == now.bytes ? ", differently divided" : ""));
+  if (source.rows)
+    return refuse(Detail::failed_precondition,
+                  fmt::format("the rows have changed since the state was saved: then {} parts with {} rows, now {} "
+                              "parts with {} rows; a restart would give other rows",
+                              then.files, then.bytes, now.files, now.bytes));
+  return refuse(
+      Detail::failed_precondition,
+      fmt::format("the files have changed since the state was saved: {}; then {} files with {} bytes, now {} "
+                  "files with {} bytes; a restart would give other records",
+                  engine::changes_since(then, source.files, sizes), then.files, then.bytes, now.files, now.bytes));
 }
 
-/// Checks a position against this plan. With an invented position, the run would look for records that do not exist.
-Result<void> check_position(const Position& at, const Plan& plan, const Shard& shard) {
-  const engine::Program& program = engine::program_of(plan);
-  if (const auto max_rows = program.batching.max_rows) {
-    const std::int64_t rows = *max_rows / (shard.by == ShardBy::file ? shard.count : 1);
-    if (at.pulled >= rows) return contradiction(at, fmt::format("'pulled' is less than a batch, {} rows", rows));
-  } else if (at.pulled > max_pulled) {
-    return contradiction(at, fmt::format("'pulled' is at most {}", max_pulled));
-  }
-  if (program.epochs && at.epoch > *program.epochs)
-    return contradiction(at, fmt::format("'epoch' is at most the number of them, {}", *program.epochs));
-  if (program.hard_epochs && at.pulled > 0) return contradiction(at, "no batch has records of two hard epochs");
-  return {};
+/// What a restart from this position has to say; empty: nothing.
+std::string notice_of(const Position& at, const engine::Program& program) {
+  if (at.cut_short == 0 || (program.epochs && at.epoch >= *program.epochs)) return {};
+  return fmt::format(
+      "the state was saved when its run had ended after {} epochs, and batch {} had {} records there; this run has "
+      "more "
+      "epochs and goes on with the first record of epoch {}, where an unbroken one would have filled that batch",
+      at.epoch, at.next - 1, at.cut_short, at.epoch);
 }
+
+constexpr std::string_view stream_member = "stream";
 
 }  // namespace
 
@@ -256,33 +218,60 @@ Result<Json> write_state(const Plan& plan, const Shard& shard, const engine::Sou
                   "the document says `deterministic: false`: its order depends on timing, so no state can name a place "
                   "in it; set `deterministic` to true");
   }
-  const State state{.position = position, .data = sources_of(sizes), .plan = sections_of(plan, shard)};
+  const State state{.sections = engine::sections_of(position), .data = sizes, .plan = parts_of(plan, shard)};
   Json out = Json::object();
-  out.set("forebay_state", state_version);
-  Json& at = out.set("position", Json::object());
-  for (const Member& each : members) at.set(each.name, position.*each.value);
-  Json& data = out.set("data", Json::object());
-  data.set("files", state.data.files);
-  data.set("bytes", state.data.bytes);
-  data.set("digest", state.data.digest);
-  Json& sections = out.set("plan", Json::object());
-  for (const auto& [name, hash] : state.plan) sections.set(name, hash);
+  out.set("version", state_version);
+  Json& parts = out.set("plan", Json::object());
+  for (const auto& [name, hash] : state.plan) parts.set(name, hash);
+  out.set("data", data_json(state.data));
+  out.set("sections", sections_json(state.sections));
   out.set("check", checksum(state));
   return out;
 }
 
-Result<Position> read_state(const Plan& plan, const Shard& shard, const engine::SourceSizes& sizes, const Json& json) {
+Result<Position> read_state(const Plan& plan, const Shard& shard, std::span<const std::int64_t> sizes,
+                            const Json& json) {
   FOREBAY_TRY(const State state, read(json));
-  const Sections now = sections_of(plan, shard);
+  const PlanParts now = parts_of(plan, shard);
   FOREBAY_DO(check_shards(state.plan, now));
   if (const std::string changed = differing(state, now); !changed.empty()) {
     return refuse(Detail::failed_precondition,
                   fmt::format("the state belongs to another plan; what differs: {}", changed));
   }
-  FOREBAY_DO(check_sources(state.data, sources_of(sizes)));
-  FOREBAY_DO(check_position(state.position, plan, shard));
-  return state.position;
+  const engine::Program& program = engine::program_of(plan);
+  FOREBAY_DO(check_sources(state.data, program.source, sizes));
+  FOREBAY_TRY(const Position position, read_position(state.sections));
+  FOREBAY_DO(engine::check_position(position, program, shard));
+  return position;
 }
+
+namespace {
+
+/// A position among the batches of a stream (engine::stream_of), as `Batch::position` gives it.
+Json position_json(std::uint64_t stream, const Position& at) {
+  Json out = Json::object();
+  out.set(std::string{stream_member}, hex(stream));
+  out.set("sections", sections_json(engine::sections_of(at)));
+  return out;
+}
+
+/// Reads what `position_json` gave. Fails with Code::state, invalid_argument, when that is
+/// something else, or of a batch of another plan or of other shards by file.
+Result<Position> read_batch_position(const Json& json, const engine::Program& program, const Shard& shard) {
+  const Json* const stream = json.is(Json::Kind::object) ? json.find(stream_member) : nullptr;
+  if (stream == nullptr) return refuse(Detail::invalid_argument, "this is no position of a batch");
+  if (!stream->is(Json::Kind::string) || stream->string() != hex(engine::stream_of(program, shard))) {
+    return refuse(Detail::invalid_argument,
+                  "the batch is of a run of another plan or of other shards by file, so this loader has no state after "
+                  "it");
+  }
+  FOREBAY_TRY(const auto sections, read_sections(json));
+  FOREBAY_TRY(const Position out, read_position(sections));
+  FOREBAY_DO(engine::check_position(out, program, shard));
+  return out;
+}
+
+}  // namespace
 
 }  // namespace plan
 
@@ -297,10 +286,11 @@ Result<Json> parse_state(std::string_view text) {
 
 Result<std::string> state_text(const Json& json) {
   FOREBAY_TRY(const plan::State state, plan::read(json));
-  const engine::Position& at = state.position;
+  FOREBAY_TRY(const engine::Position at, plan::read_position(state.sections));
   std::string out = fmt::format(
-      "next batch: {}, at {:.1f} %\nepoch to replay: {}, from batch {}\nfiles: {} with {} bytes\nplan:", at.next,
-      static_cast<double>(at.done) / 1e4, at.epoch, at.batch, state.data.files, state.data.bytes);
+      "next batch: {}, at {:.1f} % of epoch {}\nepoch to replay: {}, from batch {}\nfiles: {} with {} bytes"
+      "\nplan:",
+      at.next, static_cast<double>(at.done) / 1e4, at.epoch, at.epoch, at.batch, state.data.files, state.data.bytes);
   for (const auto& [name, hash] : state.plan) out += fmt::format("\n  {} {}", hash, name);
   return out;
 }
@@ -320,23 +310,34 @@ Result<void> check_replay(const Plan& plan) {
 
 }  // namespace
 
+Json Batch::position() const { return plan::position_json(content_->program->stream, content_->layout.after); }
+
+Result<Json> Loader::position() const {
+  FOREBAY_TRY(const engine::Position at, LoaderAccess::position(*this));
+  return plan::position_json(engine::stream_of(engine::program_of(plan()), LoaderAccess::shard(*this)), at);
+}
+
 Result<Json> Loader::state() const {
   FOREBAY_DO(check_replay(plan()));
   FOREBAY_TRY(const engine::Position at, LoaderAccess::position(*this));
   return plan::write_state(plan(), LoaderAccess::shard(*this), LoaderAccess::sizes(*this), at);
 }
 
-Result<Json> Loader::state_before() const {
+Result<Json> Loader::state(const Batch& after) const { return state_at(after.position()); }
+
+Result<Json> Loader::state_at(const Json& after) const {
   FOREBAY_DO(check_replay(plan()));
-  FOREBAY_TRY(const engine::Position at, LoaderAccess::position_before(*this));
-  return plan::write_state(plan(), LoaderAccess::shard(*this), LoaderAccess::sizes(*this), at);
+  FOREBAY_DO(LoaderAccess::position(*this));
+  const Shard shard = LoaderAccess::shard(*this);
+  FOREBAY_TRY(const engine::Position at, plan::read_batch_position(after, engine::program_of(plan()), shard));
+  return plan::write_state(plan(), shard, LoaderAccess::sizes(*this), at);
 }
 
 Result<void> Loader::restore(const Json& state) {
-  std::vector<std::int64_t> now = engine::ask_sizes(engine::program_of(plan()).source);
-  FOREBAY_TRY(const engine::Position position,
-              plan::read_state(plan(), LoaderAccess::shard(*this), engine::summary(now), state));
-  return LoaderAccess::restart(*this, position, std::move(now));
+  const engine::Program& program = engine::program_of(plan());
+  std::vector<std::int64_t> now = engine::ask_sizes(program.source);
+  FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), LoaderAccess::shard(*this), now, state));
+  return LoaderAccess::restart(*this, position, std::move(now), plan::notice_of(position, program));
 }
 
 }  // namespace forebay

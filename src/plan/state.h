@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include <forebay/json.h>
 #include <forebay/plan.h>
@@ -13,16 +14,17 @@
 /// A position of a loader as JSON; docs/formats/state.md describes the form.
 namespace forebay::plan {
 
-/// The newest form that this version writes and reads.
-inline constexpr std::int64_t state_version = 2;
+/// The only form that this version writes and reads.
+inline constexpr std::int64_t state_version = 3;
 
 /// `sizes` are those that the run began with. Fails with Code::state when the plan's order depends on timing.
 [[nodiscard]] Result<Json> write_state(const Plan& plan, const Shard& shard, const engine::SourceSizes& sizes,
                                        const engine::Position& position);
 
-/// `sizes` are those of now. Fails with Code::state when it is no state (invalid_argument), corrupt or edited
-/// (data_loss), newer than this version, or of another plan, other files or other shards by file (failed_precondition).
+/// `sizes` are those of the files now, by number. Fails with Code::state when it is no state (invalid_argument),
+/// corrupt or edited (data_loss), of another version, or of another plan, other files or other shards by file
+/// (failed_precondition).
 [[nodiscard]] Result<engine::Position> read_state(const Plan& plan, const Shard& shard,
-                                                  const engine::SourceSizes& sizes, const Json& state);
+                                                  std::span<const std::int64_t> sizes, const Json& state);
 
 }  // namespace forebay::plan

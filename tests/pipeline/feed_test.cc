@@ -110,15 +110,23 @@ TEST(FeedRun, GoesThroughAShuffleBuffer) {
 }
 
 TEST(FeedRun, AFullBatchIsDeliveredWhileTheFeedIsOpen) {
-  Feed feed = *Feed::make(one_number());
-  Loader loader = start(feed, R"({"batch": {"size": 2}})");
-  for (std::int64_t round = 0; round < 50; ++round) {
-    const Values values{round, -round};
-    ASSERT_TRUE(*feed.put(*rows_with(values), Seconds{1}));
-    auto batch = loader.next();
-    ASSERT_TRUE(batch.ok() && *batch);
-    EXPECT_THAT((*batch)->tensor("n").as<std::int64_t>(), ::testing::ElementsAreArray(values));
-    EXPECT_EQ((*batch)->key(0), "feed:" + std::to_string(2 * round));
+  for (const char* const boundary : {"straddle", "hard"}) {
+    Feed feed = *Feed::make(one_number());
+    const Json document =
+        feed_document(R"({"batch": {"size": 2}})", R"(, "epoch_boundary": ")" + std::string{boundary} + "\"");
+    Loader loader = *load(document, {.threads = 2}, ".", {{"in", feed.source()}});
+    for (std::int64_t round = 0; round < 50; ++round) {
+      const Values values{round, -round};
+      ASSERT_TRUE(*feed.put(*rows_with(values), Seconds{1}));
+      bool timed_out = false;
+      auto batch = loader.next_within(Seconds{20}, timed_out);
+      ASSERT_TRUE(batch.ok() && *batch) << boundary;
+      EXPECT_THAT((*batch)->tensor("n").as<std::int64_t>(), ::testing::ElementsAreArray(values));
+      EXPECT_EQ((*batch)->key(0), "feed:" + std::to_string(2 * round));
+      const auto state = loader.state(**batch);
+      ASSERT_FALSE(state.ok());
+      EXPECT_THAT(state.error().text(), HasSubstr("given by the program and cannot be read again"));
+    }
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <forebay/plugin.h>
 
-#include "engine/index/source_sizes.h"
 #include "engine/program/plan_access.h"
 #include "plan/state.h"
 #include "tests/pipeline/restarts.h"
@@ -127,8 +126,7 @@ TEST(FreeBatches, AMadeUpStateDoesNotNameMoreRecordsThanABatchMayHave) {
   testing::write_five(folder);
   auto loader = load(free_batches(folder, over_epochs));
   ASSERT_TRUE(loader.ok());
-  const auto state = plan::write_state(loader->plan(), {},
-                                       engine::summary(engine::ask_sizes(engine::program_of(loader->plan()).source)),
+  const auto state = plan::write_state(loader->plan(), {}, testing::sizes_now(loader->plan()),
                                        {.epoch = 1, .batch = 3, .pulled = 100'000'001, .next = 4});
   const auto restored = loader->restore(*state);
   ASSERT_FALSE(restored.ok());

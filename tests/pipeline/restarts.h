@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/index/source_sizes.h"
+#include "engine/program/plan_access.h"
 #include "tests/engine/order/stream_files.h"
 
 /// Support for tests that save and resume runs.
@@ -58,6 +60,12 @@ inline Json kept(const Loader& pipeline) {
   auto state = pipeline.state();
   EXPECT_TRUE(state.ok()) << (state.ok() ? "" : state.error().text());
   return parse(state->text());
+}
+
+/// The files of a plan, as a state of a run that begins now has them.
+inline engine::SourceSizes sizes_now(const Plan& plan) {
+  const Source& source = engine::program_of(plan).source;
+  return engine::summary(source.files, engine::ask_sizes(source));
 }
 
 inline Result<Loader> resumed(const Json& json, const Json& state, RunOptions options = {}) {

@@ -251,7 +251,7 @@ TEST(Fork, AChildIsToldThatItHasNoStateAndDropsItsBatches) {
   };
   for (int i = 0; i < (tests::sanitized ? 20 : 200); ++i) {
     ASSERT_TRUE(forked([&] {
-      const bool told = is_told(pipeline->state()) && is_told(pipeline->state_before());
+      const bool told = is_told(pipeline->state()) && is_told(pipeline->state(held.front()));
       held.clear();
       return told;
     }));

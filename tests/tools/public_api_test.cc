@@ -55,7 +55,7 @@ TEST(SavedState, IsWrittenWholeReadAndChecked) {
   const Folder folder;
   const std::string path = folder.path() + "/state.json";
   Json state = Json::object();
-  state.set("forebay_state", 2);
+  state.set("version", 3);
   ASSERT_TRUE(save_state(path, state).ok());
   EXPECT_EQ(*load_state(path), state);
   EXPECT_EQ(state_text(*load_state(path)).error().code(), Code::state);

@@ -12,42 +12,37 @@ import time
 import warnings
 import weakref
 from itertools import islice
-from typing import Any, NamedTuple, NoReturn, Optional, Protocol
+from typing import Any, NamedTuple, NoReturn, Optional, Protocol, Union
 
 from forebay import _core
+from forebay._core import Batch
 from forebay._map.call import Call, Fault, delivered
 from forebay._map.pool import Pool, Task, closed
-from forebay.errors import StateError
 
 #: Batches that are out beside one for every worker.
 AHEAD = 2
 
 
 class Position(NamedTuple):
-    """Where the run is after a batch: its state as JSON text, and the share of the run that was delivered.
+    """Where the run is after a batch, and the share of the run that was delivered.
 
-    state    None: this run has no states, and the engine says why when it is asked for one
+    at       the engine's batch, which knows its position; or the position itself as JSON text
     """
 
-    state: Optional[str]
+    at: Union[Batch, str]
     complete_frac: float
+
+    def text(self) -> str:
+        return self.at if isinstance(self.at, str) else _core.position_of(self.at)
 
 
 class Item(NamedTuple):
-    """A batch on its way. `position` is the one after it; None where the engine is asked when it is needed."""
+    """A batch on its way, the engine's batch that it is made of, and the share of the run up to it."""
 
     serial: int
     value: Any
-    position: Optional[Position]
-
-
-def position_of(run: _core.Run) -> Position:
-    """The position after the batch that the engine delivered last. The only place that asks the engine for positions of
-    batches that are out: called once for each batch, right after the engine delivered it."""
-    try:
-        return Position(run.state(False), run.complete_frac)
-    except StateError:
-        return Position(None, run.complete_frac)
+    batch: Batch
+    complete_frac: float
 
 
 class Stage(Protocol):
@@ -57,6 +52,13 @@ class Stage(Protocol):
     def advance(self, serial: int) -> None:
         """The head of that number was taken."""
 
+    def head(self) -> Batch:
+        """The engine's batch of the head, while its result may not be there yet. Raises as the engine does."""
+
+    def skip_to(self, epoch: int) -> int:
+        """Takes the batches of earlier epochs that the engine has given. Returns the number of the last one taken. May be
+        repeated, like `advance`."""
+
     def reset(self) -> None:
         """Forgets all batches, and what failed: the run goes on at another place."""
 
@@ -64,34 +66,38 @@ class Stage(Protocol):
 class Source:
     """The batches that the engine delivers."""
 
-    def __init__(self, run: _core.Run, positions: bool) -> None:
+    def __init__(self, run: _core.Run) -> None:
         self._run = run
-        self._positions = positions
         self.reset()
 
     def reset(self) -> None:
         self._batches = iter(self._run.next, None)
-        # The number of the last batch that was taken, the batch after it if the engine has given it, and its position.
-        self._at: tuple[int, list[Any], list[Optional[Position]]] = (0, [], [])
+        # The number of the last batch that was taken, and the batch after it if the engine has given it, with its share.
+        self._at: tuple[int, list[Any], list[float]] = (0, [], [])
 
     def peek(self) -> Item:
-        given, batch, position = self._at
+        given, batch, share = self._at
         if not batch:
             # One call without bytecode inside: no interrupt comes between the engine and the list.
             batch.extend(islice(self._batches, 1))
         if not batch:
             raise StopIteration
-        if not position:
-            position.append(position_of(self._run) if self._positions else None)
-        return Item(given + 1, batch[0], position[0])
+        if not share:
+            share.append(self._run.complete_frac)
+        return Item(given + 1, batch[0], batch[0], share[0])
+
+    def head(self) -> Batch:
+        return self.peek().batch
 
     def advance(self, serial: int) -> None:
         if serial > self._at[0]:
             self._at = (serial, [], [])
 
-    def holds(self) -> bool:
-        """Whether the engine has given a batch that was not taken."""
-        return bool(self._at[1])
+    def skip_to(self, epoch: int) -> int:
+        taken, batch, _ = self._at
+        if batch and batch[0].epoch < epoch:
+            self.advance(taken + 1)
+        return self._at[0]
 
 
 class InlineStage:
@@ -114,7 +120,8 @@ class InlineStage:
         if self._made is None or self._made.serial != item.serial:
             began = time.perf_counter()
             try:
-                self._made = Item(item.serial, delivered(self._call(item.value), item.value), item.position)
+                self._made = Item(item.serial, delivered(self._call(item.value), item.value), item.batch,
+                                  item.complete_frac)
             except Fault as fault:
                 self._failure = _Failure(fault)
             self.waited += time.perf_counter() - began
@@ -123,9 +130,15 @@ class InlineStage:
         assert self._made is not None
         return self._made
 
+    def head(self) -> Batch:
+        return self._before.head()
+
     def advance(self, serial: int) -> None:
         self._before.advance(serial)
         self._made = None
+
+    def skip_to(self, epoch: int) -> int:
+        return self._before.skip_to(epoch)
 
 
 class PooledStage:
@@ -165,7 +178,11 @@ class PooledStage:
         if task.fault is not None:
             self._failure = _Failure(task.fault)
             self._failure.throw()
-        return Item(item.serial, task.value, item.position)
+        return item._replace(value=task.value)
+
+    def head(self) -> Batch:
+        found = self._out.get(self._given + 1)
+        return self._before.head() if found is None else found[0].batch
 
     def _fill(self) -> None:
         """Asks for one batch for every one that was given, and for more while the head is not finished."""
@@ -202,6 +219,15 @@ class PooledStage:
         if serial > self._given:
             self._given = serial
         self._out.pop(serial, None)
+
+    def skip_to(self, epoch: int) -> int:
+        taken = self._before.skip_to(epoch)
+        for serial, (item, _) in sorted(self._out.items()):
+            if item.batch.epoch < epoch:
+                self.advance(serial)
+        if not self._out:
+            self._given = self._pulled = max(self._pulled, taken)
+        return self._given
 
     def close(self) -> None:
         """For any thread: a consumer that waits gets Cancelled."""

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/draw.h"
+#include "config/utf8.h"
 #include "engine/memory/each_file.h"
 #include "engine/read/file_versions.h"
 #include "io/file.h"
@@ -15,25 +19,164 @@ namespace forebay::engine {
 
 namespace {
 
+constexpr std::size_t max_text = 1024;   // bytes of `each` in a state
+constexpr std::size_t text_a_file = 20;  // besides the name
+constexpr std::size_t max_changes = 8;
 constexpr std::size_t files_a_piece = 1024;
 constexpr std::int64_t threads_asking = 8;  // a network file system answers several questions in the time of one
 
+static_assert(FileSize::missing == missing_file);
+
+/// The files of a run and their sizes by number.
+struct Listed {
+  std::span<const std::string> files;
+  std::span<const std::int64_t> sizes;
+
+  [[nodiscard]] std::string_view name(std::size_t i) const {
+    std::string_view out = files[i];
+    out.remove_prefix(out.rfind('/') + 1);
+    return out;
+  }
+  [[nodiscard]] std::int64_t size(std::size_t i) const { return std::max(sizes[i], missing_file); }
+  [[nodiscard]] std::vector<FileSize> all() const {
+    std::vector<FileSize> out;
+    out.reserve(files.size());
+    for (std::size_t i = 0; i < files.size(); ++i) out.push_back({.name = std::string{name(i)}, .size = size(i)});
+    return out;
+  }
+};
+
+std::uint64_t hash_of(std::string_view text) { return mix(io::fnv1a(std::as_bytes(std::span{text}))); }
+
+std::uint64_t digest_of(std::string_view name, std::int64_t size) {
+  return mix(hash_of(name) ^ mix(static_cast<std::uint64_t>(size)));
+}
+
+std::size_t group_of(std::string_view name) { return hash_of(name) % SourceSizes::groups_of_files; }
+
+/// Whether every JSON library gives back this text, and in as many bytes.
+bool plain_text(std::string_view text) {
+  for (std::size_t length = 0; !text.empty(); text.remove_prefix(length)) {
+    length = config::utf8_length(text);
+    if (length == 0 || text[0] == '"' || text[0] == '\\' || (text[0] >= 0 && text[0] < ' ') || text[0] == 127)
+      return false;
+  }
+  return true;
+}
+
+bool fits(const Listed& listed) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < listed.files.size(); ++i) {
+    bytes += listed.name(i).size() + text_a_file;
+    if (bytes > max_text || !plain_text(listed.name(i))) return false;
+  }
+  return true;
+}
+
+std::vector<FileGroup> group(const Listed& listed) {
+  std::vector<FileGroup> out(SourceSizes::groups_of_files);
+  for (std::size_t i = 0; i < listed.files.size(); ++i) {
+    FileGroup& group = out[group_of(listed.name(i))];
+    ++group.files;
+    group.bytes += listed.size(i);
+    group.digest += digest_of(listed.name(i), listed.size(i));
+  }
+  return out;
+}
+
+std::string size_text(std::int64_t size) {
+  return size == FileSize::missing ? "missing" : fmt::format("{} bytes", size);
+}
+std::string changed_text(const FileSize& file, std::int64_t before) {
+  if (file.size == FileSize::missing) return fmt::format("'{}' is missing, it had {}", file.name, size_text(before));
+  if (before == FileSize::missing) return fmt::format("'{}' was missing, it has {}", file.name, size_text(file.size));
+  return fmt::format("'{}' has {}, it had {}", file.name, size_text(file.size), before);
+}
+std::string came_text(const FileSize& file) { return fmt::format("'{}' is new", file.name); }
+
+/// Compares two whole lists.
+std::vector<std::string> compare(std::vector<FileSize> then, std::vector<FileSize> now) {
+  std::ranges::sort(then);
+  std::ranges::sort(now);
+  std::vector<FileSize> went, came;
+  std::ranges::set_difference(then, now, std::back_inserter(went));
+  std::ranges::set_difference(now, then, std::back_inserter(came));
+  std::vector<std::string> out;
+  for (const FileSize& file : came) {
+    const auto before = std::ranges::find(went, file.name, &FileSize::name);
+    if (before == went.end()) {
+      out.push_back(came_text(file));
+    } else {
+      out.push_back(changed_text(file, before->size));
+      went.erase(before);
+    }
+  }
+  for (const FileSize& file : went) out.push_back(fmt::format("'{}' is not there any more", file.name));
+  return out;
+}
+
+/// Finds the one file of a group that changed or came. With several changes, or when a file went, there is no name.
+std::string change_of(const FileGroup& then, const FileGroup& now, std::span<const FileSize> files) {
+  const std::int64_t grown = now.bytes - then.bytes;
+  const std::uint64_t difference = now.digest - then.digest;
+  for (const FileSize& file : files) {
+    const std::uint64_t digest = digest_of(file.name, file.size);
+    if (now.files == then.files && digest - digest_of(file.name, file.size - grown) == difference)
+      return changed_text(file, file.size - grown);
+    if (now.files == then.files + 1 && digest == difference) return came_text(file);
+  }
+  if (now.files + 1 == then.files) return fmt::format("a file of {} bytes is not there any more", -grown);
+  if (files.empty()) return fmt::format("{} files are not there any more", then.files);
+  return fmt::format("several files changed among {} like '{}'", files.size(), files.front().name);
+}
+
+std::vector<std::string> compare_groups(const std::vector<FileGroup>& then, const Listed& listed) {
+  const std::vector<FileGroup> now = group(listed);
+  const std::vector<FileSize> files = listed.all();
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (then[i] == now[i]) continue;
+    std::vector<FileSize> members;
+    std::ranges::copy_if(files, std::back_inserter(members),
+                         [&](const FileSize& file) { return group_of(file.name) == i; });
+    out.push_back(change_of(then[i], now[i], members));
+  }
+  return out;
+}
+
 }  // namespace
 
-SourceSizes summary(std::span<const std::int64_t> sizes) {
+SourceSizes summary(std::span<const std::string> files, std::span<const std::int64_t> sizes) {
+  const Listed listed{.files = files, .sizes = sizes};
   SourceSizes out;
   std::string text;
-  for (const std::int64_t size : sizes) {
-    if (size < 0) {
-      text += "- ";
-      continue;
-    }
-    fmt::format_to(std::back_inserter(text), "{} ", size);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    fmt::format_to(std::back_inserter(text), "{}\n{}\n", listed.name(i), listed.size(i));
+    if (listed.size(i) == FileSize::missing) continue;
     ++out.files;
-    out.bytes += size;
+    out.bytes += listed.size(i);
   }
   out.digest = io::fnv1a(std::as_bytes(std::span{text}));
+  if (fits(listed)) {
+    out.each = listed.all();
+  } else {
+    out.groups = group(listed);
+  }
   return out;
+}
+
+std::string changes_since(const SourceSizes& then, std::span<const std::string> files,
+                          std::span<const std::int64_t> sizes) {
+  const Listed now{.files = files, .sizes = sizes};
+  const bool groups = then.groups.size() == SourceSizes::groups_of_files;
+  std::vector<std::string> out = groups ? compare_groups(then.groups, now) : compare(then.each, now.all());
+  if (out.empty()) return "the same files come in another order";
+  if (out.size() > max_changes) {
+    const std::size_t more = out.size() - max_changes;
+    out.resize(max_changes);
+    out.push_back(fmt::format("{} more", more));
+  }
+  return fmt::format("{}", fmt::join(out, ", "));
 }
 
 void ask_sizes(const Source& source, std::span<std::int64_t> sizes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,16 +11,41 @@
 
 namespace forebay::engine {
 
-/// The sizes of the files of a run, as a state holds them; a restart compares them.
-struct SourceSizes {
-  std::int64_t files = 0;  ///< Files that exist.
-  std::int64_t bytes = 0;  ///< Their total size.
-  std::uint64_t digest =
-      0;  ///< Digest of the sizes in the order of the files; a missing file counts as one without a size.
+/// The name and the size of one file of a run.
+struct FileSize {
+  static constexpr std::int64_t missing = -1;
+  std::string name;             ///< Without its folder.
+  std::int64_t size = missing;  ///< In bytes.
+  bool operator==(const FileSize&) const = default;
+  auto operator<=>(const FileSize&) const = default;
 };
 
-/// The summary of sizes by number of the file (unknown_size, missing_file; file_versions.h).
-[[nodiscard]] SourceSizes summary(std::span<const std::int64_t> sizes);
+/// What is known of a group of files: enough to find one that changed.
+struct FileGroup {
+  std::int64_t files = 0;
+  std::int64_t bytes = 0;    ///< A missing file counts as -1.
+  std::uint64_t digest = 0;  ///< The sum of the digests of the files.
+  bool operator==(const FileGroup&) const = default;
+};
+
+/// The files of a run when it opened them, in at most about a kilobyte; a restart compares them (docs/adr/0018).
+struct SourceSizes {
+  static constexpr std::size_t groups_of_files = 16;
+  std::int64_t files = 0;         ///< Files that exist.
+  std::int64_t bytes = 0;         ///< Their total size.
+  std::uint64_t digest = 0;       ///< Of the names and sizes, in the order of the files.
+  std::vector<FileSize> each;     ///< Every file, when their names are few and short; else empty.
+  std::vector<FileGroup> groups;  ///< `groups_of_files` groups by the hash of the name, when `each` is empty.
+  bool operator==(const SourceSizes&) const = default;
+};
+
+/// The summary of files and their sizes by number (missing_file; file_versions.h).
+[[nodiscard]] SourceSizes summary(std::span<const std::string> files, std::span<const std::int64_t> sizes);
+
+/// The files that came, went or changed since `then`, in words: at most 8 of them. Of more files than `each` holds, one
+/// change of each group is found, and a file that went has no name.
+[[nodiscard]] std::string changes_since(const SourceSizes& then, std::span<const std::string> files,
+                                        std::span<const std::int64_t> sizes);
 
 /// Asks the file system for each size in `sizes` that is `unknown_size`, on several threads for a long list. A file
 /// whose size cannot be read counts as missing; if that is a fault, reading the file reports it. The size of a part of

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <forebay/order.h>
@@ -45,9 +46,10 @@ struct BatchLayout {
   std::int64_t rows = 0;                    ///< Rows of the batch; those from handles.size() on are empty.
   std::int64_t epoch = 0;                   ///< The pass of the first row.
   std::int64_t number = 0;                  ///< Number of the batch in the run, from 0.
-  double complete_frac = 0;                 ///< Done part of the run, or of the pass when the run is endless: 0 … 1.
-  Position after;                           ///< Where a run that continues after this batch starts.
-  Charge charge;                            ///< Charges the rows to the memory budget.
+  std::optional<bool> ends_epoch;  ///< Whether it is the last of its epoch; known with hard epochs, but for feeds.
+  double complete_frac = 0;        ///< Done part of the run, or of the pass when the run is endless: 0 … 1.
+  Position after;                  ///< Where a run that continues after this batch starts.
+  Charge charge;                   ///< Charges the rows to the memory budget.
 
   /// The record of a row below handles.size().
   [[nodiscard]] Record record(std::int64_t row) const {

@@ -256,6 +256,7 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
                                 },
                                 .count = [pass](std::int64_t) { return pass->wanted_of_pass(); }});
   out->batching = batches_of(program.batching, rows_of_shard(program.batching, count), pass);
+  out->stream = stream_of(program, {.count = count, .by = ShardBy::file});
   out->files_a_pass = std::max<std::int64_t>(1, static_cast<std::int64_t>(program.source.parts()) / count);
   // The only pass of a run ends by itself, so that padding belongs to it.
   out->hard_epochs = program.hard_epochs || (program.epochs == 1 && program.batching.remainder == Remainder::pad);

@@ -111,6 +111,7 @@ class OpenFiles final : public Reader {
     if (row_streams_) row_streams_->close_all();
   }
   void collect(std::int64_t finished);  ///< Recycles blocks that only batches before `finished` used.
+  void collect() { collect(finished_); }
   void limit_memory();  ///< Gives back mapped pages, drops cached content and compacts blocks when the budget demands.
 
   // For any thread.

@@ -8,6 +8,7 @@
 
 #include "engine/order/batch_layout.h"
 #include "engine/order/open_files.h"
+#include "engine/order/passes.h"
 #include "engine/program/position.h"
 #include "engine/program/program.h"
 
@@ -20,6 +21,12 @@ namespace forebay::engine {
 ///
 /// Owned by the Scheduler. The holder of the baton calls it, so one thread at a time. A restart begins with the pass of
 /// `start`, repeats its order without delivering, and delivers from batch `start.next` on.
+///
+/// With hard epochs a batch is handed over when the next one has been cut (`ahead_`): only then it is known whether the
+/// batch is the last one of its epoch.
+///
+///     cut ─► [hard: cut the next one] ─► its epoch is before `from_`: left out, nothing is decoded ─► cut …
+///                                    └─► its epoch is wanted: fetch ─► hand over
 class OrderPlane {
  public:
   /// `program` and `streams` must outlive this object. Nothing is read before the first `next`.
@@ -28,18 +35,30 @@ class OrderPlane {
 
   /// Decides the next batch and fills `layout`. Returns false at the end of the run.
   ///
+  /// Batches of epochs before this one are left out from now on. Never goes back to an earlier epoch.
+  void skip_to(std::int64_t epoch);
+  /// Charges the rows that were cut ahead to the memory budget.
+  void account(BufferPool& pool) {
+    if (program_.hard_epochs) ahead_.account(pool);
+  }
+
   /// The first call takes an empty layout. After an error, also Code::cancelled after the deadline of OpenFiles, the
   /// call may be repeated with the same layout and continues. Fails with Code::data when a file cannot be read or no
   /// batch can ever be full, and with Code::state when the files have fewer records than `start` says.
   [[nodiscard]] Result<bool> next(BatchLayout& layout);
 
  private:
-  class Files;
-  class FilesOfPass;
-  class Passes;
-  Result<bool> cut(BatchLayout& layout);
-  Result<bool> catch_up(BatchLayout& layout);  // decides and drops the batches before start_.next
-  void keep_shard(BatchLayout& layout);        // drops the rows of other shards
+  enum class Stage : std::uint8_t { cut, look_ahead, fetch };  // where an interrupted `next` goes on
+  void begin();
+  Result<bool> cut(BatchLayout& layout);          // the next batch of the stream
+  Result<bool> cut_rows(BatchLayout& layout);     // its handles, rows and epoch
+  Result<bool> cut_or_take(BatchLayout& layout);  // the batch that was cut ahead, else the next one
+  Result<void> look_ahead(BatchLayout& layout);   // cuts one more, and says whether `layout` ends its epoch
+  Result<bool> decide(BatchLayout& layout);       // the next batch that is wanted
+  Result<void> catch_up(BatchLayout& layout);     // cuts and drops the batches before start_.next
+  void leave_out(BatchLayout& layout);
+  [[nodiscard]] Position after(const BatchLayout& layout);
+  void keep_shard(BatchLayout& layout);  // drops the rows of other shards
 
   const Program& program_;
   OpenFiles& open_files_;
@@ -47,10 +66,15 @@ class OrderPlane {
   const Shard shard_;
   std::unique_ptr<Passes> passes_;
   std::unique_ptr<Batcher> batcher_;
-  std::int64_t number_;           // of the next batch
-  double complete_frac_ = 0;      // the largest so far
+  std::int64_t number_;           // in the stream, of the batch that is cut next
+  std::int64_t ordinal_;          // of the batch that is handed over next: counts those that are made, without gaps
+  std::int64_t from_;             // batches of earlier epochs are left out
+  std::int64_t pass_;             // the pass that `done_` belongs to
+  std::int64_t done_;             // millionths of that pass: the largest so far
   int passes_without_batch_ = 0;  // consecutive passes that had records but no batch
-  bool fetching_ = false;         // the layout is decided, its compressed records are not all in memory
+  Stage stage_ = Stage::cut;
+  BatchLayout ahead_;       // with hard epochs: the batch after the one that is handed over next
+  bool has_ahead_ = false;  // and it is whole
 };
 
 }  // namespace forebay::engine

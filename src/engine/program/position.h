@@ -2,22 +2,57 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include <forebay/error.h>
 #include <forebay/run_options.h>
 
 namespace forebay::engine {
 
-/// Where a run stands: all that a restart needs (docs/adr/0005). An order begins a pass from (seed, epoch) alone, so a
-/// restart goes through the pass again, without decoding, up to the first batch to deliver.
+struct Program;
+
+/// Where a run stands: all that a restart needs (docs/adr/0005, 0018). An order begins a pass from (seed, epoch) alone,
+/// so a restart goes through the pass again, without decoding, up to the first batch to deliver.
+///
+///     pass `epoch` begins in batch `batch`       batches before `next` are dropped       batches of epochs before
+///     after `pulled` records of earlier passes ─► without being made ─────────────────► `from` too ─► delivered
 struct Position {
   std::int64_t epoch = 0;   ///< The pass to begin with.
   std::int64_t batch = 0;   ///< The batch that was being cut when this pass began.
   std::int64_t pulled = 0;  ///< Records of earlier passes that this batch already had.
   std::int64_t next = 0;    ///< The first batch to deliver.
-  std::int64_t done = 0;    ///< Progress in millionths of the run (endless: of the pass), for display only.
+  std::int64_t from = 0;    ///< The epoch of the last batch, or the one that was asked for since.
+  std::int64_t begun = 0;   ///< 1: a batch of epoch `from` was delivered, or it has none. 0: it is still to come.
+  /// Records of the last batch when the end of the run cut it short; else 0. A longer run would have filled that batch.
+  std::int64_t cut_short = 0;
+  std::int64_t done = 0;  ///< Progress in millionths of the pass, for display only.
   bool operator==(const Position&) const = default;
 };
 
 using forebay::Shard;
+
+/// A section of a state: integers of one stage of the run, by name. The stage alone knows what they mean.
+struct Section {
+  std::string stage;
+  std::vector<std::pair<std::string, std::int64_t>> values;
+  bool operator==(const Section&) const = default;
+};
+
+/// The sections of a position: "order". A stage that comes later adds its own.
+[[nodiscard]] std::vector<Section> sections_of(const Position& position);
+/// The inverse. Fails with Code::state for an unknown section (failed_precondition), and for a missing section or a
+/// value that is missing or unknown (data_loss).
+[[nodiscard]] Result<Position> position_of(const std::vector<Section>& sections);
+
+/// Fails with Code::state, data_loss, for a position that no run of any plan has.
+[[nodiscard]] Result<void> check_position(const Position& position);
+/// Fails with Code::state for a position that no run of this program has (data_loss), or that lies after its last epoch
+/// (failed_precondition). With such a position, the run would look for records that do not exist.
+[[nodiscard]] Result<void> check_position(const Position& position, const Program& program, const Shard& shard);
+
+/// The part of the run that lies before a position: 0 … 1. Of an endless run: of its pass.
+[[nodiscard]] double share_of_run(const Position& position, const Program& program);
 
 }  // namespace forebay::engine

@@ -8,6 +8,7 @@
 
 #include <forebay/plugin.h>
 
+#include "base/draw.h"
 #include "engine/program/on_corrupt.h"
 #include "engine/program/position.h"
 #include "expression/expression.h"
@@ -72,7 +73,13 @@ struct Program {
   std::int64_t prefetch = 0;
   Shard shard;
   std::int64_t files_a_pass = 0;  ///< Files of a pass of this process; 0: all files of the source.
+  std::uint64_t stream = 0;       ///< Hash of all that a state compares of a plan; shards by file have their own.
 };
+
+/// `Program::stream` of a run of `program` with this shard.
+[[nodiscard]] inline std::uint64_t stream_of(const Program& program, const Shard& shard) {
+  return shard.by == ShardBy::file ? mix(program.stream + static_cast<std::uint64_t>(shard.count)) : program.stream;
+}
 
 /// The number of elements that come out of `orders` when `n` go in; empty when an order cannot say.
 [[nodiscard]] inline std::optional<std::int64_t> count_after(const std::vector<Ordering>& orders, std::int64_t n) {

@@ -17,6 +17,7 @@
 #include "engine/read/file_versions.h"
 #include "engine/run/loader_access.h"
 #include "engine/run/scheduler.h"
+#include "engine/tickets/batch_content.h"
 
 namespace forebay {
 
@@ -83,38 +84,80 @@ class Loader::Running {
   }
   /// The sizes of the files, of each that the current run has opened at its first opening. The other files are asked
   /// for theirs in the first call. For the thread that calls `next`.
-  [[nodiscard]] engine::SourceSizes sizes() EXCLUDES(mutex_) {
+  [[nodiscard]] const engine::SourceSizes& sizes() EXCLUDES(mutex_) {
+    const Source& source = engine::program_of(plan_).source;
     const std::vector<std::int64_t> opened = scheduler()->sizes();
-    const bool first = sizes_.empty() && !opened.empty();
-    if (first) {
+    if (sizes_.empty() && !opened.empty()) {
       sizes_ = opened;
-      engine::ask_sizes(engine::program_of(plan_).source, sizes_);
+      engine::ask_sizes(source, sizes_);
     }
-    bool changed = first;
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       if (opened[i] == engine::unknown_size || opened[i] == sizes_[i]) continue;
       sizes_[i] = opened[i];
-      changed = true;
+      summary_.reset();
     }
-    if (changed) summary_ = engine::summary(sizes_);
-    return summary_;
+    if (!summary_) summary_ = engine::summary(source.files, sizes_);
+    return *summary_;
   }
-  Result<void> restart(const engine::Position& position, std::vector<std::int64_t> sizes) EXCLUDES(mutex_) {
+  /// The next batch, which stays the next one until `take`; null at the end.
+  Result<std::shared_ptr<const Batch::Content>> peek(std::optional<std::chrono::milliseconds> timeout, bool& timed_out)
+      EXCLUDES(mutex_) {
+    timed_out = false;
+    if (const engine::Lock lock{mutex_}; ahead_) return ahead_;
+    auto content = scheduler()->next(timeout, timed_out);
+    if (content.ok() && *content) {
+      const engine::Lock lock{mutex_};
+      if (!closed_) ahead_ = *content;
+      after_ahead_ = (*content)->layout.after;
+    }
+    return content;
+  }
+  /// Counts the batch of `peek` as given, also when `close` has dropped it meanwhile.
+  void take() EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    if (!after_ahead_) return;
+    position_ = *std::exchange(after_ahead_, std::nullopt);
+    ahead_.reset();
+  }
+  void skip_to(std::int64_t epoch) EXCLUDES(mutex_) {
+    scheduler()->skip_to(epoch);
+    const engine::Lock lock{mutex_};
+    position_.from = epoch;
+    position_.begun = 0;
+    if (!ahead_ || ahead_->layout.epoch >= epoch) return;
+    ahead_.reset();
+    after_ahead_.reset();
+  }
+  void end_epoch() EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    position_.begun = 1;
+  }
+  /// After the last batch that was taken.
+  [[nodiscard]] engine::Position position() const EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    return position_;
+  }
+  Result<void> restart(const engine::Position& at, std::vector<std::int64_t> sizes) EXCLUDES(mutex_) {
     scheduler()->close();
     std::shared_ptr<engine::Scheduler>
         other;  // after the swap: the old scheduler, or the new one if the loader was closed
-    if (auto thrown = engine::catch_all([&] { other = run_from(position); }, engine::no_memory_for_run)) return *thrown;
+    if (auto thrown = engine::catch_all([&] { other = run_from(at); }, engine::no_memory_for_run)) return *thrown;
     const engine::Lock lock{mutex_};
     if (closed_) return engine::was_closed;
     std::swap(scheduler_, other);
-    summary_ = engine::summary(sizes);
+    summary_.reset();
     sizes_ = std::move(sizes);
+    position_ = at;
+    ahead_.reset();
+    after_ahead_.reset();
     return {};
   }
   void close() EXCLUDES(mutex_) {
-    const auto closing = [this] {
+    std::shared_ptr<const Batch::Content> dropped;  // freed without the mutex
+    const auto closing = [&] {
       const engine::Lock lock{mutex_};
       closed_ = true;
+      dropped.swap(ahead_);
       return scheduler_;
     }();
     closing->close();
@@ -127,21 +170,22 @@ class Loader::Running {
             .by = by_files(options_) ? ShardBy::file : ShardBy::row};
   }
 
-  std::optional<Error> failure;  ///< What the last `next` gave. For the thread that calls `next`.
+  // For the thread that calls `next`.
+  std::optional<Error> failure;  ///< What the last `next` gave.
+  std::string notice;            ///< Of the last restart.
 
  private:
   // For the thread that calls `next`.
-  std::vector<std::int64_t> sizes_;  // by number of the file; empty until a state is saved or restored
-  engine::SourceSizes summary_ = engine::summary({});  // of sizes_
+  std::vector<std::int64_t> sizes_;             // by number of the file; empty until a state is saved or restored
+  std::optional<engine::SourceSizes> summary_;  // of sizes_, when it was needed
 
-  [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& position) const {
-    if (!by_files(options_))
-      return std::make_shared<engine::Scheduler>(engine::share_program(plan_), options_, position);
+  [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& at) const {
+    if (!by_files(options_)) return std::make_shared<engine::Scheduler>(engine::share_program(plan_), options_, at);
     RunOptions whole = options_;  // of its own program
     whole.shard_index = 0;
     whole.shard_count = 1;
     return std::make_shared<engine::Scheduler>(
-        engine::file_shard(engine::program_of(plan_), options_.shard_index, options_.shard_count), whole, position);
+        engine::file_shard(engine::program_of(plan_), options_.shard_index, options_.shard_count), whole, at);
   }
 
   Plan plan_;
@@ -150,6 +194,9 @@ class Loader::Running {
   mutable engine::Mutex mutex_;
   std::shared_ptr<engine::Scheduler> scheduler_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const Batch::Content> ahead_ GUARDED_BY(mutex_);  // was peeked at; null after `close`
+  std::optional<engine::Position> after_ahead_ GUARDED_BY(mutex_);  // the position after it
+  engine::Position position_ GUARDED_BY(mutex_);
 };
 
 Loader::Loader(std::unique_ptr<Running> running) : running_{std::move(running)} {}
@@ -183,9 +230,20 @@ Error forked_error() {
 }  // namespace
 
 Result<std::optional<Batch>> Loader::next_within(std::chrono::milliseconds timeout, bool& timed_out) {
+  auto batch = peek_within(timeout, timed_out);
+  if (batch.ok() && *batch) running_->take();
+  return batch;
+}
+
+Result<std::optional<Batch>> Loader::peek() {
+  bool timed_out = false;
+  return peek_within(std::chrono::milliseconds::max(), timed_out);
+}
+
+Result<std::optional<Batch>> Loader::peek_within(std::chrono::milliseconds timeout, bool& timed_out) {
   if (running_->forked()) return forked_error();
   const bool for_ever = timeout == std::chrono::milliseconds::max();
-  auto content = running_->scheduler()->next(for_ever ? std::nullopt : std::optional{timeout}, timed_out);
+  auto content = running_->peek(for_ever ? std::nullopt : std::optional{timeout}, timed_out);
   if (!content.ok()) {
     running_->failure = content.error();
     return content.error();
@@ -194,14 +252,15 @@ Result<std::optional<Batch>> Loader::next_within(std::chrono::milliseconds timeo
   return std::optional<Batch>{Batch{*std::move(content)}};
 }
 
+void Loader::take() {
+  if (!running_->forked()) running_->take();
+}
+
+const std::string& Loader::notice() const { return running_->notice; }
+
 Result<void> Loader::status() const {
   if (running_->forked()) return forked_error();
   return running_->failure ? Result<void>{*running_->failure} : Result<void>{};
-}
-
-void Batches::advance() {
-  batch_.reset();  // its memory is free for the next one
-  if (auto batch = loader_->next(); batch.ok()) batch_ = *std::move(batch);
 }
 
 void Loader::close() {
@@ -211,19 +270,25 @@ void Loader::close() {
 Shard LoaderAccess::shard(const Loader& loader) { return loader.running_->shard(); }
 Result<engine::Position> LoaderAccess::position(const Loader& loader) {
   if (loader.running_->forked()) return forked_error();
-  return loader.running_->scheduler()->position();
+  return loader.running_->position();
 }
-Result<engine::Position> LoaderAccess::position_before(const Loader& loader) {
+
+Result<void> LoaderAccess::skip_to(Loader& loader, std::int64_t epoch) {
   if (loader.running_->forked()) return forked_error();
-  return loader.running_->scheduler()->position_before();
+  loader.running_->skip_to(epoch);
+  return {};
 }
+
+void LoaderAccess::end_epoch(Loader& loader) { loader.running_->end_epoch(); }
 
 engine::SourceSizes LoaderAccess::sizes(const Loader& loader) { return loader.running_->sizes(); }
 
-Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, std::vector<std::int64_t> sizes) {
+Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, std::vector<std::int64_t> sizes,
+                                   std::string notice) {
   if (loader.running_->forked()) return forked_error();
   FOREBAY_DO(loader.running_->restart(position, std::move(sizes)));
   loader.running_->failure.reset();
+  loader.running_->notice = std::move(notice);
   return {};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <forebay/loader.h>
@@ -11,18 +12,20 @@
 
 namespace forebay {
 
-/// What a saved state needs of a run. Each call is for the thread that calls `next`; all but `shard` and `sizes` fail
-/// with Code::state in a forked child.
+/// What saved states and epochs need of a run. Each call is for the thread that calls `next`; those that return a
+/// Result fail with Code::state in a forked child.
 struct LoaderAccess {
   [[nodiscard]] static Shard shard(const Loader& loader);
-  [[nodiscard]] static Result<engine::Position> position(const Loader& loader);
-  [[nodiscard]] static Result<engine::Position> position_before(const Loader& loader);
+  [[nodiscard]] static Result<engine::Position> position(const Loader& loader);  ///< After the last batch taken.
+  /// From now on only batches of this epoch and later ones are given; the run stands before the first of them.
+  [[nodiscard]] static Result<void> skip_to(Loader& loader, std::int64_t epoch);
+  static void end_epoch(Loader& loader);  ///< The epoch that the run is in has no more batches.
   /// The sizes that the run's files had when it opened them. Those of the other files are asked for in the first call,
   /// and counted until the file is opened.
   [[nodiscard]] static engine::SourceSizes sizes(const Loader& loader);
   /// `sizes`: of the files now, by number.
   [[nodiscard]] static Result<void> restart(Loader& loader, const engine::Position& position,
-                                            std::vector<std::int64_t> sizes);
+                                            std::vector<std::int64_t> sizes, std::string notice);
 };
 
 }  // namespace forebay

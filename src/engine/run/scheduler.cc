@@ -56,9 +56,9 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},
       line_{start.next},
       depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : first_depth)},
-      position_{start},
-      before_{start},
-      complete_frac_{static_cast<double>(start.done) / 1e6},
+      next_number_{start.next},
+      from_epoch_{start.from},
+      complete_frac_{share_of_run(start, *program_)},
       activity_{static_cast<std::size_t>(options.threads) + 1} {
   workers_.reserve(static_cast<std::size_t>(threads_));
   for (; started_ < threads_; ++started_) {
@@ -100,6 +100,11 @@ bool Scheduler::begin_close() {
   work_there_.notify_all();
   batch_done_.notify_all();
   return true;
+}
+
+void Scheduler::skip_to(std::int64_t epoch) {
+  const Lock lock{mutex_};
+  from_epoch_ = std::max(from_epoch_, epoch);
 }
 
 void Scheduler::spend(Work work, std::chrono::nanoseconds time) {
@@ -211,12 +216,12 @@ void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> de
   baton_taken_ = true;
   const std::uint64_t wakes = wakes_;
   std::unique_ptr<Job> job = half_decided_ ? std::move(half_decided_) : line_.spare();
-  const std::int64_t finished = line_.finished();
+  const Wanted wanted{.finished = line_.finished(), .from_epoch = from_epoch_};
   Result<bool> more = false;
   std::optional<Error> thrown;
   {
     const Unlocked doing{*this, worker, Work::order, line_.next()};
-    thrown = catch_all([&] { more = decide(job, finished, deadline); }, no_memory_for_order);
+    thrown = catch_all([&] { more = decide(job, wanted, deadline); }, no_memory_for_order);
   }
   baton_taken_ = false;
   if (!thrown && !more.ok() && open_files_.interrupted(more.error())) {
@@ -264,16 +269,20 @@ void Scheduler::look_again(Worker& worker, std::optional<Clock::time_point> dead
 }
 
 /// Decides and cuts one batch. Called by the holder of the baton, without the mutex. False at the end of the run.
-Result<bool> Scheduler::decide(std::unique_ptr<Job>& job, std::int64_t finished,
+Result<bool> Scheduler::decide(std::unique_ptr<Job>& job, const Wanted& wanted,
                                std::optional<Clock::time_point> deadline) {
   if (!job) job = std::make_unique<Job>();
-  open_files_.collect(finished);
+  open_files_.collect(wanted.finished);
   open_files_.set_deadline(deadline);
+  order_.skip_to(wanted.from_epoch);
   auto more = order_.next(job->layout);
+  job->epoch = job->layout.epoch;
+  job->left_out = false;
   if (more.ok() && *more) {
     if (auto cut = executor_.cut(*job); !cut.ok()) more = cut.error();
   }
   job->layout.account(*pool_);
+  order_.account(*pool_);
   open_files_.limit_memory();
   return more;
 }
@@ -281,25 +290,34 @@ Result<bool> Scheduler::decide(std::unique_ptr<Job>& job, std::int64_t finished,
 void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   Job& job = *ticket.job;
   const bool last = job.remaining == 1;  // no other thread works on this batch
-  std::optional<RowError> failed;
-  {
-    const Unlocked doing{*this, worker, Work::decode, job.number};
-    if (auto thrown = catch_all([&] { failed = executor_.run(ticket, worker); }))
-      failed = RowError{*thrown, ticket.first_row};
-    if (last && !failed && !job.error) finish(job);
-  }
-  if (failed && (!job.error || failed->row < job.error_row)) {
-    job.error = failed->error;
-    job.error_row = failed->row;
+  if (job.epoch < from_epoch_) job.left_out = true;
+  if (!job.left_out) {
+    const auto failed = run_rows(ticket, worker);
+    if (failed && (!job.error || failed->row < job.error_row)) {
+      job.error = failed->error;
+      job.error_row = failed->row;
+    }
   }
   if (--job.remaining > 0) return;
-  if (!last && !job.error) {
+  if (!last && !job.error && !job.left_out) {
     const Unlocked doing{*this, worker, Work::decode, job.number};
     finish(job);
   }
   batch_bytes_ = std::max(batch_bytes_, job.made_bytes);
   line_.finish(job);
   if (caller_.waits() && line_.ready()) batch_done_.notify_one();
+}
+
+/// Makes the rows of a ticket, without the mutex. Finishes the batch when no other ticket of it is left.
+std::optional<RowError> Scheduler::run_rows(Ticket& ticket, Worker& worker) {
+  Job& job = *ticket.job;
+  const bool last = job.remaining == 1;
+  std::optional<RowError> failed;
+  const Unlocked doing{*this, worker, Work::decode, job.number};
+  if (auto thrown = catch_all([&] { failed = executor_.run(ticket, worker); }))
+    failed = RowError{*thrown, ticket.first_row};
+  if (last && !failed && !job.error) finish(job);
+  return failed;
 }
 
 /// Finishes a batch whose tickets are done. No other thread works on it.

@@ -55,15 +55,15 @@ class Scheduler {
   /// is over, `timed_out` is set and null is returned.
   Result<std::shared_ptr<const Batch::Content>> next(std::optional<std::chrono::milliseconds> timeout, bool& timed_out)
       EXCLUDES(mutex_);
+  /// Batches of epochs before this one are not delivered any more. Those that are not decided yet are not decoded
+  /// either.
+  void skip_to(std::int64_t epoch) EXCLUDES(mutex_);
   /// Stops the run and joins its workers. Several threads may call at once; each call returns when all is closed.
   void close() EXCLUDES(mutex_);
   [[nodiscard]] Stats stats() const EXCLUDES(mutex_);
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
-  [[nodiscard]] std::vector<std::int64_t> sizes() const {
-    return open_files_.sizes();
-  }                                                                 ///< Of the files opened so far.
-  [[nodiscard]] Position position() const EXCLUDES(mutex_);         ///< After the last delivered batch.
-  [[nodiscard]] Position position_before() const EXCLUDES(mutex_);  ///< Before that batch.
+  /// Of the files opened so far.
+  [[nodiscard]] std::vector<std::int64_t> sizes() const { return open_files_.sizes(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -83,13 +83,19 @@ class Scheduler {
   bool run_next_ticket(Worker& worker) REQUIRES(mutex_);  // false: there is none
   void run_ticket(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
   void finish(Job& job) const;
+  [[nodiscard]] std::optional<RowError> run_rows(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
+  [[nodiscard]] bool front_ready() REQUIRES(mutex_);  // drops ready batches that are not wanted any more
   void decide_order(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   void decide_batch(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   [[nodiscard]] bool may_decide() const REQUIRES(mutex_);
   [[nodiscard]] bool has_room() const REQUIRES(mutex_);
   [[nodiscard]] bool order_is_crowded_out() const REQUIRES(mutex_);
   void make_room(Worker& worker) REQUIRES(mutex_);
-  [[nodiscard]] Result<bool> decide(std::unique_ptr<Job>& job, std::int64_t finished,
+  struct Wanted {  // what a decision needs of the members that the mutex guards
+    std::int64_t finished = 0;
+    std::int64_t from_epoch = 0;
+  };
+  [[nodiscard]] Result<bool> decide(std::unique_ptr<Job>& job, const Wanted& wanted,
                                     std::optional<Clock::time_point> deadline);
   [[nodiscard]] bool may_look_again() const REQUIRES(mutex_);
   void look_again(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
@@ -138,8 +144,8 @@ class Scheduler {
   std::int64_t resting_ GUARDED_BY(mutex_) = 0;
   std::optional<Error> order_error_ GUARDED_BY(mutex_);  // delivered after the batches of the line
   std::optional<Error> broken_ GUARDED_BY(mutex_);       // was delivered; every later call repeats it
-  Position position_ GUARDED_BY(mutex_);                 // after the last delivered batch
-  Position before_ GUARDED_BY(mutex_);                   // before the last delivered batch
+  std::int64_t next_number_ GUARDED_BY(mutex_);          // of the next batch, for messages
+  std::int64_t from_epoch_ GUARDED_BY(mutex_);           // batches of earlier epochs are dropped
   Stats stats_ GUARDED_BY(mutex_);
   double complete_frac_ GUARDED_BY(mutex_);
   double ready_fill_sum_ GUARDED_BY(mutex_) = 0;

@@ -67,7 +67,7 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time
   while (true) {
     if (broken_) return *broken_;
     if (stopped_) return was_closed;
-    if (line_.ready()) break;
+    if (front_ready()) break;
     if (line_.empty() && order_over_) {
       if (!order_error_) return std::shared_ptr<const Batch::Content>{};
       broken_ = order_error_;
@@ -99,6 +99,14 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time
   return deliver();
 }
 
+bool Scheduler::front_ready() {
+  while (line_.ready() && line_.front().epoch < from_epoch_) {
+    static_cast<void>(line_.pop());
+    wake_workers(1);
+  }
+  return line_.ready();
+}
+
 bool Scheduler::help() {
   // A half-made decision and the tickets of a large batch are left to a worker, which may take as long as it needs. The
   // consumer would begin work that takes long, such as an index, again and again.
@@ -125,7 +133,7 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
   ++stats_.batches;
   stats_.rows += content->layout.rows;
   complete_frac_ = content->layout.complete_frac;
-  before_ = std::exchange(position_, content->layout.after);
+  next_number_ = content->layout.number + 1;
   if (asked_prefetch_ == 0) {
     const std::int64_t bytes = std::max<std::int64_t>(1, job->tensor_bytes);
     depth_ = static_cast<std::size_t>(std::clamp(ready_bytes / bytes, min_depth(threads_), max_depth));

@@ -37,16 +37,6 @@ Stats Scheduler::stats() const {
   return out;
 }
 
-Position Scheduler::position() const {
-  const Lock lock{mutex_};
-  return position_;
-}
-
-Position Scheduler::position_before() const {
-  const Lock lock{mutex_};
-  return before_;
-}
-
 double Scheduler::complete_frac() const {
   const Lock lock{mutex_};
   return line_.empty() && order_over_ && !order_error_ ? 1.0 : complete_frac_;
@@ -58,7 +48,7 @@ std::string Scheduler::waiting() const {
   return fmt::format(
       "batch {} has been waited for {:.1f} s. {}. {} batches are being made, {} tickets wait, the order is {}; "
       "{:.1f} of {:.1f} MiB are in use",
-      position_.next, std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
+      next_number_, std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
       activity_.text(program_->source.files, now), line_.size(), line_.tickets(),
       order_over_    ? "decided"
       : starved_     ? "waiting for rows that the program gives"

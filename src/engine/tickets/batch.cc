@@ -16,11 +16,12 @@ std::int64_t Batch::rows() const { return content_->layout.rows; }
 std::int64_t Batch::valid_rows() const { return static_cast<std::int64_t>(content_->layout.handles.size()); }
 std::int64_t Batch::epoch() const { return content_->layout.epoch; }
 std::int64_t Batch::number() const { return content_->layout.number; }
+std::optional<bool> Batch::ends_epoch() const { return content_->layout.ends_epoch; }
 const std::vector<std::string>& Batch::names() const { return *content_->names; }
 
 namespace {
 
-std::optional<std::size_t> position(const std::vector<std::string>& names, std::string_view name) {
+std::optional<std::size_t> place_of(const std::vector<std::string>& names, std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) return std::nullopt;
   return static_cast<std::size_t>(found - names.begin());
@@ -29,7 +30,7 @@ std::optional<std::size_t> position(const std::vector<std::string>& names, std::
 }  // namespace
 
 const Value* Batch::find(std::string_view name) const {
-  const auto at = position(names(), name);
+  const auto at = place_of(names(), name);
   return at ? &content_->values[*at] : nullptr;
 }
 
@@ -40,7 +41,7 @@ const Tensor& Batch::tensor(std::string_view name) const {
 }
 
 const Tensor* Batch::lengths(std::string_view name) const {
-  const auto at = position(names(), name);
+  const auto at = place_of(names(), name);
   return at && content_->lengths[*at] ? &*content_->lengths[*at] : nullptr;
 }
 

@@ -55,7 +55,9 @@ struct Job {
 
   std::shared_ptr<Batch::Content> content;  ///< Null until the batch is finished.
   // Guarded by the scheduler's mutex.
-  std::int64_t number = 0;
+  std::int64_t number = 0;     ///< Among the batches that are made.
+  std::int64_t epoch = 0;      ///< The layout's, which goes into `content`.
+  bool left_out = false;       ///< Its epoch is not wanted any more: some of its tickets did not run.
   std::size_t remaining = 0;   ///< Tickets that are not done.
   std::optional<Error> error;  ///< The error of the lowest row.
   std::int64_t error_row = 0;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <forebay/order.h>
+
+#include "engine/order/open_files.h"
+#include "engine/program/position.h"
+#include "engine/program/program.h"
+
+namespace forebay::engine {
+
+/// All passes of a run as one stream of handles, after all orders. With hard epochs, `pull` returns 0 at the end of
+/// each pass until `next_pass`; otherwise the next pass follows at once, also within a batch.
+class Passes final : public Handles {
+ public:
+  Passes(const Program& program, OpenFiles& streams, const Position& start);
+
+  void begin(std::int64_t epoch) override;
+  Result<std::size_t> pull(std::span<Handle> out) override;
+
+  [[nodiscard]] bool over() const { return nothing_ || (program_.epochs && epoch_ >= *program_.epochs); }
+  /// Begins the next pass when one has ended; called between batches.
+  void next_pass() {
+    pulled_ = 0;  // no batch has rows of two hard passes
+    if (pass_ended_) begin(epoch_ + 1);
+    pass_ended_ = false;
+  }
+  void begin_batch(std::int64_t number) {
+    batch_ = number;
+    pulled_ = 0;
+    batch_epoch_.reset();
+    repeat_order_only();
+  }
+  /// Batches of earlier epochs are dropped from now on.
+  void skip_to(std::int64_t epoch) {
+    from_ = epoch;
+    repeat_order_only();
+  }
+  /// Whether the last two passes had no records.
+  [[nodiscard]] bool was_empty() const { return empty_passes_ > 1; }
+  /// The position at which the present pass began.
+  [[nodiscard]] const Position& began() const { return began_; }
+  /// The pass of the first row of the present batch.
+  [[nodiscard]] std::int64_t batch_epoch() const { return batch_epoch_.value_or(epoch_); }
+
+  /// Handles pulled into the present batch.
+  [[nodiscard]] std::int64_t pulled() const { return pulled_; }
+  /// The done part of the present pass in millionths.
+  [[nodiscard]] std::int64_t done() const { return over() ? 0 : std::llround(1e6 * std::min(1.0, pass_frac())); }
+
+ private:
+  /// No record is read while batches are dropped that lie before the first wanted batch or in an earlier pass than the
+  /// first wanted one. All rows of a wanted batch are pulled after that.
+  void repeat_order_only() { open_files_.catch_up(batch_ < first_wanted_ || epoch_ < from_); }
+
+  [[nodiscard]] double pass_frac() const;
+
+  // After more consecutive empty passes, an endless run ends: it would never deliver a batch.
+  static constexpr int max_empty_passes = 1000;
+
+  std::size_t fill_with_placeholders(std::span<Handle> out);
+  std::size_t delivered(std::size_t count);
+
+  const Program& program_;
+  OpenFiles& open_files_;
+  std::unique_ptr<Handles> chain_;
+  std::int64_t epoch_ = 0;
+  std::optional<std::int64_t> batch_epoch_;
+  std::int64_t batch_;               // number of the batch that is being cut
+  const std::int64_t first_wanted_;  // number of the first batch to deliver
+  std::int64_t from_;                // epoch of the first batch to deliver
+  std::int64_t pulled_ = 0;          // handles pulled into that batch so far
+  std::int64_t placeholders_;
+  std::vector<Ordering> unfiltered_;  // the orders of records before the first one with attributes
+  std::int64_t given_ = 0;            // handles of this pass that were pulled
+  Position began_;
+  int empty_passes_ = 0;
+  bool pass_ended_ = false;  // with hard epochs: `pull` returns 0 until next_pass
+  bool nothing_ = false;     // too many passes were empty: the run is over
+};
+
+}  // namespace forebay::engine

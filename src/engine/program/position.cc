@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/program/position.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "engine/program/program.h"
+
+namespace forebay::engine {
+
+namespace {
+
+// Far more than any run reaches, and far below the overflow of the type.
+constexpr std::int64_t max_epochs = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t max_batches = std::numeric_limits<std::int64_t>::max() / 2;
+constexpr std::int64_t max_done = 1'000'000;
+constexpr std::int64_t max_pulled = 100'000'000;  // for batches without a limit: the maximum of `size`
+constexpr std::int64_t max_left_out = 100'000;    // epochs that a restart goes past
+
+Error refuse(Detail detail, std::string message) { return Error{Code::state, detail, std::move(message)}; }
+
+Error contradiction(const Position& at, std::string_view rule) {
+  return refuse(
+      Detail::data_loss,
+      fmt::format("corrupt state: its position contradicts itself: {}; found epoch {}, batch {}, pulled {}, next {}, "
+                  "from {}, begun {}, cut_short {}, done {}; go on from an older state",
+                  rule, at.epoch, at.batch, at.pulled, at.next, at.from, at.begun, at.cut_short, at.done));
+}
+
+/// Reads the values of one section by name; the section must have exactly these.
+class Values {
+ public:
+  explicit Values(const Section& section) : section_{section} {}
+
+  Result<void> read(std::string_view name, std::int64_t& out) {
+    ++wanted_;
+    const auto found = std::ranges::find_if(section_.values, [&](const auto& value) { return value.first == name; });
+    if (found == section_.values.end())
+      return refuse(Detail::data_loss, fmt::format("corrupt state: '{}' must be an integer, found nothing", name));
+    out = found->second;
+    known_.push_back(name);
+    return {};
+  }
+  [[nodiscard]] Result<void> finish() const {
+    for (const auto& [name, value] : section_.values) {
+      if (std::ranges::count(known_, name) == 0)
+        return refuse(
+            Detail::data_loss,
+            fmt::format("corrupt state: section '{}' has a member '{}', which no state has", section_.stage, name));
+    }
+    if (section_.values.size() == wanted_) return {};
+    return refuse(Detail::data_loss,
+                  fmt::format("corrupt state: a member of section '{}' stands there twice", section_.stage));
+  }
+
+ private:
+  const Section& section_;
+  std::vector<std::string_view> known_;
+  std::size_t wanted_ = 0;
+};
+
+constexpr std::string_view order_stage = "order";
+
+Result<Position> read_order(const Section& section) {
+  Position out;
+  Values values{section};
+  FOREBAY_DO(values.read("epoch", out.epoch));
+  FOREBAY_DO(values.read("batch", out.batch));
+  FOREBAY_DO(values.read("pulled", out.pulled));
+  FOREBAY_DO(values.read("next", out.next));
+  FOREBAY_DO(values.read("from", out.from));
+  FOREBAY_DO(values.read("begun", out.begun));
+  FOREBAY_DO(values.read("cut_short", out.cut_short));
+  FOREBAY_DO(values.read("done", out.done));
+  FOREBAY_DO(values.finish());
+  return out;
+}
+
+}  // namespace
+
+std::vector<Section> sections_of(const Position& position) {
+  return {{.stage = std::string{order_stage},
+           .values = {{"epoch", position.epoch},
+                      {"batch", position.batch},
+                      {"pulled", position.pulled},
+                      {"next", position.next},
+                      {"from", position.from},
+                      {"begun", position.begun},
+                      {"cut_short", position.cut_short},
+                      {"done", position.done}}}};
+}
+
+Result<Position> position_of(const std::vector<Section>& sections) {
+  const Section* order = nullptr;
+  for (const Section& section : sections) {
+    if (section.stage != order_stage) {
+      return refuse(Detail::failed_precondition,
+                    fmt::format("the state has a section '{}', which this Forebay does not know; use the Forebay that "
+                                "wrote it, or a newer one",
+                                section.stage));
+    }
+    if (order != nullptr)
+      return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' stands there twice", order_stage));
+    order = &section;
+  }
+  if (order == nullptr)
+    return refuse(Detail::data_loss, fmt::format("corrupt state: it has no section '{}'", order_stage));
+  return read_order(*order);
+}
+
+Result<void> check_position(const Position& at) {
+  if (at.epoch > max_epochs) return contradiction(at, fmt::format("'epoch' is at most {}", max_epochs));
+  if (at.next > max_batches) return contradiction(at, fmt::format("'next' is at most {}", max_batches));
+  if (at.done > max_done) return contradiction(at, fmt::format("'done' is at most {}", max_done));
+  if (at.begun > 1) return contradiction(at, "'begun' is 0 or 1");
+  if (at.from > at.epoch + max_left_out)
+    return contradiction(at, fmt::format("'from' is at most {} epochs after 'epoch'", max_left_out));
+  if (at.epoch == 0 && (at.batch > 0 || at.pulled > 0))
+    return contradiction(at, "epoch 0 begins with batch 0, of which nothing was pulled before");
+  if (at.next < at.batch) return contradiction(at, "'next' is at least 'batch'");
+  // Records of earlier epochs are in no batch that is still to be delivered.
+  if (at.pulled > 0 && at.next == at.batch)
+    return contradiction(at, "a batch of which something was pulled in an earlier epoch lies before 'next'");
+  if (at.cut_short > 0 && (at.epoch == 0 || at.next == 0 || at.next != at.batch))
+    return contradiction(at, "a batch that was cut short is the last one of an epoch");
+  return {};
+}
+
+Result<void> check_position(const Position& at, const Program& program, const Shard& shard) {
+  if (const auto max_rows = program.batching.max_rows) {
+    const std::int64_t rows = *max_rows / (shard.by == ShardBy::file ? shard.count : 1);
+    if (at.pulled >= rows) return contradiction(at, fmt::format("'pulled' is less than a batch, {} rows", rows));
+    if (at.cut_short >= rows) return contradiction(at, fmt::format("'cut_short' is less than a batch, {} rows", rows));
+  } else if (at.pulled > max_pulled) {
+    return contradiction(at, fmt::format("'pulled' is at most {}", max_pulled));
+  }
+  if (program.hard_epochs && at.pulled > 0) return contradiction(at, "no batch has records of two hard epochs");
+  if (!program.epochs) return {};
+  const bool ended = at.epoch == *program.epochs && at.next == at.batch;
+  if (at.epoch < *program.epochs || ended) return {};
+  return refuse(
+      Detail::failed_precondition,
+      fmt::format("the state stands in epoch {}, and this plan has {} epochs, counted from 0: nothing is left "
+                  "of it; set `epochs` to {} or more",
+                  at.epoch, *program.epochs, at.epoch + 1));
+}
+
+double share_of_run(const Position& position, const Program& program) {
+  const double pass = static_cast<double>(position.done) / 1e6;
+  if (!program.epochs) return pass;
+  const double passes = static_cast<double>(std::max<std::int64_t>(1, *program.epochs));
+  return std::min(1.0, (static_cast<double>(position.epoch) + pass) / passes);
+}
+
+}  // namespace forebay::engine
