@@ -22,13 +22,13 @@ from forebay.loader import Batch, Epoch, Epochs, Loader, Plan, Schema, Stats, Te
 from forebay.mapped import MappedBatch
 from forebay.records import IndexReport, decode_example, encode_example, index_files, read_records, write_records
 from forebay.replicas import verify_replicas
-from forebay.rows import Feed, arrays, feed
+from forebay.rows import Feed, arrays, feed, python
 from forebay.values import Ragged, Sparse
 
 __all__ = ["Batch", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed", "FileReport",
            "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "Schema", "Sparse", "StateError", "Stats",
            "TensorSpec", "__version__", "arrays", "atomic_file", "decode_example", "encode_example", "explain", "feed",
-           "index_files", "json_schema", "load",
+           "index_files", "json_schema", "load", "python",
            "read_records", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:

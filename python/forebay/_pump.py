@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a Python iterable, which a thread puts into a feed."""
+"""Rows of Python objects: iterables, which a thread puts into a feed, and sequences, whose items `map` looks up."""
 from __future__ import annotations
 
 import itertools
 import threading
 import time
 import warnings
-from typing import Any, Iterable, Iterator, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Literal, Mapping, Optional, Sequence
 
 import numpy as np
 
-from forebay.errors import Cancelled
+from forebay.errors import Cancelled, ConfigError, DataError
+
+if TYPE_CHECKING:
+    from forebay._map.step import MapStep
 
 #: Seconds that `join` waits for the iterable, which may take any time for its next row.
 PATIENCE = 2.0
@@ -63,17 +66,19 @@ class Rows:
         self._rows = rows
         self._columns = columns
         self._capacity = capacity
-        self._begun: Optional[Iterator[Mapping[str, Any]]] = None
 
     def pump(self, name: str) -> Pump:
         """A pump for one run. Looks at the first row when the columns are not given."""
         from forebay.rows import Feed
         rows: Iterable[Mapping[str, Any]] = self._rows
         if self._columns is None:
-            iterator = self._begun if self._begun is not None else iter(self._rows)
+            iterator: Iterator[Mapping[str, Any]] = iter(self._rows)
             first = next(iterator, None)
             if first is None:
-                raise ValueError(f"the iterable of '{name}' has no row, so its columns are not known; give columns={{…}}")
+                raise ConfigError(f"the iterable of '{name}' has no row, so its columns are not known; give columns={{…}}",
+                                  code="config", detail="invalid_argument")
+            if not isinstance(first, Mapping):
+                raise TypeError(f"a row of '{name}' is a dict of values by column, found {type(first).__name__}")
             self._columns = {column: _column_of(value) for column, value in first.items()}
             rows = itertools.chain([first], iterator)
         return Pump(rows, Feed(self._columns, self._capacity), name)
@@ -85,3 +90,91 @@ def _column_of(value: Any) -> Mapping[str, Any]:
     if array.dtype.kind in "SUO":
         return {"dtype": "string", "shape": list(array.shape)}
     return {"dtype": array.dtype.name, "shape": list(array.shape)}
+
+
+class PumpedRun:
+    """A run that reads iterables: the core's Run, whose failures are those of the iterables, and which ends their threads."""
+
+    def __init__(self, run: Any, pumps: Sequence[Pump]) -> None:
+        self._run = run
+        self._pumps = pumps
+        for pump in pumps:
+            pump.start()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._run, name)
+
+    def advance(self, given: bool) -> Any:
+        try:
+            return self._run.advance(given)
+        except DataError:
+            self._raise_failure()
+            raise
+
+    def epochs(self) -> "PumpedEpochs":
+        return PumpedEpochs(self._run.epochs(), self._raise_failure)
+
+    def close(self) -> None:
+        self._run.close()
+        for pump in self._pumps:
+            pump.join()
+
+    def _raise_failure(self) -> None:
+        """Raises what an iterable raised: the same object, with its traceback."""
+        for pump in self._pumps:
+            if pump.failure is not None:
+                raise pump.failure
+
+
+class PumpedEpochs:
+    """The epochs of a PumpedRun."""
+
+    def __init__(self, epochs: Any, raise_failure: Callable[[], None]) -> None:
+        self._epochs = epochs
+        self._raise_failure = raise_failure
+
+    def next(self) -> int:
+        try:
+            return int(self._epochs.next())
+        except DataError:
+            self._raise_failure()
+            raise
+
+    def advance(self, number: int, given: bool) -> Any:
+        try:
+            return self._epochs.advance(number, given)
+        except DataError:
+            self._raise_failure()
+            raise
+
+
+class Items:
+    """A sequence of rows. The engine orders the numbers of its items; `map` looks the items up."""
+
+    def __init__(self, items: Sequence[Mapping[str, Any]], workers: int, inside: Literal["threads", "processes"]) -> None:
+        self._items = items
+        self._workers = workers
+        self._inside = inside
+
+    def columns(self) -> Mapping[str, Any]:
+        return {"index": np.arange(len(self._items))}
+
+    def step(self) -> "MapStep":
+        from forebay._map.step import step_of
+        return step_of(Lookup(self._items), "row", self._workers, self._inside, None)
+
+
+class Lookup:
+    """Gives the item of a row's number."""
+
+    __name__ = "the sequence's items"
+
+    def __init__(self, items: Sequence[Mapping[str, Any]]) -> None:
+        self._items = items
+
+    def __call__(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        item = self._items[int(row["index"])]
+        if not isinstance(item, Mapping):
+            raise TypeError(f"item {int(row['index'])} of the sequence is {type(item).__name__}; a row is a dict of values by "
+                            "column")
+        return item

@@ -18,6 +18,7 @@ from forebay.errors import StateError
 if TYPE_CHECKING:
     from forebay._map.run import MapEpochs, MapRun
     from forebay._map.step import MapStep
+    from forebay._pump import Pump
 
 __all__ = ["Batch", "Epoch", "Epochs", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
@@ -315,15 +316,22 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
     None of them changes what is delivered, but for shards by file, whose order is their own. Raises ConfigError with every
     fault of the document, IoError when the document or a file that it names cannot be read.
     """
-    return start(plan(doc, bind), threads, memory, prefetch, shard)
+    return start(doc, bind, threads, memory, prefetch, shard)
 
 
 def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
     """The plan of a document; nothing is started. Raises like `load`."""
-    bound: dict[str, _core.Rows] = {}
-    if bind:
-        from forebay.rows import bound_objects
-        bound = bound_objects(bind)
+    return _plan(doc, _bound(bind)[0])
+
+
+def _bound(bind: Optional[Mapping[str, Any]]) -> "tuple[dict[str, _core.Rows], list[Pump], tuple[MapStep, ...]]":
+    if not bind:
+        return {}, [], ()
+    from forebay.rows import bound_objects
+    return bound_objects(bind)
+
+
+def _plan(doc: Document, bound: "dict[str, _core.Rows]") -> Plan:
     if isinstance(doc, Mapping):
         return _core.plan_document(dict(doc), ".", bound)
     if not isinstance(doc, (str, os.PathLike)):
@@ -331,10 +339,15 @@ def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
     return _core.plan_path(path_of(doc, "doc"), bound)
 
 
-def start(planned: Plan, threads: Optional[int], memory: Union[int, str, None], prefetch: Optional[int],
-          shard: Optional[Shard], maps: tuple["MapStep", ...] = ()) -> Loader:
-    run = _core.start(planned, integer_of("threads", threads), memory_of(memory), integer_of("prefetch", prefetch), shard)
-    return Loader(run, maps)
+def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[int], memory: Union[int, str, None],
+          prefetch: Optional[int], shard: Optional[Shard], maps: tuple["MapStep", ...] = ()) -> Loader:
+    rows, pumps, first = _bound(bind)
+    run: Any = _core.start(_plan(doc, rows), integer_of("threads", threads), memory_of(memory),
+                           integer_of("prefetch", prefetch), shard)
+    if pumps:
+        from forebay._pump import PumpedRun
+        run = PumpedRun(run, pumps)
+    return Loader(run, (*first, *maps))
 
 
 def mapped_text(functions: Sequence[str]) -> list[str]:

@@ -114,7 +114,7 @@ class PipelineBase:
     def load(self, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
              shard: Optional[Shard] = None) -> Loader:
         """Starts a loader; see forebay.load. Paths are relative to the working directory."""
-        return start(self.plan(), threads, memory, prefetch, shard, self._maps)
+        return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps)
 
     def __repr__(self) -> str:
         return "\n".join([self.to_json(), *mapped_text([step.name for step in self._maps])])

@@ -2,7 +2,7 @@
 """Rows that a program holds or gives: arrays, feeds and iterables as sources."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Iterable, Literal, Mapping, Optional
 
 import numpy as np
 
@@ -12,7 +12,11 @@ from forebay.builder import Pipeline
 from forebay.errors import ConfigError
 from forebay.features import Feature
 
-__all__ = ["Feed", "arrays", "feed"]
+if TYPE_CHECKING:
+    from forebay._map.step import MapStep
+    from forebay._pump import Pump
+
+__all__ = ["Feed", "arrays", "feed", "python"]
 
 _NUMBERS = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
             "float32", "float64", "complex64", "complex128"}
@@ -116,12 +120,53 @@ def feed(rows: Feed, name: str = "feed") -> Pipeline:
     return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: rows})
 
 
-def bound_objects(bind: Mapping[str, Any]) -> "dict[str, _core.Rows]":
-    """The objects of `bind` as the core takes them."""
+def python(rows: Iterable[Mapping[str, Any]], columns: Optional[Mapping[str, Feature]] = None, *, capacity: int = 1024,
+           workers: int = 0, inside: Literal["threads", "processes"] = "threads", name: str = "python") -> Pipeline:
+    """A pipeline over Python objects: each row is a dict of values by column.
+
+    rows       A sequence (it has len() and items by number): the engine orders the numbers of the items, so that they can be
+               shuffled globally, sharded and restarted exactly; an item is looked up when its batch is delivered. Steps see
+               the column `index` only, and what they make of it is dropped.
+               Any other iterable: a thread goes through it and puts its rows into a feed (fb.Feed), once, without states. An
+               exception that it raises is raised by the loader, the same object, after the rows before it.
+    columns    of an iterable: `fb.fixed` and `fb.var_len` by name; left out: fixed columns as in the first row, which is
+               then asked for when the pipeline is planned
+    capacity   of an iterable: rows that wait ahead
+    workers    of a sequence: workers that look items up ahead; see `map`
+    inside     of a sequence: "threads" or "processes"
+    name       stands for a file name in record keys, origins and errors
+    """
+    from forebay._pump import Items, Rows
+    if hasattr(rows, "__len__") and hasattr(rows, "__getitem__") and not isinstance(rows, Mapping):
+        if columns is not None:
+            raise ConfigError("columns: the items of a sequence say their columns themselves; leave it out", code="config",
+                              detail="invalid_argument")
+        return Pipeline({"source": {"arrays": {"bind": name}}, "steps": []}, (), {name: Items(rows, workers, inside)})
+    if isinstance(rows, Mapping) or not hasattr(rows, "__iter__"):
+        raise wrong_type("rows", "an iterable or a sequence of dicts (fb.arrays takes a dict of arrays)", rows)
+    return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: Rows(rows, columns, capacity)})
+
+
+def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, _core.Rows], list[Pump], tuple[MapStep, ...]]":
+    """The objects of `bind` as the core takes them, the threads that their runs need, and the functions that come first."""
+    from forebay._pump import Items, Rows
     if not isinstance(bind, Mapping):
         raise wrong_type("bind", "a dict of objects by name", bind)
-    return {name: value._feed.rows(str(name)) if isinstance(value, Feed)
-            else _core.array_rows(_columns(name, value), str(name)) for name, value in bind.items()}
+    rows: "dict[str, _core.Rows]" = {}
+    pumps: "list[Pump]" = []
+    steps: "list[MapStep]" = []
+    for name, value in bind.items():
+        if isinstance(value, Rows):
+            pumps.append(value.pump(str(name)))
+            rows[name] = pumps[-1].feed._feed.rows(str(name))
+        elif isinstance(value, Feed):
+            rows[name] = value._feed.rows(str(name))
+        elif isinstance(value, Items):
+            steps.append(value.step())
+            rows[name] = _core.array_rows(_columns(name, value.columns()), str(name))
+        else:
+            rows[name] = _core.array_rows(_columns(name, value), str(name))
+    return rows, pumps, tuple(steps)
 
 
 def _spec(name: str, feature: Any) -> "tuple[str, tuple[Optional[int], ...]]":

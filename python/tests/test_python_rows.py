@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""forebay.python: iterables and sequences of Python objects as sources."""
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+
+import forebay as fb
+
+
+def counted(rows: int) -> Iterator[dict[str, Any]]:
+    for i in range(rows):
+        yield {"n": i, "x": np.full(3, i, np.float32), "name": f"row {i}"}
+
+
+class Squares:
+    """A sequence that knows which items were asked for."""
+
+    def __len__(self) -> int:
+        return 100
+
+    def __getitem__(self, i: int) -> dict[str, Any]:
+        return {"n": i, "square": np.array([i * i, -i])}
+
+
+def test_an_iterable_gives_its_rows_in_order_for_any_number_of_threads() -> None:
+    for threads in (1, 8):
+        got = list(fb.python(counted(500)).batch(size=64).load(threads=threads))
+        assert np.concatenate([batch["n"] for batch in got]).tolist() == list(range(500))
+        assert np.concatenate([batch["x"] for batch in got]).tolist() == [[i, i, i] for i in range(500)]
+        assert [name for batch in got for name in batch["name"]] == [f"row {i}".encode() for i in range(500)]
+
+
+def test_a_list_of_columns_may_be_given_and_rows_shuffled_by_a_buffer() -> None:
+    pipe = fb.python(({"ids": list(range(i % 4))} for i in range(100)), {"ids": fb.var_len("int32")}, capacity=3)
+    lengths = [len(row) for batch in pipe.shuffle(buffer=10).batch(size=8).load() for row in batch["ids"].to_list()]
+    assert sorted(lengths) == sorted(i % 4 for i in range(100))
+
+
+def test_an_exception_of_an_iterable_is_raised_as_the_same_object_after_the_rows_before_it() -> None:
+    failure = KeyError("the shelf is empty")
+
+    def rows() -> Iterator[dict[str, Any]]:
+        yield {"n": 1}
+        yield {"n": 2}
+        raise failure
+
+    loader = fb.python(rows()).batch(size=1).load()
+    assert [int(next(loader)["n"][0]) for _ in range(2)] == [1, 2]
+    for _ in range(2):
+        with pytest.raises(KeyError) as raised:
+            next(loader)
+        assert raised.value is failure
+    assert "in rows" in "".join(traceback.format_tb(failure.__traceback__))
+
+
+def test_closing_ends_the_thread_of_an_iterable() -> None:
+    def endless() -> Iterator[dict[str, Any]]:
+        while True:
+            yield {"n": 1}
+
+    loader = fb.python(endless()).batch(size=10).load()
+    next(loader)
+    assert any(thread.name == "forebay python" for thread in threading.enumerate())
+    loader.close()
+    assert not any(thread.name == "forebay python" for thread in threading.enumerate())
+
+
+def test_closing_does_not_wait_for_an_iterable_that_does_not_come_back() -> None:
+    going = threading.Event()
+
+    def stuck() -> Iterator[dict[str, Any]]:
+        yield {"n": 1}
+        going.wait(60)
+
+    loader = fb.python(stuck(), name="stuck").batch(size=1).load()
+    next(loader)
+    began = time.monotonic()
+    with pytest.warns(RuntimeWarning, match="the thread 'forebay stuck' still waits for the next row of its iterable"):
+        loader.close()
+    assert 1.5 < time.monotonic() - began < 20
+    going.set()
+
+
+def test_ctrl_c_while_an_iterable_is_slow_costs_no_row() -> None:
+    program = """
+import os, signal, threading, time
+import forebay as fb
+def slow():
+    for i in range(3):
+        time.sleep(0.2)
+        yield {"n": i}
+loader = fb.python(slow()).batch(size=3).load()
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    next(loader)
+except KeyboardInterrupt:
+    print("interrupted")
+print(next(loader)["n"].tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("interrupted\n[0, 1, 2]\n", "")
+
+
+@pytest.mark.parametrize("workers, inside", [(0, "threads"), (2, "threads"), (2, "processes")])
+def test_a_sequence_is_shuffled_sharded_and_restarted_like_files(workers: int, inside: Any) -> None:
+    pipe = fb.python(Squares(), workers=workers, inside=inside).shuffle(global_=True).batch(size=20).epochs(2).seed(4)
+
+    def numbers(loader: fb.Loader) -> list[int]:
+        out: list[int] = []
+        for batch in loader:
+            assert batch["square"].tolist() == [[n * n, -n] for n in batch["n"].tolist()]
+            out += batch["n"].tolist()
+        return out
+
+    with pipe.load(threads=1) as loader:
+        whole = numbers(loader)
+    assert sorted(whole) == sorted([*range(100), *range(100)]) and whole[:100] != whole[100:]
+    with pipe.load(threads=2) as loader, pipe.load(threads=1) as other:
+        for _ in range(3):
+            next(loader)
+        other.load_state_dict(loader.state_dict())
+        assert numbers(other) == whole[60:]
+    with pipe.load(shard=(1, 2)) as loader:
+        assert numbers(loader) == np.array(whole).reshape(10, 20)[:, 10:].reshape(-1).tolist()
+
+
+def test_a_map_may_follow_a_sequence() -> None:
+    pipe = fb.python(Squares()).take(4).batch(size=3).map(lambda batch: {"sum": batch["square"].sum(axis=1)})
+    assert [batch["sum"].tolist() for batch in pipe.load()] == [[0, 0, 2], [6]]
+
+
+@pytest.mark.parametrize("rows, kind, words", [
+    ({"n": [1]}, TypeError, "an iterable or a sequence of dicts"),
+    (3, TypeError, "an iterable or a sequence of dicts"),
+    (iter([]), fb.ConfigError, "the iterable of 'python' has no row, so its columns are not known"),
+    (iter([1]), TypeError, "a row of 'python' is a dict of values by column, found int"),
+])
+def test_what_is_no_source_of_rows_is_refused(rows: Any, kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind, match=words):
+        fb.python(rows).batch(size=1).load()
+
+
+def test_a_row_that_does_not_fit_is_the_failure_of_the_loader() -> None:
+    loader = fb.python(iter([{"n": 1}, {"n": "x"}])).batch(size=1).load()
+    assert next(loader)["n"].tolist() == [1]
+    with pytest.raises(fb.ConfigError, match="column 'n' is string"):
+        next(loader)
+
+
+def test_items_of_a_sequence_must_be_dicts() -> None:
+    with pytest.raises(TypeError, match="item 0 of the sequence is int; a row is a dict of values by column"):
+        next(fb.python([1, 2]).batch(size=1).load())
