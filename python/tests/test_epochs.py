@@ -169,7 +169,10 @@ def test_ctrl_c_inside_an_epoch_loses_no_batch(tmp_path, workers, restarts):
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 interrupts += 1
                 if restarts and interrupts % 3 == 0:
-                    loader = resumed(pipe, json.loads(json.dumps(loader.state_dict())), threads=1)
+                    state = json.loads(json.dumps(loader.state_dict()))
+                    loader.close()
+                    loader = resumed(pipe, state, threads=1)
+    loader.close()
     assert seen == list(range(10_000)) and interrupts > 10
 
 
