@@ -43,7 +43,7 @@ class Pump:
             return
         except BaseException as failure:
             self.failure = failure
-            self.feed.fail(f"the iterable failed: {type(failure).__name__}: {failure}")
+            self.feed._feed.fail(f"the iterable failed: {type(failure).__name__}: {failure}")
         else:
             self.feed.close()
 
