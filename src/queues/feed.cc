@@ -12,7 +12,7 @@
 #include <forebay/column.h>
 #include <forebay/messages.h>
 
-#include "columns/row_copy.h"
+#include "columns/take/row_copy.h"
 
 namespace forebay {
 

@@ -137,9 +137,12 @@ class OpenFiles final : public Reader {
   [[nodiscard]] bool leave_block(ReaderState& file);                          // false: it was the last block
   [[nodiscard]] Result<std::unique_ptr<Block>> wait_for_block(ReaderState& file) EXCLUDES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> take_ready(ReaderState& file) REQUIRES(mutex_);
-  [[nodiscard]] std::vector<std::int64_t> count_rows(std::span<const std::uint32_t> parts);
-  [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
+  void begin_rows(const RowSource& source, std::function<void()> wake);
   [[nodiscard]] Result<std::size_t> read_rows(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t read_resident(Stream stream, std::span<Handle> out);
+  [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out);
+  void close_rows(Stream stream);
+  [[nodiscard]] Result<std::vector<std::int64_t>> count_rows(std::span<const std::uint32_t> parts) const;
   void name_records(ReaderState& file);
   [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);

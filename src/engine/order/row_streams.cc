@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "columns/row_copy.h"
+#include "columns/take/row_copy.h"
 
 namespace forebay::engine {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "columns/row_copy.h"
+#include "columns/take/row_copy.h"
 
 namespace forebay::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "columns/row_copy.h"
+#include "columns/take/row_copy.h"
 
 #include <algorithm>
 #include <array>
