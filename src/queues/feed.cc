@@ -13,6 +13,7 @@
 #include <forebay/messages.h>
 
 #include "columns/take/row_copy.h"
+#include "columns/take/strided_rows.h"
 
 namespace forebay {
 
@@ -41,11 +42,8 @@ struct OwnedRows {
       for (std::int64_t row = 0; row < count; ++row) columns::append_row(from, row, shape, to);
       return;
     }
-    const std::size_t bytes = to.row_bytes();
-    std::byte* out = to.values.extend(static_cast<std::size_t>(count) * bytes);
-    const std::int64_t at_once = columns::contiguous(from, bytes) ? count : 1;
-    for (std::int64_t row = 0; row < count; row += at_once, out += static_cast<std::size_t>(at_once) * bytes)
-      columns::copy_fixed(from, row, static_cast<std::size_t>(at_once), to.dtype, shape, out);
+    const columns::StridedRows rows{from, count, to.dtype, shape};
+    rows.copy(0, count, to.values.extend(static_cast<std::size_t>(count) * to.row_bytes()));
     to.rows += count;
   }
 };
