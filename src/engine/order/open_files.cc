@@ -289,7 +289,7 @@ std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim_locked(bool soon) {
   return nullptr;
 }
 
-/// Cancels a scan: the file was just written, and the calling thread must not wait (FileReader::must_settle).
+/// Cancels a scan: the file was just written, and the calling thread must not wait (BlockReader::must_settle).
 void OpenFiles::put_back(ReaderState& file, std::unique_ptr<Block> block) {
   const Lock lock{mutex_};
   --scanning_;

@@ -23,7 +23,7 @@
 
 namespace forebay::engine {
 
-/// The open files of a run, and the Reader that the orders of the plan call. Owned by the Scheduler.
+/// The open parts of a run's source, and the Reader that the orders of the plan call. Owned by the Scheduler.
 ///
 ///     announce ──► waiting_: idle ── claim, or `read` needs a block ──► running ── scan ──► a block joins `ready`
 ///     open ─────►              ▲                                                             │             │
@@ -36,6 +36,9 @@ namespace forebay::engine {
 /// blocks ahead: `claim`, then `scan`. `read` scans the block itself when the file is idle, so the order plane never
 /// waits for a scan that has not begun. While a restart catches up, files with a stored index are not scanned at all,
 /// unless the order needs attributes.
+///
+/// A part is a file, or a run of whole files that are records. Rows that come ready have no files: the order plane
+/// alone reads them, with ResidentRows or RowStreams, and none of the picture applies.
 ///
 /// `mutex_` guards the state that both sides use. A failed scan is reported by the `read` that reaches its place.
 class OpenFiles final : public Reader {
