@@ -12,7 +12,8 @@
 #include <forebay/column.h>
 #include <forebay/messages.h>
 
-#include "columns/row_copy.h"
+#include "columns/take/row_copy.h"
+#include "columns/take/strided_rows.h"
 
 namespace forebay {
 
@@ -41,11 +42,8 @@ struct OwnedRows {
       for (std::int64_t row = 0; row < count; ++row) columns::append_row(from, row, shape, to);
       return;
     }
-    const std::size_t bytes = to.row_bytes();
-    std::byte* out = to.values.extend(static_cast<std::size_t>(count) * bytes);
-    const std::int64_t at_once = columns::contiguous(from, bytes) ? count : 1;
-    for (std::int64_t row = 0; row < count; row += at_once, out += static_cast<std::size_t>(at_once) * bytes)
-      columns::copy_fixed(from, row, static_cast<std::size_t>(at_once), to.dtype, shape, out);
+    const columns::StridedRows rows{from, count, to.dtype, shape};
+    rows.copy(0, count, to.values.extend(static_cast<std::size_t>(count) * to.row_bytes()));
     to.rows += count;
   }
 };
@@ -60,6 +58,14 @@ std::shared_ptr<const RowBlock> sealed(std::shared_ptr<OwnedRows> rows) {
 
 Error misfit(const std::string& what) {
   return Error{Code::config, Detail::invalid_argument, "rows do not fit the feed: " + what};
+}
+
+/// The time when a wait that begins now ends; at most the last one of the clock.
+std::chrono::steady_clock::time_point end_of(std::chrono::milliseconds wait) {
+  using Time = std::chrono::steady_clock::time_point;
+  const Time now = std::chrono::steady_clock::now();
+  const auto longest = std::chrono::duration_cast<std::chrono::milliseconds>(Time::max() - now);
+  return wait >= longest ? Time::max() : now + std::max(wait, std::chrono::milliseconds{0});
 }
 
 /// Whether rows of shape `found` may stand where `wanted` is asked for.
@@ -84,12 +90,19 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
     FOREBAY_TRY(const auto places, places_of(rows));
     {
       std::unique_lock lock{mutex_};
-      if (!room_.wait_for(lock, timeout, [&] { return closed_ || count() < capacity_; })) return false;
+      if (!room_.wait_until(lock, end_of(timeout), [&] { return closed_ || count() < capacity_; })) return false;
       if (closed_) {
         return Error{Code::cancelled, Detail::failed_precondition,
                      "the feed is closed: its rows are all given, or the run that read it has ended"};
       }
-      append(rows, places);
+      try {
+        append(rows, places);
+      } catch (...) {
+        lock.unlock();
+        room_.notify_all();
+        wake();
+        throw;
+      }
     }
     wake();
     return true;
@@ -123,6 +136,9 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
 
   /// By column of the schema: its column in `rows`.
   [[nodiscard]] Result<std::vector<std::size_t>> places_of(const RowSource& rows) const {
+    for (const RowPart& part : rows.parts) {
+      if (!part.rows) return misfit(fmt::format("part {} has no rows in memory", quote(part.name)));
+    }
     if (rows.schema.visible().size() != schema_.visible().size())
       return misfit(fmt::format("{} columns, expected {}", rows.schema.visible().size(), schema_.visible().size()));
     std::vector<std::size_t> out;
@@ -144,9 +160,7 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
   void append(const RowSource& rows, std::span<const std::size_t> places) {
     try {
       if (!waiting_) waiting_ = std::make_shared<OwnedRows>(schema_);
-      for (const RowPart& part : rows.parts) {
-        if (part.rows) waiting_->append(*part.rows, rows.schema, places);
-      }
+      for (const RowPart& part : rows.parts) waiting_->append(*part.rows, rows.schema, places);
     } catch (...) {
       waiting_.reset();
       closed_ = true;

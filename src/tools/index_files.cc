@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "io/paths.h"
 #include "sources/framing.h"
+#include "tools/needs_files.h"
 
 namespace forebay {
 
@@ -115,6 +116,7 @@ Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& pat
 Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
   const Source& source = engine::program_of(plan).source;
+  FOREBAY_DO(engine::needs_files(source));
   if (source.files_a_part > 0)
     return Error{Code::config, Detail::invalid_argument, "a record is a whole file: no index is needed"};
   return IndexRun{source, options}.run();

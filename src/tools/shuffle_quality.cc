@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/shuffle_quality.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <new>
@@ -24,11 +25,19 @@ std::shared_ptr<BufferPool> pool_for(const Program& program) {
   return std::make_shared<BufferPool>(program.memory > 0 ? program.memory : usable_memory() / 4);
 }
 
-/// The number of records of each file.
+/// The number of records of each file, or of rows of each part.
 Result<std::vector<std::int64_t>> count_records(const Source& source, const std::shared_ptr<BufferPool>& pool,
                                                 const std::function<bool()>& stop) {
   PassCache kept{0};
-  std::vector<std::int64_t> out(source.files.size());
+  std::vector<std::int64_t> out(source.files.size(), 1);
+  if (source.files_a_part > 0) return out;
+  if (source.rows) {
+    if (!source.rows->resident())
+      return Error{Code::config, Detail::invalid_argument, "the rows of this source can be read only once"};
+    std::ranges::transform(source.rows->parts, out.begin(), [](const RowPart& part) { return part.rows->rows; });
+    return out;
+  }
+  out.assign(out.size(), 0);
   for (std::uint32_t file = 0; file < out.size(); ++file) {
     FileReader scanner{source, file, pool, kept};
     for (Block block; !block.last;) {
@@ -61,8 +70,10 @@ Result<void> measure(const Program& program, const std::shared_ptr<BufferPool>& 
     const auto more = order.next(layout);
     if (!more.ok()) return streams.interrupted(more.error()) ? stopped() : more.error();
     if (!*more) return {};
-    for (std::int64_t row = 0; row < static_cast<std::int64_t>(layout.handles.size()); ++row)
-      out.add(layout.block_of(row).file, layout.record_of(row));
+    for (std::int64_t row = 0; row < static_cast<std::int64_t>(layout.handles.size()); ++row) {
+      const auto at = program.source.locate(layout.block_of(row).file, layout.record_of(row), 0);
+      out.add(static_cast<std::uint32_t>(at.file), at.record);
+    }
     streams.collect(layout.number + 1);
     streams.limit_memory();
     layout = {};

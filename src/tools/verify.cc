@@ -16,6 +16,7 @@
 #include "io/file.h"
 #include "io/paths.h"
 #include "sources/framing.h"
+#include "tools/needs_files.h"
 #include "tools/verify_files.h"
 
 namespace forebay::engine {
@@ -171,7 +172,9 @@ Result<std::vector<FileReport>> verify(const std::vector<std::string>& paths, co
 
 Result<std::vector<FileReport>> verify(const Plan& plan, const VerifyOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
-  return engine::look_through(engine::program_of(plan).source, options, {});
+  const Source& source = engine::program_of(plan).source;
+  FOREBAY_DO(engine::needs_files(source));
+  return engine::look_through(source, options, {});
 }
 
 }  // namespace forebay

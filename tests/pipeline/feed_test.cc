@@ -13,6 +13,7 @@
 #include "engine/program/plan_access.h"
 #include "engine/run/scheduler.h"
 #include "tests/engine/order/stream_files.h"
+#include "tests/support/sanitized.h"
 
 namespace forebay {
 namespace {
@@ -267,6 +268,118 @@ TEST(FeedRun, OneRunReadsAFeed) {
   std::string error;
   EXPECT_EQ(all_of(second, &error), Values{});
   EXPECT_THAT(error, HasSubstr("a feed is read once, by one run"));
+}
+
+TEST(FeedRun, APutMayWaitForEver) {
+  Feed feed = *Feed::make(one_number(), 1);
+  const Values one{1}, two{2};
+  ASSERT_TRUE(*feed.put(*rows_with(one), Seconds{1}));
+  std::thread producer{[&] {
+    EXPECT_TRUE(*feed.put(*rows_with(two), Milliseconds::max()));
+    feed.close();
+  }};
+  std::this_thread::sleep_for(Milliseconds{50});
+  Loader loader = start(feed, R"({"batch": {"size": 1}})");
+  EXPECT_EQ(all_of(loader), (Values{1, 2}));
+  producer.join();
+}
+
+TEST(FeedRun, RowsMayHaveSizesThatTheFeedDoesNotKnow) {
+  Schema schema, given;
+  schema.put({.name = "ids", .dtype = DType::int32, .shape = {unknown_dim, unknown_dim}, .delivery = Delivery::padded});
+  given.put({.name = "ids", .dtype = DType::int32, .shape = {unknown_dim, 2}, .delivery = Delivery::padded});
+  Feed feed = *Feed::make(schema);
+  const std::vector<std::int32_t> ids{1, 2, 3, 4, 5, 6};
+  const std::vector<std::int64_t> splits{0, 2, 6}, dims{1, 2};
+  auto block = std::make_shared<RowBlock>();
+  block->rows = 2;
+  block->columns.push_back(
+      {.data = reinterpret_cast<const std::byte*>(ids.data()), .row_splits = splits.data(), .dims = dims.data()});
+  ASSERT_TRUE(*feed.put({.schema = given, .parts = {{.name = "in", .rows = block}}}, Seconds{1}));
+  feed.close();
+  Loader loader = start(feed, R"({"batch": {"size": 2}})");
+  auto batch = loader.next();
+  ASSERT_TRUE(batch.ok() && *batch);
+  EXPECT_EQ((*batch)->tensor("ids").shape.text(), "[2,2,2]");
+  EXPECT_THAT((*batch)->tensor("ids").as<std::int32_t>(), ::testing::ElementsAre(1, 2, 0, 0, 3, 4, 5, 6));
+}
+
+TEST(FeedRun, RowsThatDoNotFitMemoryEndTheRunAndEveryWait) {
+  if (tests::sanitized) return;  // a sanitizer ends the process when so much memory is asked for
+  const auto huge = [](const std::int64_t& value) {
+    return *array_rows(
+        {{.name = "n", .dtype = DType::int64, .shape = {std::int64_t{1} << 45}, .data = &value, .strides = {0}}},
+        nullptr);
+  };
+  const std::int64_t value = 1;
+  Feed feed = *Feed::make(one_number());
+  Loader loader = start(feed, R"({"batch": {"size": 1}})");
+  std::thread producer{[&] {
+    std::this_thread::sleep_for(Milliseconds{100});
+    EXPECT_THROW(static_cast<void>(feed.put(*huge(value), Seconds{1})), std::bad_alloc);
+  }};
+  bool timed_out = false;
+  const auto batch = loader.next_within(Seconds{10}, timed_out);
+  producer.join();
+  ASSERT_FALSE(batch.ok());
+  EXPECT_THAT(batch.error().text(), HasSubstr("no memory for the rows of a feed"));
+}
+
+TEST(FeedRun, TakesOnlyRowsThatAreInMemory) {
+  Feed feed = *Feed::make(one_number()), other = *Feed::make(one_number());
+  EXPECT_THAT(feed.put(*other.source(), Seconds{1}).error().text(),
+              HasSubstr("rows do not fit the feed: part 'feed' has no rows in memory"));
+}
+
+/// A part whose reader gives one block again and again.
+class SameBlockReader final : public PartReader {
+ public:
+  explicit SameBlockReader(std::shared_ptr<const RowBlock> block) : block_{std::move(block)} {}
+  Result<Got> read(std::shared_ptr<const RowBlock>& out) override {
+    out = block_;
+    return Got::rows;
+  }
+
+ private:
+  std::shared_ptr<const RowBlock> block_;
+};
+
+TEST(RowReaders, ThatBreakTheirContractEndTheRun) {
+  const auto error_of = [](std::function<Result<std::unique_ptr<PartReader>>(ReadContext)> open) {
+    auto source = std::make_shared<RowSource>();
+    source->schema = one_number();
+    source->parts.push_back({.name = "part", .open = std::move(open)});
+    auto loader = load(feed_document(R"({"batch": {"size": 1}})"), {.threads = 1}, ".", {{"in", source}});
+    return loader.ok() ? loader->next().error().text() : loader.error().text();
+  };
+  const auto of_block = [&](std::shared_ptr<const RowBlock> block) {
+    return error_of([=](ReadContext) { return std::unique_ptr<PartReader>{std::make_unique<SameBlockReader>(block)}; });
+  };
+  const std::int64_t value = 1;
+  const RowColumn column{.data = reinterpret_cast<const std::byte*>(&value)};
+  const std::string wanted = ", expected 1 to 4294967295 rows in 1 columns";
+  EXPECT_THAT(of_block(std::make_shared<RowBlock>(RowBlock{.rows = 0, .columns = {column}})),
+              HasSubstr("part: the reader gave a block of 0 rows in 1 columns" + wanted));
+  EXPECT_THAT(of_block(std::make_shared<RowBlock>(RowBlock{.rows = std::int64_t{1} << 32, .columns = {column}})),
+              HasSubstr("part: the reader gave a block of 4294967296 rows in 1 columns" + wanted));
+  EXPECT_THAT(of_block(std::make_shared<RowBlock>(RowBlock{.rows = 1})),
+              HasSubstr("part: the reader gave a block of 1 rows in 0 columns" + wanted));
+  EXPECT_THAT(of_block(nullptr), HasSubstr("part: the reader gave no block"));
+  EXPECT_THAT(error_of([](ReadContext) { return std::unique_ptr<PartReader>{}; }),
+              HasSubstr("part: the part has no reader"));
+  EXPECT_THAT(error_of({}), HasSubstr("part: the part has no reader"));
+}
+
+TEST(RowReaders, PartsInMemoryMayStandBesideThem) {
+  Feed feed = *Feed::make(one_number());
+  const Values first{1, 2, 3}, second{4, 5};
+  ASSERT_TRUE(*feed.put(*rows_with(second), Seconds{1}));
+  feed.close();
+  auto source = std::make_shared<RowSource>(*rows_with(first));
+  source->parts.push_back(feed.source()->parts.front());
+  auto loader = load(feed_document(R"({"batch": {"size": 2, "remainder": "keep"}})"), {}, ".", {{"in", source}});
+  ASSERT_TRUE(loader.ok()) << loader.error().text();
+  EXPECT_EQ(all_of(*loader), (Values{1, 2, 3, 4, 5}));
 }
 
 }  // namespace

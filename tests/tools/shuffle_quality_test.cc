@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <forebay/forebay.h>
+
+#include "tests/plan/documents.h"
+
 namespace forebay::engine {
 namespace {
 
@@ -47,6 +51,39 @@ TEST(Correlation, FarFromZeroLosesNoDigits) {
   Correlation correlation;
   for (int i = 0; i < 1000; ++i) correlation.add(1e9 + i % 7, 1e9 - i % 7);
   EXPECT_NEAR(*correlation.value(), -1.0, 1e-12);
+}
+
+TEST(Tools, LookAtRowsOnlyWhereTheyNeedNoFile) {
+  const std::vector<std::int64_t> numbers{1, 2, 3, 4};
+  const Bindings bindings{
+      {"in", *array_rows({{.name = "n", .dtype = DType::int64, .shape = {4}, .data = numbers.data()}}, nullptr)}};
+  const auto document = parse_json(R"({"source": {"arrays": {"bind": "in"}}, "steps": [{"batch": {"size": 2}}]})");
+  const auto plan = Plan::make(*document, ".", bindings);
+  ASSERT_TRUE(plan.ok()) << plan.error().text();
+  const auto quality = shuffle_quality(*plan);
+  ASSERT_TRUE(quality.ok()) << quality.error().text();
+  EXPECT_EQ(std::make_pair(quality->rows, quality->displacement), std::make_pair(std::int64_t{4}, 0.0));
+  const std::string fault = "the source of this plan is rows that the program holds: it has no files";
+  EXPECT_EQ(verify(*plan).error().message(), fault);
+  EXPECT_EQ(index_files(*plan).error().message(), fault);
+}
+
+TEST(Tools, MeasureTheShuffleOfMoreWholeFilesThanAPartHas) {
+  const forebay::testing::Folder folder;
+  std::string files;
+  for (int i = 0; i < 4200; ++i) {
+    const std::string name = std::to_string(i);
+    folder.write(name, name);
+    files += (i == 0 ? "\"" : ", \"") + name + "\"";
+  }
+  const auto document = parse_json(R"({"source": {"whole_file": {"files": [)" + files +
+                                   R"(]}}, "decode": {"record": {}}, "steps": [{"batch": {"size": 100}}]})");
+  const auto plan = Plan::make(*document, folder.path());
+  ASSERT_TRUE(plan.ok()) << plan.error().text();
+  const auto quality = shuffle_quality(*plan);
+  ASSERT_TRUE(quality.ok()) << quality.error().text();
+  EXPECT_EQ(std::make_pair(quality->rows, quality->files), std::make_pair(std::int64_t{4200}, std::int64_t{4200}));
+  EXPECT_EQ(quality->displacement, 0.0);
 }
 
 }  // namespace

@@ -92,36 +92,56 @@ std::uint16_t swap_16(std::uint16_t word) { return __builtin_bswap16(word); }
 std::uint32_t swap_32(std::uint32_t word) { return __builtin_bswap32(word); }
 std::uint64_t swap_64(std::uint64_t word) { return __builtin_bswap64(word); }
 
-void swap_bytes(std::byte* bytes, std::size_t size, std::size_t word) {
-  if (word == 2) return swap_words<std::uint16_t, swap_16>(bytes, size);
-  if (word == 4) return swap_words<std::uint32_t, swap_32>(bytes, size);
-  if (word == 8) return swap_words<std::uint64_t, swap_64>(bytes, size);
-}
-
 }  // namespace
+
+void swap_numbers(std::byte* numbers, std::size_t bytes, DType dtype) {
+  const std::size_t number = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);  // a complex one is two numbers
+  if (number == 2) return swap_words<std::uint16_t, swap_16>(numbers, bytes);
+  if (number == 4) return swap_words<std::uint32_t, swap_32>(numbers, bytes);
+  if (number == 8) return swap_words<std::uint64_t, swap_64>(numbers, bytes);
+}
 
 Result<StridedRows> StridedRows::make(const StridedArray& array) {
   FOREBAY_DO(check_array(array));
-  StridedRows out;
+  StridedRows out{array.dtype, array.swapped};
   out.first_ = array.memory.data() + array.offset;
   out.rows_ = array.sizes[0];
   out.row_stride_ = array.strides[0];
-  out.size_ = size_of(array.dtype);
-  out.half_ = is_complex(array.dtype) ? out.size_ / 2 : out.size_;
-  out.swapped_ = array.swapped;
-  out.row_bytes_ = out.size_;
-  for (std::size_t axis = array.sizes.size(); axis-- > 1;) {
-    const Axis next{array.sizes[axis], array.strides[axis]};
-    out.row_bytes_ *= static_cast<std::size_t>(next.count);
-    if (next.count == 1) continue;
-    if (out.rank_ > 0 && next.stride == out.axes_[out.rank_ - 1].count * out.axes_[out.rank_ - 1].stride) {
-      out.axes_[out.rank_ - 1].count *= next.count;
-    } else {
-      out.axes_[out.rank_++] = next;
-    }
-  }
-  if (out.rank_ == 0) out.axes_[out.rank_++] = {1, static_cast<std::int64_t>(out.size_)};
+  for (std::size_t axis = array.sizes.size(); axis-- > 1;) out.add_outer({array.sizes[axis], array.strides[axis]});
+  out.end_axes();
   return out;
+}
+
+StridedRows::StridedRows(const RowColumn& from, std::int64_t rows, DType dtype, const Shape& shape)
+    : StridedRows{dtype, from.swapped} {
+  first_ = from.data;
+  rows_ = rows;
+  row_stride_ = from.row_stride;
+  if (from.strides.empty()) {
+    add_outer({shape.count(), static_cast<std::int64_t>(size_)});
+  } else {
+    for (std::size_t axis = shape.rank(); axis-- > 0;) add_outer({shape[axis], from.strides[axis]});
+  }
+  end_axes();
+}
+
+StridedRows::StridedRows(DType dtype, bool swapped)
+    : row_bytes_{size_of(dtype)}, dtype_{dtype}, size_{size_of(dtype)}, swapped_{swapped && size_ > 1} {}
+
+/// Adds the axis around those that were added.
+void StridedRows::add_outer(Axis axis) {
+  row_bytes_ *= static_cast<std::size_t>(axis.count);
+  if (axis.count == 1) return;
+  if (rank_ > 0 && axis.stride == axes_[rank_ - 1].count * axes_[rank_ - 1].stride) {
+    axes_[rank_ - 1].count *= axis.count;
+  } else {
+    axes_[rank_++] = axis;
+  }
+}
+
+void StridedRows::end_axes() {
+  if (rank_ == 0) axes_[rank_++] = {1, static_cast<std::int64_t>(size_)};
+  plain_ = !swapped_ && rank_ == 1 && axes_[0].stride == static_cast<std::int64_t>(size_);
 }
 
 void StridedRows::copy_row(const std::byte* in, std::byte* out) const {
@@ -139,28 +159,29 @@ void StridedRows::copy_row(const std::byte* in, std::byte* out) const {
   }
 }
 
+void StridedRows::copy_each(std::int64_t first, std::int64_t count, std::byte* out) const {
+  if (row_bytes_ == 0) return;
+  for (std::int64_t row = first; row < first + count; ++row, out += row_bytes_) {
+    if (plain_) {
+      std::memcpy(out, at(row), row_bytes_);
+    } else {
+      copy_row(at(row), out);
+      if (swapped_) swap_numbers(out, row_bytes_, dtype_);
+    }
+  }
+}
+
 Result<void> StridedRows::gather_strided(std::int64_t first, std::int64_t count, std::byte* out,
                                          const StopCheck* check) const {
   if (first < 0 || count < 0 || first > rows_ || count > rows_ - first)
     return bad_array(std::to_string(count) + " rows from " + std::to_string(first) + " of an array that has " +
                      std::to_string(rows_));
-  const std::size_t bytes = static_cast<std::size_t>(count) * row_bytes_;
-  if (bytes == 0) return {};
-  const std::byte* in = first_ + first * row_stride_;
-  const bool dense = rank_ == 1 && axes_[0].stride == static_cast<std::int64_t>(size_) &&
-                     row_stride_ == static_cast<std::int64_t>(row_bytes_);
-  if (dense) {
-    copy_bytes({in, bytes}, out, check);
-  } else {
-    std::size_t since_look = 0;
-    for (std::int64_t row = 0; row < count; ++row) {
-      copy_row(first_ + (first + row) * row_stride_, out + static_cast<std::size_t>(row) * row_bytes_);
-      if ((since_look += row_bytes_) < StopCheck::interval) continue;
-      StopCheck::look(check);
-      since_look = 0;
-    }
+  const std::int64_t at_once =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(StopCheck::interval / std::max<std::size_t>(row_bytes_, 1)));
+  for (std::int64_t row = 0; row < count; row += at_once) {
+    if (row > 0) StopCheck::look(check);
+    copy(first + row, std::min(at_once, count - row), out + static_cast<std::size_t>(row) * row_bytes_);
   }
-  if (swapped_) swap_bytes(out, bytes, half_);
   return {};
 }
 

@@ -15,12 +15,15 @@ namespace forebay::engine {
 
 /// The table of the blocks that handles name. A handle holds the number of its block's entry (the slot).
 ///
-///     FileReader fills a free block ─► queue of ready blocks ─► add ─► entry: `live` handles name its records
-///                ▲                                                      │ ├─ compact: few are live; they are copied
-///                │                                                      │ │  into a smaller buffer of the same entry
-///                │                                                      │ └─ limit_mapped: its pages go back to the
-///                │                                                      │    system; its records come from the file
-///     free list ─┴── collect: its last batch is finished ◄── retired ◄──┴─ live = 0: no handle names it
+///     BlockReader fills a free block ─► queue of ready blocks ─► add ─► entry: `live` handles name its records
+///                ▲                                                       │ ├─ compact: few are live; they are copied
+///                │                                                       │ │  into a smaller buffer of the same entry
+///                │                                                       │ └─ limit_mapped: its pages go back to the
+///                │                                                       │    system; its records come from the file
+///     free list ─┴── collect: its last batch is finished ◄── retired ◄───┴─ live = 0: no handle names it
+///
+/// Row blocks enter the same way, from a PartReader. Entries of segments, of rows in memory and of whole files that are
+/// not read yet are permanent: their handles are not counted.
 ///
 /// Owned by OpenFiles and used by the order plane only, so it has no lock and no atomic counter. Tickets read the bytes
 /// of a block until their batch is finished, even after the block is retired. Functions that need memory throw
@@ -36,12 +39,14 @@ class BlockTable {
   /// Takes over a scanned block and returns its slot. Each record counts as one handle. The stream that reads the block
   /// counts as one more, until `release_stream`.
   std::uint32_t add(std::unique_ptr<Block> block);
-  /// Takes over a segment of a file whose records are reached by index, and returns its slot. The entry stays as long
-  /// as the table; its handles are not counted.
+  /// Takes over a segment of a file whose records are reached by index, rows in memory, or an empty block for whole
+  /// files that are not read, and returns its slot. The entry stays as long as the table; its handles are not counted.
   std::uint32_t add_permanent(std::unique_ptr<Block> block);
-  /// Takes over a block of copies of single records of a file, and returns its slot. `handles` handles name them.
+  /// Takes over a block of copies of single records of a file, or of single whole files, and returns its slot.
+  /// `handles` handles name them.
   std::uint32_t add_copies(std::unique_ptr<Block> block, std::size_t handles);
-  /// Whether the slot is a segment of a compressed file: its records must be decompressed by IndexedReader::fetch.
+  /// Whether the records of the slot are not in memory: a segment of a compressed file, which IndexedReader::fetch
+  /// reads, or whole files, which WholeFileAccess::fetch reads.
   [[nodiscard]] bool absent(std::uint32_t slot) const {
     return entries_[slot].permanent && !entries_[slot].block->base && !entries_[slot].used.rows;
   }

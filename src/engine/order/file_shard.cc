@@ -266,7 +266,7 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
 namespace {
 
 /// The records of all files by their stored indexes, or the rows in memory, or the files that are records. Empty when a
-/// file has no stored index.
+/// file has no stored index, or when there are too many to read them now.
 std::optional<std::int64_t> known_records(const Source& source) {
   if (source.files_a_part > 0) return std::ssize(source.files);
   std::int64_t records = 0;
@@ -275,6 +275,7 @@ std::optional<std::int64_t> known_records(const Source& source) {
     for (const RowPart& part : source.rows->parts) records += part.rows->rows;
     return records;
   }
+  if (source.files.size() > max_indexes_read) return std::nullopt;
   for (std::size_t file = 0; file < source.files.size(); ++file) {
     const auto found = load_index(request_for(source, static_cast<std::uint32_t>(file)));
     if (!found.ok() || !found->index) return std::nullopt;
@@ -288,7 +289,6 @@ std::optional<std::int64_t> known_records(const Source& source) {
 std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
   const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
   if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
-  if (program.source.files.size() > max_indexes_read) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
   const auto records = known_records(program.source);
   if (!records) return std::nullopt;

@@ -33,17 +33,11 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       whole_files_{program, std::move(pool), versions_, table_},
       compact_from_{min_compacted},
       skips_{program.on_corrupt} {
-  if (!program.source.rows) return;
-  if (program.source.rows->resident()) {
-    rows_.emplace(*program.source.rows, table_);
-  } else {
-    row_streams_.emplace(*program.source.rows, pool_, table_, std::move(wake));
-  }
+  if (program.source.rows) begin_rows(*program.source.rows, std::move(wake));
 }
 
 Reader::Stream OpenFiles::open(Handle file) {
-  if (rows_) return rows_->open(file.block);
-  if (row_streams_) return row_streams_->open(file.block);
+  if (program_.source.rows) return rows_ ? rows_->open(file.block) : row_streams_->open(file.block);
   if (free_numbers_.empty()) {
     free_numbers_.push_back(static_cast<Stream>(open_.size()));
     open_.emplace_back();
@@ -76,8 +70,7 @@ void OpenFiles::announce(Handle file) {
 }
 
 Result<std::size_t> OpenFiles::read(Stream stream, std::span<Handle> out) {
-  if (rows_) return read_rows(stream, out);
-  if (row_streams_) return read_row_blocks(stream, out);
+  if (program_.source.rows) return read_rows(stream, out);
   ReaderState& file = *open_[static_cast<std::size_t>(stream)];
   if (file.named && !catching_up_) FOREBAY_DO(scan_from_here(open_[static_cast<std::size_t>(stream)]));
   if (file.named) return read_indexed(file, out);
@@ -250,14 +243,7 @@ bool OpenFiles::ready(Stream stream) {
 }
 
 void OpenFiles::close(Stream stream) {
-  if (row_streams_) {
-    files_done_ += 1;
-    return row_streams_->close(stream, batch_);
-  }
-  if (rows_) {
-    files_done_ += 1 - rows_->fraction(stream);
-    return rows_->close(stream);
-  }
+  if (program_.source.rows) return close_rows(stream);
   auto& slot = open_[static_cast<std::size_t>(stream)];
   const std::shared_ptr<ReaderState> file = std::move(slot);
   slot.reset();
@@ -303,7 +289,7 @@ std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim_locked(bool soon) {
   return nullptr;
 }
 
-/// Cancels a scan: the file was just written, and the calling thread must not wait (FileReader::must_settle).
+/// Cancels a scan: the file was just written, and the calling thread must not wait (BlockReader::must_settle).
 void OpenFiles::put_back(ReaderState& file, std::unique_ptr<Block> block) {
   const Lock lock{mutex_};
   --scanning_;

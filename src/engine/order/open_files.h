@@ -23,7 +23,7 @@
 
 namespace forebay::engine {
 
-/// The open files of a run, and the Reader that the orders of the plan call. Owned by the Scheduler.
+/// The open parts of a run's source, and the Reader that the orders of the plan call. Owned by the Scheduler.
 ///
 ///     announce ──► waiting_: idle ── claim, or `read` needs a block ──► running ── scan ──► a block joins `ready`
 ///     open ─────►              ▲                                                             │             │
@@ -36,6 +36,9 @@ namespace forebay::engine {
 /// blocks ahead: `claim`, then `scan`. `read` scans the block itself when the file is idle, so the order plane never
 /// waits for a scan that has not begun. While a restart catches up, files with a stored index are not scanned at all,
 /// unless the order needs attributes.
+///
+/// A part is a file, or a run of whole files that are records. Rows that come ready have no files: the order plane
+/// alone reads them, with ResidentRows or RowStreams, and none of the picture applies.
 ///
 /// `mutex_` guards the state that both sides use. A failed scan is reported by the `read` that reaches its place.
 class OpenFiles final : public Reader {
@@ -138,9 +141,12 @@ class OpenFiles final : public Reader {
   [[nodiscard]] bool leave_block(ReaderState& file);                          // false: it was the last block
   [[nodiscard]] Result<std::unique_ptr<Block>> wait_for_block(ReaderState& file) EXCLUDES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> take_ready(ReaderState& file) REQUIRES(mutex_);
-  [[nodiscard]] std::vector<std::int64_t> count_rows(std::span<const std::uint32_t> parts);
-  [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
+  void begin_rows(const RowSource& source, std::function<void()> wake);
   [[nodiscard]] Result<std::size_t> read_rows(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t read_resident(Stream stream, std::span<Handle> out);
+  [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out);
+  void close_rows(Stream stream);
+  [[nodiscard]] Result<std::vector<std::int64_t>> count_rows(std::span<const std::uint32_t> parts) const;
   void name_records(ReaderState& file);
   [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);

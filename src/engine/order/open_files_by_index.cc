@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::int64_t records_at_once = 1024;  // of one `read_indexed` call: the deadline is checked between calls
 
-Error no_random_access() {
-  return Error{Code::config, Detail::failed_precondition,
-               "the rows of this source come one after the other, so they cannot be counted or reached in any order; "
-               "shuffle with a buffer, and shard by rows"};
-}
-
 std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
   std::vector<std::uint32_t> out;
   for (const Handle& file : files) out.push_back(file.block);
@@ -55,41 +49,6 @@ Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle>
   return count;
 }
 
-/// `read` of a source of rows in memory: names the next rows.
-Result<std::size_t> OpenFiles::read_rows(Stream stream, std::span<Handle> out) {
-  if (interrupt()) return Error{Code::cancelled, "interrupted"};
-  const double before = rows_->fraction(stream);
-  const std::size_t count = rows_->read(stream, out.first(std::min(out.size(), std::size_t{records_at_once})));
-  if (count == 0) return count;
-  files_done_ += rows_->fraction(stream) - before;
-  skips_.good(static_cast<std::int64_t>(count));
-  const Lock lock{mutex_};
-  records_ += static_cast<std::int64_t>(count);
-  return count;
-}
-
-/// `read` of a source of rows whose parts have readers.
-Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> out) {
-  if (interrupt()) return Error{Code::cancelled, "interrupted"};
-  table_.collect(finished_, free_blocks_);
-  if (table_.pinned_bytes() > pool_->limit()) {
-    return Error{
-        Code::data, Detail::resource_exhausted,
-        fmt::format("the rows that wait for their turn hold {} bytes, but the memory budget is {} bytes; raise "
-                    "`memory`, or lower the buffers of shuffles or the batch size",
-                    table_.pinned_bytes(), pool_->limit())};
-  }
-  FOREBAY_TRY(const RowStreams::Rows rows, row_streams_->read(stream, out, batch_));
-  if (rows.got == PartReader::Got::nothing_yet) {
-    interrupted_ = starved_ = true;
-    return Error{Code::cancelled, "no rows yet"};
-  }
-  skips_.good(static_cast<std::int64_t>(rows.count));
-  const Lock lock{mutex_};
-  records_ += static_cast<std::int64_t>(rows.count);
-  return rows.count;
-}
-
 /// Called when the restart has caught up within this file. From here on the file is scanned like any other.
 Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file) {
   if (file->indexed == *file->named) return {};
@@ -104,11 +63,11 @@ Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file)
 
 Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files) {
   const auto numbers = numbers_of(files);
-  if (rows_) return count_rows(numbers);
-  if (row_streams_) return no_random_access();
-  if (program_.source.files_a_part > 0) {
-    FOREBAY_TRY(std::vector<std::int64_t> counts, whole_files_.count(numbers));
+  if (program_.source.rows || program_.source.files_a_part > 0) {
+    FOREBAY_TRY(std::vector<std::int64_t> counts,
+                program_.source.rows ? count_rows(numbers) : whole_files_.count(numbers));
     indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    skips_.good(*indexed_);
     return counts;
   }
   FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
@@ -127,22 +86,8 @@ Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files
   return counts;
 }
 
-/// `index` of a source of rows in memory.
-std::vector<std::int64_t> OpenFiles::count_rows(std::span<const std::uint32_t> parts) {
-  std::vector<std::int64_t> counts;
-  for (const std::uint32_t part : parts) counts.push_back(rows_->rows(part));
-  indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  skips_.good(*indexed_);
-  return counts;
-}
-
 Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files) {
-  if (row_streams_) return no_random_access();
-  if (rows_) {
-    std::vector<std::int64_t> counts;
-    for (const Handle& part : files) counts.push_back(rows_->rows(part.block));
-    return counts;
-  }
+  if (program_.source.rows) return count_rows(numbers_of(files));
   if (program_.source.files_a_part > 0) return whole_files_.count(numbers_of(files));
   return access_.count(numbers_of(files), [this] { return !interrupt(); });
 }
@@ -198,7 +143,7 @@ Result<bool> OpenFiles::fetch(std::span<Handle> handles) {
 
 Result<bool> OpenFiles::fetch_batch(std::span<Handle> handles) {
   if (catching_up_) return false;
-  if (rows_) return true;
+  if (program_.source.rows) return true;  // rows are in memory as soon as they have a handle
   const auto go_on = [this] { return !interrupt(); };
   FOREBAY_DO(program_.source.files_a_part > 0 ? whole_files_.fetch(handles, go_on) : access_.fetch(handles, go_on));
   if (const std::int64_t bytes = access_.take_bytes_read() + whole_files_.take_bytes_read(); bytes > 0) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "columns/row_copy.h"
+#include "columns/take/row_copy.h"
 
 namespace forebay::engine {
 

@@ -4,9 +4,24 @@
 #include <algorithm>
 #include <utility>
 
-#include "columns/row_copy.h"
+#include <fmt/core.h>
+
+#include "columns/take/row_copy.h"
 
 namespace forebay::engine {
+
+namespace {
+
+/// Fails when a reader gave a block that handles cannot name, or whose columns are not those of the source.
+Result<void> check_block(const Schema& schema, const RowBlock* block) {
+  if (block == nullptr) return Error{Code::internal, Detail::invalid_argument, "the reader gave no block"};
+  if (block->rows >= 1 && block->rows <= UINT32_MAX && block->columns.size() == schema.size()) return {};
+  return Error{Code::internal, Detail::invalid_argument,
+               fmt::format("the reader gave a block of {} rows in {} columns, expected 1 to {} rows in {} columns",
+                           block->rows, block->columns.size(), UINT32_MAX, schema.size())};
+}
+
+}  // namespace
 
 RowStreams::RowStreams(const RowSource& source, std::shared_ptr<BufferPool> pool, BlockTable& table,
                        std::function<void()> wake)
@@ -44,12 +59,10 @@ Result<RowStreams::Rows> RowStreams::read(Reader::Stream stream, std::span<Handl
 }
 
 Result<PartReader::Got> RowStreams::next_block(Open& at) {
-  if (!at.reader) {
-    FOREBAY_TRY(at.reader, source_.parts[at.part].open({.wake = wake_}));
-  }
   std::shared_ptr<const RowBlock> rows;
-  FOREBAY_TRY(const PartReader::Got got, at.reader->read(rows));
+  FOREBAY_TRY(const PartReader::Got got, next_rows(at, rows));
   if (got != PartReader::Got::rows) return got;
+  FOREBAY_DO(check_block(source_.schema, rows.get()));
   const std::int64_t bytes = columns::bytes_of(source_.schema, *rows);
   auto block = std::make_unique<Block>();
   block->file = at.part;
@@ -61,6 +74,20 @@ Result<PartReader::Got> RowStreams::next_block(Open& at) {
   block->rows = std::move(rows);
   at.slot = table_.add(std::move(block));
   return got;
+}
+
+Result<PartReader::Got> RowStreams::next_rows(Open& at, std::shared_ptr<const RowBlock>& out) {
+  const RowPart& part = source_.parts[at.part];
+  if (part.rows) {
+    if (std::exchange(at.given, true) || part.rows->rows == 0) return PartReader::Got::end;
+    out = part.rows;
+    return PartReader::Got::rows;
+  }
+  if (!at.reader && part.open) {
+    FOREBAY_TRY(at.reader, part.open({.wake = wake_}));
+  }
+  if (at.reader) return at.reader->read(out);
+  return Error{Code::config, Detail::invalid_argument, "the part has no reader; its `open` must return one"};
 }
 
 void RowStreams::close(Reader::Stream stream, std::int64_t batch) {

@@ -15,7 +15,8 @@
 
 namespace forebay::engine {
 
-/// The open parts of a row source that have a reader: goes through their row blocks one after the other.
+/// The open parts of a row source of which not all rows are in memory: goes through their row blocks one after the
+/// other. The readers are the program's, so their blocks are checked.
 ///
 ///     PartReader ─ read ─► row block ─► entry of the table ─► handles of its rows
 ///
@@ -46,8 +47,10 @@ class RowStreams {
     std::size_t next = 0;                // row in that block
     std::int64_t rows = 0;               // in the blocks before it
     std::uint32_t row_bytes = 0;         // of that block, on average
+    bool given = false;                  // a part in memory: its rows were read
     bool ended = false;
   };
+  [[nodiscard]] Result<PartReader::Got> next_rows(Open& at, std::shared_ptr<const RowBlock>& out);
   [[nodiscard]] Result<PartReader::Got> next_block(Open& at);
 
   const RowSource& source_;

@@ -46,7 +46,7 @@ struct Skip {
   Error error;  ///< The fault. Its place has the file, the offset, and the record; for a range, the next record.
 };
 
-/// The unit of reading: a run of bytes of one file, and the extents of the records in them.
+/// The unit of reading: a run of bytes of one file, or of whole files, and the extents of the records in them.
 ///
 /// `base` points to the bytes. One of three members owns them:
 ///
@@ -57,15 +57,16 @@ struct Skip {
 ///
 /// A row block has columns instead of bytes: `rows` is set, and `base` and `records` stay empty.
 ///
-/// A FileReader fills the first three, an IndexedReader the last. An IndexedReader also makes blocks without extents:
-/// each covers a segment of an indexed file, and `base` is null when the file is compressed.
+/// A FileReader fills the first three, a WholeFileReader streamed ones. An IndexedReader and WholeFileAccess fill the
+/// last. An IndexedReader also makes blocks without extents: each covers a segment of an indexed file, and `base` is
+/// null when the file is compressed.
 ///
-/// One thread at a time uses a block. A worker or the consumer scans it. Then the order plane's BlockTable owns it and
-/// recycles it after the last batch that was cut from it.
+/// One thread at a time uses a block. A worker or the consumer scans it; the order plane fills gathered ones and row
+/// blocks itself. Then the order plane's BlockTable owns it and recycles it after the last batch that was cut from it.
 struct Block {
   const std::byte* base = nullptr;
   std::vector<Extent> records;
-  std::vector<std::uint32_t> ordinals;  ///< Gathered: by record, its ordinal in the file, ascending. Else empty.
+  std::vector<std::uint32_t> ordinals;  ///< Gathered: by record, the ordinal of its handles, ascending. Else empty.
   std::vector<std::int64_t>
       attributes;           ///< By record, as many for each as RecordCheck::attributes; 0 of a skipped one.
   std::vector<Skip> skips;  ///< In the order of the file. Only with Corruption::find.

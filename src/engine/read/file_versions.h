@@ -16,7 +16,7 @@ namespace forebay::engine {
 /// Waits until every later write of an open file gives it another identity: at most one tick of the system's clock, and
 /// 0 unless the file was written within the last tick (io::File::settles_in). After a wait, and always with
 /// `look_again`, fails with Code::data when the identity is no longer that of the opening. A consumer with a deadline
-/// asks FileReader::must_settle first and does not wait here.
+/// asks BlockReader::must_settle first and does not wait here.
 [[nodiscard]] Result<void> settle(const io::File& file, bool look_again);
 
 // A size of a file, in bytes, or one of these.
@@ -28,7 +28,7 @@ inline constexpr std::int64_t unknown_size = -2;  ///< The file was not opened y
 ///
 ///     first opening   remembers the identity; its size is part of a saved state (SourceSizes)
 ///     later opening   compares with it, in later passes
-///     end of a scan   FileReader compares with the identity at the opening
+///     end of a scan   the reader compares with the identity at the opening
 ///     end of the run  `look_again` compares once more for mapped files, whose records are copied after the scan
 class FileVersions {
  public:

@@ -97,6 +97,7 @@ void WholeFileReader::scan(Block& block) {
   if (thrown) {
     block.records.clear();
     block.skips.clear();
+    block.attributes.clear();
     done = *thrown;
   }
   if (!done.ok()) block.error = done.error();
@@ -106,6 +107,13 @@ void WholeFileReader::scan(Block& block) {
 }
 
 Result<void> WholeFileReader::fill(Block& block) {
+  const Result<void> added = add_files(block);
+  if (!check_.run) return added;
+  FOREBAY_DO(check(block));  // a fault of a file comes before one of a later file
+  return added;
+}
+
+Result<void> WholeFileReader::add_files(Block& block) {
   for (; next_ < end_; ++next_) {
     const auto added = files_.add(next_, block);
     if (added.ok() && !*added) break;
@@ -114,7 +122,7 @@ Result<void> WholeFileReader::fill(Block& block) {
     block.skips.push_back({.what = Skip::What::record, .index = block.records.size(), .error = added.error()});
     block.records.push_back({static_cast<std::uint32_t>(used_bytes(block)), 0});
   }
-  return check_.run ? check(block) : Result<void>{};
+  return {};
 }
 
 /// Computes the attributes. Adds a skip for each file whose content is malformed; fails with the first one, after the

@@ -51,6 +51,7 @@ class WholeFileReader final : public BlockReader {
 
  private:
   [[nodiscard]] Result<void> fill(Block& block);
+  [[nodiscard]] Result<void> add_files(Block& block);
   [[nodiscard]] Result<void> check(Block& block);
   [[nodiscard]] bool skips(const Error& error) const;
 

@@ -366,44 +366,4 @@ std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
   return std::nullopt;
 }
 
-std::optional<Error> Executor::finish(Job& job) const {
-  auto failed = make(job);
-  for (std::size_t i = 0; i < job.cut; ++i) {
-    if (job.tickets[i]->columns) columns_->give(std::move(job.tickets[i]->columns));
-  }
-  return failed;
-}
-
-/// Those of fixed tensors that no record fills.
-void Executor::clear_empty_rows(const Job& job) const {
-  const std::size_t first = job.layout.handles.size();
-  const std::size_t rows = static_cast<std::size_t>(job.layout.rows) - first;
-  if (rows == 0) return;
-  for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
-    for (std::size_t at = 0, bytes = rows * row_bytes_[i]; at < bytes; at += StopCheck::interval) {
-      pool_->look();
-      std::memset(job.fixed_outputs[i] + first * row_bytes_[i] + at, 0, std::min(StopCheck::interval, bytes - at));
-    }
-  }
-}
-
-std::optional<Error> Executor::make(Job& job) const {
-  if (auto failed = find_cut_short(job)) return failed;
-  if (auto failed = too_large(job)) return failed;
-  clear_empty_rows(job);
-  auto content = contents_->take();
-  Finisher finisher{*program_, *pool_, job};
-  if (auto failed = finisher.run(*content)) {
-    return failed->row < 0 ? failed->error : place(job, failed->error, failed->row);
-  }
-  job.made_bytes = finisher.needed();
-  job.tensor_bytes = job.made_bytes - job.bytes() + job.fixed_bytes;
-  std::swap(content->layout, job.layout);
-  std::swap(content->layout.payloads, job.layout.payloads);  // of records that are gone when the batch is out
-  job.layout.clear();
-  job.content = std::move(content);
-  job.fixed.reset();
-  return std::nullopt;
-}
-
 }  // namespace forebay::engine

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/tickets/row_gather.h"
 
+#include <optional>
 #include <span>
 
-#include "columns/row_copy.h"
+#include "columns/take/row_copy.h"
+#include "columns/take/strided_rows.h"
 
 namespace forebay::engine {
 
@@ -32,19 +34,23 @@ struct TicketRows {
 
 void gather_fixed(const TicketRows& rows, std::size_t number, const Column& to, std::byte* out,
                   const StopCheck& check) {
-  const std::size_t bytes = to.row_bytes();
   std::size_t since_look = 0;
+  const RowBlock* block = nullptr;
+  std::optional<columns::StridedRows> from;  // of `block`
   for (std::size_t row = 0; row < rows.size();) {
-    const RowColumn& from = rows.column(row, number);
-    const std::size_t count = columns::contiguous(from, bytes) ? rows.neighbours(row) : 1;
+    if (rows.blocks[row] != block) {
+      block = rows.blocks[row];
+      from.emplace(block->columns[number], block->rows, to.dtype, to.shape);
+    }
     if (row + rows_ahead < rows.size()) {
       const RowColumn& later = rows.column(row + rows_ahead, number);
       __builtin_prefetch(later.data + std::int64_t{rows.handles[row + rows_ahead].ordinal} * later.row_stride);
     }
-    columns::copy_fixed(from, rows.handles[row].ordinal, count, to.dtype, to.shape, out);
-    out += count * bytes;
+    const std::size_t count = rows.neighbours(row);
+    from->copy(rows.handles[row].ordinal, static_cast<std::int64_t>(count), out);
+    out += count * from->row_bytes();
     row += count;
-    since_look += count * bytes;
+    since_look += count * from->row_bytes();
     if (since_look < StopCheck::interval) continue;
     check.look();
     since_look = 0;

@@ -1,51 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "columns/row_copy.h"
+#include "columns/take/row_copy.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "columns/strided.h"
+#include "columns/take/strided_rows.h"
 
 namespace forebay::columns {
-
-namespace {
-
-/// Copies the elements of one row whose axes have strides of their own.
-void copy_with_strides(const std::byte* in, const RowColumn& from, const Shape& shape, std::size_t size,
-                       std::byte* out) {
-  std::array<std::int64_t, max_rank> at{};
-  const std::int64_t count = shape.count();
-  for (std::int64_t i = 0; i < count; ++i, out += size) {
-    std::memcpy(out, in, size);
-    for (std::size_t axis = shape.rank(); axis-- > 0;) {
-      in += from.strides[axis];
-      if (++at[axis] < shape[axis]) break;
-      in -= from.strides[axis] * shape[axis];
-      at[axis] = 0;
-    }
-  }
-}
-
-void swap_bytes(std::byte* data, std::size_t bytes, DType dtype) {
-  const std::size_t size = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);  // a complex number is two numbers
-  for (std::byte* const end = data + bytes; data < end; data += size) std::reverse(data, data + size);
-}
-
-}  // namespace
-
-void copy_fixed(const RowColumn& from, std::int64_t row, std::size_t count, DType dtype, const Shape& shape,
-                std::byte* out) {
-  const std::byte* const in = from.data + row * from.row_stride;
-  const std::size_t bytes = count * static_cast<std::size_t>(shape.count()) * size_of(dtype);
-  if (bytes == 0) return;
-  if (from.strides.empty()) {
-    std::memcpy(out, in, bytes);
-  } else {
-    copy_with_strides(in, from, shape, size_of(dtype), out);
-  }
-  if (from.swapped) swap_bytes(out, bytes, dtype);
-}
 
 namespace {
 
@@ -56,24 +17,31 @@ void append_strings_of_row(const RowColumn& from, std::int64_t begin, std::int64
   }
 }
 
+/// Ends a row of shape `shape`, whose unknown sizes are `unknown`. The column may not know some of the others, either.
+void end_row(const Shape& shape, const std::int64_t* unknown, Column& to) {
+  std::array<std::int64_t, max_rank> sizes;
+  std::size_t count = 0;
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t size = shape[axis] == unknown_dim ? *unknown++ : shape[axis];
+    if (to.shape[axis] == unknown_dim) sizes[count++] = size;
+  }
+  to.end_row({sizes.data(), count});
+}
+
 /// Appends a row of `from` whose shape is known.
 void append_known(const RowColumn& from, std::int64_t row, const Shape& shape, Column& to) {
   const std::int64_t count = shape.count();
   if (to.dtype == DType::string) {
     append_strings_of_row(from, row * count, (row + 1) * count, to);
   } else {
-    copy_fixed(from, row, 1, to.dtype, shape, to.values.extend(static_cast<std::size_t>(count) * size_of(to.dtype)));
+    const StridedRows rows{from, row + 1, to.dtype, shape};
+    rows.copy(row, 1, to.values.extend(rows.row_bytes()));
   }
   if (to.fixed()) {
     ++to.rows;
     return;
   }
-  std::array<std::int64_t, max_rank> sizes{};
-  std::size_t unknown = 0;
-  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
-    if (to.shape[axis] == unknown_dim) sizes[unknown++] = shape[axis];
-  }
-  to.end_row({sizes.data(), unknown});
+  end_row(shape, nullptr, to);
 }
 
 }  // namespace
@@ -89,10 +57,9 @@ void append_row(const RowColumn& from, std::int64_t row, const Shape& shape, Col
     const std::size_t bytes = static_cast<std::size_t>(end - begin) * size;
     std::byte* const out = to.values.extend(bytes);
     std::memcpy(out, from.data + static_cast<std::size_t>(begin) * size, bytes);
-    if (from.swapped) swap_bytes(out, bytes, to.dtype);
+    if (from.swapped) swap_numbers(out, bytes, to.dtype);
   }
-  const std::size_t unknown = shape.unknown();
-  to.end_row({from.dims + row * static_cast<std::int64_t>(unknown), unknown});
+  end_row(shape, from.dims + row * static_cast<std::int64_t>(shape.unknown()), to);
 }
 
 std::int64_t bytes_of(const Schema& schema, const RowBlock& block) {
