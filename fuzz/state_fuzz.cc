@@ -11,7 +11,7 @@
 #include "engine/program/plan_access.h"
 #include "engine/program/position.h"
 #include "fuzz/check.h"
-#include "plan/state.h"
+#include "plan/state/state.h"
 
 using forebay::Json;
 using forebay::Plan;

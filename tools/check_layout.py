@@ -31,13 +31,14 @@ ROOMS: dict[str, set[str]] = {
     "queues": {"base", "config", "columns"},
 }
 LOW = {"base", "config", "io", "columns", "expression", "sources"}
-ENGINE = ["engine/program", "engine/memory", "engine/read", "engine/index", "engine/order", "engine/tickets", "engine/run"]
+ENGINE = ["engine/program", "engine/memory", "engine/read", "engine/index", "engine/blocks", "engine/order", "engine/tickets", "engine/run"]
 for level, room in enumerate(ENGINE):
     ROOMS[room] = LOW | set(ENGINE[:level])
 ROOMS["launch"] = {"base", "config"}
 ROOMS["plan/document"] = LOW | {"launch"} | set(ENGINE)
 ROOMS["plan/loader"] = ROOMS["plan/document"] | {"plan/document"}
-ROOMS["plan"] = ROOMS["plan/loader"] | {"plan/loader"}
+ROOMS["plan/state"] = ROOMS["plan/document"] | {"plan/document"}
+ROOMS["plan"] = ROOMS["plan/loader"] | {"plan/loader", "plan/state"}
 ROOMS["tools"] = ROOMS["plan"] | {"plan"}
 LIMIT_FILES = 24   # of one folder of src/
 

@@ -141,7 +141,8 @@ def python(rows: Iterable[Mapping[str, Any]], columns: Optional[Mapping[str, Fea
         if columns is not None:
             raise ConfigError("columns: the items of a sequence say their columns themselves; leave it out", code="config",
                               detail="invalid_argument")
-        return Pipeline({"source": {"arrays": {"bind": name}}, "steps": []}, (), {name: Items(cast("Sequence[Mapping[str, Any]]", rows), workers, inside)})
+        items = Items(cast("Sequence[Mapping[str, Any]]", rows), workers, inside)
+        return Pipeline({"source": {"arrays": {"bind": name}}, "steps": []}, (), {name: items})
     if isinstance(rows, Mapping) or not hasattr(rows, "__iter__"):
         raise wrong_type("rows", "an iterable or a sequence of dicts (fb.arrays takes a dict of arrays)", rows)
     return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: Rows(rows, columns, capacity)})

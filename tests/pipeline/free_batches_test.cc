@@ -6,7 +6,7 @@
 #include <forebay/plugin.h>
 
 #include "engine/program/plan_access.h"
-#include "plan/state.h"
+#include "plan/state/state.h"
 #include "tests/pipeline/restarts.h"
 
 namespace forebay {

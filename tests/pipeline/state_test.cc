@@ -10,7 +10,7 @@
 
 #include "engine/program/plan_access.h"
 #include "engine/program/program.h"
-#include "plan/state.h"
+#include "plan/state/state.h"
 #include "tests/pipeline/restarts.h"
 
 namespace forebay {

@@ -8,11 +8,6 @@
 
 namespace forebay::engine {
 
-const UsedBlock& BatchLayout::block_of(std::int64_t row) const {
-  const std::uint32_t slot = handles[static_cast<std::size_t>(row)].block;
-  return *std::find_if(blocks.begin(), blocks.end(), [&](const UsedBlock& used) { return used.slot == slot; });
-}
-
 namespace {
 
 constexpr int max_passes_without_batch = 16;  // more than one: files may change from pass to pass

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/order/batch_layout.h"
+#include "engine/blocks/batch_layout.h"
 #include "engine/order/open_files.h"
 #include "engine/order/passes.h"
 #include "engine/program/position.h"

@@ -6,7 +6,7 @@
 
 #include <forebay/column.h>
 
-#include "engine/order/batch_layout.h"
+#include "engine/blocks/batch_layout.h"
 #include "engine/program/program.h"
 
 namespace forebay::engine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/order/block_table.h"
+#include "engine/blocks/block_table.h"
 
 #include <algorithm>
 #include <cstring>

@@ -8,7 +8,7 @@
 #include <forebay/order.h>
 #include <forebay/rows.h>
 
-#include "engine/order/block_table.h"
+#include "engine/blocks/block_table.h"
 
 namespace forebay::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/order/resident_rows.h"
+#include "engine/blocks/resident_rows.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/memory/recycler.h"
-#include "engine/order/batch_layout.h"
+#include "engine/blocks/batch_layout.h"
 #include "engine/read/block.h"
 
 namespace forebay::engine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/state.h"
+#include "plan/state/state.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 #include "engine/run/loader_access.h"
 #include "engine/tickets/batch_content.h"
 #include "plan/document/names.h"
-#include "plan/state_data.h"
+#include "plan/state/state_data.h"
 
 namespace forebay {
 namespace plan {

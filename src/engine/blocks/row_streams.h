@@ -11,7 +11,7 @@
 #include <forebay/rows.h>
 
 #include "engine/memory/buffer_pool.h"
-#include "engine/order/block_table.h"
+#include "engine/blocks/block_table.h"
 
 namespace forebay::engine {
 

@@ -9,7 +9,7 @@
 
 #include <forebay/order.h>
 
-#include "engine/order/block_table.h"
+#include "engine/blocks/block_table.h"
 #include "engine/program/program.h"
 #include "engine/read/whole_file_reader.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/order/row_streams.h"
+#include "engine/blocks/row_streams.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/order/whole_file_access.h"
+#include "engine/blocks/whole_file_access.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/state_data.h"
+#include "plan/state/state_data.h"
 
 #include <charconv>
 
