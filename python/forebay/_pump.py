@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forebay._map.step import MapStep
 
 #: Seconds that `join` waits for the iterable, which may take any time for its next row.
-PATIENCE = 2.0
+TIMEOUT = 2.0
 
 
 class Pump:
@@ -52,7 +52,7 @@ class Pump:
         if not self._thread.is_alive() or self._thread is threading.current_thread():
             return
         began = time.monotonic()
-        while self._thread.is_alive() and time.monotonic() - began < PATIENCE:
+        while self._thread.is_alive() and time.monotonic() - began < TIMEOUT:
             self._thread.join(0.05)
         if self._thread.is_alive():
             warnings.warn(f"the thread '{self._thread.name}' still waits for the next row of its iterable; it ends with the "

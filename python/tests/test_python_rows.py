@@ -45,7 +45,7 @@ def test_a_list_of_columns_may_be_given_and_rows_shuffled_by_a_buffer() -> None:
 
 
 def test_an_exception_of_an_iterable_is_raised_as_the_same_object_after_the_rows_before_it() -> None:
-    failure = KeyError("the shelf is empty")
+    failure = KeyError("the box is empty")
 
     def rows() -> Iterator[dict[str, Any]]:
         yield {"n": 1}

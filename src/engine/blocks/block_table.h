@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/memory/recycler.h"
 #include "engine/blocks/batch_layout.h"
+#include "engine/memory/recycler.h"
 #include "engine/read/block.h"
 
 namespace forebay::engine {

@@ -10,8 +10,8 @@
 #include <forebay/order.h>
 #include <forebay/rows.h>
 
-#include "engine/memory/buffer_pool.h"
 #include "engine/blocks/block_table.h"
+#include "engine/memory/buffer_pool.h"
 
 namespace forebay::engine {
 

@@ -12,8 +12,8 @@
 
 #include <forebay/order.h>
 
-#include "engine/index/index_parallel.h"
 #include "engine/blocks/block_table.h"
+#include "engine/index/index_parallel.h"
 #include "engine/program/program.h"
 #include "engine/read/file_versions.h"
 #include "engine/read/pass_cache.h"

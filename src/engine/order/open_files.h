@@ -11,13 +11,13 @@
 
 #include <forebay/plugin.h>
 
-#include "engine/memory/sync.h"
 #include "engine/blocks/block_table.h"
-#include "engine/order/indexed_reader.h"
 #include "engine/blocks/resident_rows.h"
 #include "engine/blocks/row_streams.h"
-#include "engine/order/skip_tally.h"
 #include "engine/blocks/whole_file_access.h"
+#include "engine/memory/sync.h"
+#include "engine/order/indexed_reader.h"
+#include "engine/order/skip_tally.h"
 #include "engine/program/program.h"
 #include "engine/read/file_reader.h"
 
