@@ -146,7 +146,8 @@ TEST(ArrayRows, ARestartAtEveryBatchGoesOnExactly) {
 
 TEST(ArrayRows, AStateOfOtherRowsIsRefused) {
   const Json document = document_of(R"({"batch": {"size": 32}})");
-  auto before = load(document, {}, ".", Sample{300}.bindings());
+  const Sample shorter{300};
+  auto before = load(document, {}, ".", shorter.bindings());
   ASSERT_TRUE(before->next().ok());
   const Sample longer{301};
   auto after = load(document, {}, ".", longer.bindings());
