@@ -19,6 +19,7 @@ import threading
 import traceback
 from typing import Any
 
+from forebay._map import processes
 from forebay._map.call import Call, Fault, batch_text
 from forebay._map.output import output_of
 from forebay._map.processes import BATCH, FAULT, MESSAGE, READY, RESULT
@@ -53,7 +54,11 @@ def _set_up(region: Region, header_size: int, size: int) -> Call:
         os.environ["PYTHONPATH"] = setup["python_path"]
     with contextlib.suppress(OSError):
         os.chdir(setup["folder"])
-    function = pickle.loads(whole[header_size:])
+    processes.loading_function = True
+    try:
+        function = pickle.loads(whole[header_size:])
+    finally:
+        processes.loading_function = False
     return Call(function, setup["name"], setup["per"], setup["with_rng"], output_of(setup["output"]), setup["seed"])
 
 

@@ -193,3 +193,19 @@ time.sleep(10)
 print("still runs")
 """)
     assert (done.stdout, done.returncode) == ("runs\n", 1), done.stderr
+
+
+def test_a_module_that_runs_its_loader_when_it_is_imported_is_told(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "running.py").write_text("""
+import numpy as np
+import forebay as fb
+
+def same(batch):
+    return batch
+
+print([b["n"].tolist() for b in fb.arrays({"n": np.arange(4)}).batch(size=2).map(same, workers=1, inside="processes").load()])
+""")
+    done = subprocess.run([sys.executable, "-c", "import running"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "in map: the function cannot be loaded in a process" in done.stderr
+    assert 'put what the module runs below `if __name__ == "__main__":`' in done.stderr

@@ -76,6 +76,10 @@ def sent_function(function: Any, name: str) -> bytes:
                         "function without what cannot be sent") from failure
 
 
+#: Whether this is a process of `map` that imports its function. The module of the function must not start more of them.
+loading_function = False
+
+
 class Process:
     """One process, its socket, its region and its pipe.
 
@@ -83,6 +87,9 @@ class Process:
     """
 
     def __init__(self) -> None:
+        if loading_function:
+            raise RuntimeError("map: the module of a function starts processes for `map` itself while one of them imports it, "
+                               "which would never end; put what the module runs below `if __name__ == \"__main__\":`")
         if not sys.executable:
             raise RuntimeError("map: sys.executable does not name the Python interpreter; say inside=\"threads\"")
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
