@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decompression: a fault of the compressed bytes is an error and nothing worse, and a clean end has the same content as
 // zlib's.
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -46,18 +47,21 @@ Ending inflate_by_zlib(std::span<const std::byte> compressed, int bits, std::str
   return Ending::whole;
 }
 
-// All frames with zstd.
+// All frames with zstd. A call never gets a whole frame: zstd then decodes the frame at once, and refuses some frames
+// that it decodes piece by piece.
 Ending decompress_by_zstd(std::span<const std::byte> compressed, std::string& out) {
+  constexpr std::size_t less_than_a_frame = 8;
   ZSTD_DCtx* const context = ZSTD_createDCtx();
-  ZSTD_inBuffer in{compressed.data(), compressed.size(), 0};
+  ZSTD_inBuffer in{compressed.data(), 0, 0};
   std::size_t left = 0;
   char piece[4096];
   for (bool more = true; more && out.size() <= most;) {
     ZSTD_outBuffer to{piece, sizeof(piece), 0};
+    in.size = std::min(compressed.size(), in.pos + less_than_a_frame);
     left = ZSTD_decompressStream(context, &to, &in);
     if (ZSTD_isError(left) != 0) break;
     out.append(piece, to.pos);
-    more = in.pos < in.size || (left != 0 && to.pos == sizeof(piece));
+    more = in.pos < compressed.size() || (left != 0 && to.pos == sizeof(piece));
   }
   ZSTD_freeDCtx(context);
   return left == 0 ? Ending::whole : Ending::faulty;
