@@ -10,8 +10,8 @@ endif()
 set(folders base config io columns expression sources decoders steps orders windows batchers
   engine/memory engine/read engine/index engine/blocks engine/order engine/tickets engine/run launch plan plan/loader tools pipeline)
 if(FOREBAY_SANITIZE STREQUAL "thread")
-  # Threads live in src/engine only (tools/check_layout.py), so no race can be found where neither a part of it nor a
-  # whole run is tested.
+  # Threads live in src/engine and src/queues only (tools/check_layout.py), so no race can be found where neither a part
+  # of the engine nor a whole run is tested.
   set(folders engine/memory engine/read engine/index engine/blocks engine/order engine/tickets engine/run tools pipeline)
 endif()
 if(FOREBAY_SANITIZE)

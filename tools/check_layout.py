@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the layout of the sources (docs/tour.md); prints the faults and fails if there are any.
 
-Includes go strictly downwards, threads live in src/engine only, files stay small, and nothing in src/ may end the
+Includes go strictly downwards, threads live in src/engine and src/queues, files stay small, and nothing in src/ may end the
 process, print, sleep, or own memory by hand.
 """
 from __future__ import annotations
@@ -121,7 +121,7 @@ def check_code(path: pathlib.Path, text: str) -> None:
     code = without_comments(text).splitlines()
     for number, line in enumerate(code, 1):
         if parts[:2] not in (("src", "engine"), ("src", "queues")) and THREAD_WORDS.search(line):
-            fault(path, number, "threads, locks and atomics live in src/engine only")
+            fault(path, number, "threads, locks and atomics live in src/engine and src/queues only")
         if parts[0] not in ("src", "include") or line.lstrip().startswith("#"):
             continue
         for what, pattern in FORBIDDEN.items():

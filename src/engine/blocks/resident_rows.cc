@@ -51,29 +51,16 @@ const ResidentRows::Part& ResidentRows::opened(std::uint32_t number) {
   return part;
 }
 
-Reader::Stream ResidentRows::open(std::uint32_t part) {
-  if (free_.empty()) {
-    free_.push_back(static_cast<Reader::Stream>(open_.size()));
-    open_.emplace_back();
-  }
-  const Reader::Stream stream = free_.back();
-  free_.pop_back();
-  open_[static_cast<std::size_t>(stream)] = {.part = part};
-  return stream;
-}
-
 std::size_t ResidentRows::read(Reader::Stream stream, std::span<Handle> out) {
-  Open& at = open_[static_cast<std::size_t>(stream)];
+  Open& at = open_[stream];
   const auto count = static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(out), rows(at.part) - at.next));
   name(at.part, at.next, out.first(count));
   at.next += static_cast<std::int64_t>(count);
   return count;
 }
 
-void ResidentRows::close(Reader::Stream stream) { free_.push_back(stream); }
-
 double ResidentRows::fraction(Reader::Stream stream) const {
-  const Open& at = open_[static_cast<std::size_t>(stream)];
+  const Open& at = open_[stream];
   return rows(at.part) == 0 ? 1 : static_cast<double>(at.next) / static_cast<double>(rows(at.part));
 }
 

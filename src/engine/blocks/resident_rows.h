@@ -9,6 +9,7 @@
 #include <forebay/rows.h>
 
 #include "engine/blocks/block_table.h"
+#include "engine/blocks/stream_table.h"
 
 namespace forebay::engine {
 
@@ -25,9 +26,9 @@ class ResidentRows {
   ResidentRows(const RowSource& source, BlockTable& table);
 
   // The functions of Reader that go through a part from its first row to its last.
-  [[nodiscard]] Reader::Stream open(std::uint32_t part);
+  [[nodiscard]] Reader::Stream open(std::uint32_t part) { return open_.open({.part = part}); }
   [[nodiscard]] std::size_t read(Reader::Stream stream, std::span<Handle> out);  ///< 0: the end of the part.
-  void close(Reader::Stream stream);
+  void close(Reader::Stream stream) { open_.close(stream); }
   /// Share of the part's rows that the stream has given, 0 … 1.
   [[nodiscard]] double fraction(Reader::Stream stream) const;
 
@@ -59,8 +60,7 @@ class ResidentRows {
   const RowSource& source_;
   BlockTable& table_;
   std::vector<Part> parts_;
-  std::vector<Open> open_;  // by stream
-  std::vector<Reader::Stream> free_;
+  StreamTable<Open> open_;
 };
 
 }  // namespace forebay::engine

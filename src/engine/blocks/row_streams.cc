@@ -27,19 +27,8 @@ RowStreams::RowStreams(const RowSource& source, std::shared_ptr<BufferPool> pool
                        std::function<void()> wake)
     : source_{source}, pool_{std::move(pool)}, table_{table}, wake_{std::move(wake)} {}
 
-Reader::Stream RowStreams::open(std::uint32_t part) {
-  if (free_.empty()) {
-    free_.push_back(static_cast<Reader::Stream>(open_.size()));
-    open_.emplace_back();
-  }
-  const Reader::Stream stream = free_.back();
-  free_.pop_back();
-  open_[static_cast<std::size_t>(stream)] = {.part = part};
-  return stream;
-}
-
 Result<RowStreams::Rows> RowStreams::read(Reader::Stream stream, std::span<Handle> out, std::int64_t batch) {
-  Open& at = open_[static_cast<std::size_t>(stream)];
+  Open& at = open_[stream];
   while (!at.ended) {
     if (at.slot) {
       const std::size_t count = std::min(out.size(), table_[*at.slot].count() - at.next);
@@ -91,13 +80,10 @@ Result<PartReader::Got> RowStreams::next_rows(Open& at, std::shared_ptr<const Ro
 }
 
 void RowStreams::close(Reader::Stream stream, std::int64_t batch) {
-  Open& at = open_[static_cast<std::size_t>(stream)];
-  if (at.slot) {
-    table_.release_rest(*at.slot, at.next, batch);
-    table_.release_stream(*at.slot, batch);
-  }
-  at = {};
-  free_.push_back(stream);
+  const Open at = open_.close(stream);
+  if (!at.slot) return;
+  table_.release_rest(*at.slot, at.next, batch);
+  table_.release_stream(*at.slot, batch);
 }
 
 }  // namespace forebay::engine

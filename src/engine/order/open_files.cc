@@ -38,21 +38,15 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
 
 Reader::Stream OpenFiles::open(Handle file) {
   if (program_.source.rows) return rows_ ? rows_->open(file.block) : row_streams_->open(file.block);
-  if (free_numbers_.empty()) {
-    free_numbers_.push_back(static_cast<Stream>(open_.size()));
-    open_.emplace_back();
-  }
-  const Stream number = free_numbers_.back();
-  free_numbers_.pop_back();
   if (!announced_.empty() && announced_.front()->number == file.block) {
-    open_[static_cast<std::size_t>(number)] = std::move(announced_.front());
+    const Stream number = open_.open(std::move(announced_.front()));
     announced_.pop_front();
     return number;
   }
   for (const auto& other : announced_) leave(*other);  // the order opens another file than it announced
   announced_.clear();
   auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_);
-  open_[static_cast<std::size_t>(number)] = opened;
+  const Stream number = open_.open(opened);
   const bool by_name = program_.on_corrupt.policy == Corrupt::fail && program_.early.attributes.empty();
   if (catching_up_ && by_name) name_records(*opened);
   if (opened->named) return number;
@@ -62,7 +56,7 @@ Reader::Stream OpenFiles::open(Handle file) {
 }
 
 void OpenFiles::announce(Handle file) {
-  if (catching_up_ || program_.source.rows || open_.empty())
+  if (catching_up_ || program_.source.rows || !open_.used())
     return;  // an order that never opened a file reads by index
   announced_.push_back(std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_));
   const Lock lock{mutex_};
@@ -71,8 +65,8 @@ void OpenFiles::announce(Handle file) {
 
 Result<std::size_t> OpenFiles::read(Stream stream, std::span<Handle> out) {
   if (program_.source.rows) return read_rows(stream, out);
-  ReaderState& file = *open_[static_cast<std::size_t>(stream)];
-  if (file.named && !catching_up_) FOREBAY_DO(scan_from_here(open_[static_cast<std::size_t>(stream)]));
+  ReaderState& file = *open_[stream];
+  if (file.named && !catching_up_) FOREBAY_DO(scan_from_here(open_[stream]));
   if (file.named) return read_indexed(file, out);
   while (!file.left) {
     if (file.block) {
@@ -232,7 +226,7 @@ Result<std::shared_ptr<void>> OpenFiles::charge(std::int64_t bytes) {
 
 bool OpenFiles::ready(Stream stream) {
   if (program_.source.rows) return true;
-  const ReaderState& file = *open_[static_cast<std::size_t>(stream)];
+  const ReaderState& file = *open_[stream];
   if (file.named) return true;
   if (file.block) {
     const Block& block = table_[*file.block];
@@ -244,10 +238,7 @@ bool OpenFiles::ready(Stream stream) {
 
 void OpenFiles::close(Stream stream) {
   if (program_.source.rows) return close_rows(stream);
-  auto& slot = open_[static_cast<std::size_t>(stream)];
-  const std::shared_ptr<ReaderState> file = std::move(slot);
-  slot.reset();
-  free_numbers_.push_back(stream);
+  const std::shared_ptr<ReaderState> file = open_.close(stream);
   files_done_ += 1 - file->fraction;
   leave(*file);
 }

@@ -14,6 +14,7 @@
 #include "engine/blocks/block_table.h"
 #include "engine/blocks/resident_rows.h"
 #include "engine/blocks/row_streams.h"
+#include "engine/blocks/stream_table.h"
 #include "engine/blocks/whole_file_access.h"
 #include "engine/memory/sync.h"
 #include "engine/order/indexed_reader.h"
@@ -178,9 +179,8 @@ class OpenFiles final : public Reader {
   std::optional<RowStreams> row_streams_;
   WholeFileAccess whole_files_;  // used instead of access_ when records are whole files
   bool catching_up_ = false;
-  std::vector<RecordName> names_;                   // scratch
-  std::vector<std::shared_ptr<ReaderState>> open_;  // by stream number
-  std::vector<Stream> free_numbers_;
+  std::vector<RecordName> names_;  // scratch
+  StreamTable<std::shared_ptr<ReaderState>> open_;
   std::deque<std::shared_ptr<ReaderState>> announced_;  // and not yet opened
   std::int64_t batch_ = 0;                              // the batch that is being decided
   std::int64_t finished_ = 0;                           // all batches before this one are finished
