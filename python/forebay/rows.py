@@ -198,13 +198,11 @@ def _converted(name: str, array: "np.ndarray[Any, Any]", dtype: str) -> "np.ndar
     """The array in the column's type. No value may change."""
     if dtype == "string" or array.dtype.name == dtype or array.dtype.kind in "SUOV":
         return array
-    if array.size == 0:
-        return array.astype(dtype)
-    out: "np.ndarray[Any, Any]" = array.astype(dtype, casting="unsafe") if dtype != "bfloat16" else array
-    kept = np.can_cast(array.dtype, dtype, "same_kind") if dtype != "bfloat16" else False
-    if not kept or (out.dtype.kind in "iu" and not np.array_equal(out, array)):
-        raise _refused(name, f"values of type {array.dtype} do not fit {dtype}")
-    return out
+    if dtype != "bfloat16" and (array.size == 0 or np.can_cast(array.dtype, dtype, "same_kind")):
+        out: "np.ndarray[Any, Any]" = array.astype(dtype)
+        if out.dtype.kind not in "iu" or np.array_equal(out, array):
+            return out
+    raise _refused(name, f"values of type {array.dtype} do not fit {dtype}")
 
 
 def _columns(name: str, value: Any) -> "list[tuple[object, ...]]":

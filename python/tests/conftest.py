@@ -29,6 +29,14 @@ def write_counts(folder: pathlib.Path, rows: int, name: str = "counts.tfrecord",
     return str(path)
 
 
+def preloaded_library(name: str, folders: pytest.TempPathFactory) -> pathlib.Path:
+    """The library of NAME.c beside the tests, for LD_PRELOAD."""
+    out = folders.mktemp("library") / f"{name}.so"
+    source = pathlib.Path(__file__).with_name(f"{name}.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", out, source, "-ldl"], check=True)
+    return out
+
+
 def counts_document(path: str, size: int = 4, **members: Any) -> dict[str, Any]:
     return {"source": {"tfrecord": {"files": [path]}},
             "decode": {"example": {"features": {"x": {"dtype": "float32", "shape": [2]},

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from command import COMMAND
+from conftest import preloaded_library
 
 import forebay as fb
 
@@ -49,10 +50,7 @@ print(json.dumps(states))
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    out = tmp_path_factory.mktemp("library") / "asked_files.so"
-    source = pathlib.Path(__file__).with_name("asked_files.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", out, source, "-ldl"], check=True)
-    return out
+    return preloaded_library("asked_files", tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

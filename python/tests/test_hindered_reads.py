@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import counts_document, write_counts
+from conftest import counts_document, preloaded_library, write_counts
 from command import COMMAND
 
 ROWS = 30_000
@@ -17,10 +17,7 @@ ROWS = 30_000
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    out = tmp_path_factory.mktemp("library") / "hindered_reads.so"
-    source = pathlib.Path(__file__).with_name("hindered_reads.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", out, source, "-ldl"], check=True)
-    return out
+    return preloaded_library("hindered_reads", tmp_path_factory)
 
 
 @pytest.fixture(scope="module", params=[None, "gzip", "zlib"], ids=["plain", "gzip", "zlib"])

@@ -13,35 +13,21 @@ import compare
 import pipeline
 import record_departures
 import wire
+from ops_sources import Pair, records_of, wrong_error
 
 Vector = dict[str, Any]
-Pair = tuple[str, bytes]
 _COMPRESSION = {"": "none", "GZIP": "gzip", "ZLIB": "zlib"}
 _CLASSES = {"NotFound": fb.IoError, "DataLoss": fb.DataError, "InvalidArgument": fb.DataError}
-
-
-def _flat(records: list[dict[str, Any]]) -> list[Pair]:
-    """(key, value) pairs, also of reads of several records at once."""
-    out: list[Pair] = []
-    for record in records:
-        keys = record.get("keys") or [record["key"]]
-        values = record["values_b64"] if "keys" in record else [record["value_b64"]]
-        out += [(key, base64.b64decode(value)) for key, value in zip(keys, values, strict=True)]
-    return out
 
 
 def _failure(vector: Vector, out: pipeline.Run, got: list[Pair]) -> list[str]:
     """The records before the fault come first. The original loses some of them when it reads several at once, and
     when the fault is in the compression; every further record we give must be one that is there."""
     expect = vector["expect"]
-    difference = compare.error_difference(expect["mentions"], out.error)
-    if difference:
-        return [difference]
-    kind = _CLASSES[expect["error"]]
-    if not isinstance(out.error, kind):
-        return [f"{type(out.error).__name__}, expected {kind.__name__}: {compare.short(str(out.error))}"]
-    before = _flat(expect.get("records_before", []))
-    there = _flat(record_departures.there(vector)[0])
+    if difference := wrong_error(expect, out, _CLASSES):
+        return difference
+    before = records_of(expect.get("records_before", []))
+    there = records_of(record_departures.there(vector)[0])
     loose = bool(vector["args"]["compression"]) or "read_up_to" in vector["args"] or "records_before" not in expect
     want = there[: len(got)] if loose and len(got) >= len(before) else before
     return [] if got == want else [f"{len(got)} records before the error, expected {len(before)}"]
@@ -49,7 +35,7 @@ def _failure(vector: Vector, out: pipeline.Run, got: list[Pair]) -> list[str]:
 
 def _read_at_once(vector: Vector, files: list[Path]) -> list[str]:
     """The whole-file tool finds the same records, and the compression by itself."""
-    values = [value for _, value in _flat(vector["expect"]["ok"]["records"])]
+    values = [value for _, value in records_of(vector["expect"]["ok"]["records"])]
     got = [bytes(record) for file in files for record in fb.read_records(str(file))]
     return [] if got == values else [f"read_records: {compare.short(got)}, expected {compare.short(values)}"]
 
@@ -66,7 +52,7 @@ def tfrecord_read(vector: Vector, folder: Path) -> list[str]:
         return _failure(vector, out, out.values)
     if out.error:
         return [f"{type(out.error).__name__}: {compare.short(str(out.error), 200)}"]
-    want = _flat(vector["expect"]["ok"]["records"])
+    want = records_of(vector["expect"]["ok"]["records"])
     if out.values != want:
         return [f"{compare.short(out.values)}, expected {compare.short(want)}"]
     return _read_at_once(vector, files)

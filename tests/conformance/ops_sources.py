@@ -28,14 +28,20 @@ def records_of(records: list[dict[str, Any]]) -> list[Pair]:
     return out
 
 
+def wrong_error(expect: dict[str, Any], out: pipeline.Run, classes: dict[str, type[Exception]]) -> list[str]:
+    """How the error of a run differs from the expected one, whose class is named in `classes`."""
+    if difference := compare.error_difference(expect["mentions"], out.error):
+        return [difference]
+    kind = classes[expect["error"]]
+    if isinstance(out.error, kind):
+        return []
+    return [f"{type(out.error).__name__}, expected {kind.__name__}: {compare.short(str(out.error))}"]
+
+
 def _failure(vector: Vector, out: pipeline.Run) -> list[str]:
     expect = vector["expect"]
-    difference = compare.error_difference(expect["mentions"], out.error)
-    if difference:
-        return [difference]
-    kind = _CLASSES[expect["error"]]
-    if not isinstance(out.error, kind):
-        return [f"{type(out.error).__name__}, expected {kind.__name__}: {compare.short(str(out.error))}"]
+    if difference := wrong_error(expect, out, _CLASSES):
+        return difference
     # A missing file or a faulty option is an error of the plan, so no record comes before it.
     want = [] if out.at_load else records_of(expect.get("records_before", []))
     return [] if out.values == want else [f"{compare.short(out.values)} before the error, expected {compare.short(want)}"]
