@@ -9,6 +9,7 @@
 #include <forebay/record.h>
 #include <forebay/rows.h>
 
+#include "columns/take/take.h"
 #include "engine/memory/buffer_pool.h"
 #include "engine/program/position.h"
 #include "engine/read/mapped_file.h"
@@ -33,19 +34,44 @@ struct Unmapped {
   MappedFile* mapping = nullptr;  ///< The mapping to copy from; the block holds it until the batch is finished.
 };
 
+/// The rows of a batch in a plan that takes spans (Program::taking). The handles of the layout are then elements, each
+/// once, in the order of their first use; a row is made of the spans that name it.
+///
+///     handles          e0      e1      e2             elements: records, or rows of row blocks
+///     spans[axis]      e0[0,3) e0[2,5) e1[0,9) e2[0,4)
+///     row              0       1       2       2      row 3 of 4 has no span: it is empty
+struct RowSpans {
+  static constexpr std::int64_t no_element = -1;
+  static constexpr std::int64_t to_the_end = -1;  ///< As `length`: all frames from `start` on.
+
+  /// By axis, in the order of `row` and `at`. `element` counts in `handles`; `source` is 0.
+  std::vector<std::vector<columns::PlacedSpan>> spans;
+  /// By row: the element that fills the columns which are not cut; `no_element` for an empty row.
+  std::vector<std::int64_t> whole;
+  /// By row, in plans with windows: the number of the window in its part or sequence. Else empty.
+  std::vector<std::int64_t> windows;
+
+  void clear() {
+    for (auto& axis : spans) axis.clear();
+    whole.clear();
+    windows.clear();
+  }
+};
+
 /// One batch as decided by the order plane: which record goes into which row. Plain data.
 ///
 /// The job of the batch owns it, later the delivered batch. The holder of the baton fills it; afterwards the threads
 /// that run the tickets of the batch only read it. The pointers in it are valid until the batch is finished.
 struct BatchLayout {
-  std::vector<Handle> handles;              ///< One per row that has a record.
+  std::vector<Handle> handles;              ///< One per row that has a record; with `taken`, the elements.
   std::vector<const std::byte*> payloads;   ///< Address of the record of each handle. Of a row source: empty.
   std::vector<const RowBlock*> row_blocks;  ///< Of a row source: the block of each handle, else empty.
   std::vector<UsedBlock> blocks;            ///< The blocks that the handles name, each once.
   std::vector<Unmapped> unmapped;           ///< Records that are to be read from their files, by row.
-  std::int64_t rows = 0;                    ///< Rows of the batch; those from handles.size() on are empty.
-  std::int64_t epoch = 0;                   ///< The pass of the first row.
-  std::int64_t number = 0;                  ///< Number of the batch in the run, from 0.
+  RowSpans taken;                           ///< Only in plans that take spans.
+  std::int64_t rows = 0;           ///< Rows of the batch; without `taken`, those from handles.size() on are empty.
+  std::int64_t epoch = 0;          ///< The pass of the first row.
+  std::int64_t number = 0;         ///< Number of the batch in the run, from 0.
   std::optional<bool> ends_epoch;  ///< Whether it is the last of its epoch; known with hard epochs, but for feeds.
   double complete_frac = 0;        ///< Done part of the run, or of the pass when the run is endless: 0 … 1.
   Position after;                  ///< Where a run that continues after this batch starts.
@@ -65,6 +91,7 @@ struct BatchLayout {
     row_blocks.clear();
     blocks.clear();
     unmapped.clear();
+    taken.clear();
     rows = 0;
   }
   /// The block of a row that has a record. Searches `blocks` from the front.

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include <forebay/plugin.h>
+#include <forebay/window.h>
 
 #include "base/draw.h"
+#include "columns/take/take.h"
 #include "engine/program/on_corrupt.h"
 #include "engine/program/position.h"
 #include "expression/expression.h"
@@ -47,6 +49,33 @@ struct EarlyWork {
   std::vector<EarlyAttribute> attributes;  ///< Of all orders, in order.
 };
 
+/// A column whose rows are spans of the elements of another one.
+struct TakenColumn {
+  ColumnId from = 0;     ///< Column of the elements.
+  ColumnId to = 0;       ///< Column of the rows.
+  std::size_t axis = 0;  ///< Of RowSpans::spans.
+};
+
+/// How rows are made of spans of elements, instead of one record each.
+///
+///     records ─ decode ─► elements ─ element_steps ─► elements ─ take ─► rows ─ Program::late ─► rows
+///     row blocks ─────────────┘
+struct Taking {
+  std::vector<PlacedStep> element_steps;  ///< Steps on whole elements, in order.
+  std::vector<TakenColumn> cut;
+  std::vector<ColumnId> whole;  ///< Columns that each row gets entirely, from RowSpans::whole.
+  std::size_t axes = 1;
+  columns::Unfold unfold;  ///< For all cut columns.
+};
+
+/// The window stage of a plan.
+struct Windows {
+  Windowing windowing;
+  std::size_t first_attribute = 0;  ///< Of EarlyWork::attributes: the lengths of Windowing::keys, in their order.
+  std::size_t orders_before = 0;    ///< Windows over sequences: number of record orders before the stage.
+  std::uint64_t purpose = 0;        ///< Of the draws.
+};
+
 /// All that the engine needs to run a plan, as plain data. The planner makes it; nothing changes it afterwards, so any
 /// thread may read it.
 struct Program {
@@ -55,11 +84,13 @@ struct Program {
   std::vector<Ordering> file_orders;
   Ordering interleave;
   std::vector<Ordering> record_orders;
-  EarlyWork early;  ///< For the attributes of `record_orders`.
+  EarlyWork early;  ///< For the attributes of `record_orders` and `windows`.
+  std::optional<Windows> windows;
   Batching batching;
   Schema schema;                           ///< Every column by id.
   std::vector<ColumnId> decoded;           ///< Columns that the decoder fills.
-  std::vector<PlacedStep> late;            ///< Steps inside the ticket, in order.
+  std::optional<Taking> taking;            ///< Set: rows are spans of elements.
+  std::vector<PlacedStep> late;            ///< Steps on rows inside the ticket, in order.
   std::vector<Output> batched;             ///< Columns joined into a batch: outputs, and inputs of `after`.
   std::vector<PlacedStep> after;           ///< Steps on the whole batch, in order.
   std::vector<Output> outputs;             ///< Tensors of the batch, in order.
