@@ -65,11 +65,20 @@ struct Value {
   Shape dense_shape;  ///< Sparse: the sizes of all axes, the batch axis first.
 };
 
-/// The origin of a row.
+/// The origin of a row, or of one span of a row.
 struct Origin {
   std::string_view file;    ///< Path that the run opened, or the name of a part of rows; valid while the batch lives.
   std::int64_t record = 0;  ///< Ordinal in the file or part.
   std::int64_t offset = 0;  ///< Byte offset of the record in the (uncompressed) file; of rows: the ordinal.
+  std::int64_t window = -1;  ///< Number of the window; -1 in a plan without windows.
+  std::int64_t start = 0;    ///< First frame of the record that is in the row.
+};
+
+/// A stretch of one record, and its place in a row. A row of a plan with windows, or of packed rows, has one or several.
+struct BatchSpan {
+  Origin origin;
+  std::int64_t length = 0;  ///< Frames of the record.
+  std::int64_t at = 0;      ///< Frame of the row that has the first of them.
 };
 
 /// One batch. Cheap to move; copies share the memory. A default-constructed or moved-from batch may only be destroyed,
@@ -77,7 +86,9 @@ struct Origin {
 class Batch {
  public:
   [[nodiscard]] std::int64_t rows() const;        ///< Length of the batch axis.
-  [[nodiscard]] std::int64_t valid_rows() const;  ///< Rows that came from records; the others pad the last batch.
+  /// Rows that came from records; the others are empty. Empty rows come last, unless rows are made of spans: then they
+  /// may be anywhere.
+  [[nodiscard]] std::int64_t valid_rows() const;
   [[nodiscard]] std::int64_t epoch() const;       ///< Pass of the first row that is not empty, from 0.
   [[nodiscard]] std::int64_t number() const;      ///< Ordinal of the batch in the run, from 0.
 
@@ -89,8 +100,14 @@ class Batch {
   /// The size of each row in the unknown dims, without padding: int64 [rows] (one unknown dim) or [rows, unknown dims].
   /// Null for fixed tensors.
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
-  [[nodiscard]] Origin origin(std::int64_t row) const;    ///< row < valid_rows()
+  /// Where a row comes from, or its first span. Of an empty row: no file, and record and offset -1.
+  [[nodiscard]] Origin origin(std::int64_t row) const;
   [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset" of the row's origin; see Format::key.
+  [[nodiscard]] std::string key(const Origin& origin) const;
+  /// Whether rows are made of spans: of windows, or of several records.
+  [[nodiscard]] bool has_spans() const;
+  /// The spans of a row along the first time axis, in order; none of an empty row. Only with `has_spans`.
+  [[nodiscard]] std::vector<BatchSpan> spans(std::int64_t row) const;
   /// Whether it is the last batch of its epoch; known with `epoch_boundary: hard` only, and not of feeds.
   [[nodiscard]] std::optional<bool> ends_epoch() const;
   /// Where a run goes on after this batch: a small JSON object for `Loader::state_at`, to be sent along with the values

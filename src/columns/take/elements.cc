@@ -107,6 +107,30 @@ Result<Elements> Elements::of(const ForeignElements& in) {
   return out;
 }
 
+Elements Elements::of(const RowColumn& column, std::int64_t rows, DType dtype, const Shape& shape) {
+  Elements out;
+  out.dtype_ = dtype;
+  out.rows_ = rows;
+  out.set_shape(shape);
+  out.values_ = column.data;
+  out.byte_splits_ = column.byte_splits;
+  out.bytes_ = column.bytes;
+  if (shape.known()) return out;
+  out.splits_ = column.row_splits;
+  out.dims_ = column.dims;
+  return out;
+}
+
+bool plain(const RowColumn& column, DType dtype, const Shape& shape) {
+  if (column.swapped) return false;
+  if (dtype == DType::string || !shape.known()) return true;
+  auto step = static_cast<std::int64_t>(size_of(dtype));
+  for (std::size_t axis = shape.rank(); axis-- > 0; step *= shape[axis]) {
+    if (!column.strides.empty() && shape[axis] > 1 && column.strides[axis] != step) return false;
+  }
+  return column.row_stride == step;
+}
+
 std::int64_t Elements::elements() const {
   if (splits_ == nullptr) return rows_ * frames_ * frame_elements_;
   return rows_ == 0 ? 0 : splits_[rows_] - splits_[0];

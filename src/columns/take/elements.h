@@ -6,6 +6,7 @@
 #include <span>
 
 #include <forebay/column.h>
+#include <forebay/rows.h>
 
 /// What `take` reads from: the rows of a column, each with a time axis.
 namespace forebay::columns {
@@ -36,6 +37,9 @@ class Elements {
   [[nodiscard]] static Elements of(const Column& column);
   /// The rows of foreign memory. Reads all splits; fails when they, or the sizes, do not fit the memory.
   [[nodiscard]] static Result<Elements> of(const ForeignElements& foreign);
+  /// The `rows` rows of a column of a row block, which must be plain. Checks nothing: the block was checked when it was
+  /// made.
+  [[nodiscard]] static Elements of(const RowColumn& column, std::int64_t rows, DType dtype, const Shape& shape);
 
   /// One element: all rows, one after the other along the time axis. Fails when the frames of the rows differ in size.
   [[nodiscard]] Result<Elements> joined() const;
@@ -72,6 +76,9 @@ class Elements {
   const std::int64_t* byte_splits_ = nullptr;
   const std::byte* bytes_ = nullptr;
 };
+
+/// Whether the values of a column of a row block are native and follow each other without gaps.
+[[nodiscard]] bool plain(const RowColumn& column, DType dtype, const Shape& shape);
 
 inline ElementExtent Elements::operator[](std::int64_t row) const {
   if (splits_ == nullptr) return {row * frames_ * frame_elements_, frames_, frame_elements_};

@@ -56,6 +56,14 @@ struct RowSpans {
     whole.clear();
     windows.clear();
   }
+  /// Bytes of memory, unused capacity included.
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t out = (whole.capacity() + windows.capacity()) * sizeof(std::int64_t);
+    for (const auto& axis : spans) out += axis.capacity() * sizeof(columns::PlacedSpan);
+    return out;
+  }
+  /// The spans of one row along `axis`.
+  [[nodiscard]] std::span<const columns::PlacedSpan> of_row(std::size_t axis, std::int64_t row) const;
 };
 
 /// One batch as decided by the order plane: which record goes into which row. Plain data.
@@ -77,13 +85,22 @@ struct BatchLayout {
   Position after;                  ///< Where a run that continues after this batch starts.
   Charge charge;                   ///< Charges the rows to the memory budget.
 
+  /// Rows that tickets fill; those from there on are empty. Of spans, tickets fill all rows.
+  [[nodiscard]] std::int64_t filled_rows() const {
+    return taken.whole.empty() ? static_cast<std::int64_t>(handles.size()) : rows;
+  }
+  /// The element of a row, or the first one of several; RowSpans::no_element when the row is empty.
+  [[nodiscard]] std::int64_t element_of(std::int64_t row) const;
   /// The record of a row below handles.size().
   [[nodiscard]] Record record(std::int64_t row) const {
     const auto at = static_cast<std::size_t>(row);
     return {payloads[at], handles[at].length};
   }
-  /// Charges the capacity of `handles` to the budget, `bytes_a_row` bytes per row.
-  void account(BufferPool& pool) { charge.set(pool, static_cast<std::int64_t>(handles.capacity()) * bytes_a_row); }
+  /// Charges the capacity of `handles`, `bytes_a_row` bytes per row, and of `taken` to the budget.
+  void account(BufferPool& pool) {
+    charge.set(pool,
+               static_cast<std::int64_t>(handles.capacity()) * bytes_a_row + static_cast<std::int64_t>(taken.bytes()));
+  }
   /// Removes the rows; the capacity of the vectors stays.
   void clear() {
     handles.clear();

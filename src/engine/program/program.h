@@ -56,6 +56,22 @@ struct TakenColumn {
   std::size_t axis = 0;  ///< Of RowSpans::spans.
 };
 
+/// What a generated column says about the spans of each row along one axis.
+enum class Generated : std::uint8_t {
+  window,       ///< int64 []: number of the window; -1 for a row without one.
+  start,        ///< int64 []: first frame of the first span in its element; -1 for an empty row.
+  segment_ids,  ///< int32 [frames]: for each frame the number of its span in the row, from 1; 0 is padding.
+  positions,    ///< int32 [frames]: for each frame its place in its span, from 0; 0 is padding, too.
+  cu_seqlens,   ///< int32 [spans + 1]: the frame of the row at which each span begins, and the end of the last one.
+};
+
+/// A column of the rows that is made of the spans alone.
+struct GeneratedColumn {
+  Generated kind = Generated::window;
+  ColumnId column = 0;   ///< With the dtype and the rank of the kind; `frames` may be known or not.
+  std::size_t axis = 0;  ///< Of RowSpans::spans.
+};
+
 /// How rows are made of spans of elements, instead of one record each.
 ///
 ///     records ─ decode ─► elements ─ element_steps ─► elements ─ take ─► rows ─ Program::late ─► rows
@@ -64,6 +80,7 @@ struct Taking {
   std::vector<PlacedStep> element_steps;  ///< Steps on whole elements, in order.
   std::vector<TakenColumn> cut;
   std::vector<ColumnId> whole;  ///< Columns that each row gets entirely, from RowSpans::whole.
+  std::vector<GeneratedColumn> generated;
   std::size_t axes = 1;
   columns::Unfold unfold;  ///< For all cut columns.
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <tuple>
 #include <utility>
 
 #include "engine/memory/catch_all.h"
@@ -293,9 +294,10 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   if (job.epoch < from_epoch_) job.left_out = true;
   if (!job.left_out) {
     const auto failed = run_rows(ticket, worker);
-    if (failed && (!job.error || failed->row < job.error_row)) {
+    const std::pair place{failed ? failed->row : 0, ticket.first_span};
+    if (failed && (!job.error || place < std::pair{job.error_row, job.error_span})) {
       job.error = failed->error;
-      job.error_row = failed->row;
+      std::tie(job.error_row, job.error_span) = place;
     }
   }
   if (--job.remaining > 0) return;

@@ -13,7 +13,14 @@ std::string_view Tensor::string(std::int64_t element) const {
 }
 
 std::int64_t Batch::rows() const { return content_->layout.rows; }
-std::int64_t Batch::valid_rows() const { return static_cast<std::int64_t>(content_->layout.handles.size()); }
+std::int64_t Batch::valid_rows() const {
+  const engine::BatchLayout& layout = content_->layout;
+  if (!has_spans()) return layout.filled_rows();
+  std::int64_t rows = 0;
+  for (std::int64_t row = 0; row < layout.rows; ++row)
+    rows += layout.element_of(row) == engine::RowSpans::no_element ? 0 : 1;
+  return rows;
+}
 std::int64_t Batch::epoch() const { return content_->layout.epoch; }
 std::int64_t Batch::number() const { return content_->layout.number; }
 std::optional<bool> Batch::ends_epoch() const { return content_->layout.ends_epoch; }
@@ -45,17 +52,48 @@ const Tensor* Batch::lengths(std::string_view name) const {
   return at && content_->lengths[*at] ? &*content_->lengths[*at] : nullptr;
 }
 
-Origin Batch::origin(std::int64_t row) const {
-  const engine::BatchLayout& layout = content_->layout;
-  const Source& source = content_->program->source;
-  const std::int64_t record = layout.record_of(row);
-  const std::int64_t offset = source.rows ? record : source.format->record_offset(layout.payload_offset(row));
-  const auto at = source.locate(layout.block_of(row).file, record, offset);
+namespace {
+
+/// The origin of an element of the layout.
+Origin origin_of(const engine::Program& program, const engine::BatchLayout& layout, std::int64_t element) {
+  const Source& source = program.source;
+  const std::int64_t record = layout.record_of(element);
+  const std::int64_t offset = source.rows ? record : source.format->record_offset(layout.payload_offset(element));
+  const auto at = source.locate(layout.block_of(element).file, record, offset);
   return {.file = source.files[at.file], .record = at.record, .offset = at.offset};
 }
 
-std::string Batch::key(std::int64_t row) const {
-  const Origin at = origin(row);
+}  // namespace
+
+bool Batch::has_spans() const { return content_->program->taking.has_value(); }
+
+std::vector<BatchSpan> Batch::spans(std::int64_t row) const {
+  const engine::BatchLayout& layout = content_->layout;
+  std::vector<BatchSpan> out;
+  for (const columns::PlacedSpan& span : layout.taken.of_row(0, row)) {
+    Origin origin = origin_of(*content_->program, layout, span.element);
+    if (!layout.taken.windows.empty()) origin.window = layout.taken.windows[static_cast<std::size_t>(row)];
+    origin.start = span.start;
+    out.push_back({.origin = origin, .length = span.length, .at = span.at + span.pad_left});
+  }
+  return out;
+}
+
+Origin Batch::origin(std::int64_t row) const {
+  const engine::BatchLayout& layout = content_->layout;
+  if (has_spans()) {
+    const std::vector<BatchSpan> all = spans(row);
+    if (!all.empty()) return all.front().origin;
+  }
+  const std::int64_t element = layout.element_of(row);
+  if (element == engine::RowSpans::no_element) return {.file = "", .record = -1, .offset = -1};
+  return origin_of(*content_->program, layout, element);
+}
+
+std::string Batch::key(std::int64_t row) const { return key(origin(row)); }
+
+std::string Batch::key(const Origin& at) const {
+  if (at.record < 0) return "";
   const Source& source = content_->program->source;
   return source.rows ? std::string{at.file} + ":" + std::to_string(at.record)
                      : source.format->key(at.file, at.record, at.offset);

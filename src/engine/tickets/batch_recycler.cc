@@ -10,6 +10,11 @@ namespace {
 constexpr std::size_t max_free = 64;
 constexpr std::size_t max_free_rows = std::size_t{64} << 10;  // of handles: 1 MiB
 
+/// The memory that the layout of a recycled batch has, in handles.
+std::size_t room_of(const BatchLayout& layout) {
+  return layout.handles.capacity() + layout.taken.bytes() / sizeof(Handle);
+}
+
 /// Keeps the capacity of the shape only.
 void forget(Value& value) {
   Shape shape = std::move(value.values.shape);
@@ -28,7 +33,7 @@ BatchRecycler::BatchRecycler(std::shared_ptr<const Program> program) : program_{
 std::shared_ptr<Batch::Content> BatchRecycler::take() {
   std::unique_ptr<Batch::Content> content = free_.take();
   if (content) {
-    free_rows_ -= content->layout.handles.capacity();
+    free_rows_ -= room_of(content->layout);
   } else {
     content = std::make_unique<Batch::Content>();
     content->program = program_;
@@ -46,7 +51,7 @@ void BatchRecycler::give(std::unique_ptr<Batch::Content> content) {
   for (Value& value : content->values) forget(value);
   content->lengths.clear();
   content->layout.clear();
-  const std::size_t rows = content->layout.handles.capacity();
+  const std::size_t rows = room_of(content->layout);
   if (free_rows_.fetch_add(rows) + rows > max_free_rows || !free_.give(std::move(content), max_free))
     free_rows_ -= rows;
 }

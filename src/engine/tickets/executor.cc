@@ -57,8 +57,9 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
       trailer_{trailer_of(program_->source)},
       contents_{std::make_shared<BatchRecycler>(program_)},
       files_{std::make_unique<FileCache>(program_->source.files, *pool_)},
-      gather_{program_->source.rows ? std::optional<RowGather>{*program_} : std::nullopt} {
-  used_ = program_->decoded;
+      gather_{program_->source.rows ? std::optional<RowGather>{*program_} : std::nullopt},
+      take_{program_->taking ? std::make_unique<const TakeRows>(*program_) : nullptr} {
+  used_ = take_ ? take_->columns() : program_->decoded;
   for (const PlacedStep& step : program_->late) used_.insert(used_.end(), step.makes.begin(), step.makes.end());
   in_place_.assign(program_->schema.size(), -1);
   for (const Output& output : program_->batched) {
@@ -74,22 +75,24 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
 }
 
 void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
-  const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
+  const std::int64_t rows = take_ ? take_->sizes().pieces(job.layout) : job.layout.filled_rows();
   const std::int64_t max = threads_ == 1 ? 1 : std::max<std::int64_t>(1, std::min(rows, 4 * threads_));
   const std::int64_t count = std::max(std::clamp<std::int64_t>(bytes / ticket_bytes, 1, max), bytes / max_ticket_bytes);
   const std::int64_t share = bytes / count + 1;
   job.large = bytes + job.fixed_bytes > large_bytes;
-  const bool grows = std::ranges::count(row_bytes_, std::size_t{0}) > 0;
+  const bool grows = std::ranges::count(job.row_bytes, std::size_t{0}) > 0;
   job.expected_bytes = job.record_bytes + job.fixed_bytes + (grows ? 2 * bytes : 0);  // decoded, then copied
   job.made_bytes = job.tensor_bytes = 0;
   job.cut = 0;
   job.decoded.store(0, std::memory_order_relaxed);
+  if (take_) {
+    take_->sizes().cut(count == 1 ? INT64_MAX : share, job);
+    job.remaining = job.cut;
+    return;
+  }
   std::int64_t row = 0;
   while (row < rows || job.cut == 0) {
-    if (job.cut == job.tickets.size()) job.tickets.push_back(std::make_unique<Ticket>());
-    Ticket& ticket = *job.tickets[job.cut++];
-    ticket.job = &job;
-    ticket.first_row = row;
+    Ticket& ticket = job.add_ticket(row);
     if (count == 1) row = rows;
     for (std::int64_t held = 0; row < rows && held < share; ++row)
       held += job.layout.handles[static_cast<std::size_t>(row)].length;
@@ -100,8 +103,10 @@ void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
 
 /// What the rows of the fixed tensors take; an error when that, the records, and what others need for rows that no
 /// record fills, is more than the budget.
-Result<std::int64_t> Executor::bytes_of(const BatchLayout& layout, std::int64_t record_bytes) const {
-  const auto empty_rows = layout.rows - static_cast<std::int64_t>(layout.handles.size());
+Result<std::int64_t> Executor::bytes_of(const Job& job) const {
+  const BatchLayout& layout = job.layout;
+  const std::int64_t record_bytes = job.record_bytes;
+  const std::int64_t empty_rows = layout.rows - layout.filled_rows();
   std::int64_t size = 0;  // of tensors of fixed size
   std::int64_t rest = 0;  // of the others at least: a number says how long a row is
   bool huge = false;
@@ -111,7 +116,7 @@ Result<std::int64_t> Executor::bytes_of(const BatchLayout& layout, std::int64_t 
            __builtin_add_overflow(sum, line, &sum);
   };
   bool others = false;
-  for (const std::size_t row_bytes : row_bytes_) {
+  for (const std::size_t row_bytes : job.row_bytes) {
     others = others || row_bytes == 0;
     if (row_bytes > 0) {
       add(size, row_bytes, layout.rows);
@@ -144,8 +149,10 @@ Result<void> Executor::cut(Job& job) const {
                 : mapped < std::ssize(job.layout.blocks) || !job.layout.unmapped.empty() ? RecordPlace::mixed
                                                                                          : RecordPlace::mapped;
   job.record_bytes = gather_ || mapped == std::ssize(job.layout.blocks) ? 0 : bytes;
-  FOREBAY_TRY(job.fixed_bytes, bytes_of(job.layout, job.record_bytes));
-  cut_tickets(job, bytes);
+  job.row_bytes = row_bytes_;
+  if (take_) take_->sizes().measure(row_bytes_, job);
+  FOREBAY_TRY(job.fixed_bytes, bytes_of(job));
+  cut_tickets(job, take_ ? take_->sizes().bytes(job, bytes) : bytes);
   if (job.cut > 1) lend_rows(job);
   if (gather_) return {};
   const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
@@ -160,12 +167,12 @@ Result<void> Executor::cut(Job& job) const {
 void Executor::lend_rows(Job& job) const {
   const auto all_rows = static_cast<std::size_t>(job.layout.rows);
   job.fixed = job.fixed_bytes > 0 ? pool_->lend(static_cast<std::size_t>(job.fixed_bytes)) : nullptr;
-  job.fixed_outputs.assign(row_bytes_.size(), nullptr);
+  job.fixed_outputs.assign(job.row_bytes.size(), nullptr);
   std::byte* next = job.fixed.get();
-  for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
-    if (row_bytes_[i] == 0) continue;
+  for (std::size_t i = 0; i < job.row_bytes.size(); ++i) {
+    if (job.row_bytes[i] == 0) continue;
     job.fixed_outputs[i] = next;
-    next += aligned(row_bytes_[i] * all_rows);
+    next += aligned(job.row_bytes[i] * all_rows);
   }
 }
 
@@ -182,7 +189,7 @@ void Executor::bind_columns(Ticket& ticket) const {
                                           static_cast<std::size_t>(ticket.first_row) * row_bytes,
                                       static_cast<std::size_t>(ticket.rows) * row_bytes};
       column.values.bind(rows.data(), rows.size());
-      find_pages(rows, *pool_);
+      if (ticket.spans == Ticket::all_spans) find_pages(rows, *pool_);  // another ticket may write to the same row
     } else {
       column.clear();
     }
@@ -193,7 +200,7 @@ void Executor::bind_columns(Ticket& ticket) const {
 std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
   if (ticket.job->cut == 1) lend_rows(*ticket.job);
   bind_columns(ticket);
-  auto failed = fill(ticket, worker);
+  auto failed = take_ ? take(ticket, worker) : fill(ticket, worker);
   if (!failed) failed = apply_steps(ticket);
   account(ticket);
   return failed;
@@ -259,7 +266,7 @@ std::optional<RowError> Executor::apply_steps(Ticket& ticket) const {
     }
     if (!done.ok()) {
       const std::int64_t row = ticket.first_row + std::max<std::int64_t>(0, done.error().place().row);
-      return RowError{place(*ticket.job, done.error().at(placed.name), row), row};
+      return RowError{place_row(*ticket.job, done.error().at(placed.name), row), row};
     }
   }
   return std::nullopt;

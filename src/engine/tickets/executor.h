@@ -13,6 +13,7 @@
 #include "engine/tickets/job.h"
 #include "engine/tickets/record_copies.h"
 #include "engine/tickets/row_gather.h"
+#include "engine/tickets/take_rows.h"
 
 namespace forebay::engine {
 
@@ -24,6 +25,7 @@ struct Worker {
   std::vector<Record> records;            ///< The group of records that is decoded by one call.
   RecordCopies copies;                    ///< Private bytes of `records`, where they lie in a mapping.
   std::vector<FileCache::Wanted> wanted;  ///< Records that are read from files whose pages were given back.
+  std::unique_ptr<TakeMemory> take;       ///< Only in plans that take spans.
 };
 
 /// A failure and the row of the batch it belongs to.
@@ -43,6 +45,9 @@ struct RowError {
 ///     record read by FileCache ──────────────┘
 ///                    private memory; groups of a few records, so all of it happens in the first-level cache
 ///
+/// Where rows are spans of elements (Program::taking), the elements of a ticket go this way into columns of the worker,
+/// and TakeRows copies the spans from there into the rows.
+///
 /// A record whose checksum is wrong is an error of its row. When the file's identity is no longer that of the mapping,
 /// the error says that the file changed.
 class Executor {
@@ -55,7 +60,8 @@ class Executor {
             .charge = {},
             .records = {},
             .copies = RecordCopies{trailer_},
-            .wanted = {}};
+            .wanted = {},
+            .take = take_ ? std::make_unique<TakeMemory>() : nullptr};
   }
   /// Cuts tickets by bytes. Fails when the rows that they fill need more than the budget.
   [[nodiscard]] Result<void> cut(Job& job) const;
@@ -68,6 +74,11 @@ class Executor {
                                                       std::shared_ptr<std::byte>& memory) const;
   [[nodiscard]] std::optional<RowError> fill(Ticket& ticket, Worker& worker) const;
   std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
+  [[nodiscard]] std::optional<RowError> take(Ticket& ticket, Worker& worker) const;
+  [[nodiscard]] std::optional<RowError> make_elements(Worker& worker) const;
+  [[nodiscard]] std::optional<RowError> apply_element_steps(Ticket& elements) const;
+  [[nodiscard]] std::optional<RowError> too_large_element(const Ticket& elements) const;
+  void account_elements(TakeMemory& memory) const;
   [[nodiscard]] std::optional<RowError> verify(const Ticket& ticket, Worker& worker, std::int64_t first,
                                                Fetching& fetching) const;
   void copy_some(const Job& job, std::int64_t first_row, std::span<Record> records, Worker& worker) const;
@@ -78,13 +89,14 @@ class Executor {
   [[nodiscard]] std::optional<Error> make(Job& job) const;
   void clear_empty_rows(const Job& job) const;
   void cut_tickets(Job& job, std::int64_t bytes) const;
-  [[nodiscard]] Result<std::int64_t> bytes_of(const BatchLayout& layout, std::int64_t record_bytes) const;
+  [[nodiscard]] Result<std::int64_t> bytes_of(const Job& job) const;
   RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
   void lend_rows(Job& job) const;
   void bind_columns(Ticket& ticket) const;
   [[nodiscard]] Error cut_short(const Job& job, std::uint32_t file) const;
   [[nodiscard]] std::optional<Error> find_cut_short(const Job& job) const;
   [[nodiscard]] Error place(const Job& job, const Error& error, std::int64_t row) const;
+  [[nodiscard]] Error place_row(const Job& job, const Error& error, std::int64_t row) const;
   [[nodiscard]] Error wrong_checksum(const Job& job, const Error& error, std::int64_t row) const;
 
   std::shared_ptr<const Program> program_;
@@ -97,7 +109,8 @@ class Executor {
   const std::shared_ptr<BatchRecycler> contents_;
   std::unique_ptr<ColumnPool> columns_;
   const std::unique_ptr<FileCache> files_;
-  const std::optional<RowGather> gather_;  // set: the rows come ready
+  const std::optional<RowGather> gather_;       // set: the rows come ready
+  const std::unique_ptr<const TakeRows> take_;  // set: rows are spans of elements
 };
 
 }  // namespace forebay::engine

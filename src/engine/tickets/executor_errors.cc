@@ -33,6 +33,11 @@ Error Executor::place(const Job& job, const Error& error, std::int64_t row) cons
   return error.at(Place{.file = source.files[at.file], .record = at.record, .offset = at.offset});
 }
 
+Error Executor::place_row(const Job& job, const Error& error, std::int64_t row) const {
+  const std::int64_t element = job.layout.element_of(row);
+  return element == RowSpans::no_element ? error : place(job, error, element);
+}
+
 /// A wrong checksum of a record whose file changed is no corruption of the file.
 Error Executor::wrong_checksum(const Job& job, const Error& error, std::int64_t row) const {
   const UsedBlock& used = job.layout.block_of(row);
@@ -67,7 +72,7 @@ std::optional<Error> Executor::too_large(const Job& job) const {
   return Error{Code::data, Detail::resource_exhausted,
                fmt::format("batch {} needs {} bytes for what its {} rows decode to, more than the memory budget of {} "
                            "bytes; raise `memory`, make batches smaller, or drop the outlier",
-                           job.layout.number, job.bytes(), job.layout.handles.size(), pool_->limit())};
+                           job.layout.number, job.bytes(), job.layout.filled_rows(), pool_->limit())};
 }
 
 }  // namespace forebay::engine

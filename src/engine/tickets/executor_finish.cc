@@ -19,13 +19,13 @@ std::optional<Error> Executor::finish(Job& job) const {
 
 /// Those of fixed tensors that no record fills.
 void Executor::clear_empty_rows(const Job& job) const {
-  const std::size_t first = job.layout.handles.size();
+  const auto first = static_cast<std::size_t>(job.layout.filled_rows());
   const std::size_t rows = static_cast<std::size_t>(job.layout.rows) - first;
   if (rows == 0) return;
-  for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
-    for (std::size_t at = 0, bytes = rows * row_bytes_[i]; at < bytes; at += StopCheck::interval) {
+  for (std::size_t i = 0; i < job.row_bytes.size(); ++i) {
+    for (std::size_t at = 0, bytes = rows * job.row_bytes[i]; at < bytes; at += StopCheck::interval) {
       pool_->look();
-      std::memset(job.fixed_outputs[i] + first * row_bytes_[i] + at, 0, std::min(StopCheck::interval, bytes - at));
+      std::memset(job.fixed_outputs[i] + first * job.row_bytes[i] + at, 0, std::min(StopCheck::interval, bytes - at));
     }
   }
 }
@@ -37,7 +37,7 @@ std::optional<Error> Executor::make(Job& job) const {
   auto content = contents_->take();
   Finisher finisher{*program_, *pool_, job};
   if (auto failed = finisher.run(*content)) {
-    return failed->row < 0 ? failed->error : place(job, failed->error, failed->row);
+    return failed->row < 0 ? failed->error : place_row(job, failed->error, failed->row);
   }
   job.made_bytes = finisher.needed();
   job.tensor_bytes = job.made_bytes - job.bytes() + job.fixed_bytes;

@@ -15,18 +15,6 @@ namespace forebay::engine {
 
 namespace {
 
-/// The padding value. The planner has checked that it fits the dtype.
-std::vector<std::byte> filler_of(const Output& output) {
-  const bool asked = output.padding && !std::holds_alternative<std::monostate>(output.padding->value);
-  if (!asked && !output.spec.pad.empty()) {
-    const auto* const bytes = reinterpret_cast<const std::byte*>(output.spec.pad.data());
-    return {bytes, bytes + output.spec.pad.size()};
-  }
-  auto element =
-      columns::element_from(asked ? JsonCodec<Scalar>::write(output.padding->value) : Json{}, output.spec.dtype);
-  return element.ok() ? *std::move(element) : std::vector<std::byte>(size_of(output.spec.dtype));
-}
-
 /// The sizes of all rows of a padded or equal output: unknown dims come from `sizes`, then the document's padding.
 Result<Shape> target_shape(const Output& output, const std::vector<std::int64_t>& sizes) {
   std::vector<std::int64_t> dims = output.spec.shape.dims();
@@ -53,6 +41,17 @@ Shape with_rows(std::int64_t rows, const Shape& row) {
 }
 
 }  // namespace
+
+std::vector<std::byte> filler_of(const Output& output) {
+  const bool asked = output.padding && !std::holds_alternative<std::monostate>(output.padding->value);
+  if (!asked && !output.spec.pad.empty()) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(output.spec.pad.data());
+    return {bytes, bytes + output.spec.pad.size()};
+  }
+  auto element =
+      columns::element_from(asked ? JsonCodec<Scalar>::write(output.padding->value) : Json{}, output.spec.dtype);
+  return element.ok() ? *std::move(element) : std::vector<std::byte>(size_of(output.spec.dtype));
+}
 
 std::int64_t Finisher::text_bytes(columns::Pieces pieces) {
   if (pieces.front()->dtype != DType::string) return 0;
@@ -84,7 +83,7 @@ std::optional<Finisher::Failure> Finisher::run(Batch::Content& content) {
 std::vector<const Column*> Finisher::pieces(const Output& output) {
   std::vector<const Column*> out;
   for (std::size_t i = 0; i < job_.cut; ++i) out.push_back(&job_.tickets[i]->columns->block[output.id]);
-  const std::int64_t missing = job_.layout.rows - static_cast<std::int64_t>(job_.layout.handles.size());
+  const std::int64_t missing = job_.layout.rows - job_.layout.filled_rows();
   if (missing == 0) return out;
   auto rows = std::make_unique<Column>(program_.schema[output.id]);
   const std::vector<std::int64_t> sizes(rows->shape.unknown());
@@ -105,17 +104,26 @@ std::vector<const Column*> Finisher::pieces(const Output& output) {
   return out;
 }
 
+/// A tensor over the rows that the tickets have written.
+std::optional<Finisher::Failure> Finisher::made_in_place(std::size_t index, Made& made) {
+  const Output& output = program_.batched[index];
+  Tensor& tensor = made.value.values;
+  tensor.dtype = output.spec.dtype;
+  tensor.shape.assign(job_.layout.rows, program_.taking ? job_.taken.shapes[index] : output.spec.shape);
+  tensor.data = job_.fixed_outputs[index];
+  tensor.owner = job_.fixed;
+  if (output.spec.shape.known()) return std::nullopt;
+  const Shape rows{job_.layout.rows};
+  if (auto failed = room(output, sizeof(std::int64_t), rows)) return failed;
+  made.lengths = integers(rows);
+  std::ranges::copy(job_.taken.frames[job_.taken.axes[index]], made.lengths->as<std::int64_t>().data());
+  return std::nullopt;
+}
+
 std::optional<Finisher::Failure> Finisher::make(std::size_t index, Made& made) {
   const Output& output = program_.batched[index];
   const ColumnSpec& spec = output.spec;
-  if (job_.fixed_outputs[index] != nullptr) {
-    Tensor& tensor = made.value.values;
-    tensor.dtype = spec.dtype;
-    tensor.shape.assign(job_.layout.rows, spec.shape);
-    tensor.data = job_.fixed_outputs[index];
-    tensor.owner = job_.fixed;
-    return std::nullopt;
-  }
+  if (job_.fixed_outputs[index] != nullptr) return made_in_place(index, made);
   const std::vector<const Column*> rows = pieces(output);
   if (!spec.shape.known()) {
     if (auto failed = lengths_of(output, rows, made)) return failed;

@@ -15,12 +15,16 @@ namespace forebay::engine {
 /// Whether padding makes the rows of this output larger than the known shape of its column.
 [[nodiscard]] bool changes_shape(const Output& output);
 
+/// The bytes of the value that pads this output. The planner has checked that it fits the dtype.
+[[nodiscard]] std::vector<std::byte> filler_of(const Output& output);
+
 /// Makes the tensors of one batch out of the rows that its tickets filled. Used once, by the thread that completed the
 /// last ticket; owned by Executor::finish.
 ///
 /// How the columns of an output become a value:
 ///
-///     fixed numeric    tickets have written into Job::fixed: a tensor over that buffer, no copy
+///     fixed numeric    tickets have written into Job::fixed: a tensor over that buffer, no copy. So they have the
+///                      spans of known lengths (Program::taking), padding included
 ///
 ///     ticket 1  [a a|b]  ┐  dense, padded: [a a .|b . .|c c c|d . .], one copy; lengths 2 1 3 1
 ///     ticket 2  [c c c]  ├─ ragged: values [a a b c c c d], splits [0 2 3 6 7]
@@ -54,6 +58,7 @@ class Finisher {
     }
   }
   std::optional<Failure> make(std::size_t index, Made& made);
+  std::optional<Failure> made_in_place(std::size_t index, Made& made);
   std::vector<const Column*> pieces(const Output& output);
   std::optional<Failure> dense(const Output& output, columns::Pieces pieces, Made& made);
   /// Fails when the batch does not fit into the budget with one more array of `shape`, with `size` bytes an element,

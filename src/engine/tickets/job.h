@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <forebay/error.h>
@@ -19,10 +20,25 @@ struct Job;
 
 /// A range of the rows of one batch: the unit of parallel work. Its Job owns it; one worker or the consumer runs it.
 struct Ticket {
+  static constexpr std::int64_t all_spans = -1;
+
   Job* job = nullptr;  ///< The owner.
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
+  // Several tickets may share one long row of spans; each takes some of them, counted in the row.
+  std::int64_t first_span = 0;
+  std::int64_t spans = all_spans;
   std::unique_ptr<TicketColumns> columns;  ///< Null, except from the run of the ticket until the batch is made.
+};
+
+/// The sizes of a batch whose rows are made of spans (Program::taking). Known when it is cut.
+struct TakenSizes {
+  std::vector<std::size_t> row_bytes;  ///< By batched output: bytes of a row in Job::fixed; 0: the Finisher makes it.
+  std::vector<Shape> shapes;           ///< By batched output: of a row in Job::fixed.
+  std::vector<std::size_t> axes;       ///< By batched output: axis of its spans; 0 for those that are not cut.
+  /// By axis: the frames of each row. Only where all lengths are `known`.
+  std::vector<std::vector<std::int64_t>> frames;
+  std::vector<bool> known;  ///< By axis.
 };
 
 /// Where the bytes of a batch's records are when its tickets begin. Another process can change bytes of a mapping at
@@ -41,17 +57,28 @@ struct Job {
   std::size_t cut = 0;
   bool large = false;  ///< More than `large_bytes`: the consumer leaves the tickets to workers, if there are any.
   RecordPlace records = RecordPlace::mixed;
-  std::int64_t expected_bytes = 0;        ///< Estimate of `made_bytes`, from the records.
-  std::int64_t made_bytes = 0;            ///< Bytes of memory that making the batch took. Set when finished.
-  std::int64_t tensor_bytes = 0;          ///< Bytes of the tensors. Set when finished.
-  std::int64_t record_bytes = 0;          ///< Bytes of private records that are held until the batch is made.
-  std::int64_t fixed_bytes = 0;           ///< Bytes of `fixed`.
-  std::shared_ptr<std::byte> fixed;       ///< Rows of the fixed numeric outputs. Tickets write here.
-  std::vector<std::byte*> fixed_outputs;  ///< By batched output: the first row in `fixed`, or null.
-  std::atomic<std::int64_t> decoded{0};   ///< Bytes in the columns of the tickets. Each ticket adds its own.
+  std::int64_t expected_bytes = 0;         ///< Estimate of `made_bytes`, from the records.
+  std::int64_t made_bytes = 0;             ///< Bytes of memory that making the batch took. Set when finished.
+  std::int64_t tensor_bytes = 0;           ///< Bytes of the tensors. Set when finished.
+  std::int64_t record_bytes = 0;           ///< Bytes of private records that are held until the batch is made.
+  std::int64_t fixed_bytes = 0;            ///< Bytes of `fixed`.
+  std::shared_ptr<std::byte> fixed;        ///< Rows of the fixed numeric outputs. Tickets write here.
+  std::vector<std::byte*> fixed_outputs;   ///< By batched output: the first row in `fixed`, or null.
+  std::span<const std::size_t> row_bytes;  ///< By batched output: bytes of a row in `fixed`; 0: it has no rows there.
+  TakenSizes taken;                        ///< Only in plans that take spans.
+  std::atomic<std::int64_t> decoded{0};    ///< Bytes in the columns of the tickets. Each ticket adds its own.
 
   /// Bytes that the batch takes so far.
   [[nodiscard]] std::int64_t bytes() const { return record_bytes + fixed_bytes + decoded; }
+
+  /// Cuts one more ticket, whose first row is `row`.
+  Ticket& add_ticket(std::int64_t row) {
+    if (cut == tickets.size()) tickets.push_back(std::make_unique<Ticket>());
+    Ticket& ticket = *tickets[cut++];
+    ticket.job = this;
+    ticket.first_row = row;
+    return ticket;
+  }
 
   std::shared_ptr<Batch::Content> content;  ///< Null until the batch is finished.
   // Guarded by the scheduler's mutex.
@@ -61,6 +88,7 @@ struct Job {
   std::size_t remaining = 0;   ///< Tickets that are not done.
   std::optional<Error> error;  ///< The error of the lowest row.
   std::int64_t error_row = 0;
+  std::int64_t error_span = 0;  ///< The first span of its ticket, where tickets share the row.
   bool done = false;
 };
 

@@ -69,13 +69,13 @@ void gather_growing(const TicketRows& rows, std::size_t number, Column& to, cons
 
 RowGather::RowGather(const Program& program) : columns_{program.decoded} {}
 
-void RowGather::run(const BatchLayout& layout, std::int64_t first, std::int64_t rows, ColumnBlock& block,
-                    const StopCheck& check) const {
+void RowGather::run(const BatchLayout& layout, std::int64_t first, std::int64_t rows, std::span<const ColumnId> columns,
+                    ColumnBlock& block, const StopCheck& check) const {
   const auto from = static_cast<std::size_t>(first);
   const auto count = static_cast<std::size_t>(rows);
   const TicketRows all{std::span{layout.handles}.subspan(from, count),
                        std::span{layout.row_blocks}.subspan(from, count)};
-  for (const ColumnId id : columns_) {
+  for (const ColumnId id : columns) {
     Column& to = block[id];
     if (to.fixed() && to.dtype != DType::string) {
       gather_fixed(all, static_cast<std::size_t>(id), to, to.values.data(), check);

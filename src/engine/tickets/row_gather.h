@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <forebay/column.h>
@@ -22,10 +23,15 @@ class RowGather {
  public:
   explicit RowGather(const Program& program);
 
-  /// Fills the decoded columns of `block` with rows `first` … `first + rows` of the layout. Fixed numeric columns have
+  /// Fills the given columns of `block` with rows `first` … `first + rows` of the layout. Fixed numeric columns have
   /// their rows already; others are empty and are appended to. Throws Closed when the run is stopped meanwhile.
+  void run(const BatchLayout& layout, std::int64_t first, std::int64_t rows, std::span<const ColumnId> columns,
+           ColumnBlock& block, const StopCheck& check) const;
+  /// The same for all columns that the plan uses.
   void run(const BatchLayout& layout, std::int64_t first, std::int64_t rows, ColumnBlock& block,
-           const StopCheck& check) const;
+           const StopCheck& check) const {
+    run(layout, first, rows, columns_, block, check);
+  }
 
  private:
   std::vector<ColumnId> columns_;  // a column of the source has the same number in its row blocks
