@@ -11,6 +11,7 @@
 #include <forebay/format.h>
 #include <forebay/order.h>
 #include <forebay/record.h>
+#include <forebay/window.h>
 
 /// The contracts of the five kinds of plug-in: sources (format.h), decoders, steps (both here), orders and batchers
 /// (order.h). The planner calls `bind` once for a stage, on one thread. Formats, decoders and steps are const while
@@ -96,12 +97,14 @@ class Registry {
   void add(DecoderType type);
   void add(StepType type);
   void add(OrderType type);
+  void add(WindowType type);
   void add(BatcherType type);
 
   [[nodiscard]] const std::vector<SourceType>& sources() const { return sources_; }
   [[nodiscard]] const std::vector<DecoderType>& decoders() const { return decoders_; }
   [[nodiscard]] const std::vector<StepType>& steps() const { return steps_; }
   [[nodiscard]] const std::vector<OrderType>& orders() const { return orders_; }
+  [[nodiscard]] const std::vector<WindowType>& windows() const { return windows_; }
   [[nodiscard]] const std::vector<BatcherType>& batchers() const { return batchers_; }
 
  private:
@@ -110,6 +113,7 @@ class Registry {
   std::vector<DecoderType> decoders_;
   std::vector<StepType> steps_;
   std::vector<OrderType> orders_;
+  std::vector<WindowType> windows_;
   std::vector<BatcherType> batchers_;
 };
 

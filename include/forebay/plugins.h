@@ -27,3 +27,6 @@
 #include <forebay/steps/reshape.h>
 #include <forebay/steps/select.h>
 #include <forebay/steps/slice.h>
+#include <forebay/windows/chunk.h>
+#include <forebay/windows/context.h>
+#include <forebay/windows/continuous.h>

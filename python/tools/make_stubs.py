@@ -19,7 +19,7 @@ TOOLS = pathlib.Path(__file__).resolve().parent
 
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
 # Written by python/tools/make_stubs.py from the plug-ins' descriptions; do not edit.
-"""Pipelines in Python: a function for every format, a method for every decoder, step, order and batcher."""
+"""Pipelines in Python: a function for every format, a method for every decoder, step, order, window and batcher."""
 from __future__ import annotations
 
 from typing import Any, Literal, Mapping, Optional, Sequence, Union
@@ -329,14 +329,14 @@ def feature_module(plugins: list[dict[str, Any]], kinds: list[dict[str, Any]]) -
 
 
 def builder(plugins: list[dict[str, Any]], document: dict[str, Any]) -> str:
-    kinds = ("format", "decoder", "step", "order", "batcher")
+    kinds = ("format", "decoder", "step", "order", "window", "batcher")
     of = {kind: [plugin for plugin in plugins if plugin["kind"] == kind] for kind in kinds}
     # A source of objects of the program has a function of its own, which takes the objects (forebay/rows.py).
     of["format"] = [one for one in of["format"] if all(field["kind"] != "binding" for field in one["fields"])]
     names = sorted(["Pipeline", "Source", *(plugin["name"] for plugin in of["format"])])
     out = HEAD.format(names=listed(names))
     out += PIPELINE_HEAD + members(document)
-    out += "".join("\n" + method(plugin) for kind in ("step", "order", "batcher") for plugin in of[kind])
+    out += "".join("\n" + method(plugin) for kind in ("step", "order", "window", "batcher") for plugin in of[kind])
     out += SOURCE_HEAD
     out += "".join("\n" + decoder(plugin) for plugin in of["decoder"])
     return out + "".join("\n\n" + source(plugin) for plugin in of["format"])

@@ -6,11 +6,10 @@
 #include <fmt/core.h>
 
 namespace forebay::plan {
-namespace {
 
-Result<expression::Expression> bind_one(const Attribute& attribute, const BoundColumns& columns) {
+Result<expression::Expression> bind_attribute(const Attribute& attribute, const Schema& schema) {
   FOREBAY_TRY(const expression::Tree tree, expression::parse(attribute.expression));
-  FOREBAY_TRY(expression::Expression bound, expression::bind(tree, columns.schema));
+  FOREBAY_TRY(expression::Expression bound, expression::bind(tree, schema));
   const bool condition = attribute.kind == AttributeKind::condition;
   if (bound.type() == (condition ? expression::Type::boolean : expression::Type::integer)) return bound;
   return Error{Code::config, Detail::invalid_argument,
@@ -23,21 +22,23 @@ bool names_unknown(const Attribute& attribute, const UnknownTensors& unknown) {
   return tree.ok() && unknown.contain_any(tree->names());
 }
 
-}  // namespace
+void add_attribute_fault(const Error& error, const Attribute& attribute, const OrderStage& order, Faults& faults) {
+  Faults found;
+  keep(error, found);
+  for (const Error& fault : found)
+    faults.push_back(at_options(fault.at(Place{.field = attribute.option}), *order.stage.options));
+}
 
 void bind_attributes(const OrderStage& order, const BoundColumns& columns, engine::EarlyWork& early, Faults& faults) {
   for (const Attribute& attribute : order.ordering.attributes) {
     if (names_unknown(attribute, columns.unknown)) continue;
-    auto bound = bind_one(attribute, columns);
+    auto bound = bind_attribute(attribute, columns.schema);
     if (bound.ok()) {
       early.attributes.push_back(
           {.value = *std::move(bound), .name = order.stage.plugin, .steps = columns.late.size()});
       continue;
     }
-    Faults found;
-    keep(bound.error(), found);
-    for (const Error& fault : found)
-      faults.push_back(at_options(fault.at(Place{.field = attribute.option}), *order.stage.options));
+    add_attribute_fault(bound.error(), attribute, order, faults);
   }
 }
 

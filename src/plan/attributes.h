@@ -12,6 +12,12 @@ namespace forebay::plan {
 /// are those that are placed by then. Leaves out an expression that names an unknown tensor.
 void bind_attributes(const OrderStage& order, const BoundColumns& columns, engine::EarlyWork& early, Faults& faults);
 
+/// Binds one attribute to these columns. Fails when the expression is not of the kind that the order asks for.
+[[nodiscard]] Result<expression::Expression> bind_attribute(const Attribute& attribute, const Schema& schema);
+[[nodiscard]] bool names_unknown(const Attribute& attribute, const UnknownTensors& unknown);
+/// Adds the faults of an attribute, at the option of the order that holds it.
+void add_attribute_fault(const Error& error, const Attribute& attribute, const OrderStage& order, Faults& faults);
+
 /// Whether each of the late steps makes a column that an attribute needs. `EarlyAttribute::steps` are the numbers of
 /// late steps before the orders.
 [[nodiscard]] std::vector<bool> needed_steps(const std::vector<engine::PlacedStep>& late,

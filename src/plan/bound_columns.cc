@@ -8,6 +8,7 @@
 
 #include "plan/attributes.h"
 #include "plan/outputs.h"
+#include "plan/windows.h"
 
 namespace forebay::plan {
 namespace {
@@ -263,9 +264,16 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& f
   }
   columns.columns_known = true;
   StepBinder steps{columns.schema, columns.unknown, faults};
+  WindowBinder windows{stages, rows, columns, faults};
   const auto bind_orders = [&](std::size_t number) {
-    for (const OrderStage& order : stages.record_orders) {
-      if (order.steps_before == number) bind_attributes(order, columns, columns.early, faults);
+    for (std::size_t i = 0; i <= stages.record_orders.size(); ++i) {
+      windows.bind(number, i);
+      if (i == stages.record_orders.size() || stages.record_orders[i].steps_before != number) continue;
+      if (columns.windows) {
+        windows.bind_attributes(stages.record_orders[i]);
+      } else {
+        bind_attributes(stages.record_orders[i], columns, columns.early, faults);
+      }
     }
   };
   steps.bind(stages.before, columns.late, bind_orders);
@@ -286,6 +294,11 @@ void project(const Stages& stages, BoundColumns& columns, Faults& faults) {
   std::erase_if(columns.batched, [&](const engine::Output& output) { return !used.has(output.id); });
   used.add(columns.batching.reads);
   for (const PlacedStep& step : columns.late) used.add(step.reads);
+  if (columns.taking) {
+    std::erase_if(columns.taking->cut, [&](const engine::TakenColumn& column) { return !used.has(column.to); });
+    for (const engine::TakenColumn& column : columns.taking->cut) used.add({column.from});
+    std::erase_if(columns.taking->whole, [&](ColumnId id) { return !used.has(id); });
+  }
 
   std::vector<ColumnId> wanted;
   std::copy_if(columns.decoded.begin(), columns.decoded.end(), std::back_inserter(wanted),

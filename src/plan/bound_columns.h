@@ -29,6 +29,9 @@ struct BoundColumns {
   Schema decoder_schema;                 ///< All columns of the decoder, under the names that it gives them.
   std::vector<engine::PlacedStep> late;  ///< Steps before the batch.
   engine::EarlyWork early;               ///< What the orders need of the records.
+  std::optional<engine::Windows> windows;
+  std::optional<engine::Taking> taking;  ///< Without its steps.
+  std::size_t element_steps = 0;         ///< With `taking`: the number of `late` that act on elements.
   Batching batching;
   std::vector<engine::Output> batched;    ///< Columns that become tensors of the batch.
   std::vector<engine::PlacedStep> after;  ///< Steps after the batch.

@@ -103,7 +103,10 @@ class PlanBuilder {
     const auto random = [](const OrderStage& order) { return order.ordering.random_access; };
     const bool random_access =
         (stages_.interleave && random(*stages_.interleave)) || std::ranges::any_of(stages_.record_orders, random);
-    for (const OrderStage& order : stages_.record_orders) {
+    const std::size_t windows_at =
+        stages_.windows.empty() ? stages_.record_orders.size() : stages_.windows.front().orders_before;
+    for (std::size_t i = 0; i < windows_at; ++i) {  // WindowBinder judges those that come after windows
+      const OrderStage& order = stages_.record_orders[i];
       if (order.ordering.attributes.empty()) continue;
       if (source_.rows) {
         complain(
@@ -145,7 +148,7 @@ class PlanBuilder {
     if (json == nullptr || !rows) return;
     Faults none;
     const engine::Shard shard = read_shard(*json, none);
-    if (shard.by == ShardBy::file && shard.count > 1 && !columns_.early.attributes.empty())
+    if (shard.by == ShardBy::file && shard.count > 1 && (!columns_.early.attributes.empty() || columns_.windows))
       complain(*json, std::string{engine::filtered_file_shard}, faults_);
     if (!shard.source.empty() || *rows % shard.count == 0) return;
     complain(*json, engine::shard_misfit(*rows, shard.count), faults_);
@@ -185,32 +188,40 @@ class PlanBuilder {
     return out;
   }
 
+  [[nodiscard]] std::optional<engine::Taking> taking() const {
+    std::optional<engine::Taking> out = columns_.taking;
+    const auto elements = static_cast<std::ptrdiff_t>(columns_.element_steps);
+    if (out) out->element_steps.assign(columns_.late.begin(), columns_.late.begin() + elements);
+    return out;
+  }
+
   [[nodiscard]] Program assemble() {
     Faults none;  // has been read without faults
-    return Program{.source = std::move(source_),
-                   .decoder = columns_.decoder,
-                   .file_orders = orderings(stages_.file_orders),
-                   .interleave = stages_.interleave ? stages_.interleave->ordering : in_file_order(registry_),
-                   .record_orders = orderings(stages_.record_orders),
-                   .early = columns_.early,
-                   .windows = {},
-                   .batching = columns_.batching,
-                   .schema = every_column(),
-                   .decoded = columns_.decoded,
-                   .taking = {},
-                   .late = columns_.late,
-                   .batched = columns_.batched,
-                   .after = columns_.after,
-                   .outputs = columns_.outputs,
-                   .epochs = document_.epochs,
-                   .seed = static_cast<std::uint64_t>(document_.seed),
-                   .hard_epochs = document_.epoch_boundary == EpochBoundary::hard,
-                   .deterministic = document_.deterministic,
-                   .on_corrupt = read_on_corrupt(document_.on_corrupt.json, none),
-                   .threads = document_.threads,
-                   .memory = read_memory(json_.find("memory"), none),
-                   .prefetch = document_.prefetch,
-                   .shard = read_shard(document_.shard.json, none)};
+    return Program{
+        .source = std::move(source_),
+        .decoder = columns_.decoder,
+        .file_orders = orderings(stages_.file_orders),
+        .interleave = stages_.interleave ? stages_.interleave->ordering : in_file_order(registry_),
+        .record_orders = orderings(stages_.record_orders),
+        .early = columns_.early,
+        .windows = columns_.windows,
+        .batching = columns_.batching,
+        .schema = every_column(),
+        .decoded = columns_.decoded,
+        .taking = taking(),
+        .late = {columns_.late.begin() + static_cast<std::ptrdiff_t>(columns_.element_steps), columns_.late.end()},
+        .batched = columns_.batched,
+        .after = columns_.after,
+        .outputs = columns_.outputs,
+        .epochs = document_.epochs,
+        .seed = static_cast<std::uint64_t>(document_.seed),
+        .hard_epochs = document_.epoch_boundary == EpochBoundary::hard,
+        .deterministic = document_.deterministic,
+        .on_corrupt = read_on_corrupt(document_.on_corrupt.json, none),
+        .threads = document_.threads,
+        .memory = read_memory(json_.find("memory"), none),
+        .prefetch = document_.prefetch,
+        .shard = read_shard(document_.shard.json, none)};
   }
 
   /// Fills the hashes of the plan in and returns the one of its stream.
@@ -239,7 +250,8 @@ class PlanBuilder {
       shown.shape = shown_shape(output);
       parts_.outputs.push_back(std::move(shown));
     }
-    if (program.source.rows && program.epochs) parts_.batches = engine::batches_by_index(program, {});
+    if (program.source.rows && program.epochs && !program.windows)
+      parts_.batches = engine::batches_by_index(program, {});
     if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
     parts_.text = plan_text(program, stages_, parts_.inputs, parts_.targets);
     return std::move(parts_);

@@ -48,6 +48,7 @@ const Description* description_of(const Registry& registry, const std::string& n
   if (const auto* type = find_type(registry.decoders(), name)) return &type->description;
   if (const auto* type = find_type(registry.steps(), name)) return &type->description;
   if (const auto* type = find_type(registry.orders(), name)) return &type->description;
+  if (const auto* type = find_type(registry.windows(), name)) return &type->description;
   if (const auto* type = find_type(registry.batchers(), name)) return &type->description;
   return nullptr;
 }

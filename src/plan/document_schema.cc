@@ -53,6 +53,7 @@ Json full_pipeline_schema(const Registry& registry) {
   add_stages(registry.decoders(), decoders);
   add_stages(registry.steps(), steps);
   add_stages(registry.orders(), steps);
+  add_stages(registry.windows(), steps);
   add_stages(registry.batchers(), steps);
   Json out = pipeline_schema();
   refine(out, "source", one_of(std::move(sources)));
@@ -158,6 +159,7 @@ Json plugin_reference() {
   plan::add_reference("decoder", registry.decoders(), out);
   plan::add_reference("step", registry.steps(), out);
   plan::add_reference("order", registry.orders(), out);
+  plan::add_reference("window", registry.windows(), out);
   plan::add_reference("batcher", registry.batchers(), out);
   return Json::array(std::move(out));
 }

@@ -20,6 +20,7 @@ Json stage_of(std::type_index type, const void* options) {
   look(registry.decoders());
   look(registry.steps());
   look(registry.orders());
+  look(registry.windows());
   look(registry.batchers());
   if (stage.members().empty()) stage.set(type.name(), Json::object());
   return stage;

@@ -8,6 +8,7 @@
 #define FOREBAY_TYPE_decoders DecoderType
 #define FOREBAY_TYPE_steps StepType
 #define FOREBAY_TYPE_orders OrderType
+#define FOREBAY_TYPE_windows WindowType
 #define FOREBAY_TYPE_batchers BatcherType
 
 #define PLUGIN(folder, name)    \
@@ -49,6 +50,7 @@ void Registry::add(SourceType type) { put(sources_, std::move(type)); }
 void Registry::add(DecoderType type) { put(decoders_, std::move(type)); }
 void Registry::add(StepType type) { put(steps_, std::move(type)); }
 void Registry::add(OrderType type) { put(orders_, std::move(type)); }
+void Registry::add(WindowType type) { put(windows_, std::move(type)); }
 void Registry::add(BatcherType type) { put(batchers_, std::move(type)); }
 
 }  // namespace forebay

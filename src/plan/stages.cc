@@ -72,7 +72,7 @@ class StageSorter {
     if (find_type(registry_.sources(), name) != nullptr) return " (it is a format, for `source`)";
     if (find_type(registry_.decoders(), name) != nullptr) return " (it is a decoder, for `decode`)";
     if (find_type(registry_.steps(), name) != nullptr || find_type(registry_.orders(), name) != nullptr ||
-        find_type(registry_.batchers(), name) != nullptr) {
+        find_type(registry_.windows(), name) != nullptr || find_type(registry_.batchers(), name) != nullptr) {
       return " (it is for `steps`)";
     }
     return "";
@@ -83,6 +83,8 @@ class StageSorter {
       (stages_.batch_stage ? stages_.after : stages_.before).push_back({stage, step});
     } else if (const OrderType* order = find_type(registry_.orders(), stage.plugin)) {
       place_order(stage, *order);
+    } else if (const WindowType* window = find_type(registry_.windows(), stage.plugin)) {
+      place_window(stage, *window);
     } else if (const BatcherType* batcher = find_type(registry_.batchers(), stage.plugin)) {
       if (stages_.batch_stage) {
         complain(*stage.options,
@@ -97,6 +99,7 @@ class StageSorter {
       std::vector<std::string> names;
       add_names(registry_.steps(), names);
       add_names(registry_.orders(), names);
+      add_names(registry_.windows(), names);
       add_names(registry_.batchers(), names);
       refuse(stage, "step, order or batcher", names);
       add_unknown();
@@ -112,6 +115,34 @@ class StageSorter {
   void add_unknown() {
     unknown_ = true;
     (stages_.batch_stage ? stages_.after : stages_.before).push_back({});
+  }
+
+  void place_window(const Stage& stage, const WindowType& type) {
+    if (stages_.batch_stage) {
+      complain(*stage.options,
+               fmt::format("'{}' cuts windows and must come before '{}'", stage.plugin, stages_.batch_stage->plugin),
+               faults_);
+      return;
+    }
+    stages_.windows.push_back({.stage = stage,
+                               .type = &type,
+                               .steps_before = stages_.before.size(),
+                               .orders_before = stages_.record_orders.size()});
+  }
+
+  /// Windows that stand before `interleave`, and orders between them.
+  void place_before_interleave(const Stage& interleave) {
+    for (WindowItem& window : stages_.windows) {
+      for (std::size_t i = window.orders_before; i < stages_.record_orders.size(); ++i) {
+        complain(*stages_.record_orders[i].stage.options,
+                 fmt::format("'{}' stands between '{}' and '{}'; before both it orders files, after both it orders "
+                             "windows",
+                             stages_.record_orders[i].stage.plugin, window.stage.plugin, interleave.plugin),
+                 faults_);
+      }
+      window.orders_before = 0;
+      window.before_interleave = true;
+    }
   }
 
   void place_order(const Stage& stage, const OrderType& type) {
@@ -137,12 +168,13 @@ class StageSorter {
     if (stages_.interleave) {
       complain(*stage.options,
                fmt::format("files are opened only once, by the first '{}'", stages_.interleave->stage.plugin), faults_);
-    } else if (const StepStage* step = first_known(stages_.before)) {
+    } else if (const StepStage* step = first_known(stages_.before); step != nullptr && stages_.windows.empty()) {
       complain(*stage.options,
                fmt::format("'{}' opens files and must come before '{}', which acts on records", stage.plugin,
                            step->stage.plugin),
                faults_);
     } else {
+      place_before_interleave(stage);
       stages_.file_orders = std::exchange(stages_.record_orders, {});
       stages_.interleave = OrderStage{stage, *std::move(ordering)};
     }

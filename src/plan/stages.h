@@ -24,6 +24,15 @@ struct OrderStage {
   std::size_t steps_before = 0;  ///< Number of Stages::before that stand before it.
 };
 
+/// A window step. It is bound with the columns.
+struct WindowItem {
+  Stage stage;
+  const WindowType* type = nullptr;
+  std::size_t steps_before = 0;    ///< Number of Stages::before that stand before it.
+  std::size_t orders_before = 0;   ///< Number of Stages::record_orders that stand before it.
+  bool before_interleave = false;  ///< The document lists `interleave` after it.
+};
+
 /// The plug-ins of a pipeline document, sorted by what they act on. Points into the document and the registry, which
 /// must outlive it.
 struct Stages {
@@ -34,6 +43,7 @@ struct Stages {
   std::vector<OrderStage> file_orders;
   std::optional<OrderStage> interleave;  ///< Unset: one file after the other.
   std::vector<OrderStage> record_orders;
+  std::vector<WindowItem> windows;
   std::vector<StepStage> before;  ///< Steps before the batch.
   std::optional<Stage> batch_stage;
   const BatcherType* batcher = nullptr;

@@ -2,6 +2,7 @@
 #include "plan/text.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -86,14 +87,28 @@ class Lines {
   std::string text_;
 };
 
-void add_orders(std::string_view where, const std::vector<OrderStage>& orders, Lines& lines) {
+void add_orders(std::string_view where, std::span<const OrderStage> orders, Lines& lines) {
   for (const OrderStage& order : orders)
     lines.add(where, fmt::format("{} {}", order.stage.plugin, order.stage.options->text()));
 }
 
-void add_steps(std::string_view where, const std::vector<engine::PlacedStep>& placed,
-               const std::vector<StepStage>& stages, const Schema& schema, Lines& lines) {
+void add_steps(std::string_view where, const std::vector<engine::PlacedStep>& placed, std::span<const StepStage> stages,
+               const Schema& schema, Lines& lines) {
   for (std::size_t i = 0; i < placed.size(); ++i) lines.add(where, step_text(placed[i], stages[i], schema));
+}
+
+/// The steps before the batch, and the windows among them.
+void add_late(const engine::Program& program, const Stages& stages, Lines& lines) {
+  const std::span<const StepStage> steps{stages.before};
+  std::size_t on_elements = 0;
+  if (program.taking) {
+    on_elements = program.taking->element_steps.size();
+    add_steps("late", program.taking->element_steps, steps, program.schema, lines);
+    std::vector<ColumnId> made;
+    for (const engine::TakenColumn& column : program.taking->cut) made.push_back(column.to);
+    lines.add("late", fmt::format("take windows -> {}", columns_text(program.schema, made)));
+  }
+  add_steps("late", program.late, steps.subspan(on_elements), program.schema, lines);
 }
 
 /// What is computed when a block is read, because the orders need it.
@@ -124,13 +139,18 @@ std::string plan_text(const engine::Program& program, const Stages& stages, cons
   lines.add("open", stages.interleave ? fmt::format("{} {}", stages.interleave->stage.plugin,
                                                     stages.interleave->stage.options->text())
                                       : std::string{"one file after the other"});
-  add_orders("records", stages.record_orders, lines);
+  const std::size_t windows_at = stages.windows.empty() ? 0 : stages.windows.front().orders_before;
+  const std::span<const OrderStage> orders{stages.record_orders};
+  add_orders("records", orders.first(windows_at), lines);
+  for (const WindowItem& window : stages.windows)
+    lines.add("windows", fmt::format("{} {}", window.stage.plugin, window.stage.options->text()));
+  add_orders(stages.windows.empty() ? "records" : "windows", orders.subspan(windows_at), lines);
   add_early(program, lines);
   lines.add("batch", fmt::format("{} {}", stages.batch_stage->plugin, stages.batch_stage->options->text()));
   lines.add("late",
             fmt::format("{} -> {}", stages.decoder_stage ? "decode " + stages.decoder_stage->plugin : "gather rows",
                         columns_text(program.schema, program.decoded)));
-  add_steps("late", program.late, stages.before, program.schema, lines);
+  add_late(program, stages, lines);
   add_steps("finish", program.after, stages.after, program.schema, lines);
   for (const engine::Output& output : program.outputs) {
     ColumnSpec shown = output.spec;

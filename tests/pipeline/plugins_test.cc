@@ -300,7 +300,11 @@ void add_options(const Types& types, std::vector<OptionCase>& out) {
         Schema schema;
         schema.put({.name = "x", .dtype = DType::int64, .shape = {4}});
         std::vector<std::string> none;
-        if constexpr (requires { type.bind(options, schema); })
+        if constexpr (requires { type.bind(options, schema, nullptr); }) {
+          Schema sequences;
+          sequences.put({.name = "x", .dtype = DType::int64, .shape = Shape{unknown_dim}});
+          return type.bind(options, sequences, nullptr).ok();
+        } else if constexpr (requires { type.bind(options, schema); })
           return type.bind(options, schema).ok();
         else if constexpr (requires { type.bind(options, none); })
           return type.bind(options, none).ok();
@@ -321,6 +325,7 @@ std::vector<OptionCase> all_options() {
   add_options(registry.decoders(), out);
   add_options(registry.steps(), out);
   add_options(registry.orders(), out);
+  add_options(registry.windows(), out);
   add_options(registry.batchers(), out);
   return out;
 }
@@ -363,7 +368,7 @@ TEST(Plugins, EveryOneHasAWorkedExampleAndADescription) {
   };
   const Registry& registry = Registry::global();
   check(registry.sources()), check(registry.decoders()), check(registry.steps()), check(registry.orders()),
-      check(registry.batchers());
+      check(registry.windows()), check(registry.batchers());
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ Result<Plan> plan_of(const std::string& text) { return Plan::make(testing::parse
 std::vector<std::string> known_steps() {
   const Json reference = plugin_reference();
   std::vector<std::string> out;
-  for (const std::string kind : {"step", "order", "batcher"}) {
+  for (const std::string kind : {"step", "order", "window", "batcher"}) {
     for (const Json& plugin : reference.items()) {
       if (plugin.find("kind")->string() == kind) out.push_back(plugin.find("name")->string());
     }

@@ -68,7 +68,8 @@ BlockTable::Window* BlockTable::window_of(const Entry& entry) {
   return entry.window < first_window_ ? nullptr : &windows_[entry.window - first_window_];
 }
 
-void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, const Places& places) {
+template <bool releases>
+void BlockTable::fill_places(std::span<const Handle> handles, std::int64_t batch, const Places& places) {
   places.payloads.resize(handles.size());
   places.blocks.clear();
   places.blocks.reserve(std::min(handles.size(), entries_.size()));
@@ -88,13 +89,18 @@ void BlockTable::hand_over(std::span<const Handle> handles, std::int64_t batch, 
                                  .offset = entry.used.file_offset + handle.offset,
                                  .mapping = entry.block->mapping.get()});
     }
-    if (!entry.released.empty()) entry.released[handle.ordinal] = true;
-    if (!entry.permanent && --entry.live == 0) retire(handle.block, batch);
+    if constexpr (releases) {
+      if (!entry.released.empty()) entry.released[handle.ordinal] = true;
+      if (!entry.permanent && --entry.live == 0) retire(handle.block, batch);
+    }
   }
 }
+template void BlockTable::fill_places<true>(std::span<const Handle>, std::int64_t, const Places&);
+template void BlockTable::fill_places<false>(std::span<const Handle>, std::int64_t, const Places&);
 
-void BlockTable::hand_over_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
-                                std::vector<UsedBlock>& blocks) {
+template <bool releases>
+void BlockTable::fill_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
+                           std::vector<UsedBlock>& blocks) {
   rows.resize(handles.size());
   blocks.clear();
   for (std::size_t row = 0; row < handles.size(); ++row) {
@@ -104,9 +110,15 @@ void BlockTable::hand_over_rows(std::span<const Handle> handles, std::int64_t ba
       blocks.push_back(entry.used);
     }
     rows[row] = entry.used.rows;
-    if (!entry.permanent && --entry.live == 0) retire(handles[row].block, batch);
+    if constexpr (releases) {
+      if (!entry.permanent && --entry.live == 0) retire(handles[row].block, batch);
+    }
   }
 }
+template void BlockTable::fill_rows<true>(std::span<const Handle>, std::int64_t, std::vector<const RowBlock*>&,
+                                          std::vector<UsedBlock>&);
+template void BlockTable::fill_rows<false>(std::span<const Handle>, std::int64_t, std::vector<const RowBlock*>&,
+                                           std::vector<UsedBlock>&);
 
 void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
   for (std::size_t i = 0; i < handles.size();) {

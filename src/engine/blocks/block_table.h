@@ -60,10 +60,22 @@ class BlockTable {
   };
   /// Fills `places` for the records of batch `batch` and releases the handles. The addresses are valid until `collect`
   /// is called with a `finished` larger than `batch`. No handle may be of `nowhere` or of an `absent` slot.
-  void hand_over(std::span<const Handle> handles, std::int64_t batch, const Places& places);
+  void hand_over(std::span<const Handle> handles, std::int64_t batch, const Places& places) {
+    fill_places<true>(handles, batch, places);
+  }
+  /// The same without releasing the handles: batches that come later use the records, too.
+  void lend(std::span<const Handle> handles, std::int64_t batch, const Places& places) {
+    fill_places<false>(handles, batch, places);
+  }
   /// The same for handles of row blocks: fills `rows`, the block of each handle, and `blocks`, each block once.
   void hand_over_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
-                      std::vector<UsedBlock>& blocks);
+                      std::vector<UsedBlock>& blocks) {
+    fill_rows<true>(handles, batch, rows, blocks);
+  }
+  void lend_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
+                 std::vector<UsedBlock>& blocks) {
+    fill_rows<false>(handles, batch, rows, blocks);
+  }
   /// Counts the handles off. Their records are not used after batch `batch`.
   void release(std::span<const Handle> handles, std::int64_t batch);
   /// Counts each handle once more: the same record is used a second time.
@@ -114,6 +126,11 @@ class BlockTable {
     std::uint32_t slot;
     std::int64_t batch = -1;  // the last batch that reads these pages; -1: none
   };
+  template <bool releases>
+  void fill_places(std::span<const Handle> handles, std::int64_t batch, const Places& places);
+  template <bool releases>
+  void fill_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
+                 std::vector<UsedBlock>& blocks);
   [[nodiscard]] Window* window_of(const Entry& entry);                  // null: none, or no longer in windows_
   std::uint32_t enter(std::unique_ptr<Block> block, std::size_t live);  // returns the slot
   void release_count(std::uint32_t slot, std::size_t count, std::int64_t batch);  // retires the block at live = 0

@@ -222,7 +222,8 @@ Result<void> check_file_shard(const Program& program, std::int64_t count) {
   const Batching& batching = program.batching;
   if (!batching.make_sized || !batching.max_rows)
     return refuse("shard: these batches cannot be made for shards by file; shard by rows");
-  if (!program.early.attributes.empty()) return refuse(fmt::format("shard: {}", filtered_file_shard));
+  if (!program.early.attributes.empty() || program.windows)
+    return refuse(fmt::format("shard: {}", filtered_file_shard));
   if (batching.remainder == Remainder::keep) {
     return refuse(
         "shard: shards by file have unequal numbers of records, so with `remainder: keep` some would have more batches "

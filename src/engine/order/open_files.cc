@@ -114,6 +114,7 @@ bool OpenFiles::interrupt() {
 Result<void> OpenFiles::pass_over(ReaderState& file, const Skip& skip) {
   const bool leaves = program_.on_corrupt.policy == Corrupt::skip_file && program_.source.files_a_part == 0;
   FOREBAY_DO(skips_.add(skip));
+  ++file.skips;
   {
     const Lock lock{mutex_};
     skipped_ = skips_.counts();
@@ -235,6 +236,8 @@ bool OpenFiles::ready(Stream stream) {
   const Lock lock{mutex_};
   return !file.ready.empty() || file.state == Scan::over;
 }
+
+std::int64_t OpenFiles::skips_of(Stream stream) const { return program_.source.rows ? 0 : open_[stream]->skips; }
 
 void OpenFiles::close(Stream stream) {
   if (program_.source.rows) return close_rows(stream);

@@ -76,6 +76,15 @@ class OpenFiles final : public Reader {
   /// unless the order needs attributes.
   void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }
+  [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const { return pool_; }
+  /// Ordinal of a record in its part, from 0.
+  [[nodiscard]] std::int64_t record_of(const Handle& record) const {
+    return table_[record.block].first_record + record.ordinal;
+  }
+  /// Skips that `read` has passed in this stream. A call of `read` never returns records from both sides of a skip.
+  [[nodiscard]] std::int64_t skips_of(Stream stream) const;
+  /// Counts records as those that attributes() was asked for.
+  void judge(std::int64_t records) { judged_ += records; }
   void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to this batch.
   /// Number of files read in this pass; an open file counts with the fraction of its bytes that was read.
   [[nodiscard]] double files_done() const { return files_done_; }

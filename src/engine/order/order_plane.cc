@@ -22,7 +22,8 @@ OrderPlane::OrderPlane(const Program& program, OpenFiles& streams, Position star
       open_files_{streams},
       start_{start},
       shard_{shard},
-      batcher_{program.batching.make(streams)},
+      windows_{program.windows ? std::make_unique<WindowReader>(program, streams) : nullptr},
+      batcher_{program.batching.make(reader())},
       number_{start.batch},
       ordinal_{start.batch},
       from_{start.from},
@@ -33,7 +34,7 @@ OrderPlane::~OrderPlane() = default;
 
 void OrderPlane::begin() {
   open_files_.begin_batch(ordinal_);
-  passes_ = std::make_unique<Passes>(program_, open_files_, start_);
+  passes_ = std::make_unique<Passes>(program_, open_files_, windows_.get(), start_);
   if (from_ > start_.from) passes_->skip_to(from_);
 }
 
@@ -52,16 +53,23 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
     if (shard_.count > 1) keep_shard(layout);
   }
   stage_ = Stage::fetch;  // when `fetch_batch` is interrupted, the next call continues here
-  FOREBAY_TRY([[maybe_unused]] const bool fetched, open_files_.fetch_batch(layout.handles));
+  FOREBAY_DO(windows_ ? windows_->fetch_batch(layout.handles) : open_files_.fetch_batch(layout.handles));
   stage_ = Stage::cut;
-  const std::int64_t ordinal = ordinal_++;
-  if (program_.source.rows) {
-    open_files_.table().hand_over_rows(layout.handles, ordinal, layout.row_blocks, layout.blocks);
-    return true;
-  }
-  open_files_.table().hand_over(layout.handles, ordinal,
-                                {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
+  hand_over(layout, ordinal_++);
   return true;
+}
+
+Reader& OrderPlane::reader() { return windows_ ? static_cast<Reader&>(*windows_) : open_files_; }
+
+void OrderPlane::hand_over(BatchLayout& layout, std::int64_t ordinal) {
+  if (windows_) {
+    windows_->hand_over(layout, ordinal);
+  } else if (program_.source.rows) {
+    open_files_.table().hand_over_rows(layout.handles, ordinal, layout.row_blocks, layout.blocks);
+  } else {
+    open_files_.table().hand_over(layout.handles, ordinal,
+                                  {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
+  }
 }
 
 /// Cuts batches until one is wanted; drops the others. Returns false at the end of the run.
@@ -182,7 +190,8 @@ Result<void> OrderPlane::catch_up(BatchLayout& layout) {
 
 /// Drops a batch before it is made.
 void OrderPlane::leave_out(BatchLayout& layout) {
-  open_files_.table().release(layout.handles, ordinal_);
+  open_files_.begin_batch(ordinal_);
+  reader().drop(layout.handles);
   layout.handles.clear();
   open_files_.collect();
   open_files_.limit_memory();
@@ -197,8 +206,8 @@ void OrderPlane::keep_shard(BatchLayout& layout) {
   const std::span<const Handle> all{layout.handles};
   const auto from = static_cast<std::size_t>(std::min(first, records));
   const auto to = static_cast<std::size_t>(std::min(end, records));
-  open_files_.drop(all.first(from));
-  open_files_.drop(all.subspan(to));
+  reader().drop(all.first(from));
+  reader().drop(all.subspan(to));
   layout.handles.erase(begin + static_cast<std::ptrdiff_t>(to), layout.handles.end());
   layout.handles.erase(begin, begin + static_cast<std::ptrdiff_t>(from));
   layout.rows = end - first;

@@ -59,11 +59,14 @@ class OrderPlane {
   void leave_out(BatchLayout& layout);
   [[nodiscard]] Position after(const BatchLayout& layout);
   void keep_shard(BatchLayout& layout);  // drops the rows of other shards
+  void hand_over(BatchLayout& layout, std::int64_t ordinal);
+  [[nodiscard]] Reader& reader();  // of the handles that the batcher gets
 
   const Program& program_;
   OpenFiles& open_files_;
   const Position start_;
   const Shard shard_;
+  std::unique_ptr<WindowReader> windows_;  // null: the plan has no window stage
   std::unique_ptr<Passes> passes_;
   std::unique_ptr<Batcher> batcher_;
   std::int64_t number_;           // in the stream, of the batch that is cut next

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/order/windows/window_stage.h"
+
 namespace forebay::engine {
 
 namespace {
@@ -76,37 +78,56 @@ class FilesOfPass final : public Handles {
 
 }  // namespace
 
-Passes::Passes(const Program& program, OpenFiles& streams, const Position& start)
+Passes::Passes(const Program& program, OpenFiles& streams, WindowReader* windows, const Position& start)
     : program_{program},
       open_files_{streams},
+      windows_{windows},
       batch_{start.batch},
       first_wanted_{start.next},
       from_{start.from},
       placeholders_{start.pulled},
       began_{start} {
   chain_ = std::make_unique<FilesOfPass>(program, streams);
-  std::uint64_t purpose = program.file_orders.size();
+  make_chain();
+  begin(start.epoch);
+  began_ = start;
+}
+
+/// Adds the orders of records and the window stage to the chain.
+void Passes::make_chain() {
+  std::uint64_t purpose = program_.file_orders.size();
   std::size_t attributes = 0;
-  std::size_t endless = program.epochs ? 0 : program.record_orders.size();  // the orders before this one never end
-  for (std::size_t i = 0; i < program.record_orders.size(); ++i) {
-    const Ordering& order = program.record_orders[i];
-    if (order.count && !order.count(0)) endless = std::max(endless, i);
-    if (unfiltered_.size() == i && order.attributes.empty()) unfiltered_.push_back(order);
+  Reader* reader = &open_files_;
+  const auto& orders = program_.record_orders;
+  std::size_t endless = program_.epochs ? 0 : orders.size();  // the orders before this one never end
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    if (orders[i].count && !orders[i].count(0)) endless = std::max(endless, i);
+    if (unfiltered_.size() == i && orders[i].attributes.empty() && !windows_at(i)) unfiltered_.push_back(orders[i]);
   }
   const auto add = [&](const Ordering& order, bool for_ever) {
-    chain_ = order.make({.seed = program.seed,
+    chain_ = order.make({.seed = program_.seed,
                          .purpose = ++purpose,
-                         .deterministic = program.deterministic,
+                         .deterministic = program_.deterministic,
                          .upstream = std::move(chain_),
-                         .reader = &streams,
+                         .reader = reader,
                          .first_attribute = attributes,
                          .endless = for_ever});
     attributes += order.attributes.size();
   };
-  add(program.interleave, endless > 0);
-  for (std::size_t i = 0; i < program.record_orders.size(); ++i) add(program.record_orders[i], i < endless);
-  begin(start.epoch);
-  began_ = start;
+  const auto begin_windows = [&] {
+    reader = windows_;
+    attributes = 0;  // those of windows are counted apart
+  };
+  const bool of_parts = windows_ != nullptr && program_.windows->windowing.grain == WindowGrain::parts;
+  if (of_parts) begin_windows();
+  add(program_.interleave, endless > 0);
+  for (std::size_t i = 0; i <= orders.size(); ++i) {
+    if (windows_at(i)) {
+      chain_ = std::make_unique<WindowStage>(program_, open_files_, *windows_, std::move(chain_));
+      begin_windows();
+    }
+    if (i < orders.size()) add(orders[i], i < endless);
+  }
 }
 
 void Passes::begin(std::int64_t epoch) {
@@ -115,6 +136,7 @@ void Passes::begin(std::int64_t epoch) {
   given_ = 0;
   repeat_order_only();
   if (over()) return;
+  if (windows_ != nullptr) windows_->begin(epoch);
   chain_->begin(epoch);  // closes files that the last pass left open; they count for the last pass
   open_files_.begin_pass();
 }
@@ -140,7 +162,8 @@ Result<std::size_t> Passes::pull(std::span<Handle> out) {
 
 double Passes::pass_frac() const {
   if (const auto records = open_files_.indexed()) {
-    const bool filtered = !program_.early.attributes.empty();  // then only the records that it has judged count
+    // With a filter or windows, only the records that were judged count.
+    const bool filtered = !program_.early.attributes.empty() || program_.windows;
     const auto& orders = filtered ? unfiltered_ : program_.record_orders;
     const std::int64_t all = count_after(orders, *records).value_or(*records);
     return static_cast<double>(filtered ? open_files_.judged() : given_) /

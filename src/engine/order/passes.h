@@ -9,6 +9,7 @@
 #include <forebay/order.h>
 
 #include "engine/order/open_files.h"
+#include "engine/order/windows/window_reader.h"
 #include "engine/program/position.h"
 #include "engine/program/program.h"
 
@@ -18,7 +19,8 @@ namespace forebay::engine {
 /// each pass until `next_pass`; otherwise the next pass follows at once, also within a batch.
 class Passes final : public Handles {
  public:
-  Passes(const Program& program, OpenFiles& streams, const Position& start);
+  /// `windows`: null without a window stage.
+  Passes(const Program& program, OpenFiles& streams, WindowReader* windows, const Position& start);
 
   void begin(std::int64_t epoch) override;
   Result<std::size_t> pull(std::span<Handle> out) override;
@@ -58,6 +60,12 @@ class Passes final : public Handles {
   /// first wanted one. All rows of a wanted batch are pulled after that.
   void repeat_order_only() { open_files_.catch_up(batch_ < first_wanted_ || epoch_ < from_); }
 
+  void make_chain();
+  /// Whether the window stage stands before record order `order`.
+  [[nodiscard]] bool windows_at(std::size_t order) const {
+    return windows_ != nullptr && program_.windows->windowing.grain == WindowGrain::sequences &&
+           program_.windows->orders_before == order;
+  }
   [[nodiscard]] double pass_frac() const;
 
   // After more consecutive empty passes, an endless run ends: it would never deliver a batch.
@@ -68,6 +76,7 @@ class Passes final : public Handles {
 
   const Program& program_;
   OpenFiles& open_files_;
+  WindowReader* const windows_;
   std::unique_ptr<Handles> chain_;
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;

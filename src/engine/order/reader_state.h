@@ -55,6 +55,7 @@ struct OpenFiles::ReaderState {
   std::optional<std::uint32_t> block;        // slot of the block that is being read
   std::size_t next_record = 0;               // in that block
   std::size_t next_skip = 0;                 // in that block
+  std::int64_t skips = 0;                    // passed in the file
   bool left = false;                         // the rest of the file is skipped, or the file is closed
   std::shared_ptr<const RecordIndex> index;  // set while a restart catches up: records are named by it
   std::optional<std::int64_t> named;         // set while records are named, and not read: their number in the part

@@ -85,12 +85,25 @@ struct Taking {
   columns::Unfold unfold;  ///< For all cut columns.
 };
 
+/// Where the length of a key of each element is known from.
+struct KeyLength {
+  std::optional<std::int64_t> constant = {};  ///< All elements have this length.
+  std::size_t attribute = 0;                  ///< Else, of records: the number in EarlyWork::attributes.
+};
+
+/// An integer of each window that an order or the batcher asks for.
+struct WindowAttribute {
+  std::optional<expression::Expression> lengths;  ///< An expression over the lengths of windows.
+  std::size_t early = 0;  ///< Else an attribute of the element: number in EarlyWork::attributes.
+};
+
 /// The window stage of a plan.
 struct Windows {
   Windowing windowing;
-  std::size_t first_attribute = 0;  ///< Of EarlyWork::attributes: the lengths of Windowing::keys, in their order.
-  std::size_t orders_before = 0;    ///< Windows over sequences: number of record orders before the stage.
-  std::uint64_t purpose = 0;        ///< Of the draws.
+  std::vector<KeyLength> lengths;           ///< Of Windowing::keys.
+  std::vector<WindowAttribute> attributes;  ///< Of the orders after the stage and of the batcher, in order.
+  std::size_t orders_before = 0;            ///< Windows over sequences: number of record orders before the stage.
+  std::uint64_t purpose = 0;                ///< Of the draws.
 };
 
 /// All that the engine needs to run a plan, as plain data. The planner makes it; nothing changes it afterwards, so any

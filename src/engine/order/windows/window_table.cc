@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/order/windows/window_table.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/core.h>
+
+#include "engine/blocks/block_table.h"
+
+namespace forebay::engine {
+
+WindowTable::Element WindowTable::add_element(const Handle& handle, double frame_bytes) {
+  if (free_elements_.empty()) {
+    free_elements_.push_back(static_cast<Element>(entries_.size()));
+    entries_.emplace_back();
+  }
+  const Element element = free_elements_.back();
+  free_elements_.pop_back();
+  entries_[element] = {.handle = handle, .frame_bytes = frame_bytes, .uses = 1};
+  return element;
+}
+
+void WindowTable::release_element(Element element) {
+  ElementEntry& entry = entries_[element];
+  if (--entry.uses > 0) return;
+  reader_.drop({&entry.handle, 1});
+  free_elements_.push_back(element);
+}
+
+std::uint32_t WindowTable::new_slot() {
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+Result<void> WindowTable::add(SpanTable windows, std::span<const Element> elements, std::vector<Handle>& out) {
+  if (windows.size() == 0) return {};
+  const auto bytes = static_cast<std::int64_t>(bytes_ + windows.bytes());
+  if (bytes > pool_->limit() / 2) {
+    return Error{Code::data, Detail::resource_exhausted,
+                 fmt::format("the windows that the order holds take {} bytes, more than half of the memory budget of "
+                             "{} bytes; raise `memory`, or shuffle fewer windows at once",
+                             bytes, pool_->limit())};
+  }
+  const std::uint32_t number = new_slot();
+  Slot& slot = slots_[number];
+  slot.windows = std::move(windows);
+  slot.elements.assign(elements.begin(), elements.end());
+  slot.live = slot.windows.size();
+  for (const Element element : elements) ++entries_[element].uses;
+  for (std::size_t i = 0; i < slot.live; ++i) {
+    double size = 0;
+    for (const WindowSpan& span : slot.windows[i])
+      size += static_cast<double>(span.length) *
+              entries_[slot.elements[static_cast<std::size_t>(span.element)]].frame_bytes;
+    size = std::min(size, static_cast<double>(std::numeric_limits<std::uint32_t>::max()));
+    out.push_back({.block = number,
+                   .ordinal = static_cast<std::uint32_t>(i),
+                   .offset = 0,
+                   .length = static_cast<std::uint32_t>(size)});
+  }
+  bytes_ += slot.windows.bytes();
+  charge_.set(*pool_, static_cast<std::int64_t>(bytes_));
+  return {};
+}
+
+void WindowTable::retire(std::uint32_t number) {
+  Slot& slot = slots_[number];
+  for (const Element element : slot.elements) release_element(element);
+  bytes_ -= slot.windows.bytes();
+  slot.windows.clear();
+  slot.elements.clear();
+  free_slots_.push_back(number);
+  charge_.set(*pool_, static_cast<std::int64_t>(bytes_));
+}
+
+void WindowTable::release(std::span<const Handle> windows) {
+  for (const Handle& window : windows) {
+    if (window.block != BlockTable::nowhere && --slots_[window.block].live == 0) retire(window.block);
+  }
+}
+
+void WindowTable::hold(std::span<const Handle> windows) {
+  for (const Handle& window : windows) {
+    if (window.block != BlockTable::nowhere) ++slots_[window.block].live;
+  }
+}
+
+std::int64_t WindowTable::frames(const Handle& window, std::size_t axis) const {
+  return slots_[window.block].windows.length(window.ordinal, axis);
+}
+
+const Handle& WindowTable::first_element(const Handle& window) const {
+  const Slot& slot = slots_[window.block];
+  const WindowSpan& first = slot.windows[window.ordinal].front();
+  return entries_[slot.elements[static_cast<std::size_t>(first.element)]].handle;
+}
+
+Result<bool> WindowTable::fetch(std::span<const Handle> windows, const Fetch& fetch) {
+  begin_places();
+  fetched_.clear();
+  std::vector<Element> elements;
+  for (const Handle& window : windows) {
+    if (window.block == BlockTable::nowhere) continue;
+    const Slot& slot = slots_[window.block];
+    for (const WindowSpan& span : slot.windows[window.ordinal]) {
+      const Element element = slot.elements[static_cast<std::size_t>(span.element)];
+      if (place_of(element, fetched_) == elements.size()) elements.push_back(element);
+    }
+  }
+  auto done = fetch(fetched_);
+  for (std::size_t i = 0; i < elements.size(); ++i) entries_[elements[i]].handle = fetched_[i];
+  return done;
+}
+
+void WindowTable::resolve(BatchLayout& layout, std::vector<Handle>& windows) {
+  windows.swap(layout.handles);
+  layout.handles.clear();
+  RowSpans& taken = layout.taken;
+  taken.clear();
+  taken.spans.resize(axes_);
+  const auto rows = static_cast<std::size_t>(layout.rows);
+  taken.whole.assign(rows, RowSpans::no_element);
+  taken.windows.assign(rows, 0);
+  begin_places();
+  for (std::size_t row = 0; row < windows.size(); ++row) add_row(windows[row], row, layout);
+}
+
+/// Adds the spans of one window as the only ones of a row.
+void WindowTable::add_row(const Handle& window, std::size_t row, BatchLayout& layout) {
+  const Slot& slot = slots_[window.block];
+  const std::span<const WindowSpan> spans = slot.windows[window.ordinal];
+  layout.taken.windows[row] = slot.windows.number(window.ordinal);
+  for (std::size_t axis = 0; axis < axes_; ++axis) {
+    std::int64_t at = 0;
+    for (std::size_t i = axis; i < spans.size(); i += axes_) {
+      const WindowSpan& span = spans[i];
+      const std::uint32_t element = place_of(slot.elements[static_cast<std::size_t>(span.element)], layout.handles);
+      layout.taken.spans[axis].push_back({.source = 0,
+                                          .element = element,
+                                          .start = span.start,
+                                          .length = span.length,
+                                          .pad_left = span.pad_left,
+                                          .pad_right = span.pad_right,
+                                          .row = static_cast<std::int64_t>(row),
+                                          .at = at});
+      at = layout.taken.spans[axis].back().end();
+      if (i == 0) layout.taken.whole[row] = element;
+    }
+  }
+}
+
+/// The index of an element in `handles`, to which it is added if this round has not done so.
+std::uint32_t WindowTable::place_of(Element element, std::vector<Handle>& handles) {
+  ElementEntry& entry = entries_[element];
+  if (entry.round != rounds_) {
+    entry.round = rounds_;
+    entry.place = static_cast<std::uint32_t>(handles.size());
+    handles.push_back(entry.handle);
+  }
+  return entry.place;
+}
+
+}  // namespace forebay::engine

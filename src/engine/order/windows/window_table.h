@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <forebay/order.h>
+#include <forebay/window.h>
+
+#include "engine/blocks/batch_layout.h"
+#include "engine/memory/buffer_pool.h"
+
+namespace forebay::engine {
+
+/// The windows that handles name, and the elements that the windows lie in. The handle of a window holds the slot and
+/// the number of the window in it.
+///
+///     elements   | e0 | e1 | e2 | …           each: its handle, and the number of slots and readers that use it
+///                  ▲    ▲    ▲
+///     slot       | windows of one call of WindowCutter::cut |    live: handles that name its windows
+///                  ▲    ▲    ▲
+///     handles    w0   w1   w2                  what orders and batchers move
+///
+/// The last handle of a slot that is released retires the slot; the last slot or reader of an element releases the
+/// element. Owned by the OrderPlane and used on its thread only.
+class WindowTable {
+ public:
+  using Element = std::uint32_t;
+
+  /// `reader` has the elements and outlives the table.
+  WindowTable(Reader& reader, std::shared_ptr<BufferPool> pool, std::size_t axes)
+      : reader_{reader}, pool_{std::move(pool)}, axes_{axes} {}
+
+  /// Adds an element, which the caller uses until `release_element`. `frame_bytes`: the bytes of one of its frames on
+  /// all axes, for estimates.
+  [[nodiscard]] Element add_element(const Handle& handle, double frame_bytes);
+  void release_element(Element element);
+  [[nodiscard]] const Handle& handle_of(Element element) const { return entries_[element].handle; }
+
+  /// Takes over windows and writes their handles. WindowSpan::element counts in `elements`, each of which the slot uses
+  /// from now on. Fails with Code::data, resource_exhausted, when the table exceeds half of the memory budget.
+  [[nodiscard]] Result<void> add(SpanTable windows, std::span<const Element> elements, std::vector<Handle>& out);
+
+  void release(std::span<const Handle> windows);
+  void hold(std::span<const Handle> windows);
+
+  /// Frames of a window along one axis, padding included.
+  [[nodiscard]] std::int64_t frames(const Handle& window, std::size_t axis) const;
+  /// The element of a window's first span.
+  [[nodiscard]] const Handle& first_element(const Handle& window) const;
+
+  using Fetch = std::function<Result<bool>(std::span<Handle> elements)>;
+  /// Calls `fetch` with the elements of these windows, each once, and stores their new handles. Returns its result.
+  [[nodiscard]] Result<bool> fetch(std::span<const Handle> windows, const Fetch& fetch);
+
+  /// Replaces the windows in `layout.handles` by their elements, each once, and fills `layout.taken` with the spans.
+  /// The caller releases `windows`, which gets the handles of the windows, when it has handed the elements over.
+  void resolve(BatchLayout& layout, std::vector<Handle>& windows);
+
+ private:
+  struct ElementEntry {
+    Handle handle;
+    double frame_bytes = 0;   // per frame, estimated
+    std::uint32_t uses = 0;   // slots, and one for add_element
+    std::uint32_t place = 0;  // in the handles of round `round`
+    std::uint64_t round = 0;  // the last one that the element was in
+  };
+  struct Slot {
+    SpanTable windows{1};
+    std::vector<Element> elements;
+    std::size_t live = 0;
+  };
+  [[nodiscard]] std::uint32_t new_slot();
+  void retire(std::uint32_t number);
+  void add_row(const Handle& window, std::size_t row, BatchLayout& layout);
+  void begin_places() { ++rounds_; }
+  [[nodiscard]] std::uint32_t place_of(Element element, std::vector<Handle>& handles);
+
+  Reader& reader_;
+  const std::shared_ptr<BufferPool> pool_;
+  const std::size_t axes_;
+  std::vector<ElementEntry> entries_;
+  std::vector<Element> free_elements_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
+  std::uint64_t rounds_ = 0;  // lists of elements, each once, that were made so far
+  std::vector<Handle> fetched_;
+  std::size_t bytes_ = 0;  // of all span tables
+  Charge charge_;
+};
+
+}  // namespace forebay::engine
