@@ -67,14 +67,15 @@ struct Value {
 
 /// The origin of a row, or of one span of a row.
 struct Origin {
-  std::string_view file;    ///< Path that the run opened, or the name of a part of rows; valid while the batch lives.
-  std::int64_t record = 0;  ///< Ordinal in the file or part.
-  std::int64_t offset = 0;  ///< Byte offset of the record in the (uncompressed) file; of rows: the ordinal.
+  std::string_view file;     ///< Path that the run opened, or the name of a part of rows; valid while the batch lives.
+  std::int64_t record = 0;   ///< Ordinal in the file or part.
+  std::int64_t offset = 0;   ///< Byte offset of the record in the (uncompressed) file; of rows: the ordinal.
   std::int64_t window = -1;  ///< Number of the window; -1 in a plan without windows.
   std::int64_t start = 0;    ///< First frame of the record that is in the row.
 };
 
-/// A stretch of one record, and its place in a row. A row of a plan with windows, or of packed rows, has one or several.
+/// A stretch of one record, and its place in a row. Where rows are made of spans, a row has none, one or several.
+/// several.
 struct BatchSpan {
   Origin origin;
   std::int64_t length = 0;  ///< Frames of the record.
@@ -85,12 +86,12 @@ struct BatchSpan {
 /// or get another batch assigned.
 class Batch {
  public:
-  [[nodiscard]] std::int64_t rows() const;        ///< Length of the batch axis.
+  [[nodiscard]] std::int64_t rows() const;  ///< Length of the batch axis.
   /// Rows that came from records; the others are empty. Empty rows come last, unless rows are made of spans: then they
   /// may be anywhere.
   [[nodiscard]] std::int64_t valid_rows() const;
-  [[nodiscard]] std::int64_t epoch() const;       ///< Pass of the first row that is not empty, from 0.
-  [[nodiscard]] std::int64_t number() const;      ///< Ordinal of the batch in the run, from 0.
+  [[nodiscard]] std::int64_t epoch() const;   ///< Pass of the first row that is not empty, from 0.
+  [[nodiscard]] std::int64_t number() const;  ///< Ordinal of the batch in the run, from 0.
 
   [[nodiscard]] const std::vector<std::string>& names() const;  ///< In schema order.
   /// The value with that name, or null. Valid while the batch lives.
@@ -106,6 +107,8 @@ class Batch {
   [[nodiscard]] std::string key(const Origin& origin) const;
   /// Whether rows are made of spans: of windows, or of several records.
   [[nodiscard]] bool has_spans() const;
+  /// The origins of a row: one for each of its spans; none of an empty row.
+  [[nodiscard]] std::vector<Origin> origins(std::int64_t row) const;
   /// The spans of a row along the first time axis, in order; none of an empty row. Only with `has_spans`.
   [[nodiscard]] std::vector<BatchSpan> spans(std::int64_t row) const;
   /// Whether it is the last batch of its epoch; known with `epoch_boundary: hard` only, and not of feeds.

@@ -70,12 +70,22 @@ class Batch(Mapping[str, Any]):
 
     @property
     def origins(self) -> list[tuple[str, int, int]]:
-        """(file, ordinal of the record, byte offset) of each valid row."""
+        """
+        (file, ordinal of the record, byte offset) of each valid row.
+
+        Where rows are made of spans, one Origin for each span: such a tuple, with `window`, `start` and `row`.
+        """
+
+    @property
+    def spans(self) -> list[list[Any]] | None:
+        """
+        The spans of each row, as Span(origin, start, length, at); an empty row has none. None where rows are whole records.
+        """
 
     @property
     def record_keys(self) -> list[str]:
         """
-        The key of each valid row's record: "path:offset", or as its format says (lines: "path:line"). The same list every time.
+        The key of each origin's record: "path:offset", or as its format says (lines: "path:line"). The same list every time.
         """
 
     @property
@@ -84,7 +94,9 @@ class Batch(Mapping[str, Any]):
 
     @property
     def valid_rows(self) -> int:
-        """Rows that came from records; the others fill up a last batch."""
+        """
+        Rows that came from records. The others fill up a last batch; where rows are made of spans, they may be anywhere.
+        """
 
     @property
     def epoch(self) -> int:

@@ -2,11 +2,44 @@
 """The values of a batch that are not plain arrays."""
 from __future__ import annotations
 
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
-__all__ = ["Ragged", "Sparse"]
+__all__ = ["Origin", "Ragged", "Span", "Sparse"]
+
+
+class Origin(tuple[str, int, int]):
+    """Where a span of a row comes from: the tuple (file, record, offset), and more.
+
+    window    number of the window in its part or sequence; -1 in a plan without windows
+    start     the first frame of the record that is in the row
+    row       the row of the batch
+    """
+
+    window: int
+    start: int
+    row: int
+
+    def __new__(cls, file: str, record: int, offset: int, window: int = -1, start: int = 0, row: int = 0) -> Origin:
+        self = super().__new__(cls, (file, record, offset))
+        self.window, self.start, self.row = window, start, row
+        return self
+
+    def __getnewargs__(self) -> tuple[str, int, int, int, int, int]:
+        return (*self, self.window, self.start, self.row)
+
+    def __repr__(self) -> str:
+        return f"Origin({self[0]!r}, {self[1]}, {self[2]}, window={self.window}, start={self.start}, row={self.row})"
+
+
+class Span(NamedTuple):
+    """A stretch of one record, and its place in a row."""
+
+    origin: Origin
+    start: int    # first frame of the record
+    length: int   # frames
+    at: int       # frame of the row that has the first of them
 
 
 class Ragged:

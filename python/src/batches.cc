@@ -36,13 +36,21 @@ Layout::Layout(const Plan& plan)
     places[nb::steal(shared)] = nb::int_(place++);
   }
   const nb::module_ values = nb::module_::import_("forebay.values");
+  origin = values.attr("Origin");
+  span = values.attr("Span");
   ragged = values.attr("Ragged");
   sparse = values.attr("Sparse");
   if (has_bfloat16(plan)) bfloat16 = values.attr("bfloat16_type")();
 }
 
 Layout::Layout(const nb::list& names, nb::list in, nb::list out)
-    : inputs{std::move(in)}, targets{std::move(out)}, bfloat16{nb::none()}, ragged{nb::none()}, sparse{nb::none()} {
+    : inputs{std::move(in)},
+      targets{std::move(out)},
+      bfloat16{nb::none()},
+      ragged{nb::none()},
+      sparse{nb::none()},
+      origin{nb::none()},
+      span{nb::none()} {
   std::size_t place = 0;
   for (const nb::handle name : names) places[name] = nb::int_(place++);
 }
@@ -176,9 +184,30 @@ nb::dict PyBatch::group(const nb::list& names) {
   return out;
 }
 
+nb::object PyBatch::origin_of(const Origin& origin, std::int64_t row) const {
+  return layout_->origin(to_str(origin.file), origin.record, origin.offset, origin.window, origin.start, row);
+}
+
+nb::object PyBatch::spans() const {
+  need("spans");
+  if (!batch_.has_spans()) return nb::none();
+  nb::list rows;
+  for (std::int64_t row = 0; row < batch_.rows(); ++row) {
+    nb::list spans;
+    for (const BatchSpan& span : batch_.spans(row))
+      spans.append(layout_->span(origin_of(span.origin, row), span.origin.start, span.length, span.at));
+    rows.append(spans);
+  }
+  return rows;
+}
+
 nb::list PyBatch::origins() const {
   need("origins");
   nb::list out;
+  for (std::int64_t row = 0; batch_.has_spans() && row < batch_.rows(); ++row) {
+    for (const Origin& origin : batch_.origins(row)) out.append(origin_of(origin, row));
+  }
+  if (batch_.has_spans()) return out;
   for (std::int64_t row = 0; row < batch_.valid_rows(); ++row) {
     const Origin origin = batch_.origin(row);
     out.append(nb::make_tuple(to_str(origin.file), origin.record, origin.offset));
@@ -190,7 +219,11 @@ nb::list PyBatch::record_keys() {
   need("record keys");
   if (!record_keys_.is_valid()) {
     nb::list out;
-    for (std::int64_t row = 0; row < batch_.valid_rows(); ++row) out.append(to_str(batch_.key(row)));
+    for (std::int64_t row = 0; batch_.has_spans() && row < batch_.rows(); ++row) {
+      for (const Origin& origin : batch_.origins(row)) out.append(to_str(batch_.key(origin)));
+    }
+    for (std::int64_t row = 0; !batch_.has_spans() && row < batch_.valid_rows(); ++row)
+      out.append(to_str(batch_.key(row)));
     record_keys_ = out;
   }
   return nb::borrow<nb::list>(record_keys_);
@@ -266,17 +299,24 @@ void bind_batches(nb::module_& module) {
           nb::sig("def targets(self) -> dict[str, typing.Any]"), "The document's targets by name.")
       .def_prop_ro("lengths", &PyBatch::lengths, nb::sig("def lengths(self) -> dict[str, typing.Any]"),
                    "True sizes before padding, of the tensors that vary: int64 [rows], or [rows, unknown dims].")
-      .def_prop_ro("origins", &PyBatch::origins, nb::sig("def origins(self) -> list[tuple[str, int, int]]"),
-                   "(file, ordinal of the record, byte offset) of each valid row.")
+      .def_prop_ro(
+          "origins", &PyBatch::origins, nb::sig("def origins(self) -> list[tuple[str, int, int]]"),
+          "(file, ordinal of the record, byte offset) of each valid row.\n\n"
+          "Where rows are made of spans, one Origin for each span: such a tuple, with `window`, `start` and `row`.")
+      .def_prop_ro(
+          "spans", &PyBatch::spans, nb::sig("def spans(self) -> list[list[typing.Any]] | None"),
+          "The spans of each row, as Span(origin, start, length, at); an empty row has none. None where rows are "
+          "whole records.")
       .def_prop_ro(
           "record_keys", &PyBatch::record_keys, nb::sig("def record_keys(self) -> list[str]"),
-          "The key of each valid row's record: \"path:offset\", or as its format says (lines: \"path:line\"). The "
+          "The key of each origin's record: \"path:offset\", or as its format says (lines: \"path:line\"). The "
           "same list every time.")
       .def_prop_ro(
           "rows", [](const PyBatch& self) { return self.facts().rows; }, "Length of the batch axis.")
       .def_prop_ro(
           "valid_rows", [](const PyBatch& self) { return self.facts().valid_rows; },
-          "Rows that came from records; the others fill up a last batch.")
+          "Rows that came from records. The others fill up a last batch; where rows are made of spans, they may be "
+          "anywhere.")
       .def_prop_ro(
           "epoch", [](const PyBatch& self) { return self.facts().epoch; },
           "Pass of the first row that is not empty, from 0.")

@@ -22,7 +22,8 @@ struct Layout {
   nb::dict places;            ///< Name → place in the schema.
   nb::list inputs, targets;   ///< Names.
   nb::object bfloat16;        ///< NumPy's type, or None.
-  nb::object ragged, sparse;  ///< Classes of forebay.values.
+  nb::object ragged, sparse;  ///< Classes of forebay.values, like the next two.
+  nb::object origin, span;
 };
 
 /// What a batch that was pickled in another process knows besides its values.
@@ -57,11 +58,13 @@ class PyBatch {
   [[nodiscard]] nb::list origins()
       const;  ///< Fails with StateError for a batch of another process; `record_keys`, too.
   [[nodiscard]] nb::list record_keys();
+  [[nodiscard]] nb::object spans() const;
   [[nodiscard]] nb::object text();
 
  private:
   [[nodiscard]] nb::object at(std::size_t place);
   [[nodiscard]] nb::object make(const Value& value) const;
+  [[nodiscard]] nb::object origin_of(const Origin& origin, std::int64_t row) const;
   [[nodiscard]] nb::handle place_of(nb::handle name) const;
   [[noreturn]] void unknown(nb::handle name) const;
   void need(const char* what) const;  // fails for a batch of another process

@@ -11,7 +11,7 @@ import numpy as np
 
 from forebay._map.output import Output, stack
 from forebay.mapped import MappedBatch
-from forebay.values import Sparse
+from forebay.values import Origin, Sparse
 
 
 class Fault(Exception):
@@ -82,7 +82,7 @@ class Call:
         """
         seen: dict[str, int] = {}
         out = []
-        for file, record, _ in batch.origins or [("", -1, 0)]:
+        for file, record, _ in row_origins(batch) or [("", -1, 0)]:
             text = f"{self.seed}/{batch.number}/{os.path.basename(file)}/{record}"
             seen[text] = seen.get(text, -1) + 1
             out.append(f"{text}/{seen[text]}")
@@ -133,11 +133,19 @@ def batch_text(name: str, batch: Any) -> str:
 
 
 def row_text(name: str, batch: Any, row: int) -> str:
-    if row >= len(batch.origins):
+    if row >= batch.valid_rows:
         return f"{batch_text(name, batch)}; row {row} fills up the batch: say output= in map, so that it is not needed"
-    file, record, offset = batch.origins[row]
+    file, record, offset = row_origins(batch)[row]
     return (f"in map: {name} was given row {row} of batch {batch.number} of epoch {batch.epoch}, record {record} of {file} "
             f"at byte {offset}")
+
+
+def row_origins(batch: Any) -> list[tuple[str, int, int]]:
+    """The origin of each valid row, or of its first span."""
+    first: dict[int, tuple[str, int, int]] = {}
+    for row, origin in enumerate(batch.origins):
+        first.setdefault(origin.row if isinstance(origin, Origin) else row, origin)
+    return list(first.values())
 
 
 def records_text(origins: list[tuple[str, int, int]]) -> str:

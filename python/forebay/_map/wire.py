@@ -19,7 +19,7 @@ import numpy as np
 from forebay._core import Batch
 from forebay._map.output import bytes_array, numpy_type
 from forebay.mapped import strings_raw
-from forebay.values import Ragged, Sparse
+from forebay.values import Origin, Ragged, Sparse
 
 ALIGNMENT = 64
 #: How paths become bytes: those that are not UTF-8 stay as they are.
@@ -182,6 +182,8 @@ class SentBatch(Mapping[str, Any]):
     def origins(self) -> list[tuple[str, int, int]]:
         header = self._received.header
         files, places = header["files"], self._received.tensor(header["origins"]).tolist()
+        if header["spans"]:
+            return [Origin(files[file], *numbers) for file, *numbers in places]
         return [(files[file], record, offset) for file, record, offset in places]
 
     @property
@@ -204,7 +206,8 @@ def send_batch(batch: Any, region: Region) -> tuple[int, int]:
     writer = RegionWriter(pickled=not isinstance(batch, Batch))
     origins = batch.origins
     files: dict[str, int] = {}
-    places = np.empty((len(origins), 3), np.int64)
+    spans = bool(origins) and isinstance(origins[0], Origin)
+    places = np.empty((len(origins), 6 if spans else 3), np.int64)
     if origins:
         names, records, offsets = zip(*origins)
         for name in dict.fromkeys(names):
@@ -212,9 +215,11 @@ def send_batch(batch: Any, region: Region) -> tuple[int, int]:
         places[:, 0] = [files[name] for name in names] if len(files) > 1 else 0
         places[:, 1] = np.fromiter(records, np.int64, len(records))
         places[:, 2] = np.fromiter(offsets, np.int64, len(offsets))
+    if spans:
+        places[:, 3:] = [(origin.window, origin.start, origin.row) for origin in origins]
     header = {"number": batch.number, "epoch": batch.epoch, "rows": batch.rows, "valid_rows": batch.valid_rows,
               "tensors": writer.tensors(batch), "lengths": writer.tensors(batch.lengths), "inputs": list(batch.inputs),
-              "targets": list(batch.targets), "files": list(files), "origins": writer.tensor(places),
+              "targets": list(batch.targets), "files": list(files), "origins": writer.tensor(places), "spans": spans,
               "record_keys": writer.tensor(np.frombuffer("\0".join(batch.record_keys).encode(*TEXT), np.uint8))}
     return writer.write(header, region)
 

@@ -79,15 +79,20 @@ std::vector<BatchSpan> Batch::spans(std::int64_t row) const {
   return out;
 }
 
-Origin Batch::origin(std::int64_t row) const {
+std::vector<Origin> Batch::origins(std::int64_t row) const {
+  std::vector<Origin> out;
+  for (const BatchSpan& span : spans(row)) out.push_back(span.origin);
+  if (!out.empty()) return out;
   const engine::BatchLayout& layout = content_->layout;
-  if (has_spans()) {
-    const std::vector<BatchSpan> all = spans(row);
-    if (!all.empty()) return all.front().origin;
-  }
   const std::int64_t element = layout.element_of(row);
-  if (element == engine::RowSpans::no_element) return {.file = "", .record = -1, .offset = -1};
-  return origin_of(*content_->program, layout, element);
+  if (element != engine::RowSpans::no_element) out.push_back(origin_of(*content_->program, layout, element));
+  return out;
+}
+
+Origin Batch::origin(std::int64_t row) const {
+  if (!has_spans()) return origin_of(*content_->program, content_->layout, row);
+  const std::vector<Origin> all = origins(row);
+  return all.empty() ? Origin{.file = "", .record = -1, .offset = -1} : all.front();
 }
 
 std::string Batch::key(std::int64_t row) const { return key(origin(row)); }

@@ -28,6 +28,9 @@ struct Ticket {
   // Several tickets may share one long row of spans; each takes some of them, counted in the row.
   std::int64_t first_span = 0;
   std::int64_t spans = all_spans;
+
+  /// Whether it makes the columns that are not cut. Of tickets that share a row, the first one does.
+  [[nodiscard]] bool begins_row() const { return spans == all_spans || first_span == 0; }
   std::unique_ptr<TicketColumns> columns;  ///< Null, except from the run of the ticket until the batch is made.
 };
 

@@ -34,7 +34,8 @@ class TicketCutter {
         frame_bytes_{frame_bytes},
         counts_elements_{counts_elements},
         next_(taken_.spans.size()),
-        end_(taken_.spans.size()) {}
+        end_(taken_.spans.size()),
+        used_by_(counts_elements ? job.layout.handles.size() : 0, no_ticket) {}
 
   void run(bool shares_rows) {
     for (std::int64_t row = 0; row < job_.layout.rows; ++row) {
@@ -68,22 +69,20 @@ class TicketCutter {
     ticket_->first_span = 0;
     ticket_->spans = Ticket::all_spans;
     held_ = 0;
-    first_element_ = no_element;
-    last_element_ = -1;
   }
 
-  [[nodiscard]] bool used(std::int64_t element) const { return element >= first_element_ && element <= last_element_; }
+  [[nodiscard]] bool used(std::int64_t element) const {
+    return element != RowSpans::no_element && used_by_[static_cast<std::size_t>(element)] == job_.cut;
+  }
   /// Whether the row begins with an element that the ticket uses already.
   [[nodiscard]] bool continues(std::int64_t row) const {
     if (!counts_elements_) return false;
     const std::int64_t whole = taken_.whole[static_cast<std::size_t>(row)];
     return next_.empty() || next_[0] == end_[0] ? used(whole) : used(taken_.spans[0][next_[0]].element);
   }
-  void use(std::int64_t element) {
-    first_element_ = std::min(first_element_, element);
-    last_element_ = std::max(last_element_, element);
-  }
+  void use(std::int64_t element) { used_by_[static_cast<std::size_t>(element)] = job_.cut; }
   void use_elements(std::int64_t row) {
+    if (!counts_elements_) return;
     if (const std::int64_t whole = taken_.whole[static_cast<std::size_t>(row)]; whole != RowSpans::no_element)
       use(whole);
     for (std::size_t i = 0; !next_.empty() && i < end_[0] - next_[0]; ++i) use(taken_.spans[0][next_[0] + i].element);
@@ -133,7 +132,7 @@ class TicketCutter {
     return true;
   }
 
-  static constexpr std::int64_t no_element = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::size_t no_ticket = std::numeric_limits<std::size_t>::max();
 
   Job& job_;
   const RowSpans& taken_;
@@ -142,9 +141,8 @@ class TicketCutter {
   const bool counts_elements_;
   std::vector<std::size_t> next_, end_;  // by axis: the spans of the row
   Ticket* ticket_ = nullptr;
-  std::int64_t held_ = 0;                    // bytes of work of the ticket
-  std::int64_t first_element_ = no_element;  // that the ticket uses
-  std::int64_t last_element_ = -1;
+  std::int64_t held_ = 0;             // bytes of work of the ticket
+  std::vector<std::size_t> used_by_;  // by element: number of the last ticket that uses it, from 1
 };
 
 }  // namespace

@@ -35,6 +35,7 @@ struct TakenTensor {
   Delivery delivery = Delivery::padded;
   std::optional<Padding> padding = {};
   bool delivered = true;
+  std::optional<ColumnId> from = {};  ///< Column of the elements; left out: the one of that name.
 };
 
 class TakenBatches : public ::testing::Test {
@@ -73,7 +74,7 @@ class TakenBatches : public ::testing::Test {
   }
 
   ColumnId cut(const TakenTensor& tensor) {
-    const ColumnId from = id_of(tensor.name);
+    const ColumnId from = tensor.from.value_or(id_of(tensor.name));
     Output output = output_of(from);
     output.spec.delivery = tensor.delivery;
     output.padding = tensor.padding;
