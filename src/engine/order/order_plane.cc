@@ -74,9 +74,14 @@ Result<bool> OrderPlane::decide(BatchLayout& layout) {
     }
     if (program_.hard_epochs && !of_feed(program_)) FOREBAY_DO(look_ahead(layout));
     stage_ = Stage::cut;
-    if (layout.epoch >= from_) return true;
+    if (wanted(layout)) return true;
     leave_out(layout);
   }
+}
+
+/// Whether the batch is of a wanted epoch and of this shard by batch.
+bool OrderPlane::wanted(const BatchLayout& layout) const {
+  return layout.epoch >= from_ && layout.number % shard_.batch_count == shard_.batch_index;
 }
 
 Result<bool> OrderPlane::cut_or_take(BatchLayout& layout) {

@@ -25,8 +25,9 @@ namespace forebay::engine {
 /// With hard epochs a batch is handed over when the next one has been cut (`ahead_`): only then it is known whether the
 /// batch is the last one of its epoch.
 ///
-///     cut ─► [hard: cut the next one] ─► its epoch is before `from_`: left out, nothing is decoded ─► cut …
-///                                    └─► its epoch is wanted: fetch ─► hand over
+///     cut ─► [hard: cut the next one] ─► its epoch is before `from_`, or the batch is another shard's: left out,
+///                                    │   nothing is decoded ─► cut …
+///                                    └─► wanted: fetch ─► hand over
 class OrderPlane {
  public:
   /// `program` and `streams` must outlive this object. Nothing is read before the first `next`.
@@ -55,7 +56,8 @@ class OrderPlane {
   Result<bool> cut_or_take(BatchLayout& layout);  // the batch that was cut ahead, else the next one
   Result<void> look_ahead(BatchLayout& layout);   // cuts one more, and says whether `layout` ends its epoch
   Result<bool> decide(BatchLayout& layout);       // the next batch that is wanted
-  Result<void> catch_up(BatchLayout& layout);     // cuts and drops the batches before start_.next
+  [[nodiscard]] bool wanted(const BatchLayout& layout) const;
+  Result<void> catch_up(BatchLayout& layout);  // cuts and drops the batches before start_.next
   void leave_out(BatchLayout& layout);
   [[nodiscard]] Position after(const BatchLayout& layout);
   void keep_shard(BatchLayout& layout);  // drops the rows of other shards
