@@ -159,6 +159,18 @@ class Quota final : public Handles {
     return std::size_t{0};
   }
 
+  Result<std::int64_t> skip(std::int64_t n, Reader& reader) override {
+    if (!pass_->known) return Handles::skip(n, reader);
+    while (done_ < pass_->wanted) {
+      FOREBAY_TRY(const std::int64_t count, upstream_->skip(std::min(n, pass_->wanted - done_), reader));
+      done_ += count;
+      round_ += count;
+      if (count > 0) return count;
+      FOREBAY_DO(again());
+    }
+    return std::int64_t{0};
+  }
+
  private:
   /// Begins the same pass once more.
   Result<void> again() {

@@ -58,6 +58,7 @@ class OrderPlane {
   Result<bool> decide(BatchLayout& layout);       // the next batch that is wanted
   [[nodiscard]] bool wanted(const BatchLayout& layout) const;
   Result<void> catch_up(BatchLayout& layout);  // cuts and drops the batches before start_.next
+  Result<void> pass_over();                    // goes past most of them by their number of rows
   void leave_out(BatchLayout& layout);
   [[nodiscard]] Position after(const BatchLayout& layout);
   void keep_shard(BatchLayout& layout);  // drops the rows of other shards
@@ -73,6 +74,7 @@ class OrderPlane {
   std::int64_t from_;             // batches of earlier epochs are left out
   std::int64_t pass_;             // the pass that `done_` belongs to
   std::int64_t done_;             // millionths of that pass: the largest so far
+  std::int64_t passing_ = 0;      // rows of a restart that `pass_over` has to go past
   int passes_without_batch_ = 0;  // consecutive passes that had records but no batch
   Stage stage_ = Stage::cut;
   BatchLayout ahead_;       // with hard epochs: the batch after the one that is handed over next

@@ -84,6 +84,7 @@ void set_own_batches(Program& program, std::int64_t count, std::shared_ptr<PassB
     return std::make_unique<Padded>(pass, std::move(batcher), rows);
   };
   batching.max_rows = rows;
+  batching.fixed = batching.fixed && !pads;  // Padded counts the batches
   batching.batches = [rows, drops](std::int64_t elements) -> std::optional<std::int64_t> {
     return drops ? elements / rows : batches_for(elements, rows);
   };
