@@ -33,7 +33,13 @@ inline const std::vector<std::string>& orders() {
       R"({"shuffle": {"buffer": 3}}, {"interleave": {"cycle": 3, "block": 2}}, {"shuffle": {"buffer": 60}},
          {"filter": {"where": "id % 3 != 1"}}, {"take": {"count": 150}}, {"batch": {"size": 12, "pad": true}})",
       R"({"shuffle": {"global": true}}, {"filter": {"where": "startswith(name, 'record 1') or id < 60"}},
-                                              {"batch": {"size": 12}})"};
+                                              {"batch": {"size": 12}})",
+      R"({"continuous": {"min_window": 3, "max_window": 7, "stride": 5}}, {"interleave": {"cycle": 3}},
+         {"shuffle": {"buffer": 60}}, {"batch": {"size": 12, "pad": true}})",
+      R"({"shuffle": {"global": true}}, {"chunk": {"size": 4, "step": 3}}, {"context": {"window": 3}},
+         {"shuffle": {"buffer": 25}}, {"batch": {"size": 12, "remainder": "drop"}})",
+      R"({"filter": {"where": "id % 5 != 0"}}, {"chunk": {"size": 5, "variance": 0.4}},
+         {"filter": {"where": "length(tokens) > 2"}}, {"batch": {"size": 12, "remainder": "pad", "pad": true}})"};
   return all;
 }
 
