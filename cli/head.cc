@@ -70,7 +70,8 @@ Json to_json(const std::vector<Row>& rows) {
 
 std::vector<Row> rows_of(const Batch& batch, const Head& asked) {
   std::vector<Row> out;
-  for (std::int64_t i = 0; i < std::min(asked.rows, batch.valid_rows()); ++i) {
+  for (std::int64_t i = 0; i < batch.rows() && std::ssize(out) < asked.rows; ++i) {
+    if (batch.origins(i).empty()) continue;  // an empty row
     Row row{.origin = batch.key(i), .columns = {}};
     for (const std::string& name : batch.names()) {
       const Value& value = *batch.find(name);

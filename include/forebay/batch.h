@@ -75,7 +75,6 @@ struct Origin {
 };
 
 /// A stretch of one record, and its place in a row. Where rows are made of spans, a row has none, one or several.
-/// several.
 struct BatchSpan {
   Origin origin;
   std::int64_t length = 0;  ///< Frames of the record.

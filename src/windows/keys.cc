@@ -87,6 +87,7 @@ void make_columns(Windowing& windowing, const Schema& in, std::int64_t frames) {
     std::vector<std::int64_t> sizes = spec.shape.dims();
     sizes[0] = frames;
     spec.shape = Shape{std::move(sizes)};
+    if (spec.shape.known() && spec.delivery == Delivery::ragged) spec.delivery = Delivery::equal;
     windowing.made.push_back(windowing.out.put(std::move(spec)));
   }
 }

@@ -86,7 +86,7 @@ void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
   job.cut = 0;
   job.decoded.store(0, std::memory_order_relaxed);
   if (take_) {
-    take_->sizes().cut(count == 1 ? INT64_MAX : share, job);
+    take_->sizes().cut(count == 1 ? TakeSizes::one_ticket : share, job);
     job.remaining = job.cut;
     return;
   }

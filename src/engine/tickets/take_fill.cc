@@ -49,7 +49,8 @@ class TakeRows::Filling {
       const std::int64_t row = ticket_.first_row + i;
       const std::span<const columns::PlacedSpan> spans = taken.of_row(made.column.axis, row);
       if (made.column.kind == Generated::window) {
-        to.values.as<std::int64_t>()[i] = taken.windows.empty() ? -1 : taken.windows[static_cast<std::size_t>(row)];
+        const bool none = taken.windows.empty() || ticket_.job->layout.element_of(row) == RowSpans::no_element;
+        to.values.as<std::int64_t>()[i] = none ? -1 : taken.windows[static_cast<std::size_t>(row)];
       } else if (made.column.kind == Generated::start) {
         to.values.as<std::int64_t>()[i] = spans.empty() ? -1 : spans.front().start;
       } else {

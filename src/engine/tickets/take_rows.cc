@@ -92,7 +92,8 @@ void TakeRows::choose(const Ticket& ticket, TakeMemory& memory) const {
   for (std::size_t axis = 0; axis < spans.axes.size(); ++axis)
     choose_spans(ticket, axis < taken.spans.size() ? taken.spans[axis] : none, spans.axes[axis]);
   spans.whole.clear();
-  for (std::int64_t row = 0; row < ticket.rows && ticket.begins_row(); ++row) {
+  const bool makes_whole = !program_.taking->whole.empty() && ticket.begins_row();
+  for (std::int64_t row = 0; row < ticket.rows && makes_whole; ++row) {
     const std::int64_t element = taken.whole[static_cast<std::size_t>(ticket.first_row + row)];
     if (element == RowSpans::no_element) continue;
     spans.whole.push_back({.element = static_cast<std::uint32_t>(element), .row = row});

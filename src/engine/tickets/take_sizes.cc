@@ -252,7 +252,11 @@ bool TakeSizes::may_share_rows(const Job& job) const {
 }
 
 void TakeSizes::cut(std::int64_t share, Job& job) const {
-  TicketCutter{job, share, frame_bytes_, counts_elements(job)}.run(share < INT64_MAX && may_share_rows(job));
+  if (share < one_ticket) return TicketCutter{job, share, frame_bytes_, counts_elements(job)}.run(may_share_rows(job));
+  Ticket& ticket = job.add_ticket(0);
+  ticket.rows = job.layout.rows;
+  ticket.first_span = 0;
+  ticket.spans = Ticket::all_spans;
 }
 
 }  // namespace forebay::engine

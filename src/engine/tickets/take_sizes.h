@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,8 @@ namespace forebay::engine {
 /// Immutable; the Executor owns it.
 class TakeSizes {
  public:
+  static constexpr std::int64_t one_ticket = std::numeric_limits<std::int64_t>::max();  ///< A share.
+
   explicit TakeSizes(const Program& program);
 
   /// Sets `taken` and `row_bytes` of the job. `in_place`: bytes of a row by batched output, where the plan knows them.
