@@ -25,19 +25,19 @@ bool names_unknown(const Attribute& attribute, const UnknownTensors& unknown) {
 
 }  // namespace
 
-void bind_attributes(const OrderStage& order, const BoundColumns& columns, engine::EarlyWork& early, Faults& faults) {
-  for (const Attribute& attribute : order.ordering.attributes) {
+void bind_attributes(const std::vector<Attribute>& attributes, const Stage& stage, const BoundColumns& columns,
+                     engine::EarlyWork& early, Faults& faults) {
+  for (const Attribute& attribute : attributes) {
     if (names_unknown(attribute, columns.unknown)) continue;
     auto bound = bind_one(attribute, columns);
     if (bound.ok()) {
-      early.attributes.push_back(
-          {.value = *std::move(bound), .name = order.stage.plugin, .steps = columns.late.size()});
+      early.attributes.push_back({.value = *std::move(bound), .name = stage.plugin, .steps = columns.late.size()});
       continue;
     }
     Faults found;
     keep(bound.error(), found);
     for (const Error& fault : found)
-      faults.push_back(at_options(fault.at(Place{.field = attribute.option}), *order.stage.options));
+      faults.push_back(at_options(fault.at(Place{.field = attribute.option}), *stage.options));
   }
 }
 

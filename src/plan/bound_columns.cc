@@ -8,6 +8,7 @@
 
 #include "plan/attributes.h"
 #include "plan/outputs.h"
+#include "plan/taking.h"
 
 namespace forebay::plan {
 namespace {
@@ -165,6 +166,9 @@ void bind_batch(const Stages& stages, BoundColumns& columns, Faults& faults) {
   if (!columns.unknown.contain_any(named)) {
     if (auto batching = keep(stages.batcher->bind(options, columns.schema), found)) {
       columns.batching = *std::move(batching);
+      columns.batcher_attribute = columns.early.attributes.size();
+      bind_attributes(columns.batching.attributes, *stages.batch_stage, columns, columns.early, found);
+      columns.taking = pack_columns(columns.batching, columns.schema);
       columns.batched = batch_outputs(columns.schema, columns.batching, options, found);
     }
   }
@@ -265,7 +269,8 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& f
   StepBinder steps{columns.schema, columns.unknown, faults};
   const auto bind_orders = [&](std::size_t number) {
     for (const OrderStage& order : stages.record_orders) {
-      if (order.steps_before == number) bind_attributes(order, columns, columns.early, faults);
+      if (order.steps_before != number) continue;
+      bind_attributes(order.ordering.attributes, order.stage, columns, columns.early, faults);
     }
   };
   steps.bind(stages.before, columns.late, bind_orders);
@@ -285,6 +290,10 @@ void project(const Stages& stages, BoundColumns& columns, Faults& faults) {
   for (const PlacedStep& step : columns.after) used.add(step.reads);
   std::erase_if(columns.batched, [&](const engine::Output& output) { return !used.has(output.id); });
   used.add(columns.batching.reads);
+  if (columns.taking) {
+    keep_used(*columns.taking, [&](ColumnId id) { return used.has(id); });
+    for (const engine::TakenColumn& cut : columns.taking->cut) used.add({cut.from});
+  }
   for (const PlacedStep& step : columns.late) used.add(step.reads);
 
   std::vector<ColumnId> wanted;

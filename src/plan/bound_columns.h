@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,8 +29,10 @@ struct BoundColumns {
   std::vector<ColumnId> decoded;         ///< Columns that the decoder fills.
   Schema decoder_schema;                 ///< All columns of the decoder, under the names that it gives them.
   std::vector<engine::PlacedStep> late;  ///< Steps before the batch.
-  engine::EarlyWork early;               ///< What the orders need of the records.
+  engine::EarlyWork early;               ///< What the orders and the batcher need of the records.
   Batching batching;
+  std::size_t batcher_attribute = 0;      ///< Of EarlyWork::attributes: the batcher's first one.
+  std::optional<engine::Taking> taking;   ///< Set: the batcher makes rows of spans.
   std::vector<engine::Output> batched;    ///< Columns that become tensors of the batch.
   std::vector<engine::PlacedStep> after;  ///< Steps after the batch.
   Schema at_batch;                        ///< What rows are gathered from.

@@ -190,11 +190,12 @@ class Padded final : public Batcher {
   Padded(std::shared_ptr<Pass> pass, std::unique_ptr<Batcher> inner, std::int64_t rows)
       : pass_{std::move(pass)}, inner_{std::move(inner)}, rows_{rows} {}
 
-  Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
-    FOREBAY_TRY(const std::int64_t count, inner_->cut(in, rows));
-    if (count == 0 && (!pass_->known || pass_->cut >= pass_->batches)) return count;
+  Result<Cut> cut(Handles& in, BatchRows& out) override {
+    FOREBAY_TRY(const Cut got, inner_->cut(in, out));
+    if (got == Cut::end_of_pass && (!pass_->known || pass_->cut >= pass_->batches)) return got;
     ++pass_->cut;
-    return count > 0 ? count : rows_;
+    if (got == Cut::end_of_pass) out.pad_to(rows_);
+    return Cut::batch;
   }
 
  private:
@@ -208,8 +209,8 @@ Batching batches_of(const Batching& whole, std::int64_t rows, const std::shared_
   Batching out = whole;
   out.max_rows = rows;
   out.make = [make = whole.make_sized, pads = whole.remainder == Remainder::pad, rows,
-              pass](Reader& reader) -> std::unique_ptr<Batcher> {
-    auto batcher = make(reader, rows);
+              pass](const BatcherContext& context) -> std::unique_ptr<Batcher> {
+    auto batcher = make(context, rows);
     if (!pads) return batcher;
     return std::make_unique<Padded>(pass, std::move(batcher), rows);
   };
@@ -295,8 +296,12 @@ std::optional<std::int64_t> batches_by_index(const Program& program, const Shard
   const auto pass = count_after(program.record_orders, *records);
   std::int64_t all = 0;
   if (!pass || __builtin_mul_overflow(*pass, program.epochs.value_or(1), &all)) return std::nullopt;
-  if (!program.hard_epochs) return program.batching.batches(all);
-  const auto batches = program.batching.batches(*pass);
+  if (!program.hard_epochs) {
+    const auto cut = program.batching.batches(all);
+    return cut ? count_after(program.batch_orders, *cut) : std::nullopt;
+  }
+  auto batches = program.batching.batches(*pass);
+  if (batches) batches = count_after(program.batch_orders, *batches);
   if (!batches || __builtin_mul_overflow(*batches, program.epochs.value_or(1), &all)) return std::nullopt;
   return all;
 }

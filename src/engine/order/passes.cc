@@ -106,12 +106,18 @@ Passes::Passes(const Program& program, OpenFiles& streams, const Position& start
   add(program.interleave, endless > 0);
   for (std::size_t i = 0; i < program.record_orders.size(); ++i) add(program.record_orders[i], i < endless);
   begin(start.epoch);
-  began_ = start;
+  began_ = {start};
 }
 
 void Passes::begin(std::int64_t epoch) {
   epoch_ = epoch;
-  began_ = {.epoch = epoch, .batch = batch_, .pulled = pulled_};
+  began_.push_back({.epoch = epoch, .batch = batch_, .pulled = pulled_});
+  if (carried_) {
+    began_.back().pulled = 0;
+    began_.back().carried = carried_();
+    const bool nothing = std::ranges::all_of(began_.back().carried, [](std::int64_t value) { return value == 0; });
+    if (nothing) began_.back().carried.clear();
+  }
   given_ = 0;
   repeat_order_only();
   if (over()) return;
