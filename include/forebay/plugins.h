@@ -3,6 +3,8 @@
 
 /// The options of every plug-in. Written by tools/make_plugins_header.py from src/plugins.def.
 #include <forebay/batchers/batch.h>
+#include <forebay/batchers/buckets.h>
+#include <forebay/batchers/frames.h>
 #include <forebay/decoders/example.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>
