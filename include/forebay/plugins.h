@@ -8,10 +8,12 @@
 #include <forebay/decoders/example.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>
+#include <forebay/orders/batch_slice.h>
 #include <forebay/orders/filter.h>
 #include <forebay/orders/interleave.h>
 #include <forebay/orders/repeat.h>
 #include <forebay/orders/shuffle.h>
+#include <forebay/orders/shuffle_batches.h>
 #include <forebay/orders/skip.h>
 #include <forebay/orders/take.h>
 #include <forebay/sources/arrays.h>
