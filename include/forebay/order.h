@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <forebay/batchers/batch.h>
 #include <forebay/describe.h>
 #include <forebay/record.h>
 
@@ -32,7 +31,8 @@ class Handles {
   virtual ~Handles() = default;
   /// Writes the next handles to the front of `out` and returns their number. 0 always means the end of the pass. The
   /// handles before an error are returned first, and the next call fails. A failed call changes nothing, so the caller
-  /// may repeat the call.
+  /// may repeat the call. Where a source has no rows yet, or the engine wants its thread back, the call fails with
+  /// Code::cancelled: orders and batchers pass that error on, and the engine repeats the call later (ADR 0020).
   [[nodiscard]] virtual Result<std::size_t> pull(std::span<Handle> out) = 0;
   /// Drops the rest of the present pass and begins pass `epoch`, in the upstream too. Called before the first `pull`.
   virtual void begin(std::int64_t epoch) = 0;
@@ -117,8 +117,8 @@ struct OrderContext {
 
 /// What an order takes and gives. `any`: files where it stands before `interleave`, records after it (a document
 /// without `interleave` has one that reads file after file). `files_to_records`: takes files and gives their records.
-/// `records`: records only.
-enum class Grain : std::uint8_t { any, files_to_records, records };
+/// `records`: records only. `batches`: cut batches (Ordering::batches), so it stands after the batcher.
+enum class Grain : std::uint8_t { any, files_to_records, records, batches };
 
 enum class AttributeKind : std::uint8_t {
   condition,  ///< A boolean: 1 or 0.
@@ -133,6 +133,28 @@ struct Attribute {
   std::vector<std::string> option;  ///< The option that holds the expression, for faults (Field).
 };
 
+/// Consecutive batches that an order on batches decides about.
+struct BatchBlock {
+  std::uint64_t seed = 0;
+  std::uint64_t purpose = 0;  ///< Differs between the orders of a plan. Part of every draw.
+  std::int64_t epoch = 0;     ///< With hard epochs, whose batches are numbered anew in each; else 0.
+  std::int64_t first = 0;     ///< Number of the first batch: of the epoch with hard epochs, else of the run.
+  std::int64_t count = 0;     ///< Batches of the block. The last one of an epoch or run may have fewer than the others.
+};
+
+/// An order on batches: a function of numbers, which the engine applies to one block of cut batches after the other.
+///
+///     cut:       0 1 2 │ 3 4 5 │ 6          blocks of 3
+///     delivered: 2 0 1 │ 4 3 5 │ 6          `pick` gives [2, 0, 1], [1, 0, 2], [0]
+///
+/// Nothing of a batch is read or decoded before it is picked. A restart cuts the block again in which it stands.
+struct BatchOrdering {
+  std::int64_t block = 1;  ///< Batches of a block: so many are held, as handles.
+  /// Appends the batches to deliver, in their sequence: numbers from 0 to count - 1, each at most once.
+  std::function<void(const BatchBlock& block, std::vector<std::int64_t>& out)> pick;
+  std::optional<std::int64_t> stop = {};  ///< No batch from this number on is picked.
+};
+
 /// A bound order: makes the running order. Immutable; any thread may call.
 struct Ordering {
   std::function<std::unique_ptr<Handles>(OrderContext)> make;
@@ -143,6 +165,7 @@ struct Ordering {
   std::function<std::optional<std::int64_t>(std::int64_t n)> count = {};
   /// The attributes that the order asks its Reader for. Only orders of records may have any.
   std::vector<Attribute> attributes = {};
+  std::optional<BatchOrdering> batches = {};  ///< Set for Grain::batches, instead of `make`; `count` counts batches.
 };
 
 /// An order plug-in: its description, and the function that checks its options and binds them.
@@ -151,50 +174,6 @@ struct OrderType {
   std::function<Result<Ordering>(const Json& options)> bind;
   template <class Options>
   using Bind = Result<Ordering> (*)(const Options&);
-};
-
-// ---------------------------------------------------------------- batchers: handles → batches
-
-/// Bytes of a batch per row besides its tensors: the handle and the address of the record.
-inline constexpr std::int64_t bytes_a_row = 24;
-
-/// Cuts a stream of handles into batches. The engine owns the batcher and calls it on one thread at a time.
-class Batcher {
- public:
-  virtual ~Batcher() = default;
-  /// Appends the records of the next batch to `rows` (at most `Batching::max_rows`) and returns the number of rows of
-  /// the batch: more than `rows.size()` when empty rows fill the batch up, 0 at the end of the pass. Every pulled
-  /// record belongs to this batch. After an error of `in` the caller may repeat the call with the same `rows`, and the
-  /// batch continues from there.
-  [[nodiscard]] virtual Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) = 0;
-};
-
-/// How the batch pads one tensor; see the option `pad` of `batch`.
-struct Padding {
-  Shape shape;   ///< Target sizes, unknown_dim = the batch's maximum.
-  Scalar value;  ///< Empty: 0, false or "".
-};
-
-/// A bound batcher: makes the running batcher and describes its batches. Immutable; any thread may call.
-struct Batching {
-  std::function<std::unique_ptr<Batcher>(Reader&)> make;
-  /// Makes the batcher with batches of `rows` rows, for shards of whole files. Unset: the size cannot be changed.
-  std::function<std::unique_ptr<Batcher>(Reader&, std::int64_t rows)> make_sized = {};
-  bool fixed = false;                                                ///< Every batch but a last one has `max_rows`.
-  Remainder remainder = Remainder::keep;                             ///< For a last batch that is not full.
-  std::optional<std::int64_t> max_rows = {};                         ///< Rows of a batch at most; unset: no limit.
-  std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Number of batches of n rows of a pass.
-  std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.
-  std::vector<ColumnId> reads = {};                                  ///< Columns that it needs, delivered or not.
-  std::optional<Delivery> delivery;                                  ///< For all variable columns; unset: as decoded.
-};
-
-/// A batcher plug-in: its description, and the function that checks its options and binds them.
-struct BatcherType {
-  Description description;
-  std::function<Result<Batching>(const Json& options, const Schema& in)> bind;
-  template <class Options>
-  using Bind = Result<Batching> (*)(const Options&, const Schema&);
 };
 
 }  // namespace forebay

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include <forebay/batcher.h>
 #include <forebay/column.h>
 #include <forebay/describe.h>
 #include <forebay/format.h>

@@ -3,13 +3,17 @@
 
 /// The options of every plug-in. Written by tools/make_plugins_header.py from src/plugins.def.
 #include <forebay/batchers/batch.h>
+#include <forebay/batchers/buckets.h>
+#include <forebay/batchers/frames.h>
 #include <forebay/decoders/example.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>
+#include <forebay/orders/batch_slice.h>
 #include <forebay/orders/filter.h>
 #include <forebay/orders/interleave.h>
 #include <forebay/orders/repeat.h>
 #include <forebay/orders/shuffle.h>
+#include <forebay/orders/shuffle_batches.h>
 #include <forebay/orders/skip.h>
 #include <forebay/orders/take.h>
 #include <forebay/sources/arrays.h>

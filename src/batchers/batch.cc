@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "batchers/padding.h"
+
 namespace forebay {
 
 template <>
@@ -72,50 +74,50 @@ class FixedBatcher final : public Batcher {
   FixedBatcher(const FixedBatch& options, Reader& reader)
       : size_{static_cast<std::size_t>(options.size)}, remainder_{options.remainder}, reader_{reader} {}
 
-  Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
-    std::size_t count = rows.size();
+  Result<Cut> cut(Handles& in, BatchRows& out) override {
     std::shared_ptr<void> charge;  // of the new room; the engine counts it when this call returns
-    while (count < size_) {
-      if (count == rows.size()) FOREBAY_DO(make_room(rows, charge));
-      auto pulled = in.pull(std::span{rows}.subspan(count));
-      if (!pulled.ok()) return rows.resize(count), pulled.error();
-      if (*pulled == 0) break;
-      count += *pulled;
+    while (out.elements().size() < size_) {
+      if (out.room().empty()) FOREBAY_DO(make_room(out, charge));
+      FOREBAY_TRY(const std::size_t count, in.pull(out.room()));
+      if (count == 0) break;
+      out.add(count);
     }
-    rows.resize(count);
-    if (count == size_ || count == 0 || remainder_ == Remainder::keep) return static_cast<std::int64_t>(count);
-    if (remainder_ == Remainder::pad) return static_cast<std::int64_t>(size_);
-    if (remainder_ == Remainder::repeat) return repeat(rows, charge);
-    reader_.drop(rows);
-    rows.clear();
-    return 0;
+    const std::size_t count = out.elements().size();
+    if (count == 0) return Cut::end_of_pass;
+    if (count == size_ || remainder_ == Remainder::keep) return Cut::batch;
+    if (remainder_ == Remainder::pad) return out.pad_to(static_cast<std::int64_t>(size_)), Cut::batch;
+    if (remainder_ == Remainder::repeat) return repeat(out, charge);
+    reader_.drop(out.elements());
+    out.clear();
+    return Cut::end_of_pass;
   }
 
  private:
-  /// Grows `rows` to the room that an earlier batch had, else doubles it: the stream may have much fewer rows than
-  /// `size`.
-  Result<void> make_room(std::vector<Handle>& rows, std::shared_ptr<void>& charge) {
-    const std::size_t room = std::min(size_, std::max({min_room, rows.capacity(), 2 * rows.size()}));
-    FOREBAY_DO(charge_room(room, rows, charge));
-    rows.resize(room);
+  /// Grows the room to that of an earlier batch, else doubles it: the stream may have much fewer rows than `size`.
+  Result<void> make_room(BatchRows& out, std::shared_ptr<void>& charge) {
+    const std::size_t room = std::min(size_, std::max({min_room, out.capacity(), 2 * out.elements().size()}));
+    FOREBAY_DO(charge_room(room, out, charge));
+    out.make_room(room);
     return {};
   }
 
-  /// Charges `room` rows to the budget, unless `rows` has that room. Fails when they exceed the budget.
-  Result<void> charge_room(std::size_t room, const std::vector<Handle>& rows, std::shared_ptr<void>& charge) {
-    if (room <= std::max(min_room, rows.capacity())) return {};
+  /// Charges `room` rows to the budget, unless `out` has that room. Fails when they exceed the budget.
+  Result<void> charge_room(std::size_t room, const BatchRows& out, std::shared_ptr<void>& charge) {
+    if (room <= std::max(min_room, out.capacity())) return {};
     FOREBAY_TRY(charge, reader_.charge(static_cast<std::int64_t>(room) * bytes_a_row)
                             .at("a batch with room for " + std::to_string(room) + " rows"));
     return {};
   }
 
-  /// Fills the batch with its own records, from the first one on. Returns the number of rows.
-  Result<std::int64_t> repeat(std::vector<Handle>& rows, std::shared_ptr<void>& charge) {
-    FOREBAY_DO(charge_room(size_, rows, charge));
-    const std::size_t count = rows.size();
-    for (std::size_t i = 0; rows.size() < size_; ++i) rows.push_back(rows[i]);
-    reader_.hold(std::span{rows}.subspan(count));
-    return static_cast<std::int64_t>(size_);
+  /// Fills the batch with its own records, from the first one on.
+  Result<Cut> repeat(BatchRows& out, std::shared_ptr<void>& charge) {
+    FOREBAY_DO(charge_room(size_, out, charge));
+    const std::size_t count = out.elements().size();
+    out.make_room(size_);
+    for (std::size_t i = 0; i < size_ - count; ++i) out.room()[i] = out.elements()[i % count];
+    reader_.hold(out.room());
+    out.add(size_ - count);
+    return Cut::batch;
   }
 
   static constexpr std::size_t min_room = 4096;
@@ -124,38 +126,6 @@ class FixedBatcher final : public Batcher {
   Reader& reader_;
 };
 
-/// Adds the tensors that `pad` names to `batching`, with their sizes and values. Returns whether anything is padded.
-/// Fails with the faults of all entries.
-Result<bool> read_padding(const Pad& pad, const Schema& in, Batching& batching) {
-  if (const bool* all = std::get_if<bool>(&pad)) return *all;
-  std::vector<Error> faults;
-  std::size_t index = 0;
-  for (const PadTensor& entry : std::get<std::vector<PadTensor>>(pad)) {
-    const std::string name = std::to_string(index++);
-    if (faults.size() >= max_item_faults) break;
-    faults.insert(faults.end(), entry.faults.begin(), entry.faults.end());
-    if (!entry.faults.empty()) continue;
-    const auto column = in.find(entry.tensor);
-    if (!column.ok()) {
-      faults.push_back(column.error().at(Field{"pad", name, "tensor"}));
-      continue;
-    }
-    const std::size_t rank = in[*column].shape.rank();
-    const Shape shape = entry.shape.value_or(Shape{std::vector<std::int64_t>(rank, unknown_dim)});
-    if (shape.rank() != rank) {
-      faults.push_back(Error{Code::config, Detail::invalid_argument,
-                             "expected " + std::to_string(rank) + " pad dimensions for tensor " + entry.tensor +
-                                 ", got " + std::to_string(shape.rank())}
-                           .at(Field{"pad", name, "shape"}));
-      continue;
-    }
-    batching.padding.emplace_back(entry.tensor, Padding{.shape = shape, .value = entry.value});
-    batching.reads.push_back(*column);
-  }
-  if (!faults.empty()) return Error::all(std::move(faults));
-  return !batching.padding.empty();
-}
-
 Result<Batching> bind(const FixedBatch& options, const Schema& in) {
   Batching batching;
   FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching));
@@ -163,11 +133,11 @@ Result<Batching> bind(const FixedBatch& options, const Schema& in) {
     return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
   if (pads) batching.delivery = Delivery::padded;
   if (options.require_equal) batching.delivery = Delivery::equal;
-  batching.make = [options](Reader& reader) { return std::make_unique<FixedBatcher>(options, reader); };
-  batching.make_sized = [options](Reader& reader, std::int64_t rows) {
+  batching.make = [options](BatcherContext context) { return std::make_unique<FixedBatcher>(options, context.reader); };
+  batching.make_sized = [options](BatcherContext context, std::int64_t rows) {
     FixedBatch sized = options;
     sized.size = rows;
-    return std::make_unique<FixedBatcher>(sized, reader);
+    return std::make_unique<FixedBatcher>(sized, context.reader);
   };
   batching.fixed = true;
   batching.remainder = options.remainder;

@@ -22,23 +22,23 @@ bool names_unknown(const Attribute& attribute, const UnknownTensors& unknown) {
   return tree.ok() && unknown.contain_any(tree->names());
 }
 
-void add_attribute_fault(const Error& error, const Attribute& attribute, const OrderStage& order, Faults& faults) {
+void add_attribute_fault(const Error& error, const Attribute& attribute, const Stage& stage, Faults& faults) {
   Faults found;
   keep(error, found);
   for (const Error& fault : found)
-    faults.push_back(at_options(fault.at(Place{.field = attribute.option}), *order.stage.options));
+    faults.push_back(at_options(fault.at(Place{.field = attribute.option}), *stage.options));
 }
 
-void bind_attributes(const OrderStage& order, const BoundColumns& columns, engine::EarlyWork& early, Faults& faults) {
-  for (const Attribute& attribute : order.ordering.attributes) {
+void bind_attributes(const std::vector<Attribute>& attributes, const Stage& stage, const BoundColumns& columns,
+                     engine::EarlyWork& early, Faults& faults) {
+  for (const Attribute& attribute : attributes) {
     if (names_unknown(attribute, columns.unknown)) continue;
     auto bound = bind_attribute(attribute, columns.schema);
     if (bound.ok()) {
-      early.attributes.push_back(
-          {.value = *std::move(bound), .name = order.stage.plugin, .steps = columns.late.size()});
+      early.attributes.push_back({.value = *std::move(bound), .name = stage.plugin, .steps = columns.late.size()});
       continue;
     }
-    add_attribute_fault(bound.error(), attribute, order, faults);
+    add_attribute_fault(bound.error(), attribute, stage, faults);
   }
 }
 

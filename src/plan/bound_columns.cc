@@ -8,6 +8,7 @@
 
 #include "plan/attributes.h"
 #include "plan/outputs.h"
+#include "plan/taking.h"
 #include "plan/windows.h"
 
 namespace forebay::plan {
@@ -159,13 +160,30 @@ class StepBinder {
   Faults& faults_;
 };
 
-void bind_batch(const Stages& stages, BoundColumns& columns, Faults& faults) {
+/// Binds what the batcher asks of records, or of windows.
+void bind_batcher_attributes(const Stages& stages, const RowSource* rows, BoundColumns& columns, Faults& faults) {
+  const auto& attributes = columns.batching.attributes;
+  if (columns.windows) {
+    columns.batcher_attribute = columns.windows->attributes.size();
+    WindowBinder{stages, rows, columns, faults}.bind_attributes(attributes, *stages.batch_stage);
+  } else {
+    columns.batcher_attribute = columns.early.attributes.size();
+    bind_attributes(attributes, *stages.batch_stage, columns, columns.early, faults);
+  }
+}
+
+void bind_batch(const Stages& stages, const RowSource* rows, BoundColumns& columns, Faults& faults) {
   const std::vector<std::string> named = named_tensors(*stages.batch_stage, stages.batcher->description);
   const Json& options = *stages.batch_stage->options;
   Faults found;
   if (!columns.unknown.contain_any(named)) {
     if (auto batching = keep(stages.batcher->bind(options, columns.schema), found)) {
       columns.batching = *std::move(batching);
+      bind_batcher_attributes(stages, rows, columns, found);
+      if (auto packed = pack_columns(columns.batching, columns.schema)) {
+        if (columns.windows) complain(options, "windows cannot be packed; leave the window steps out", found);
+        columns.taking = std::move(packed);
+      }
       columns.batched = batch_outputs(columns.schema, columns.batching, options, found);
     }
   }
@@ -269,17 +287,18 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& f
     for (std::size_t i = 0; i <= stages.record_orders.size(); ++i) {
       windows.bind(number, i);
       if (i == stages.record_orders.size() || stages.record_orders[i].steps_before != number) continue;
+      const OrderStage& order = stages.record_orders[i];
       if (columns.windows) {
-        windows.bind_attributes(stages.record_orders[i]);
+        windows.bind_attributes(order.ordering.attributes, order.stage);
       } else {
-        bind_attributes(stages.record_orders[i], columns, columns.early, faults);
+        bind_attributes(order.ordering.attributes, order.stage, columns, columns.early, faults);
       }
     }
   };
   steps.bind(stages.before, columns.late, bind_orders);
   bind_orders(stages.before.size());
   if (stages.batcher == nullptr) return columns;
-  bind_batch(stages, columns, faults);
+  bind_batch(stages, rows, columns, faults);
   columns.at_batch = columns.schema;
   columns.schema = after_batch(columns.schema, columns.batched);
   steps.bind(stages.after, columns.after);
@@ -295,9 +314,8 @@ void project(const Stages& stages, BoundColumns& columns, Faults& faults) {
   used.add(columns.batching.reads);
   for (const PlacedStep& step : columns.late) used.add(step.reads);
   if (columns.taking) {
-    std::erase_if(columns.taking->cut, [&](const engine::TakenColumn& column) { return !used.has(column.to); });
-    for (const engine::TakenColumn& column : columns.taking->cut) used.add({column.from});
-    std::erase_if(columns.taking->whole, [&](ColumnId id) { return !used.has(id); });
+    keep_used(*columns.taking, [&](ColumnId id) { return used.has(id); });
+    for (const engine::TakenColumn& cut : columns.taking->cut) used.add({cut.from});
   }
 
   std::vector<ColumnId> wanted;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,11 +29,12 @@ struct BoundColumns {
   std::vector<ColumnId> decoded;         ///< Columns that the decoder fills.
   Schema decoder_schema;                 ///< All columns of the decoder, under the names that it gives them.
   std::vector<engine::PlacedStep> late;  ///< Steps before the batch.
-  engine::EarlyWork early;               ///< What the orders need of the records.
+  engine::EarlyWork early;               ///< What the orders and the batcher need of the records.
   std::optional<engine::Windows> windows;
-  std::optional<engine::Taking> taking;  ///< Without its steps.
-  std::size_t element_steps = 0;         ///< With `taking`: the number of `late` that act on elements.
+  std::optional<engine::Taking> taking;  ///< Set: rows are made of spans. Without its steps.
+  std::size_t element_steps = 0;         ///< With windows: the number of `late` that act on elements.
   Batching batching;
+  std::size_t batcher_attribute = 0;      ///< Of EarlyWork::attributes or Windows::attributes: the batcher's first one.
   std::vector<engine::Output> batched;    ///< Columns that become tensors of the batch.
   std::vector<engine::PlacedStep> after;  ///< Steps after the batch.
   Schema at_batch;                        ///< What rows are gathered from.

@@ -17,6 +17,7 @@
 #include "plan/document/shard.h"
 #include "plan/loader/lower.h"
 #include "plan/outputs.h"
+#include "plan/taking.h"
 #include "plan/text.h"
 
 #include <forebay/messages.h>
@@ -40,6 +41,7 @@ class PlanBuilder {
     check_access();
     check_attributes();
     columns_ = bind_columns(stages_, source_.rows.get(), faults_);
+    check_batcher();
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     group_outputs();
     check_shard();
@@ -47,6 +49,7 @@ class PlanBuilder {
     project(stages_, columns_, faults_);
     if (!faults_.empty()) return together(std::move(faults_));
     Program program = assemble();
+    take_late_steps(program);
     program.stream = hash(program.source);
     parts_.program = std::make_shared<const Program>(std::move(program));
     return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
@@ -124,6 +127,16 @@ class PlanBuilder {
             faults_);
       }
     }
+  }
+
+  /// A batcher that looks at its elements needs their attributes, as an order does.
+  void check_batcher() {
+    if (columns_.batching.attributes.empty() || !source_.rows || columns_.windows) return;
+    complain(*stages_.batch_stage->options,
+             fmt::format("'{}' needs the lengths of records that are decoded, and the rows of '{}' come ready; use "
+                         "'batch'",
+                         stages_.batch_stage->plugin, stages_.source_stage->plugin),
+             faults_);
   }
 
   void group_outputs() {
@@ -206,11 +219,13 @@ class PlanBuilder {
         .early = columns_.early,
         .windows = columns_.windows,
         .batching = columns_.batching,
+        .batcher_attribute = columns_.batcher_attribute,
         .schema = every_column(),
         .decoded = columns_.decoded,
         .taking = taking(),
         .late = {columns_.late.begin() + static_cast<std::ptrdiff_t>(columns_.element_steps), columns_.late.end()},
         .batched = columns_.batched,
+        .batch_orders = orderings(stages_.batch_orders),
         .after = columns_.after,
         .outputs = columns_.outputs,
         .epochs = document_.epochs,

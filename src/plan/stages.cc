@@ -145,14 +145,28 @@ class StageSorter {
     }
   }
 
+  /// Orders on batches stand after the batcher.
+  void place_batch_order(const Stage& stage, Ordering ordering) {
+    if (stages_.batch_stage) {
+      stages_.batch_orders.push_back({stage, std::move(ordering)});
+      return;
+    }
+    complain(*stage.options,
+             fmt::format("'{}' orders batches and must come after the step that cuts them", stage.plugin), faults_);
+  }
+
   void place_order(const Stage& stage, const OrderType& type) {
+    auto ordering = keep(type.bind(*stage.options), faults_);
+    if (ordering && ordering->grain == Grain::batches) {
+      place_batch_order(stage, *std::move(ordering));
+      return;
+    }
     if (stages_.batch_stage) {
       complain(*stage.options,
                fmt::format("'{}' orders records and must come before '{}'", stage.plugin, stages_.batch_stage->plugin),
                faults_);
       return;
     }
-    auto ordering = keep(type.bind(*stage.options), faults_);
     if (!ordering) return;
     if (ordering->grain != Grain::files_to_records) {
       stages_.record_orders.push_back({stage, *std::move(ordering), stages_.before.size()});

@@ -47,7 +47,8 @@ struct Stages {
   std::vector<StepStage> before;  ///< Steps before the batch.
   std::optional<Stage> batch_stage;
   const BatcherType* batcher = nullptr;
-  std::vector<StepStage> after;  ///< Steps after the batch.
+  std::vector<OrderStage> batch_orders;  ///< Orders on batches, after the batch.
+  std::vector<StepStage> after;          ///< Steps after the batch.
 };
 
 /// Looks up every plug-in of a document, and checks that each stands where it may stand.

@@ -147,6 +147,7 @@ std::string plan_text(const engine::Program& program, const Stages& stages, cons
   add_orders(stages.windows.empty() ? "records" : "windows", orders.subspan(windows_at), lines);
   add_early(program, lines);
   lines.add("batch", fmt::format("{} {}", stages.batch_stage->plugin, stages.batch_stage->options->text()));
+  add_orders("batches", stages.batch_orders, lines);
   lines.add("late",
             fmt::format("{} -> {}", stages.decoder_stage ? "decode " + stages.decoder_stage->plugin : "gather rows",
                         columns_text(program.schema, program.decoded)));

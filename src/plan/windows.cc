@@ -129,7 +129,7 @@ void WindowBinder::take_columns() {
   columns_.taking = std::move(taking);
 }
 
-Result<engine::WindowAttribute> WindowBinder::bind_attribute(const OrderStage& order, const Attribute& attribute) {
+Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage, const Attribute& attribute) {
   FOREBAY_TRY(const expression::Tree tree, expression::parse(attribute.expression));
   FOREBAY_TRY(expression::Expression bound, plan::bind_attribute(attribute, columns_.schema));
   const auto& made = columns_.windows->windowing.made;
@@ -149,7 +149,7 @@ Result<engine::WindowAttribute> WindowBinder::bind_attribute(const OrderStage& o
       return refuse("a tensor that is made after the windows are cut is not known yet; move the step before them");
     const std::size_t early = columns_.early.attributes.size();
     columns_.early.attributes.push_back(
-        {.value = std::move(bound), .name = order.stage.plugin, .steps = columns_.element_steps});
+        {.value = std::move(bound), .name = stage.plugin, .steps = columns_.element_steps});
     return engine::WindowAttribute{.lengths = {}, .early = early};
   }
   const auto looks_inside = [&](const expression::Node& node) {
@@ -164,14 +164,14 @@ Result<engine::WindowAttribute> WindowBinder::bind_attribute(const OrderStage& o
   return engine::WindowAttribute{.lengths = std::move(bound), .early = 0};
 }
 
-void WindowBinder::bind_attributes(const OrderStage& order) {
-  for (const Attribute& attribute : order.ordering.attributes) {
+void WindowBinder::bind_attributes(const std::vector<Attribute>& attributes, const Stage& stage) {
+  for (const Attribute& attribute : attributes) {
     if (names_unknown(attribute, columns_.unknown)) continue;
-    auto bound = bind_attribute(order, attribute);
+    auto bound = bind_attribute(stage, attribute);
     if (bound.ok()) {
       columns_.windows->attributes.push_back(*std::move(bound));
     } else {
-      add_attribute_fault(bound.error(), attribute, order, faults_);
+      add_attribute_fault(bound.error(), attribute, stage, faults_);
     }
   }
 }

@@ -15,16 +15,16 @@ class WindowBinder {
 
   /// Binds the window steps that stand at this place: after `steps` steps and `orders` orders of records.
   void bind(std::size_t steps, std::size_t orders);
-  /// Binds the attributes of an order after the windows. Each is either over lengths of windows, or over columns that
-  /// are not cut.
-  void bind_attributes(const OrderStage& order);
+  /// Binds the attributes of an order or batcher after the windows. Each is either over lengths of windows, or over
+  /// columns that are not cut.
+  void bind_attributes(const std::vector<Attribute>& attributes, const Stage& stage);
 
  private:
   void bind_item(const WindowItem& item);
   [[nodiscard]] bool fits(const WindowItem& item, const Windowing& windowing);
   void add_lengths(const WindowItem& item);
   void take_columns();
-  [[nodiscard]] Result<engine::WindowAttribute> bind_attribute(const OrderStage& order, const Attribute& attribute);
+  [[nodiscard]] Result<engine::WindowAttribute> bind_attribute(const Stage& stage, const Attribute& attribute);
 
   const Stages& stages_;
   const RowSource* const rows_;

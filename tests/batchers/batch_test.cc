@@ -11,27 +11,28 @@ BatcherType batch();
 namespace forebay {
 namespace {
 
-struct Cut {
+struct Rows {
   std::vector<std::uint32_t> records;
   std::int64_t rows;
-  bool operator==(const Cut&) const = default;
+  bool operator==(const Rows&) const = default;
 };
 
 /// All batches of `n` elements.
-std::vector<Cut> cuts(Json options, std::uint32_t n, std::size_t* dropped = nullptr) {
+std::vector<Rows> cuts(Json options, std::uint32_t n, std::size_t* dropped = nullptr) {
   testing::NumberFiles reader{{}};
   testing::Numbers numbers{testing::first(n), 3};
   auto batching = batchers::batch().bind(options, Schema{});
   if (!batching.ok()) return {};
-  auto batcher = batching->make(reader);
-  std::vector<Cut> out;
+  auto batcher = batching->make({reader});
+  std::vector<Rows> out;
   while (true) {
-    std::vector<Handle> rows;
-    const auto count = batcher->cut(numbers, rows);
-    if (!count.ok() || *count == 0) break;
-    Cut cut{{}, *count};
-    for (const Handle& row : rows) cut.records.push_back(row.block);
-    out.push_back(std::move(cut));
+    std::vector<Handle> elements;
+    BatchRows rows{elements};
+    const auto got = batcher->cut(numbers, rows);
+    if (!got.ok() || *got == Cut::end_of_pass) break;
+    Rows batch{{}, rows.rows()};
+    for (const Handle& row : rows.elements()) batch.records.push_back(row.block);
+    out.push_back(std::move(batch));
   }
   if (dropped != nullptr) *dropped = reader.dropped;
   return out;
@@ -40,17 +41,17 @@ std::vector<Cut> cuts(Json options, std::uint32_t n, std::size_t* dropped = null
 Json options(const char* remainder) { return Json::object({{"size", 4}, {"remainder", remainder}}); }
 
 TEST(Batch, KeepDeliversTheLastBatchShort) {
-  EXPECT_EQ(cuts(options("keep"), 6), (std::vector<Cut>{{{0, 1, 2, 3}, 4}, {{4, 5}, 2}}));
+  EXPECT_EQ(cuts(options("keep"), 6), (std::vector<Rows>{{{0, 1, 2, 3}, 4}, {{4, 5}, 2}}));
 }
 
 TEST(Batch, DropLeavesTheLastBatchOutAndHandsItsRecordsBack) {
   std::size_t dropped = 0;
-  EXPECT_EQ(cuts(options("drop"), 6, &dropped), (std::vector<Cut>{{{0, 1, 2, 3}, 4}}));
+  EXPECT_EQ(cuts(options("drop"), 6, &dropped), (std::vector<Rows>{{{0, 1, 2, 3}, 4}}));
   EXPECT_EQ(dropped, 2U);
 }
 
 TEST(Batch, PadFillsTheLastBatchUpWithRowsWithoutRecords) {
-  EXPECT_EQ(cuts(options("pad"), 6), (std::vector<Cut>{{{0, 1, 2, 3}, 4}, {{4, 5}, 4}}));
+  EXPECT_EQ(cuts(options("pad"), 6), (std::vector<Rows>{{{0, 1, 2, 3}, 4}, {{4, 5}, 4}}));
 }
 
 TEST(Batch, AMultipleOfTheSizeLeavesNoRemainder) { EXPECT_EQ(cuts(options("keep"), 8), cuts(options("drop"), 8)); }
@@ -87,9 +88,11 @@ TEST(Batch, TheRoomOfALargeBatchIsChargedWhileItIsCut) {
   ChargedReader reader;
   testing::Numbers numbers{testing::first(10'000), 4096};
   Watching watched{numbers, reader};
-  const auto batcher = batchers::batch().bind(Json::object({{"size", 10'000}}), Schema{})->make(reader);
-  std::vector<Handle> rows;
-  ASSERT_EQ(*batcher->cut(watched, rows), 10'000);
+  const auto batcher = batchers::batch().bind(Json::object({{"size", 10'000}}), Schema{})->make({reader});
+  std::vector<Handle> elements;
+  BatchRows rows{elements};
+  ASSERT_EQ(*batcher->cut(watched, rows), Cut::batch);
+  ASSERT_EQ(rows.rows(), 10'000);
   EXPECT_EQ(watched.seen, (std::vector<std::int64_t>{0, 8192 * bytes_a_row, 10'000 * bytes_a_row}));
   EXPECT_EQ(reader.charged, 0);  // the engine counts the rows of the batch from here on
 }

@@ -22,15 +22,15 @@ struct Until {
 class UntilBatcher final : public Batcher {
  public:
   explicit UntilBatcher(Until options) : options_{options} {}
-  Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
+  Result<Cut> cut(Handles& in, BatchRows& out) override {
     while (true) {
       Handle record;
       FOREBAY_TRY(const std::size_t count, in.pull({&record, 1}));
       if (count == 0) break;
-      rows.push_back(record);
+      out.row(record);
       if (record.length > 0 && record.length % options_.divisor == 0) break;
     }
-    return static_cast<std::int64_t>(rows.size());
+    return out.rows() > 0 ? Cut::batch : Cut::end_of_pass;
   }
 
  private:
@@ -41,7 +41,7 @@ Json free_batches(const Folder& folder, const std::string& more) {
   static const bool registered = [] {
     const auto bind = [](const Until& options, const Schema&) -> Result<Batching> {
       Batching out;
-      out.make = [options](Reader&) { return std::make_unique<UntilBatcher>(options); };
+      out.make = [options](const BatcherContext&) { return std::make_unique<UntilBatcher>(options); };
       return out;
     };
     Registry::global().add(

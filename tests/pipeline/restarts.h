@@ -39,7 +39,18 @@ inline const std::vector<std::string>& orders() {
       R"({"shuffle": {"global": true}}, {"chunk": {"size": 4, "step": 3}}, {"context": {"window": 3}},
          {"shuffle": {"buffer": 25}}, {"batch": {"size": 12, "remainder": "drop"}})",
       R"({"filter": {"where": "id % 5 != 0"}}, {"chunk": {"size": 5, "variance": 0.4}},
-         {"filter": {"where": "length(tokens) > 2"}}, {"batch": {"size": 12, "remainder": "pad", "pad": true}})"};
+         {"filter": {"where": "length(tokens) > 2"}}, {"batch": {"size": 12, "remainder": "pad", "pad": true}})",
+      R"({"shuffle": {"buffer": 40}}, {"frames": {"batch_size": 130, "max_seqs": 12}})",
+      R"({"frames": {"packed_batch_size": 70, "max_seqs": 12, "min_seq_length": 1, "max_total_num_seqs": 200,
+                     "pad": false}})",
+      R"({"shuffle": {"buffer": 20}}, {"buckets": {"key": "tokens", "boundaries": [1, 6, 11], "sizes": [12, 11, 7, 3],
+                                                   "longer": "bucket", "remainder": "drop"}})",
+      R"({"buckets": {"key": "tokens", "boundaries": [1, 6], "sizes": [12]}})",
+      R"({"shuffle": {"buffer": 40}}, {"batch": {"size": 12}}, {"shuffle_batches": {"buffer": 7}})",
+      R"({"filter": {"where": "id % 3 != 1"}}, {"frames": {"batch_size": 60, "max_seqs": 12}},
+                         {"shuffle_batches": {"buffer": 4}}, {"batch_slice": {"index": 1, "count": 2}})",
+      R"({"buckets": {"key": "tokens", "boundaries": [4, 12], "sizes": [5, 12]}},
+         {"batch_slice": {"start": 2, "stop": 31}}, {"shuffle_batches": {"buffer": 3}})"};
   return all;
 }
 

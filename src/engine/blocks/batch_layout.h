@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include <forebay/order.h>
+#include <forebay/batch_rows.h>
 #include <forebay/record.h>
 #include <forebay/rows.h>
 
@@ -77,6 +77,7 @@ struct BatchLayout {
   std::vector<UsedBlock> blocks;            ///< The blocks that the handles name, each once.
   std::vector<Unmapped> unmapped;           ///< Records that are to be read from their files, by row.
   RowSpans taken;                           ///< Only in plans that take spans.
+  std::vector<BatchRows::Longest> longest;  ///< Frames that padded columns have at least, on every shard.
   std::int64_t rows = 0;           ///< Rows of the batch; without `taken`, those from handles.size() on are empty.
   std::int64_t epoch = 0;          ///< The pass of the first row.
   std::int64_t number = 0;         ///< Number of the batch in the run, from 0.
@@ -109,6 +110,7 @@ struct BatchLayout {
     blocks.clear();
     unmapped.clear();
     taken.clear();
+    longest.clear();
     rows = 0;
   }
   /// The block of a row that has a record. Searches `blocks` from the front.

@@ -263,6 +263,7 @@ std::optional<std::int64_t> batches_by_index(const Program& program, const Shard
   std::int64_t all = 0;
   if (!pass || __builtin_mul_overflow(*pass, program.epochs.value_or(1), &all)) return std::nullopt;
   auto batches = program.batching.batches(program.hard_epochs ? *pass : all);
+  if (batches) batches = count_after(program.batch_orders, *batches);
   if (!batches) return batches;
   if (program.hard_epochs && __builtin_mul_overflow(*batches, program.epochs.value_or(1), &*batches))
     return std::nullopt;

@@ -6,11 +6,15 @@
 
 #include <fmt/core.h>
 
+#include "engine/order/placed_rows.h"
+
 namespace forebay::engine {
 
 namespace {
 
-constexpr int max_passes_without_batch = 16;  // more than one: files may change from pass to pass
+constexpr std::uint64_t batch_purposes = 1'000'000;  // above those of the orders of files and records
+constexpr std::int64_t whole_pass = 1'000'000;       // Position::done
+constexpr int max_passes_without_batch = 16;         // more than one: files may change from pass to pass
 
 /// Whether the rows come one after the other from the program, which may wait for a batch before it gives more.
 bool of_feed(const Program& program) { return program.source.rows && !program.source.rows->resident(); }
@@ -23,23 +27,31 @@ OrderPlane::OrderPlane(const Program& program, OpenFiles& streams, Position star
       start_{start},
       shard_{shard},
       windows_{program.windows ? std::make_unique<WindowReader>(program, streams) : nullptr},
-      batcher_{program.batching.make(reader())},
+      batcher_{program.batching.make(
+          {.reader = reader(), .first_attribute = program.batcher_attribute, .endless = !program.epochs})},
       number_{start.batch},
       ordinal_{start.batch},
       from_{start.from},
       pass_{start.epoch},
-      done_{start.done} {}
+      done_{start.done},
+      delivered_{start.delivered},
+      cut_after_{start} {}
 
 OrderPlane::~OrderPlane() = default;
 
-void OrderPlane::begin() {
+Result<void> OrderPlane::begin() {
+  if (!start_.carried.empty()) FOREBAY_DO(batcher_->resume(start_.carried));
   open_files_.begin_batch(ordinal_);
   passes_ = std::make_unique<Passes>(program_, open_files_, windows_.get(), start_);
+  if (program_.batching.carries) passes_->carry([this] { return batcher_->carried(); });
+  rows_ = BatchRows{ahead_.handles, &passes_->epoch()};
   if (from_ > start_.from) passes_->skip_to(from_);
+  begin_blocks();
   // The last batch is cut as usual, and so is every batch that is not full.
   const std::int64_t batches = start_.next - 1 - start_.batch;
-  if (batches <= 0 || !program_.batching.fixed || !program_.batching.max_rows) return;
+  if (batches <= 0 || !program_.batching.fixed || !program_.batching.max_rows) return {};
   if (__builtin_mul_overflow(batches, *program_.batching.max_rows, &passing_)) passing_ = 0;
+  return {};
 }
 
 /// Batches of a fixed size need not be cut to be dropped. All of them are of one pass.
@@ -61,6 +73,28 @@ Result<void> OrderPlane::pass_over() {
   return {};
 }
 
+void OrderPlane::begin_blocks() {
+  cut_after_.blocks.clear();
+  for (std::size_t i = 0; i < program_.batch_orders.size(); ++i) {
+    BatchBlocks::Upstream upstream{.pull = [this](BatchLayout& layout) { return cut(layout); },
+                                   .position = [this] { return cut_after_; },
+                                   .epoch_start = [this](std::int64_t epoch) { return epoch_start(epoch); },
+                                   .over = [this] { return passes_->over(); },
+                                   .drop = [this](BatchLayout& layout) { leave_out(layout); }};
+    if (i > 0) {
+      upstream.pull = [this, i](BatchLayout& layout) { return blocks_[i - 1].pull(layout); };
+      upstream.position = [this, i] { return blocks_[i - 1].position(); };
+    }
+    blocks_.emplace_back(*program_.batch_orders[i].batches,
+                         BatchBlocks::Options{.seed = program_.seed,
+                                              .purpose = batch_purposes + i,
+                                              .number = i,
+                                              .epochs = program_.epochs.value_or(0),
+                                              .hard_epochs = program_.hard_epochs},
+                         std::move(upstream), start_);
+  }
+}
+
 void OrderPlane::skip_to(std::int64_t epoch) {
   if (epoch <= from_) return;
   from_ = epoch;
@@ -68,7 +102,7 @@ void OrderPlane::skip_to(std::int64_t epoch) {
 }
 
 Result<bool> OrderPlane::next(BatchLayout& layout) {
-  if (!passes_) begin();
+  if (!passes_) FOREBAY_DO(begin());
   if (stage_ != Stage::fetch) {
     FOREBAY_DO(catch_up(layout));
     FOREBAY_TRY(const bool more, decide(layout));
@@ -116,9 +150,9 @@ bool OrderPlane::wanted(const BatchLayout& layout) const {
 }
 
 Result<bool> OrderPlane::cut_or_take(BatchLayout& layout) {
-  if (!has_ahead_ && ahead_.handles.empty()) return cut(layout);
+  if (!has_ahead_ && open_ != &ahead_) return ordered(layout);
   if (!has_ahead_) {  // `look_ahead` failed: its batch fails again, or goes on
-    FOREBAY_TRY(has_ahead_, cut(ahead_));
+    FOREBAY_TRY(has_ahead_, ordered(ahead_));
     if (!has_ahead_) return false;
   }
   std::swap(layout, ahead_);
@@ -129,16 +163,49 @@ Result<bool> OrderPlane::cut_or_take(BatchLayout& layout) {
 
 /// Fails only when it is interrupted. Another error is that of the next batch, which is cut again.
 Result<void> OrderPlane::look_ahead(BatchLayout& layout) {
-  const auto more = cut(ahead_);
+  const auto more = ordered(ahead_);
   if (!more.ok() && open_files_.interrupted(more.error())) return more.error();
   has_ahead_ = more.ok() && *more;
   layout.ends_epoch = more.ok() && (!*more || ahead_.epoch > layout.epoch);
   if (!*layout.ends_epoch) return {};
-  const std::int64_t next = layout.number + 1;
-  const std::int64_t epoch = layout.epoch + 1;
-  layout.after = {.epoch = epoch, .batch = next, .next = next, .from = epoch};
+  layout.after = after_epoch(layout);
   layout.complete_frac = program_.epochs ? share_of_run(layout.after, program_) : layout.complete_frac;
   return {};
+}
+
+/// The first batch to cut of a later epoch; of an epoch that does not come, the number after the last batch.
+std::int64_t OrderPlane::epoch_start(std::int64_t epoch) const {
+  const auto found = epoch_starts_.find(epoch);
+  return found == epoch_starts_.end() ? number_ : found->second;
+}
+
+/// The position after the last batch of an epoch.
+Position OrderPlane::after_epoch(const BatchLayout& layout) {
+  const std::int64_t epoch = layout.epoch + 1;
+  std::int64_t next = layout.number + 1;
+  if (!blocks_.empty()) {
+    next = epoch_start(epoch);
+    epoch_starts_.erase(epoch_starts_.begin(), epoch_starts_.lower_bound(epoch));
+  }
+  return {.epoch = epoch,
+          .batch = next,
+          .next = next,
+          .from = epoch,
+          .blocks = std::vector<Position::InBlock>(blocks_.size()),
+          .delivered = blocks_.empty() ? 0 : layout.number + 1};
+}
+
+/// The next batch after the orders on batches, which have their own numbers of batches. Fails like `cut`.
+Result<bool> OrderPlane::ordered(BatchLayout& layout) {
+  if (blocks_.empty()) return cut(layout);
+  FOREBAY_TRY(const bool more, blocks_.back().pull(layout));
+  if (!more) return false;
+  layout.number = delivered_++;
+  layout.after = blocks_.back().position();
+  layout.after.from = layout.epoch;
+  layout.after.begun = 1;
+  layout.after.delivered = delivered_;
+  return true;
 }
 
 /// Cuts the next batch of the stream. Returns false at the end of the run. After an error the call may be repeated with
@@ -148,7 +215,8 @@ Result<bool> OrderPlane::cut(BatchLayout& layout) {
   if (!more) return false;
   layout.number = number_++;
   layout.after = after(layout);
-  layout.complete_frac = share_of_run(layout.after, program_);
+  if (!blocks_.empty()) cut_after_ = layout.after;
+  layout.complete_frac = share_of_run({.epoch = pass_, .done = done_}, program_);
   layout.ends_epoch.reset();
   return true;
 }
@@ -156,10 +224,9 @@ Result<bool> OrderPlane::cut(BatchLayout& layout) {
 Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
   open_files_.begin_batch(ordinal_);
   while (true) {
-    if (layout.handles.empty()) passes_->begin_batch(number_);
-    FOREBAY_TRY(layout.rows, batcher_->cut(*passes_, layout.handles));
-    layout.epoch = passes_->batch_epoch();
-    if (layout.rows > 0) {
+    FOREBAY_TRY(const Cut got, cut_batch(layout));
+    if (got == Cut::batch) {
+      FOREBAY_DO(take_rows(layout));
       passes_without_batch_ = 0;
       return true;
     }
@@ -172,26 +239,61 @@ Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
                                max_passes_without_batch)};
     }
     passes_->next_pass();
+    if (!blocks_.empty()) epoch_starts_[passes_->epoch()] = number_;
     if (passes_->over()) return false;
   }
 }
 
+/// After an error the call may be repeated with the same layout, and goes on with the same batch.
+Result<Cut> OrderPlane::cut_batch(BatchLayout& layout) {
+  rows_.attach(layout.handles);
+  if (open_ == nullptr) {
+    rows_.clear();
+    passes_->begin_batch(number_);
+  }
+  open_ = &layout;
+  const auto got = batcher_->cut(*passes_, rows_);
+  rows_.trim();
+  if (got.ok()) open_ = nullptr;
+  return got;
+}
+
+/// Makes the batch that the batcher has placed the rows of `layout`.
+Result<void> OrderPlane::take_rows(BatchLayout& layout) {
+  layout.rows = rows_.rows();
+  layout.epoch = rows_.epoch().value_or(passes_->batch_epoch());
+  layout.longest.assign(rows_.longest().begin(), rows_.longest().end());
+  if (!rows_.placed()) return {};
+  if (program_.batching.packs.empty())
+    return Error{Code::internal, "the batcher places spans of elements, and lists no columns in Batching::packs"};
+  reader().drop(place_rows(rows_, layout));
+  return {};
+}
+
 /// The position after a batch that was just cut.
 Position OrderPlane::after(const BatchLayout& layout) {
+  const std::optional<std::int64_t> oldest = batcher_->oldest();
+  passes_->forget(std::min(passes_->epoch(), oldest.value_or(passes_->epoch())));
   Position out = passes_->began();
-  if (out.epoch != pass_) done_ = 0;
-  pass_ = out.epoch;
+  if (passes_->epoch() != pass_) done_ = 0;
+  pass_ = passes_->epoch();
   done_ = std::max(done_, passes_->done());
   out.next = number_;
   out.from = layout.epoch;
   out.begun = 1;
   out.cut_short = 0;
-  out.done = done_;
+  out.done = out.epoch == pass_ ? done_ : whole_pass;
+  out.ended = 0;
   if (!passes_->over()) return out;
+  if (oldest) {  // the batcher cuts more batches of what it holds
+    out.ended = program_.epochs.value_or(0);
+    return out;
+  }
   // The end of the run was found while the batch was cut. A longer run begins its next batch with the next pass.
   out.cut_short = passes_->pulled();
   out.batch = number_;
   out.pulled = 0;
+  out.carried.clear();
   return out;
 }
 
@@ -228,9 +330,13 @@ void OrderPlane::leave_out(BatchLayout& layout) {
 
 /// Drops the rows of the other shards. Rows that the count does not divide are dealt as evenly as possible.
 void OrderPlane::keep_shard(BatchLayout& layout) {
-  const auto records = static_cast<std::int64_t>(layout.handles.size());
   const std::int64_t first = layout.rows * shard_.index / shard_.count;
   const std::int64_t end = layout.rows * (shard_.index + 1) / shard_.count;
+  if (!program_.batching.packs.empty()) {
+    reader().drop(keep_rows(layout, first, end));
+    return;
+  }
+  const auto records = static_cast<std::int64_t>(layout.handles.size());
   const auto begin = layout.handles.begin();
   const std::span<const Handle> all{layout.handles};
   const auto from = static_cast<std::size_t>(std::min(first, records));

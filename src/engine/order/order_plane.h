@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "engine/blocks/batch_layout.h"
+#include "engine/order/batch_blocks.h"
 #include "engine/order/open_files.h"
 #include "engine/order/passes.h"
 #include "engine/program/position.h"
@@ -16,8 +18,8 @@ namespace forebay::engine {
 
 /// Decides the content of each batch.
 ///
-///     Files ─► orders of files ─► interleave ─► orders of records ─► Batcher ─► rows of this shard ─► BatchLayout
-///     └─────────────── Passes: one pass after the other ────────────┘
+///     Files ─► orders of files ─► interleave ─► orders of records ─► Batcher ─► BatchBlocks ─► rows of this shard
+///     └─────────────── Passes: one pass after the other ────────────┘                          ─► BatchLayout
 ///
 /// Owned by the Scheduler. The holder of the baton calls it, so one thread at a time. A restart begins with the pass of
 /// `start`, repeats its order without delivering, and delivers from batch `start.next` on.
@@ -41,6 +43,7 @@ class OrderPlane {
   /// Charges the rows that were cut ahead to the memory budget.
   void account(BufferPool& pool) {
     if (program_.hard_epochs) ahead_.account(pool);
+    for (BatchBlocks& blocks : blocks_) blocks.account(pool);
   }
 
   /// The first call takes an empty layout. After an error, also Code::cancelled after the deadline of OpenFiles, the
@@ -50,9 +53,14 @@ class OrderPlane {
 
  private:
   enum class Stage : std::uint8_t { cut, look_ahead, fetch };  // where an interrupted `next` goes on
-  void begin();
-  Result<bool> cut(BatchLayout& layout);          // the next batch of the stream
+  Result<void> begin();
+  Result<bool> cut(BatchLayout& layout);      // the next batch of the stream
+  Result<bool> ordered(BatchLayout& layout);  // the next batch after the orders on batches
+  void begin_blocks();
+  [[nodiscard]] std::int64_t epoch_start(std::int64_t epoch) const;
   Result<bool> cut_rows(BatchLayout& layout);     // its handles, rows and epoch
+  Result<Cut> cut_batch(BatchLayout& layout);     // the batcher's next batch, which may be interrupted
+  Result<void> take_rows(BatchLayout& layout);    // from `rows_`
   Result<bool> cut_or_take(BatchLayout& layout);  // the batch that was cut ahead, else the next one
   Result<void> look_ahead(BatchLayout& layout);   // cuts one more, and says whether `layout` ends its epoch
   Result<bool> decide(BatchLayout& layout);       // the next batch that is wanted
@@ -61,6 +69,7 @@ class OrderPlane {
   Result<void> pass_over();                    // goes past most of them by their number of rows
   void leave_out(BatchLayout& layout);
   [[nodiscard]] Position after(const BatchLayout& layout);
+  [[nodiscard]] Position after_epoch(const BatchLayout& layout);
   void keep_shard(BatchLayout& layout);  // drops the rows of other shards
   void hand_over(BatchLayout& layout, std::int64_t ordinal);
   [[nodiscard]] Reader& reader();  // of the handles that the batcher gets
@@ -80,8 +89,14 @@ class OrderPlane {
   std::int64_t passing_ = 0;      // rows of a restart that `pass_over` has to go past
   int passes_without_batch_ = 0;  // consecutive passes that had records but no batch
   Stage stage_ = Stage::cut;
-  BatchLayout ahead_;       // with hard epochs: the batch after the one that is handed over next
-  bool has_ahead_ = false;  // and it is whole
+  BatchLayout ahead_;                // with hard epochs: the batch after the one that is handed over next
+  bool has_ahead_ = false;           // and it is whole
+  std::vector<BatchBlocks> blocks_;  // by order on batches
+  std::int64_t delivered_;           // batches that came out of them
+  Position cut_after_;               // where a run stands that continues with the next batch to cut
+  std::map<std::int64_t, std::int64_t> epoch_starts_;  // with hard epochs: the first batch to cut of later epochs
+  BatchRows rows_{ahead_.handles};                     // of the batch that is cut
+  BatchLayout* open_ = nullptr;                        // the layout of that batch, from its beginning until it is whole
 };
 
 }  // namespace forebay::engine

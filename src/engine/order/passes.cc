@@ -90,7 +90,7 @@ Passes::Passes(const Program& program, OpenFiles& streams, WindowReader* windows
   chain_ = std::make_unique<FilesOfPass>(program, streams);
   make_chain();
   begin(start.epoch);
-  began_ = start;
+  began_ = {start};
 }
 
 /// Adds the orders of records and the window stage to the chain.
@@ -132,7 +132,13 @@ void Passes::make_chain() {
 
 void Passes::begin(std::int64_t epoch) {
   epoch_ = epoch;
-  began_ = {.epoch = epoch, .batch = batch_, .pulled = pulled_};
+  began_.push_back({.epoch = epoch, .batch = batch_, .pulled = pulled_});
+  if (carried_) {
+    began_.back().pulled = 0;
+    began_.back().carried = carried_();
+    const bool nothing = std::ranges::all_of(began_.back().carried, [](std::int64_t value) { return value == 0; });
+    if (nothing) began_.back().carried.clear();
+  }
   given_ = 0;
   repeat_order_only();
   if (over()) return;

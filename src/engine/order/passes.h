@@ -3,8 +3,12 @@
 
 #include <cmath>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <forebay/order.h>
 
@@ -47,8 +51,16 @@ class Passes final : public Handles {
   }
   /// Whether the last two passes had no records.
   [[nodiscard]] bool was_empty() const { return empty_passes_ > 1; }
-  /// The position at which the present pass began.
-  [[nodiscard]] const Position& began() const { return began_; }
+  /// The position at which the present pass began, or an earlier pass that `forget` has not removed.
+  [[nodiscard]] const Position& began() const { return began_.front(); }
+  /// Removes the positions of passes before `epoch`, but not that of the present pass.
+  void forget(std::int64_t epoch) {
+    while (began_.size() > 1 && began_.front().epoch < epoch) began_.pop_front();
+  }
+  /// Called at the beginning of a pass: what the batcher holds (Batcher::carried).
+  void carry(std::function<std::vector<std::int64_t>()> carried) { carried_ = std::move(carried); }
+  /// The pass of the handles that `pull` gave last.
+  [[nodiscard]] const std::int64_t& epoch() const { return epoch_; }
   /// The pass of the first row of the present batch.
   [[nodiscard]] std::int64_t batch_epoch() const { return batch_epoch_.value_or(epoch_); }
 
@@ -89,7 +101,8 @@ class Passes final : public Handles {
   std::int64_t placeholders_;
   std::vector<Ordering> unfiltered_;  // the orders of records before the first one with attributes
   std::int64_t given_ = 0;            // handles of this pass that were pulled
-  Position began_;
+  std::deque<Position> began_;        // one for each pass, the present one last
+  std::function<std::vector<std::int64_t>()> carried_;
   int empty_passes_ = 0;
   bool pass_ended_ = false;  // with hard epochs: `pull` returns 0 until next_pass
   bool nothing_ = false;     // too many passes were empty: the run is over

@@ -17,11 +17,12 @@ class Padded final : public Batcher {
   Padded(std::shared_ptr<PassBatches> pass, std::unique_ptr<Batcher> inner, std::int64_t rows)
       : pass_{std::move(pass)}, inner_{std::move(inner)}, rows_{rows} {}
 
-  Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
-    FOREBAY_TRY(const std::int64_t count, inner_->cut(in, rows));
-    if (count == 0 && (!pass_->known || pass_->cut >= pass_->batches)) return count;
+  Result<Cut> cut(Handles& in, BatchRows& out) override {
+    FOREBAY_TRY(const Cut got, inner_->cut(in, out));
+    if (got == Cut::end_of_pass && (!pass_->known || pass_->cut >= pass_->batches)) return got;
     ++pass_->cut;
-    return count > 0 ? count : rows_;
+    if (got == Cut::end_of_pass) out.pad_to(rows_);
+    return Cut::batch;
   }
 
  private:
@@ -78,8 +79,9 @@ void set_own_batches(Program& program, std::int64_t count, std::shared_ptr<PassB
   const std::int64_t rows = rows_of_shard(batching, count);
   const bool drops = batching.remainder == Remainder::drop;
   const bool pads = batching.remainder == Remainder::pad;
-  batching.make = [make = batching.make_sized, pads, rows, pass](Reader& reader) -> std::unique_ptr<Batcher> {
-    auto batcher = make(reader, rows);
+  batching.make = [make = batching.make_sized, pads, rows,
+                   pass](const BatcherContext& context) -> std::unique_ptr<Batcher> {
+    auto batcher = make(context, rows);
     if (!pads) return batcher;
     return std::make_unique<Padded>(pass, std::move(batcher), rows);
   };

@@ -63,6 +63,11 @@ class Values {
 };
 
 constexpr std::string_view order_stage = "order";
+constexpr std::string_view batcher_stage = "batcher";
+constexpr std::string_view ended_name = "ended";
+constexpr std::string_view batches_stage = "batches";
+constexpr std::string_view delivered_name = "delivered";
+constexpr std::size_t max_carried = 4096;
 
 Result<Position> read_order(const Section& section) {
   Position out;
@@ -79,23 +84,97 @@ Result<Position> read_order(const Section& section) {
   return out;
 }
 
+/// Reads the integers of the batcher: "0", "1", … and "ended".
+Result<void> read_batcher(const Section& section, Position& out) {
+  if (section.values.size() > max_carried + 1)
+    return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' has {} members, at most {} are possible",
+                                                 batcher_stage, section.values.size(), max_carried + 1));
+  Values values{section};
+  FOREBAY_DO(values.read(ended_name, out.ended));
+  std::vector<std::string> names;  // `values` refers to them
+  for (std::size_t i = 0; i + 1 < section.values.size(); ++i) names.push_back(std::to_string(i));
+  out.carried.resize(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) FOREBAY_DO(values.read(names[i], out.carried[i]));
+  return values.finish();
+}
+
+/// Reads where the orders on batches stand: "first_0", "given_0", "first_1", … and "delivered".
+Result<void> read_batches(const Section& section, Position& out) {
+  if (section.values.size() > 2 * max_carried)
+    return refuse(Detail::data_loss,
+                  fmt::format("corrupt state: section '{}' has {} members", batches_stage, section.values.size()));
+  Values values{section};
+  FOREBAY_DO(values.read(delivered_name, out.delivered));
+  std::vector<std::string> names;  // `values` refers to them
+  for (std::size_t i = 0; i < section.values.size() / 2; ++i) {
+    names.push_back(fmt::format("first_{}", i));
+    names.push_back(fmt::format("given_{}", i));
+  }
+  out.blocks.resize(names.size() / 2);
+  for (std::size_t i = 0; i < out.blocks.size(); ++i) {
+    FOREBAY_DO(values.read(names[2 * i], out.blocks[i].first));
+    FOREBAY_DO(values.read(names[2 * i + 1], out.blocks[i].given));
+  }
+  return values.finish();
+}
+
+Section batches_section(const Position& position) {
+  Section out{.stage = std::string{batches_stage}, .values = {{std::string{delivered_name}, position.delivered}}};
+  for (std::size_t i = 0; i < position.blocks.size(); ++i) {
+    out.values.emplace_back(fmt::format("first_{}", i), position.blocks[i].first);
+    out.values.emplace_back(fmt::format("given_{}", i), position.blocks[i].given);
+  }
+  return out;
+}
+
+/// Fails when the orders on batches of the program cannot stand there.
+Result<void> check_blocks(const Position& at, const Program& program) {
+  const std::size_t orders = program.batch_orders.size();
+  bool right = at.blocks.empty() || at.blocks.size() == orders;
+  for (std::size_t i = 0; right && i < at.blocks.size(); ++i)
+    right = at.blocks[i].given <= program.batch_orders[i].batches->block && at.blocks[i].first <= max_batches;
+  if (right && at.delivered <= max_batches) return {};
+  return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' does not fit the {} orders on batches of "
+                                               "this plan",
+                                               batches_stage, orders));
+}
+
+Section batcher_section(const Position& position) {
+  Section out{.stage = std::string{batcher_stage}, .values = {{std::string{ended_name}, position.ended}}};
+  for (std::size_t i = 0; i < position.carried.size(); ++i)
+    out.values.emplace_back(std::to_string(i), position.carried[i]);
+  return out;
+}
+
 }  // namespace
 
 std::vector<Section> sections_of(const Position& position) {
-  return {{.stage = std::string{order_stage},
-           .values = {{"epoch", position.epoch},
-                      {"batch", position.batch},
-                      {"pulled", position.pulled},
-                      {"next", position.next},
-                      {"from", position.from},
-                      {"begun", position.begun},
-                      {"cut_short", position.cut_short},
-                      {"done", position.done}}}};
+  std::vector<Section> out{{.stage = std::string{order_stage},
+                            .values = {{"epoch", position.epoch},
+                                       {"batch", position.batch},
+                                       {"pulled", position.pulled},
+                                       {"next", position.next},
+                                       {"from", position.from},
+                                       {"begun", position.begun},
+                                       {"cut_short", position.cut_short},
+                                       {"done", position.done}}}};
+  if (!position.carried.empty() || position.ended > 0) out.push_back(batcher_section(position));
+  if (!position.blocks.empty()) out.push_back(batches_section(position));
+  return out;
 }
 
 Result<Position> position_of(const std::vector<Section>& sections) {
   const Section* order = nullptr;
+  const Section* batcher = nullptr;
+  const Section* batches = nullptr;
   for (const Section& section : sections) {
+    const Section** const other = section.stage == batcher_stage   ? &batcher
+                                  : section.stage == batches_stage ? &batches
+                                                                   : nullptr;
+    if (other != nullptr && *other == nullptr) {
+      *other = &section;
+      continue;
+    }
     if (section.stage != order_stage) {
       return refuse(Detail::failed_precondition,
                     fmt::format("the state has a section '{}', which this Forebay does not know; use the Forebay that "
@@ -108,7 +187,10 @@ Result<Position> position_of(const std::vector<Section>& sections) {
   }
   if (order == nullptr)
     return refuse(Detail::data_loss, fmt::format("corrupt state: it has no section '{}'", order_stage));
-  return read_order(*order);
+  FOREBAY_TRY(Position out, read_order(*order));
+  if (batcher != nullptr) FOREBAY_DO(read_batcher(*batcher, out));
+  if (batches != nullptr) FOREBAY_DO(read_batches(*batches, out));
+  return out;
 }
 
 Result<void> check_position(const Position& at) {
@@ -138,6 +220,17 @@ Result<void> check_position(const Position& at, const Program& program, const Sh
     return contradiction(at, fmt::format("'pulled' is at most {}", max_pulled));
   }
   if (program.hard_epochs && at.pulled > 0) return contradiction(at, "no batch has records of two hard epochs");
+  FOREBAY_DO(check_blocks(at, program));
+  const bool may_end = program.batching.carries || !program.batch_orders.empty();
+  if ((!program.batching.carries && !at.carried.empty()) || (!may_end && at.ended > 0))
+    return refuse(Detail::data_loss,
+                  "corrupt state: it has a section 'batcher', and the batches of this plan need none");
+  if (at.ended > 0 && program.epochs != at.ended) {
+    return refuse(Detail::failed_precondition,
+                  fmt::format("the state stands among the last batches of a run of {} epochs, which a run of another "
+                              "length cuts otherwise; set `epochs` to {}, or go on from an older state",
+                              at.ended, at.ended));
+  }
   if (!program.epochs) return {};
   const bool ended = at.epoch == *program.epochs && at.next == at.batch;
   if (at.epoch < *program.epochs || ended) return {};

@@ -28,6 +28,20 @@ struct Position {
   /// Records of the last batch when the end of the run cut it short; else 0. A longer run would have filled that batch.
   std::int64_t cut_short = 0;
   std::int64_t done = 0;  ///< Progress in millionths of the pass, for display only.
+  /// What the batcher held when the pass began (Batcher::carried), in place of `pulled`.
+  std::vector<std::int64_t> carried = {};
+  /// Number of epochs of the run, when it had ended and the batcher still held elements; else 0.
+  std::int64_t ended = 0;
+  /// Where an order on batches stands: batch `first` begins its block, of which `given` batches were delivered.
+  struct InBlock {
+    std::int64_t first = 0;
+    std::int64_t given = 0;
+    bool operator==(const InBlock&) const = default;
+  };
+  std::vector<InBlock> blocks = {};  ///< By order on batches. `next` is then the first batch to cut.
+  std::int64_t delivered = 0;        ///< Batches delivered, in plans with orders on batches.
+  /// The number of the batch that comes next.
+  [[nodiscard]] std::int64_t number() const { return blocks.empty() ? next : delivered; }
   bool operator==(const Position&) const = default;
 };
 
@@ -45,7 +59,8 @@ struct Section {
   bool operator==(const Section&) const = default;
 };
 
-/// The sections of a position: "order". A stage that comes later adds its own.
+/// The sections of a position: "order", "batcher" when the batcher held something, and "batches" in plans with orders
+/// on batches.
 [[nodiscard]] std::vector<Section> sections_of(const Position& position);
 /// The inverse. Fails with Code::state for an unknown section (failed_precondition), and for a missing section or a
 /// value that is missing or unknown (data_loss).

@@ -114,14 +114,16 @@ struct Program {
   std::vector<Ordering> file_orders;
   Ordering interleave;
   std::vector<Ordering> record_orders;
-  EarlyWork early;  ///< For the attributes of `record_orders` and `windows`.
+  EarlyWork early;  ///< For the attributes of `record_orders`, `windows` and `batching`.
   std::optional<Windows> windows;
   Batching batching;
+  std::size_t batcher_attribute = 0;       ///< Of EarlyWork::attributes: the first one of Batching::attributes.
   Schema schema;                           ///< Every column by id.
   std::vector<ColumnId> decoded;           ///< Columns that the decoder fills.
   std::optional<Taking> taking;            ///< Set: rows are spans of elements.
   std::vector<PlacedStep> late;            ///< Steps on rows inside the ticket, in order.
   std::vector<Output> batched;             ///< Columns joined into a batch: outputs, and inputs of `after`.
+  std::vector<Ordering> batch_orders;      ///< On cut batches, in order.
   std::vector<PlacedStep> after;           ///< Steps on the whole batch, in order.
   std::vector<Output> outputs;             ///< Tensors of the batch, in order.
   std::optional<std::int64_t> epochs = 1;  ///< Empty: for ever.

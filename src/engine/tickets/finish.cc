@@ -167,7 +167,12 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
                      row};
     }
   }
-  auto shape = target_shape(output, columns::largest_sizes(pieces));
+  std::vector<std::int64_t> sizes = columns::largest_sizes(pieces);
+  for (const BatchRows::Longest& longest : job_.layout.longest) {
+    const bool grows = longest.column == output.id && output.padding && spec.shape[0] == unknown_dim;
+    if (grows) sizes[0] = std::max(sizes[0], longest.frames);
+  }
+  auto shape = target_shape(output, sizes);
   if (!shape.ok()) return Failure{shape.error()};
   const Shape whole = with_rows(job_.layout.rows, *shape);
   const bool as_they_are = spec.delivery == Delivery::equal || (spec.shape.known() && !changes_shape(output));

@@ -293,7 +293,8 @@ Result<std::string> state_text(const Json& json) {
   std::string out = fmt::format(
       "next batch: {}, at {:.1f} % of epoch {}\nepoch to replay: {}, from batch {}\nfiles: {} with {} bytes"
       "\nplan:",
-      at.next, static_cast<double>(at.done) / 1e4, at.epoch, at.epoch, at.batch, state.data.files, state.data.bytes);
+      at.number(), static_cast<double>(at.done) / 1e4, at.epoch, at.epoch, at.batch, state.data.files,
+      state.data.bytes);
   for (const auto& [name, hash] : state.plan) out += fmt::format("\n  {} {}", hash, name);
   return out;
 }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <forebay/batch_rows.h>
+#include <forebay/batchers/batch.h>
+#include <forebay/describe.h>
+#include <forebay/order.h>
+
+namespace forebay {
+
+/// What a call of Batcher::cut gave.
+enum class Cut : std::uint8_t {
+  batch,        ///< A batch; it may have 0 rows.
+  end_of_pass,  ///< The stream has ended, and so has the batcher: it holds nothing.
+};
+
+/// Cuts a stream of handles into batches. The engine owns the batcher and calls it on one thread at a time.
+///
+/// A pass may begin inside of a batch: the stream then goes on, and BatchRows::pass changes. A batcher that looks at
+/// its elements must be able to begin there again, in a restart:
+///
+///     pass e begins: carried() ─► [3, 120]        three rows that are open, of 120 frames: integers, no elements
+///     restart:       resume([3, 120]) ─► cut ─► … the batches with these three rows are dropped, the later ones are
+///                                                 the same as before
+class Batcher {
+ public:
+  virtual ~Batcher() = default;
+  /// Cuts the next batch: adds its rows to `out`, which is empty at first. After an error of `in`, the caller repeats
+  /// the call with the same `out`, and the batch continues from there. `in` gives 0 handles at the end of the stream;
+  /// the batcher then cuts batches of what it holds, one with each call.
+  [[nodiscard]] virtual Result<Cut> cut(Handles& in, BatchRows& out) = 0;
+
+  /// What the batcher holds, as integers that are not negative: at most 4,096. Called at the beginning of a pass, in
+  /// the middle of a `pull` of `cut`. Empty: nothing but the rows of `out` and of the call itself.
+  [[nodiscard]] virtual std::vector<std::int64_t> carried() const { return {}; }
+  /// Sets what `carried` returned at the beginning of a pass, in place of elements of earlier passes. Called before the
+  /// first `cut`. Fails with Code::state for integers that this batcher never returns.
+  [[nodiscard]] virtual Result<void> resume([[maybe_unused]] std::span<const std::int64_t> carried) { return {}; }
+  /// The pass of the oldest element that the batcher holds after a call of `cut`, if that is earlier than the pass of
+  /// the stream. A restart begins with that pass.
+  [[nodiscard]] virtual std::optional<std::int64_t> oldest() const { return std::nullopt; }
+};
+
+/// The arguments of a batcher's constructor.
+struct BatcherContext {
+  Reader& reader;                   ///< Outlives the batcher.
+  std::size_t first_attribute = 0;  ///< Number of the first one of Batching::attributes.
+  bool endless = false;             ///< Passes follow each other for ever.
+};
+
+/// How the batch pads one tensor; see the option `pad` of `batch`.
+struct Padding {
+  Shape shape;   ///< Target sizes, unknown_dim = the batch's maximum.
+  Scalar value;  ///< Empty: 0, false or "".
+};
+
+/// A bound batcher: makes the running batcher and describes its batches. Immutable; any thread may call.
+struct Batching {
+  std::function<std::unique_ptr<Batcher>(BatcherContext)> make;
+  /// Makes the batcher with batches of `rows` rows, for shards of whole files. Unset: the size cannot be changed.
+  std::function<std::unique_ptr<Batcher>(BatcherContext, std::int64_t rows)> make_sized = {};
+  bool fixed = false;                                                ///< Every batch but a last one has `max_rows`.
+  Remainder remainder = Remainder::keep;                             ///< For a last batch that is not full.
+  std::optional<std::int64_t> max_rows = {};                         ///< Rows of a batch at most; unset: no limit.
+  std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Number of batches of n rows of a pass.
+  std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.
+  std::vector<ColumnId> reads = {};                                  ///< Columns that it needs, delivered or not.
+  std::optional<Delivery> delivery;                                  ///< For all variable columns; unset: as decoded.
+  /// The attributes that the batcher asks its Reader for, such as length(x): integers.
+  std::vector<Attribute> attributes = {};
+  /// The columns whose rows are made of spans (BatchRows::span): all have the same number of frames in an element. Each
+  /// row gets the others entirely, from its first element. Empty: rows are whole elements.
+  std::vector<ColumnId> packs = {};
+  bool carries = false;  ///< The batcher overrides `carried` and `resume`.
+};
+
+/// A batcher plug-in: its description, and the function that checks its options and binds them.
+struct BatcherType {
+  Description description;
+  std::function<Result<Batching>(const Json& options, const Schema& in)> bind;
+  template <class Options>
+  using Bind = Result<Batching> (*)(const Options&, const Schema&);
+};
+
+}  // namespace forebay

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/batchers/buckets.h>
+#include <forebay/plugin.h>
+
+#include <algorithm>
+#include <array>
+
+#include "batchers/measured.h"
+#include "batchers/padding.h"
+
+namespace forebay {
+
+template <>
+struct EnumNames<Longer> {
+  static constexpr std::array<std::string_view, 2> names{"drop", "bucket"};
+};
+
+template <>
+struct EnumNames<BucketRest> {
+  static constexpr std::array<std::string_view, 2> names{"keep", "drop"};
+};
+
+namespace batchers {
+namespace {
+
+/// A bucket: the elements that wait for their batch, in the order of the stream.
+struct Bucket {
+  std::vector<Handle> held;
+  std::int64_t earlier = 0;  // rows of passes before the restart: their batch was delivered then
+  std::int64_t oldest = 0;   // pass of held.front()
+  std::int64_t longest = 0;
+  [[nodiscard]] std::int64_t rows() const { return earlier + std::ssize(held); }
+};
+
+/// Cuts a batch whenever a bucket is full, and at the end of the stream one of each bucket that is not empty. The
+/// engine owns the batcher; one thread at a time calls it.
+///
+/// Elements may wait for many passes. A restart begins with the pass of the oldest one: of the rows before that pass,
+/// the number by bucket is enough, because their batches were delivered.
+class BucketBatcher final : public Batcher {
+ public:
+  BucketBatcher(const Buckets& options, ColumnId column, BatcherContext context)
+      : options_{options},
+        column_{column},
+        reader_{context.reader},
+        stream_{context, 1},
+        buckets_(options.boundaries.size() + (options.longer == Longer::bucket ? 1 : 0)) {}
+
+  Result<Cut> cut(Handles& in, BatchRows& out) override {
+    while (true) {
+      FOREBAY_TRY(const bool more, stream_.ready(in, out));
+      if (!more) return flush(out) ? Cut::batch : Cut::end_of_pass;
+      const std::size_t number = bucket_of(stream_.length(0));
+      if (number == buckets_.size()) {
+        stream_.drop();
+        continue;
+      }
+      Bucket& bucket = buckets_[number];
+      FOREBAY_DO(hold(bucket));
+      if (bucket.rows() < size_of(number)) continue;
+      give(bucket, out);
+      return Cut::batch;
+    }
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> carried() const override {
+    std::vector<std::int64_t> out;
+    for (const Bucket& bucket : buckets_) out.push_back(bucket.rows());
+    return out;
+  }
+
+  Result<void> resume(std::span<const std::int64_t> carried) override {
+    bool right = carried.size() == buckets_.size();
+    for (std::size_t i = 0; right && i < carried.size(); ++i) right = carried[i] < size_of(i);
+    if (!right)
+      return Error{Code::state, Detail::data_loss, "corrupt state: section 'batcher' does not fit these buckets"};
+    for (std::size_t i = 0; i < carried.size(); ++i) buckets_[i].earlier = carried[i];
+    return {};
+  }
+
+  [[nodiscard]] std::optional<std::int64_t> oldest() const override {
+    std::optional<std::int64_t> out;
+    for (const Bucket& bucket : buckets_) {
+      if (!bucket.held.empty()) out = std::min(out.value_or(bucket.oldest), bucket.oldest);
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::size_t bucket_of(std::int64_t length) const {
+    const auto& ends = options_.boundaries;
+    const auto found = std::ranges::lower_bound(ends, length);
+    return static_cast<std::size_t>(found - ends.begin());
+  }
+  [[nodiscard]] std::int64_t size_of(std::size_t bucket) const {
+    return options_.sizes.size() == 1 ? options_.sizes.front() : options_.sizes[bucket];
+  }
+
+  /// Moves the next element into the bucket.
+  Result<void> hold(Bucket& bucket) {
+    if (held_ == charged_) {
+      const std::int64_t room = std::max(min_room, 2 * held_);
+      FOREBAY_TRY(charge_,
+                  reader_.charge(room * bytes_a_row).at("buckets with room for " + std::to_string(room) + " rows"));
+      charged_ = room;
+    }
+    if (bucket.held.empty()) bucket.oldest = stream_.pass();
+    bucket.longest = std::max(bucket.longest, stream_.length(0));
+    bucket.held.push_back(stream_.take());
+    ++held_;
+    return {};
+  }
+
+  void give(Bucket& bucket, BatchRows& out) {
+    for (const Handle& element : bucket.held) out.row(element);
+    out.set_epoch(stream_.pass());
+    out.pad_frames(column_, bucket.longest);
+    empty(bucket);
+  }
+
+  void empty(Bucket& bucket) {
+    held_ -= std::ssize(bucket.held);
+    bucket.held.clear();
+    bucket.earlier = bucket.longest = 0;
+  }
+
+  /// At the end of the stream: gives the first bucket that is not empty. Returns false when there is none.
+  bool flush(BatchRows& out) {
+    for (Bucket& bucket : buckets_) {
+      if (bucket.rows() == 0) continue;
+      if (options_.remainder == BucketRest::keep) return give(bucket, out), true;
+      stream_.drop(bucket.held);
+      empty(bucket);
+    }
+    return false;
+  }
+
+  static constexpr std::int64_t min_room = 4096;
+  const Buckets options_;
+  const ColumnId column_;
+  Reader& reader_;
+  Measured stream_;
+  std::vector<Bucket> buckets_;
+  std::int64_t held_ = 0;     // elements in all buckets
+  std::int64_t charged_ = 0;  // elements that `charge_` has room for
+  std::shared_ptr<void> charge_;
+};
+
+constexpr std::size_t max_buckets = 256;  // their counts are in the state, which stays small
+
+Error bad_buckets(const std::string& option, const std::string& message) {
+  return Error{Code::config, Detail::invalid_argument, message}.at(Field{option});
+}
+
+Result<void> check(const Buckets& options) {
+  const auto& ends = options.boundaries;
+  if (ends.empty() || ends.size() > max_buckets)
+    return bad_buckets("boundaries", "a list of 1 to " + std::to_string(max_buckets) +
+                                         " bucket boundaries is wanted, found " + std::to_string(ends.size()));
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (ends[i] >= 1 && (i == 0 || ends[i] > ends[i - 1])) continue;
+    return bad_buckets("boundaries", "the boundaries of buckets are lengths of at least 1 in ascending order, found " +
+                                         std::to_string(ends[i]) + " at place " + std::to_string(i));
+  }
+  const std::size_t buckets = ends.size() + (options.longer == Longer::bucket ? 1 : 0);
+  if (options.sizes.size() != 1 && options.sizes.size() != buckets)
+    return bad_buckets("sizes", "one number of rows is wanted, or one for each of the " + std::to_string(buckets) +
+                                    " buckets; found " + std::to_string(options.sizes.size()));
+  for (const std::int64_t size : options.sizes) {
+    if (size < 1 || size > 100'000'000)
+      return bad_buckets("sizes", "a bucket has 1 to 100000000 rows, found " + std::to_string(size));
+  }
+  return {};
+}
+
+Result<Batching> bind(const Buckets& options, const Schema& in) {
+  Batching batching;
+  FOREBAY_DO(check(options));
+  FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching));
+  if (pads) batching.delivery = Delivery::padded;
+  FOREBAY_TRY(const ColumnId column, in.find(options.key).at(Field{"key"}));
+  if (in[column].shape.rank() == 0)
+    return bad_buckets("key", "tensor '" + options.key + "' is a single value and has no length");
+  LengthKeys keys;
+  keys.names.push_back(options.key);
+  batching.attributes = length_attributes(keys, "key");
+  batching.carries = true;
+  batching.make = [options, column](BatcherContext context) {
+    return std::make_unique<BucketBatcher>(options, column, context);
+  };
+  return batching;
+}
+
+}  // namespace
+
+BatcherType buckets() {
+  return describe<BatcherType, Buckets>("buckets", "Cuts batches of sequences of similar length.", bind)
+      .required("key", &Buckets::key, "Tensor whose first size is the length of a sequence.")
+      .required("boundaries", &Buckets::boundaries,
+                "The largest length of each bucket, ascending. A sequence goes into the first bucket that it fits.")
+      .required("sizes", &Buckets::sizes, "Rows of a batch: a list of one number for all buckets, or of one for each.")
+      .field("longer", &Buckets::longer,
+             "What becomes of sequences beyond the last boundary: drop them, or bucket: they have one of their own.")
+      .field("remainder", &Buckets::remainder,
+             "What becomes of buckets that are not full at the end (of each epoch, where epochs are hard): keep, drop.")
+      .field("pad", &Buckets::pad,
+             "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
+             "value}.")
+      .example({.options = R"({"key": "x", "boundaries": [1, 3], "sizes": [2]})",
+                .in = R"({"x": [[1, 2], [3], [4, 5, 6], [7, 8, 9, 10], [11]]})",
+                .out = R"([{"x": [[1, 2, 0], [4, 5, 6]]}, {"x": [[3], [11]]}])"})
+      .example({.options = R"({"key": "x", "boundaries": [1], "sizes": [1, 2], "longer": "bucket"})",
+                .in = R"({"x": [[1, 2], [3], [4, 5, 6]]})",
+                .out = R"([{"x": [[3]]}, {"x": [[1, 2, 0], [4, 5, 6]]}])"});
+}
+
+}  // namespace batchers
+}  // namespace forebay

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/batchers/frames.h>
+#include <forebay/plugin.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "batchers/measured.h"
+#include "batchers/padding.h"
+
+namespace forebay::batchers {
+namespace {
+
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+/// The limits of the options by key; `no_limit` where there is none.
+struct FrameLimits {
+  std::vector<std::int64_t> padded, frames, padding, longest;
+  std::vector<std::int64_t> shortest;  // 0: no limit
+  std::int64_t rows = no_limit;
+  std::int64_t rows_of_pass = no_limit;
+};
+
+/// The rows of the batch that is open, by key. Also what a restart knows of rows of earlier passes.
+struct OpenFrames {
+  explicit OpenFrames(std::size_t keys) : longest(keys), sum(keys) {}
+  std::int64_t rows = 0;
+  std::vector<std::int64_t> longest, sum;
+};
+
+/// a * b and a + b of numbers that are not negative; the largest integer when that is too small.
+std::int64_t product(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? no_limit : out;
+}
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  return __builtin_add_overflow(a, b, &out) ? no_limit : out;
+}
+
+/// Cuts batches by frames: the rows come in the order of the stream, and a batch ends before the row that would exceed
+/// a limit. That row is the first one of the next batch. The engine owns the batcher; one thread at a time calls it.
+class FramesBatcher final : public Batcher {
+ public:
+  FramesBatcher(FrameLimits limits, std::vector<ColumnId> columns, BatcherContext context)
+      : limits_{std::move(limits)},
+        columns_{std::move(columns)},
+        reader_{context.reader},
+        stream_{context, columns_.size()},
+        open_{columns_.size()} {}
+
+  Result<Cut> cut(Handles& in, BatchRows& out) override {
+    while (true) {
+      FOREBAY_TRY(const bool more, stream_.ready(in, out));
+      if (more && !wanted()) {
+        stream_.drop();
+        continue;
+      }
+      if (!more || (open_.rows > 0 && !fits())) {
+        if (open_.rows == 0) return Cut::end_of_pass;
+        if (close(out)) return Cut::batch;
+        continue;
+      }
+      FOREBAY_DO(add(out));
+    }
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> carried() const override {
+    std::vector<std::int64_t> out{open_.rows};
+    out.insert(out.end(), open_.longest.begin(), open_.longest.end());
+    out.insert(out.end(), open_.sum.begin(), open_.sum.end());
+    return out;
+  }
+
+  Result<void> resume(std::span<const std::int64_t> carried) override {
+    const std::size_t keys = columns_.size();
+    if (carried.size() != 1 + 2 * keys) {
+      return Error{Code::state, Detail::data_loss,
+                   "corrupt state: section 'batcher' has " + std::to_string(carried.size()) + " integers, frames of " +
+                       std::to_string(keys) + " keys have " + std::to_string(1 + 2 * keys)};
+    }
+    open_.rows = carried[0];
+    std::ranges::copy(carried.subspan(1, keys), open_.longest.begin());
+    std::ranges::copy(carried.subspan(1 + keys, keys), open_.sum.begin());
+    return {};
+  }
+
+ private:
+  /// Whether the element ahead is one of the sequences that the batches may have.
+  [[nodiscard]] bool wanted() {
+    if (stream_.pass() != pass_) {
+      pass_ = stream_.pass();
+      rows_of_pass_ = 0;
+    }
+    if (rows_of_pass_ == limits_.rows_of_pass) return false;
+    for (std::size_t key = 0; key < columns_.size(); ++key) {
+      const std::int64_t length = stream_.length(key);
+      if (length > limits_.longest[key] || length < limits_.shortest[key]) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool fits() const {
+    const std::int64_t rows = open_.rows + 1;
+    if (rows > limits_.rows) return false;
+    for (std::size_t key = 0; key < columns_.size(); ++key) {
+      const std::int64_t padded = product(std::max(open_.longest[key], stream_.length(key)), rows);
+      const std::int64_t frames = sum_of(open_.sum[key], stream_.length(key));
+      if (frames > limits_.frames[key] || padded > limits_.padded[key]) return false;
+      if (padded - frames > limits_.padding[key]) return false;
+    }
+    return true;
+  }
+
+  Result<void> add(BatchRows& out) {
+    if (out.room().empty()) {
+      const std::size_t room = std::max({min_room, out.capacity(), 2 * out.elements().size()});
+      if (room > min_room) {
+        FOREBAY_TRY(charge_, reader_.charge(static_cast<std::int64_t>(room) * bytes_a_row)
+                                 .at("a batch with room for " + std::to_string(room) + " rows"));
+      }
+      out.make_room(room);
+    }
+    if (out.rows() == 0) out.set_epoch(stream_.pass());
+    for (std::size_t key = 0; key < columns_.size(); ++key) {
+      open_.longest[key] = std::max(open_.longest[key], stream_.length(key));
+      open_.sum[key] = sum_of(open_.sum[key], stream_.length(key));
+    }
+    ++open_.rows;
+    ++rows_of_pass_;
+    out.row(stream_.take());
+    return {};
+  }
+
+  /// Ends the open batch. Returns false when no row of it has a frame: then it is left out.
+  [[nodiscard]] bool close(BatchRows& out) {
+    const bool empty = std::ranges::all_of(open_.longest, [](std::int64_t frames) { return frames == 0; });
+    for (std::size_t key = 0; key < columns_.size(); ++key) out.pad_frames(columns_[key], open_.longest[key]);
+    open_ = OpenFrames{columns_.size()};
+    charge_.reset();
+    if (!empty) return true;
+    stream_.drop(out.elements());
+    out.clear();
+    return false;
+  }
+
+  static constexpr std::size_t min_room = 4096;
+  const FrameLimits limits_;
+  const std::vector<ColumnId> columns_;
+  Reader& reader_;
+  Measured stream_;
+  OpenFrames open_;
+  std::int64_t pass_ = 0;
+  std::int64_t rows_of_pass_ = 0;
+  std::shared_ptr<void> charge_;  // of the room of the batch that is cut
+};
+
+Error bad_frames(const std::string& option, const std::string& message) {
+  return Error{Code::config, Detail::invalid_argument, message}.at(Field{option});
+}
+
+/// The numbers of a limit by key; `none` for keys without one. Fails for a number below `min` and for other names.
+Result<std::vector<std::int64_t>> by_key(const std::optional<FramesByKey>& limit, const LengthKeys& keys,
+                                         const std::string& option, std::int64_t none, std::int64_t min) {
+  std::vector<std::int64_t> out(keys.names.size(), none);
+  if (!limit) return out;
+  if (const auto* const named = std::get_if<FramesOfKeys>(&*limit)) {
+    for (const auto& [name, value] : *named) {
+      if (std::ranges::find(keys.names, name) != keys.names.end()) continue;
+      return bad_frames(option, "'" + name + "' is not one of the tensors whose frames count; list it in `keys`");
+    }
+  }
+  for (std::size_t key = 0; key < out.size(); ++key) {
+    out[key] = frames_of(*limit, keys.names[key]).value_or(none);
+    if (out[key] < min) return bad_frames(option, "must be at least " + std::to_string(min));
+  }
+  return out;
+}
+
+Result<FrameLimits> limits_of(const Frames& options, const LengthKeys& keys) {
+  if (!options.batch_size && !options.packed_batch_size && !options.max_seqs)
+    return bad_frames("batch_size", "nothing limits a batch; give `batch_size`, `packed_batch_size` or `max_seqs`");
+  FrameLimits out;
+  FOREBAY_TRY(out.padded, by_key(options.batch_size, keys, "batch_size", no_limit, 1));
+  FOREBAY_TRY(out.frames, by_key(options.packed_batch_size, keys, "packed_batch_size", no_limit, 1));
+  FOREBAY_TRY(out.padding, by_key(options.max_pad_size, keys, "max_pad_size", no_limit, 0));
+  FOREBAY_TRY(out.longest, by_key(options.max_seq_length, keys, "max_seq_length", no_limit, 1));
+  FOREBAY_TRY(out.shortest, by_key(options.min_seq_length, keys, "min_seq_length", 0, 0));
+  out.rows = options.max_seqs.value_or(no_limit);
+  out.rows_of_pass = options.max_total_num_seqs.value_or(no_limit);
+  return out;
+}
+
+Result<Batching> bind(const Frames& options, const Schema& in) {
+  Batching batching;
+  FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching));
+  if (pads) batching.delivery = Delivery::padded;
+  FOREBAY_TRY(const LengthKeys keys, find_length_keys(options.keys, in, "keys"));
+  FOREBAY_TRY(const FrameLimits limits, limits_of(options, keys));
+  batching.attributes = length_attributes(keys, "keys");
+  batching.carries = true;
+  batching.make = [limits, columns = keys.columns](BatcherContext context) {
+    return std::make_unique<FramesBatcher>(limits, columns, context);
+  };
+  return batching;
+}
+
+}  // namespace
+
+BatcherType frames() {
+  return describe<BatcherType, Frames>("frames", "Cuts batches whose size in frames is limited.", bind)
+      .field("keys", &Frames::keys, "Tensors whose frames count; empty: all whose first size is unknown.")
+      .field("batch_size", &Frames::batch_size,
+             "Frames of a batch with its padding at most, longest row times rows: a number for all keys, or one by "
+             "key. A sequence that is longer is a batch of its own.")
+      .field("packed_batch_size", &Frames::packed_batch_size, "Frames of a batch without its padding at most.")
+      .field("max_seqs", &Frames::max_seqs, "Rows of a batch at most.", {.min = 1})
+      .field("max_pad_size", &Frames::max_pad_size, "Frames of padding of a batch at most.")
+      .field("max_seq_length", &Frames::max_seq_length, "Sequences that have more frames are left out.")
+      .field("min_seq_length", &Frames::min_seq_length, "Sequences that have fewer frames are left out.")
+      .field("max_total_num_seqs", &Frames::max_total_num_seqs,
+             "Sequences of a pass at most; those that are left out by their length do not count.", {.min = 1})
+      .field("pad", &Frames::pad,
+             "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
+             "value}.")
+      .example({.options = R"({"batch_size": 6})",
+                .in = R"({"x": [[1, 2], [3], [4, 5, 6], [7]]})",
+                .out = R"([{"x": [[1, 2], [3, 0]]}, {"x": [[4, 5, 6], [7, 0, 0]]}])"})
+      .example({.options = R"({"packed_batch_size": 3, "pad": false})",
+                .in = R"({"x": [[1, 2], [3], [4, 5, 6, 7], [8]]})",
+                .out = R"([{"x": [[1, 2], [3]]}, {"x": [[4, 5, 6, 7]]}, {"x": [[8]]}])"});
+}
+
+}  // namespace forebay::batchers

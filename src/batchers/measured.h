@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <forebay/batcher.h>
+#include <forebay/field_types.h>
+
+namespace forebay::batchers {
+
+/// The columns whose lengths a batcher looks at.
+struct LengthKeys {
+  std::vector<ColumnId> columns;
+  std::vector<std::string> names;
+};
+
+/// Finds the columns of `names`, or all visible ones whose first size is unknown. Fails when there is none, or when a
+/// column has no first axis. `option` is the one that holds the names.
+[[nodiscard]] Result<LengthKeys> find_length_keys(const std::vector<TensorName>& names, const Schema& in,
+                                                  const std::string& option);
+
+/// The attributes length(key), in the order of the keys.
+[[nodiscard]] std::vector<Attribute> length_attributes(const LengthKeys& keys, const std::string& option);
+
+/// The elements of a stream, one after the other, with their lengths.
+///
+///     in.pull (at most 16) ─► Reader::attributes, once for each key ─► element ─► drop │ take
+///
+/// A batcher owns it. It pulls only when it holds no element, so all that it holds is of the pass that was pulled last.
+class Measured {
+ public:
+  Measured(BatcherContext context, std::size_t keys) : context_{context}, keys_{keys}, lengths_(keys) {}
+
+  /// Makes sure that there is an element; false: the stream has ended. Fails like `in.pull`, and with Code::data when
+  /// an endless stream gave no element that was taken in 16 passes. The caller may repeat the call.
+  [[nodiscard]] Result<bool> ready(Handles& in, const BatchRows& out);
+  [[nodiscard]] std::int64_t length(std::size_t key) const { return lengths_[key][next_]; }
+  /// The pass of the element.
+  [[nodiscard]] std::int64_t pass() const { return pass_; }
+  /// Gives the element to the caller and goes on with the next one.
+  Handle take() {
+    taken_ = true;
+    return ahead_[next_++];
+  }
+  /// Releases the element: no batch uses it.
+  void drop() { context_.reader.drop({&ahead_[next_++], 1}); }
+  /// Releases elements that the caller took.
+  void drop(std::span<const Handle> elements) { context_.reader.drop(elements); }
+
+ private:
+  static constexpr std::size_t at_once = 16;  // few: records of compressed files stay in memory meanwhile
+  static constexpr int max_idle_passes = 16;  // more than one: files may change from pass to pass
+  [[nodiscard]] Result<void> refill(Handles& in, const BatchRows& out);
+
+  const BatcherContext context_;
+  const std::size_t keys_;
+  std::array<Handle, at_once> ahead_;
+  std::vector<std::array<std::int64_t, at_once>> lengths_;  // by key
+  std::size_t next_ = 0, filled_ = 0;
+  std::size_t measured_ = 0;  // keys whose lengths are known
+  std::int64_t pass_ = 0;
+  bool taken_ = true;    // an element of the present pass
+  int idle_passes_ = 0;  // consecutive passes of which no element was taken
+};
+
+}  // namespace forebay::batchers
