@@ -97,6 +97,24 @@ def test_the_progress_of_shuffled_batches_only_grows(parts):
     assert seen[-1][0] == 1
 
 
+@pytest.mark.parametrize("boundary", ["straddle", "hard"])
+def test_orders_on_batches_of_arrays_restart_exactly_and_have_a_length(boundary):
+    pipe = (fb.arrays({"x": list(range(23))}).shuffle(5).batch(4).shuffle_batches(3).batch_slice(stop=9).epochs(3)
+            .epoch_boundary(boundary).seed(1))
+    unbroken = digests(pipe.load(threads=2))
+    assert len(unbroken) == len(pipe.load()) == {"straddle": 9, "hard": 18}[boundary]
+    with pipe.load(threads=1) as loader:
+        for at in range(len(unbroken) + 1):
+            assert digests(resumed(pipe, loader.state_dict(), threads=3)) == unbroken[at:]
+            next(iter(loader), None)
+
+
+def test_batches_of_an_iterable_are_shuffled_within_blocks():
+    rows = fb.python({"id": number} for number in range(10))
+    batches = ids(rows.batch(2).shuffle_batches(3).load(threads=2))
+    assert [sorted(batches[:3]), sorted(batches[3:])] == [[[0, 1], [2, 3], [4, 5]], [[6, 7], [8, 9]]]
+
+
 def test_rows_that_come_ready_have_no_lengths():
     with pytest.raises(fb.ConfigError, match="needs the lengths of records that are decoded"):
         fb.arrays({"x": [[1, 2], [3, 4]]}).frames(keys=["x"], batch_size=3).plan()
