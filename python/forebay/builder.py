@@ -180,6 +180,26 @@ class Pipeline(PipelineBase):
         """
         return self._then("filter", {"where": where})
 
+    def shuffle_batches(self, buffer: int) -> Pipeline:
+        """Puts blocks of batches into a random order; rows stay in their batches.
+
+        buffer    Batches of a block: so many are cut, shuffled and delivered before the next block. 1 keeps the
+                  order.
+        """
+        return self._then("shuffle_batches", {"buffer": buffer})
+
+    def batch_slice(self, start: int = 0, *, stop: Optional[int] = None, step: int = 1, index: Optional[int] = None,
+                    count: Optional[int] = None) -> Pipeline:
+        """Delivers some of the batches by their number; the others are cut and not made.
+
+        start    Number of the first batch that is delivered.
+        stop     Batches from this number on are left out; null: none.
+        step     Delivers every so many-th batch.
+        index    With `count`, instead of the others: batches index, index + count, ….
+        count    See `index`: the slices 0 to count - 1 have each batch once.
+        """
+        return self._then("batch_slice", {"start": start, "stop": stop, "step": step, "index": index, "count": count},
+                                         start=0, step=1)
     def continuous(self, min_window: int, max_window: int, *, keys: Sequence[str] = [], stride: Optional[int] = None,
                    min_stride: Optional[int] = None, max_stride: Optional[int] = None,
                    window_draw: Literal["per_window", "per_file"] = "per_window",
@@ -250,6 +270,50 @@ class Pipeline(PipelineBase):
         """
         return self._then("batch", {"size": size, "remainder": remainder, "pad": pad, "require_equal": require_equal},
                                    remainder="keep", pad=False, require_equal=False)
+
+    def frames(self, keys: Sequence[str] = [], *, batch_size: Optional[Union[int, Mapping[str, int]]] = None,
+               packed_batch_size: Optional[Union[int, Mapping[str, int]]] = None, max_seqs: Optional[int] = None,
+               max_pad_size: Optional[Union[int, Mapping[str, int]]] = None,
+               max_seq_length: Optional[Union[int, Mapping[str, int]]] = None,
+               min_seq_length: Optional[Union[int, Mapping[str, int]]] = None, max_total_num_seqs: Optional[int] = None,
+               pad: Union[bool, Sequence[Mapping[str, Any]]] = True) -> Pipeline:
+        """Cuts batches whose size in frames is limited.
+
+        keys                  Tensors whose frames count; empty: all whose first size is unknown.
+        batch_size            Frames of a batch with its padding at most, longest row times rows: a number for
+                              all keys, or one by key. A sequence that is longer is a batch of its own.
+        packed_batch_size     Frames of a batch without its padding at most.
+        max_seqs              Rows of a batch at most.
+        max_pad_size          Frames of padding of a batch at most.
+        max_seq_length        Sequences that have more frames are left out.
+        min_seq_length        Sequences that have fewer frames are left out.
+        max_total_num_seqs    Sequences of a pass at most; those that are left out by their length do not count.
+        pad                   false; true: pad the unknown dims of every tensor to the batch's maximum; or a
+                              list of {tensor, shape, value}.
+        """
+        return self._then("frames", {"keys": keys, "batch_size": batch_size, "packed_batch_size": packed_batch_size,
+                                    "max_seqs": max_seqs, "max_pad_size": max_pad_size,
+                                    "max_seq_length": max_seq_length, "min_seq_length": min_seq_length,
+                                    "max_total_num_seqs": max_total_num_seqs, "pad": pad}, keys=[], pad=True)
+
+    def buckets(self, key: str, boundaries: Sequence[int], sizes: Sequence[int], *,
+                longer: Literal["drop", "bucket"] = "drop", remainder: Literal["keep", "drop"] = "keep",
+                pad: Union[bool, Sequence[Mapping[str, Any]]] = True) -> Pipeline:
+        """Cuts batches of sequences of similar length.
+
+        key           Tensor whose first size is the length of a sequence.
+        boundaries    The largest length of each bucket, ascending. A sequence goes into the first bucket that
+                      it fits.
+        sizes         Rows of a batch: a list of one number for all buckets, or of one for each.
+        longer        What becomes of sequences beyond the last boundary: drop them, or bucket: they have one of
+                      their own.
+        remainder     What becomes of buckets that are not full at the end (of each epoch, where epochs are
+                      hard): keep, drop.
+        pad           false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of
+                      {tensor, shape, value}.
+        """
+        return self._then("buckets", {"key": key, "boundaries": boundaries, "sizes": sizes, "longer": longer,
+                                     "remainder": remainder, "pad": pad}, longer="drop", remainder="keep", pad=True)
 
 
 class Source(StageSource):

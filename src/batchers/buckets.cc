@@ -158,8 +158,8 @@ Result<void> check(const Buckets& options) {
     return bad_buckets("boundaries", "a list of 1 to " + std::to_string(max_buckets) +
                                          " bucket boundaries is wanted, found " + std::to_string(ends.size()));
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    if (ends[i] >= 1 && (i == 0 || ends[i] > ends[i - 1])) continue;
-    return bad_buckets("boundaries", "the boundaries of buckets are lengths of at least 1 in ascending order, found " +
+    if (ends[i] >= 0 && (i == 0 || ends[i] > ends[i - 1])) continue;
+    return bad_buckets("boundaries", "the boundaries of buckets are lengths in ascending order, found " +
                                          std::to_string(ends[i]) + " at place " + std::to_string(i));
   }
   const std::size_t buckets = ends.size() + (options.longer == Longer::bucket ? 1 : 0);

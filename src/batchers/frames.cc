@@ -75,10 +75,11 @@ class FramesBatcher final : public Batcher {
 
   Result<void> resume(std::span<const std::int64_t> carried) override {
     const std::size_t keys = columns_.size();
-    if (carried.size() != 1 + 2 * keys) {
+    if (carried.size() != 1 + 2 * keys || carried[0] > max_rows) {
       return Error{Code::state, Detail::data_loss,
                    "corrupt state: section 'batcher' has " + std::to_string(carried.size()) + " integers, frames of " +
-                       std::to_string(keys) + " keys have " + std::to_string(1 + 2 * keys)};
+                       std::to_string(keys) + " keys have " + std::to_string(1 + 2 * keys) +
+                       ", of which the first is at most " + std::to_string(max_rows)};
     }
     open_.rows = carried[0];
     std::ranges::copy(carried.subspan(1, keys), open_.longest.begin());
@@ -146,6 +147,7 @@ class FramesBatcher final : public Batcher {
   }
 
   static constexpr std::size_t min_room = 4096;
+  static constexpr std::int64_t max_rows = std::int64_t{1} << 40;  // more than a run can hold
   const FrameLimits limits_;
   const std::vector<ColumnId> columns_;
   Reader& reader_;

@@ -13,6 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+import batching_departures as batches
 import example_departures as examples
 import loader_departures as loaders
 import record_departures as files
@@ -115,6 +116,20 @@ DEPARTURES: list[Departure] = [
     # Raw bytes.
     Departure("B31", "every numeric dtype can be read from bytes",
               ("decode_raw",), examples.is_new_raw, examples.raw_values),
+    # Batches by frames.
+    Departure("D76", "no batch is without a frame",
+              ("batch_dataset", "batch_pipe"), batches.has_empty_batches, batches.no_empty_batches),
+    # The original ignores a limit of a key that no sequence has: a slip of the pen limits nothing.
+    Departure("", "a limit is of a tensor that there is",
+              ("batch_dataset", "batch_pipe"), batches.limits_no_tensor, batches.refused_limit),
+    # The original of S2 has a bucket of sequences without elements, that of S1 refuses it.
+    Departure("", "a bucket may be of empty sequences",
+              ("bucket_batch",), batches.has_empty_bucket, batches.nothing_fits),
+    # Buckets grow as their rows come, within the budget of the run.
+    Departure("", "buckets have no capacities",
+              ("bucket_by_sequence_length",), batches.has_wrong_capacities, batches.no_full_bucket),
+    Departure("D26", "`max_total_num_seqs` is exact",
+              ("batch_dataset",), batches.lets_one_more_in, batches.exactly_so_many),
 ]
 
 

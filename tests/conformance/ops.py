@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ops_batching
 import ops_example
 import ops_loader
 import ops_pieces
@@ -24,6 +25,12 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "chunk_pipe_data": ops_windows.chunk_data,
     "parse_chunking": ops_windows.parse_chunking,
     "context_window": ops_windows.context_window,
+    "batch_dataset": ops_batching.frames,
+    "batch_pipe": ops_batching.frames,
+    "len_filter": ops_batching.len_filter,
+    "bucket_batch": ops_batching.bucket_batch,
+    "bucket_by_sequence_length": ops_batching.bucket_by_sequence_length,
+    "block_shuffle": ops_batching.block_shuffle,
     "interleave": ops_pieces.interleave,
     "onehot": ops_pieces.onehot,
     "reshape": ops_pieces.reshape,

@@ -267,6 +267,31 @@ TEST(BatchOrders, NumberTheBatchesThatTheyDeliver) {
   EXPECT_EQ(ids_of(second), (Ids{6, 7}));
 }
 
+TEST(BatchPositions, AreWrittenAsSectionsAndReadAgain) {
+  const engine::Position at{.epoch = 2,
+                            .batch = 5,
+                            .next = 9,
+                            .from = 2,
+                            .begun = 1,
+                            .done = 7,
+                            .carried = {3, 0, 12},
+                            .ended = 4,
+                            .blocks = {{.first = 8, .given = 3}, {.first = 2, .given = 1}},
+                            .delivered = 11};
+  const std::vector<engine::Section> sections = engine::sections_of(at);
+  EXPECT_EQ(*engine::position_of(sections), at);
+  const auto refusal = [&](std::size_t section, std::vector<std::pair<std::string, std::int64_t>> values) {
+    std::vector<engine::Section> changed = sections;
+    changed[section].values = std::move(values);
+    return engine::position_of(changed).error().message();
+  };
+  EXPECT_EQ(refusal(1, {{"ended", 0}}), "corrupt state: section 'batcher' says nothing");
+  EXPECT_EQ(refusal(1, {{"ended", 0}, {"1", 3}}), "corrupt state: '0' must be an integer, found nothing");
+  EXPECT_EQ(refusal(2, {{"delivered", 3}}), "corrupt state: section 'batches' says nothing");
+  EXPECT_EQ(refusal(2, {{"delivered", 3}, {"first_0", 1}, {"given_1", 1}}),
+            "corrupt state: 'given_0' must be an integer, found nothing");
+}
+
 TEST(BatchOrders, StandAfterTheStepThatCutsBatches) {
   const Folder folder;
   write_lengths(folder.file("a"), {1});

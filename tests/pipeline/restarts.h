@@ -46,6 +46,7 @@ inline const std::vector<std::string>& orders() {
       R"({"shuffle": {"buffer": 20}}, {"buckets": {"key": "tokens", "boundaries": [1, 6, 11], "sizes": [12, 11, 7, 3],
                                                    "longer": "bucket", "remainder": "drop"}})",
       R"({"buckets": {"key": "tokens", "boundaries": [1, 6], "sizes": [12]}})",
+      R"({"shuffle": {"global": true}}, {"frames": {"batch_size": 110, "max_seqs": 12}})",
       R"({"shuffle": {"buffer": 40}}, {"batch": {"size": 12}}, {"shuffle_batches": {"buffer": 7}})",
       R"({"filter": {"where": "id % 3 != 1"}}, {"frames": {"batch_size": 60, "max_seqs": 12}},
                          {"shuffle_batches": {"buffer": 4}}, {"batch_slice": {"index": 1, "count": 2}})",

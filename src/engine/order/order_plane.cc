@@ -43,7 +43,7 @@ Result<void> OrderPlane::begin() {
   if (!start_.carried.empty()) FOREBAY_DO(batcher_->resume(start_.carried));
   open_files_.begin_batch(ordinal_);
   passes_ = std::make_unique<Passes>(program_, open_files_, windows_.get(), start_);
-  if (program_.batching.carries) passes_->carry([this] { return batcher_->carried(); });
+  if (program_.batching.carries) passes_->carry(*batcher_);
   rows_ = BatchRows{ahead_.handles, &passes_->epoch()};
   if (from_ > start_.from) passes_->skip_to(from_);
   begin_blocks();
@@ -272,8 +272,7 @@ Result<void> OrderPlane::take_rows(BatchLayout& layout) {
 
 /// The position after a batch that was just cut.
 Position OrderPlane::after(const BatchLayout& layout) {
-  const std::optional<std::int64_t> oldest = batcher_->oldest();
-  passes_->forget(std::min(passes_->epoch(), oldest.value_or(passes_->epoch())));
+  passes_->forget(passes_->oldest());
   Position out = passes_->began();
   if (passes_->epoch() != pass_) done_ = 0;
   pass_ = passes_->epoch();
@@ -285,7 +284,7 @@ Position OrderPlane::after(const BatchLayout& layout) {
   out.done = out.epoch == pass_ ? done_ : whole_pass;
   out.ended = 0;
   if (!passes_->over()) return out;
-  if (oldest) {  // the batcher cuts more batches of what it holds
+  if (batcher_->oldest()) {  // the batcher cuts more batches of what it holds
     out.ended = program_.epochs.value_or(0);
     return out;
   }

@@ -133,18 +133,27 @@ void Passes::make_chain() {
 void Passes::begin(std::int64_t epoch) {
   epoch_ = epoch;
   began_.push_back({.epoch = epoch, .batch = batch_, .pulled = pulled_});
-  if (carried_) {
-    began_.back().pulled = 0;
-    began_.back().carried = carried_();
-    const bool nothing = std::ranges::all_of(began_.back().carried, [](std::int64_t value) { return value == 0; });
-    if (nothing) began_.back().carried.clear();
-  }
+  if (carrying_ != nullptr) carry_over();
+  forget(oldest());
   given_ = 0;
   repeat_order_only();
   if (over()) return;
   if (windows_ != nullptr) windows_->begin(epoch);
   chain_->begin(epoch);  // closes files that the last pass left open; they count for the last pass
   open_files_.begin_pass();
+}
+
+/// Adds to the position of the pass that begins what the batcher holds.
+void Passes::carry_over() {
+  Position& at = began_.back();
+  at.pulled = 0;
+  at.carried = carrying_->carried();
+  const bool nothing = std::ranges::all_of(at.carried, [](std::int64_t value) { return value == 0; });
+  if (nothing) at.carried.clear();
+}
+
+std::int64_t Passes::oldest() const {
+  return carrying_ != nullptr ? std::min(epoch_, carrying_->oldest().value_or(epoch_)) : epoch_;
 }
 
 Result<std::size_t> Passes::pull(std::span<Handle> out) {

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include <forebay/batcher.h>
 #include <forebay/order.h>
 
 #include "engine/order/open_files.h"
@@ -57,8 +57,10 @@ class Passes final : public Handles {
   void forget(std::int64_t epoch) {
     while (began_.size() > 1 && began_.front().epoch < epoch) began_.pop_front();
   }
-  /// Called at the beginning of a pass: what the batcher holds (Batcher::carried).
-  void carry(std::function<std::vector<std::int64_t>()> carried) { carried_ = std::move(carried); }
+  /// From now on, positions say what `batcher` holds, and those of earlier passes stay as long as it needs them.
+  void carry(const Batcher& batcher) { carrying_ = &batcher; }
+  /// The pass of the oldest element that the batcher holds; if it holds none, the present pass.
+  [[nodiscard]] std::int64_t oldest() const;
   /// The pass of the handles that `pull` gave last.
   [[nodiscard]] const std::int64_t& epoch() const { return epoch_; }
   /// The pass of the first row of the present batch.
@@ -81,6 +83,7 @@ class Passes final : public Handles {
            program_.windows->orders_before == order;
   }
   [[nodiscard]] double pass_frac() const;
+  void carry_over();
 
   // After more consecutive empty passes, an endless run ends: it would never deliver a batch.
   static constexpr int max_empty_passes = 1000;
@@ -102,7 +105,7 @@ class Passes final : public Handles {
   std::vector<Ordering> unfiltered_;  // the orders of records before the first one with attributes
   std::int64_t given_ = 0;            // handles of this pass that were pulled
   std::deque<Position> began_;        // one for each pass, the present one last
-  std::function<std::vector<std::int64_t>()> carried_;
+  const Batcher* carrying_ = nullptr;
   int empty_passes_ = 0;
   bool pass_ended_ = false;  // with hard epochs: `pull` returns 0 until next_pass
   bool nothing_ = false;     // too many passes were empty: the run is over

@@ -84,6 +84,10 @@ Result<Position> read_order(const Section& section) {
   return out;
 }
 
+Error says_nothing(const Section& section) {
+  return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' says nothing", section.stage));
+}
+
 /// Reads the integers of the batcher: "0", "1", … and "ended".
 Result<void> read_batcher(const Section& section, Position& out) {
   if (section.values.size() > max_carried + 1)
@@ -95,6 +99,7 @@ Result<void> read_batcher(const Section& section, Position& out) {
   for (std::size_t i = 0; i + 1 < section.values.size(); ++i) names.push_back(std::to_string(i));
   out.carried.resize(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) FOREBAY_DO(values.read(names[i], out.carried[i]));
+  if (out.carried.empty() && out.ended == 0) return says_nothing(section);
   return values.finish();
 }
 
@@ -115,6 +120,7 @@ Result<void> read_batches(const Section& section, Position& out) {
     FOREBAY_DO(values.read(names[2 * i], out.blocks[i].first));
     FOREBAY_DO(values.read(names[2 * i + 1], out.blocks[i].given));
   }
+  if (out.blocks.empty()) return says_nothing(section);
   return values.finish();
 }
 

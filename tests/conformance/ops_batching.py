@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches by frames and by buckets, and shuffled blocks of batches: short pipelines over sequences of given lengths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import compare
+import pipeline
+import wire
+
+Vector = dict[str, Any]
+Lengths = dict[str, int]
+_LIMITS = ("batch_size", "packed_batch_size", "max_seqs", "max_pad_size", "max_seq_length", "min_seq_length",
+           "max_total_num_seqs")
+
+
+def sequences(vector: Vector) -> list[Lengths]:
+    """The lengths of every sequence by key."""
+    return [length if isinstance(length, dict) else {"data": length} for length in vector["input"]["lengths"]]
+
+
+def _run(vector: Vector, folder: Path, steps: list[dict[str, Any]]) -> pipeline.Run:
+    given = sequences(vector)
+    keys = sorted({key for lengths in given for key in lengths}) or ["data"]
+    file = folder / "x.tfrecord"
+    file.write_bytes(wire.frame([
+        wire.encode({"seq": ("int64", [number]), **{key: ("int64", [number] * lengths[key]) for key in keys}})
+        for number, lengths in enumerate(given)]))
+    features: dict[str, Any] = {key: {"kind": "var_len", "dtype": "int64"} for key in keys}
+    features["seq"] = {"dtype": "int64", "shape": []}
+    document = pipeline.read([file], {"example": {"features": features}}, steps)
+    return pipeline.run(document, lambda batch: {name: batch[name].copy() for name in [*keys, "seq"]})
+
+
+def _limits(args: dict[str, Any]) -> dict[str, Any]:
+    """The options of `frames`: here an option without a limit is left out."""
+    out = {name: args[name] for name in _LIMITS if args.get(name) is not None}
+    if out.get("max_seqs") == -1:
+        del out["max_seqs"]
+    if out.get("max_total_num_seqs", 1) <= 0:
+        del out["max_total_num_seqs"]
+    longest = out.get("max_seq_length")
+    if isinstance(longest, int) and longest <= 0:
+        del out["max_seq_length"]
+        if longest < 0:
+            out["max_seq_length"] = {"classes": -longest}
+    return out
+
+
+def _seqs(batch: Any) -> list[int]:
+    """The sequences of an expected batch, in order."""
+    return [part["seq"] for part in batch["parts"]] if isinstance(batch, dict) else batch
+
+
+def _failed(vector: Vector, out: pipeline.Run) -> list[str] | None:
+    """What is wrong when an error came or was wanted; else None."""
+    if "error" in vector["expect"]:
+        difference = compare.error_difference(vector["expect"]["mentions"], out.error)
+        return [difference] if difference else []
+    return [f"{type(out.error).__name__}: {compare.short(str(out.error), 200)}"] if out.error else None
+
+
+def frames(vector: Vector, folder: Path) -> list[str]:
+    limits = _limits(vector["args"])
+    if not {"batch_size", "packed_batch_size", "max_seqs"} & limits.keys():
+        limits["max_seqs"] = 10**6 if vector["op"] == "batch_pipe" else 0   # the older one wants a limit
+        if vector["op"] != "batch_pipe":
+            limits = {"batch_size": None}
+    out = _run(vector, folder, [{"frames": limits}])
+    failed = _failed(vector, out)
+    if failed is not None:
+        return failed
+    expected = vector["expect"]["ok"]["batches"]
+    got, want = [batch["seq"].tolist() for batch in out.values], [_seqs(batch) for batch in expected]
+    if got != want:
+        return [f"{compare.short(got)}, expected {compare.short(want)}"]
+    return [text for batch, whole in zip(out.values, expected, strict=True) for text in _shape(batch, whole)]
+
+
+def _shape(batch: dict[str, Any], expected: Any) -> list[str]:
+    """The padded shapes of a batch, where the vector has them."""
+    longest = expected.get("max_frames", {}) if isinstance(expected, dict) else {}
+    got = {key: list(batch[key].shape) for key in longest}
+    want = {key: [len(expected["parts"]), frames] for key, frames in longest.items()}
+    return [] if got == want else [f"shapes {got}, expected {want}"]
+
+
+def len_filter(vector: Vector, folder: Path) -> list[str]:
+    out = _run(vector, folder, [{"frames": {"max_seqs": 10**6, **_limits(vector["args"])}}])
+    failed = _failed(vector, out)
+    if failed is not None:
+        return failed
+    got, want = [seq for batch in out.values for seq in batch["seq"].tolist()], vector["expect"]["ok"]["kept"]
+    return [] if got == want else [f"{got}, expected {want}"]
+
+
+def bucket_batch(vector: Vector, folder: Path) -> list[str]:
+    buckets = sorted(vector["args"]["buckets"])
+    options = {"key": "data", "boundaries": [longest for longest, _ in buckets],
+               "sizes": [rows for _, rows in buckets] or [1]}
+    out = _run(vector, folder, [{"buckets": options}])
+    failed = _failed(vector, out)
+    if failed is not None:
+        return failed
+    got, want = [batch["seq"].tolist() for batch in out.values], vector["expect"]["ok"]["batches"]
+    return [] if got == want else [f"{compare.short(got)}, expected {compare.short(want)}"]
+
+
+def block_shuffle(vector: Vector, folder: Path) -> list[str]:
+    """The original's generator is not ours: each block must have its batches, in some order."""
+    batches = vector["input"]["batches"]
+    rows = len(batches[0]) if batches else 1
+    lengths = {"args": vector["args"], "input": {"lengths": [1] * sum(map(len, batches))}}
+    size = vector["args"]["buffer_size"]
+    out = _run(lengths, folder, [{"batch": {"size": rows, "pad": True}}, {"shuffle_batches": {"buffer": size}}])
+    failed = _failed(vector, out)
+    if failed is not None:
+        return failed
+    flat = [seq for batch in batches for seq in batch]
+    got = [[flat[seq] for seq in batch["seq"].tolist()] for batch in out.values]
+    for first in range(0, len(batches), size):
+        if sorted(got[first:first + size]) != batches[first:first + size]:
+            return [f"block at {first}: {compare.short(got)}"]
+    return []
+
+
+def bucket_by_sequence_length(vector: Vector, folder: Path) -> list[str]:
+    args = vector["args"]
+    limits, sizes = args["bucket_boundaries"], args["batch_size"]
+    options = {"key": "data", "boundaries": [limit - 1 for limit in limits], "longer": "bucket",
+               "sizes": sizes if isinstance(sizes, list) else [sizes],
+               "remainder": "keep" if args.get("allow_smaller_final_batch") else "drop"}
+    out = _run(vector, folder, [{"buckets": options}])
+    failed = _failed(vector, out)
+    if failed is not None:
+        return failed
+    given = sequences(vector)
+    got: dict[str, list[list[Any]]] = {}
+    for batch in out.values:
+        ids = batch["seq"].tolist()
+        bucket = sum(given[ids[0]]["data"] >= limit for limit in limits)
+        got.setdefault(str(bucket), []).append([ids, list(batch["data"].shape), batch["data"].ravel().tolist()])
+    want = {bucket: [[batch["id"], batch["seq"]["shape"], batch["seq"]["data"]] for batch in batches]
+            for bucket, batches in vector["expect"]["ok"]["per_bucket"].items()}
+    return [] if got == want else [f"{compare.short(got)}, expected {compare.short(want)}"]
