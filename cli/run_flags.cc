@@ -21,10 +21,10 @@ Result<std::int64_t> read_size(const std::string& text) {
   return usage("--memory: must be a size like 512MiB, 1GiB, 2GB or plain bytes; found " + quote(text));
 }
 
-Result<Shard> read_shard(const std::string& text) {
+Result<Shard> read_shard(const std::string& flag, const std::string& text) {
   auto shard = parse_shard(Json{text});
   if (shard.ok()) return shard;
-  return usage("--shard: " + shard.error().message());
+  return usage(flag + ": " + shard.error().message());
 }
 
 Result<ShardBy> read_by(const std::string& text) {
@@ -45,7 +45,10 @@ void RunFlags::add_to(CLI::App& verb) {
   verb.add_option("--shard", shard, "I/N: the I-th of N equal parts of every batch; auto: the rank of the launcher")
       ->check(not_empty());
   verb.add_option("--shard-by", shard_by,
-                  "row: rows of every batch; file: every N-th file, in batches of 1/N of the document's size")
+                  "row: rows of every batch; file, element: every N-th file or element, in batches of 1/N of the "
+                  "document's size; batch: every N-th batch")
+      ->check(not_empty());
+  verb.add_option("--batch-shard", batch_shard, "I/N: every N-th batch of the shard, from the I-th on")
       ->check(not_empty());
 }
 
@@ -54,12 +57,19 @@ Result<Loader> RunFlags::start() const {
   FOREBAY_TRY(Plan plan, Plan::load(document));
   Shard chosen = plan.shard();
   if (!shard.empty()) {
-    FOREBAY_TRY(chosen, read_shard(shard));
+    FOREBAY_TRY(chosen, read_shard("--shard", shard));
   }
   if (!shard_by.empty()) {
     FOREBAY_TRY(chosen.by, read_by(shard_by));
   }
   RunOptions options{.threads = threads, .memory = bytes, .prefetch = prefetch};
+  if (!batch_shard.empty()) {
+    FOREBAY_TRY(const Shard every, read_shard("--batch-shard", batch_shard));
+    if (chosen.batch_count > 1 || chosen.by == ShardBy::batch)
+      return usage("--batch-shard: the shard is by batch; give one of them");
+    chosen.batch_index = every.index;
+    chosen.batch_count = every.count;
+  }
   options.take(chosen);
   auto pipeline = Loader::start(std::move(plan), options);
   if (pipeline.ok() && !chosen.source.empty()) picked_ = chosen;

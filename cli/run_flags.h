@@ -18,6 +18,7 @@ struct RunFlags {
   std::int64_t prefetch = 0;
   std::string shard;
   std::string shard_by;
+  std::string batch_shard;
 
   void add_to(CLI::App& verb);
   /// Plans and starts the document.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks docs/promises.md, docs/bad-inputs.md, docs/faults.md and the pages of single promises (docs/memory.md,
-docs/restart.md, docs/corruption.md, docs/map.md): every promise, feature, bad input, fault and case has one row, and the tests and files
+docs/restart.md, docs/corruption.md, docs/map.md, docs/shards.md): every promise, feature, bad input, fault and case has one row, and the tests and files
 that the row names exist.
 
 A row is `| number | what | where | test |`. `where` and `test` hold names in backticks, or "not yet". A test is
@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FEATURES = [str(n) for n in range(1, 217)] + [f"P{n}" for n in range(1, 10)]
 BAD_INPUTS = [str(n) for n in range(1, 34)]
 FAULTS = [str(n) for n in range(1, 16)]
-TOPICS = {"docs/memory.md": ("M", 27), "docs/restart.md": ("R", 19), "docs/corruption.md": ("C", 15), "docs/map.md": ("W", 18)}
+TOPICS = {"docs/memory.md": ("M", 27), "docs/restart.md": ("R", 20), "docs/corruption.md": ("C", 15), "docs/map.md": ("W", 18),
+          "docs/shards.md": ("S", 14)}
 LIMIT_TESTS = 6  # of a row in docs/promises.md: more belong on a page of their own
 
 

@@ -74,14 +74,15 @@ class Loader {
   [[nodiscard]] Epochs epochs() { return Epochs{*this}; }
 
   /// Where the run stands, after the last batch that `next` gave: a small JSON object. A loader of the same plan over
-  /// the same files goes on from there exactly, with any threads, prefetch, memory and shard (by files: any index, the
-  /// same count); `epochs` may differ, too. The files are the same when they have the names and the sizes that they had
-  /// when this run opened them. The first call asks for the sizes of the files that are not open yet. Fails with
-  /// Code::state when the order depends on timing (`deterministic: false`), and when the rows cannot be read again
-  /// (feeds).
+  /// the same files goes on from there exactly, with any threads, prefetch, memory and shard (by files or
+  /// elements: any index, the same count); `epochs` may differ, too. The files are the same when they have the names
+  /// and the sizes that they had when this run opened them. The first call asks for the sizes of the files that are not
+  /// open yet. Fails with Code::state when the order depends on timing (`deterministic: false`), and when the rows
+  /// cannot be read again (feeds).
   [[nodiscard]] Result<Json> state() const;
   /// The same after a batch that this loader, or another one of the same plan, has given; for a consumer that reads
-  /// ahead. Fails with Code::state (invalid_argument) for a batch of another plan or of other shards by file.
+  /// ahead. Fails with Code::state (invalid_argument) for a batch of another plan or of other shards by file
+  /// or element.
   [[nodiscard]] Result<Json> state(const Batch& after) const;
   /// The same after a batch of another process: `after` is its Batch::position. Or at an earlier `position`.
   [[nodiscard]] Result<Json> state_at(const Json& after) const;
@@ -100,6 +101,8 @@ class Loader {
   void close();
 
   [[nodiscard]] const Plan& plan() const;
+  /// Number of batches of the whole run of this shard, when Plan::batches is known.
+  [[nodiscard]] std::optional<std::int64_t> length() const;
   [[nodiscard]] Stats stats() const;
   /// Share of the run that was delivered, by bytes of files, or by records where all of them are indexed first (global
   /// shuffle); 1 at the end of the run; a `close` does not change it. For an endless run the

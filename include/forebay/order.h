@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +19,8 @@ namespace forebay {
 
 // ---------------------------------------------------------------- orders: handles → handles
 
+class Reader;
+
 /// A stream of handles, in passes. An order is a stream that pulls from an upstream.
 ///
 ///     begin(epoch) ─► pull ─► pull ─► … ─► 0: the pass is over ─► begin(epoch of the next pass)
@@ -33,6 +36,9 @@ class Handles {
   [[nodiscard]] virtual Result<std::size_t> pull(std::span<Handle> out) = 0;
   /// Drops the rest of the present pass and begins pass `epoch`, in the upstream too. Called before the first `pull`.
   virtual void begin(std::int64_t epoch) = 0;
+  /// Passes over up to `n` > 0 of the next handles and returns their number; 0 always means the end of the pass. Fails
+  /// as `pull` does. This one pulls and drops; an order that knows the number of its elements answers from that.
+  [[nodiscard]] virtual Result<std::int64_t> skip(std::int64_t n, Reader& reader);
 };
 
 /// Names a record by its file and its number in that file.
@@ -56,6 +62,8 @@ class Reader {
   [[nodiscard]] virtual Result<std::size_t> read(Stream stream, std::span<Handle> out) = 0;
   [[nodiscard]] virtual bool ready(Stream stream) = 0;  ///< Whether `read` would not wait.
   virtual void close(Stream stream) = 0;
+  /// Passes over up to `n` > 0 of the file's next records and returns their number; 0 at its end. Fails as `read` does.
+  [[nodiscard]] virtual Result<std::int64_t> skip(Stream stream, std::int64_t n) = 0;
   virtual void drop(std::span<const Handle> records) = 0;      ///< Releases records that no batch uses.
   virtual void hold(std::span<const Handle> records) = 0;      ///< Counts each once more: a batch uses it again.
   [[nodiscard]] virtual std::int64_t files_ahead() const = 0;  ///< Number of files to open early.
@@ -88,6 +96,13 @@ class Reader {
     return Error{Code::internal, "this reader knows no attributes"};
   }
 };
+
+inline Result<std::int64_t> Handles::skip(std::int64_t n, Reader& reader) {
+  std::array<Handle, 256> passed;
+  FOREBAY_TRY(const std::size_t count, pull(std::span{passed}.first(n < 256 ? static_cast<std::size_t>(n) : 256)));
+  reader.drop(std::span{passed}.first(count));
+  return static_cast<std::int64_t>(count);
+}
 
 /// The arguments of an order's constructor. The engine makes one per order and run.
 struct OrderContext {
@@ -165,6 +180,7 @@ struct Batching {
   std::function<std::unique_ptr<Batcher>(Reader&)> make;
   /// Makes the batcher with batches of `rows` rows, for shards of whole files. Unset: the size cannot be changed.
   std::function<std::unique_ptr<Batcher>(Reader&, std::int64_t rows)> make_sized = {};
+  bool fixed = false;                                                ///< Every batch but a last one has `max_rows`.
   Remainder remainder = Remainder::keep;                             ///< For a last batch that is not full.
   std::optional<std::int64_t> max_rows = {};                         ///< Rows of a batch at most; unset: no limit.
   std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Number of batches of n rows of a pass.

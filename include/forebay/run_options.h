@@ -16,28 +16,33 @@ class Plan;
 
 /// How the data is divided among the shards of a job.
 enum class ShardBy : std::uint8_t {
-  row,   ///< A shard takes its rows of every batch. All shards together have the stream of one process.
-  file,  ///< A shard takes every count-th file of a pass, and makes batches of the records in them.
+  row,      ///< A shard takes its rows of every batch. All shards together have the stream of one process.
+  file,     ///< A shard takes every count-th file of a pass, and makes batches of the records in them.
+  element,  ///< A shard takes every count-th element of a pass, after all orders, and makes batches of them.
+  batch,    ///< A shard takes every count-th batch. All shards in turn give the stream of one process.
 };
 template <>
 struct EnumNames<ShardBy> {
-  static constexpr std::array<std::string_view, 2> names{"row", "file"};
+  static constexpr std::array<std::string_view, 4> names{"row", "file", "element", "batch"};
 };
 
 /// The part of a job that one process takes: rows index · B / count up to (index + 1) · B / count of every batch of B
-/// rows, or every count-th file.
+/// rows, or every count-th file or element; and then every batch_count-th batch of these.
 struct Shard {
   std::int64_t index = 0;
   std::int64_t count = 1;
-  ShardBy by = ShardBy::row;
+  ShardBy by = ShardBy::row;     ///< Never `batch`: a shard by batch is in the next two members.
+  std::int64_t batch_index = 0;  ///< Takes batches batch_index, batch_index + batch_count, …
+  std::int64_t batch_count = 1;
   std::string source = {};  ///< The launcher that "auto" found, such as "torchrun"; empty when the shard was given.
   std::int64_t rank = 0;    ///< The rank that "auto" found, and how many there are; several may take one shard.
   std::int64_t ranks = 1;
 };
 
 /// A shard in any form of documents and arguments: null (everything), [index, count], "index/count", "auto", which asks
-/// the environment variables of the launcher (torchrun, MPI, SLURM, JAX), or {"index": …, "count": …, "by": "row" or
-/// "file", "replicas": …}. Fails with Code::config.
+/// the environment variables of the launcher (torchrun, MPI, SLURM, JAX), or {"index": …, "count": …, "by": "row",
+/// "file", "element" or "batch", "replicas": …}. A list of two has one by batch and one that is not:
+/// [[0, 4], {"index": 1, "count": 2, "by": "batch"}]. Fails with Code::config.
 [[nodiscard]] Result<Shard> parse_shard(const Json& value);
 
 /// One line that says what "auto" picked, for people to see, because a wrong pick goes unnoticed for long: the rank,
@@ -62,10 +67,20 @@ struct RunOptions {
   /// By files, no process reads the files of another: shard i takes files i, i + count, … of the order of every pass,
   /// in batches of B / count rows. All have the same number of batches: of each pass a shard takes as many records as
   /// the one that has fewest (`remainder: drop`), or repeats its own or pads (`repeat`, `pad`; docs/adr/0007).
+  ///
+  /// By elements, shard i takes elements i, i + count, … of every pass, after all orders, in batches of B / count rows;
+  /// all have the same number of batches (docs/adr/0024). By batches, it takes batches i, i + count, …
   ShardBy shard_by = ShardBy::row;
+  /// A shard by batch, beside the one above: of its batches, takes number batch_index, batch_index + batch_count, …
+  /// Count 0: the document's where `shard_count` is 0, too, else all batches.
+  std::int64_t batch_index = 0;
+  std::int64_t batch_count = 0;
 
-  /// Sets the three members above.
-  void take(const Shard& shard) { shard_index = shard.index, shard_count = shard.count, shard_by = shard.by; }
+  /// Sets the five members above.
+  void take(const Shard& shard) {
+    shard_index = shard.index, shard_count = shard.count, shard_by = shard.by;
+    batch_index = shard.batch_index, batch_count = shard.batch_count;
+  }
 };
 
 }  // namespace forebay

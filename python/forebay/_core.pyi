@@ -335,6 +335,12 @@ class Run:
         """(index, count, by) of the shard of this run."""
 
     @property
+    def length(self) -> int | None:
+        """
+        Batches of the whole run of this shard; None: not known before reading.
+        """
+
+    @property
     def stats(self) -> Stats: ...
 
     @property

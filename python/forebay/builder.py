@@ -48,8 +48,8 @@ class Pipeline(PipelineBase):
 
     def shard(self, shard: Optional[Shard]) -> Pipeline:
         """Default of the run: the part of every batch that this process takes, as [index, count], "index/count",
-        "auto" (by the launcher's environment variables) or {index, count, by}, where by is "row" or "file";
-        null: all.
+        "auto" (by the launcher's environment variables) or {index, count, by}, where by is "row", "file",
+        "element" or "batch"; or a list of one that is by batch and one that is not; null: all.
         """
         return self._with(shard=shard)
 

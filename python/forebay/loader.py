@@ -24,7 +24,7 @@ __all__ = ["Batch", "Epoch", "Epochs", "Loader", "Plan", "Schema", "Stats", "Ten
 
 Document = Union[Path, Mapping[str, Any]]
 Transform = Callable[..., Any]
-Shard = Union[Sequence[int], str, Mapping[str, Any]]
+Shard = Union[Sequence[Any], str, Mapping[str, Any]]
 
 collections.abc.Mapping.register(Batch)
 
@@ -135,8 +135,8 @@ class Loader:
             return None
 
     def __len__(self) -> int:
-        """The number of batches of the whole run. Raises TypeError when that is not known before reading."""
-        batches = self._run.plan.batches
+        """The number of batches of the whole run of this shard. Raises TypeError when that is not known before reading."""
+        batches = self._run.length
         if batches is None:
             raise TypeError("the number of batches is not known before reading")
         return batches
@@ -307,13 +307,16 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
                 (index + 1) · B / count; count must divide the batch size. "auto" asks the launcher's environment
                 variables (torchrun, Open MPI, PMI, SLURM, JAX) and says on standard error which shard it picked.
                 {"index": i, "count": n, "by": "file"} takes files i, i + n, … of every pass instead, in batches of B / n
-                rows: no file is read by two processes; the batch's `remainder` must not be "keep".
+                rows: no file is read by two processes; the batch's `remainder` must not be "keep". "by": "element" takes
+                elements i, i + n, … of every pass, after all orders and filters, in such batches. "by": "batch" takes
+                batches i, i + n, …: what n worker processes of one rank do. It may stand beside another one:
+                [(rank, ranks), {"index": worker, "count": workers, "by": "batch"}].
                 {"index": "auto", "replicas": r} lets r neighbouring ranks take one shard. Left out: the document's, else
                 everything
     bind        objects that the document names, by name: {"train": {"x": array, …}} for
                 {"source": {"arrays": {"bind": "train"}}}; see forebay.arrays
 
-    None of them changes what is delivered, but for shards by file, whose order is their own. Raises ConfigError with every
+    None of them changes what is delivered, but for shards by file and by element, whose order is their own. Raises ConfigError with every
     fault of the document, IoError when the document or a file that it names cannot be read.
     """
     return start(doc, bind, threads, memory, prefetch, shard)

@@ -359,9 +359,15 @@ void bind_runs(nb::module_& module) {
           "shard",
           [](const Run& run) {
             const Shard& shard = run.shard();
-            return nb::make_tuple(shard.index, shard.count, shard.by == ShardBy::file ? "file" : "row");
+            std::string by{EnumNames<ShardBy>::names[static_cast<std::size_t>(shard.by)]};
+            if (shard.batch_count > 1) by = shard.count > 1 ? by + " and batch" : "batch";
+            return nb::make_tuple(shard.index * shard.batch_count + shard.batch_index, shard.count * shard.batch_count,
+                                  by);
           },
           nb::sig("def shard(self) -> tuple[int, int, str]"), "(index, count, by) of the shard of this run.")
+      .def_prop_ro(
+          "length", [](const Run& run) { return run.pipeline().length(); },
+          "Batches of the whole run of this shard; None: not known before reading.")
       .def_prop_ro("stats",
                    [](const Run& run) {
                      return RunStats{run.pipeline().stats(), run.ended()};

@@ -30,10 +30,10 @@ LOAD = [
     ({"memory": "1gb"}, fb.ConfigError,
      "memory: the value must be a number of bytes, as 1073741824 or \"1GiB\"; found '1gb'"),
     ({"shard": {"index": 0, "count": 2, "by": "fil"}}, fb.ConfigError,
-     "/shard/by: 'by' must be one of: row, file; found 'fil'; did you mean 'file'?"),
+     "/shard/by: 'by' must be one of: row, file, element, batch; found 'fil'; did you mean 'file'?"),
     ({"shard": 5}, fb.ConfigError,
      "shard: the value must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
-     "{\"index\": …, \"count\": …, \"by\": …}; found 5"),
+     "{\"index\": …, \"count\": …, \"by\": …}, or a list of one of these and one by batch; found 5"),
 ]
 
 

@@ -169,6 +169,7 @@ Result<Batching> bind(const FixedBatch& options, const Schema& in) {
     sized.size = rows;
     return std::make_unique<FixedBatcher>(sized, reader);
   };
+  batching.fixed = true;
   batching.remainder = options.remainder;
   batching.max_rows = options.size;
   batching.batches = [options](std::int64_t rows) -> std::optional<std::int64_t> {

@@ -83,6 +83,20 @@ class GlobalShuffle final : public Handles {
     return count;
   }
 
+  /// Answers from the counts of the files: nothing is located.
+  Result<std::int64_t> skip(std::int64_t n, Reader& reader) override {
+    if (!listed_) FOREBAY_DO(list());
+    const auto held = std::min(n, static_cast<std::int64_t>(window_.size() - next_));
+    if (held > 0) {
+      reader.drop(std::span{window_}.subspan(next_, static_cast<std::size_t>(held)));
+      next_ += static_cast<std::size_t>(held);
+      return held;
+    }
+    const std::int64_t passed = std::min(n, census_.records() - done_);
+    done_ += passed;
+    return passed;
+  }
+
  private:
   /// Pulls all files of the pass, indexes them and makes the census and the permutation.
   Result<void> list() {

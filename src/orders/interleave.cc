@@ -48,6 +48,19 @@ class Interleaver final : public Handles {
     return count;
   }
 
+  Result<std::int64_t> skip(std::int64_t n, Reader& reader) override {
+    if (cycle_ > 1) return Handles::skip(n, reader);
+    if (slots_.empty()) slots_.emplace_back();
+    Slot& slot = slots_.front();
+    while (true) {
+      FOREBAY_TRY(const bool open, occupied(slot));
+      if (!open) return std::int64_t{0};
+      FOREBAY_TRY(const std::int64_t count, reader.skip(*slot.stream, n));
+      if (count > 0) return count;
+      close(slot);
+    }
+  }
+
  private:
   struct Slot {
     std::optional<Reader::Stream> stream;

@@ -43,6 +43,14 @@ class Repeater final : public Handles {
     return std::size_t{0};
   }
 
+  Result<std::int64_t> skip(std::int64_t n, Reader& reader) override {
+    if (uncountable_ || over()) return Handles::skip(n, reader);
+    FOREBAY_TRY(const std::int64_t count, context_.upstream->skip(n, reader));
+    if (count == 0) return Handles::skip(n, reader);  // begins the upstream's next pass
+    empty_passes_ = 0;
+    return count;
+  }
+
  private:
   static constexpr int max_empty_passes = 1000;
   // An endless run over nothing ends after 1000 passes without a record. So later passes give up sooner.

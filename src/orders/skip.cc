@@ -20,16 +20,31 @@ class Skipper final : public Handles {
 
   Result<std::size_t> pull(std::span<Handle> out) override {
     while (left_ > 0) {
-      const std::size_t max = std::min(out.size(), static_cast<std::size_t>(left_));
-      FOREBAY_TRY(const std::size_t count, context_.upstream->pull(out.first(max)));
+      FOREBAY_TRY(const std::int64_t count, pass_over(out));
       if (count == 0) return std::size_t{0};
-      if (context_.reader != nullptr) context_.reader->drop(out.first(count));
-      left_ -= static_cast<std::int64_t>(count);
+      left_ -= count;
     }
     return context_.upstream->pull(out);
   }
 
+  Result<std::int64_t> skip(std::int64_t n, Reader& reader) override {
+    while (left_ > 0) {
+      FOREBAY_TRY(const std::int64_t count, context_.upstream->skip(left_, reader));
+      if (count == 0) return std::int64_t{0};
+      left_ -= count;
+    }
+    return context_.upstream->skip(n, reader);
+  }
+
  private:
+  /// Passes over some of the elements to leave out and returns their number. Files have no reader and are pulled.
+  Result<std::int64_t> pass_over(std::span<Handle> room) {
+    if (context_.reader != nullptr) return context_.upstream->skip(left_, *context_.reader);
+    const std::size_t max = std::min(room.size(), static_cast<std::size_t>(left_));
+    FOREBAY_TRY(const std::size_t count, context_.upstream->pull(room.first(max)));
+    return static_cast<std::int64_t>(count);
+  }
+
   const std::int64_t count_;
   std::int64_t left_ = 0;
   OrderContext context_;

@@ -26,6 +26,13 @@ class Taker final : public Handles {
     return count;
   }
 
+  Result<std::int64_t> skip(std::int64_t n, Reader& reader) override {
+    if (left_ == 0) return std::int64_t{0};
+    FOREBAY_TRY(const std::int64_t count, context_.upstream->skip(std::min(n, left_), reader));
+    left_ -= count;
+    return count;
+  }
+
  private:
   const std::int64_t count_;
   std::int64_t left_ = 0;

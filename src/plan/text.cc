@@ -73,8 +73,8 @@ std::string_view corruption_text(const engine::OnCorrupt& on_corrupt) {
 }
 
 std::string shard_text(const engine::Shard& shard) {
-  if (shard.count == 1) return "";
-  return fmt::format(", shard {} of {}{}", shard.index, shard.count, shard.by == ShardBy::file ? " by file" : "");
+  if (shard.count == 1 && shard.batch_count == 1) return "";
+  return ", " + words_of(shard);
 }
 
 /// Collects the lines of a plan's description.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <numeric>
 
@@ -10,7 +11,8 @@
 
 #include <forebay/forebay.h>
 
-#include "tests/engine/order/stream_files.h"
+#include "plan/state/state.h"
+#include "tests/pipeline/restarts.h"
 
 namespace forebay {
 namespace {
@@ -140,6 +142,32 @@ TEST(ArrayRows, ARestartAtEveryBatchGoesOnExactly) {
       ASSERT_TRUE(batch.ok());
       if (!*batch) break;
       rows += static_cast<std::size_t>((*batch)->valid_rows());
+    }
+  }
+}
+
+// Cutting three billion rows of a pass to drop them would take a minute.
+TEST(ArrayRows, ARestartDeepInAPassCostsNothing) {
+  constexpr std::int64_t rows = 4'000'000'000;
+  constexpr std::int64_t next = 30'000'000;
+  const std::int8_t value = 7;
+  const Bindings bindings{
+      {"in",
+       *array_rows({{.name = "n", .dtype = DType::int8, .shape = {rows}, .data = &value, .strides = {0}}}, nullptr)}};
+  for (const char* order : {"", R"({"shuffle": {"global": true}},)", R"({"take": {"count": 3900000000}},)"}) {
+    const Json document = document_of(std::string{order} + R"({"batch": {"size": 100}})", R"(, "epochs": 2)");
+    auto loader = load(document, {.threads = 1}, ".", bindings);
+    ASSERT_TRUE(loader.ok()) << loader.error().text();
+    const auto state = plan::write_state(loader->plan(), {}, testing::sizes_now(loader->plan()), {.next = next});
+    ASSERT_TRUE(state.ok()) << state.error().text();
+    const auto began = std::chrono::steady_clock::now();
+    ASSERT_TRUE(loader->restore(*state).ok());
+    const auto batch = loader->next();
+    ASSERT_TRUE(batch.ok()) << batch.error().text();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds{5});
+    EXPECT_EQ((*batch)->number(), next);
+    if (!std::string{order}.starts_with(R"({"shuffle)")) {
+      EXPECT_EQ((*batch)->origin(99).record, 100 * next + 99);
     }
   }
 }

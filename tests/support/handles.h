@@ -47,6 +47,13 @@ class NumberFiles : public Reader {
     at += count;
     return count;
   }
+  Result<std::int64_t> skip(Stream stream, std::int64_t n) override {
+    auto& [file, at] = open_.at(stream);
+    const std::size_t count = std::min(static_cast<std::size_t>(n), files_[file].size() - at);
+    at += count;
+    passed += count;
+    return static_cast<std::int64_t>(count);
+  }
   bool ready(Stream) override { return true; }
   void close(Stream stream) override { open_.erase(stream); }
   void drop(std::span<const Handle> records) override { dropped += records.size(); }
@@ -69,6 +76,7 @@ class NumberFiles : public Reader {
 
   std::size_t dropped = 0;
   std::size_t held = 0;
+  std::size_t passed = 0;  ///< By `skip`.
 
  private:
   const std::vector<std::vector<std::uint32_t>> files_;

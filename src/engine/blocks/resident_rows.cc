@@ -59,6 +59,13 @@ std::size_t ResidentRows::read(Reader::Stream stream, std::span<Handle> out) {
   return count;
 }
 
+std::int64_t ResidentRows::skip(Reader::Stream stream, std::int64_t n) {
+  Open& at = open_[stream];
+  const std::int64_t count = std::min(n, rows(at.part) - at.next);
+  at.next += count;
+  return count;
+}
+
 double ResidentRows::fraction(Reader::Stream stream) const {
   const Open& at = open_[stream];
   return rows(at.part) == 0 ? 1 : static_cast<double>(at.next) / static_cast<double>(rows(at.part));

@@ -28,6 +28,7 @@ class ResidentRows {
   // The functions of Reader that go through a part from its first row to its last.
   [[nodiscard]] Reader::Stream open(std::uint32_t part) { return open_.open({.part = part}); }
   [[nodiscard]] std::size_t read(Reader::Stream stream, std::span<Handle> out);  ///< 0: the end of the part.
+  std::int64_t skip(Reader::Stream stream, std::int64_t n);  ///< Goes past up to `n` rows; returns their number.
   void close(Reader::Stream stream) { open_.close(stream); }
   /// Share of the part's rows that the stream has given, 0 … 1.
   [[nodiscard]] double fraction(Reader::Stream stream) const;

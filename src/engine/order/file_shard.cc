@@ -10,6 +10,7 @@
 
 #include "engine/index/index_file.h"
 #include "engine/index/index_parallel.h"
+#include "engine/order/element_shard.h"
 #include "engine/order/shard_counts.h"
 
 namespace forebay::engine {
@@ -27,19 +28,13 @@ Error too_few_files(std::int64_t files, std::int64_t count) {
                   files, files == 1 ? "file" : "files", count, files));
 }
 
-/// Rows of a shard's batch. `check_file_shard` refuses batches without a fixed number of rows.
-std::int64_t rows_of_shard(const Batching& batching, std::int64_t count) {
-  return std::max<std::int64_t>(1, batching.max_rows.value_or(count) / count);
-}
-
-/// The counts of the present pass of a shard. Shared by OwnFiles, Quota and Padded; used by the order plane only.
+/// The counts of the present pass of a shard. Shared by OwnFiles and Quota; used by the order plane only.
 struct Pass {
   std::int64_t epoch = 0;
-  bool known = false;        // the records of the files were counted
-  std::int64_t own = 0;      // records that this shard's files give
-  std::int64_t wanted = 0;   // records that this shard takes: the same for every shard, except with `pad`
-  std::int64_t batches = 0;  // with `pad`: batches of each shard
-  std::int64_t cut = 0;      // with `pad`: batches cut so far
+  bool known = false;       // the records of the files were counted
+  std::int64_t own = 0;     // records that this shard's files give
+  std::int64_t wanted = 0;  // records that this shard takes: the same for every shard, except with `pad`
+  std::shared_ptr<PassBatches> batches = std::make_shared<PassBatches>();
 
   [[nodiscard]] std::optional<std::int64_t> wanted_of_pass() const {
     return known ? std::optional{wanted} : std::nullopt;
@@ -105,7 +100,7 @@ class OwnFiles final : public Handles {
     const auto fewest = std::min_element(shards.begin(), shards.end());
     const std::int64_t min = *fewest;
     pass_->own = shards[static_cast<std::size_t>(index_)];
-    pass_->batches = max / rows + (max % rows != 0 ? 1 : 0);
+    *pass_->batches = {.known = true, .batches = batches_for(max, rows)};
     pass_->wanted = program_.batching.remainder == Remainder::drop     ? min
                     : program_.batching.remainder == Remainder::repeat ? max
                                                                        : pass_->own;
@@ -140,7 +135,8 @@ class Quota final : public Handles {
       : pass_{std::move(pass)}, upstream_{std::move(upstream)}, reader_{reader} {}
 
   void begin(std::int64_t epoch) override {
-    *pass_ = {.epoch = epoch};
+    *pass_->batches = {};
+    *pass_ = {.epoch = epoch, .batches = pass_->batches};
     done_ = 0;
     round_ = 0;
     upstream_->begin(epoch);
@@ -161,6 +157,18 @@ class Quota final : public Handles {
       if (kept > 0) return kept;
     }
     return std::size_t{0};
+  }
+
+  Result<std::int64_t> skip(std::int64_t n, Reader& reader) override {
+    if (!pass_->known) return Handles::skip(n, reader);
+    while (done_ < pass_->wanted) {
+      FOREBAY_TRY(const std::int64_t count, upstream_->skip(std::min(n, pass_->wanted - done_), reader));
+      done_ += count;
+      round_ += count;
+      if (count > 0) return count;
+      FOREBAY_DO(again());
+    }
+    return std::int64_t{0};
   }
 
  private:
@@ -184,59 +192,14 @@ class Quota final : public Handles {
   std::int64_t round_ = 0;  // records given since upstream began the pass
 };
 
-/// A batcher that appends batches of empty rows until the pass has as many batches as the pass of each other shard.
-class Padded final : public Batcher {
- public:
-  Padded(std::shared_ptr<Pass> pass, std::unique_ptr<Batcher> inner, std::int64_t rows)
-      : pass_{std::move(pass)}, inner_{std::move(inner)}, rows_{rows} {}
-
-  Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
-    FOREBAY_TRY(const std::int64_t count, inner_->cut(in, rows));
-    if (count == 0 && (!pass_->known || pass_->cut >= pass_->batches)) return count;
-    ++pass_->cut;
-    return count > 0 ? count : rows_;
-  }
-
- private:
-  const std::shared_ptr<Pass> pass_;
-  const std::unique_ptr<Batcher> inner_;
-  const std::int64_t rows_;
-};
-
-/// The batching of the whole run with batches of `rows` rows, filled up by Padded when the remainder is `pad`.
-Batching batches_of(const Batching& whole, std::int64_t rows, const std::shared_ptr<Pass>& pass) {
-  Batching out = whole;
-  out.max_rows = rows;
-  out.make = [make = whole.make_sized, pads = whole.remainder == Remainder::pad, rows,
-              pass](Reader& reader) -> std::unique_ptr<Batcher> {
-    auto batcher = make(reader, rows);
-    if (!pads) return batcher;
-    return std::make_unique<Padded>(pass, std::move(batcher), rows);
-  };
-  return out;
-}
-
 }  // namespace
 
 Result<void> check_file_shard(const Program& program, std::int64_t count) {
-  const Batching& batching = program.batching;
-  if (!batching.make_sized || !batching.max_rows)
-    return refuse("shard: these batches cannot be made for shards by file; shard by rows");
-  if (!program.early.attributes.empty() || program.windows)
+  const Shard shard{.count = count, .by = ShardBy::file};
+  if (program.batching.make_sized && program.batching.max_rows &&
+      (!program.early.attributes.empty() || program.windows))
     return refuse(fmt::format("shard: {}", filtered_file_shard));
-  if (batching.remainder == Remainder::keep) {
-    return refuse(
-        "shard: shards by file have unequal numbers of records, so with `remainder: keep` some would have more batches "
-        "than others; set the batch's `remainder` to drop, pad or repeat, or shard by rows");
-  }
-  if (batching.remainder == Remainder::pad && program.epochs != 1 && !program.hard_epochs) {
-    return refuse(
-        "shard: shards by file with `remainder: pad` are filled up at the end of every epoch; set `epoch_boundary` to "
-        "hard, or `remainder` to drop or repeat");
-  }
-  if (!program.deterministic) {
-    return refuse("shard: the order of the files must be the same everywhere; set `deterministic` to true");
-  }
+  FOREBAY_DO(check_own_batches(program, shard));
   const auto files = count_after(program.file_orders, static_cast<std::int64_t>(program.source.parts()));
   if (files && *files < count) return too_few_files(*files, count);
   return {};
@@ -256,11 +219,9 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
                                   return std::make_unique<Quota>(pass, std::move(context.upstream), *context.reader);
                                 },
                                 .count = [pass](std::int64_t) { return pass->wanted_of_pass(); }});
-  out->batching = batches_of(program.batching, rows_of_shard(program.batching, count), pass);
+  set_own_batches(*out, count, pass->batches);
   out->stream = stream_of(program, {.count = count, .by = ShardBy::file});
   out->files_a_pass = std::max<std::int64_t>(1, static_cast<std::int64_t>(program.source.parts()) / count);
-  // The only pass of a run ends by itself, so that padding belongs to it.
-  out->hard_epochs = program.hard_epochs || (program.epochs == 1 && program.batching.remainder == Remainder::pad);
   return out;
 }
 
@@ -289,6 +250,11 @@ std::optional<std::int64_t> known_records(const Source& source) {
 
 std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
   const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
+  if (shard.by == ShardBy::element && shard.count > 1) {
+    if (!check_element_shard(program, shard.count).ok()) return std::nullopt;
+    return batches_by_index(*element_shard(program, shard.index, shard.count),
+                            {.batch_index = shard.batch_index, .batch_count = shard.batch_count});
+  }
   if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
   const auto records = known_records(program.source);
@@ -296,10 +262,11 @@ std::optional<std::int64_t> batches_by_index(const Program& program, const Shard
   const auto pass = count_after(program.record_orders, *records);
   std::int64_t all = 0;
   if (!pass || __builtin_mul_overflow(*pass, program.epochs.value_or(1), &all)) return std::nullopt;
-  if (!program.hard_epochs) return program.batching.batches(all);
-  const auto batches = program.batching.batches(*pass);
-  if (!batches || __builtin_mul_overflow(*batches, program.epochs.value_or(1), &all)) return std::nullopt;
-  return all;
+  auto batches = program.batching.batches(program.hard_epochs ? *pass : all);
+  if (!batches) return batches;
+  if (program.hard_epochs && __builtin_mul_overflow(*batches, program.epochs.value_or(1), &*batches))
+    return std::nullopt;
+  return *batches / shard.batch_count + (shard.batch_index < *batches % shard.batch_count ? 1 : 0);
 }
 
 }  // namespace forebay::engine

@@ -56,6 +56,7 @@ class OpenFiles final : public Reader {
   // The functions of Reader (forebay/order.h). They fail with Code::cancelled when interrupted, and may be repeated.
   Stream open(Handle file) override EXCLUDES(mutex_);
   Result<std::size_t> read(Stream stream, std::span<Handle> out) override EXCLUDES(mutex_);
+  Result<std::int64_t> skip(Stream stream, std::int64_t n) override EXCLUDES(mutex_);
   bool ready(Stream stream) override EXCLUDES(mutex_);
   void close(Stream stream) override EXCLUDES(mutex_);
   void drop(std::span<const Handle> records) override { table_.release(records, batch_); }
@@ -154,6 +155,8 @@ class OpenFiles final : public Reader {
   void begin_rows(const RowSource& source, std::function<void()> wake);
   [[nodiscard]] Result<std::size_t> read_rows(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] std::size_t read_resident(Stream stream, std::span<Handle> out);
+  [[nodiscard]] Result<std::int64_t> skip_resident(Stream stream, std::int64_t n) EXCLUDES(mutex_);
+  void went_on(ReaderState& file, std::int64_t count);
   [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out);
   void close_rows(Stream stream);
   [[nodiscard]] Result<std::vector<std::int64_t>> count_rows(std::span<const std::uint32_t> parts) const;
@@ -189,6 +192,7 @@ class OpenFiles final : public Reader {
   WholeFileAccess whole_files_;  // used instead of access_ when records are whole files
   bool catching_up_ = false;
   std::vector<RecordName> names_;  // scratch
+  std::vector<Handle> passed_;     // scratch
   StreamTable<std::shared_ptr<ReaderState>> open_;
   std::deque<std::shared_ptr<ReaderState>> announced_;  // and not yet opened
   std::int64_t batch_ = 0;                              // the batch that is being decided

@@ -41,12 +41,33 @@ Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle>
   for (std::size_t i = 0; i < count; ++i)
     names_.push_back({.file = file.number, .record = file.indexed + static_cast<std::int64_t>(i)});
   FOREBAY_DO(locate_names(names_, out.first(count)));
-  file.indexed += static_cast<std::int64_t>(count);
-  skips_.good(static_cast<std::int64_t>(count));
-  const double fraction = static_cast<double>(file.indexed) / static_cast<double>(records);
+  went_on(file, static_cast<std::int64_t>(count));
+  return count;
+}
+
+Result<std::int64_t> OpenFiles::skip(Stream stream, std::int64_t n) {
+  if (rows_) return skip_resident(stream, n);
+  const bool by_number = !program_.source.rows && catching_up_ && open_[stream]->named;
+  if (!by_number) {
+    passed_.resize(static_cast<std::size_t>(std::min(n, records_at_once)));
+    FOREBAY_TRY(const std::size_t count, read(stream, passed_));
+    drop(std::span{passed_}.first(count));
+    return static_cast<std::int64_t>(count);
+  }
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  ReaderState& file = *open_[stream];
+  const std::int64_t count = std::min(n, *file.named - file.indexed);
+  if (count > 0) went_on(file, count);
+  return count;
+}
+
+/// Counts records of a file that were named or passed over by its index.
+void OpenFiles::went_on(ReaderState& file, std::int64_t count) {
+  file.indexed += count;
+  skips_.good(count);
+  const double fraction = static_cast<double>(file.indexed) / static_cast<double>(*file.named);
   files_done_ += fraction - file.fraction;
   file.fraction = fraction;
-  return count;
 }
 
 /// Called when the restart has caught up within this file. From here on the file is scanned like any other.

@@ -46,6 +46,19 @@ std::size_t OpenFiles::read_resident(Stream stream, std::span<Handle> out) {
   return count;
 }
 
+/// `skip` of rows in memory.
+Result<std::int64_t> OpenFiles::skip_resident(Stream stream, std::int64_t n) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  const double before = rows_->fraction(stream);
+  const std::int64_t count = rows_->skip(stream, n);
+  if (count == 0) return count;
+  files_done_ += rows_->fraction(stream) - before;
+  skips_.good(count);
+  const Lock lock{mutex_};
+  records_ += count;
+  return count;
+}
+
 /// `read` of a part that has a reader.
 Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> out) {
   table_.collect(finished_, free_blocks_);

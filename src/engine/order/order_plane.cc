@@ -36,6 +36,29 @@ void OrderPlane::begin() {
   open_files_.begin_batch(ordinal_);
   passes_ = std::make_unique<Passes>(program_, open_files_, windows_.get(), start_);
   if (from_ > start_.from) passes_->skip_to(from_);
+  // The last batch is cut as usual, and so is every batch that is not full.
+  const std::int64_t batches = start_.next - 1 - start_.batch;
+  if (batches <= 0 || !program_.batching.fixed || !program_.batching.max_rows) return;
+  if (__builtin_mul_overflow(batches, *program_.batching.max_rows, &passing_)) passing_ = 0;
+}
+
+/// Batches of a fixed size need not be cut to be dropped. All of them are of one pass.
+Result<void> OrderPlane::pass_over() {
+  const std::int64_t rows = program_.batching.max_rows.value_or(1);
+  while (passing_ > 0) {
+    FOREBAY_TRY(const std::int64_t count, passes_->skip(passing_, reader()));
+    if (count == 0) break;
+    passing_ -= count;
+    open_files_.collect();
+    open_files_.limit_memory();
+  }
+  const std::int64_t left = passing_ / rows + (passing_ % rows != 0 ? 1 : 0);  // batches that the pass does not have
+  const std::int64_t past = start_.next - 1 - start_.batch - left;
+  passing_ = 0;
+  number_ += past;
+  ordinal_ += past;
+  open_files_.collect(ordinal_);
+  return {};
 }
 
 void OrderPlane::skip_to(std::int64_t epoch) {
@@ -82,9 +105,14 @@ Result<bool> OrderPlane::decide(BatchLayout& layout) {
     }
     if (program_.hard_epochs && !of_feed(program_)) FOREBAY_DO(look_ahead(layout));
     stage_ = Stage::cut;
-    if (layout.epoch >= from_) return true;
+    if (wanted(layout)) return true;
     leave_out(layout);
   }
+}
+
+/// Whether the batch is of a wanted epoch and of this shard by batch.
+bool OrderPlane::wanted(const BatchLayout& layout) const {
+  return layout.epoch >= from_ && layout.number % shard_.batch_count == shard_.batch_index;
 }
 
 Result<bool> OrderPlane::cut_or_take(BatchLayout& layout) {
@@ -168,6 +196,7 @@ Position OrderPlane::after(const BatchLayout& layout) {
 }
 
 Result<void> OrderPlane::catch_up(BatchLayout& layout) {
+  if (passing_ > 0) FOREBAY_DO(pass_over());
   while (number_ < start_.next) {
     FOREBAY_TRY(const bool more, cut(layout));
     if (!more) {

@@ -25,8 +25,9 @@ namespace forebay::engine {
 /// With hard epochs a batch is handed over when the next one has been cut (`ahead_`): only then it is known whether the
 /// batch is the last one of its epoch.
 ///
-///     cut ─► [hard: cut the next one] ─► its epoch is before `from_`: left out, nothing is decoded ─► cut …
-///                                    └─► its epoch is wanted: fetch ─► hand over
+///     cut ─► [hard: cut the next one] ─► its epoch is before `from_`, or the batch is another shard's: left out,
+///                                    │   nothing is decoded ─► cut …
+///                                    └─► wanted: fetch ─► hand over
 class OrderPlane {
  public:
   /// `program` and `streams` must outlive this object. Nothing is read before the first `next`.
@@ -55,7 +56,9 @@ class OrderPlane {
   Result<bool> cut_or_take(BatchLayout& layout);  // the batch that was cut ahead, else the next one
   Result<void> look_ahead(BatchLayout& layout);   // cuts one more, and says whether `layout` ends its epoch
   Result<bool> decide(BatchLayout& layout);       // the next batch that is wanted
-  Result<void> catch_up(BatchLayout& layout);     // cuts and drops the batches before start_.next
+  [[nodiscard]] bool wanted(const BatchLayout& layout) const;
+  Result<void> catch_up(BatchLayout& layout);  // cuts and drops the batches before start_.next
+  Result<void> pass_over();                    // goes past most of them by their number of rows
   void leave_out(BatchLayout& layout);
   [[nodiscard]] Position after(const BatchLayout& layout);
   void keep_shard(BatchLayout& layout);  // drops the rows of other shards
@@ -74,6 +77,7 @@ class OrderPlane {
   std::int64_t from_;             // batches of earlier epochs are left out
   std::int64_t pass_;             // the pass that `done_` belongs to
   std::int64_t done_;             // millionths of that pass: the largest so far
+  std::int64_t passing_ = 0;      // rows of a restart that `pass_over` has to go past
   int passes_without_batch_ = 0;  // consecutive passes that had records but no batch
   Stage stage_ = Stage::cut;
   BatchLayout ahead_;       // with hard epochs: the batch after the one that is handed over next

@@ -160,6 +160,18 @@ Result<std::size_t> Passes::pull(std::span<Handle> out) {
   return std::size_t{0};
 }
 
+Result<std::int64_t> Passes::skip(std::int64_t n, Reader& reader) {
+  std::int64_t count = std::min(n, placeholders_);
+  placeholders_ -= count;
+  if (count == 0) {
+    if (over() || pass_ended_) return count;
+    FOREBAY_TRY(count, chain_->skip(n, reader));
+    given_ += count;
+  }
+  if (count > 0) delivered(static_cast<std::size_t>(count));
+  return count;
+}
+
 double Passes::pass_frac() const {
   if (const auto records = open_files_.indexed()) {
     // With a filter or windows, only the records that were judged count.

@@ -24,6 +24,8 @@ class Passes final : public Handles {
 
   void begin(std::int64_t epoch) override;
   Result<std::size_t> pull(std::span<Handle> out) override;
+  /// Of the present pass only, also without hard epochs.
+  Result<std::int64_t> skip(std::int64_t n, Reader& reader) override;
 
   [[nodiscard]] bool over() const { return nothing_ || (program_.epochs && epoch_ >= *program_.epochs); }
   /// Begins the next pass when one has ended; called between batches.

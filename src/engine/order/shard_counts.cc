@@ -1,13 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/order/shard_counts.h"
 
-#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace forebay::engine {
+
+namespace {
+
+/// A batcher that appends batches of empty rows until the pass has as many batches as the pass of each other shard.
+class Padded final : public Batcher {
+ public:
+  Padded(std::shared_ptr<PassBatches> pass, std::unique_ptr<Batcher> inner, std::int64_t rows)
+      : pass_{std::move(pass)}, inner_{std::move(inner)}, rows_{rows} {}
+
+  Result<std::int64_t> cut(Handles& in, std::vector<Handle>& rows) override {
+    FOREBAY_TRY(const std::int64_t count, inner_->cut(in, rows));
+    if (count == 0 && (!pass_->known || pass_->cut >= pass_->batches)) return count;
+    ++pass_->cut;
+    return count > 0 ? count : rows_;
+  }
+
+ private:
+  const std::shared_ptr<PassBatches> pass_;
+  const std::unique_ptr<Batcher> inner_;
+  const std::int64_t rows_;
+};
+
+Error refused(std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; }
+
+}  // namespace
 
 std::string shard_misfit(std::int64_t rows, std::int64_t count) {
   constexpr std::size_t max_names = 40;
@@ -22,6 +47,48 @@ std::string shard_misfit(std::int64_t rows, std::int64_t count) {
   const std::string more = shown < fit.size() ? fmt::format(" and {} more", fit.size() - shown) : "";
   return fmt::format("a batch of {} rows cannot be divided among {} shards; counts that fit: {}{}", rows, count,
                      fmt::join(fit.begin(), fit.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more);
+}
+
+Result<void> check_own_batches(const Program& program, const Shard& shard) {
+  const Batching& batching = program.batching;
+  const std::string by = fmt::format("by {}", EnumNames<ShardBy>::names[static_cast<std::size_t>(shard.by)]);
+  if (!batching.make_sized || !batching.max_rows)
+    return refused(fmt::format("shard: these batches cannot be made for shards {}; shard by rows", by));
+  if (batching.remainder == Remainder::keep) {
+    return refused(
+        fmt::format("shard: shards {} have unequal numbers of records, so with `remainder: keep` some would have more "
+                    "batches than others; set the batch's `remainder` to drop, pad or repeat, or shard by rows",
+                    by));
+  }
+  if (batching.remainder == Remainder::pad && program.epochs != 1 && !program.hard_epochs) {
+    return refused(
+        fmt::format("shard: shards {} with `remainder: pad` are filled up at the end of every epoch; set "
+                    "`epoch_boundary` to hard, or `remainder` to drop or repeat",
+                    by));
+  }
+  if (!program.deterministic) {
+    return refused(fmt::format("shard: the order of the {}s must be the same everywhere; set `deterministic` to true",
+                               by.substr(3)));
+  }
+  return {};
+}
+
+void set_own_batches(Program& program, std::int64_t count, std::shared_ptr<PassBatches> pass) {
+  Batching& batching = program.batching;
+  const std::int64_t rows = rows_of_shard(batching, count);
+  const bool drops = batching.remainder == Remainder::drop;
+  const bool pads = batching.remainder == Remainder::pad;
+  batching.make = [make = batching.make_sized, pads, rows, pass](Reader& reader) -> std::unique_ptr<Batcher> {
+    auto batcher = make(reader, rows);
+    if (!pads) return batcher;
+    return std::make_unique<Padded>(pass, std::move(batcher), rows);
+  };
+  batching.max_rows = rows;
+  batching.fixed = batching.fixed && !pads;  // Padded counts the batches
+  batching.batches = [rows, drops](std::int64_t elements) -> std::optional<std::int64_t> {
+    return drops ? elements / rows : batches_for(elements, rows);
+  };
+  program.hard_epochs = program.hard_epochs || (program.epochs == 1 && pads);
 }
 
 }  // namespace forebay::engine

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include <forebay/order.h>
+
+#include "engine/program/program.h"
+
+/// What shards by file and shards by element share: how many rows and batches each of them has.
 namespace forebay::engine {
 
 /// The message of an error: batches of `rows` rows cannot be divided among `count` shards. Lists up to 40 numbers of
@@ -14,7 +22,33 @@ namespace forebay::engine {
 /// The message of an error: a shard by file of a program with attributes.
 inline constexpr std::string_view filtered_file_shard =
     "a filter decides about records when they are read, so it is not known before how many each file gives, and shards "
-    "by "
-    "file cannot get the same number of batches; shard by rows";
+    "by file cannot get the same number of batches; shard by rows or elements";
+
+/// Fails with Code::config when the batches of the program cannot be made so that each of `count` shards, by file or by
+/// element, has as many.
+[[nodiscard]] Result<void> check_own_batches(const Program& program, const Shard& shard);
+
+/// Rows of a batch of a shard. `check_own_batches` refuses batches without a fixed number of rows.
+[[nodiscard]] inline std::int64_t rows_of_shard(const Batching& batching, std::int64_t count) {
+  return std::max<std::int64_t>(1, batching.max_rows.value_or(count) / count);
+}
+
+/// The number of batches of `rows` rows that `elements` elements need.
+[[nodiscard]] inline std::int64_t batches_for(std::int64_t elements, std::int64_t rows) {
+  return elements / rows + (elements % rows != 0 ? 1 : 0);
+}
+
+/// The batches of a shard's present pass, with `remainder: pad`. Shared by an order, which sets the first two, and the
+/// batcher; used by the order plane only.
+struct PassBatches {
+  bool known = false;        ///< `batches` is set.
+  std::int64_t batches = 0;  ///< Of each shard.
+  std::int64_t cut = 0;      ///< So far.
+};
+
+/// The program with the batching of a shard: batches of `rows_of_shard` rows. With the remainder `pad`, batches of
+/// empty rows follow until the pass has as many as `pass` says; the only pass of a run ends by itself then, so that
+/// padding belongs to it.
+void set_own_batches(Program& program, std::int64_t count, std::shared_ptr<PassBatches> pass);
 
 }  // namespace forebay::engine

@@ -131,7 +131,7 @@ Result<void> check_position(const Position& at) {
 
 Result<void> check_position(const Position& at, const Program& program, const Shard& shard) {
   if (const auto max_rows = program.batching.max_rows) {
-    const std::int64_t rows = *max_rows / (shard.by == ShardBy::file ? shard.count : 1);
+    const std::int64_t rows = *max_rows / (own_stream(shard) ? shard.count : 1);
     if (at.pulled >= rows) return contradiction(at, fmt::format("'pulled' is less than a batch, {} rows", rows));
     if (at.cut_short >= rows) return contradiction(at, fmt::format("'cut_short' is less than a batch, {} rows", rows));
   } else if (at.pulled > max_pulled) {

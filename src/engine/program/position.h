@@ -33,6 +33,11 @@ struct Position {
 
 using forebay::Shard;
 
+/// Whether the batches of a shard are no parts of those of the whole run, but are made of elements of its own.
+[[nodiscard]] inline bool own_stream(const Shard& shard) {
+  return shard.count > 1 && (shard.by == ShardBy::file || shard.by == ShardBy::element);
+}
+
 /// A section of a state: integers of one stage of the run, by name. The stage alone knows what they mean.
 struct Section {
   std::string stage;

@@ -134,12 +134,15 @@ struct Program {
   std::int64_t prefetch = 0;
   Shard shard;
   std::int64_t files_a_pass = 0;  ///< Files of a pass of this process; 0: all files of the source.
-  std::uint64_t stream = 0;       ///< Hash of all that a state compares of a plan; shards by file have their own.
+  std::uint64_t stream = 0;  ///< Hash of all that a state compares of a plan; shards by file or element have their own.
 };
 
-/// `Program::stream` of a run of `program` with this shard.
+/// `Program::stream` of a run of `program` with this shard. Shards by row and by batch have the stream of the whole
+/// run.
 [[nodiscard]] inline std::uint64_t stream_of(const Program& program, const Shard& shard) {
-  return shard.by == ShardBy::file ? mix(program.stream + static_cast<std::uint64_t>(shard.count)) : program.stream;
+  if (!own_stream(shard)) return program.stream;
+  const std::uint64_t kind = shard.by == ShardBy::element ? 0x656c656d656e74 : 0;  // "element"
+  return mix((program.stream ^ kind) + static_cast<std::uint64_t>(shard.count));
 }
 
 /// The number of elements that come out of `orders` when `n` go in; empty when an order cannot say.

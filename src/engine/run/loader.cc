@@ -11,6 +11,7 @@
 #include "engine/memory/fork_guard.h"
 #include "engine/memory/machine.h"
 #include "engine/memory/sync.h"
+#include "engine/order/element_shard.h"
 #include "engine/order/file_shard.h"
 #include "engine/order/shard_counts.h"
 #include "engine/program/plan_access.h"
@@ -25,20 +26,55 @@ namespace {
 
 constexpr std::int64_t max_prefetch = 1'000'000;
 
-/// Whether the run reads a shard of the files. A single shard takes everything, by rows or by files.
-bool by_files(const RunOptions& options) { return options.shard_by == ShardBy::file && options.shard_count > 1; }
+/// The shard of options that are resolved. A single shard takes everything, whatever it is by.
+Shard shard_of(const RunOptions& options) {
+  return {.index = options.shard_index,
+          .count = options.shard_count,
+          .by = options.shard_count > 1 ? options.shard_by : ShardBy::row,
+          .batch_index = options.batch_index,
+          .batch_count = options.batch_count};
+}
+
+Result<void> check_part(std::string_view name, std::int64_t index, std::int64_t count) {
+  if (count >= 1 && index >= 0 && index < count) return {};
+  return Error{
+      Code::config, Detail::invalid_argument,
+      fmt::format("{}: must be (index, count) with index from 0 to count - 1, found ({}, {})", name, index, count)};
+}
 
 Result<void> check_shard(const engine::Program& program, const RunOptions& options) {
   const auto rows = program.batching.max_rows;
-  if (options.shard_count < 1 || options.shard_index < 0 || options.shard_index >= options.shard_count) {
+  FOREBAY_DO(check_part("shard", options.shard_index, options.shard_count));
+  FOREBAY_DO(check_part("shard by batch", options.batch_index, options.batch_count));
+  if (options.batch_count > 1 && !program.deterministic) {
     return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("shard: must be (index, count) with index from 0 to count - 1, found ({}, {})",
-                             options.shard_index, options.shard_count)};
+                 "shard: the batches must be the same everywhere to be dealt; set `deterministic` to true"};
   }
   if (!rows || *rows % options.shard_count == 0) {
-    return by_files(options) ? engine::check_file_shard(program, options.shard_count) : Result<void>{};
+    const Shard shard = shard_of(options);
+    if (shard.by == ShardBy::file) return engine::check_file_shard(program, shard.count);
+    if (shard.by == ShardBy::element) return engine::check_element_shard(program, shard.count);
+    return {};
   }
   return Error{Code::config, Detail::invalid_argument, "shard: " + engine::shard_misfit(*rows, options.shard_count)};
+}
+
+/// Fills in the document's shard where the options have none, and turns a shard by batch into the one beside a shard.
+/// Fails with Code::config when there are two shards by batch.
+Result<void> resolve_shard(const Shard& document, RunOptions& options) {
+  if (options.shard_count == 0) {
+    Shard taken = document;
+    if (options.batch_count != 0) taken.batch_index = options.batch_index, taken.batch_count = options.batch_count;
+    options.take(taken);
+  }
+  if (options.batch_count == 0) options.batch_index = 0, options.batch_count = 1;
+  if (options.shard_by != ShardBy::batch) return {};
+  if (options.batch_count != 1)
+    return Error{Code::config, Detail::invalid_argument, "shard: two shards are by batch; give one of them"};
+  options.batch_index = std::exchange(options.shard_index, 0);
+  options.batch_count = std::exchange(options.shard_count, 1);
+  options.shard_by = ShardBy::row;
+  return {};
 }
 
 Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
@@ -55,11 +91,7 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   if (options.prefetch == 0) options.prefetch = program.prefetch;
   if (options.threads == 0) options.threads = std::min(engine::usable_processors(), engine::threads_allowed);
   if (options.memory == 0) options.memory = engine::usable_memory() / 4;
-  if (options.shard_count == 0) {
-    options.shard_index = program.shard.index;
-    options.shard_count = program.shard.count;
-    options.shard_by = program.shard.by;
-  }
+  FOREBAY_DO(resolve_shard(program.shard, options));
   FOREBAY_DO(check_shard(program, options));
   return options;
 }
@@ -164,11 +196,7 @@ class Loader::Running {
   }
 
   /// The shard, for the state of the run.
-  [[nodiscard]] engine::Shard shard() const {
-    return {.index = options_.shard_index,
-            .count = options_.shard_count,
-            .by = by_files(options_) ? ShardBy::file : ShardBy::row};
-  }
+  [[nodiscard]] engine::Shard shard() const { return shard_of(options_); }
 
   // For the thread that calls `next`.
   std::optional<Error> failure;  ///< What the last `next` gave.
@@ -180,12 +208,14 @@ class Loader::Running {
   std::optional<engine::SourceSizes> summary_;  // of sizes_, when it was needed
 
   [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& at) const {
-    if (!by_files(options_)) return std::make_shared<engine::Scheduler>(engine::share_program(plan_), options_, at);
+    const Shard own = shard();
+    if (!engine::own_stream(own))
+      return std::make_shared<engine::Scheduler>(engine::share_program(plan_), options_, at);
     RunOptions whole = options_;  // of its own program
     whole.shard_index = 0;
     whole.shard_count = 1;
-    return std::make_shared<engine::Scheduler>(
-        engine::file_shard(engine::program_of(plan_), options_.shard_index, options_.shard_count), whole, at);
+    const auto make = own.by == ShardBy::file ? engine::file_shard : engine::element_shard;
+    return std::make_shared<engine::Scheduler>(make(engine::program_of(plan_), own.index, own.count), whole, at);
   }
 
   Plan plan_;
@@ -293,6 +323,10 @@ Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& posit
 }
 
 const Plan& Loader::plan() const { return running_->plan(); }
+std::optional<std::int64_t> Loader::length() const {
+  if (!plan().batches()) return std::nullopt;
+  return *plan().batches() == 0 ? 0 : engine::batches_by_index(engine::program_of(plan()), running_->shard());
+}
 Stats Loader::stats() const { return running_->forked() ? Stats{} : running_->scheduler()->stats(); }
 double Loader::complete_frac() const { return running_->forked() ? 0 : running_->scheduler()->complete_frac(); }
 

@@ -44,6 +44,17 @@ class Scheduler::Unlocked {
   const Clock::time_point since_;
 };
 
+namespace {
+
+Shard shard_of(const RunOptions& options) {
+  return {.index = options.shard_index,
+          .count = options.shard_count,
+          .batch_index = options.batch_index,
+          .batch_count = std::max<std::int64_t>(1, options.batch_count)};
+}
+
+}  // namespace
+
 Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start,
                      std::chrono::milliseconds stuck_after)
     : program_{std::move(program)},
@@ -52,7 +63,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       asked_prefetch_{options.prefetch},
       stuck_after_{stuck_after},
       open_files_{*program_, pool_, options.threads, [this] { wake(); }},
-      order_{*program_, open_files_, start, {.index = options.shard_index, .count = options.shard_count}},
+      order_{*program_, open_files_, start, shard_of(options)},
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},
       line_{start.next},

@@ -49,7 +49,8 @@ struct FieldsOf<plan::PipelineDocument> {
                    "Default of the run: the part of every batch that this process takes, as [index, count], "
                    "\"index/count\", \"auto\" (by the launcher's environment variables) or {index, count, by}, where "
                    "by is "
-                   "\"row\" or \"file\"; null: all.")
+                   "\"row\", \"file\", \"element\" or \"batch\"; or a list of one that is by batch and one that is "
+                   "not; null: all.")
             .field("inputs", &Document::inputs, "Tensors in Batch.inputs; null: every tensor that is no target.")
             .field("targets", &Document::targets, "Tensors in Batch.targets; null: none.");
     return fields;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -38,7 +39,9 @@ struct FieldsOf<plan::ShardObject> {
             .required("index", &ShardObject::index, "Which shard, from 0 on, or \"auto\": as the launcher says.")
             .field("count", &ShardObject::count, "How many shards there are; left out with \"auto\".", {.min = 1})
             .field("by", &ShardObject::by,
-                   "row: rows of every batch; file: every count-th file of a pass, in batches of size / count rows.")
+                   "row: rows of every batch; file, element: every count-th file or element of a pass, in batches of "
+                   "size / "
+                   "count rows; batch: every count-th batch.")
             .field(
                 "replicas", &ShardObject::replicas,
                 "With \"auto\": so many neighbouring ranks take the same shard, as those of one model that is divided "
@@ -111,6 +114,44 @@ Shard from_object(const Json& json, Faults& faults) {
     out = *named;
   }
   out.by = object->by;
+  if (out.by == ShardBy::batch) {
+    out.batch_index = std::exchange(out.index, 0);
+    out.batch_count = std::exchange(out.count, 1);
+    out.by = ShardBy::row;
+  }
+  return out;
+}
+
+/// Whether a list is one of shards, and not an index and a count.
+bool lists_shards(const std::vector<Json>& items) {
+  return std::ranges::any_of(items, [](const Json& item) { return item.is(Json::Kind::object); });
+}
+
+bool by_batch(const Json& shard) {
+  const Json* const by = shard.is(Json::Kind::object) ? shard.find("by") : nullptr;
+  return by != nullptr && *by == Json{"batch"};
+}
+
+/// One shard by batch and one that is not, in any order: the former divides the batches of the latter.
+Shard from_shards(const Json& json, Faults& faults) {
+  const std::vector<Json>& items = json.items();
+  const auto batches = static_cast<std::size_t>(std::ranges::count_if(items, by_batch));
+  if (items.size() != 2 || batches != 1) {
+    fault_value(json,
+                fmt::format("a list of shards has one by batch and one by row, file or element; found {}", json.text()),
+                faults);
+    return {};
+  }
+  const bool first = by_batch(items.front());
+  Shard out = read_shard(items[first ? 1 : 0], faults);
+  const Shard batch = read_shard(items[first ? 0 : 1], faults);
+  out.batch_index = batch.batch_index;
+  out.batch_count = batch.batch_count;
+  if (out.source.empty() && !batch.source.empty()) {
+    out.source = batch.source;
+    out.rank = batch.rank;
+    out.ranks = batch.ranks;
+  }
   return out;
 }
 
@@ -121,14 +162,33 @@ Shard read_shard(const Json& json, Faults& faults) {
   if (json.is(Json::Kind::string)) return from_text(json, faults);
   if (json.is(Json::Kind::object)) return from_object(json, faults);
   if (json.is(Json::Kind::array)) {
+    if (lists_shards(json.items())) return from_shards(json, faults);
     if (const auto shard = from_list(json.items())) return *shard;
   }
-  fault_value(json,
-              fmt::format("must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
-                          "{{\"index\": …, \"count\": …, \"by\": …}}; found {}",
-                          json.text()),
-              faults);
+  fault_value(
+      json,
+      fmt::format("must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
+                  "{{\"index\": …, \"count\": …, \"by\": …}}, or a list of one of these and one by batch; found {}",
+                  json.text()),
+      faults);
   return {};
+}
+
+}  // namespace plan
+
+namespace plan {
+
+std::string words_of(const Shard& shard) {
+  std::string out;
+  if (shard.count > 1 || shard.batch_count == 1) {
+    const std::string by = shard.by == ShardBy::row
+                               ? ""
+                               : fmt::format(" by {}", EnumNames<ShardBy>::names[static_cast<std::size_t>(shard.by)]);
+    out = fmt::format("shard {} of {}{}", shard.index, shard.count, by);
+  }
+  if (shard.batch_count == 1) return out;
+  return fmt::format("{}{}batches {}, {}, …", out, out.empty() ? "" : ", ", shard.batch_index,
+                     shard.batch_index + shard.batch_count);
 }
 
 }  // namespace plan
@@ -146,8 +206,7 @@ constexpr std::int64_t shown_keys = 3;
 
 std::string shard_text(const Plan& plan, const Shard& shard, const Batch* first) {
   if (shard.source.empty()) return {};
-  std::string out = fmt::format("rank {} of {} ({}): shard {} of {}{}", shard.rank, shard.ranks, shard.source,
-                                shard.index, shard.count, shard.by == ShardBy::file ? " by file" : "");
+  std::string out = fmt::format("rank {} of {} ({}): {}", shard.rank, shard.ranks, shard.source, plan::words_of(shard));
   if (const auto batches = engine::batches_by_index(engine::program_of(plan), shard)) {
     out += fmt::format(", {} batches{}", *batches, engine::program_of(plan).epochs ? "" : " an epoch");
   }

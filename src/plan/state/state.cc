@@ -141,12 +141,15 @@ Result<Position> read_position(const std::vector<Section>& sections) {
 }
 
 // Each shard of files has its own order. It depends on the number of shards, and not on the index of the shard.
+// Shards by element are the same in this.
 constexpr std::string_view file_shards = "shards by file";
+constexpr std::string_view element_shards = "shards by element";
 
 PlanParts parts_of(const Plan& plan, const Shard& shard) {
   PlanParts out;
   for (const auto& [name, hash] : PlanAccess::parts(plan).sections) out.emplace_back(name, hex(hash));
-  if (shard.by == ShardBy::file) out.emplace_back(file_shards, std::to_string(shard.count));
+  if (engine::own_stream(shard))
+    out.emplace_back(shard.by == ShardBy::file ? file_shards : element_shards, std::to_string(shard.count));
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -167,13 +170,13 @@ std::string differing(const State& state, const PlanParts& now) {
 
 std::string shards_text(const PlanParts& parts) {
   for (const auto& [name, count] : parts) {
-    if (name == file_shards) return count + " shards by file";
+    if (name == file_shards || name == element_shards) return fmt::format("{} {}", count, name);
   }
   return "rows of whole batches";
 }
 
 /// Fails when the state and the run are sharded in different ways: a position among whole batches means nothing among
-/// shards by file, or with another number of these.
+/// shards by file or by element, or with another number of these.
 Result<void> check_shards(const PlanParts& then, const PlanParts& now) {
   if (shards_text(then) == shards_text(now)) return {};
   return refuse(Detail::failed_precondition,
@@ -256,14 +259,14 @@ Json position_json(std::uint64_t stream, const Position& at) {
 }
 
 /// Reads what `position_json` gave. Fails with Code::state, invalid_argument, when that is
-/// something else, or of a batch of another plan or of other shards by file.
+/// something else, or of a batch of another plan or of other shards by file or element.
 Result<Position> read_batch_position(const Json& json, const engine::Program& program, const Shard& shard) {
   const Json* const stream = json.is(Json::Kind::object) ? json.find(stream_member) : nullptr;
   if (stream == nullptr) return refuse(Detail::invalid_argument, "this is no position of a batch");
   if (!stream->is(Json::Kind::string) || stream->string() != hex(engine::stream_of(program, shard))) {
     return refuse(Detail::invalid_argument,
-                  "the batch is of a run of another plan or of other shards by file, so this loader has no state after "
-                  "it");
+                  "the batch is of a run of another plan or of other shards by file or element, so this loader has no "
+                  "state after it");
   }
   FOREBAY_TRY(const auto sections, read_sections(json));
   FOREBAY_TRY(const Position out, read_position(sections));

@@ -73,6 +73,15 @@ Result<std::size_t> WindowReader::read(Stream stream, std::span<Handle> out) {
   return count;
 }
 
+Result<std::int64_t> WindowReader::skip(Stream stream, std::int64_t n) {
+  Part& part = parts_[stream];
+  while (part.next == part.windows.size() && !part.finished) FOREBAY_DO(more(part));
+  const std::size_t count = std::min(static_cast<std::size_t>(n), part.windows.size() - part.next);
+  table_.release(std::span{part.windows}.subspan(part.next, count));
+  part.next += count;
+  return static_cast<std::int64_t>(count);
+}
+
 /// Reads elements, or cuts the windows that they complete. An interrupted call goes on where it stopped.
 Result<void> WindowReader::more(Part& part) {
   if (part.broken) return *part.broken;

@@ -45,6 +45,7 @@ class WindowReader final : public Reader {
   Result<std::size_t> read(Stream stream, std::span<Handle> out) override;
   bool ready(Stream stream) override;
   void close(Stream stream) override;
+  Result<std::int64_t> skip(Stream stream, std::int64_t n) override;
   std::int64_t files_ahead() const override { return files_.files_ahead(); }
 
   // Of windows.
