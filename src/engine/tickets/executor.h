@@ -13,7 +13,7 @@
 #include "engine/tickets/job.h"
 #include "engine/tickets/record_copies.h"
 #include "engine/tickets/row_gather.h"
-#include "engine/tickets/take_rows.h"
+#include "engine/tickets/take/take_rows.h"
 
 namespace forebay::engine {
 

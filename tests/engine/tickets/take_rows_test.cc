@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/tickets/take_rows.h"
+#include "engine/tickets/take/take_rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -154,6 +154,19 @@ TEST_F(TakeRecords, StepsOnRowsReadRowsOfAnyLength) {
   output.spec.delivery = Delivery::padded;
   deliver(output);
   EXPECT_EQ(made({{span_of(0, 1, 2)}, {span_of(2, 0, 3)}}), "tokens: [[2,3,0],[21,22,23]] of [2,3]");
+}
+
+TEST_F(TakeRecords, ATicketDecodesEachRecordThatItUsesOnceAndNoOther) {
+  cut({.name = "tokens"});
+  EXPECT_EQ(made({{span_of(0, 0, 3)}, {span_of(2, 0, 3)}, {span_of(0, 2, 3)}, {span_of(2, 1, 1)}}),
+            "tokens: [[1,2,3],[21,22,23],[3,4,5],[22,0,0]] of [3,3,3,1]");
+  begin(spans_of({{{span_of(0, 0, 3)}, {span_of(2, 0, 3)}, {span_of(0, 2, 3)}}}), 1);
+  ASSERT_TRUE(executor_->cut(*job_).ok());
+  Worker worker = executor_->worker(0);
+  ASSERT_FALSE(executor_->run(*job_->tickets[0], worker));
+  const ColumnBlock& elements = worker.take->ticket.columns->block;
+  EXPECT_EQ(elements.rows, 2);
+  EXPECT_EQ(elements[program_.taking->cut[0].from].values.span<std::int32_t>().size(), 5U + 3U);
 }
 
 TEST_F(TakeRecords, TwoBatchesShareARecord) {

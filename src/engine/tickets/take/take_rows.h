@@ -10,7 +10,7 @@
 #include "columns/take/take.h"
 #include "engine/program/program.h"
 #include "engine/tickets/job.h"
-#include "engine/tickets/take_sizes.h"
+#include "engine/tickets/take/take_sizes.h"
 
 namespace forebay::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/tickets/take_sizes.h"
+#include "engine/tickets/take/take_sizes.h"
 
 #include <algorithm>
 #include <limits>

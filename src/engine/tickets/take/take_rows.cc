@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/tickets/take_rows.h"
+#include "engine/tickets/take/take_rows.h"
 
 #include <algorithm>
 #include <limits>

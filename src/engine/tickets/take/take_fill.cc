@@ -6,7 +6,7 @@
 
 #include "columns/fill.h"
 #include "columns/take/segments.h"
-#include "engine/tickets/take_rows.h"
+#include "engine/tickets/take/take_rows.h"
 
 namespace forebay::engine {
 
