@@ -105,14 +105,7 @@ class PlanBuilder {
         (stages_.interleave && random(*stages_.interleave)) || std::ranges::any_of(stages_.record_orders, random);
     for (const OrderStage& order : stages_.record_orders) {
       if (order.ordering.attributes.empty()) continue;
-      if (source_.rows) {
-        complain(
-            *order.stage.options,
-            fmt::format("'{}' needs records that are decoded, and the rows of '{}' come ready; leave out rows before "
-                        "they are bound",
-                        order.stage.plugin, stages_.source_stage->plugin),
-            faults_);
-      } else if (source_.files_a_part > 0 && random_access) {
+      if (source_.files_a_part > 0 && random_access) {
         complain(
             *order.stage.options,
             fmt::format("'{}' needs to look into the files of '{}' before they are read in any order, and they have "
