@@ -24,7 +24,8 @@ class Feed {
   [[nodiscard]] static Result<Feed> make(Schema schema, std::int64_t capacity = 1024);
 
   /// Copies the rows of `rows`, whose columns must have the names, element types and shapes of the schema, in any
-  /// order. Waits while `capacity` rows or more wait. Returns false when the timeout is over; no row was taken then.
+  /// order. All of them are taken at once: `put` waits until there is room for them, or, if they are more than
+  /// `capacity`, until no row waits. Returns false when the timeout is over; no row was taken then.
   ///
   /// Fails with Code::config for columns that do not fit, and with Code::cancelled when the feed was closed or the run
   /// that read it has ended.

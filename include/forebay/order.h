@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -63,7 +62,7 @@ class Reader {
   [[nodiscard]] virtual bool ready(Stream stream) = 0;  ///< Whether `read` would not wait.
   virtual void close(Stream stream) = 0;
   /// Passes over up to `n` > 0 of the file's next records and returns their number; 0 at its end. Fails as `read` does.
-  [[nodiscard]] virtual Result<std::int64_t> skip(Stream stream, std::int64_t n) = 0;
+  [[nodiscard]] virtual Result<std::int64_t> skip(Stream stream, std::int64_t n);
   virtual void drop(std::span<const Handle> records) = 0;      ///< Releases records that no batch uses.
   virtual void hold(std::span<const Handle> records) = 0;      ///< Counts each once more: a batch uses it again.
   [[nodiscard]] virtual std::int64_t files_ahead() const = 0;  ///< Number of files to open early.
@@ -96,13 +95,6 @@ class Reader {
     return Error{Code::internal, "this reader knows no attributes"};
   }
 };
-
-inline Result<std::int64_t> Handles::skip(std::int64_t n, Reader& reader) {
-  std::array<Handle, 256> passed;
-  FOREBAY_TRY(const std::size_t count, pull(std::span{passed}.first(n < 256 ? static_cast<std::size_t>(n) : 256)));
-  reader.drop(std::span{passed}.first(count));
-  return static_cast<std::int64_t>(count);
-}
 
 /// The arguments of an order's constructor. The engine makes one per order and run.
 struct OrderContext {

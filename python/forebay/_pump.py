@@ -2,11 +2,12 @@
 """Rows of Python objects: iterables, which a thread puts into a feed, and sequences, whose items `map` looks up."""
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Literal, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable, Iterator, Literal, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -105,47 +106,43 @@ class PumpedRun:
         return getattr(self._run, name)
 
     def advance(self, given: bool) -> Any:
-        try:
+        with self._failures():
             return self._run.advance(given)
-        except DataError:
-            self._raise_failure()
-            raise
 
     def epochs(self) -> "PumpedEpochs":
-        return PumpedEpochs(self._run.epochs(), self._raise_failure)
+        return PumpedEpochs(self._run.epochs(), self._failures)
 
     def close(self) -> None:
         self._run.close()
         for pump in self._pumps:
             pump.join()
 
-    def _raise_failure(self) -> None:
-        """Raises what an iterable raised: the same object, with its traceback."""
-        for pump in self._pumps:
-            if pump.failure is not None:
-                raise pump.failure
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Instead of the core's error raises what an iterable raised: the same object, with its traceback."""
+        try:
+            yield
+        except DataError:
+            for pump in self._pumps:
+                if pump.failure is not None:
+                    raise pump.failure
+            raise
 
 
 class PumpedEpochs:
     """The epochs of a PumpedRun."""
 
-    def __init__(self, epochs: Any, raise_failure: Callable[[], None]) -> None:
+    def __init__(self, epochs: Any, failures: Callable[[], ContextManager[None]]) -> None:
         self._epochs = epochs
-        self._raise_failure = raise_failure
+        self._failures = failures
 
     def next(self) -> int:
-        try:
+        with self._failures():
             return int(self._epochs.next())
-        except DataError:
-            self._raise_failure()
-            raise
 
     def advance(self, number: int, given: bool) -> Any:
-        try:
+        with self._failures():
             return self._epochs.advance(number, given)
-        except DataError:
-            self._raise_failure()
-            raise
 
 
 class Items:

@@ -178,7 +178,17 @@ def _spec(name: str, feature: Any) -> "tuple[str, tuple[Optional[int], ...]]":
     if kind not in ("fixed_len", "var_len") or set(feature) - known:
         raise ConfigError(f"columns['{name}']: a feed takes fb.fixed(dtype, shape) and fb.var_len(dtype), found {dict(feature)}",
                           code="config", detail="invalid_argument")
-    return feature["dtype"], (None,) if kind == "var_len" else tuple(feature.get("shape", ()))
+    if feature["dtype"] not in (*_NUMBERS, "string"):
+        raise ConfigError(f"columns['{name}']: a feed takes elements of type {', '.join(sorted(_NUMBERS))} and string, found "
+                          f"{feature['dtype']!r}", code="config", detail="invalid_argument")
+    return feature["dtype"], (None,) if kind == "var_len" else tuple(_size(name, size) for size in feature.get("shape", ()))
+
+
+def _size(name: str, size: Any) -> Optional[int]:
+    """A size of a row's shape; None: rows differ."""
+    if size is None or (isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**63):
+        return size
+    raise wrong_type(f"columns['{name}'].shape", "sizes from 0 on, or None where rows differ", size)
 
 
 def _one(name: str, value: Any) -> "np.ndarray[Any, Any]":

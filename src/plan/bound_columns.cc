@@ -262,7 +262,7 @@ void place_early(const Stages& stages, BoundColumns& columns, Faults& faults) {
   }
   std::copy_if(columns.decoded.begin(), columns.decoded.end(), std::back_inserter(early.decoded),
                [&](ColumnId id) { return used.has(id); });
-  if (!early.decoded.empty()) early.decoder = decode_only(stages, early.decoded, columns, faults);
+  if (columns.decoder && !early.decoded.empty()) early.decoder = decode_only(stages, early.decoded, columns, faults);
 }
 
 }  // namespace
@@ -323,7 +323,7 @@ void project(const Stages& stages, BoundColumns& columns, Faults& faults) {
                [&](ColumnId id) { return used.has(id); });
   if (wanted.empty() && !columns.decoded.empty())
     wanted.push_back(columns.decoded.back());  // a decoder must have at least one column
-  if (columns.decoder) place_early(stages, columns, faults);
+  place_early(stages, columns, faults);
   if (wanted.size() == columns.decoded.size()) return;
   if (!columns.decoder) {
     columns.decoded = std::move(wanted);

@@ -41,7 +41,6 @@ class PlanBuilder {
     check_access();
     check_attributes();
     columns_ = bind_columns(stages_, source_.rows.get(), faults_);
-    check_batcher();
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     group_outputs();
     check_shard();
@@ -111,14 +110,7 @@ class PlanBuilder {
     for (std::size_t i = 0; i < windows_at; ++i) {  // WindowBinder judges those that come after windows
       const OrderStage& order = stages_.record_orders[i];
       if (order.ordering.attributes.empty()) continue;
-      if (source_.rows) {
-        complain(
-            *order.stage.options,
-            fmt::format("'{}' needs records that are decoded, and the rows of '{}' come ready; leave out rows before "
-                        "they are bound",
-                        order.stage.plugin, stages_.source_stage->plugin),
-            faults_);
-      } else if (source_.files_a_part > 0 && random_access) {
+      if (source_.files_a_part > 0 && random_access) {
         complain(
             *order.stage.options,
             fmt::format("'{}' needs to look into the files of '{}' before they are read in any order, and they have "
@@ -127,16 +119,6 @@ class PlanBuilder {
             faults_);
       }
     }
-  }
-
-  /// A batcher that looks at its elements needs their attributes, as an order does.
-  void check_batcher() {
-    if (columns_.batching.attributes.empty() || !source_.rows || columns_.windows) return;
-    complain(*stages_.batch_stage->options,
-             fmt::format("'{}' needs the lengths of records that are decoded, and the rows of '{}' come ready; use "
-                         "'batch'",
-                         stages_.batch_stage->plugin, stages_.source_stage->plugin),
-             faults_);
   }
 
   void group_outputs() {

@@ -139,9 +139,6 @@ Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage,
     return Error{Code::config, Detail::invalid_argument, std::move(message)};
   };
   if (windows == 0) {
-    if (rows_ != nullptr)
-      return refuse(
-          "the rows come ready, so only the lengths of windows are known; leave out rows before they are bound");
     const auto late = [&](ColumnId id) {
       return static_cast<std::size_t>(id) >= columns_.windows->windowing.out.size();
     };

@@ -88,9 +88,11 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
 
   Result<bool> put(const RowSource& rows, std::chrono::milliseconds timeout) {
     FOREBAY_TRY(const auto places, places_of(rows));
+    std::int64_t added = 0;
+    for (const RowPart& part : rows.parts) added += part.rows->rows;
     {
       std::unique_lock lock{mutex_};
-      if (!room_.wait_until(lock, end_of(timeout), [&] { return closed_ || count() < capacity_; })) return false;
+      if (!room_.wait_until(lock, end_of(timeout), [&] { return closed_ || has_room(added); })) return false;
       if (closed_) {
         return Error{Code::cancelled, Detail::failed_precondition,
                      "the feed is closed: its rows are all given, or the run that read it has ended"};
@@ -132,6 +134,8 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
  private:
   class Reader;
 
+  /// Called with the mutex. Rows that are more than the capacity need an empty feed.
+  [[nodiscard]] bool has_room(std::int64_t rows) const { return count() == 0 || rows <= capacity_ - count(); }
   [[nodiscard]] std::int64_t count() const { return waiting_ ? waiting_->rows : 0; }
 
   /// By column of the schema: its column in `rows`.

@@ -149,7 +149,7 @@ TEST(PipelineDocument, EveryFaultIsToldAndNoneThatOnlyFollowsFromAnother) {
           "7:20 /steps/3/batch/size: 'size' must be from 1 to 100000000, found 0",
           "7:36 /memory: 'memory' must be a number of bytes, as 1073741824 or \"1GiB\"; found '1 GX'",
           "7:53 /shard: 'shard' must be [index, count] with index from 0 to count - 1, \"index/count\", \"auto\" or "
-          "{\"index\": …, \"count\": …, \"by\": …}; found "
+          "{\"index\": …, \"count\": …, \"by\": …}, or a list of one of these and one by batch; found "
           "[4,4]",
           "7:69 /sead: unexpected option 'sead'; did you mean 'seed'? known here: source, decode, steps, epochs, seed, "
           "epoch_boundary, deterministic, on_corrupt, threads, memory, prefetch, shard, inputs, targets",

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "engine/blocks/copied_rows.h"
 
 namespace forebay::engine {
 
@@ -31,7 +34,7 @@ std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
   const std::uint32_t slot = enter(std::move(block), records + 1);
   Entry& entry = entries_[slot];
   const Block& added = *entry.block;
-  if (added.buffer) {
+  if (added.buffer || added.row_schema != nullptr) {
     entry.released.resize(records);
   } else if (added.mapping && !added.kept) {
     const auto offset = static_cast<std::size_t>(added.base - added.mapping->bytes().data());
@@ -99,7 +102,7 @@ template void BlockTable::fill_places<true>(std::span<const Handle>, std::int64_
 template void BlockTable::fill_places<false>(std::span<const Handle>, std::int64_t, const Places&);
 
 template <bool releases>
-void BlockTable::fill_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
+void BlockTable::fill_rows(std::span<Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
                            std::vector<UsedBlock>& blocks) {
   rows.resize(handles.size());
   blocks.clear();
@@ -110,14 +113,18 @@ void BlockTable::fill_rows(std::span<const Handle> handles, std::int64_t batch, 
       blocks.push_back(entry.used);
     }
     rows[row] = entry.used.rows;
+    const bool counted = !entry.released.empty();
+    const std::size_t place = counted ? place_of(entry, handles[row].ordinal) : 0;
+    if (counted) handles[row].offset = static_cast<std::uint32_t>(place);
     if constexpr (releases) {
+      if (counted) entry.released[place] = true;
       if (!entry.permanent && --entry.live == 0) retire(handles[row].block, batch);
     }
   }
 }
-template void BlockTable::fill_rows<true>(std::span<const Handle>, std::int64_t, std::vector<const RowBlock*>&,
+template void BlockTable::fill_rows<true>(std::span<Handle>, std::int64_t, std::vector<const RowBlock*>&,
                                           std::vector<UsedBlock>&);
-template void BlockTable::fill_rows<false>(std::span<const Handle>, std::int64_t, std::vector<const RowBlock*>&,
+template void BlockTable::fill_rows<false>(std::span<Handle>, std::int64_t, std::vector<const RowBlock*>&,
                                            std::vector<UsedBlock>&);
 
 void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
@@ -130,7 +137,7 @@ void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
     Entry& entry = entries_[slot];
     std::size_t run = 0;
     for (; i + run < handles.size() && handles[i + run].block == slot; ++run) {
-      if (!entry.released.empty()) entry.released[handles[i + run].ordinal] = true;
+      if (!entry.released.empty()) entry.released[place_of(entry, handles[i + run].ordinal)] = true;
     }
     i += run;
     release_count(slot, run, batch);
@@ -145,9 +152,10 @@ void BlockTable::hold(std::span<const Handle> handles) {
 
 void BlockTable::release_rest(std::uint32_t slot, std::size_t first_record, std::int64_t batch) {
   Entry& entry = entries_[slot];
-  const std::size_t count = entry.block->count() - first_record;
+  const std::size_t first = place_of(entry, static_cast<std::uint32_t>(first_record));
+  const std::size_t count = entry.block->count() - first;
   if (!entry.released.empty())
-    std::fill(entry.released.begin() + static_cast<std::ptrdiff_t>(first_record), entry.released.end(), true);
+    std::fill(entry.released.begin() + static_cast<std::ptrdiff_t>(first), entry.released.end(), true);
   release_count(slot, count, batch);
 }
 
@@ -185,11 +193,49 @@ void BlockTable::collect(std::int64_t finished, Recycler<Block>& free) {
   });
 }
 
-void BlockTable::compact(std::int64_t batch) {
+void BlockTable::compact(std::int64_t batch, std::size_t share) {
   for (Entry& entry : entries_) {
     if (!entry.block || entry.released.empty() || entry.moved) continue;
-    if (entry.live * 4 < entry.block->records.size()) move_survivors(entry, batch);
+    if (entry.block->rows) {
+      if (entry.live * share < entry.block->count()) move_rows(entry, batch);
+    } else if (entry.live * 4 < entry.block->records.size()) {
+      move_survivors(entry, batch);
+    }
   }
+}
+
+/// The place of a record or row in its block. A row block that was compacted lists the ordinals of its rows.
+std::size_t BlockTable::place_of(const Entry& entry, std::uint32_t ordinal) {
+  const std::vector<std::uint32_t>& ordinals = entry.block->ordinals;
+  if (ordinals.empty()) return ordinal;
+  return static_cast<std::size_t>(std::ranges::lower_bound(ordinals, ordinal) - ordinals.begin());
+}
+
+/// Unlike a streamed block, a row block may be compacted again and again.
+void BlockTable::move_rows(Entry& entry, std::int64_t batch) {
+  Block& block = *entry.block;
+  std::vector<std::uint32_t> places, ordinals;
+  for (std::size_t i = 0; i < entry.released.size(); ++i) {
+    if (entry.released[i]) continue;
+    places.push_back(static_cast<std::uint32_t>(i));
+    ordinals.push_back(block.ordinals.empty() ? places.back() : block.ordinals[i]);
+  }
+  if (places.empty()) return;  // the stream alone counts: the block goes when it moves on
+  CopiedRows kept = copy_rows(*block.row_schema, *block.rows, places);
+  kept.bytes += static_cast<std::int64_t>(ordinals.capacity() * sizeof(std::uint32_t));
+  auto charge = pool_->charge(kept.bytes);
+  // Batches that are not finished still point into the old rows.
+  retired_.push_back({.block = nullptr,
+                      .buffer = std::make_shared<std::pair<std::shared_ptr<const RowBlock>, std::shared_ptr<void>>>(
+                          block.rows, block.row_charge),
+                      .batch = batch});
+  pinned_ += kept.bytes - static_cast<std::int64_t>(block.buffer_bytes);
+  block.buffer_bytes = static_cast<std::size_t>(kept.bytes);
+  block.rows = std::move(kept.rows);
+  block.row_charge = std::move(charge);
+  block.ordinals = std::move(ordinals);
+  entry.used.rows = block.rows.get();
+  entry.released.assign(places.size(), false);
 }
 
 void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {

@@ -67,14 +67,19 @@ class BlockTable {
   void lend(std::span<const Handle> handles, std::int64_t batch, const Places& places) {
     fill_places<false>(handles, batch, places);
   }
-  /// The same for handles of row blocks: fills `rows`, the block of each handle, and `blocks`, each block once.
-  void hand_over_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
+  /// The same for handles of row blocks: fills `rows`, the block of each handle, and `blocks`, each block once. Sets
+  /// the offset of each handle to the place of its row in that block.
+  void hand_over_rows(std::span<Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
                       std::vector<UsedBlock>& blocks) {
     fill_rows<true>(handles, batch, rows, blocks);
   }
-  void lend_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
+  void lend_rows(std::span<Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
                  std::vector<UsedBlock>& blocks) {
     fill_rows<false>(handles, batch, rows, blocks);
+  }
+  /// The place of a handle's row in its row block, which changes when the block is compacted.
+  [[nodiscard]] std::size_t row_of(const Handle& handle) const {
+    return place_of(entries_[handle.block], handle.ordinal);
   }
   /// Counts the handles off. Their records are not used after batch `batch`.
   void release(std::span<const Handle> handles, std::int64_t batch);
@@ -89,9 +94,11 @@ class BlockTable {
   /// could not give back at once go back to the system under the same condition.
   void collect(std::int64_t finished, Recycler<Block>& free);
 
-  /// Copies the live records out of each streamed block of which less than a quarter is live. The old buffer stays
-  /// until batch `batch` is finished.
-  void compact(std::int64_t batch);
+  /// Copies the live records out of each streamed block, once, and the live rows out of each row block of a reader, of
+  /// which less than a quarter is live. The old memory stays until batch `batch` is finished.
+  void compact(std::int64_t batch) { compact(batch, 4); }
+  /// The same with row blocks of which less than half is live.
+  void compact_more(std::int64_t batch) { compact(batch, 2); }
   [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_; }  ///< Bytes of the buffers that entries own.
   /// Limits the mapped pages to about `limit` bytes. The pages of the oldest blocks go back to the system, now or when
   /// the batches that read there are finished; from now on records of these blocks are handed over as `unmapped`.
@@ -102,21 +109,22 @@ class BlockTable {
   struct Entry {
     const std::byte* base = nullptr;  // copy of block->base
     UsedBlock used;
-    std::size_t live = 0;                // handles that name the block, plus one for its stream; 0 of a segment
-    std::int64_t batch = -1;             // the last batch that a record was handed over to; -1: none
-    bool moved = false;                  // was compacted: `offsets` has the places of the records
-    bool copies = false;                 // from add_copies: extents have the offsets of the records
-    bool permanent = false;              // from add_permanent: never retired
-    bool unmapped = false;               // its mapped pages are not to be read; records are read from the file
-    std::uint64_t window = 0;            // the number of its window; 0: none
-    std::vector<bool> released;          // of a streamed block, by record: no handle names it; empty of other blocks
+    std::size_t live = 0;      // handles that name the block, plus one for its stream; 0 of a segment
+    std::int64_t batch = -1;   // the last batch that a record was handed over to; -1: none
+    bool moved = false;        // was compacted: `offsets` has the places of the records
+    bool copies = false;       // from add_copies: extents have the offsets of the records
+    bool permanent = false;    // from add_permanent: never retired
+    bool unmapped = false;     // its mapped pages are not to be read; records are read from the file
+    std::uint64_t window = 0;  // the number of its window; 0: none
+    // Of a streamed block, by record, and of a row block of a reader, by row: no handle names it. Empty of others.
+    std::vector<bool> released;
     std::vector<std::uint32_t> offsets;  // of a compacted block, by record: where its copy begins; extents stay
     std::unique_ptr<Block> block;
   };
   /// Memory that batches up to `batch` may still read. Exactly one of the pointers is set.
   struct Retired {
     std::unique_ptr<Block> block;
-    std::shared_ptr<std::byte> buffer;  // the old buffer of a compacted block
+    std::shared_ptr<const void> buffer;  // the old buffer or rows of a compacted block
     std::int64_t batch;
   };
   /// The mapped pages of a scanned block.
@@ -129,13 +137,16 @@ class BlockTable {
   template <bool releases>
   void fill_places(std::span<const Handle> handles, std::int64_t batch, const Places& places);
   template <bool releases>
-  void fill_rows(std::span<const Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
+  void fill_rows(std::span<Handle> handles, std::int64_t batch, std::vector<const RowBlock*>& rows,
                  std::vector<UsedBlock>& blocks);
   [[nodiscard]] Window* window_of(const Entry& entry);                  // null: none, or no longer in windows_
   std::uint32_t enter(std::unique_ptr<Block> block, std::size_t live);  // returns the slot
   void release_count(std::uint32_t slot, std::size_t count, std::int64_t batch);  // retires the block at live = 0
   void retire(std::uint32_t slot, std::int64_t batch);                            // frees the slot
+  void compact(std::int64_t batch, std::size_t share);                            // row blocks: less than 1 / share
   void move_survivors(Entry& entry, std::int64_t batch);                          // copies the live records
+  void move_rows(Entry& entry, std::int64_t batch);                               // copies the live rows
+  [[nodiscard]] static std::size_t place_of(const Entry& entry, std::uint32_t ordinal);  // of a record or row
   [[nodiscard]] static std::uint32_t offset_in_copy(const Entry& entry, const Handle& handle);
 
   std::shared_ptr<BufferPool> pool_;

@@ -53,7 +53,7 @@ class ResidentRows {
   [[nodiscard]] Handle handle_of(const Part& part, std::int64_t row) const {
     return {.block = part.slots[static_cast<std::size_t>(row >> segment_bits)],
             .ordinal = static_cast<std::uint32_t>(row & (segment_rows - 1)),
-            .offset = 0,
+            .offset = static_cast<std::uint32_t>(row & (segment_rows - 1)),
             .length = part.row_bytes};
   }
   const Part& opened(std::uint32_t number);

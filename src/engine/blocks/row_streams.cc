@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "columns/take/row_copy.h"
+#include "engine/blocks/copied_rows.h"
 
 namespace forebay::engine {
 
@@ -31,38 +32,60 @@ Result<RowStreams::Rows> RowStreams::read(Reader::Stream stream, std::span<Handl
   Open& at = open_[stream];
   while (!at.ended) {
     if (at.slot) {
-      const std::size_t count = std::min(out.size(), table_[*at.slot].count() - at.next);
-      for (std::size_t i = 0; i < count; ++i)
-        out[i] = {*at.slot, static_cast<std::uint32_t>(at.next + i), 0, at.row_bytes};
+      const std::size_t count = std::min(out.size(), at.count - at.next);
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto row = static_cast<std::uint32_t>(at.next + i);
+        out[i] = {.block = *at.slot, .ordinal = row, .offset = row, .length = at.row_bytes};
+      }
       at.next += count;
       if (count > 0) return Rows{PartReader::Got::rows, count};
-      at.rows += static_cast<std::int64_t>(at.next);
-      table_.release_stream(*std::exchange(at.slot, std::nullopt), batch);
+      leave_block(at, batch);
     }
-    auto got = next_block(at);
-    if (!got.ok()) return got.error().at(Place{.file = source_.parts[at.part].name});
-    if (*got == PartReader::Got::nothing_yet) return Rows{*got, 0};
-    at.ended = *got == PartReader::Got::end;
+    if (at.error) return *at.error;
+    FOREBAY_TRY(const PartReader::Got got, next_block(at));
+    if (got == PartReader::Got::nothing_yet) return Rows{got, 0};
   }
   return Rows{PartReader::Got::end, 0};
 }
 
+/// Asks the reader when the rows that it gave are used up; it never waits.
+bool RowStreams::ready(Reader::Stream stream, std::int64_t batch) {
+  Open& at = open_[stream];
+  if (at.ended || at.error || (at.slot && at.next < at.count)) return true;
+  if (at.slot) leave_block(at, batch);
+  const auto got = next_block(at);
+  if (!got.ok()) at.error = got.error();
+  return !got.ok() || *got != PartReader::Got::nothing_yet;
+}
+
+/// All rows of the block were given.
+void RowStreams::leave_block(Open& at, std::int64_t batch) {
+  at.rows += static_cast<std::int64_t>(at.next);
+  table_.release_stream(*std::exchange(at.slot, std::nullopt), batch);
+}
+
 Result<PartReader::Got> RowStreams::next_block(Open& at) {
+  const auto here = [&](const Error& error) { return error.at(Place{.file = source_.parts[at.part].name}); };
   std::shared_ptr<const RowBlock> rows;
-  FOREBAY_TRY(const PartReader::Got got, next_rows(at, rows));
-  if (got != PartReader::Got::rows) return got;
-  FOREBAY_DO(check_block(source_.schema, rows.get()));
-  const std::int64_t bytes = columns::bytes_of(source_.schema, *rows);
+  const auto got = next_rows(at, rows);
+  if (!got.ok()) return here(got.error());
+  at.ended = *got == PartReader::Got::end;
+  if (*got != PartReader::Got::rows) return *got;
+  if (const auto checked = check_block(source_.schema, rows.get()); !checked.ok()) return here(checked.error());
+  const std::int64_t elements = columns::bytes_of(source_.schema, *rows);
+  const std::int64_t bytes = elements + bytes_beside(*rows);
   auto block = std::make_unique<Block>();
   block->file = at.part;
   block->first_record = at.rows;
   block->row_charge = pool_->charge(bytes);
   block->buffer_bytes = static_cast<std::size_t>(bytes);
-  at.row_bytes = static_cast<std::uint32_t>(std::clamp<std::int64_t>(bytes / rows->rows, 1, UINT32_MAX));
+  block->row_schema = &source_.schema;
+  at.row_bytes = static_cast<std::uint32_t>(std::clamp<std::int64_t>(elements / rows->rows, 1, UINT32_MAX));
   at.next = 0;
+  at.count = static_cast<std::size_t>(rows->rows);
   block->rows = std::move(rows);
   at.slot = table_.add(std::move(block));
-  return got;
+  return *got;
 }
 
 Result<PartReader::Got> RowStreams::next_rows(Open& at, std::shared_ptr<const RowBlock>& out) {

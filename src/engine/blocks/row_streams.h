@@ -35,6 +35,8 @@ class RowStreams {
     std::size_t count;  ///< Of `rows`: handles written.
   };
   [[nodiscard]] Result<Rows> read(Reader::Stream stream, std::span<Handle> out, std::int64_t batch);
+  /// Whether `read` would give rows, the end or an error. May take the next rows from the reader.
+  [[nodiscard]] bool ready(Reader::Stream stream, std::int64_t batch);
   /// Closes the reader, and counts off the rows that were not read.
   void close(Reader::Stream stream, std::int64_t batch);
   /// Closes all readers at once, when the run is over. No stream may be read any more.
@@ -46,6 +48,8 @@ class RowStreams {
     std::unique_ptr<PartReader> reader;  // null before the first read
     std::optional<std::uint32_t> slot;   // of the block that is being read
     std::size_t next = 0;                // row in that block
+    std::size_t count = 0;               // rows that it came with
+    std::optional<Error> error = {};     // of the reader: `ready` met it, and `read` returns it
     std::int64_t rows = 0;               // in the blocks before it
     std::uint32_t row_bytes = 0;         // of that block, on average
     bool given = false;                  // a part in memory: its rows were read
@@ -53,6 +57,7 @@ class RowStreams {
   };
   [[nodiscard]] Result<PartReader::Got> next_rows(Open& at, std::shared_ptr<const RowBlock>& out);
   [[nodiscard]] Result<PartReader::Got> next_block(Open& at);
+  void leave_block(Open& at, std::int64_t batch);
 
   const RowSource& source_;
   std::shared_ptr<BufferPool> pool_;

@@ -226,7 +226,7 @@ Result<std::shared_ptr<void>> OpenFiles::charge(std::int64_t bytes) {
 }
 
 bool OpenFiles::ready(Stream stream) {
-  if (program_.source.rows) return true;
+  if (program_.source.rows) return rows_ || row_streams_->ready(stream, batch_);
   const ReaderState& file = *open_[stream];
   if (file.named) return true;
   if (file.block) {
@@ -364,7 +364,8 @@ void OpenFiles::limit_memory() {
   if (pool_->over(pool_->limit() / 8)) pass_cache_.drop_contents();
   if (table_.pinned_bytes() < compact_from_) return;
   table_.compact(batch_);
-  compact_from_ = std::max(min_compacted, 2 * table_.pinned_bytes());
+  const std::int64_t pinned = table_.pinned_bytes();
+  compact_from_ = std::max(min_compacted, std::min(2 * pinned, pinned + pool_->limit() / 8));
 }
 
 void OpenFiles::stop() {

@@ -13,6 +13,7 @@
 
 #include "engine/blocks/block_table.h"
 #include "engine/blocks/resident_rows.h"
+#include "engine/blocks/row_attributes.h"
 #include "engine/blocks/row_streams.h"
 #include "engine/blocks/stream_table.h"
 #include "engine/blocks/whole_file_access.h"
@@ -189,10 +190,10 @@ class OpenFiles final : public Reader {
   // At most one is set: the source is rows that come ready, and no file is ever opened.
   std::optional<ResidentRows> rows_;
   std::optional<RowStreams> row_streams_;
+  std::optional<RowAttributes> row_attributes_;
   WholeFileAccess whole_files_;  // used instead of access_ when records are whole files
   bool catching_up_ = false;
   std::vector<RecordName> names_;  // scratch
-  std::vector<Handle> passed_;     // scratch
   StreamTable<std::shared_ptr<ReaderState>> open_;
   std::deque<std::shared_ptr<ReaderState>> announced_;  // and not yet opened
   std::int64_t batch_ = 0;                              // the batch that is being decided

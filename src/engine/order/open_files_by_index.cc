@@ -48,12 +48,7 @@ Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle>
 Result<std::int64_t> OpenFiles::skip(Stream stream, std::int64_t n) {
   if (rows_) return skip_resident(stream, n);
   const bool by_number = !program_.source.rows && catching_up_ && open_[stream]->named;
-  if (!by_number) {
-    passed_.resize(static_cast<std::size_t>(std::min(n, records_at_once)));
-    FOREBAY_TRY(const std::size_t count, read(stream, passed_));
-    drop(std::span{passed_}.first(count));
-    return static_cast<std::int64_t>(count);
-  }
+  if (!by_number) return Reader::skip(stream, n);
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   ReaderState& file = *open_[stream];
   const std::int64_t count = std::min(n, *file.named - file.indexed);
@@ -143,6 +138,7 @@ Result<void> OpenFiles::attributes(std::size_t attribute, std::span<const Handle
   if (indexed_ && interrupt()) return Error{Code::cancelled, "interrupted"};
   const std::size_t width = program_.early.attributes.size();
   if (attribute == 0) judged_ += std::ssize(records);
+  if (row_attributes_) return row_attributes_->read(attribute, records, out);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Handle& record = records[i];
     const Block& block = table_[record.block];

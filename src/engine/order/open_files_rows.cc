@@ -21,6 +21,7 @@ Error no_random_access() {
 }  // namespace
 
 void OpenFiles::begin_rows(const RowSource& source, std::function<void()> wake) {
+  row_attributes_.emplace(program_, pool_, table_);
   if (source.resident()) {
     rows_.emplace(source, table_);
   } else {
@@ -62,6 +63,8 @@ Result<std::int64_t> OpenFiles::skip_resident(Stream stream, std::int64_t n) {
 /// `read` of a part that has a reader.
 Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> out) {
   table_.collect(finished_, free_blocks_);
+  if (table_.pinned_bytes() > pool_->limit()) table_.compact(batch_);
+  if (table_.pinned_bytes() > pool_->limit()) table_.compact_more(batch_);
   if (table_.pinned_bytes() > pool_->limit()) {
     return Error{
         Code::data, Detail::resource_exhausted,

@@ -10,6 +10,7 @@
 #include <forebay/error.h>
 #include <forebay/format.h>
 #include <forebay/record.h>
+#include <forebay/rows.h>
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/read/mapped_file.h"
@@ -66,7 +67,8 @@ struct Skip {
 struct Block {
   const std::byte* base = nullptr;
   std::vector<Extent> records;
-  std::vector<std::uint32_t> ordinals;  ///< Gathered: by record, the ordinal of its handles, ascending. Else empty.
+  /// Gathered, and row blocks that were compacted: by record, the ordinal of its handles, ascending. Else empty.
+  std::vector<std::uint32_t> ordinals;
   std::vector<std::int64_t>
       attributes;           ///< By record, as many for each as RecordCheck::attributes; 0 of a skipped one.
   std::vector<Skip> skips;  ///< In the order of the file. Only with Corruption::find.
@@ -82,7 +84,8 @@ struct Block {
   bool kept = false;                         ///< PassCache owns the mapping, too: its pages are counted there and stay.
   std::shared_ptr<const std::byte> content;  ///< Bytes of an earlier pass (pass_cache.h), counted there.
   std::shared_ptr<const RowBlock> rows;      ///< Row block: its columns.
-  std::shared_ptr<void> row_charge;  ///< Row block: counts its memory in the budget, unless the program owns it.
+  const Schema* row_schema = nullptr;  ///< Row block of a reader: its columns, so that rows can be copied. Else null.
+  std::shared_ptr<void> row_charge;    ///< Row block: counts its memory in the budget, unless the program owns it.
   std::shared_ptr<std::byte> buffer;
   std::size_t buffer_bytes = 0;  ///< Bytes of `buffer`, or of a row block that is charged.
   std::optional<Error> error;    ///< The fault that ends the scan. The records before it are delivered first.
@@ -103,6 +106,7 @@ struct Block {
     mapping.reset();
     content.reset();
     rows.reset();
+    row_schema = nullptr;
     row_charge.reset();
     buffer.reset();
     mapped_bytes = buffer_bytes = 0;

@@ -324,8 +324,9 @@ Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& posit
 
 const Plan& Loader::plan() const { return running_->plan(); }
 std::optional<std::int64_t> Loader::length() const {
-  if (!plan().batches()) return std::nullopt;
-  return *plan().batches() == 0 ? 0 : engine::batches_by_index(engine::program_of(plan()), running_->shard());
+  const auto whole = PlanAccess::parts(plan()).batches;
+  if (!whole || *whole == 0) return whole;
+  return engine::batches_by_index(engine::program_of(plan()), running_->shard());
 }
 Stats Loader::stats() const { return running_->forked() ? Stats{} : running_->scheduler()->stats(); }
 double Loader::complete_frac() const { return running_->forked() ? 0 : running_->scheduler()->complete_frac(); }

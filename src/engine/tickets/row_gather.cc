@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t rows_ahead = 16;  // fetched before their turn
 
-/// The rows of a ticket: handles and the block of each.
+/// The rows of a ticket: handles and the block of each. A handle's offset is the place of its row in the block.
 struct TicketRows {
   std::span<const Handle> handles;
   std::span<const RowBlock* const> blocks;
@@ -26,7 +26,7 @@ struct TicketRows {
   [[nodiscard]] std::size_t neighbours(std::size_t row) const {
     std::size_t end = row + 1;
     while (end < size() && blocks[end] == blocks[row] &&
-           handles[end].ordinal == handles[row].ordinal + static_cast<std::uint32_t>(end - row))
+           handles[end].offset == handles[row].offset + static_cast<std::uint32_t>(end - row))
       ++end;
     return end - row;
   }
@@ -44,10 +44,10 @@ void gather_fixed(const TicketRows& rows, std::size_t number, const Column& to, 
     }
     if (row + rows_ahead < rows.size()) {
       const RowColumn& later = rows.column(row + rows_ahead, number);
-      __builtin_prefetch(later.data + std::int64_t{rows.handles[row + rows_ahead].ordinal} * later.row_stride);
+      __builtin_prefetch(later.data + std::int64_t{rows.handles[row + rows_ahead].offset} * later.row_stride);
     }
     const std::size_t count = rows.neighbours(row);
-    from->copy(rows.handles[row].ordinal, static_cast<std::int64_t>(count), out);
+    from->copy(rows.handles[row].offset, static_cast<std::int64_t>(count), out);
     out += count * from->row_bytes();
     row += count;
     since_look += count * from->row_bytes();
@@ -61,7 +61,7 @@ void gather_growing(const TicketRows& rows, std::size_t number, Column& to, cons
   constexpr std::size_t rows_between_looks = 1024;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (row % rows_between_looks == 0) check.look();
-    columns::append_row(rows.column(row, number), rows.handles[row].ordinal, to.shape, to);
+    columns::append_row(rows.column(row, number), rows.handles[row].offset, to.shape, to);
   }
 }
 

@@ -2,10 +2,16 @@
 #include "engine/blocks/block_table.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "columns/take/row_copy.h"
 
 namespace forebay::engine {
 namespace {
@@ -85,6 +91,131 @@ TEST_F(Table, CopiesOfSingleRecordsAreNotGivenBackToBeFilledAgain) {
   table_.collect(1, free);
   EXPECT_EQ(free.take(), nullptr);
   EXPECT_EQ(pool_->used(), 0);
+}
+
+/// Row blocks of a reader with the columns n, which counts, and text, which has a size of its own in every row.
+class RowTable : public ::testing::Test {
+ protected:
+  RowTable() {
+    schema_.put({.name = "n", .dtype = DType::int64, .shape = {}});
+    schema_.put({.name = "text", .dtype = DType::string, .shape = {unknown_dim}, .delivery = Delivery::ragged});
+  }
+  /// Enters `rows` rows that count from `first` on.
+  std::uint32_t add(std::int64_t first, std::int64_t rows) {
+    auto columns = std::make_shared<std::vector<Column>>();
+    columns->emplace_back(schema_[0]);
+    columns->emplace_back(schema_[1]);
+    for (std::int64_t n = first; n < first + rows; ++n) {
+      columns->front().values.push<std::int64_t>(n);
+      ++columns->front().rows;
+      for (std::int64_t i = 0; i < n % 3; ++i) columns->back().push_string(text_of(n + i));
+      columns->back().end_row(std::array<std::int64_t, 1>{n % 3});
+    }
+    auto rows_of = std::make_shared<RowBlock>();
+    rows_of->rows = rows;
+    for (const Column& column : *columns) rows_of->columns.push_back(columns::view_of(column));
+    rows_of->owner = columns;
+    auto block = std::make_unique<Block>();
+    block->rows = std::move(rows_of);
+    block->row_schema = &schema_;
+    block->buffer_bytes = static_cast<std::size_t>(rows) * 100;
+    block->row_charge = pool_->charge(rows * 100);
+    const std::uint32_t slot = table_.add(std::move(block));
+    table_.release_stream(slot, 0);
+    return slot;
+  }
+  static std::vector<std::byte> text_of(std::int64_t n) {
+    const std::string text = "text " + std::to_string(n);
+    const auto bytes = std::as_bytes(std::span{text});
+    return {bytes.begin(), bytes.end()};
+  }
+  static std::vector<Handle> rows_of(std::uint32_t slot, const std::vector<std::uint32_t>& ordinals) {
+    std::vector<Handle> out;
+    for (const std::uint32_t n : ordinals) out.push_back({.block = slot, .ordinal = n, .offset = n, .length = 1});
+    return out;
+  }
+  /// Hands over rows, and checks that each is the row of its ordinal.
+  void hand_over(std::uint32_t slot, const std::vector<std::uint32_t>& ordinals, std::int64_t batch) {
+    std::vector<Handle> handles = rows_of(slot, ordinals);
+    table_.hand_over_rows(handles, batch, row_blocks_, blocks_);
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+      const auto n = std::int64_t{ordinals[i]};
+      EXPECT_EQ(handles[i].ordinal, ordinals[i]) << "origins need the first ordinal";
+      const RowBlock& rows = *row_blocks_[i];
+      const std::int64_t row = handles[i].offset;
+      std::int64_t found = -1;
+      std::memcpy(&found, rows.columns[0].data + row * rows.columns[0].row_stride, sizeof(found));
+      EXPECT_EQ(found, n);
+      Column text{schema_[1]};
+      columns::append_row(rows.columns[1], row, schema_[1].shape, text);
+      ASSERT_EQ(text.elements(), n % 3);
+      for (std::int64_t item = 0; item < n % 3; ++item)
+        EXPECT_TRUE(std::ranges::equal(text.string(item), text_of(n + item)));
+    }
+  }
+
+  Schema schema_;
+  std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>(std::int64_t{1} << 20);
+  BlockTable table_{pool_};
+  std::vector<const RowBlock*> row_blocks_;
+  std::vector<UsedBlock> blocks_;
+};
+
+TEST_F(RowTable, RowsOfABlockThatIsCompactedAgainAndAgainStayTheSame) {
+  Recycler<Block> free;
+  const std::uint32_t slot = add(0, 1000);
+  std::vector<std::uint32_t> left;
+  for (std::uint32_t n = 0; n < 1000; ++n) left.push_back(n * 7 % 1000);
+  std::int64_t batch = 0;
+  std::size_t before = table_[slot].buffer_bytes;
+  for (std::size_t take : {800U, 151U, 39U}) {
+    hand_over(slot, {left.end() - static_cast<std::ptrdiff_t>(take), left.end()}, batch);
+    const RowBlock* const old = row_blocks_.front();
+    const std::int64_t row = old->rows;
+    left.resize(left.size() - take);
+    table_.compact(batch);
+    EXPECT_LT(table_[slot].buffer_bytes, before);
+    before = table_[slot].buffer_bytes;
+    EXPECT_EQ(table_[slot].count(), left.size());
+    EXPECT_EQ(old->rows, row) << "the batch still reads the old block";
+    table_.collect(++batch, free);
+    EXPECT_EQ(table_.pinned_bytes(), static_cast<std::int64_t>(before));
+    EXPECT_EQ(pool_->used(), static_cast<std::int64_t>(before)) << "the old block is gone";
+  }
+  hand_over(slot, left, batch);
+  table_.collect(batch + 1, free);
+  EXPECT_EQ(pool_->used(), 0);
+}
+
+TEST_F(RowTable, ABlockIsCompactedWhenLessThanAQuarterOrUnderPressureAHalfIsLive) {
+  const std::uint32_t slot = add(0, 100);
+  table_.release(rows_of(slot, {1, 5, 6, 7}), 0);
+  std::vector<std::uint32_t> gone;
+  for (std::uint32_t n = 10; n < 60; ++n) gone.push_back(n);
+  table_.release(rows_of(slot, gone), 0);  // 46 are live
+  table_.compact(0);
+  EXPECT_EQ(table_[slot].count(), 100U);
+  table_.compact_more(0);
+  EXPECT_EQ(table_[slot].count(), 46U);
+  hand_over(slot, {0, 2, 3, 4, 8, 9}, 0);
+  hand_over(slot, {99, 60}, 1);
+  EXPECT_EQ(table_.row_of({.block = slot, .ordinal = 61}), 7U);
+}
+
+TEST_F(RowTable, ABlockThatIsStillReadIsCompacted) {
+  auto block = std::make_unique<Block>();
+  const std::uint32_t first = add(0, 100);
+  block->rows = table_[first].rows;
+  block->row_schema = &schema_;
+  const std::uint32_t slot = table_.add(std::move(block));  // its stream goes on
+  std::vector<std::uint32_t> gone;
+  for (std::uint32_t n = 0; n < 80; ++n) gone.push_back(n);
+  table_.release(rows_of(slot, gone), 0);
+  table_.compact(0);
+  EXPECT_EQ(table_[slot].count(), 20U);
+  hand_over(slot, {80, 85, 99}, 0);
+  table_.release_rest(slot, 90, 0);
+  hand_over(slot, {81, 82, 83, 84, 86, 87, 88, 89}, 0);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ void ElementLengths::read_rows(std::size_t key, std::span<const Handle> elements
   for (std::size_t axis = 1; axis < shape.rank(); ++axis) inner *= shape[axis];
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const RowColumn& in = files_.table()[elements[i].block].rows->columns[column];
-    const auto row = static_cast<std::int64_t>(elements[i].ordinal);
+    const auto row = static_cast<std::int64_t>(files_.table().row_of(elements[i]));
     if (in.dims != nullptr) {
       out[i * keys()] = in.dims[row * unknown];
     } else {

@@ -156,7 +156,7 @@ class TakeRows::Filling {
     if (!in_blocks) return span.element;
     const BatchLayout& layout = memory_.elements.layout;
     for (std::size_t i = 0; i < layout.handles.size(); ++i) {
-      if (memory_.block_of[i] == span.source && layout.handles[i].ordinal == span.element)
+      if (memory_.block_of[i] == span.source && layout.handles[i].offset == span.element)
         return static_cast<std::int64_t>(i);
     }
     return -1;

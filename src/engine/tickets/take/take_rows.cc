@@ -173,7 +173,7 @@ void TakeRows::choose_blocks(TakeMemory& memory) const {
   }
   each_span(memory.in_blocks, [&](columns::PlacedSpan& span) {
     span.source = memory.block_of[span.element];
-    span.element = layout.handles[span.element].ordinal;
+    span.element = layout.handles[span.element].offset;
   });
 }
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <forebay/column.h>
+#include <forebay/record.h>
+
+#include "engine/blocks/block_table.h"
+#include "engine/memory/buffer_pool.h"
+#include "engine/program/program.h"
+
+namespace forebay::engine {
+
+/// The attributes of rows that come ready. Their columns are in memory, so nothing is computed before an order asks,
+/// and nothing is stored:
+///
+///     handles ─► groups of 256 rows: columns of the expression copied ─► steps ─► expression ─► attributes
+///
+/// A member of OpenFiles, used by the order plane only.
+class RowAttributes {
+ public:
+  /// `program` and `table` must outlive this object.
+  RowAttributes(const Program& program, std::shared_ptr<BufferPool> pool, const BlockTable& table)
+      : program_{program}, pool_{std::move(pool)}, table_{table} {}
+
+  /// Writes an attribute of these rows to `out`. Fails with Code::data at the first row for which a step or the
+  /// expression fails.
+  [[nodiscard]] Result<void> read(std::size_t attribute, std::span<const Handle> rows, std::span<std::int64_t> out);
+
+ private:
+  [[nodiscard]] Result<void> compute(const EarlyAttribute& attribute, std::span<const Handle> rows,
+                                     std::span<std::int64_t> out);
+  void gather(std::span<const Handle> rows);
+  [[nodiscard]] Error at_row(const Error& error, std::span<const Handle> rows) const;
+
+  const Program& program_;
+  const std::shared_ptr<BufferPool> pool_;
+  const BlockTable& table_;
+  ColumnBlock block_;  // empty before the first call
+  Charge charge_;
+};
+
+}  // namespace forebay::engine
