@@ -68,11 +68,8 @@ Result<std::vector<IndexReport>> reports_of_indexes(const Index& asked, const In
     FOREBAY_TRY(const Plan plan, Plan::load(asked.document));
     return index_files(plan, options);
   }
-  const std::vector<std::string> paths = without_indexes(asked.files);
-  if (!paths.empty()) return index_files(paths, options);
-  return Error{Code::config, Detail::invalid_argument,
-               asked.files.empty() ? "name TFRecord files, or a document with --document"
-                                   : "every FILE is an index; name record files"};
+  if (!asked.files.empty()) return index_files(asked.files, options);
+  return Error{Code::config, Detail::invalid_argument, "name TFRecord files, or a document with --document"};
 }
 
 Result<void> index(const Index& asked) {

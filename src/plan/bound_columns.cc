@@ -264,12 +264,13 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& f
   columns.columns_known = true;
   StepBinder steps{columns.schema, columns.unknown, faults};
   const auto bind_orders = [&](std::size_t number) {
-    for (const OrderStage& order : stages.record_orders) {
+    for_each_order(stages, [&](const OrderStage& order) {
       if (order.steps_before == number) bind_attributes(order, columns, columns.early, faults);
-    }
+    });
   };
   steps.bind(stages.before, columns.late, bind_orders);
   bind_orders(stages.before.size());
+  for (const OrderStage& order : stages.selecting) columns.early.selecting += order.ordering.attributes.size();
   if (stages.batcher == nullptr) return columns;
   bind_batch(stages, columns, faults);
   columns.at_batch = columns.schema;

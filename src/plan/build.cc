@@ -10,6 +10,7 @@
 #include "engine/order/shard_counts.h"
 #include "io/paths.h"
 #include "io/patterns.h"
+#include "plan/attributes.h"
 #include "plan/bound_columns.h"
 #include "plan/canonical.h"
 #include "plan/data_files.h"
@@ -48,6 +49,7 @@ class PlanBuilder {
     if (!faults_.empty()) return together(std::move(faults_));
     Program program = assemble();
     program.stream = hash(program.source);
+    sign_attributes(stages_, parts_.sections, registry_, program);
     parts_.program = std::make_shared<const Program>(std::move(program));
     return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
   }
@@ -103,8 +105,8 @@ class PlanBuilder {
     const auto random = [](const OrderStage& order) { return order.ordering.random_access; };
     const bool random_access =
         (stages_.interleave && random(*stages_.interleave)) || std::ranges::any_of(stages_.record_orders, random);
-    for (const OrderStage& order : stages_.record_orders) {
-      if (order.ordering.attributes.empty()) continue;
+    for_each_order(stages_, [&](const OrderStage& order) {
+      if (order.ordering.attributes.empty()) return;
       if (source_.rows) {
         complain(
             *order.stage.options,
@@ -120,7 +122,7 @@ class PlanBuilder {
                         order.stage.plugin, stages_.source_stage->plugin),
             faults_);
       }
-    }
+    });
   }
 
   void group_outputs() {
@@ -145,7 +147,7 @@ class PlanBuilder {
     if (json == nullptr || !rows) return;
     Faults none;
     const engine::Shard shard = read_shard(*json, none);
-    if (shard.by == ShardBy::file && shard.count > 1 && !columns_.early.attributes.empty())
+    if (shard.by == ShardBy::file && shard.count > 1 && !engine::countable(orderings(stages_.record_orders)))
       complain(*json, std::string{engine::filtered_file_shard}, faults_);
     if (!shard.source.empty() || *rows % shard.count == 0) return;
     complain(*json, engine::shard_misfit(*rows, shard.count), faults_);

@@ -47,7 +47,8 @@ Reader::Stream OpenFiles::open(Handle file) {
   announced_.clear();
   auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_);
   const Stream number = open_.open(opened);
-  const bool by_name = program_.on_corrupt.policy == Corrupt::fail && program_.early.attributes.empty();
+  const bool looks = program_.source.files_a_part > 0 && !program_.early.attributes.empty();  // they have no index
+  const bool by_name = program_.on_corrupt.policy == Corrupt::fail && !looks;
   if (catching_up_ && by_name) name_records(*opened);
   if (opened->named) return number;
   const Lock lock{mutex_};

@@ -72,8 +72,10 @@ class OpenFiles final : public Reader {
   /// As `fetch`, for the rows of a batch that this process makes. Afterwards all of them are in memory.
   Result<bool> fetch_batch(std::span<Handle> handles);
   Result<void> attributes(std::size_t attribute, std::span<const Handle> records, std::span<std::int64_t> out) override;
+  Result<void> attributes_of(std::size_t attribute, std::span<const RecordName> names,
+                             std::span<std::int64_t> out) override;
   /// True while a restart repeats the order without delivering: files with a stored index are then not scanned,
-  /// unless the order needs attributes.
+  /// unless the order needs attributes that are not stored.
   void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }
   void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to this batch.
@@ -81,7 +83,7 @@ class OpenFiles final : public Reader {
   [[nodiscard]] double files_done() const { return files_done_; }
   /// Records of the files for which an order of this pass called `index`. Empty: no order did; files are read in order.
   [[nodiscard]] std::optional<std::int64_t> indexed() const { return indexed_; }
-  /// Records of this pass for which the first attribute was asked.
+  /// Records of this pass for which the first attribute of the orders of records was asked.
   [[nodiscard]] std::int64_t judged() const { return judged_; }
   /// Resets the counts of the pass.
   void begin_pass() {

@@ -86,7 +86,7 @@ Passes::Passes(const Program& program, OpenFiles& streams, const Position& start
       began_{start} {
   chain_ = std::make_unique<FilesOfPass>(program, streams);
   std::uint64_t purpose = program.file_orders.size();
-  std::size_t attributes = 0;
+  std::size_t attributes = program.early.selecting;
   std::size_t endless = program.epochs ? 0 : program.record_orders.size();  // the orders before this one never end
   for (std::size_t i = 0; i < program.record_orders.size(); ++i) {
     const Ordering& order = program.record_orders[i];
@@ -140,7 +140,7 @@ Result<std::size_t> Passes::pull(std::span<Handle> out) {
 
 double Passes::pass_frac() const {
   if (const auto records = open_files_.indexed()) {
-    const bool filtered = !program_.early.attributes.empty();  // then only the records that it has judged count
+    const bool filtered = unfiltered_.size() < program_.record_orders.size();  // only records that were judged count
     const auto& orders = filtered ? unfiltered_ : program_.record_orders;
     const std::int64_t all = count_after(orders, *records).value_or(*records);
     return static_cast<double>(filtered ? open_files_.judged() : given_) /
