@@ -11,6 +11,7 @@
 #include <forebay/orders/repeat.h>
 #include <forebay/orders/shuffle.h>
 #include <forebay/orders/skip.h>
+#include <forebay/orders/sorted.h>
 #include <forebay/orders/take.h>
 #include <forebay/sources/arrays.h>
 #include <forebay/sources/feed.h>
