@@ -47,6 +47,8 @@ void RunFlags::add_to(CLI::App& verb) {
   verb.add_option("--shard-by", shard_by,
                   "row: rows of every batch; file: every N-th file, in batches of 1/N of the document's size")
       ->check(not_empty());
+  verb.add_option("--index-dir", index_dir, "Folder for indexes; left out: .forebay beside the data")
+      ->check(not_empty());
 }
 
 Result<Loader> RunFlags::start() const {
@@ -59,14 +61,16 @@ Result<Loader> RunFlags::start() const {
   if (!shard_by.empty()) {
     FOREBAY_TRY(chosen.by, read_by(shard_by));
   }
-  RunOptions options{.threads = threads, .memory = bytes, .prefetch = prefetch};
+  RunOptions options{.threads = threads, .memory = bytes, .prefetch = prefetch, .index_dir = index_dir};
   options.take(chosen);
   auto pipeline = Loader::start(std::move(plan), options);
   if (pipeline.ok() && !chosen.source.empty()) picked_ = chosen;
   return pipeline;
 }
 
-void RunFlags::announce(const Loader& pipeline, const Batch* first) const {
+void RunFlags::announce(Loader& pipeline, const Batch* first) const {
+  if (const std::string notice = pipeline.take_index_notice(); !notice.empty())
+    fmt::print(stderr, "forebay: {}\n", notice);
   if (!picked_) return;
   fmt::print(stderr, "forebay: {}\n", shard_text(pipeline.plan(), *picked_, first));
   picked_.reset();

@@ -33,7 +33,8 @@ struct IndexOptions {
   enum class Existing : std::uint8_t { keep, replace, only_check };  ///< What to do with a good index.
   Compression compression = Compression::automatic;
   Existing existing = Existing::keep;
-  std::int64_t threads = 0;  ///< Files at once, at most 1024; 0: one for every CPU this process may use.
+  std::int64_t threads = 0;    ///< Files at once, at most 1024; 0: one for every CPU this process may use.
+  std::string index_dir = {};  ///< As RunOptions::index_dir.
   /// Called by the thread that called `index_files`: at the beginning, from time to time, and at the end. False ends
   /// the work with Code::cancelled. An exception ends it, too, and is thrown by `index_files`.
   std::function<bool(const IndexProgress&)> progress;

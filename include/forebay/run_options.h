@@ -63,6 +63,9 @@ struct RunOptions {
   /// in batches of B / count rows. All have the same number of batches: of each pass a shard takes as many records as
   /// the one that has fewest (`remainder: drop`), or repeats its own or pads (`repeat`, `pad`; docs/adr/0007).
   ShardBy shard_by = ShardBy::row;
+  /// Folder for indexes and attributes, made if necessary. Empty: `.forebay` beside the data, else the cache folder of
+  /// the user (docs/formats/index.md).
+  std::string index_dir = {};
 
   /// Sets the three members above.
   void take(const Shard& shard) { shard_index = shard.index, shard_count = shard.count, shard_by = shard.by; }

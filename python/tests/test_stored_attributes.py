@@ -231,3 +231,41 @@ def test_a_store_that_is_cut_or_flipped_never_changes_the_stream(tmp_path):
         for bad in (good[:at], good[:at] + bytes([good[at] ^ 16]) + good[at + 1:]):
             store.write_bytes(bad)
             assert digests(pipe.load(threads=1)) == wanted, at
+
+
+# ---------------------------------------------------------------- where it is stored
+
+def test_index_dir_is_the_only_place_for_runs_and_for_the_command(tmp_path, parts):
+    shutil.rmtree(pathlib.Path(parts[0]).parent / ".forebay", ignore_errors=True)
+    where = tmp_path / "indexes" / "deep"
+    pipe = examples(parts).filter("id % 2 == 0").shuffle(global_=True).batch(8)
+    wanted = digests(pipe.load(index_dir=where))
+    folder = pathlib.Path(parts[0]).parent
+    assert not (folder / ".forebay").exists() and not (tmp_path / "cache").exists()
+    store, = where.glob("*/index-v1")
+    before = store.read_bytes()
+    assert digests(pipe.load(index_dir=str(where), threads=8)) == wanted
+    assert store.read_bytes() == before
+    (tmp_path / "job.json").write_text(pipe.to_json())
+    for verb in (["index", "--check", "--document"], ["run"]):
+        done = forebay(*verb, tmp_path / "job.json", "--index-dir", where)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert [r.built for r in fb.index_files(parts, index_dir=where)] == [False] * len(parts)
+    assert store.read_bytes() == before and not (folder / ".forebay").exists()
+    with pytest.raises(TypeError, match="index_dir"):
+        pipe.load(index_dir=3)  # type: ignore[arg-type]
+
+
+def test_the_first_store_of_a_folder_is_announced_in_one_line(tmp_path, parts, capfd):
+    folder = pathlib.Path(parts[0]).parent
+    shutil.rmtree(folder / ".forebay", ignore_errors=True)
+    pipe = examples(parts).shuffle(global_=True).batch(8)
+    for said in (f"forebay: record indexes are stored in '{folder}/.forebay', which may be deleted at any time\n", ""):
+        ids(pipe.load())
+        assert capfd.readouterr().err == said
+    shutil.rmtree(folder / ".forebay")
+    (tmp_path / "job.json").write_text(pipe.to_json())
+    assert forebay("run", tmp_path / "job.json").stderr.count("record indexes are stored in") == 1
+    ids(pipe.load(index_dir=tmp_path / "job.json"))  # a file where a folder is wanted
+    said = capfd.readouterr().err
+    assert said.startswith("forebay: record indexes cannot be stored, so every run makes them again (") and "index_dir" in said

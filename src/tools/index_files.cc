@@ -138,7 +138,7 @@ class IndexRun {
   const IndexOptions& options_;
   const Source source_;
   const engine::Program* const program_;
-  const std::shared_ptr<engine::IndexStores> stores_ = std::make_shared<engine::IndexStores>();
+  const std::shared_ptr<engine::IndexStores> stores_ = std::make_shared<engine::IndexStores>(options_.index_dir);
   engine::Mutex mutex_;
   std::vector<IndexReport> reports_;  // each report belongs to the thread that indexes its file
   IndexProgress progress_ GUARDED_BY(mutex_);

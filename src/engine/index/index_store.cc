@@ -160,7 +160,7 @@ bool IndexStore::replace_needed() const {
   return end_ < size || (superseded_ > min_superseded && superseded_ > end_ / 2);
 }
 
-Result<void> IndexStore::append(const std::string& file, const std::string& name, std::span<const NewEntry> entries) {
+Result<bool> IndexStore::append(const std::string& file, const std::string& name, std::span<const NewEntry> entries) {
   if (name.size() > max_name) return io::system_error("write", file, ENAMETOOLONG);
   for (int attempt = 0; attempt < 2; ++attempt) {
     FOREBAY_TRY(LockedStore locked, LockedStore::open(place_.path, file));
@@ -170,6 +170,7 @@ Result<void> IndexStore::append(const std::string& file, const std::string& name
       FOREBAY_DO(replace(file));
       continue;  // with the lock of the new store
     }
+    const bool first = locked.size() == 0;
     for (const NewEntry& entry : entries) {
       const StoredEntry head = head_of(entry, name);
       const std::span<const std::byte> padding{zeros};
@@ -179,7 +180,7 @@ Result<void> IndexStore::append(const std::string& file, const std::string& name
           padding.first(padded(entry.payload.size()) - entry.payload.size())};
       FOREBAY_DO(locked.append(pieces));
     }
-    return {};
+    return first;
   }
   return Error{Code::internal, "the store was not written"};
 }
@@ -232,11 +233,27 @@ Result<std::string> IndexStores::append(const std::string& file, std::span<const
   for (const StorePlace& place : places(file)) {
     IndexStore& store = at(place);
     const auto done = store.append(file, io::base_name(file), entries);
-    if (done.ok()) return store.path();
+    if (done.ok()) {
+      if (*done && index_dir_.empty())
+        note("record indexes are stored in '" + io::parent(store.path()) + "', which may be deleted at any time");
+      return store.path();
+    }
     last = done.error();
     if (last.detail() != Detail::permission_denied) break;
   }
+  note("record indexes cannot be stored, so every run makes them again (" + last.text() +
+       "); index_dir names another folder for them");
   return last;
+}
+
+/// Retains the first line only: one says enough.
+void IndexStores::note(std::string line) {
+  if (!std::exchange(noted_, true)) notice_ = std::move(line);
+}
+
+std::string IndexStores::take_notice() {
+  const Lock lock{mutex_};
+  return std::exchange(notice_, {});
 }
 
 }  // namespace forebay::engine

@@ -64,8 +64,8 @@ class IndexStore {
   /// are left out.
   [[nodiscard]] std::vector<FoundEntry> find(const std::string& name, const EntryKey& key) const;
   /// Appends entries of the file `name`, whose path is `file`. Replaces the store when more than half of it is
-  /// superseded, or when a writer has left a torn entry at its end.
-  [[nodiscard]] Result<void> append(const std::string& file, const std::string& name,
+  /// superseded, or when a writer has left a torn entry at its end. Returns whether these are its first entries.
+  [[nodiscard]] Result<bool> append(const std::string& file, const std::string& name,
                                     std::span<const NewEntry> entries);
   [[nodiscard]] const std::string& path() const { return place_.path; }
   [[nodiscard]] const std::string& fault() const { return fault_; }  ///< Why it cannot be read; empty when it can.
@@ -110,13 +110,19 @@ class IndexStores {
                                              bool anew, std::string& fault) EXCLUDES(mutex_);
   /// Stores entries of a data file in the first of its places where that is possible. Returns the path of the store.
   [[nodiscard]] Result<std::string> append(const std::string& file, std::span<const NewEntry> entries) EXCLUDES(mutex_);
+  /// A line for people, once: where a new store was made that nobody asked for by `index_dir`, or why none can be made.
+  /// Empty when there is nothing to say.
+  [[nodiscard]] std::string take_notice() EXCLUDES(mutex_);
 
  private:
+  void note(std::string line) REQUIRES(mutex_);
   [[nodiscard]] IndexStore& at(const StorePlace& place) REQUIRES(mutex_);
 
   const std::string index_dir_;
   Mutex mutex_;
   std::map<StorePlace, IndexStore> stores_ GUARDED_BY(mutex_);
+  std::string notice_ GUARDED_BY(mutex_);
+  bool noted_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace forebay::engine

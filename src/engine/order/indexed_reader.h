@@ -32,7 +32,7 @@ class IndexedReader {
   /// `program`, the cache, the versions and the table must outlive this object. `threads`: the number of threads that
   /// build indexes.
   IndexedReader(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads, PassCache& kept,
-                FileVersions& versions, BlockTable& table)
+                FileVersions& versions, BlockTable& table, std::string index_dir)
       : program_{program},
         pool_{std::move(pool)},
         threads_{threads},
@@ -40,7 +40,8 @@ class IndexedReader {
         room_after_{room_after(program.source)},
         pass_cache_{kept},
         versions_{versions},
-        table_{table} {}
+        table_{table},
+        stores_{std::make_shared<IndexStores>(std::move(index_dir))} {}
 
   /// The stored index of a file, with the attributes of the program. Null when a part of it is not stored, when it is
   /// not of this version of the file, or when memory has no room for it.
@@ -90,6 +91,8 @@ class IndexedReader {
   /// Fails with Code::data when a plain file was written to after `locate` mapped it. A file that was deleted or
   /// replaced under its name does not fail: the mapping still has the old version.
   [[nodiscard]] Result<void> unchanged() const;
+  /// IndexStores::take_notice, for any thread.
+  [[nodiscard]] std::string take_notice() const { return stores_->take_notice(); }
   /// Returns the number of bytes of files that `fetch` has read since the last call.
   [[nodiscard]] std::int64_t take_bytes_read() { return std::exchange(bytes_read_, 0); }
 
@@ -148,7 +151,7 @@ class IndexedReader {
   PassCache& pass_cache_;
   FileVersions& versions_;
   BlockTable& table_;
-  const std::shared_ptr<IndexStores> stores_ = std::make_shared<IndexStores>();
+  const std::shared_ptr<IndexStores> stores_;
   std::vector<File> files_;
   std::vector<Opened> opened_;  // by file
   bool compressed_ = false;

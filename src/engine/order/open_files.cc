@@ -21,7 +21,7 @@ constexpr std::size_t mapped_blocks_ahead =
 }  // namespace
 
 OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-                     std::function<void()> wake)
+                     std::function<void()> wake, std::string index_dir)
     : program_{program},
       pool_{pool},
       threads_{threads},
@@ -29,7 +29,7 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       pass_cache_{pool->limit() / 2, program.epochs != 1},
       versions_{program.source.files},
       table_{pool, room_after(program.source)},
-      access_{program, pool, threads, pass_cache_, versions_, table_},
+      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir)},
       whole_files_{program, std::move(pool), versions_, table_},
       compact_from_{min_compacted},
       skips_{program.on_corrupt} {

@@ -47,7 +47,7 @@ class OpenFiles final : public Reader {
   /// `program` must outlive this object. `threads`: the most files that are scanned at once.
   /// `wake` is called from any thread when a source of rows that had none has some.
   OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-            std::function<void()> wake = {});
+            std::function<void()> wake = {}, std::string index_dir = {});
 
   // For the order plane: one thread at a time.
   /// Hints that this file is opened next. Files are scanned ahead in the order of the hints; `open` of another file
@@ -131,6 +131,7 @@ class OpenFiles final : public Reader {
   void scan(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
   [[nodiscard]] bool keeps_content() const { return pass_cache_.keeps_content(); }  ///< Content may be cached.
   void drop_kept_content() { pass_cache_.drop_contents(); }  ///< Ends that cache for the rest of the run.
+  [[nodiscard]] std::string take_index_notice() const { return access_.take_notice(); }
   void stop() EXCLUDES(mutex_);  ///< From now on `read` fails with Code::cancelled; wakes a thread that waits there.
   /// The sizes of the files at their first opening (FileVersions::sizes).
   [[nodiscard]] std::vector<std::int64_t> sizes() const { return versions_.sizes(); }
