@@ -185,10 +185,11 @@ Result<bool> IndexStore::append(const std::string& file, const std::string& name
   return Error{Code::internal, "the store was not written"};
 }
 
-/// The places of the entries that are valid now, in their order.
-std::vector<IndexStore::At> IndexStore::live() const {
+/// The places of the entries that are valid now, in their order, of files that are still in their folder.
+std::vector<IndexStore::At> IndexStore::live(const std::string& folder) const {
   std::vector<At> out;
   for (const auto& [name, of] : files_) {
+    if (!io::file_size(io::resolve(name, folder)).ok()) continue;
     for (const auto& [key, entries] : of.entries) out.push_back(entries.back());
   }
   std::ranges::sort(out, {}, &At::offset);
@@ -199,7 +200,7 @@ std::vector<IndexStore::At> IndexStore::live() const {
 Result<void> IndexStore::replace(const std::string& file) const {
   FOREBAY_TRY(io::AtomicFile out, io::AtomicFile::create(place_.path, io::Links::refuse));
   FOREBAY_DO(out.permit_no_more_than(file));
-  for (const At& at : live()) {
+  for (const At& at : live(io::parent(file))) {
     const auto entry = mapping_->bytes().subspan(at.offset, at.bytes);
     const StoredEntry head = load_head(entry.data());
     const std::size_t before = sizeof(head) + padded(head.name_bytes);

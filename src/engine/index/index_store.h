@@ -86,7 +86,7 @@ class IndexStore {
   [[nodiscard]] bool add_entry();  // false: there is no intact entry at end_
   [[nodiscard]] bool replace_needed() const;
   [[nodiscard]] Result<void> replace(const std::string& file) const;
-  [[nodiscard]] std::vector<At> live() const;
+  [[nodiscard]] std::vector<At> live(const std::string& folder) const;
 
   const StorePlace place_;
   std::shared_ptr<MappedFile> mapping_;

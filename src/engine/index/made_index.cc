@@ -62,7 +62,9 @@ std::optional<std::string> take_text(std::span<const std::byte>& rest, std::size
   return out;
 }
 
-std::optional<std::vector<Skip>> parse_skips(std::span<const std::byte> rest, const std::string& file) {
+/// The skips of an image; empty when it is no image, or when they have more than `max_bytes` bytes.
+std::optional<std::vector<Skip>> parse_skips(std::span<const std::byte> rest, const std::string& file,
+                                             std::int64_t max_bytes) {
   std::vector<Skip> out;
   while (!rest.empty()) {
     StoredSkip stored;
@@ -71,10 +73,11 @@ std::optional<std::vector<Skip>> parse_skips(std::span<const std::byte> rest, co
     rest = rest.subspan(sizeof(stored));
     const auto message = take_text(rest, stored.message);
     const auto feature = message ? take_text(rest, stored.feature) : std::nullopt;
-    if (!feature || stored.what > static_cast<std::uint8_t>(Skip::What::file) ||
-        stored.code > static_cast<std::uint8_t>(Code::internal) ||
+    if (!feature || stored.what > static_cast<std::uint8_t>(Skip::What::file) || stored.bytes < 0 ||
+        stored.bytes > max_bytes || stored.code > static_cast<std::uint8_t>(Code::internal) ||
         stored.detail > static_cast<std::uint8_t>(Detail::failed_precondition))
       return std::nullopt;
+    max_bytes -= stored.bytes;
     out.push_back({.what = static_cast<Skip::What>(stored.what),
                    .index = stored.index,
                    .offset = stored.offset,
@@ -133,7 +136,7 @@ std::optional<MadeIndex> load_made(const Program& program, const IndexRequest& r
   MadeIndex out{.index = found->index, .size = found->index->identity().size};
   if (may_skip(program)) {
     const auto entry = intact_entry(*own.stores, own.file, {StoredKind::skips, own.made_by}, out.index->identity());
-    auto skips = entry ? parse_skips(entry->payload, own.file) : std::nullopt;
+    auto skips = entry ? parse_skips(entry->payload, own.file, out.index->bytes()) : std::nullopt;
     if (!skips) return std::nullopt;
     out.skips = *std::move(skips);
   }
@@ -149,6 +152,9 @@ std::optional<MadeIndex> load_made(const Program& program, const IndexRequest& r
 
 Result<std::string> store_made(const Program& program, const IndexRequest& request, const MadeIndex& made) {
   if (!has_keys(program) || !made.index || made.index->identity() == io::FileIdentity{}) return std::string{};
+  // The fault of a plug-in is no property of the file.
+  if (std::ranges::any_of(made.skips, [](const Skip& skip) { return skip.error.code() == Code::internal; }))
+    return std::string{};
   const io::FileIdentity& identity = made.index->identity();
   const auto stores = stores_of(request);
   const std::uint64_t records = may_skip(program) ? program.early.checked_by : 0;

@@ -45,8 +45,8 @@ struct MadeIndex {
 [[nodiscard]] std::optional<MadeIndex> load_made(const Program& program, const IndexRequest& request);
 
 /// Stores the index, the attributes and the skips under the keys of the program. Returns the path of the store; an
-/// empty one for a program whose attributes have no key. Fails with Code::io, and when the stored index is of a newer
-/// version.
+/// empty one for a program whose attributes have no key, and for skips that are the fault of a plug-in. Fails with
+/// Code::io, and when the stored index is of a newer version.
 Result<std::string> store_made(const Program& program, const IndexRequest& request, const MadeIndex& made);
 
 }  // namespace forebay::engine

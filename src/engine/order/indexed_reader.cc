@@ -41,6 +41,7 @@ bool IndexedReader::keep(File& file, MadeIndex& made) {
     return false;
   }
   index_bytes_ += bytes;
+  made.charge.reset();
   file.charge = pool_->charge(bytes);
   // Set before the first call of `window`, whose result depends on it.
   compressed_ = compressed_ || file.index->compression() != Compression::none;

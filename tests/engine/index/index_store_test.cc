@@ -117,6 +117,16 @@ TEST_F(Store, IsReplacedByItsValidEntriesWhenMoreThanHalfIsSuperseded) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator{folder_.path() + "/.forebay"}, {}), 1);
 }
 
+TEST_F(Store, ANewStoreHasNoEntriesOfFilesThatAreGone) {
+  append("gone", "one");
+  std::filesystem::remove(folder_.path() + "/gone");
+  append("a", "two");
+  set_stored(stored() + "torn");
+  append("a", "three");
+  EXPECT_EQ(found("gone"), Texts{});
+  EXPECT_EQ(found("a"), (Texts{"three", "two"}));
+}
+
 TEST_F(Store, UnfinishedFilesOfKilledWritersAreSwept) {
   append("a", "one");
   const pid_t writer = ::fork();
