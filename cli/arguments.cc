@@ -48,18 +48,4 @@ CLI::Validator not_empty() {
                         ""};
 }
 
-std::vector<std::string> without_indexes(const std::vector<std::string>& paths) {
-  std::vector<std::string> out;
-  for (const std::string& path : paths) {
-    const bool wild = path.find_first_of("*?[") != std::string::npos;
-    if (wild || !is_index_path(path)) out.push_back(path);
-  }
-  const std::size_t passed = paths.size() - out.size();
-  if (passed > 0) {
-    fmt::print(stderr, "forebay: note: {} {} skipped: {}\n", passed,
-               passed == 1 ? "index (.fbindex) is" : "indexes (.fbindex) are", "they lie beside the data");
-  }
-  return out;
-}
-
 }  // namespace forebay::cli

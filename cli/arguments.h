@@ -20,8 +20,4 @@ inline constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max(
 /// Refuses an empty value, which an unset shell variable leaves: an option that is present must not count as left out.
 [[nodiscard]] CLI::Validator not_empty();
 
-/// The paths without indexes (.fbindex), which a shell's wildcards find beside the data. Reports skipped ones on
-/// standard error. Patterns are not changed. The result is empty when all paths are indexes.
-[[nodiscard]] std::vector<std::string> without_indexes(const std::vector<std::string>& paths);
-
 }  // namespace forebay::cli

@@ -26,6 +26,7 @@ struct Index {
   bool force = false;
   bool check = false;
   bool json = false;
+  std::string index_dir;
 };
 
 std::string line_of(const IndexReport& report, const Index& asked) {
@@ -68,11 +69,8 @@ Result<std::vector<IndexReport>> reports_of_indexes(const Index& asked, const In
     FOREBAY_TRY(const Plan plan, Plan::load(asked.document));
     return index_files(plan, options);
   }
-  const std::vector<std::string> paths = without_indexes(asked.files);
-  if (!paths.empty()) return index_files(paths, options);
-  return Error{Code::config, Detail::invalid_argument,
-               asked.files.empty() ? "name TFRecord files, or a document with --document"
-                                   : "every FILE is an index; name record files"};
+  if (!asked.files.empty()) return index_files(asked.files, options);
+  return Error{Code::config, Detail::invalid_argument, "name TFRecord files, or a document with --document"};
 }
 
 Result<void> index(const Index& asked) {
@@ -82,6 +80,7 @@ Result<void> index(const Index& asked) {
                              .existing = asked.check   ? Existing::only_check
                                          : asked.force ? Existing::replace
                                                        : Existing::keep,
+                             .index_dir = asked.index_dir,
                              .progress = [&](const IndexProgress& now) {
                                const auto bytes = static_cast<double>(std::max<std::int64_t>(now.bytes, 1));
                                progress.show(static_cast<double>(now.bytes_done) / bytes,
@@ -122,6 +121,8 @@ void add_index(CLI::App& app, Command& command) {
   CLI::Option* force = verb->add_flag("--force", asked->force, "Replace indexes that are good, too");
   verb->add_flag("--check", asked->check, "Only report whether each file has a good index; exit code 3 if one has none")
       ->excludes(force);
+  verb->add_option("--index-dir", asked->index_dir, "Folder for indexes; left out: .forebay beside the data")
+      ->check(not_empty());
   verb->add_flag("--json", asked->json, "Print JSON");
   // The JSON contains the faults.
   verb->callback([asked, &command] { command = {.run = [asked] { return index(*asked); }, .json = false}; });

@@ -50,6 +50,8 @@ void RunFlags::add_to(CLI::App& verb) {
       ->check(not_empty());
   verb.add_option("--batch-shard", batch_shard, "I/N: every N-th batch of the shard, from the I-th on")
       ->check(not_empty());
+  verb.add_option("--index-dir", index_dir, "Folder for indexes; left out: .forebay beside the data")
+      ->check(not_empty());
 }
 
 Result<Loader> RunFlags::start() const {
@@ -62,7 +64,7 @@ Result<Loader> RunFlags::start() const {
   if (!shard_by.empty()) {
     FOREBAY_TRY(chosen.by, read_by(shard_by));
   }
-  RunOptions options{.threads = threads, .memory = bytes, .prefetch = prefetch};
+  RunOptions options{.threads = threads, .memory = bytes, .prefetch = prefetch, .index_dir = index_dir};
   if (!batch_shard.empty()) {
     FOREBAY_TRY(const Shard every, read_shard("--batch-shard", batch_shard));
     if (chosen.batch_count > 1 || chosen.by == ShardBy::batch)
@@ -76,7 +78,9 @@ Result<Loader> RunFlags::start() const {
   return pipeline;
 }
 
-void RunFlags::announce(const Loader& pipeline, const Batch* first) const {
+void RunFlags::announce(Loader& pipeline, const Batch* first) const {
+  if (const std::string notice = pipeline.take_index_notice(); !notice.empty())
+    fmt::print(stderr, "forebay: {}\n", notice);
   if (!picked_) return;
   fmt::print(stderr, "forebay: {}\n", shard_text(pipeline.plan(), *picked_, first));
   picked_.reset();

@@ -19,12 +19,14 @@ struct RunFlags {
   std::string shard;
   std::string shard_by;
   std::string batch_shard;
+  std::string index_dir;
 
   void add_to(CLI::App& verb);
   /// Plans and starts the document.
   [[nodiscard]] Result<Loader> start() const;
-  /// Reports on standard error, once, which shard `--shard auto` chose, with its first batch if there is one.
-  void announce(const Loader& pipeline, const Batch* first) const;
+  /// Reports on standard error, once, which shard `--shard auto` chose, with its first batch if there is one, and where
+  /// indexes were stored.
+  void announce(Loader& pipeline, const Batch* first) const;
 
  private:
   mutable std::optional<Shard> picked_;  // not said yet

@@ -126,12 +126,9 @@ Result<std::vector<FileReport>> reports_of(const Verify& asked, const VerifyOpti
     FOREBAY_TRY(const Plan plan, Plan::load(asked.document));
     return forebay::verify(plan, options);
   }
-  const std::vector<std::string> paths = without_indexes(asked.paths);
-  if (paths.empty()) {
-    return Error{Code::config, Detail::invalid_argument,
-                 asked.paths.empty() ? "name TFRecord files, or a document with --document"
-                                     : "every FILE is an index; name record files"};
-  }
+  const std::vector<std::string>& paths = asked.paths;
+  if (paths.empty())
+    return Error{Code::config, Detail::invalid_argument, "name TFRecord files, or a document with --document"};
   using Existing = RepairOptions::Existing;
   const RepairOptions repairing{value_of<Compression>(asked.out_compression),
                                 asked.force ? Existing::replace : Existing::refuse};

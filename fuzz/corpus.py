@@ -202,6 +202,12 @@ def indexes() -> dict[str, bytes]:
     return {f"{name} {fixed}": bytes([fixed]) + data for name, data in good.items() for fixed in (0, 1)}
 
 
+def attributes() -> dict[str, bytes]:
+    """Columns as docs/formats/index.md has them, with 1 to 64 bits a value."""
+    return {f"{bits} bits": struct.pack("<QII", 11, bits, 0) + bytes(range(max(1, (11 * bits + 7) // 8)))
+            for bits in (1, 8, 16, 32, 64)}
+
+
 def states() -> dict[str, bytes]:
     """Texts (first byte even) as docs/formats/state.md has them, and positions (odd) followed by edits."""
     order = {"epoch": 2, "batch": 117, "pulled": 3, "next": 160, "from": 2, "begun": 1, "cut_short": 0, "done": 420000}
@@ -223,7 +229,8 @@ def states() -> dict[str, bytes]:
 def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
     sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples(), "manifest": manifests(),
-            "document": documents(root), "slice": slices(), "expression": expressions(), "index": indexes(), "state": states()}
+            "document": documents(root), "slice": slices(), "expression": expressions(), "index": indexes(),
+            "attribute": attributes(), "state": states()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():

@@ -22,8 +22,9 @@ namespace forebay {
 
 /// The files that `patterns` name (`*`, `?`, `[a-z]`, `path@N`; relative ones in `folder`): the matches of one pattern
 /// sorted bytewise, the patterns in their order. A path without wildcards stays even when there is no such file;
-/// indexes (.fbindex) that a wildcard matches are left out. Fails with Code::config for a pattern that matches nothing
-/// or is not a local path, with Code::io for a folder that may not be read; the error has the faults of all patterns.
+/// wildcards do not match the folder of the indexes, `.forebay`. Fails with Code::config for a pattern that matches
+/// nothing or is not a local path, with Code::io for a folder that may not be read; the error has the faults of all
+/// patterns.
 [[nodiscard]] Result<std::vector<std::string>> expand_files(const std::vector<std::string>& patterns,
                                                             const std::string& folder);
 

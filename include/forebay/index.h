@@ -12,12 +12,8 @@
 #include <forebay/format.h>
 #include <forebay/plan.h>
 
-/// Record indexes: the place of every record of a file, stored in a file beside it (docs/formats/index.md).
+/// Record indexes: the place of every record of a file, stored beside the data (docs/formats/index.md).
 namespace forebay {
-
-/// Whether the path is that of an index (`.fbindex`). Programs use it to leave out the indexes that a wildcard of the
-/// shell finds beside the data.
-[[nodiscard]] bool is_index_path(std::string_view path);
 
 /// The state of a stored index. `stale`: the file, its compression or its format has changed since.
 enum class IndexState : std::uint8_t { good, absent, stale, corrupt, newer };
@@ -37,7 +33,8 @@ struct IndexOptions {
   enum class Existing : std::uint8_t { keep, replace, only_check };  ///< What to do with a good index.
   Compression compression = Compression::automatic;
   Existing existing = Existing::keep;
-  std::int64_t threads = 0;  ///< Files at once, at most 1024; 0: one for every CPU this process may use.
+  std::int64_t threads = 0;    ///< Files at once, at most 1024; 0: one for every CPU this process may use.
+  std::string index_dir = {};  ///< As RunOptions::index_dir.
   /// Called by the thread that called `index_files`: at the beginning, from time to time, and at the end. False ends
   /// the work with Code::cancelled. An exception ends it, too, and is thrown by `index_files`.
   std::function<bool(const IndexProgress&)> progress;
@@ -58,7 +55,8 @@ struct IndexReport {
 };
 
 /// Makes the indexes of TFRecord files that have no good one, several files at once. `patterns` are paths and patterns
-/// as in a document. An index is `<file>.fbindex`, or in the cache folder where that cannot be written.
+/// as in a document. The indexes of a folder are in `.forebay/index-v1` in it, or in the cache folder where that cannot
+/// be written.
 ///
 /// A fault of one file is in its report; the other files are indexed all the same. Fails with Code::config for patterns
 /// that match nothing and for options out of their range, and with Code::cancelled when `progress` returns false;

@@ -96,6 +96,10 @@ class Loader {
   /// batch and now has more epochs goes on with the first row of the next epoch.
   [[nodiscard]] const std::string& notice() const;
 
+  /// A line for people, once: where this run has stored the first indexes of a folder, or why it cannot store any.
+  /// Empty when there is nothing to say.
+  [[nodiscard]] std::string take_index_notice();
+
   /// Stops and joins all threads and frees all memory but that of delivered batches, which stay valid. When several
   /// threads call it, each call returns after all of that is done.
   void close();

@@ -94,6 +94,12 @@ class Reader {
                                                 [[maybe_unused]] std::span<std::int64_t> out) {
     return Error{Code::internal, "this reader knows no attributes"};
   }
+  /// The same for records of files for which `index` was called. Needs no handles, and reads nothing.
+  [[nodiscard]] virtual Result<void> attributes_of([[maybe_unused]] std::size_t attribute,
+                                                   [[maybe_unused]] std::span<const RecordName> names,
+                                                   [[maybe_unused]] std::span<std::int64_t> out) {
+    return Error{Code::internal, "this reader knows no attributes"};
+  }
 };
 
 /// The arguments of an order's constructor. The engine makes one per order and run.
@@ -155,9 +161,13 @@ struct Ordering {
   /// Returns the number of elements of a pass whose upstream has `n`, or empty when the number is unknown. An unset
   /// function means `n`. Of 0 elements the number is unknown only when the order gives elements for ever.
   std::function<std::optional<std::int64_t>(std::int64_t n)> count = {};
-  /// The attributes that the order asks its Reader for. Only orders of records may have any.
+  /// The attributes that the order asks its Reader for. Only orders of records, and orders that reach records in any
+  /// order, may have any.
   std::vector<Attribute> attributes = {};
   std::optional<BatchOrdering> batches = {};  ///< Set for Grain::batches, instead of `make`; `count` counts batches.
+  /// The order passes on exactly the records for which its only attribute is not 0, and keeps their order. Before an
+  /// order with `random_access` it is applied when files are indexed, and never made.
+  bool selects = false;
 };
 
 /// An order plug-in: its description, and the function that checks its options and binds them.

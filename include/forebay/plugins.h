@@ -15,6 +15,7 @@
 #include <forebay/orders/shuffle.h>
 #include <forebay/orders/shuffle_batches.h>
 #include <forebay/orders/skip.h>
+#include <forebay/orders/sorted.h>
 #include <forebay/orders/take.h>
 #include <forebay/sources/arrays.h>
 #include <forebay/sources/feed.h>

@@ -75,6 +75,9 @@ struct RunOptions {
   /// Count 0: the document's where `shard_count` is 0, too, else all batches.
   std::int64_t batch_index = 0;
   std::int64_t batch_count = 0;
+  /// Folder for indexes and attributes, made if necessary. Empty: `.forebay` beside the data, else the cache folder of
+  /// the user (docs/formats/index.md).
+  std::string index_dir = {};
 
   /// Sets the five members above.
   void take(const Shard& shard) {

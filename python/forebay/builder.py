@@ -256,6 +256,13 @@ class Pipeline(PipelineBase):
         right     Frames after, by key.
         """
         return self._then("context", {"keys": keys, "window": window, "left": left, "right": right}, keys=[])
+    def sorted(self, by: str, *, descending: bool = False) -> Pipeline:
+        """Puts all records of all files in the order of an integer, by their indexes; instead of `interleave`.
+
+        by            The integer, for example `length(tokens)`; docs/expressions.md has the grammar.
+        descending    The largest numbers come first. Equal ones stay in the order of the files.
+        """
+        return self._then("sorted", {"by": by, "descending": descending}, descending=False)
 
     def batch(self, size: int, *, remainder: Literal["keep", "drop", "pad", "repeat"] = "keep",
               pad: Union[bool, Sequence[Mapping[str, Any]]] = False, require_equal: bool = False) -> Pipeline:

@@ -294,7 +294,8 @@ class Epochs:
 
 def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,
          prefetch: Optional[int] = None, shard: Optional[Shard] = None,
-         bind: Optional[Mapping[str, Any]] = None) -> Loader:
+         bind: Optional[Mapping[str, Any]] = None,
+         index_dir: Union[str, "os.PathLike[str]", None] = None) -> Loader:
     """Plans and starts a document.
 
     doc         path of a loader or pipeline document, or the document itself, whose paths are then relative to the
@@ -315,11 +316,13 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
                 everything
     bind        objects that the document names, by name: {"train": {"x": array, …}} for
                 {"source": {"arrays": {"bind": "train"}}}; see forebay.arrays
+    index_dir   folder for record indexes and attributes, made if necessary; left out: `.forebay` beside the data, else
+                the folder that FOREBAY_CACHE names
 
     None of them changes what is delivered, but for shards by file and by element, whose order is their own. Raises ConfigError with every
     fault of the document, IoError when the document or a file that it names cannot be read.
     """
-    return start(doc, bind, threads, memory, prefetch, shard)
+    return start(doc, bind, threads, memory, prefetch, shard, index_dir=index_dir)
 
 
 def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
@@ -343,10 +346,12 @@ def _plan(doc: Document, bound: "dict[str, _core.Rows]") -> Plan:
 
 
 def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[int], memory: Union[int, str, None],
-          prefetch: Optional[int], shard: Optional[Shard], maps: tuple["MapStep", ...] = ()) -> Loader:
+          prefetch: Optional[int], shard: Optional[Shard], maps: tuple["MapStep", ...] = (),
+          index_dir: Union[str, "os.PathLike[str]", None] = None) -> Loader:
     rows, pumps, first = _bound(bind)
     run: Any = _core.start(_plan(doc, rows), integer_of("threads", threads), memory_of(memory),
-                           integer_of("prefetch", prefetch), shard)
+                           integer_of("prefetch", prefetch), shard,
+                           "" if index_dir is None else path_of(index_dir, "index_dir"))
     if pumps:
         from forebay._pump import PumpedRun
         run = PumpedRun(run, pumps)

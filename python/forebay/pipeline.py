@@ -112,9 +112,9 @@ class PipelineBase:
         return plan(self._document, self._bindings)
 
     def load(self, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
-             shard: Optional[Shard] = None) -> Loader:
+             shard: Optional[Shard] = None, index_dir: Union[str, "os.PathLike[str]", None] = None) -> Loader:
         """Starts a loader; see forebay.load. Paths are relative to the working directory."""
-        return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps)
+        return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps, index_dir)
 
     def __repr__(self) -> str:
         return "\n".join([self.to_json(), *mapped_text([step.name for step in self._maps])])

@@ -56,15 +56,17 @@ class IndexReport(NamedTuple):
 
 
 def index_files(paths: Paths, compression: Optional[str] = "auto",
-                force: bool = False) -> list[IndexReport]:
+                force: bool = False, index_dir: Optional[Path] = None) -> list[IndexReport]:
     """Makes the indexes of TFRecord files, which hold the place of every record; several files at a time.
 
     paths: files and patterns (*, ?, [a-z], path@N). compression: "auto", "none" or None, "gzip", "zlib", "zstd".
-    An index that is good is kept unless `force` says otherwise. It is `<file>.fbindex`, or in the folder that
-    FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written.
+    An index that is good is kept unless `force` says otherwise. The indexes of a folder are in `.forebay/index-v1` in
+    it, or in the folder that FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written; with
+    `index_dir` only below that folder, which a run must name, too.
     When files are corrupt or cannot be indexed, raises the first one's DataError or IoError after the others are done.
     """
-    reports = _core.index_files(paths_of(paths), compression_of(compression), bool(force))
+    reports = _core.index_files(paths_of(paths), compression_of(compression), bool(force),
+                                "" if index_dir is None else path_of(index_dir, "index_dir"))
     return [IndexReport(*report) for report in reports]
 
 

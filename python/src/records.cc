@@ -85,9 +85,11 @@ void write(const std::string& path, const nb::list& records, const std::string& 
   value_of(std::move(done));
 }
 
-nb::list index(const std::vector<std::string>& patterns, const std::string& compression, bool force) {
+nb::list index(const std::vector<std::string>& patterns, const std::string& compression, bool force,
+               const std::string& index_dir) {
   IndexOptions options{.compression = compression_of(compression),
-                       .existing = force ? IndexOptions::Existing::replace : IndexOptions::Existing::keep};
+                       .existing = force ? IndexOptions::Existing::replace : IndexOptions::Existing::keep,
+                       .index_dir = index_dir};
   auto done = [&] {
     Unlocked indexing;
     options.progress = [&](const IndexProgress&) { return indexing.no_signal(); };
@@ -149,8 +151,8 @@ void bind_records(nb::module_& module) {
              nb::sig("def read_records(path: str, compression: str) -> list[bytes]"));
   module.def("write_records", &write, nb::arg("path"), nb::arg("records"), nb::arg("compression"),
              nb::sig("def write_records(path: str, records: list[bytes], compression: str) -> None"));
-  module.def("index_files", &index, nb::arg("patterns"), nb::arg("compression"), nb::arg("force"),
-             nb::sig("def index_files(patterns: list[str], compression: str, force: bool) "
+  module.def("index_files", &index, nb::arg("patterns"), nb::arg("compression"), nb::arg("force"), nb::arg("index_dir"),
+             nb::sig("def index_files(patterns: list[str], compression: str, force: bool, index_dir: str) "
                      "-> list[tuple[str, str, bool, int, int, int]]"));
   module.def("encode_example", &encode, nb::arg("features"),
              nb::sig("def encode_example(features: dict[str, typing.Any]) -> bytes"));

@@ -137,6 +137,8 @@ class Run {
     announced_ = true;
     const std::string picked = shard_text(pipeline_->plan(), shard_, first);
     if (!picked.empty()) PySys_FormatStderr("forebay: %s\n", picked.c_str());
+    const std::string notice = pipeline_->take_index_notice();
+    if (!notice.empty()) PySys_FormatStderr("forebay: %s\n", notice.c_str());
   }
 
   std::optional<Loader> pipeline_;
@@ -209,8 +211,8 @@ Shard shard_of(nb::handle shard) {
 }
 
 std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle memory, std::int64_t prefetch,
-                           nb::handle shard) {
-  RunOptions options{.threads = threads, .memory = bytes_of(memory), .prefetch = prefetch};
+                           nb::handle shard, const std::string& index_dir) {
+  RunOptions options{.threads = threads, .memory = bytes_of(memory), .prefetch = prefetch, .index_dir = index_dir};
   const Shard chosen = shard.is_none() ? plan.shard() : shard_of(shard);
   options.take(chosen);
   auto pipeline = [&] {
@@ -377,10 +379,10 @@ void bind_runs(nb::module_& module) {
              nb::sig("def plan_path(path: str, bindings: dict[str, Rows]) -> Plan"));
   module.def("plan_document", &plan_document, nb::arg("document"), nb::arg("folder"), nb::arg("bindings"),
              nb::sig("def plan_document(document: object, folder: str, bindings: dict[str, Rows]) -> Plan"));
-  module.def(
-      "start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
-      nb::arg("shard").none(),
-      nb::sig("def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None) -> Run"));
+  module.def("start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
+             nb::arg("shard").none(), nb::arg("index_dir"),
+             nb::sig("def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, "
+                     "index_dir: str) -> Run"));
 }
 
 }  // namespace forebay::python

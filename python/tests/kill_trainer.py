@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import sys
 import time
@@ -85,8 +86,9 @@ def check(folder: pathlib.Path, unbroken: bytes) -> int:
 
 def run(folder: pathlib.Path, unbroken: bytes, generator: random.Random) -> int:
     """A run from its first life to its end. The number of kills."""
-    for left in [folder / "run.log", folder / "checkpoint.json", *folder.glob("*.fbindex")]:
+    for left in [folder / "run.log", folder / "checkpoint.json"]:
         left.unlink(missing_ok=True)
+    shutil.rmtree(folder / ".forebay", ignore_errors=True)
     kills, reached, most = 0, 0, 0.03
     while live(folder, generator.getrandbits(32), generator.uniform(0, most)):
         kills += 1

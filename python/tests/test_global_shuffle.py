@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import stat
 
 import numpy as np
@@ -197,17 +198,20 @@ def test_indexes_of_a_folder_that_cannot_be_written_are_in_the_cache(tmp_path):
     data.chmod(0o555)
     try:
         runs, times = [], []
-        for _ in range(2):
+        for first in (True, False):
             done = run_python(UNPRIVILEGED, str(tmp_path))
-            assert (done.returncode, done.stderr) == (0, "")
+            assert done.returncode == 0
+            said = f"forebay: record indexes are stored in '{tmp_path}/cache/[0-9a-f]*', which may be deleted at any time\n"
+            assert re.fullmatch(said if first else "", done.stderr)
             runs.append(json.loads(done.stdout))
-            times.append({path.name: path.stat().st_mtime_ns for path in (tmp_path / "cache").iterdir()})
+            stores = (tmp_path / "cache").glob("*/*")
+            times.append({str(path.relative_to(tmp_path / "cache")): path.stat().st_mtime_ns for path in stores})
     finally:
         data.chmod(0o755)
     assert times[0] == times[1], "they are made once"
-    assert len(times[0]) == len(paths) and all(name.startswith("index-") for name in times[0])
+    assert len(times[0]) == 1 and all(re.fullmatch("[0-9a-f]{16}/index-v1", name) for name in times[0])
     assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o700
-    assert not list(data.glob("*.fbindex"))
+    assert not (data / ".forebay").exists()
     assert runs[0] == runs[1] == [batch["id"].tolist() for batch in fb.load(tmp_path / "document.json")]
 
 
@@ -219,8 +223,8 @@ def test_a_file_that_has_grown_is_indexed_again(tmp_path, packing):
     next(loader)
     state = loader.state_dict()
     assert sorted(ids_of(pipe.load())) == list(range(90))
-    indexes = [pathlib.Path(f"{path}.fbindex") for path in paths]
-    before = [index.read_bytes() for index in indexes]
+    store = tmp_path / ".forebay" / "index-v1"
+    before = store.read_bytes()
     fb.write_records(tmp_path / "more", fb.read_records(paths[1]), packing)
     if packing == "zlib":  # whose streams are not joined
         fb.write_records(paths[0], [*fb.read_records(paths[0]), *fb.read_records(paths[1])], packing)
@@ -228,8 +232,8 @@ def test_a_file_that_has_grown_is_indexed_again(tmp_path, packing):
         with open(paths[0], "ab") as file:
             file.write((tmp_path / "more").read_bytes())
     assert sorted(ids_of(pipe.load())) == sorted([*range(90), *range(50, 90)])
-    after = [index.read_bytes() for index in indexes]
-    assert after[0] != before[0] and after[1] == before[1]
+    added = store.read_bytes()[len(before):]
+    assert store.read_bytes().startswith(before) and added.count(b"part-0") == 1 and b"part-1" not in added
     with pytest.raises(fb.StateError, match="files have changed"):
         pipe.load().load_state_dict(state)
 
@@ -238,13 +242,13 @@ def test_a_file_that_has_grown_is_indexed_again(tmp_path, packing):
 def test_a_corrupt_index_is_made_again(tmp_path, content):
     paths = write_parts(tmp_path, [50, 40], [None, "gzip"])
     unbroken = digests(shuffled(paths).load())
-    good = [pathlib.Path(f"{path}.fbindex").read_bytes() for path in paths]
-    for path, index in zip(paths, good):
-        middle = len(index) // 2
-        bad = {"cut": index[:middle], "flipped": index[:middle] + bytes([index[middle] ^ 1]) + index[middle + 1:]}
-        pathlib.Path(f"{path}.fbindex").write_bytes(content if isinstance(content, bytes) else bad[content])
+    store = tmp_path / ".forebay" / "index-v1"
+    index = store.read_bytes()
+    middle = len(index) // 4
+    bad = {"cut": index[:middle], "flipped": index[:middle] + bytes([index[middle] ^ 1]) + index[middle + 1:]}
+    store.write_bytes(content if isinstance(content, bytes) else bad[content])
     assert digests(shuffled(paths).load()) == unbroken
-    assert [pathlib.Path(f"{path}.fbindex").read_bytes() for path in paths] == good
+    assert [report.built for report in fb.index_files(paths)] == [False, False]
 
 
 def test_a_corrupt_record_is_an_error_with_its_place_behind_the_good_batches(tmp_path):

@@ -15,6 +15,7 @@ import forebay as fb
 
 RECORDS = [bytes([i % 256]) * (i % 300) for i in range(1000)]
 CONTENT = sum(len(record) + 16 for record in RECORDS)
+STORE = ".forebay/index-v1"
 
 
 def index(*arguments):
@@ -33,8 +34,9 @@ def test_indexes_are_made_once(data):
     paths = [data / "a", data / "b.gz", data / "c.zlib", data / "d.zst"]
     first = fb.index_files(paths)
     assert [(r.file, r.path, r.built, r.records, r.bytes) for r in first] == \
-        [(str(p), f"{p}.fbindex", True, len(RECORDS), CONTENT) for p in paths]
-    assert all(os.path.getsize(r.path) == r.index_bytes for r in first)
+        [(str(p), str(data / STORE), True, len(RECORDS), CONTENT) for p in paths]
+    # Each entry has a head of 72 bytes and the name, padded to a multiple of 8 bytes.
+    assert os.path.getsize(data / STORE) == sum(80 + (r.index_bytes + 7) // 8 * 8 for r in first)
     assert [r.built for r in fb.index_files(paths)] == [False] * 4
     assert [r.built for r in fb.index_files(paths, force=True)] == [True] * 4
 
@@ -45,10 +47,16 @@ def test_a_single_path_or_pattern_may_be_given(data):
 
 
 def test_what_is_stored_is_what_the_document_says(data):
-    stored = pathlib.Path(fb.index_files(data / "a")[0].path).read_bytes()
+    report = fb.index_files(data / "a")[0]
+    entry = pathlib.Path(report.path).read_bytes()
+    status = os.stat(data / "a")
+    magic, size, made_by, file_size, modified, *_, kind, name, crc, _ = struct.unpack_from("<8sQQQqQQIIII", entry)
+    assert (magic, size, made_by, kind, name) == (b"\x89FBENTR\n", report.index_bytes, 0, 1, 1)
+    assert (file_size, modified, entry[72:80]) == (status.st_size, status.st_mtime_ns, b"a" + bytes(7))
+    stored = entry[80:80 + size]
+    assert len(entry) == 80 + (size + 7) // 8 * 8
     head = struct.unpack_from("<8sIIQQqQQQQQQQBB6x", stored)
     signature = b"tfrecord max_record_bytes=1073741824"
-    status = os.stat(data / "a")
     assert head[:6] == (b"\x89FBINDX\n", 2, 2**32 - 3, len(stored), status.st_size, status.st_mtime_ns)
     assert head[8:] == (CONTENT, len(RECORDS), 0, 0, 0, 0, len(signature))
     assert stored[104:144] == signature + bytes(4)
@@ -62,7 +70,7 @@ def test_a_corrupt_file_is_a_data_error_after_the_others_are_done(data):
     with pytest.raises(fb.DataError) as caught:
         fb.index_files([data / "b.gz", data / "a"])
     assert caught.value.file == str(data / "b.gz")
-    assert sorted(p.name for p in data.glob("*.fbindex")) == ["a.fbindex"]
+    assert fb.index_files(data / "a")[0].built is False
 
 
 def test_faults_of_the_arguments_have_their_own_errors(data):
@@ -76,10 +84,10 @@ def test_faults_of_the_arguments_have_their_own_errors(data):
 
 def test_the_command_says_of_every_file_what_it_wrote(data):
     done = index(data / "a", data / "b.gz")
-    sizes = [os.path.getsize(f"{data / name}.fbindex") for name in ("a", "b.gz")]
+    sizes = [report.index_bytes for report in fb.index_files([data / "a", data / "b.gz"])]
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        f"{data / name}: {len(RECORDS)} records, {CONTENT} bytes, index of {size} bytes written to {data / name}.fbindex"
+        f"{data / name}: {len(RECORDS)} records, {CONTENT} bytes, index of {size} bytes written to {data / STORE}"
         for name, size in zip(("a", "b.gz"), sizes)]
     assert "is good: " in index(data / "a").stdout
     assert json.loads(index(data / "a", "--json", "--force").stdout)["files"][0]["built"] is True
@@ -88,7 +96,7 @@ def test_the_command_says_of_every_file_what_it_wrote(data):
 def test_check_only_looks(data):
     done = index("--check", data / "a")
     assert (done.returncode, done.stdout) == (3, f"{data / 'a'}: no index\n")
-    assert not list(data.glob("*.fbindex"))
+    assert not (data / ".forebay").exists()
     index(data / "a")
     assert index("--check", data / "a").returncode == 0
     with open(data / "a", "ab") as file:

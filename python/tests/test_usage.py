@@ -92,14 +92,13 @@ def test_a_record_file_in_the_place_of_a_document_is_sent_to_head(data):
     assert done.returncode == 2 and "`forebay head`" in done.stderr
 
 
-def test_indexes_among_the_files_of_a_shell_pattern_are_passed_over(data):
+def test_patterns_pass_over_the_folder_of_the_indexes(data):
     assert forebay("index", data / "data.tfrecord").returncode == 0
-    files = [data / "data.tfrecord", data / "data.tfrecord.fbindex"]
-    for verb in ("verify", "index"):
-        done = forebay(verb, *files, "--json")
-        assert done.returncode == 0 and len(json.loads(done.stdout)["files"]) == 1
-        assert "1 index (.fbindex) is skipped" in done.stderr
-    assert forebay("verify", files[1]).returncode == 2
+    assert (data / ".forebay" / "index-v1").exists()
+    (data / "in").mkdir()
+    fb.write_records(data / "in" / "index-of-a-book", [b"one"])
+    done = forebay("verify", data / "*" / "index*", "--json")
+    assert [file["file"] for file in json.loads(done.stdout)["files"]] == [str(data / "in" / "index-of-a-book")]
 
 
 def test_check_finds_a_missing_file_a_folder_and_a_pattern_without_matches(data):

@@ -67,7 +67,7 @@ def test_shuffled_files_are_all_files_and_the_same_for_every_thread_count(many: 
     assert one == stream(pipe.load(threads=8))
     assert sorted(one[:len(many)]) == sorted(one[len(many):]) == sorted(many)
     assert one[:len(many)] != many and one[:len(many)] != one[len(many):]
-    assert not list(pathlib.Path(many[0][0]).parent.glob("*.fbindex"))
+    assert not (pathlib.Path(many[0][0]).parent / ".forebay").exists()
 
 
 @pytest.mark.parametrize("order", ["none", "buffer", "global"])

@@ -91,7 +91,7 @@ Result<std::vector<std::string>> advance(const std::vector<std::string>& bases, 
     budget.names -= list_cost + static_cast<std::int64_t>(entries->size() * (1 + segment.size() / 64));
     if (budget.names < 0) return too_much(pattern);
     for (const Entry& entry : *entries) {
-      if ((last || entry.kind != Entry::Kind::file) && matches(segment, entry.name)) {
+      if (entry.name != store_folder && (last || entry.kind != Entry::Kind::file) && matches(segment, entry.name)) {
         out.push_back(resolve(entry.name, base));
       }
     }

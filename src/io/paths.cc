@@ -164,10 +164,7 @@ Result<std::vector<std::string>> expand_one(const std::string& pattern, const st
   }
   const std::string path = resolve(pattern, folder);
   FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
-  const bool indexes = pattern.ends_with(index_suffix);
-  std::erase_if(found, [&](const std::string& name) {
-    return (!indexes && name.ends_with(index_suffix)) || AtomicFile::unfinished(name);
-  });
+  std::erase_if(found, [](const std::string& name) { return AtomicFile::unfinished(name); });
   if (!found.empty()) return found;
   if (exists(path)) return std::vector{path};  // the name of a file has wildcards in it
   return Error{Code::config, Detail::not_found, fmt::format("no file matches '{}'", path)};
@@ -234,7 +231,7 @@ Result<std::vector<std::string>> find_files(const std::string& folder, std::stri
     for (const Entry& entry : entries) {
       std::string path = resolve(entry.name, here);
       if (entry.kind == Entry::Kind::folder) {
-        waiting.push_back(std::move(path));
+        if (entry.name != store_folder) waiting.push_back(std::move(path));
       } else if (entry.kind != Entry::Kind::link_to_folder && ends_with_in_any_case(entry.name, suffix)) {
         out.push_back(std::move(path));
       }

@@ -10,8 +10,8 @@
 /// Names of files. Paths are bytes: nothing is normalised, `~` and `$VAR` mean themselves.
 namespace forebay::io {
 
-/// Ending of the index that is stored beside a record file (docs/formats/index.md).
-inline constexpr std::string_view index_suffix = ".fbindex";
+/// The folder beside the data that has their indexes (docs/formats/index.md). Nothing in it ever matches a pattern.
+inline constexpr std::string_view store_folder = ".forebay";
 
 [[nodiscard]] std::string parent(const std::string& path);     ///< "a/b" → "a", "/b" → "/", "b" → "".
 [[nodiscard]] std::string base_name(const std::string& path);  ///< "a/b" → "b".
@@ -28,7 +28,7 @@ inline constexpr std::string_view index_suffix = ".fbindex";
 /// * `path@N` names the shards path-00000-of-0000N. They must all exist; in a list of more than 1,000 files they are
 /// not
 ///   asked for (patterns.h).
-/// * Wildcards do not match indexes, which are beside the data.
+/// * Wildcards do not match the folder of the indexes, `.forebay`.
 ///
 /// Fails with Code::config for a pattern that matches nothing, that takes too much work, or that is not a local path,
 /// and with Code::io for a folder that may not be read. The error has the faults of all patterns.

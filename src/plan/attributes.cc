@@ -5,6 +5,9 @@
 
 #include <fmt/core.h>
 
+#include "base/draw.h"
+#include "plan/canonical.h"
+
 namespace forebay::plan {
 
 Result<expression::Expression> bind_attribute(const Attribute& attribute, const Schema& schema) {
@@ -29,13 +32,58 @@ void add_attribute_fault(const Error& error, const Attribute& attribute, const S
     faults.push_back(at_options(fault.at(Place{.field = attribute.option}), *stage.options));
 }
 
+namespace {
+
+constexpr std::uint64_t attribute_version = 1;  // increased when the same document gives other values
+
+/// The hash of a parsed expression: white space does not change it.
+std::uint64_t hash_of(const expression::Tree& tree) {
+  const auto hash_literal = [](const expression::Literal& literal) {
+    const std::string text = std::visit([](const auto& value) { return fmt::format("{}", value); }, literal);
+    return mix(fnv1a(text) + literal.index());
+  };
+  std::uint64_t out = attribute_version;
+  for (const expression::Node& node : tree.nodes) {
+    out = mix(out ^ static_cast<std::uint64_t>(node.op));
+    out = mix(out ^ (std::uint64_t{node.left} << 32 | node.right));
+    out = mix(out ^ fnv1a(node.name));
+    out = mix(out ^ hash_literal(node.value));
+    for (const expression::Literal& literal : node.list) out = mix(out ^ hash_literal(literal));
+  }
+  return out;
+}
+
+}  // namespace
+
+void sign_attributes(const Stages& stages, const std::vector<std::pair<std::string, std::uint64_t>>& sections,
+                     const Registry& registry, engine::Program& program) {
+  std::uint64_t record = attribute_version;  // hash of the records and of how they are decoded
+  for (const auto& [name, hash] : sections) {
+    if (name == "source" || name == "decode") record = mix(record ^ hash);
+  }
+  std::uint64_t all = record;
+  for (engine::EarlyAttribute& attribute : program.early.attributes) {
+    std::uint64_t before = record;
+    for (std::size_t i = 0; i < attribute.stages; ++i)
+      before = mix(before ^ stage_hash(*stages.before[i].stage.json, registry));
+    if (const auto tree = expression::parse(attribute.value.text()); tree.ok())
+      attribute.made_by = mix(before ^ hash_of(*tree)) | 1;
+    all = mix(all ^ attribute.made_by);
+  }
+  for (const ColumnId id : program.decoded) all = mix(all ^ fnv1a(program.schema[id].name));
+  program.early.checked_by = mix(all ^ static_cast<std::uint64_t>(program.on_corrupt.policy)) | 1;
+}
+
 void bind_attributes(const std::vector<Attribute>& attributes, const Stage& stage, const BoundColumns& columns,
                      engine::EarlyWork& early, Faults& faults) {
   for (const Attribute& attribute : attributes) {
     if (names_unknown(attribute, columns.unknown)) continue;
     auto bound = bind_attribute(attribute, columns.schema);
     if (bound.ok()) {
-      early.attributes.push_back({.value = *std::move(bound), .name = stage.plugin, .steps = columns.late.size()});
+      early.attributes.push_back({.value = *std::move(bound),
+                                  .name = stage.plugin,
+                                  .steps = columns.late.size(),
+                                  .stages = columns.late.size()});
       continue;
     }
     add_attribute_fault(bound.error(), attribute, stage, faults);

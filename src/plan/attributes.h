@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "plan/bound_columns.h"
@@ -23,5 +26,10 @@ void add_attribute_fault(const Error& error, const Attribute& attribute, const S
 /// late steps before the orders.
 [[nodiscard]] std::vector<bool> needed_steps(const std::vector<engine::PlacedStep>& late,
                                              const engine::EarlyWork& early);
+
+/// Gives each attribute of the program the hash of all that decides its values (EarlyAttribute::made_by), and the
+/// program that of the trial decode. `sections` are the hashes of the parts of the document (Hashes).
+void sign_attributes(const Stages& stages, const std::vector<std::pair<std::string, std::uint64_t>>& sections,
+                     const Registry& registry, engine::Program& program);
 
 }  // namespace forebay::plan

@@ -284,19 +284,24 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& f
   StepBinder steps{columns.schema, columns.unknown, faults};
   WindowBinder windows{stages, rows, columns, faults};
   const auto bind_orders = [&](std::size_t number) {
-    for (std::size_t i = 0; i <= stages.record_orders.size(); ++i) {
-      windows.bind(number, i);
-      if (i == stages.record_orders.size() || stages.record_orders[i].steps_before != number) continue;
-      const OrderStage& order = stages.record_orders[i];
+    const auto bind_order = [&](const OrderStage& order) {
+      if (order.steps_before != number) return;
       if (columns.windows) {
         windows.bind_attributes(order.ordering.attributes, order.stage);
       } else {
         bind_attributes(order.ordering.attributes, order.stage, columns, columns.early, faults);
       }
+    };
+    std::ranges::for_each(stages.selecting, bind_order);
+    if (stages.interleave) bind_order(*stages.interleave);
+    for (std::size_t i = 0; i <= stages.record_orders.size(); ++i) {
+      windows.bind(number, i);
+      if (i < stages.record_orders.size()) bind_order(stages.record_orders[i]);
     }
   };
   steps.bind(stages.before, columns.late, bind_orders);
   bind_orders(stages.before.size());
+  for (const OrderStage& order : stages.selecting) columns.early.selecting += order.ordering.attributes.size();
   if (stages.batcher == nullptr) return columns;
   bind_batch(stages, rows, columns, faults);
   columns.at_batch = columns.schema;

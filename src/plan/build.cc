@@ -10,6 +10,7 @@
 #include "engine/order/shard_counts.h"
 #include "io/paths.h"
 #include "io/patterns.h"
+#include "plan/attributes.h"
 #include "plan/bound_columns.h"
 #include "plan/canonical.h"
 #include "plan/data_files.h"
@@ -50,6 +51,7 @@ class PlanBuilder {
     Program program = assemble();
     take_late_steps(program);
     program.stream = hash(program.source);
+    sign_attributes(stages_, parts_.sections, registry_, program);
     parts_.program = std::make_shared<const Program>(std::move(program));
     return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
   }
@@ -105,11 +107,8 @@ class PlanBuilder {
     const auto random = [](const OrderStage& order) { return order.ordering.random_access; };
     const bool random_access =
         (stages_.interleave && random(*stages_.interleave)) || std::ranges::any_of(stages_.record_orders, random);
-    const std::size_t windows_at =
-        stages_.windows.empty() ? stages_.record_orders.size() : stages_.windows.front().orders_before;
-    for (std::size_t i = 0; i < windows_at; ++i) {  // WindowBinder judges those that come after windows
-      const OrderStage& order = stages_.record_orders[i];
-      if (order.ordering.attributes.empty()) continue;
+    for_each_order(stages_, [&](const OrderStage& order) {
+      if (order.ordering.attributes.empty()) return;
       if (source_.files_a_part > 0 && random_access) {
         complain(
             *order.stage.options,
@@ -118,7 +117,7 @@ class PlanBuilder {
                         order.stage.plugin, stages_.source_stage->plugin),
             faults_);
       }
-    }
+    });
   }
 
   void group_outputs() {
@@ -143,7 +142,9 @@ class PlanBuilder {
     if (json == nullptr || !rows) return;
     Faults none;
     const engine::Shard shard = read_shard(*json, none);
-    if (shard.by == ShardBy::file && shard.count > 1 && (!columns_.early.attributes.empty() || columns_.windows))
+    if (shard.by == ShardBy::file && shard.count > 1 && columns_.windows)
+      complain(*json, std::string{engine::windowed_file_shard}, faults_);
+    if (shard.by == ShardBy::file && shard.count > 1 && !engine::countable(orderings(stages_.record_orders)))
       complain(*json, std::string{engine::filtered_file_shard}, faults_);
     if (!shard.source.empty() || *rows % shard.count == 0) return;
     complain(*json, engine::shard_misfit(*rows, shard.count), faults_);

@@ -153,6 +153,8 @@ Json with_files(const Json& document, const FilesOption& where, Json files) {
   return out;
 }
 
+std::uint64_t stage_hash(const Json& json, const Registry& registry) { return fnv1a(stage(json, registry).text()); }
+
 Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const std::string> files,
                  const Registry& registry) {
   const Json whole = canonical(document, registry);

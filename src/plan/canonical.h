@@ -35,6 +35,9 @@ struct Hashes {
 [[nodiscard]] Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const std::string> files,
                                const Registry& registry);
 
+/// The hash of one stage of a document ({"name": {options}}) in its canonical form.
+[[nodiscard]] std::uint64_t stage_hash(const Json& json, const Registry& registry);
+
 /// FNV-1a, 64 bits.
 [[nodiscard]] constexpr std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;

@@ -172,26 +172,47 @@ class StageSorter {
       stages_.record_orders.push_back({stage, *std::move(ordering), stages_.before.size()});
       return;
     }
-    for (const OrderStage& order : stages_.record_orders) {
-      if (order.ordering.grain != Grain::records) continue;
-      complain(*order.stage.options,
-               fmt::format("'{}' looks into records and must come after '{}', which opens the files",
-                           order.stage.plugin, stage.plugin),
-               faults_);
-    }
+    const bool selects = check_before_opening(stage, *ordering);
+    const bool looks = ordering->random_access && (selects || !ordering->attributes.empty());
     if (stages_.interleave) {
       complain(*stage.options,
                fmt::format("files are opened only once, by the first '{}'", stages_.interleave->stage.plugin), faults_);
-    } else if (const StepStage* step = first_known(stages_.before); step != nullptr && stages_.windows.empty()) {
+    } else if (const StepStage* step = first_known(stages_.before);
+               step != nullptr && !looks && stages_.windows.empty()) {
       complain(*stage.options,
                fmt::format("'{}' opens files and must come before '{}', which acts on records", stage.plugin,
                            step->stage.plugin),
                faults_);
     } else {
       place_before_interleave(stage);
-      stages_.file_orders = std::exchange(stages_.record_orders, {});
-      stages_.interleave = OrderStage{stage, *std::move(ordering)};
+      for (OrderStage& order : std::exchange(stages_.record_orders, {}))
+        (order.ordering.selects ? stages_.selecting : stages_.file_orders).push_back(std::move(order));
+      stages_.interleave = OrderStage{stage, *std::move(ordering), stages_.before.size()};
     }
+  }
+
+  /// Checks the orders that stand before the one that opens files: orders of files, then filters, which only an order
+  /// that reads by index may follow. Returns whether there are filters.
+  bool check_before_opening(const Stage& stage, const Ordering& opens) {
+    const OrderStage* filter = nullptr;
+    for (const OrderStage& order : stages_.record_orders) {
+      if (order.ordering.grain == Grain::records && !(opens.random_access && order.ordering.selects)) {
+        complain(*order.stage.options,
+                 fmt::format("'{}' looks into records and must come after '{}', which opens the files",
+                             order.stage.plugin, stage.plugin),
+                 faults_);
+      } else if (order.ordering.selects) {
+        filter = &order;
+      } else if (filter != nullptr) {
+        complain(
+            *order.stage.options,
+            fmt::format("'{}' stands between '{}', which looks into records, and '{}', which opens the files; put "
+                        "it after '{}' for records, or before '{}' for files",
+                        order.stage.plugin, filter->stage.plugin, stage.plugin, stage.plugin, filter->stage.plugin),
+            faults_);
+      }
+    }
+    return filter != nullptr;
   }
 
   const Json& document_;

@@ -41,6 +41,7 @@ struct Stages {
   std::optional<Stage> decoder_stage;
   const DecoderType* decoder = nullptr;
   std::vector<OrderStage> file_orders;
+  std::vector<OrderStage> selecting;     ///< Filters before an `interleave` that reads by index.
   std::optional<OrderStage> interleave;  ///< Unset: one file after the other.
   std::vector<OrderStage> record_orders;
   std::vector<WindowItem> windows;
@@ -50,6 +51,14 @@ struct Stages {
   std::vector<OrderStage> batch_orders;  ///< Orders on batches, after the batch.
   std::vector<StepStage> after;          ///< Steps after the batch.
 };
+
+/// Calls `look` for every order that may need attributes, in the order of the attributes of a program.
+template <class Look>
+void for_each_order(const Stages& stages, const Look& look) {
+  for (const OrderStage& order : stages.selecting) look(order);
+  if (stages.interleave) look(*stages.interleave);
+  for (const OrderStage& order : stages.record_orders) look(order);
+}
 
 /// Looks up every plug-in of a document, and checks that each stands where it may stand.
 [[nodiscard]] Stages read_stages(const Json& document, const Registry& registry, Faults& faults);

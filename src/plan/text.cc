@@ -136,6 +136,7 @@ std::string plan_text(const engine::Program& program, const Stages& stages, cons
   Lines lines;
   lines.add("source", fmt::format("{}: {}", stages.source_stage->plugin, source_text(program.source)));
   add_orders("files", stages.file_orders, lines);
+  add_orders("index", stages.selecting, lines);
   lines.add("open", stages.interleave ? fmt::format("{} {}", stages.interleave->stage.plugin,
                                                     stages.interleave->stage.options->text())
                                       : std::string{"one file after the other"});

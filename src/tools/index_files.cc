@@ -15,8 +15,6 @@
 
 namespace forebay {
 
-bool is_index_path(std::string_view path) { return path.ends_with(io::index_suffix); }
-
 namespace {
 
 using engine::IndexRequest;
@@ -47,11 +45,49 @@ Result<void> make(const IndexRequest& request, const engine::IndexWatch& watch, 
   return done.not_stored ? Result<void>{*done.not_stored} : Result<void>{};
 }
 
+/// The index of one file for a program that looks into records.
+class Attributed {
+ public:
+  Attributed(const engine::Program& program, std::uint32_t file, IndexRequest request)
+      : program_{program}, file_{file}, request_{std::move(request)} {
+    if (program.on_corrupt.policy != engine::Corrupt::fail) request_.made_by = program.early.checked_by;
+  }
+
+  /// Reports what is stored. Returns whether that is all that the program needs.
+  Result<bool> look(IndexReport& report) const {
+    FOREBAY_TRY(const engine::StoredIndex found, engine::load_index(request_));
+    describe(report, found, found.index.get());
+    report.path = found.path;
+    if (engine::load_made(program_, request_)) return true;
+    if (found.state == IndexState::good) {
+      report.found = IndexState::absent;
+      report.reason = "the attributes of the document are not stored";
+    }
+    return false;
+  }
+
+  Result<void> make(const engine::IndexWatch& watch, IndexReport& report) const {
+    FOREBAY_TRY(const engine::MadeIndex made, engine::make_index(program_, request_, file_, watch));
+    report.records = made.index->records();
+    report.bytes = made.index->bytes();
+    report.index_bytes = made.bytes();
+    report.built = true;
+    FOREBAY_TRY(report.path, engine::store_made(program_, request_, made));
+    return {};
+  }
+
+ private:
+  const engine::Program& program_;
+  const std::uint32_t file_;
+  IndexRequest request_;
+};
+
 /// The files of one call and their progress.
 class IndexRun {
  public:
-  IndexRun(Source source, const IndexOptions& options)
-      : options_{options}, source_{std::move(source)}, reports_(source_.files.size()) {
+  /// `program`: null, or one that looks into the records of the source; it must outlive this object.
+  IndexRun(Source source, const IndexOptions& options, const engine::Program* program = nullptr)
+      : options_{options}, source_{std::move(source)}, program_{program}, reports_(source_.files.size()) {
     progress_.files = std::ssize(source_.files);
     progress_.bytes = io::total_size(source_.files);
     for (std::size_t i = 0; i < reports_.size(); ++i) reports_[i].file = source_.files[i];
@@ -78,14 +114,20 @@ class IndexRun {
   }
 
   Result<void> one(std::uint32_t number, IndexReport& report, const std::stop_token& stop) {
-    const IndexRequest request = engine::request_for(source_, number);
-    if (options_.existing == Existing::only_check) return check(request, report);
+    IndexRequest request = engine::request_for(source_, number);
+    request.stores = stores_;
+    const bool only_check = options_.existing == Existing::only_check;
+    if (only_check && program_ == nullptr) return check(request, report);
     const engine::IndexWatch watch = [&](std::int64_t bytes) {
       const engine::Lock lock{mutex_};
       progress_.bytes_done += bytes;
       return !stop.stop_requested();
     };
-    return make(request, watch, options_.existing, report);
+    if (program_ == nullptr) return make(request, watch, options_.existing, report);
+    const Attributed attributed{*program_, number, std::move(request)};
+    FOREBAY_TRY(const bool complete, attributed.look(report));
+    if (only_check || (complete && options_.existing == Existing::keep)) return {};
+    return attributed.make(watch, report);
   }
 
   IndexProgress progress() EXCLUDES(mutex_) {
@@ -95,6 +137,8 @@ class IndexRun {
 
   const IndexOptions& options_;
   const Source source_;
+  const engine::Program* const program_;
+  const std::shared_ptr<engine::IndexStores> stores_ = std::make_shared<engine::IndexStores>(options_.index_dir);
   engine::Mutex mutex_;
   std::vector<IndexReport> reports_;  // each report belongs to the thread that indexes its file
   IndexProgress progress_ GUARDED_BY(mutex_);
@@ -115,11 +159,12 @@ Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& pat
 
 Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
-  const Source& source = engine::program_of(plan).source;
+  const engine::Program& program = engine::program_of(plan);
+  const Source& source = program.source;
   FOREBAY_DO(engine::needs_files(source));
   if (source.files_a_part > 0)
     return Error{Code::config, Detail::invalid_argument, "a record is a whole file: no index is needed"};
-  return IndexRun{source, options}.run();
+  return IndexRun{source, options, engine::looks_into_records(program) ? &program : nullptr}.run();
 }
 
 }  // namespace forebay

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io/atomic_file.h"
+#include "io/folder.h"
 #include "tests/io/files.h"
 
 namespace forebay::io {
@@ -78,10 +79,14 @@ TEST(Expand, DotFilesMatchAndAStarDoesNotCrossASlash) {
   EXPECT_EQ(expanded(folder, {"i[n]/deep/*"}), (Names{"in/deep/b.x"}));
 }
 
-TEST(Expand, WildcardsPassOverIndexesUnlessTheyAskForThem) {
+TEST(Expand, WildcardsPassOverTheFolderOfTheIndexes) {
   const tests::Folder folder;
-  for (const char* name : {"a", "a.fbindex", "b.fbindex"}) folder.write(name, "");
-  EXPECT_EQ(expanded(folder, {"*", "a.fbindex", "*.fbindex"}), (Names{"a", "a.fbindex", "a.fbindex", "b.fbindex"}));
+  for (const char* name : {"a", ".forebay/index-v1", "in/.forebay/index-v1", "in/index-v1"}) folder.write(name, "");
+  EXPECT_EQ(expanded(folder, {"*"}), (Names{"a", "in"}));
+  EXPECT_EQ(expanded(folder, {"*/*"}), (Names{"in/index-v1"}));
+  EXPECT_THAT(refused(folder, {".f*/*"}), HasSubstr("no file matches"));
+  EXPECT_EQ(expanded(folder, {".forebay/index-v1"}), (Names{".forebay/index-v1"}));
+  EXPECT_EQ(*find_files(folder.path(), "-v1"), (Names{*io::real_path(folder.path()) + "/in/index-v1"}));
 }
 
 TEST(Expand, WildcardsPassOverFilesWhoseWriterWasKilled) {
@@ -89,7 +94,7 @@ TEST(Expand, WildcardsPassOverFilesWhoseWriterWasKilled) {
   folder.write("a", "");
   const pid_t writer = fork();
   if (writer == 0) {
-    const auto file = AtomicFile::create(folder / "a.fbindex");
+    const auto file = AtomicFile::create(folder / "b");
     ::kill(::getpid(), SIGKILL);
   }
   ASSERT_EQ(::waitpid(writer, nullptr, 0), writer);

@@ -168,19 +168,24 @@ TEST_P(Repeating, AnIndexTellsWhatWasInflatedFromWhatItWasMadeOf) {
   ASSERT_EQ(whole.batches.size(), 60U);
   // The first and last 4 KiB tell a file from another; this one is shorter, so the index is told that it has not
   // changed.
-  const std::string index = contents(path_ + ".fbindex");
+  const std::string store = std::filesystem::path{path_}.parent_path() / ".forebay/index-v1";
+  const std::string index = contents(store);
   ASSERT_FALSE(index.empty());
+  const std::size_t name = std::filesystem::path{path_}.filename().string().size();
+  const std::size_t image = 72 + (name + 7) / 8 * 8;  // where it begins in the store; 8 bytes at 8 are its size
+  std::uint64_t size = 0;
+  std::memcpy(&size, index.data() + 8, sizeof(size));
   int refused = 0;
   for (std::size_t bit = 0; bit < good_.size() * 8; bit += tests::sanitized ? 7 : 1) {
     flip(bit);
     auto changed = index;
     const std::uint64_t hash = fnv(contents(path_));
-    std::memcpy(changed.data() + head_hash_at, &hash, sizeof(hash));
-    std::memcpy(changed.data() + tail_hash_at, &hash, sizeof(hash));
-    const std::size_t covered = changed.size() - 4;
-    const std::uint32_t sum = columns::crc32c(std::as_bytes(std::span{changed}.first(covered)));
-    std::memcpy(changed.data() + covered, &sum, sizeof(sum));
-    write(path_ + ".fbindex", changed);
+    std::memcpy(changed.data() + image + head_hash_at, &hash, sizeof(hash));
+    std::memcpy(changed.data() + image + tail_hash_at, &hash, sizeof(hash));
+    const std::size_t covered = size - 4;
+    const std::uint32_t sum = columns::crc32c(std::as_bytes(std::span{changed}.subspan(image, covered)));
+    std::memcpy(changed.data() + image + covered, &sum, sizeof(sum));
+    write(store, changed);
     const Delivered got = run(shuffled, {.threads = 1});
     EXPECT_TRUE(got == whole || (got.batches.empty() && !got.error.empty())) << bit << " " << got.error;
     refused += got.batches.empty() ? 1 : 0;

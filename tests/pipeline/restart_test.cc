@@ -224,7 +224,7 @@ TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
   for (const Folder* folder : {&plain, &indexed, &corrupt}) write_five(*folder);
   const auto made = index_files({indexed.file("part-?.tfrecord")});
   ASSERT_TRUE(made.ok()) << made.error().text();
-  ASSERT_TRUE(std::filesystem::exists(indexed.file("part-2.tfrecord.fbindex")));
+  ASSERT_TRUE(std::filesystem::exists(indexed.file(".forebay/index-v1")));
   corruption_files(corrupt);
   std::vector<Chain> mixtures;
   for (const auto& [folder, more] :

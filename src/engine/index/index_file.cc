@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/index/index_file.h"
 
+#include <cstring>
+
 #include <fmt/core.h>
 
-#include "engine/index/index_place.h"
 #include "engine/memory/machine.h"
 #include "engine/read/index_layout.h"
 #include "sources/detect.h"
@@ -25,25 +26,18 @@ Result<Wanted> wanted_of(const IndexRequest& request) {
   return Wanted{.identity = identity, .compression = compression, .signature = request.signature};
 }
 
-/// Reads the bytes of an index. Reads only the head when its size is not that of the file. Fails when the index is
-/// larger than half of the memory.
-Result<std::vector<std::byte>> read_image(const io::File& file) {
+/// Copies the image of an index out of a store. An image of another version is cut after the head, which is enough to
+/// refuse it. Fails when the index is larger than half of the memory.
+Result<std::vector<std::byte>> read_image(std::span<const std::byte> stored) {
   StoredHead head;
-  FOREBAY_TRY(const std::size_t got, file.read(std::as_writable_bytes(std::span{&head, 1}), 0));
-  const auto size = static_cast<std::size_t>(file.size());
-  if (got < sizeof(head) || head.magic != index_magic || head.total != size) {
-    // A newer version may store its size in another place. The head is enough to refuse the index.
-    const auto begin = std::as_bytes(std::span{&head, 1}).first(got);
-    return std::vector<std::byte>{begin.begin(), begin.end()};
-  }
-  if (file.size() > usable_memory() / 2) {
+  std::size_t size = stored.size();
+  if (size >= sizeof(head)) std::memcpy(&head, stored.data(), sizeof(head));
+  if (size >= sizeof(head) && head.version != index_version) size = sizeof(head);
+  if (static_cast<std::int64_t>(size) > usable_memory() / 2) {
     return Error{Code::data, Detail::resource_exhausted,
                  fmt::format("the index has {} bytes, more than half of the memory", size)};
   }
-  std::vector<std::byte> image(size);
-  FOREBAY_TRY(const std::size_t read, file.read(image, 0));
-  image.resize(read);
-  return image;
+  return std::vector<std::byte>{stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
 std::string disagreement(const RecordIndex& index, const Wanted& wanted) {
@@ -57,35 +51,53 @@ std::string disagreement(const RecordIndex& index, const Wanted& wanted) {
   return {};
 }
 
-StoredIndex load_from(const IndexPlace& place, const Wanted& wanted) {
-  if (place.path.empty()) return {};
-  auto file = io::File::open(place.path, place.links);
-  if (!file.ok()) {
-    if (file.error().detail() == Detail::not_found) return {};
-    return {.state = IndexState::corrupt, .path = place.path, .reason = file.error().message()};
-  }
-  auto image = read_image(*file);
+/// The index of an entry, if it is good.
+StoredIndex load_entry(const FoundEntry& entry, const Wanted& wanted) {
+  auto image = read_image(entry.payload);
   auto index = image.ok() ? RecordIndex::parse(*std::move(image)) : image.error();
   if (!index.ok()) {
     const bool newer = index.error().detail() == Detail::failed_precondition;
-    return {.state = newer ? IndexState::newer : IndexState::corrupt,
-            .path = place.path,
-            .reason = index.error().message()};
+    return {.state = newer ? IndexState::newer : IndexState::corrupt, .reason = index.error().message()};
   }
   std::string reason = disagreement(**index, wanted);
-  if (!reason.empty()) return {.state = IndexState::stale, .path = place.path, .reason = std::move(reason)};
-  return {.state = IndexState::good, .index = *std::move(index), .path = place.path};
+  if (!reason.empty()) return {.state = IndexState::stale, .reason = std::move(reason)};
+  return {.state = IndexState::good, .index = *std::move(index)};
+}
+
+/// The index in one place: the last entry that is intact. Without one, the state of the last entry.
+StoredIndex load_from(IndexStores& stores, const StorePlace& place, const IndexRequest& request, const Wanted& wanted,
+                      bool anew) {
+  std::string fault;
+  const auto entries = stores.find(place, request.file, {StoredKind::records, request.made_by}, anew, fault);
+  StoredIndex out;
+  if (!fault.empty()) out = {.state = IndexState::corrupt, .reason = std::move(fault)};
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    StoredIndex one = load_entry(entries[i], wanted);
+    if (i == 0 || one.state == IndexState::good) out = std::move(one);
+    if (out.state != IndexState::corrupt) break;
+  }
+  if (out.state != IndexState::absent) out.path = place.path;
+  return out;
 }
 
 }  // namespace
 
+std::shared_ptr<IndexStores> stores_of(const IndexRequest& request) {
+  return request.stores ? request.stores : std::make_shared<IndexStores>();
+}
+
 Result<StoredIndex> load_index(const IndexRequest& request) {
   FOREBAY_TRY(const Wanted wanted, wanted_of(request));
-  StoredIndex first = load_from(beside(request.file), wanted);
-  if (first.state == IndexState::good) return first;
-  StoredIndex second = load_from(in_cache(request.file), wanted);
-  if (second.state == IndexState::good || first.state == IndexState::absent) return second;
-  return first;
+  const auto stores = stores_of(request);
+  StoredIndex out;
+  for (const StorePlace& place : stores->places(request.file)) {
+    StoredIndex one = load_from(*stores, place, request, wanted, false);
+    if (one.state != IndexState::good && one.state != IndexState::absent)
+      one = load_from(*stores, place, request, wanted, true);  // another process may have mended it
+    if (one.state == IndexState::good) return one;
+    if (out.state == IndexState::absent) out = std::move(one);
+  }
+  return out;
 }
 
 Result<IndexOutcome> load_or_build(const IndexRequest& request, const IndexWatch& watch,
@@ -103,7 +115,9 @@ Result<IndexOutcome> load_or_build(const IndexRequest& request, const IndexWatch
     out.not_stored = Error{Code::data, Detail::failed_precondition, out.found.reason, Place{.file = out.found.path}};
     return out;
   }
-  auto stored = store_index(request.file, out.index->image());
+  const NewEntry entry{
+      .key = {StoredKind::records, request.made_by}, .identity = out.index->identity(), .payload = out.index->image()};
+  auto stored = stores_of(request)->append(request.file, {&entry, 1});
   if (stored.ok()) {
     out.path = *std::move(stored);
   } else {

@@ -9,6 +9,7 @@
 
 #include <forebay/index.h>
 
+#include "engine/index/index_store.h"
 #include "engine/memory/buffer_pool.h"
 #include "engine/read/record_index.h"
 
@@ -25,6 +26,8 @@ struct IndexRequest {
   std::int64_t max_decompressed_bytes = INT64_MAX;  ///< More bytes are an error; stored indexes do not depend on it.
   /// The pool for the memory of a scan; null: each scan may use a quarter of the machine's memory.
   std::shared_ptr<BufferPool> pool = {};
+  std::shared_ptr<IndexStores> stores = {};  ///< Null: each call opens the stores anew, in the usual places.
+  std::uint64_t made_by = 0;  ///< Names the index among those of the file: 0 for that of all its records (EntryKey).
 };
 
 /// Called on the scanning thread after each block, with the bytes of the file that the block has read. False ends the
@@ -36,23 +39,25 @@ using IndexWatch = std::function<bool(std::int64_t bytes)>;
 [[nodiscard]] Result<std::shared_ptr<const RecordIndex>> build_index(const IndexRequest& request,
                                                                      const IndexWatch& watch = {});
 
-/// The stored index of a file. The index beside the file is tried first, then the one in the cache folder; the first
-/// good one is used. A bad index is not an error: it counts as missing, and `reason` says why.
+/// The stored index of a file. The store beside the file is tried first, then the one in the cache folder; the first
+/// good index is used. A bad index is not an error: it counts as missing, and `reason` says why.
 struct StoredIndex {
   IndexState state = IndexState::absent;
   std::shared_ptr<const RecordIndex> index;  ///< Null unless good.
-  std::string path;                          ///< Path of the good index, or of the bad one; empty when there is none.
+  std::string path;                          ///< Of the store that has it, good or bad; empty when there is none.
   std::string reason;                        ///< Why the index is not good.
 };
 /// Looks for the stored index. Fails only when the data file itself cannot be read.
 [[nodiscard]] Result<StoredIndex> load_index(const IndexRequest& request);
+/// The stores of the request, or new ones.
+[[nodiscard]] std::shared_ptr<IndexStores> stores_of(const IndexRequest& request);
 
 /// The result of `load_or_build`.
 struct IndexOutcome {
   std::shared_ptr<const RecordIndex> index;  ///< Never null.
   StoredIndex found;                         ///< The stored index before the call.
   bool built = false;                        ///< The index was made in this call.
-  std::string path;                          ///< Path of the stored index; empty when it is not stored.
+  std::string path;                          ///< Of the store that has the index; empty when it is not stored.
   std::optional<Error> not_stored;           ///< Why it is not stored. An index of a newer version is left alone.
 };
 /// Returns the stored index if it is good; else makes a new one and stores it if possible.

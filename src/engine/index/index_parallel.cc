@@ -14,64 +14,88 @@ namespace {
 
 constexpr std::chrono::milliseconds between_questions{5};
 
-/// Adds records of a block and their attributes to the index.
-void add_run(const Block& block, std::span<const Extent> run, std::size_t width, RecordIndexBuilder& builder,
-             std::vector<std::int64_t>& attributes) {
-  builder.add(run, block.file_offset);
-  const auto first = static_cast<std::ptrdiff_t>(width) * (run.data() - block.records.data());
-  const auto count = static_cast<std::ptrdiff_t>(width) * std::ssize(run);
-  attributes.insert(attributes.end(), block.attributes.begin() + first, block.attributes.begin() + first + count);
-}
+/// The index and the attributes of one file while it is scanned.
+class Making {
+ public:
+  explicit Making(const Program& program) : program_{program}, columns_(program.early.attributes.size()) {}
 
-/// Adds the records of a block that the policy lets pass, and appends the skipped parts to `made.skips`.
-void add_good(const Block& block, const Program& program, RecordIndexBuilder& builder, MadeIndex& made) {
-  const std::size_t width = program.early.attributes.size();
-  if (program.on_corrupt.policy != Corrupt::skip_file) {
-    for (const auto run : intact_runs(block)) add_run(block, run, width, builder, made.attributes);
-    made.skips.insert(made.skips.end(), block.skips.begin(), block.skips.end());
-    return;
+  /// Adds the records of a block that the policy lets pass, and their attributes; appends the skipped parts to `skips`.
+  void add_good(const Block& block, RecordIndexBuilder& builder) {
+    if (program_.on_corrupt.policy != Corrupt::skip_file) {
+      for (const auto run : intact_runs(block)) add_run(block, run, builder);
+      skips.insert(skips.end(), block.skips.begin(), block.skips.end());
+      return;
+    }
+    if (!skips.empty()) return;  // with skip_file, the first skip ends the file
+    const std::span<const Extent> records{block.records};
+    add_run(block, block.skips.empty() ? records : records.first(block.skips.front().index), builder);
+    if (!block.skips.empty()) skips.push_back(block.skips.front());
   }
-  if (!made.skips.empty()) return;  // with skip_file, the first skip ends the file
-  const std::span<const Extent> records{block.records};
-  const auto good = block.skips.empty() ? records : records.first(block.skips.front().index);
-  add_run(block, good, width, builder, made.attributes);
-  if (!block.skips.empty()) made.skips.push_back(block.skips.front());
-}
 
-/// Makes an index of the good records of a file, with their attributes, and the list of skips. It is never stored, as
-/// it depends on the decoder. Fails as `scan_index`, unless the policy passes over the file.
-Result<MadeIndex> index_good_records(const Program& program, std::uint32_t file, const IndexRequest& request,
-                                     const IndexWatch& watch) {
+  [[nodiscard]] std::vector<AttributeColumn> finish() {
+    std::vector<AttributeColumn> out;
+    for (AttributeBuilder& column : columns_) out.push_back(column.finish());
+    return out;
+  }
+
+  std::vector<Skip> skips;
+
+ private:
+  void add_run(const Block& block, std::span<const Extent> run, RecordIndexBuilder& builder) {
+    builder.add(run, block.file_offset);
+    const std::size_t width = columns_.size();
+    const auto first = static_cast<std::size_t>(run.data() - block.records.data());
+    for (std::size_t number = 0; number < width; ++number) {
+      for (std::size_t i = first; i < first + run.size(); ++i)
+        columns_[number].add(block.attributes[i * width + number]);
+    }
+  }
+
+  const Program& program_;
+  std::vector<AttributeBuilder> columns_;
+};
+
+}  // namespace
+
+Result<MadeIndex> make_index(const Program& program, const IndexRequest& request, std::uint32_t file,
+                             const IndexWatch& watch) {
   PassCache kept{0};
   const std::shared_ptr<BufferPool> pool = pool_of(request);
   FileReader scanner{program.source, file, pool, kept, corruption_of(program), check_of(program, pool)};
+  Making making{program};
+  auto index = scan_index(request, scanner, watch,
+                          [&](const Block& block, RecordIndexBuilder& builder) { making.add_good(block, builder); });
   MadeIndex out;
-  auto index = scan_index(request, scanner, watch, [&](const Block& block, RecordIndexBuilder& builder) {
-    add_good(block, program, builder, out);
-  });
+  out.skips = std::move(making.skips);
   if (!index.ok() && passes_over_file(program.on_corrupt, index.error())) {
     out.skips.push_back({.what = Skip::What::file, .error = index.error()});
-    index = RecordIndexBuilder{program.source.signature}.finish({}, {});
+    FOREBAY_TRY(out.index, RecordIndexBuilder{program.source.signature}.finish({}, {}));
+    out.attributes = Making{program}.finish();
     const auto size = io::file_size(request.file);
     out.size = size.ok() ? *size : missing_file;
+    return out;
   }
   FOREBAY_TRY(out.index, std::move(index));
-  if (out.size == unknown_size) out.size = out.index->identity().size;
+  out.attributes = making.finish();
+  out.size = out.index->identity().size;
   return out;
 }
 
-Result<MadeIndex> make(const Program& program, std::uint32_t file, const std::shared_ptr<BufferPool>& pool,
-                       const IndexWatch& watch) {
+Result<MadeIndex> load_or_make(const Program& program, std::uint32_t file, const IndexMeans& means,
+                               const IndexWatch& watch) {
   IndexRequest request = request_for(program.source, file);
-  request.pool = pool;
-  const bool looks_into = program.on_corrupt.policy != Corrupt::fail || !program.early.attributes.empty();
-  if (looks_into) return index_good_records(program, file, request, watch);
+  request.pool = means.pool;
+  request.stores = means.stores;
+  if (looks_into_records(program)) {
+    if (auto stored = load_made(program, request)) return *std::move(stored);
+    FOREBAY_TRY(MadeIndex made, make_index(program, request, file, watch));
+    static_cast<void>(store_made(program, request, made));  // without a store, each run makes it
+    return made;
+  }
   FOREBAY_TRY(IndexOutcome done, load_or_build(request, watch));
   const std::int64_t size = done.index->identity().size;
-  return MadeIndex{.index = std::move(done.index), .size = size, .attributes = {}, .skips = {}, .charge = {}};
+  return MadeIndex{.index = std::move(done.index), .size = size};
 }
-
-}  // namespace
 
 IndexRequest request_for(const Source& source, std::uint32_t file) {
   return {.file = source.files[file],
@@ -90,7 +114,7 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
     if (!wanted(0)) return;
     const auto thrown = catch_all(
         [&] {
-          auto done = make(program, files[at], means.pool, wanted);
+          auto done = load_or_make(program, files[at], means, wanted);
           if (done.ok()) {
             made[at] = *std::move(done);
             made[at].charge = means.pool->charge(made[at].bytes());

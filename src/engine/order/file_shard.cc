@@ -90,7 +90,7 @@ class OwnFiles final : public Handles {
     std::vector<std::int64_t> shards(static_cast<std::size_t>(count_));
     for (std::size_t i = 0; i < records.size(); ++i) shards[i % shards.size()] += records[i];
     for (std::int64_t& shard : shards) {
-      const auto out = count_after(program_.record_orders, shard);
+      const auto out = count_after_filters(program_.record_orders, shard);
       if (!out)
         return refuse("shard: an order of the document gives for ever, or more than 2^63 records; shard by rows");
       shard = *out;
@@ -196,9 +196,10 @@ class Quota final : public Handles {
 
 Result<void> check_file_shard(const Program& program, std::int64_t count) {
   const Shard shard{.count = count, .by = ShardBy::file};
-  if (program.batching.make_sized && program.batching.max_rows &&
-      (!program.early.attributes.empty() || program.windows))
-    return refuse(fmt::format("shard: {}", filtered_file_shard));
+  if (program.batching.make_sized && program.batching.max_rows) {
+    if (program.windows) return refuse(fmt::format("shard: {}", windowed_file_shard));
+    if (!countable(program.record_orders)) return refuse(fmt::format("shard: {}", filtered_file_shard));
+  }
   FOREBAY_DO(check_own_batches(program, shard));
   const auto files = count_after(program.file_orders, static_cast<std::int64_t>(program.source.parts()));
   if (files && *files < count) return too_few_files(*files, count);
@@ -207,6 +208,7 @@ Result<void> check_file_shard(const Program& program, std::int64_t count) {
 
 std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t index, std::int64_t count) {
   auto out = std::make_shared<Program>(program);
+  out->early.counted = counted_filters(program);
   const auto pass = std::make_shared<Pass>();
   // A copy of the whole program, for OwnFiles and the interleave: they outlive the argument.
   const auto whole = std::make_shared<const Program>(program);
@@ -227,21 +229,27 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
 
 namespace {
 
-/// The records of all files by their stored indexes, or the rows in memory, or the files that are records. Empty when a
-/// file has no stored index, or when there are too many to read them now.
-std::optional<std::int64_t> known_records(const Source& source) {
-  if (source.files_a_part > 0) return std::ssize(source.files);
+/// The records of all files that the filters keep, by their stored indexes and attributes, or the rows in memory, or
+/// the files that are records. Empty when a file has none stored, or when there are too many to read them now.
+std::optional<std::int64_t> known_records(const Program& program) {
+  const Source& source = program.source;
+  const bool filtered = !program.early.attributes.empty();
+  if (source.files_a_part > 0) return filtered ? std::nullopt : std::optional<std::int64_t>{std::ssize(source.files)};
   std::int64_t records = 0;
-  if (source.rows && !source.rows->resident()) return std::nullopt;
+  if (source.rows && (filtered || !source.rows->resident())) return std::nullopt;
   if (source.rows) {
     for (const RowPart& part : source.rows->parts) records += part.rows->rows;
     return records;
   }
-  if (source.files.size() > max_indexes_read) return std::nullopt;
+  if (source.files.size() > max_indexes_read || !countable(program.record_orders)) return std::nullopt;
+  const auto stores = std::make_shared<IndexStores>();
+  const auto filters = counted_filters(program);
   for (std::size_t file = 0; file < source.files.size(); ++file) {
-    const auto found = load_index(request_for(source, static_cast<std::uint32_t>(file)));
-    if (!found.ok() || !found->index) return std::nullopt;
-    records += found->index->records();
+    IndexRequest request = request_for(source, static_cast<std::uint32_t>(file));
+    request.stores = stores;
+    const auto found = load_made(program, request);
+    if (!found) return std::nullopt;
+    records += records_with(*found, filters);
   }
   return records;
 }
@@ -257,9 +265,9 @@ std::optional<std::int64_t> batches_by_index(const Program& program, const Shard
   }
   if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
-  const auto records = known_records(program.source);
+  const auto records = known_records(program);
   if (!records) return std::nullopt;
-  const auto pass = count_after(program.record_orders, *records);
+  const auto pass = count_after_filters(program.record_orders, *records);
   std::int64_t all = 0;
   if (!pass || __builtin_mul_overflow(*pass, program.epochs.value_or(1), &all)) return std::nullopt;
   auto batches = program.batching.batches(program.hard_epochs ? *pass : all);

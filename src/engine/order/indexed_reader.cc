@@ -8,9 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "columns/crc32c.h"
-#include "engine/read/index_layout.h"
-#include "io/inflate.h"
+#include "engine/order/packed_reader.h"
 
 namespace forebay::engine {
 namespace {
@@ -19,101 +17,6 @@ constexpr std::size_t entries_ahead = 32;     // index entries are prefetched th
 constexpr std::int64_t mapped_window = 512;   // records
 constexpr std::int64_t max_window = 1 << 18;  // records
 constexpr std::size_t files_at_once = 64;     // files whose indexes are built by one call of index_in_parallel
-
-/// Reads records of one compressed file, forward only, for one `fetch_file` call on the order plane. Decompresses from
-/// the nearest restart point. Fails with Code::data when a chunk does not match its checksum in the index, and
-/// with Code::cancelled when `go_on` returns false.
-class PackedReader {
- public:
-  PackedReader(const RecordIndex& index, const io::File& file, const std::function<bool()>& go_on)
-      : index_{index}, file_{file}, go_on_{go_on} {}
-
-  /// Fills `out`, which must stay valid as long as the reader. Offsets must not decrease from call to call.
-  Result<void> read(std::int64_t offset, std::span<std::byte> out) {
-    const std::size_t known = copy_known(offset, out);
-    if (known == out.size()) return {};
-    known_ = out;
-    known_begin_ = offset;
-    return read_new(offset + static_cast<std::int64_t>(known), out.subspan(known));
-  }
-
-  /// Bytes of the file that were decompressed so far.
-  [[nodiscard]] std::int64_t consumed() const { return consumed_ + (inflater_ ? inflater_->consumed() - begun_ : 0); }
-
- private:
-  /// Copies the first bytes of `out` from the earlier record that ends last; returns how many.
-  std::size_t copy_known(std::int64_t offset, std::span<std::byte> out) const {
-    const std::int64_t skipped = offset - known_begin_;
-    if (skipped < 0 || skipped >= std::ssize(known_)) return 0;
-    const auto from = known_.subspan(static_cast<std::size_t>(skipped));
-    const std::size_t size = std::min(out.size(), from.size());
-    std::memcpy(out.data(), from.data(), size);
-    return size;
-  }
-
-  Result<void> read_new(std::int64_t offset, std::span<std::byte> out) {
-    while (!out.empty()) {
-      if (offset < chunk_.begin || offset >= chunk_.end) FOREBAY_DO(go_to(offset));
-      const std::size_t size = std::min(out.size(), static_cast<std::size_t>(chunk_.end - offset));
-      std::memcpy(out.data(), content_.data() + (offset - chunk_.begin), size);
-      offset += static_cast<std::int64_t>(size);
-      out = out.subspan(size);
-    }
-    return {};
-  }
-
-  Result<void> go_to(std::int64_t offset) {
-    chunk_ = {};
-    const RecordIndex::Chunk chunk = index_.chunk_at(offset);
-    if (!inflater_ || chunk.begin < position_ || index_.restart_before(offset) > position_) {
-      if (inflater_) consumed_ += inflater_->consumed() - begun_;
-      const io::RestartPoint point = index_.point_before(offset);
-      begun_ = point.compressed;
-      FOREBAY_TRY(inflater_, io::Inflater::resume(index_.compression(), point));
-      position_ = point.uncompressed;
-    }
-    while (position_ < chunk.begin) FOREBAY_DO(inflate(std::min(chunk.begin - position_, chunk_bytes)));
-    FOREBAY_DO(inflate(chunk.end - chunk.begin));
-    if (columns::crc32c(content_) != chunk.crc) {
-      return Error{
-          Code::data, Detail::data_loss,
-          fmt::format("the compressed data are corrupt: bytes {} to {} of their content are not those that the "
-                      "index was made of; `forebay verify` says what is wrong with the file",
-                      chunk.begin, chunk.end),
-          Place{.offset = chunk.begin}};
-    }
-    chunk_ = chunk;
-    return {};
-  }
-
-  Result<void> inflate(std::int64_t bytes) {
-    if (!go_on_()) return Error{Code::cancelled, "interrupted"};
-    content_.resize(static_cast<std::size_t>(bytes));
-    for (std::size_t done = 0; done < content_.size();) {
-      FOREBAY_TRY(const std::size_t got, inflater_->read(file_, std::span{content_}.subspan(done)));
-      if (got == 0 && !go_on_()) return Error{Code::cancelled, "interrupted"};
-      if (got == 0 && inflater_->ended()) {
-        return Error{Code::data, Detail::failed_precondition, "the file ends before a record that its index names",
-                     Place{.offset = position_}};
-      }
-      done += got;
-      position_ += static_cast<std::int64_t>(got);
-    }
-    return {};
-  }
-
-  const RecordIndex& index_;
-  const io::File& file_;
-  const std::function<bool()>& go_on_;
-  std::optional<io::Inflater> inflater_;
-  RecordIndex::Chunk chunk_;          // the chunk in `content_`; empty at first and after a failure
-  std::vector<std::byte> content_;    // the decompressed bytes
-  std::int64_t position_ = 0;         // offset in the content of the byte that is decompressed next
-  std::int64_t begun_ = 0;            // offset in the file where the present inflater began
-  std::int64_t consumed_ = 0;         // bytes of the file that earlier inflaters decompressed
-  std::span<const std::byte> known_;  // of the records read so far, the one that ends last
-  std::int64_t known_begin_ = 0;      // offset in the content where that record begins
-};
 
 }  // namespace
 
@@ -125,15 +28,35 @@ IndexedReader::File& IndexedReader::at(std::uint32_t file) {
 /// Takes the index into memory. Returns false when all indexes would take more than half of the budget.
 bool IndexedReader::keep(File& file, MadeIndex& made) {
   if (!made.index) return true;
-  const std::int64_t bytes = made.bytes();
-  if (index_bytes_ + bytes > pool_->limit() / 2) return false;
-  index_bytes_ += bytes;
-  file.index = std::move(made.index);
   file.attributes = std::move(made.attributes);
-  file.charge = made.charge ? std::move(made.charge) : pool_->charge(bytes);
+  file.index = std::move(made.index);
+  select(file);
+  std::int64_t bytes =
+      std::ssize(file.index->image()) + std::ssize(file.selected) * std::int64_t{sizeof(std::uint32_t)};
+  for (const AttributeColumn& column : file.attributes) bytes += column.owned();
+  if (index_bytes_ + bytes > pool_->limit() / 2) {
+    made.index = std::move(file.index);
+    made.attributes = std::move(file.attributes);
+    file.selected = {};
+    return false;
+  }
+  index_bytes_ += bytes;
+  made.charge.reset();
+  file.charge = pool_->charge(bytes);
   // Set before the first call of `window`, whose result depends on it.
   compressed_ = compressed_ || file.index->compression() != Compression::none;
   return true;
+}
+
+/// Lists the records of a file that the selecting filters keep.
+void IndexedReader::select(File& file) const {
+  if (program_.early.selecting == 0) return;
+  const std::span<const AttributeColumn> filters{file.attributes.data(), program_.early.selecting};
+  for (std::int64_t record = 0; record < std::min<std::int64_t>(file.index->records(), UINT32_MAX); ++record) {
+    const bool keeps =
+        std::ranges::all_of(filters, [&](const AttributeColumn& column) { return column.at(record) != 0; });
+    if (keeps) file.selected.push_back(static_cast<std::uint32_t>(record));
+  }
 }
 
 /// Fails when the index has more content than `max_decompressed_bytes` allows; another run may have stored it.
@@ -156,18 +79,19 @@ Error IndexedReader::too_large(std::int64_t not_kept, double share_made) const {
   return {
       Code::data, Detail::resource_exhausted,
       fmt::format("this run needs {} bytes of `memory` and has {}: the record indexes of its files take {}{} bytes, "
-                  "{} a record, and may take half of it; raise `memory`, or use a shuffle buffer, which needs no "
+                  "12 a record{}, and may take half of it; raise `memory`, or use a shuffle buffer, which needs no "
                   "index",
-                  2 * bytes, pool_->limit(), all ? "" : "about ", bytes, 12 + 8 * program_.early.attributes.size())};
+                  2 * bytes, pool_->limit(), all ? "" : "about ", bytes,
+                  program_.early.attributes.empty() ? "" : " and its attributes")};
 }
 
 std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
   File& file = at(number);
   if (!file.looked && !file.index) {
     file.looked = true;
-    auto found = load_index(request_for(program_.source, number));
-    MadeIndex stored{.index = found.ok() ? found->index : nullptr};
-    static_cast<void>(keep(file, stored));
+    IndexRequest request = request_for(program_.source, number);
+    request.stores = stores_;
+    if (auto found = load_made(program_, request)) static_cast<void>(keep(file, *found));
   }
   return file.index;
 }
@@ -190,7 +114,8 @@ Result<void> IndexedReader::make(std::span<const std::uint32_t> missing, const s
   for (std::size_t first = 0; first < missing.size(); first += files_at_once) {
     const auto some = missing.subspan(first, std::min(files_at_once, missing.size() - first));
     std::vector<MadeIndex> made(some.size());
-    const auto done = index_in_parallel(program_, some, {.pool = pool_, .threads = threads_}, go_on, made);
+    const auto done =
+        index_in_parallel(program_, some, {.pool = pool_, .threads = threads_, .stores = stores_}, go_on, made);
     for (std::size_t i = 0; i < some.size(); ++i) versions_.indexed(some[i], made[i].size);
     FOREBAY_DO(take(some, made));
     FOREBAY_DO(done);
@@ -223,7 +148,7 @@ Result<std::vector<std::int64_t>> IndexedReader::count(std::span<const std::uint
   const auto missing = lacking(files, [](const File& file) { return !file.records; });
   FOREBAY_DO(make(missing, go_on, [this](std::span<const std::uint32_t> some, std::span<MadeIndex> made) {
     for (std::size_t i = 0; i < some.size(); ++i) {
-      if (made[i].index) files_[some[i]].records = made[i].index->records();
+      if (made[i].index) files_[some[i]].records = records_with(made[i], program_.early.counted);
     }
     return Result<void>{};
   }));
@@ -266,12 +191,18 @@ Result<void> IndexedReader::open(std::uint32_t number) {
     file.slots.push_back(table_.add_permanent(std::move(block)));
   }
   file.mapping = std::move(mapped.file);
-  opened_[number] = {&index, file.slots.data()};
+  opened_[number] = {.index = &index,
+                     .slots = file.slots.data(),
+                     .selected = program_.early.selecting > 0 ? file.selected.data() : nullptr};
   return {};
 }
 
 Result<void> IndexedReader::unchanged() const {
   for (std::size_t number = 0; number < files_.size(); ++number) {
+    if (std::ranges::any_of(files_[number].attributes, &AttributeColumn::corrupt)) {
+      return Error{Code::data, Detail::data_loss, "the stored attributes of the file were cut while they were read",
+                   Place{.file = program_.source.files[number]}};
+    }
     const MappedFile* const mapping = files_[number].mapping.get();
     if (mapping == nullptr) continue;
     const std::string& path = program_.source.files[number];
@@ -288,12 +219,19 @@ Result<void> IndexedReader::locate(std::span<const RecordName> names, std::span<
   for (const RecordName& name : names) {
     if (opened_[name.file].index == nullptr) FOREBAY_DO(open(name.file));
   }
+  const auto prefetch = [this](const RecordName& name) {
+    const Opened& file = opened_[name.file];
+    file.index->prefetch(file.number(name.record));
+  };
+  if (program_.early.selecting > 0) {
+    // The number of a record in its index is in other memory, so it is prefetched before the entry of the index.
+    for (const RecordName& name : names) __builtin_prefetch(opened_[name.file].selected + name.record);
+  }
   const std::size_t ahead = std::min(entries_ahead, names.size());
   const std::size_t rest = names.size() - ahead;
-  for (std::size_t i = 0; i < ahead; ++i) opened_[names[i].file].index->prefetch(names[i].record);
+  for (std::size_t i = 0; i < ahead; ++i) prefetch(names[i]);
   for (std::size_t i = 0; i < rest; ++i) {
-    const RecordName& later = names[i + ahead];
-    opened_[later.file].index->prefetch(later.record);
+    prefetch(names[i + ahead]);
     out[i] = handle_of(names[i]);
   }
   for (std::size_t i = rest; i < names.size(); ++i) out[i] = handle_of(names[i]);

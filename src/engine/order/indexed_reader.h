@@ -32,7 +32,7 @@ class IndexedReader {
   /// `program`, the cache, the versions and the table must outlive this object. `threads`: the number of threads that
   /// build indexes.
   IndexedReader(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads, PassCache& kept,
-                FileVersions& versions, BlockTable& table)
+                FileVersions& versions, BlockTable& table, std::string index_dir)
       : program_{program},
         pool_{std::move(pool)},
         threads_{threads},
@@ -40,10 +40,11 @@ class IndexedReader {
         room_after_{room_after(program.source)},
         pass_cache_{kept},
         versions_{versions},
-        table_{table} {}
+        table_{table},
+        stores_{std::make_shared<IndexStores>(std::move(index_dir))} {}
 
-  /// The stored index of a file. Null when there is none, when it is not of this version of the file, or when memory
-  /// has no room for it.
+  /// The stored index of a file, with the attributes of the program. Null when a part of it is not stored, when it is
+  /// not of this version of the file, or when memory has no room for it.
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
   /// Loads or builds the index of each of these files, and stores those that were built if possible.
   ///
@@ -51,21 +52,32 @@ class IndexedReader {
   /// the program may skip records, each file is scanned, its skips are listed in `skips`, and its index names only good
   /// records. Fails with Code::data, resource_exhausted, when all indexes take more than half of the memory budget.
   [[nodiscard]] Result<void> index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on);
-  /// Number of records in the index of a file for which `index` succeeded.
-  [[nodiscard]] std::int64_t records(std::uint32_t file) const { return files_[file].index->records(); }
-  /// An attribute of a record of such a file.
+  /// Number of records of a file for which `index` succeeded: those that the selecting filters keep (EarlyWork).
+  [[nodiscard]] std::int64_t records(std::uint32_t file) const {
+    const File& of = files_[file];
+    return program_.early.selecting > 0 ? std::ssize(of.selected) : of.index->records();
+  }
+  /// An attribute of a record of such a file, by the record's number in the index (Handle::ordinal).
   [[nodiscard]] std::int64_t attribute(std::uint32_t file, std::uint32_t record, std::size_t attribute) const {
-    return files_[file].attributes[record * program_.early.attributes.size() + attribute];
+    return files_[file].attributes[attribute].at(record);
+  }
+  /// An attribute of a record of such a file, by its name.
+  [[nodiscard]] std::int64_t attribute(const RecordName& name, std::size_t attribute) const {
+    const File& of = files_[name.file];
+    const std::int64_t record =
+        program_.early.selecting > 0 ? of.selected[static_cast<std::size_t>(name.record)] : name.record;
+    return of.attributes[attribute].at(record);
   }
   /// The skips found when the file was indexed.
   [[nodiscard]] const std::vector<Skip>& skips(std::uint32_t file) const { return files_[file].skips; }
 
-  /// Numbers of records of these files; only good ones when the program may skip. Works and fails like `index`, but
-  /// retains the numbers, not the indexes.
+  /// Numbers of records of these files; only good ones when the program may skip, and only those for which all
+  /// attributes in EarlyWork::counted hold. Works and fails like `index`, but retains the numbers, not the indexes.
   [[nodiscard]] Result<std::vector<std::int64_t>> count(std::span<const std::uint32_t> files,
                                                         const std::function<bool()>& go_on);
 
-  /// Fills `out` with the handles of records of files that have an index. Opens and maps plain files; reads no record.
+  /// Fills `out` with the handles of records of files that have an index. A name counts the records that the selecting
+  /// filters keep, a handle counts all of the index. Opens and maps plain files; reads no record.
   /// Fails with Code::data when a file changed, and with the error of the mapping when a plain file cannot be mapped.
   [[nodiscard]] Result<void> locate(std::span<const RecordName> names, std::span<Handle> out);
   /// Decompresses the records that are not in memory, and changes their handles to those of the copies.
@@ -79,24 +91,32 @@ class IndexedReader {
   /// Fails with Code::data when a plain file was written to after `locate` mapped it. A file that was deleted or
   /// replaced under its name does not fail: the mapping still has the old version.
   [[nodiscard]] Result<void> unchanged() const;
+  /// IndexStores::take_notice, for any thread.
+  [[nodiscard]] std::string take_notice() const { return stores_->take_notice(); }
   /// Returns the number of bytes of files that `fetch` has read since the last call.
   [[nodiscard]] std::int64_t take_bytes_read() { return std::exchange(bytes_read_, 0); }
 
  private:
   struct File {
     std::shared_ptr<const RecordIndex> index;
-    std::vector<std::int64_t> attributes;  // by record, those of Program::early
-    std::shared_ptr<void> charge;          // charges the index and the attributes to the budget
+    std::vector<AttributeColumn> attributes;  // those of Program::early
+    std::vector<std::uint32_t> selected;      // records that the selecting filters keep, if there are any
+    std::shared_ptr<void> charge;             // charges the index, the attributes and `selected` to the budget
     std::vector<Skip> skips;
     std::optional<std::int64_t> records;  // set by `count`
     bool looked = false;                  // `stored` has looked for a stored index
     std::vector<std::uint32_t> slots;     // in the table, by segment of the uncompressed file
     std::shared_ptr<MappedFile> mapping;  // of a plain file, from the first `locate`
   };
-  /// The two pointers that `handle_of` needs of an opened file; null before `open`.
+  /// The pointers that `handle_of` needs of an opened file; null before `open`.
   struct Opened {
     const RecordIndex* index = nullptr;
     const std::uint32_t* slots = nullptr;
+    const std::uint32_t* selected = nullptr;  // null: every record
+
+    [[nodiscard]] std::int64_t number(std::int64_t record) const {
+      return selected == nullptr ? record : std::int64_t{selected[record]};
+    }
   };
   // A handle has 32 bits for an offset, so the table has an entry for each segment of 2 GiB of the uncompressed file.
   static constexpr int segment_bits = 31;
@@ -109,14 +129,16 @@ class IndexedReader {
   [[nodiscard]] bool keep(File& file, MadeIndex& made);
   [[nodiscard]] Error too_large(std::int64_t not_kept, double share_made) const;
   [[nodiscard]] Result<void> check_content(std::uint32_t number, const RecordIndex& index) const;
+  void select(File& file) const;
   [[nodiscard]] Result<void> open(std::uint32_t number);
   [[nodiscard]] Handle handle_of(const RecordName& name) const {
     const Opened& file = opened_[name.file];
-    const std::int64_t offset = file.index->offset(name.record);
+    const std::int64_t record = file.number(name.record);
+    const std::int64_t offset = file.index->offset(record);
     return {.block = file.slots[offset >> segment_bits],
-            .ordinal = static_cast<std::uint32_t>(name.record),
+            .ordinal = static_cast<std::uint32_t>(record),
             .offset = static_cast<std::uint32_t>(offset & ((std::int64_t{1} << segment_bits) - 1)),
-            .length = file.index->length(name.record)};
+            .length = file.index->length(record)};
   }
   [[nodiscard]] Result<void> check_room(std::span<Handle* const> handles) const;
   [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles, const std::function<bool()>& go_on);
@@ -129,6 +151,7 @@ class IndexedReader {
   PassCache& pass_cache_;
   FileVersions& versions_;
   BlockTable& table_;
+  const std::shared_ptr<IndexStores> stores_;
   std::vector<File> files_;
   std::vector<Opened> opened_;  // by file
   bool compressed_ = false;

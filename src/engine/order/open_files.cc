@@ -21,7 +21,7 @@ constexpr std::size_t mapped_blocks_ahead =
 }  // namespace
 
 OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-                     std::function<void()> wake)
+                     std::function<void()> wake, std::string index_dir)
     : program_{program},
       pool_{pool},
       threads_{threads},
@@ -29,7 +29,7 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       pass_cache_{pool->limit() / 2, program.epochs != 1},
       versions_{program.source.files},
       table_{pool, room_after(program.source)},
-      access_{program, pool, threads, pass_cache_, versions_, table_},
+      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir)},
       whole_files_{program, std::move(pool), versions_, table_},
       compact_from_{min_compacted},
       skips_{program.on_corrupt} {
@@ -47,7 +47,8 @@ Reader::Stream OpenFiles::open(Handle file) {
   announced_.clear();
   auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_);
   const Stream number = open_.open(opened);
-  const bool by_name = program_.on_corrupt.policy == Corrupt::fail && program_.early.attributes.empty();
+  const bool looks = program_.source.files_a_part > 0 && !program_.early.attributes.empty();  // they have no index
+  const bool by_name = program_.on_corrupt.policy == Corrupt::fail && !looks;
   if (catching_up_ && by_name) name_records(*opened);
   if (opened->named) return number;
   const Lock lock{mutex_};

@@ -48,7 +48,7 @@ class OpenFiles final : public Reader {
   /// `program` must outlive this object. `threads`: the most files that are scanned at once.
   /// `wake` is called from any thread when a source of rows that had none has some.
   OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-            std::function<void()> wake = {});
+            std::function<void()> wake = {}, std::string index_dir = {});
 
   // For the order plane: one thread at a time.
   /// Hints that this file is opened next. Files are scanned ahead in the order of the hints; `open` of another file
@@ -74,8 +74,10 @@ class OpenFiles final : public Reader {
   /// As `fetch`, for the rows of a batch that this process makes. Afterwards all of them are in memory.
   Result<bool> fetch_batch(std::span<Handle> handles);
   Result<void> attributes(std::size_t attribute, std::span<const Handle> records, std::span<std::int64_t> out) override;
+  Result<void> attributes_of(std::size_t attribute, std::span<const RecordName> names,
+                             std::span<std::int64_t> out) override;
   /// True while a restart repeats the order without delivering: files with a stored index are then not scanned,
-  /// unless the order needs attributes.
+  /// unless the order needs attributes that are not stored.
   void catch_up(bool catching_up) { catching_up_ = catching_up; }
   [[nodiscard]] BlockTable& table() { return table_; }
   [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const { return pool_; }
@@ -92,7 +94,7 @@ class OpenFiles final : public Reader {
   [[nodiscard]] double files_done() const { return files_done_; }
   /// Records of the files for which an order of this pass called `index`. Empty: no order did; files are read in order.
   [[nodiscard]] std::optional<std::int64_t> indexed() const { return indexed_; }
-  /// Records of this pass for which the first attribute was asked.
+  /// Records of this pass for which the first attribute of the orders of records was asked.
   [[nodiscard]] std::int64_t judged() const { return judged_; }
   /// Resets the counts of the pass.
   void begin_pass() {
@@ -140,6 +142,7 @@ class OpenFiles final : public Reader {
   void scan(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
   [[nodiscard]] bool keeps_content() const { return pass_cache_.keeps_content(); }  ///< Content may be cached.
   void drop_kept_content() { pass_cache_.drop_contents(); }  ///< Ends that cache for the rest of the run.
+  [[nodiscard]] std::string take_index_notice() const { return access_.take_notice(); }
   void stop() EXCLUDES(mutex_);  ///< From now on `read` fails with Code::cancelled; wakes a thread that waits there.
   /// The sizes of the files at their first opening (FileVersions::sizes).
   [[nodiscard]] std::vector<std::int64_t> sizes() const { return versions_.sizes(); }

@@ -137,7 +137,7 @@ Result<void> OpenFiles::attributes(std::size_t attribute, std::span<const Handle
   // Orders that read by index ask for no blocks, between which they could be interrupted.
   if (indexed_ && interrupt()) return Error{Code::cancelled, "interrupted"};
   const std::size_t width = program_.early.attributes.size();
-  if (attribute == 0) judged_ += std::ssize(records);
+  if (attribute == program_.early.selecting + program_.interleave.attributes.size()) judged_ += std::ssize(records);
   if (row_attributes_) return row_attributes_->read(attribute, records, out);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Handle& record = records[i];
@@ -145,6 +145,14 @@ Result<void> OpenFiles::attributes(std::size_t attribute, std::span<const Handle
     out[i] = block.attributes.empty() ? access_.attribute(block.file, record.ordinal, attribute)
                                       : block.attributes[record.ordinal * width + attribute];
   }
+  return {};
+}
+
+Result<void> OpenFiles::attributes_of(std::size_t attribute, std::span<const RecordName> names,
+                                      std::span<std::int64_t> out) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  std::ranges::transform(names, out.begin(),
+                         [&](const RecordName& name) { return access_.attribute(name, attribute); });
   return {};
 }
 

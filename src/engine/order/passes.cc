@@ -96,7 +96,7 @@ Passes::Passes(const Program& program, OpenFiles& streams, WindowReader* windows
 /// Adds the orders of records and the window stage to the chain.
 void Passes::make_chain() {
   std::uint64_t purpose = program_.file_orders.size();
-  std::size_t attributes = 0;
+  std::size_t attributes = program_.early.selecting;
   Reader* reader = &open_files_;
   const auto& orders = program_.record_orders;
   std::size_t endless = program_.epochs ? 0 : orders.size();  // the orders before this one never end
@@ -190,7 +190,7 @@ Result<std::int64_t> Passes::skip(std::int64_t n, Reader& reader) {
 double Passes::pass_frac() const {
   if (const auto records = open_files_.indexed()) {
     // With a filter or windows, only the records that were judged count.
-    const bool filtered = !program_.early.attributes.empty() || program_.windows;
+    const bool filtered = unfiltered_.size() < program_.record_orders.size() || program_.windows;
     const auto& orders = filtered ? unfiltered_ : program_.record_orders;
     const std::int64_t all = count_after(orders, *records).value_or(*records);
     return static_cast<double>(filtered ? open_files_.judged() : given_) /

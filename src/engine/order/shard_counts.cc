@@ -93,4 +93,30 @@ void set_own_batches(Program& program, std::int64_t count, std::shared_ptr<PassB
   program.hard_epochs = program.hard_epochs || (program.epochs == 1 && pads);
 }
 
+bool countable(const std::vector<Ordering>& record_orders) {
+  bool changed = false;
+  for (const Ordering& order : record_orders) {
+    if (order.selects && changed) return false;
+    changed = changed || (!order.selects && order.count != nullptr);
+  }
+  return true;
+}
+
+std::vector<std::size_t> counted_filters(const Program& program) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < program.early.selecting; ++i) out.push_back(i);
+  std::size_t attribute = program.early.selecting + program.interleave.attributes.size();
+  for (const Ordering& order : program.record_orders) {
+    if (order.selects) out.push_back(attribute);
+    attribute += order.attributes.size();
+  }
+  return out;
+}
+
+std::optional<std::int64_t> count_after_filters(const std::vector<Ordering>& record_orders, std::int64_t kept) {
+  std::vector<Ordering> others;
+  std::ranges::copy_if(record_orders, std::back_inserter(others), [](const Ordering& order) { return !order.selects; });
+  return count_after(others, kept);
+}
+
 }  // namespace forebay::engine

@@ -39,6 +39,8 @@ struct EarlyAttribute {
   expression::Expression value;  ///< Boolean or integer.
   std::string name;              ///< Of the order, for errors.
   std::size_t steps = 0;         ///< Number of EarlyWork::steps before the order.
+  std::size_t stages = 0;        ///< Number of steps of the document before the order.
+  std::uint64_t made_by = 0;     ///< Hash of all that decides its values besides the file; 0: it is never stored.
 };
 
 /// Work on the records of a block when it is read, because the order depends on its results.
@@ -47,6 +49,12 @@ struct EarlyWork {
   std::vector<ColumnId> decoded;           ///< Columns that the decoder fills.
   std::vector<PlacedStep> steps;           ///< Those that make columns of the attributes, in order.
   std::vector<EarlyAttribute> attributes;  ///< Of all orders, in order.
+  /// The first attributes are conditions of filters that stand before an order that reads by index: a record for which
+  /// one of them is 0 has no number, so that order never meets it.
+  std::size_t selecting = 0;
+  /// The attributes whose records `IndexedReader::count` counts: those for which all are not 0.
+  std::vector<std::size_t> counted = {};
+  std::uint64_t checked_by = 0;  ///< Hash of all that decides which records may be skipped; 0: it is never stored.
 };
 
 /// A column whose rows are spans of the elements of another one.

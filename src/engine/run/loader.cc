@@ -288,6 +288,10 @@ void Loader::take() {
 
 const std::string& Loader::notice() const { return running_->notice; }
 
+std::string Loader::take_index_notice() {
+  return running_->forked() ? std::string{} : running_->scheduler()->take_index_notice();
+}
+
 Result<void> Loader::status() const {
   if (running_->forked()) return forked_error();
   return running_->failure ? Result<void>{*running_->failure} : Result<void>{};

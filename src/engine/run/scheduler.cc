@@ -62,7 +62,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       threads_{options.threads},
       asked_prefetch_{options.prefetch},
       stuck_after_{stuck_after},
-      open_files_{*program_, pool_, options.threads, [this] { wake(); }},
+      open_files_{*program_, pool_, options.threads, [this] { wake(); }, options.index_dir},
       order_{*program_, open_files_, start, shard_of(options)},
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},

@@ -61,6 +61,7 @@ class Scheduler {
   /// Stops the run and joins its workers. Several threads may call at once; each call returns when all is closed.
   void close() EXCLUDES(mutex_);
   [[nodiscard]] Stats stats() const EXCLUDES(mutex_);
+  [[nodiscard]] std::string take_index_notice() const { return open_files_.take_index_notice(); }  ///< Any thread.
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
   /// Of the files opened so far.
   [[nodiscard]] std::vector<std::int64_t> sizes() const { return open_files_.sizes(); }

@@ -47,6 +47,31 @@ class Early : public ::testing::TestWithParam<Compression> {
     return out;
   }
 
+  /// The attributes of all records of an index, record after record.
+  static std::vector<std::int64_t> values_of(const MadeIndex& made) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t record = 0; record < made.index->records(); ++record) {
+      for (const AttributeColumn& column : made.attributes) out.push_back(column.at(record));
+    }
+    return out;
+  }
+
+  /// The store has the same index, attributes and skips.
+  static void expect_stored(const Plan& plan, const MadeIndex& made) {
+    const auto stored = load_made(program_of(plan), request_for(program_of(plan).source, 0));
+    ASSERT_TRUE(stored);
+    EXPECT_EQ(values_of(*stored), values_of(made));
+    EXPECT_EQ(stored->attributes[0].owned(), 0) << "it is mapped";
+    EXPECT_EQ(stored->size, made.size);
+    ASSERT_EQ(stored->skips.size(), made.skips.size());
+    for (std::size_t i = 0; i < made.skips.size(); ++i) {
+      EXPECT_EQ(stored->skips[i].what, made.skips[i].what);
+      EXPECT_EQ(stored->skips[i].bytes, made.skips[i].bytes);
+      EXPECT_EQ(stored->skips[i].error.text(), made.skips[i].error.text());
+      EXPECT_EQ(stored->skips[i].error.detail(), made.skips[i].error.detail());
+    }
+  }
+
   /// The attributes of one scan of the file, and its error.
   std::pair<std::vector<std::int64_t>, std::string> scan(const Program& program) {
     FileReader scanner{program.source, 0, pool_, kept_, corruption_of(program), check_of(program, pool_)};
@@ -85,8 +110,10 @@ TEST_P(Early, AnIndexOfTheFileHasThemToo) {
                     program_of(plan), {&file, 1}, {.pool = pool_, .threads = 1}, [] { return true; }, made)
                     .ok());
     EXPECT_EQ(made[0].index->records(), ids);
-    EXPECT_EQ(made[0].attributes, wanted(ids));
-    EXPECT_EQ(made[0].bytes(), std::ssize(made[0].index->image()) + 16 * ids);
+    EXPECT_EQ(values_of(made[0]), wanted(ids));
+    EXPECT_GT(made[0].attributes[0].owned(), 0);
+    expect_stored(plan, made[0]);
+    EXPECT_EQ(made[0].bytes(), std::ssize(made[0].index->image()) + 2 * (16 + ids / 8));
   }
 }
 
@@ -139,7 +166,8 @@ TEST_P(EarlyFault, AnIndexLeavesThemOut) {
     if (id == 1700 || id == 2000) continue;
     for (const std::int64_t value : attributes_of(id)) good.push_back(value);
   }
-  EXPECT_EQ(made[0].attributes, good);
+  EXPECT_EQ(values_of(made[0]), good);
+  expect_stored(plan, made[0]);
   EXPECT_EQ(made[0].skips.size(), 2U);
 }
 

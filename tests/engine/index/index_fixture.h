@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/index/index_file.h"
-#include "engine/index/index_place.h"
+#include "engine/index/store_place.h"
 #include "sources/framing.h"
 #include "tests/io/files.h"
 
@@ -90,6 +90,10 @@ class IndexTest : public ::testing::Test {
     return path;
   }
   [[nodiscard]] std::string cache() const { return cache_.path() + "/made"; }
+  /// The store beside the files, and its content.
+  [[nodiscard]] std::string store() const { return folder_.path() + "/.forebay/index-v1"; }
+  [[nodiscard]] std::string stored() const { return tests::read_text(store()); }
+  void set_stored(const std::string& bytes) const { folder_.write(".forebay/index-v1", bytes); }
 
   tests::Folder folder_;
   tests::Folder cache_;

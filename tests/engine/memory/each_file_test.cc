@@ -136,7 +136,7 @@ TEST_F(IndexInParallel, FailsWithTheErrorOfTheFirstFileWhicheverIsFoundFirst) {
 TEST_F(IndexInParallel, ChargesIndexesWhileTheyAreHeldAndNoneThatIsLargerThanTheBudgetIsMade) {
   add(many_frames());
   const auto run_with = [&](std::int64_t memory) {
-    std::filesystem::remove(program_.source.files[0] + ".fbindex");
+    std::filesystem::remove_all(std::filesystem::path{program_.source.files[0]}.parent_path() / ".forebay");
     const auto pool = std::make_shared<BufferPool>(memory);
     auto done = run(pool, 1);
     EXPECT_EQ(pool->used(), made_[0].index ? std::ssize(made_[0].index->image()) : 0);
