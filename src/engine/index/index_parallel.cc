@@ -66,6 +66,11 @@ Result<MadeIndex> make(const Program& program, std::uint32_t file, const std::sh
   request.pool = pool;
   const bool looks_into = program.on_corrupt.policy != Corrupt::fail || !program.early.attributes.empty();
   if (looks_into) return index_good_records(program, file, request, watch);
+  if (io::file_system_of(request.file) != nullptr) {  // no index is stored there
+    FOREBAY_TRY(auto index, build_index(request, watch));
+    const std::int64_t bytes = index->identity().size;
+    return MadeIndex{.index = std::move(index), .size = bytes, .attributes = {}, .skips = {}, .charge = {}};
+  }
   FOREBAY_TRY(IndexOutcome done, load_or_build(request, watch));
   const std::int64_t size = done.index->identity().size;
   return MadeIndex{.index = std::move(done.index), .size = size, .attributes = {}, .skips = {}, .charge = {}};

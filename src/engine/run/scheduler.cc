@@ -170,11 +170,13 @@ bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadl
     look_again(worker, deadline);
     return true;
   }
-  if (const auto file = open_files_.claim(deadline.has_value())) {
-    scan_ahead(file, worker);
-    return true;
-  }
-  return false;
+  return scan_next(worker, deadline.has_value());
+}
+
+bool Scheduler::scan_next(Worker& worker, bool soon) {
+  const auto file = open_files_.claim(soon);
+  if (file) scan_ahead(file, worker);
+  return file != nullptr;
 }
 
 bool Scheduler::run_next_ticket(Worker& worker) {
@@ -333,7 +335,7 @@ void Scheduler::scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, 
 void Scheduler::wake() {
   const Lock lock{mutex_};
   ++wakes_;
-  if (!std::exchange(starved_, false)) return;
+  if (!std::exchange(starved_, false) && program_->source.rows) return;  // bytes can be scanned in any case
   wake_workers(1);
   if (caller_.waits()) batch_done_.notify_one();
 }

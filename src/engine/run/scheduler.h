@@ -30,7 +30,7 @@ namespace forebay::engine {
 ///      ▲                                                                                 │ without the mutex:
 ///      ├── decided: the batch joins the line with its tickets ◄──────────────────────────┤ OrderPlane::next,
 ///      ├── the consumer's deadline is over: half_decided_, a worker continues ◄──────────┤ Executor::cut
-///      └── the source has no rows yet: half_decided_, continued after `wake` ◄───────────┘
+///      └── no rows yet, or no bytes: half_decided_, continued after `wake` ◄──────────────┘
 ///
 /// A ticket:
 ///
@@ -102,7 +102,8 @@ class Scheduler {
   void scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, Worker& worker) REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<const Batch::Content> deliver() REQUIRES(mutex_);
   void wake_workers(std::size_t tasks) REQUIRES(mutex_);
-  void wake() EXCLUDES(mutex_);  // for any thread: a source that had no rows has some
+  void wake() EXCLUDES(mutex_);  // for any thread: a source that had no rows has some, or bytes have come
+  bool scan_next(Worker& worker, bool soon) REQUIRES(mutex_);  // false: there is none
   void spend(Work work, std::chrono::nanoseconds time);
   [[nodiscard]] bool one_too_many() const REQUIRES(mutex_);    // one worker must rest: the consumer counts as one
   void rest() REQUIRES(mutex_);                                // until the consumer stops counting as a worker
@@ -127,9 +128,9 @@ class Scheduler {
   Condition batch_done_;  // the consumer waits for its batch
   BatchLine line_ GUARDED_BY(mutex_);
   std::unique_ptr<Job> half_decided_ GUARDED_BY(mutex_);
-  bool starved_ GUARDED_BY(mutex_) = false;          // the order waits for rows of its source; `wake` ends that
-  std::uint64_t wakes_ GUARDED_BY(mutex_) = 0;       // calls of `wake`
-  std::size_t depth_ GUARDED_BY(mutex_);             // batches in the making or ready, at most
+  bool starved_ GUARDED_BY(mutex_) = false;     // the order waits for rows or bytes of its source; `wake` ends that
+  std::uint64_t wakes_ GUARDED_BY(mutex_) = 0;  // calls of `wake`
+  std::size_t depth_ GUARDED_BY(mutex_);        // batches in the making or ready, at most
   std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;  // bytes that making a batch takes: the largest so far
   std::size_t sleeping_ GUARDED_BY(mutex_) = 0;
   bool baton_taken_ GUARDED_BY(mutex_) = false;
