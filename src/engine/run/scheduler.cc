@@ -44,9 +44,10 @@ class Scheduler::Unlocked {
 };
 
 Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start,
-                     std::chrono::milliseconds stuck_after)
+                     std::chrono::milliseconds stuck_after, RunParts parts)
     : program_{std::move(program)},
-      pool_{std::make_shared<BufferPool>(options.memory)},
+      parts_{std::move(parts)},
+      pool_{std::make_shared<BufferPool>(options.memory, parts_.allocator)},
       threads_{options.threads},
       asked_prefetch_{options.prefetch},
       stuck_after_{stuck_after},
@@ -324,7 +325,12 @@ std::optional<RowError> Scheduler::run_rows(Ticket& ticket, Worker& worker) {
 
 /// Finishes a batch whose tickets are done. No other thread works on it.
 void Scheduler::finish(Job& job) const {
-  if (auto thrown = catch_all([&] { job.error = executor_.finish(job); })) job.error = std::move(thrown);
+  const auto work = [&] {
+    job.error = executor_.finish(job);
+    if (job.error || !parts_.finished) return;
+    if (auto handed_over = parts_.finished(job.content); !handed_over.ok()) job.error = handed_over.error();
+  };
+  if (auto thrown = catch_all(work)) job.error = std::move(thrown);
 }
 
 void Scheduler::scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, Worker& worker) {

@@ -17,6 +17,7 @@
 #include "engine/run/activity.h"
 #include "engine/run/batch_line.h"
 #include "engine/run/consumer_turn.h"
+#include "engine/run/run_parts.h"
 #include "engine/tickets/executor.h"
 
 namespace forebay::engine {
@@ -48,7 +49,7 @@ class Scheduler {
   /// Starts the workers; they wait for the first `next`. A run in which all threads are idle for `stuck_after` although
   /// its next batch is not there fails.
   Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start = {},
-            std::chrono::milliseconds stuck_after = std::chrono::seconds{30});
+            std::chrono::milliseconds stuck_after = std::chrono::seconds{30}, RunParts parts = {});
   ~Scheduler();
 
   /// The next batch; null at the end. A failed run repeats its error. `timeout` bounds the wait, not the work; when it
@@ -112,6 +113,7 @@ class Scheduler {
   [[nodiscard]] std::string waiting() const REQUIRES(mutex_);  // what each thread does while a batch is awaited
 
   const std::shared_ptr<const Program> program_;
+  const RunParts parts_;
   const std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
   const std::int64_t asked_prefetch_;
