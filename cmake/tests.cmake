@@ -8,11 +8,11 @@ if(support)
   target_include_directories(test_support PUBLIC ${CMAKE_SOURCE_DIR})
 endif()
 set(folders base config io columns expression sources decoders steps orders windows batchers
-  engine/memory engine/read engine/index engine/blocks engine/order engine/tickets engine/run launch plan plan/loader tools pipeline)
+  engine/memory engine/requests engine/read engine/index engine/blocks engine/order engine/tickets engine/run launch plan plan/loader tools pipeline)
 if(FOREBAY_SANITIZE STREQUAL "thread")
   # Threads live in src/engine and src/queues only (tools/check_layout.py), so no race can be found where neither a part
   # of the engine nor a whole run is tested.
-  set(folders engine/memory engine/read engine/index engine/blocks engine/order engine/tickets engine/run tools pipeline)
+  set(folders engine/memory engine/requests engine/read engine/index engine/blocks engine/order engine/tickets engine/run tools pipeline)
 endif()
 if(FOREBAY_SANITIZE)
   set_target_properties(forebay_cli PROPERTIES EXCLUDE_FROM_ALL ON)  # tested by python/tests, with the release build
@@ -83,3 +83,8 @@ target_link_libraries(bench_take_batches PRIVATE forebay_tools)
 target_include_directories(bench_take_batches PRIVATE ${CMAKE_SOURCE_DIR}/src)
 add_executable(bench_take EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/take.cc)
 target_link_libraries(bench_take PRIVATE forebay_columns)
+
+# bench/requests.cc, built on demand.
+add_executable(bench_requests EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/requests.cc)
+target_link_libraries(bench_requests PRIVATE forebay_tools)
+target_include_directories(bench_requests PRIVATE ${CMAKE_SOURCE_DIR})

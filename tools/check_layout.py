@@ -31,7 +31,7 @@ ROOMS: dict[str, set[str]] = {
     "queues": {"base", "config", "columns"},
 }
 LOW = {"base", "config", "io", "columns", "expression", "sources"}
-ENGINE = ["engine/program", "engine/memory", "engine/read", "engine/index", "engine/blocks", "engine/order", "engine/tickets", "engine/run"]
+ENGINE = ["engine/program", "engine/memory", "engine/requests", "engine/read", "engine/index", "engine/blocks", "engine/order", "engine/tickets", "engine/run"]
 for level, room in enumerate(ENGINE):
     ROOMS[room] = LOW | set(ENGINE[:level])
 ROOMS["launch"] = {"base", "config"}

@@ -87,6 +87,11 @@ class Reader {
   /// repeats the order: then nothing was read, and the caller repeats the call before it passes the handles on.
   [[nodiscard]] virtual Result<bool> fetch(std::span<Handle> handles) = 0;
   [[nodiscard]] virtual std::int64_t window() const = 0;
+  /// Asks for the bytes of records that a later `fetch` of the same handles reads, and does not wait. False: nothing
+  /// was asked for yet, and the caller repeats the call at its next `fetch`. A failure comes with the `fetch`.
+  [[nodiscard]] virtual Result<bool> expect([[maybe_unused]] std::span<const Handle> handles) { return true; }
+  /// Number of windows for which an order calls `expect` before it fetches one.
+  [[nodiscard]] virtual std::int64_t windows_ahead() const { return 0; }
   /// Writes an attribute of these records to `out`. `attribute` counts from OrderContext::first_attribute. Fails with
   /// Code::cancelled when interrupted; the caller may repeat the call.
   [[nodiscard]] virtual Result<void> attributes([[maybe_unused]] std::size_t attribute,

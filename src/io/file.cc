@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -116,6 +118,38 @@ Result<void> check_regular(const std::string& path) {
   return S_ISREG(status.st_mode) ? Result<void>{} : not_regular(path, status.st_mode);
 }
 
+namespace {
+
+/// By scheme. Written before any thread reads it.
+std::map<std::string, std::shared_ptr<FileSystem>, std::less<>>& file_systems() {
+  static std::map<std::string, std::shared_ptr<FileSystem>, std::less<>> all;
+  return all;
+}
+
+}  // namespace
+
+void add_file_system(const std::string& scheme, std::shared_ptr<FileSystem> system) {
+  file_systems().emplace(scheme, std::move(system));
+}
+
+FileSystem* file_system_of(const std::string& path) {
+  const auto& all = file_systems();
+  if (all.empty()) return nullptr;
+  const auto found = all.find(scheme_of(path));
+  return found == all.end() ? nullptr : found->second.get();
+}
+
+std::string scheme_of(const std::string& path) {
+  const std::size_t end = path.find("://");
+  if (end == 0 || end == std::string::npos) return {};
+  const auto allowed = [](char letter) {
+    const auto byte = static_cast<unsigned char>(letter);
+    return byte < 0x80 && (std::isalnum(byte) != 0 || letter == '+' || letter == '.' || letter == '-');
+  };
+  const bool all = std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(end), allowed);
+  return all ? path.substr(0, end) : std::string{};
+}
+
 std::int64_t total_size(std::span<const std::string> paths) {
   std::int64_t total = 0;
   for (const std::string& path : paths) {
@@ -144,7 +178,7 @@ Result<File> File::open(const std::string& path, Links links) {
 }
 
 File::File(File&& other) noexcept
-    : path_{std::move(other.path_)}, descriptor_{std::exchange(other.descriptor_, -1)}, identity_{other.identity_} {}
+    : RandomAccessFile{std::move(other)}, descriptor_{std::exchange(other.descriptor_, -1)} {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(path_, other.path_);
@@ -157,7 +191,7 @@ File::~File() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Result<std::size_t> File::read(std::span<std::byte> out, std::int64_t offset) const {
+Result<std::size_t> RandomAccessFile::read(std::span<std::byte> out, std::int64_t offset) const {
   std::size_t done = 0;
   while (done < out.size()) {
     FOREBAY_TRY(const std::size_t got, read_some(out.subspan(done), offset + static_cast<std::int64_t>(done)));
@@ -222,6 +256,7 @@ std::chrono::nanoseconds clock_ticks_in(const File::Identity& identity) {
 
 std::string difference(const File::Identity& before, const File::Identity& now) {
   if (before == now) return "";
+  if (before.version != now.version) return "its ETag or generation is another one";
   if (!before.same_file(now)) return "another file has its name";
   if (before.size != now.size) return fmt::format("it had {} bytes, now {}", before.size, now.size);
   if (before.modified_ns != now.modified_ns) return "its modification time changed";

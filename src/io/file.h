@@ -9,6 +9,8 @@
 
 #include <forebay/error.h>
 
+#include "io/file_system.h"
+
 namespace forebay::io {
 
 /// The error of a failed system call on `path`. `doing` is the verb of the message; `number` is errno, which gives its
@@ -26,18 +28,8 @@ enum class Links : std::uint8_t { follow, refuse };
 /// A regular file, open for reading. Any number of threads may read it at once. The destructor closes it.
 ///
 ///     open ─► identity ─► settles_in: wait ─► read … ─► unchanged: all bytes that were read are of one version
-class File {
+class File final : public RandomAccessFile {
  public:
-  /// Identifies one version of one file on this machine. Another file under the same name has another inode. Every
-  /// write sets both times; a program can put `modified_ns` back, but not `changed_ns` (ctime). An identity is compared
-  /// within one run and is never stored.
-  struct Identity {
-    std::uint64_t device = 0, inode = 0;
-    std::int64_t size = 0, modified_ns = 0, changed_ns = 0;
-    bool operator==(const Identity&) const = default;
-    [[nodiscard]] bool same_file(const Identity& other) const { return device == other.device && inode == other.inode; }
-  };
-
   /// Identity of the file that has this name now, without opening it. Links are followed.
   [[nodiscard]] static Result<Identity> identity_at(const std::string& path);
 
@@ -49,26 +41,19 @@ class File {
   File& operator=(File&& other) noexcept;
   File(const File&) = delete;
   File& operator=(const File&) = delete;
-  ~File();
+  ~File() override;
 
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const Identity& identity() const { return identity_; }  ///< At the opening.
-  [[nodiscard]] std::int64_t size() const { return identity_.size; }    ///< At the opening.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  /// Fills `out` from `offset` and returns the number of bytes: fewer than `out` only where the file ends. Fails with
-  /// Code::io.
-  [[nodiscard]] Result<std::size_t> read(std::span<std::byte> out, std::int64_t offset) const;
-  /// As `read`, but a fault after the first byte is not an error: the bytes before it are returned, and the next call
-  /// from there fails.
-  [[nodiscard]] Result<std::size_t> read_some(std::span<std::byte> out, std::int64_t offset) const;
+  [[nodiscard]] Result<std::size_t> read_some(std::span<std::byte> out, std::int64_t offset) const override;
   /// Reads only bytes that are in the page cache, without waiting for the device. Returns their number; 0 after an
   /// error.
   [[nodiscard]] std::size_t read_cached(std::span<std::byte> out, std::int64_t offset) const;
   void will_need(std::int64_t offset, std::size_t length) const;  ///< Starts reading a range ahead; does not wait.
+  void want(ByteRange range) override { will_need(range.offset, static_cast<std::size_t>(range.bytes)); }
   /// Fails with Code::data when the identity is no longer that of the opening. A file that has lost its name since, by
   /// `rename` or `unlink`, may have a new `changed_ns`.
-  [[nodiscard]] Result<void> unchanged() const;
+  [[nodiscard]] Result<void> unchanged() const override;
   /// Returns the time until every later write gives the file another identity: at most some milliseconds, and usually
   /// 0. Two writes within one tick of the system's clock may set equal times, so the time is not 0 for a file that was
   /// written within the last tick. Linux 6.13 and later need no wait on ext4, xfs, btrfs and tmpfs: there a write after
@@ -77,9 +62,7 @@ class File {
 
  private:
   File() = default;
-  std::string path_;
   int descriptor_ = -1;
-  Identity identity_;
 };
 
 /// Returns the time from now until one tick of the clock after the last change of the file. 0 for a file that was not

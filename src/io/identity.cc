@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t end_bytes = 4096;
 
-Result<std::uint64_t> hash_at(const File& file, std::int64_t offset) {
+Result<std::uint64_t> hash_at(const RandomAccessFile& file, std::int64_t offset) {
   std::array<std::byte, end_bytes> bytes;
   FOREBAY_TRY(const std::size_t got, file.read(bytes, offset));
   return fnv1a(std::span{bytes}.first(got));
@@ -25,7 +25,7 @@ std::uint64_t fnv1a(std::span<const std::byte> bytes) {
   return hash;
 }
 
-Result<FileIdentity> identify(const File& file) {
+Result<FileIdentity> identify(const RandomAccessFile& file) {
   FOREBAY_TRY(const std::uint64_t head, hash_at(file, 0));
   const std::int64_t last = std::max<std::int64_t>(0, file.size() - static_cast<std::int64_t>(end_bytes));
   FOREBAY_TRY(const std::uint64_t tail, hash_at(file, last));

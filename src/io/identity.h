@@ -27,7 +27,7 @@ struct FileIdentity {
 };
 
 /// Reads both ends of the file. Fails with Code::io.
-[[nodiscard]] Result<FileIdentity> identify(const File& file);
+[[nodiscard]] Result<FileIdentity> identify(const RandomAccessFile& file);
 /// Describes how two identities differ: "its size was 12 bytes, now 15". Empty when they are equal.
 [[nodiscard]] std::string difference(const FileIdentity& before, const FileIdentity& now);
 

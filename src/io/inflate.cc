@@ -54,34 +54,34 @@ struct Inflater::State {
   std::vector<RestartPoint> points;
   std::optional<Error> failure;
 
-  [[nodiscard]] Error fault(const File& file, const StreamFault& fault) const;
-  [[nodiscard]] Error corrupt(const File& file, const StreamFault& fault);
-  [[nodiscard]] Error truncated(const File& file) const;
-  [[nodiscard]] Error too_much(const File& file) const;
-  Result<bool> skip_zeros(const File& file);
-  Result<bool> begin(const File& file);
+  [[nodiscard]] Error fault(const RandomAccessFile& file, const StreamFault& fault) const;
+  [[nodiscard]] Error corrupt(const RandomAccessFile& file, const StreamFault& fault);
+  [[nodiscard]] Error truncated(const RandomAccessFile& file) const;
+  [[nodiscard]] Error too_much(const RandomAccessFile& file) const;
+  Result<bool> skip_zeros(const RandomAccessFile& file);
+  Result<bool> begin(const RandomAccessFile& file);
   void add_point(RestartPoint point);
-  Result<bool> decode(const File& file, std::span<std::byte> out, std::size_t& made);
-  Result<bool> step(const File& file, std::span<std::byte> out, std::size_t& made);
+  Result<bool> decode(const RandomAccessFile& file, std::span<std::byte> out, std::size_t& made);
+  Result<bool> step(const RandomAccessFile& file, std::span<std::byte> out, std::size_t& made);
 };
 
-Error Inflater::State::fault(const File& file, const StreamFault& fault) const {
+Error Inflater::State::fault(const RandomAccessFile& file, const StreamFault& fault) const {
   return Error{fault.code, fault.detail,
                fmt::format("{} (compressed byte {} of {})", fault.what, input.offset(), file.size()),
                Place{.file = file.path()}};
 }
 
 /// Returns the error, and marks the stream as doubtful: its content is not verified.
-Error Inflater::State::corrupt(const File& file, const StreamFault& what) {
+Error Inflater::State::corrupt(const RandomAccessFile& file, const StreamFault& what) {
   doubtful = what.detail == Detail::data_loss;
   return fault(file, what);
 }
 
-Error Inflater::State::truncated(const File& file) const {
+Error Inflater::State::truncated(const RandomAccessFile& file) const {
   return fault(file, {fmt::format("truncated {} data: the file ends inside it", name_of(compression))});
 }
 
-Error Inflater::State::too_much(const File& file) const {
+Error Inflater::State::too_much(const RandomAccessFile& file) const {
   return fault(file, {.what = fmt::format("the compressed file has more than {} bytes of content, which is "
                                           "max_decompressed_bytes; raise it if that is no mistake",
                                           max),
@@ -89,19 +89,20 @@ Error Inflater::State::too_much(const File& file) const {
 }
 
 /// Passes up to 8 MiB of zeros after a stream. False: more may follow.
-Result<bool> Inflater::State::skip_zeros(const File& file) {
+Result<bool> Inflater::State::skip_zeros(const RandomAccessFile& file) {
   for (const std::int64_t end = input.offset() + zeros_at_once; input.offset() < end;) {
     const std::size_t zeros = leading_zeros(std::as_bytes(input.unused()));
     padded = padded || zeros > 0;
     input.advance(zeros);
     if (input.available() != 0 || input.at_end()) return true;
+    if (!file.ready(input.read_up_to())) return false;
     FOREBAY_DO(input.refill(file));
   }
   return false;
 }
 
 /// Begins the next stream. False: the file has ended (`ended`), or the caller should pause.
-Result<bool> Inflater::State::begin(const File& file) {
+Result<bool> Inflater::State::begin(const RandomAccessFile& file) {
   if (trailing == Trailing::zeros && !first) {
     FOREBAY_TRY(const bool passed, skip_zeros(file));
     if (!passed) return false;
@@ -130,7 +131,7 @@ void Inflater::State::add_point(RestartPoint point) {
   next_point = produced + interval;
 }
 
-Result<bool> Inflater::State::decode(const File& file, std::span<std::byte> out, std::size_t& made) {
+Result<bool> Inflater::State::decode(const RandomAccessFile& file, std::span<std::byte> out, std::size_t& made) {
   const bool finding = interval > 0 && produced >= next_point;
   if (interval > 0 && !finding)
     out = out.first(static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(out), next_point - produced)));
@@ -149,8 +150,11 @@ Result<bool> Inflater::State::decode(const File& file, std::span<std::byte> out,
 }
 
 /// Decodes the next bytes. False: the file has ended after a complete stream, or the caller should pause.
-Result<bool> Inflater::State::step(const File& file, std::span<std::byte> out, std::size_t& made) {
-  while (!input.at_end() && input.available() < (between ? head_bytes : 1U)) FOREBAY_DO(input.refill(file));
+Result<bool> Inflater::State::step(const RandomAccessFile& file, std::span<std::byte> out, std::size_t& made) {
+  while (!input.at_end() && input.available() < (between ? head_bytes : 1U)) {
+    if (!file.ready(input.read_up_to())) return false;
+    FOREBAY_DO(input.refill(file));
+  }
   if (resumed && input.available() == 0) return fault(file, {"the restart point lies after the end of the file"});
   resumed = false;
   if (!between) return decode(file, out, made);
@@ -198,7 +202,7 @@ void Inflater::collect(std::int64_t interval) {
 
 std::vector<RestartPoint> Inflater::take_points() { return std::exchange(state_->points, {}); }
 
-Result<std::size_t> Inflater::read(const File& file, std::span<std::byte> out) {
+Result<std::size_t> Inflater::read(const RandomAccessFile& file, std::span<std::byte> out) {
   State& state = *state_;
   if (state.failure) return *state.failure;
   std::size_t done = 0;
@@ -225,6 +229,10 @@ Result<std::size_t> Inflater::read(const File& file, std::span<std::byte> out) {
 }
 
 std::int64_t Inflater::consumed() const { return state_->input.offset(); }
+std::int64_t Inflater::read_up_to() const { return state_->input.read_up_to(); }
+bool Inflater::hungry() const {
+  return !state_->input.at_end() && state_->input.available() < (state_->between ? head_bytes : 1U);
+}
 std::int64_t Inflater::produced() const { return state_->produced; }
 std::int64_t Inflater::sound() const { return state_->doubtful ? state_->stream_begin : state_->produced; }
 bool Inflater::ended() const { return state_->ended; }

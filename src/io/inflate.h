@@ -59,14 +59,14 @@ class Inflater {
   /// Fills `out` (not empty) with the next bytes of content and returns their number.
   ///
   /// Fewer bytes than `out` come before the end, before a fault, and before a pause. 0 bytes are the end if `ended` is
-  /// true, else a pause: the call has passed many compressed bytes without content, and the caller can check whether to
-  /// stop before it calls again.
+  /// true, else a pause: the call has passed many compressed bytes without content, or the next ones are not ready
+  /// (`hungry`). The caller can check whether to stop before it calls again.
   ///
   /// A zstd frame with a window of more than 128 MiB fails with Code::data, resource_exhausted, before memory is taken.
   /// Corrupt, truncated or trailing bytes fail with Code::data, data_loss. The message names the compressed byte; the
   /// place has only the file. Content before the fault is returned first. A wrong checksum at the end of a stream means
   /// that content which was returned before may be wrong (`sound`).
-  [[nodiscard]] Result<std::size_t> read(const File& file, std::span<std::byte> out);
+  [[nodiscard]] Result<std::size_t> read(const RandomAccessFile& file, std::span<std::byte> out);
 
   [[nodiscard]] bool ended() const;  ///< The end was reached, without a fault.
 
@@ -81,6 +81,9 @@ class Inflater {
   [[nodiscard]] std::vector<RestartPoint> take_points();
 
   [[nodiscard]] std::int64_t consumed() const;  ///< Offset in the file of the next compressed byte.
+  /// Offset in the file of the next byte that is read. The bytes before it are consumed, or in memory.
+  [[nodiscard]] std::int64_t read_up_to() const;
+  [[nodiscard]] bool hungry() const;            ///< The next `read` begins with reading bytes of the file.
   [[nodiscard]] std::int64_t produced() const;  ///< Offset in the content of the next byte.
   /// Offset up to which the content is right. After a fault in corrupt data: the beginning of the corrupt stream's
   /// content, as any byte of it may be wrong. Else produced(): the content of a truncated file is right up to its end.

@@ -2,7 +2,6 @@
 #include "io/paths.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include <fmt/core.h>
@@ -25,23 +24,13 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
-/// Whether a path is a URL such as "s3://bucket/key". A scheme is a letter, then letters, digits, `+`, `.` or `-`.
-bool remote(std::string_view path) {
-  const std::size_t end = path.find("://");
-  if (end == 0 || end == std::string_view::npos) return false;
-  return std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(end), [](char letter) {
-    const auto byte = static_cast<unsigned char>(letter);
-    return byte < 0x80 && (std::isalnum(byte) != 0 || letter == '+' || letter == '.' || letter == '-');
-  });
-}
-
 Result<void> check_local(const std::string& path) {
   if (path.empty()) return Error{Code::config, Detail::invalid_argument, "a path must not be empty"};
   if (path.find('\0') != std::string::npos) {
     return Error{Code::config, Detail::invalid_argument,
                  fmt::format("the path '{}' contains a NUL byte", path.c_str())};
   }
-  if (!remote(path)) return {};
+  if (scheme_of(path).empty() || file_system_of(path) != nullptr) return {};
   return Error{Code::config, Detail::invalid_argument, fmt::format("'{}': only local files can be read", path)};
 }
 
@@ -131,7 +120,7 @@ std::string current_folder() {
 }
 
 std::string resolve(const std::string& path, const std::string& folder) {
-  if (folder.empty() || path.starts_with('/')) return path;
+  if (folder.empty() || path.starts_with('/') || file_system_of(path) != nullptr) return path;
   return folder.ends_with('/') ? folder + path : folder + "/" + path;
 }
 
@@ -159,10 +148,17 @@ Result<std::vector<std::string>> expand_one(const std::string& pattern, const st
   if (const auto name = without_escapes(pattern)) {
     std::string path = resolve(*name, folder);
     const std::int64_t shards = shards_of(*name);
-    if (shards > 0 && !exists(path)) return shard_paths(path, shards, ask);
+    const bool local = file_system_of(path) == nullptr;
+    if (shards > 0 && !exists(path)) return shard_paths(path, shards, ask && local);
     return std::vector{std::move(path)};
   }
   const std::string path = resolve(pattern, folder);
+  if (file_system_of(path) != nullptr) {
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("'{}': files of this scheme cannot be listed; name each file, or put a `\\` before a "
+                             "wildcard that belongs to a name",
+                             path)};
+  }
   FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
   std::erase_if(found, [](const std::string& name) { return AtomicFile::unfinished(name); });
   if (!found.empty()) return found;

@@ -7,7 +7,7 @@
 
 namespace forebay::io {
 
-Result<void> CompressedInput::refill(const File& file) {
+Result<void> CompressedInput::refill(const RandomAccessFile& file) {
   std::uint8_t* const base = buffer_ + past_bytes;
   std::memmove(buffer_, next_ + available_ - past_bytes, past_bytes);
   FOREBAY_TRY(const std::size_t got, file.read_some(std::as_writable_bytes(std::span{base, piece_bytes}), read_));

@@ -25,7 +25,7 @@ class CompressedInput {
   explicit CompressedInput(std::int64_t offset) : read_{offset} {}
 
   /// Reads the next piece. At most `past_bytes` bytes may be unused.
-  Result<void> refill(const File& file);
+  Result<void> refill(const RandomAccessFile& file);
   /// Continues at another byte of the file. Empties the buffer.
   void seek(std::int64_t offset);
 
@@ -44,6 +44,7 @@ class CompressedInput {
   [[nodiscard]] bool at_end() const { return at_end_; }  ///< The rest of the file is in the buffer.
   /// Offset of next() in the file.
   [[nodiscard]] std::int64_t offset() const { return read_ - std::int64_t{available_}; }
+  [[nodiscard]] std::int64_t read_up_to() const { return read_; }  ///< Offset of the next byte to read.
 
  private:
   std::int64_t read_;  // offset of the next byte to read

@@ -2,6 +2,7 @@
 #include "orders/global_shuffle.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -49,10 +50,11 @@ class Census {
   int shift_ = 0;
 };
 
-/// Walks through a keyed permutation of the records' numbers and holds only a window of the next handles.
+/// Walks through a keyed permutation of the records' numbers and holds only a window of the next handles. Where bytes
+/// are asked for long before they come, it also holds the windows after that one (Reader::windows_ahead).
 ///
 ///     list: files, census, permutation ─► refill: the next window, located ─► fetch: bytes ─► handed out ─┐
-///                                              ▲                                                          │
+///                                              ▲        └─ later windows: expect                          │
 ///                                              └──────────────────────── the window is empty ◄────────────┘
 ///
 /// The run owns the order; one thread at a time calls it. `pull` repeats the errors of the reader and of the upstream.
@@ -63,6 +65,8 @@ class GlobalShuffle final : public Handles {
   void begin(std::int64_t epoch) override {
     context_.reader->drop(std::span{window_}.subspan(next_));
     window_.clear();
+    later_.clear();
+    expected_ = 0;
     next_ = 0;
     done_ = 0;
     files_.clear();
@@ -75,6 +79,7 @@ class GlobalShuffle final : public Handles {
     if (!listed_) FOREBAY_DO(list());
     if (next_ == window_.size()) FOREBAY_DO(refill());
     if (!fetched_) {
+      FOREBAY_DO(expect());
       FOREBAY_TRY(fetched_, context_.reader->fetch(std::span{window_}.subspan(next_)));
     }
     const std::size_t count = std::min(out.size(), window_.size() - next_);
@@ -113,9 +118,35 @@ class GlobalShuffle final : public Handles {
     return {};
   }
 
-  /// Replaces the used-up window by the handles of the next records. At the end the window stays empty. A failure
-  /// changes nothing.
+  /// Replaces the used-up window by the next one. At the end the window stays empty. A failure loses nothing.
   Result<void> refill() {
+    const auto ahead = static_cast<std::size_t>(context_.reader->windows_ahead());
+    while (later_.size() <= ahead && (later_.empty() || done_ < census_.records())) {
+      FOREBAY_DO(locate());
+      later_.push_back(std::exchange(located_, {}));
+    }
+    window_ = std::move(later_.front());
+    later_.pop_front();
+    expected_ = std::max<std::size_t>(expected_, 1) - 1;
+    fetched_ = false;
+    next_ = 0;
+    return {};
+  }
+
+  /// Asks for the bytes of the window, and for those of the later ones, each once.
+  Result<void> expect() {
+    if (later_.empty() && expected_ == 0) return {};
+    FOREBAY_TRY(const bool first, context_.reader->expect(std::span{window_}.subspan(next_)));
+    if (!first) return {};
+    for (; expected_ < later_.size(); ++expected_) {
+      FOREBAY_TRY(const bool asked, context_.reader->expect(later_[expected_]));
+      if (!asked) break;
+    }
+    return {};
+  }
+
+  /// Fills `located_` with the handles of the next records.
+  Result<void> locate() {
     const std::int64_t left = census_.records() - done_;
     const auto count = static_cast<std::size_t>(std::min(left, context_.reader->window()));
     numbers_.resize(count);
@@ -124,9 +155,6 @@ class GlobalShuffle final : public Handles {
     for (std::size_t i = 0; i < count; ++i) names_[i] = census_.name(static_cast<std::int64_t>(numbers_[i]));
     located_.resize(count);
     FOREBAY_DO(context_.reader->locate(names_, located_));
-    window_.swap(located_);
-    fetched_ = false;
-    next_ = 0;
     done_ += static_cast<std::int64_t>(count);
     return {};
   }
@@ -139,6 +167,8 @@ class GlobalShuffle final : public Handles {
   std::optional<Permutation> permutation_;
   std::int64_t done_ = 0;  // records of the pass that have been in a window
   std::vector<Handle> window_;
+  std::deque<std::vector<Handle>> later_;  // the windows after it
+  std::size_t expected_ = 0;               // windows of later_ that `expect` has asked for
   std::vector<Handle> located_;
   std::size_t next_ = 0;  // index in window_
   bool fetched_ = false;  // the rest of the window has its bytes

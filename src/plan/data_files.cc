@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "engine/requests/open_file.h"
 #include "io/patterns.h"
 #include "io/regular.h"
 
@@ -58,9 +59,18 @@ void check_files(const Json& paths, const std::string& folder, const engine::OnC
   if (checks == FileChecks::all) add_matches(patterns, folder, files);
   const std::size_t before = faults.size();
   std::unordered_set<std::string_view> asked;
+  std::vector<std::string> requested;  // and asked for together
+  for (const Listed& file : files) {
+    if (io::file_system_of(file.path) != nullptr) requested.push_back(file.path);
+  }
+  const auto answers = engine::find_files(requested);
+  std::size_t next = 0;
   for (const auto& [path, item] : files) {
+    const bool local = io::file_system_of(path) == nullptr;
+    const std::size_t answer = local ? 0 : next++;
     if (!asked.insert(path).second) continue;
-    const auto found = io::check_regular(path);
+    auto found = local ? io::check_regular(path) : Result<void>{};
+    if (!local && !answers[answer].ok()) found = answers[answer].error();
     if (found.ok() || engine::passes_over_file(policy, found.error())) continue;
     if (faults.size() - before > max_faults) return;
     const Error& error = found.error();

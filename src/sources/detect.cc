@@ -41,7 +41,7 @@ Compression detect_tfrecord(std::span<const std::byte> head) {
   return zlib(head) ? Compression::zlib : Compression::none;
 }
 
-Result<Compression> compression_of(const io::File& file, Compression asked, const Format& format) {
+Result<Compression> compression_of(const io::RandomAccessFile& file, Compression asked, const Format& format) {
   if (asked != Compression::automatic) return asked;
   std::array<std::byte, head_bytes> head;
   FOREBAY_TRY(const std::size_t size, file.read(head, 0));

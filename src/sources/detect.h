@@ -16,7 +16,8 @@ namespace forebay::sources {
 [[nodiscard]] Compression detect_tfrecord(std::span<const std::byte> head);
 
 /// Returns `asked`, or what `format` detects in the first bytes of the file when `asked` is automatic.
-[[nodiscard]] Result<Compression> compression_of(const io::File& file, Compression asked, const Format& format);
+[[nodiscard]] Result<Compression> compression_of(const io::RandomAccessFile& file, Compression asked,
+                                                 const Format& format);
 
 /// Describes the first bytes as "gzip data (1f 8b)"; empty when they begin with no known magic.
 [[nodiscard]] std::string_view magic_of(std::span<const std::byte> head);

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "io/file_system.h"
 #include "sources/framing.h"
 #include "sources/source_files.h"
 
@@ -42,6 +43,11 @@ class WholeFileFormat final : public Format {
 
 Result<Source> bind_whole_file(const WholeFile& options, const BindContext& context) {
   FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
+  for (const std::string& path : files) {
+    if (io::file_system_of(path) == nullptr) continue;
+    return Error{Code::config, Detail::invalid_argument, fmt::format("'{}': only local files can be read whole", path)}
+        .at(Field{"files"});
+  }
   return Source{.files = std::move(files),
                 .compression = Compression::none,
                 .format = std::make_shared<WholeFileFormat>(options.max_file_bytes),

@@ -84,13 +84,19 @@ Result<MadeIndex> make_index(const Program& program, const IndexRequest& request
 Result<MadeIndex> load_or_make(const Program& program, std::uint32_t file, const IndexMeans& means,
                                const IndexWatch& watch) {
   IndexRequest request = request_for(program.source, file);
+  const bool local = io::file_system_of(request.file) == nullptr;  // nothing is stored elsewhere
   request.pool = means.pool;
-  request.stores = means.stores;
+  if (local) request.stores = means.stores;
   if (looks_into_records(program)) {
-    if (auto stored = load_made(program, request)) return *std::move(stored);
+    if (auto stored = local ? load_made(program, request) : std::nullopt) return *std::move(stored);
     FOREBAY_TRY(MadeIndex made, make_index(program, request, file, watch));
-    static_cast<void>(store_made(program, request, made));  // without a store, each run makes it
+    if (local) static_cast<void>(store_made(program, request, made));  // without a store, each run makes it
     return made;
+  }
+  if (!local) {
+    FOREBAY_TRY(auto index, build_index(request, watch));
+    const std::int64_t bytes = index->identity().size;
+    return MadeIndex{.index = std::move(index), .size = bytes};
   }
   FOREBAY_TRY(IndexOutcome done, load_or_build(request, watch));
   const std::int64_t size = done.index->identity().size;

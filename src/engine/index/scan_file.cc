@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "engine/memory/machine.h"
+#include "engine/requests/open_file.h"
 #include "io/identity.h"
 
 namespace forebay::engine {
@@ -15,17 +16,20 @@ namespace {
 // Bytes. After each 16 MiB of a mapped file, the scanned pages go back to the system, so that they do not fill the
 // memory.
 constexpr std::int64_t pages_kept = std::int64_t{16} << 20;
+constexpr std::int64_t requests_at_once = 8;  // of one file; several files are indexed at once
 
 }  // namespace
 
 Result<void> each_block(FileReader& scanner, const std::function<Result<void>(const Block&)>& each) {
   Block block;
   std::int64_t forgotten = 0;
+  scanner.need();
   do {
     block.clear();
     scanner.scan(block);
     FOREBAY_DO(each(block));
     if (block.error) return *block.error;
+    if (!scanner.ready()) scanner.wait_a_little();
     if (block.mapping && scanner.offset() - forgotten >= pages_kept) {
       block.mapping->forget(static_cast<std::size_t>(forgotten),
                             static_cast<std::size_t>(scanner.offset() - forgotten));
@@ -88,8 +92,11 @@ class IndexCharge {
 
 Result<std::shared_ptr<const RecordIndex>> scan_index(const IndexRequest& request, FileReader& scanner,
                                                       const IndexWatch& watch, const AddRecords& add) {
-  FOREBAY_TRY(const io::File file, io::File::open(request.file));
-  FOREBAY_TRY(const io::FileIdentity identity, io::identify(file));
+  const auto requests = std::make_shared<Requests>(pool_of(request), requests_at_once);
+  requests->ask_whether([&watch] { return !watch || watch(0); });
+  scanner.share(requests);
+  FOREBAY_TRY(const auto file, open_file(request.file, requests));
+  FOREBAY_TRY(const io::FileIdentity identity, io::identify(*file));
   scanner.collect_restart_points(restart_interval);
   RecordIndexBuilder builder{request.signature};
   std::vector<io::RestartPoint> points;
@@ -106,8 +113,8 @@ Result<std::shared_ptr<const RecordIndex>> scan_index(const IndexRequest& reques
     if (!block.error && watch && !watch(block.bytes_read)) return Error{Code::cancelled, "interrupted"};
     return {};
   }));
-  FOREBAY_TRY(const io::File again, io::File::open(request.file));  // by its path, as the scan has opened it
-  FOREBAY_TRY(const io::FileIdentity now, io::identify(again));
+  FOREBAY_TRY(const auto again, open_file(request.file, requests));  // by its path, as the scan has opened it
+  FOREBAY_TRY(const io::FileIdentity now, io::identify(*again));
   if (const std::string change = difference(identity, now); !change.empty()) {
     return Error{Code::data, Detail::failed_precondition, "the file changed while it was read: " + change,
                  Place{.file = request.file}};

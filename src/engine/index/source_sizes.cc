@@ -12,6 +12,7 @@
 #include "config/utf8.h"
 #include "engine/memory/each_file.h"
 #include "engine/read/file_versions.h"
+#include "engine/requests/open_file.h"
 #include "io/file.h"
 #include "io/identity.h"
 
@@ -179,6 +180,24 @@ std::string changes_since(const SourceSizes& then, std::span<const std::string> 
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
+namespace {
+
+/// Asks for the sizes of the files that are not local, all together.
+void ask_requested(const std::vector<std::string>& files, std::span<std::int64_t> sizes) {
+  std::vector<std::string> paths;
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (sizes[i] != unknown_size || io::file_system_of(files[i]) == nullptr) continue;
+    paths.push_back(files[i]);
+    numbers.push_back(i);
+  }
+  if (paths.empty()) return;
+  const auto found = find_files(paths);
+  for (std::size_t i = 0; i < found.size(); ++i) sizes[numbers[i]] = found[i].ok() ? found[i]->size : missing_file;
+}
+
+}  // namespace
+
 void ask_sizes(const Source& source, std::span<std::int64_t> sizes) {
   if (source.rows) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -188,6 +207,7 @@ void ask_sizes(const Source& source, std::span<std::int64_t> sizes) {
     return;
   }
   const std::vector<std::string>& files = source.files;
+  ask_requested(files, sizes);
   const auto piece = [&](std::size_t number) {
     const std::size_t end = std::min(files.size(), (number + 1) * files_a_piece);
     for (std::size_t i = number * files_a_piece; i < end; ++i) {

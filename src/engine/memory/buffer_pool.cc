@@ -2,12 +2,9 @@
 #include "engine/memory/buffer_pool.h"
 
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
-
-#include <sys/mman.h>
 
 #include "engine/memory/catch_all.h"
 
@@ -15,39 +12,8 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t alignment = 64;
-constexpr std::size_t slack = 64;
-constexpr std::size_t mapped_from = std::size_t{256} << 10;  // bytes: smaller buffers come from the heap
-constexpr std::size_t huge_from = std::size_t{4} << 20;      // bytes: larger buffers ask for huge pages
 // Bytes in use. From here on, a new buffer is one of many and will be filled: one call gets all of its pages.
 constexpr std::int64_t populated_from = std::int64_t{4} << 20;
-
-/// Returns null when the machine has no memory.
-std::byte* allocate(std::size_t size) {
-  void* memory = nullptr;
-  if (size < mapped_from) {
-    memory = std::aligned_alloc(alignment, (size + slack + alignment - 1) & ~(alignment - 1));
-  } else {
-    memory = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) memory = nullptr;
-    if (memory != nullptr && size >= huge_from) madvise(memory, size, MADV_HUGEPAGE);
-  }
-  return static_cast<std::byte*>(memory);
-}
-
-void populate([[maybe_unused]] std::byte* memory, [[maybe_unused]] std::size_t size) {
-#ifdef MADV_POPULATE_WRITE
-  if (size >= mapped_from && size < huge_from) madvise(memory, size, MADV_POPULATE_WRITE);
-#endif
-}
-
-void deallocate(std::byte* memory, std::size_t size) {
-  if (size < mapped_from) {
-    std::free(memory);
-  } else {
-    munmap(memory, size + slack);
-  }
-}
 
 std::byte* next_of(const std::byte* memory) {
   std::byte* next = nullptr;
@@ -74,10 +40,10 @@ std::size_t BufferPool::size_of_class(std::size_t index) {
   return power + index % 4 * (power / 4);
 }
 
-void BufferPool::deallocate_all(const Lists& lists) {
+void BufferPool::deallocate_all(const Lists& lists) const {
   for (std::size_t index = 0; index < lists.size(); ++index) {
     for (std::byte* memory = lists[index]; memory != nullptr;)
-      deallocate(std::exchange(memory, next_of(memory)), size_of_class(index));
+      allocator_->deallocate(std::exchange(memory, next_of(memory)), size_of_class(index));
   }
 }
 
@@ -114,10 +80,7 @@ std::byte* BufferPool::take(std::size_t size, std::size_t list) {
     }
   }
   evict();
-  if (std::byte* const memory = allocate(type.size)) {
-    if (much) populate(memory, type.size);
-    return memory;
-  }
+  if (std::byte* const memory = allocator_->allocate(type.size, much)) return memory;
   used_ -= bytes;
   throw std::bad_alloc{};
 }
@@ -151,7 +114,7 @@ void BufferPool::give(std::byte* memory, std::size_t size, std::size_t list) {
       return;
     }
   }
-  deallocate(memory, type.size);
+  allocator_->deallocate(memory, type.size);
 }
 
 std::shared_ptr<std::byte> BufferPool::lend(std::size_t size) {

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include <forebay/column.h>
 
+#include "engine/memory/allocator.h"
 #include "engine/memory/fork_guard.h"
 #include "engine/memory/sync.h"
 
@@ -33,14 +35,16 @@ namespace forebay::engine {
 /// The pool is also the run's StopCheck: long-running work polls `look`, which throws Closed after `close`.
 class BufferPool final : public StopCheck, public std::enable_shared_from_this<BufferPool> {
  public:
-  explicit BufferPool(std::int64_t limit) : limit_{limit} {}
+  /// Takes its memory from `allocator`, which is shared by all memory that the pool lends; null: from the system.
+  explicit BufferPool(std::int64_t limit, std::shared_ptr<Allocator> allocator = {})
+      : limit_{limit}, owner_{std::move(allocator)}, allocator_{owner_ ? owner_.get() : &system_allocator()} {}
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
   /// Returns at least `size` bytes, 64-byte aligned and not initialized. 64 more bytes may be read and written. Memory
   /// that this thread took before comes first, as the processor's cache may still hold it. Throws std::bad_alloc when
-  /// the machine has no memory.
+  /// the allocator has no memory.
   [[nodiscard]] std::shared_ptr<std::byte> lend(std::size_t size) EXCLUDES(mutex_);
 
   /// Counts memory that was taken elsewhere, until the last owner drops the result.
@@ -64,7 +68,7 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   using Lists = std::array<std::byte*, classes>;  // by size class: the first free buffer
   static Class class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t index);
-  static void deallocate_all(const Lists& lists);
+  void deallocate_all(const Lists& lists) const;
   static std::size_t list_of_this_thread();
   [[nodiscard]] std::byte* take(std::size_t size, std::size_t list) EXCLUDES(mutex_);
   void give(std::byte* memory, std::size_t size, std::size_t list) EXCLUDES(mutex_);
@@ -72,6 +76,8 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   void evict() EXCLUDES(mutex_);
 
   const std::int64_t limit_;
+  const std::shared_ptr<Allocator> owner_;
+  Allocator* const allocator_;
   const std::uint64_t generation_ = fork_generation();
   std::atomic<bool> closed_{false};
   std::atomic<std::int64_t> used_{0};

@@ -13,15 +13,17 @@
 namespace forebay::engine {
 namespace {
 
-constexpr std::size_t entries_ahead = 32;     // index entries are prefetched this many entries before they are read
-constexpr std::int64_t mapped_window = 512;   // records
-constexpr std::int64_t max_window = 1 << 18;  // records
-constexpr std::size_t files_at_once = 64;     // files whose indexes are built by one call of index_in_parallel
+constexpr std::size_t entries_ahead = 32;  // index entries are prefetched this many entries before they are read
+constexpr std::size_t files_at_once = 64;  // files whose indexes are built by one call of index_in_parallel
 
 }  // namespace
 
 IndexedReader::File& IndexedReader::at(std::uint32_t file) {
-  if (files_.size() < program_.source.files.size()) files_.resize(program_.source.files.size());
+  const auto& paths = program_.source.files;
+  if (files_.size() < paths.size()) {
+    files_.resize(paths.size());
+    requested_ = std::ranges::any_of(paths, [](const auto& path) { return io::file_system_of(path) != nullptr; });
+  }
   return files_[file];
 }
 
@@ -44,7 +46,7 @@ bool IndexedReader::keep(File& file, MadeIndex& made) {
   made.charge.reset();
   file.charge = pool_->charge(bytes);
   // Set before the first call of `window`, whose result depends on it.
-  compressed_ = compressed_ || file.index->compression() != Compression::none;
+  fetches_ = fetches_ || file.index->compression() != Compression::none || requested_;
   return true;
 }
 
@@ -87,7 +89,7 @@ Error IndexedReader::too_large(std::int64_t not_kept, double share_made) const {
 
 std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
   File& file = at(number);
-  if (!file.looked && !file.index) {
+  if (!file.looked && !file.index && io::file_system_of(program_.source.files[number]) == nullptr) {
     file.looked = true;
     IndexRequest request = request_for(program_.source, number);
     request.stores = stores_;
@@ -168,7 +170,8 @@ Result<void> IndexedReader::open(std::uint32_t number) {
         Place{.file = program_.source.files[number]}};
   }
   PassCache::Mapped mapped;
-  if (index.compression() == Compression::none && index.bytes() > 0) {
+  const bool local = io::file_system_of(program_.source.files[number]) == nullptr;
+  if (local && index.compression() == Compression::none && index.bytes() > 0) {
     FOREBAY_TRY(const io::File opened, io::File::open(program_.source.files[number]));
     FOREBAY_DO(settle(opened, false));
     FOREBAY_DO(versions_.opened(number, opened.identity()));
@@ -238,26 +241,9 @@ Result<void> IndexedReader::locate(std::span<const RecordName> names, std::span<
   return {};
 }
 
-std::int64_t IndexedReader::window() const {
-  if (!compressed_) return mapped_window;
-  std::int64_t bytes = 0;
-  std::int64_t records = 1;
-  for (const File& file : files_) {
-    if (!file.index) continue;
-    bytes += std::max(file.index->bytes(), std::min(file.index->payload_bytes(), INT64_MAX / 2 - bytes));
-    records += file.index->records();
-  }
-  // As many records as fit into an eighth of the budget, at least one.
-  return std::clamp<std::int64_t>(pool_->limit() / 8 / (bytes / records + 1), 1, max_window);
-}
-
-Result<void> IndexedReader::fetch(std::span<Handle> handles, const std::function<bool()>& go_on) {
-  if (!compressed_) return {};
-  std::vector<Handle*> absent;
-  for (Handle& handle : handles) {
-    if (handle.block != BlockTable::nowhere && table_.absent(handle.block)) absent.push_back(&handle);
-  }
-  FOREBAY_DO(check_room(absent));
+/// Copies records into blocks, and changes their handles to name the copies.
+Result<void> IndexedReader::fetch_absent(std::vector<Handle*>& absent, const RangeSets::Set* set,
+                                         const std::function<bool()>& go_on) {
   const auto place = [&](const Handle* handle) {
     const Block& block = table_[handle->block];
     return std::pair{block.file, block.file_offset + handle->offset};
@@ -272,7 +258,7 @@ Result<void> IndexedReader::fetch(std::span<Handle> handles, const std::function
       bytes += absent[end]->length + room_after_;
       if (bytes > UINT32_MAX) break;
     }
-    FOREBAY_DO(fetch_file(std::span{absent}.subspan(first, end - first), go_on));
+    FOREBAY_DO(fetch_file(std::span{absent}.subspan(first, end - first), set, go_on));
     first = end;
   }
   return {};
@@ -299,7 +285,8 @@ Result<void> IndexedReader::check_room(std::span<Handle* const> handles) const {
 }
 
 /// Copies records of one segment, sorted by offset, into a new block, and changes their handles to name the copies.
-Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const std::function<bool()>& go_on) {
+Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const RangeSets::Set* set,
+                                       const std::function<bool()>& go_on) {
   const Block& segment = table_[handles.front()->block];
   const std::string& path = program_.source.files[segment.file];
   std::size_t bytes = 0;
@@ -310,9 +297,15 @@ Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const s
   block->buffer = pool_->lend(bytes);
   block->buffer_bytes = bytes;
   block->base = block->buffer.get();
-  FOREBAY_TRY(const io::File file, io::File::open(path));
+  std::optional<io::File> local;
+  const io::RandomAccessFile* file = set != nullptr ? set->file(segment.file) : nullptr;
+  if (file == nullptr) {
+    FOREBAY_TRY(local, io::File::open(path));
+    file = &*local;
+  }
   const RecordIndex& index = *files_[segment.file].index;
-  PackedReader reader{index, file, go_on};
+  const bool plain = index.compression() == Compression::none;
+  PackedReader reader{index, *file, go_on};
   std::size_t at = 0;
   for (const Handle* handle : handles) {
     const std::int64_t offset = segment.file_offset + handle->offset;
@@ -322,13 +315,13 @@ Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const s
     const std::int64_t left = std::max<std::int64_t>(0, index.bytes() - offset - std::int64_t{handle->length});
     const std::size_t trailer = std::min(trailer_, static_cast<std::size_t>(left));
     const std::span<std::byte> out{block->buffer.get() + at, handle->length + trailer};
-    FOREBAY_DO(reader.read(offset, out).at(Place{.file = path}));
+    FOREBAY_DO((plain ? read_plain(*file, offset, out) : reader.read(offset, out)).at(Place{.file = path}));
     std::memset(block->buffer.get() + at + handle->length + trailer, 0, trailer_ - trailer);
     block->records.push_back({static_cast<std::uint32_t>(at), handle->length});
     block->ordinals.push_back(handle->ordinal);
     at += handle->length + room_after_;
   }
-  FOREBAY_DO(file.unchanged());
+  FOREBAY_DO(file->unchanged());
   bytes_read_ += reader.consumed();
   const std::uint32_t slot = table_.add_copies(std::move(block), handles.size());
   for (Handle* handle : handles) handle->block = slot;

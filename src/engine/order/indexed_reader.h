@@ -18,13 +18,16 @@
 #include "engine/read/file_versions.h"
 #include "engine/read/pass_cache.h"
 #include "engine/read/record_index.h"
+#include "engine/requests/range_sets.h"
 
 namespace forebay::engine {
 
 /// Random access to the records of files, by the index of each file.
 ///
 ///     index(files) ─► locate(names) ─► handles ──┬─► plain file: bytes of a mapping, nothing to fetch
-///                                                └─► compressed file ─► fetch: handles of decompressed copies
+///                                                ├─► compressed file ─► fetch: handles of decompressed copies
+///                                                └─► file of a FileSystem ─► expect: ranges are asked for
+///                                                                        ─► fetch: handles of copies
 ///
 /// A member of OpenFiles. The order plane calls it, so one thread at a time; `index` and `count` use more threads.
 class IndexedReader {
@@ -32,7 +35,7 @@ class IndexedReader {
   /// `program`, the cache, the versions and the table must outlive this object. `threads`: the number of threads that
   /// build indexes.
   IndexedReader(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads, PassCache& kept,
-                FileVersions& versions, BlockTable& table, std::string index_dir)
+                FileVersions& versions, BlockTable& table, std::string index_dir, std::shared_ptr<Requests> requests)
       : program_{program},
         pool_{std::move(pool)},
         threads_{threads},
@@ -41,7 +44,8 @@ class IndexedReader {
         pass_cache_{kept},
         versions_{versions},
         table_{table},
-        stores_{std::make_shared<IndexStores>(std::move(index_dir))} {}
+        stores_{std::make_shared<IndexStores>(std::move(index_dir))},
+        ranges_{std::move(requests)} {}
 
   /// The stored index of a file, with the attributes of the program. Null when a part of it is not stored, when it is
   /// not of this version of the file, or when memory has no room for it.
@@ -84,10 +88,13 @@ class IndexedReader {
   ///
   /// Fails with Code::data, resource_exhausted, when the copies take more than the memory budget, and with
   /// Code::cancelled when `go_on` returns false. Copies that were made stay; the call may be repeated with the same
-  /// handles.
-  [[nodiscard]] Result<void> fetch(std::span<Handle> handles, const std::function<bool()>& go_on);
-  [[nodiscard]] std::int64_t window() const;                     ///< Number of records to give to one `fetch`.
-  [[nodiscard]] bool compressed() const { return compressed_; }  ///< False: `fetch` does nothing.
+  /// handles. False: bytes of files of a FileSystem were asked for and have not come; nothing was read.
+  [[nodiscard]] Result<bool> fetch(std::span<Handle> handles, const std::function<bool()>& go_on);
+  /// Asks for the bytes of records that a later `fetch` reads. False: the versions of their files are not known yet.
+  [[nodiscard]] Result<bool> expect(std::span<const Handle> handles);
+  [[nodiscard]] std::int64_t windows_ahead() const { return requested_ ? 3 : 0; }  ///< Each is passed to `expect`.
+  [[nodiscard]] std::int64_t window() const;               ///< Number of records to give to one `fetch`.
+  [[nodiscard]] bool fetches() const { return fetches_; }  ///< False: `fetch` does nothing.
   /// Fails with Code::data when a plain file was written to after `locate` mapped it. A file that was deleted or
   /// replaced under its name does not fail: the mapping still has the old version.
   [[nodiscard]] Result<void> unchanged() const;
@@ -107,6 +114,8 @@ class IndexedReader {
     bool looked = false;                  // `stored` has looked for a stored index
     std::vector<std::uint32_t> slots;     // in the table, by segment of the uncompressed file
     std::shared_ptr<MappedFile> mapping;  // of a plain file, from the first `locate`
+    std::shared_ptr<Request> version;     // of a FileSystem: the answer that `target` waits for
+    std::shared_ptr<const RequestTarget> target;
   };
   /// The pointers that `handle_of` needs of an opened file; null before `open`.
   struct Opened {
@@ -140,8 +149,20 @@ class IndexedReader {
             .offset = static_cast<std::uint32_t>(offset & ((std::int64_t{1} << segment_bits) - 1)),
             .length = file.index->length(record)};
   }
+  [[nodiscard]] std::int64_t bytes_a_point() const;
+  [[nodiscard]] Result<bool> find_target(std::uint32_t number);
+  [[nodiscard]] Result<bool> find_targets(std::span<const Handle> handles);
+  RangeSets::Set& ask(std::span<const Handle> handles);
+  [[nodiscard]] Result<RangeSets::Set*> bring(std::span<const Handle> handles);
+  [[nodiscard]] Result<void> read_plain(const io::RandomAccessFile& file, std::int64_t offset,
+                                        std::span<std::byte> out);
+  [[nodiscard]] Result<void> fetch_absent(std::vector<Handle*>& absent, const RangeSets::Set* set,
+                                          const std::function<bool()>& go_on);
+  [[nodiscard]] io::ByteRange range_of(const Handle& handle) const;
+  [[nodiscard]] bool requested(const Handle& handle) const;
   [[nodiscard]] Result<void> check_room(std::span<Handle* const> handles) const;
-  [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles, const std::function<bool()>& go_on);
+  [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles, const RangeSets::Set* set,
+                                        const std::function<bool()>& go_on);
 
   const Program& program_;
   std::shared_ptr<BufferPool> pool_;
@@ -153,8 +174,10 @@ class IndexedReader {
   BlockTable& table_;
   const std::shared_ptr<IndexStores> stores_;
   std::vector<File> files_;
-  std::vector<Opened> opened_;  // by file
-  bool compressed_ = false;
+  std::vector<Opened> opened_;    // by file
+  bool fetches_ = false;          // a file with an index is compressed, or of a FileSystem
+  bool requested_ = false;        // one is of a FileSystem
+  RangeSets ranges_;              // of such files
   std::int64_t index_bytes_ = 0;  // bytes of all indexes in memory
   std::int64_t bytes_read_ = 0;   // bytes of files since the last take_bytes_read
 };

@@ -25,11 +25,12 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
     : program_{program},
       pool_{pool},
       threads_{threads},
+      requests_{std::make_shared<Requests>(pool_, Requests::usual, program.source.rows ? nullptr : wake)},
       ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
       pass_cache_{pool->limit() / 2, program.epochs != 1},
       versions_{program.source.files},
       table_{pool, room_after(program.source)},
-      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir)},
+      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir), requests_},
       whole_files_{program, std::move(pool), versions_, table_},
       compact_from_{min_compacted},
       skips_{program.on_corrupt} {
@@ -45,7 +46,7 @@ Reader::Stream OpenFiles::open(Handle file) {
   }
   for (const auto& other : announced_) leave(*other);  // the order opens another file than it announced
   announced_.clear();
-  auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_);
+  auto opened = std::make_shared<ReaderState>(program_, file.block, reader_of(file.block));
   const Stream number = open_.open(opened);
   const bool looks = program_.source.files_a_part > 0 && !program_.early.attributes.empty();  // they have no index
   const bool by_name = program_.on_corrupt.policy == Corrupt::fail && !looks;
@@ -59,7 +60,7 @@ Reader::Stream OpenFiles::open(Handle file) {
 void OpenFiles::announce(Handle file) {
   if (catching_up_ || program_.source.rows || !open_.used())
     return;  // an order that never opened a file reads by index
-  announced_.push_back(std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_));
+  announced_.push_back(std::make_shared<ReaderState>(program_, file.block, reader_of(file.block)));
   const Lock lock{mutex_};
   waiting_.push_back(announced_.back());
 }
@@ -204,14 +205,18 @@ Result<std::unique_ptr<Block>> OpenFiles::wait_for_block(ReaderState& file) {
     interrupted_ = true;
     return Error{Code::cancelled, "interrupted"};
   }
+  file.scanner->need();
   file.scanner->scan(*block);
   const Lock lock{mutex_};
   --scanning_;
   scanned(file, *block);
-  return block;
+  if (!nothing_came(file, *block)) return block;
+  free_blocks_.give(std::move(block));
+  return nothing_yet("no bytes yet");
 }
 
 std::unique_ptr<Block> OpenFiles::take_ready(ReaderState& file) {
+  file.read = true;
   std::unique_ptr<Block> block = std::move(file.ready.front());
   file.ready.pop_front();
   ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
@@ -250,7 +255,7 @@ void OpenFiles::close(Stream stream) {
 bool OpenFiles::wants_more(const ReaderState& file) const {
   if (file.state != Scan::idle || file.closed) return false;
   if (!file.streamed) return file.ready.size() < mapped_blocks_ahead;
-  return ahead_bytes_ < ahead_limit_ && !pool_->over(0);
+  return ahead_bytes_ < ahead_limit_ && !pool_->over(0) && file.scanner->ready();
 }
 
 /// Whether an earlier pass is still scanning the same file for the pass cache. The scan of `file` waits for its result.
@@ -278,6 +283,7 @@ std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim_locked(bool soon) {
     if (soon && (file->settling || file->scanner->next_is_large())) continue;
     file->state = Scan::running;
     file->soon = soon;
+    file->need = file->read;
     ++scanning_;
     return file;
   }
@@ -300,6 +306,7 @@ void OpenFiles::scan(const std::shared_ptr<ReaderState>& file) {
   auto thrown = catch_all(
       [&] {
         block = empty_block();
+        if (file->need) file->scanner->need();
         file->scanner->scan(*block);
       },
       no_memory_for_scan);
@@ -307,7 +314,9 @@ void OpenFiles::scan(const std::shared_ptr<ReaderState>& file) {
   const std::int64_t bytes = block ? static_cast<std::int64_t>(block->buffer_bytes) : 0;
   --scanning_;
   if (block) scanned(*file, *block);
-  if (!thrown && !file->closed) {
+  if (!thrown && nothing_came(*file, *block)) {
+    free_blocks_.give(std::move(block));
+  } else if (!thrown && !file->closed) {
     thrown = catch_all([&] { file->ready.push_back(std::move(block)); }, no_memory_for_scan);
     if (!thrown) ahead_bytes_ += bytes;
   }
@@ -370,9 +379,12 @@ void OpenFiles::limit_memory() {
 }
 
 void OpenFiles::stop() {
-  const Lock lock{mutex_};
-  stopped_ = true;
-  block_ready_.notify_all();
+  {
+    const Lock lock{mutex_};
+    stopped_ = true;
+    block_ready_.notify_all();
+  }
+  requests_->stop();
 }
 
 std::int64_t OpenFiles::records() const {

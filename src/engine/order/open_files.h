@@ -46,9 +46,13 @@ namespace forebay::engine {
 class OpenFiles final : public Reader {
  public:
   /// `program` must outlive this object. `threads`: the most files that are scanned at once.
-  /// `wake` is called from any thread when a source of rows that had none has some.
+  /// `wake` is called from any thread when a source of rows that had none has some, and when bytes that were asked for
+  /// have come.
   OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
             std::function<void()> wake = {}, std::string index_dir = {});
+  ~OpenFiles() { requests_->stop(); }
+  OpenFiles(const OpenFiles&) = delete;
+  OpenFiles& operator=(const OpenFiles&) = delete;
 
   // For the order plane: one thread at a time.
   /// Hints that this file is opened next. Files are scanned ahead in the order of the hints; `open` of another file
@@ -63,14 +67,16 @@ class OpenFiles final : public Reader {
   void drop(std::span<const Handle> records) override { table_.release(records, batch_); }
   void hold(std::span<const Handle> records) override { table_.hold(records); }
   Result<std::shared_ptr<void>> charge(std::int64_t bytes) override;
-  std::int64_t files_ahead() const override { return threads_ > 1 ? 2 * threads_ : 0; }
+  std::int64_t files_ahead() const override;
   Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
   /// Whole files are not read here: records that lie together in an order do not lie together on the disk, and a shard
   /// reads only the files of its own rows, in `fetch_batch`.
   Result<bool> fetch(std::span<Handle> handles) override;
+  Result<bool> expect(std::span<const Handle> handles) override;
   std::int64_t window() const override { return access_.window(); }
+  std::int64_t windows_ahead() const override { return access_.windows_ahead(); }
   /// As `fetch`, for the rows of a batch that this process makes. Afterwards all of them are in memory.
   Result<bool> fetch_batch(std::span<Handle> handles);
   Result<void> attributes(std::size_t attribute, std::span<const Handle> records, std::span<std::int64_t> out) override;
@@ -119,9 +125,10 @@ class OpenFiles final : public Reader {
   }
   /// Cancellation hook: polled before each block is read. When it returns true, the call fails as after a deadline.
   void ask(std::function<bool()> stop) { stop_ = std::move(stop); }
-  /// Whether the last interruption came from a source that has no rows yet. It calls `wake` when that has changed.
+  /// Whether the last interruption came from a source that has no rows yet, or from bytes that have not come yet.
+  /// `wake` is called when that has changed.
   [[nodiscard]] bool starved() const { return starved_; }
-  /// Whether the deadline, the cancellation hook or a lack of rows caused this error of an order.
+  /// Whether the deadline, the cancellation hook or a lack of rows or bytes caused this error of an order.
   [[nodiscard]] bool interrupted(const Error& error) const { return interrupted_ && error.code() == Code::cancelled; }
   /// Closes the readers of a source of rows. Called when no thread uses this object any more.
   void close_readers() {
@@ -168,7 +175,8 @@ class OpenFiles final : public Reader {
   [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
-  [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // true: return before more is read
+  [[nodiscard]] bool interrupt() EXCLUDES(mutex_);    // true: return before more is read
+  [[nodiscard]] Error nothing_yet(const char* what);  // the order goes on after `wake`
   [[nodiscard]] Result<void> pass_over(ReaderState& file, const Skip& skip) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> fail(ReaderState& file, const Error& error) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> check_pinned(const ReaderState& file);
@@ -179,12 +187,15 @@ class OpenFiles final : public Reader {
   [[nodiscard]] bool will_be_kept(const ReaderState& file) const REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<ReaderState> claim_locked(bool soon) REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> empty_block();
+  [[nodiscard]] std::unique_ptr<BlockReader> reader_of(std::uint32_t part);
+  [[nodiscard]] static bool nothing_came(const ReaderState& file, const Block& block);
   void scanned(ReaderState& file, const Block& block) REQUIRES(mutex_);  // updates the file's state and the counts
 
   const Program& program_;
   std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
-  const std::int64_t ahead_limit_;  // max bytes of streamed blocks scanned ahead, all files together
+  const std::shared_ptr<Requests> requests_;  // to file systems, of all files
+  const std::int64_t ahead_limit_;            // max bytes of streamed blocks scanned ahead, all files together
   PassCache pass_cache_;
   FileVersions versions_;
   // Used by the order plane only.

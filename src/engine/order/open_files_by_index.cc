@@ -123,12 +123,12 @@ Result<void> OpenFiles::locate(std::span<const RecordName> names, std::span<Hand
   FOREBAY_DO(locate_names(names, out));
   if (catching_up_) return {};  // these records are not read
   std::int64_t bytes = 0;
-  if (!rows_ && !access_.compressed()) {
+  if (!rows_ && !access_.fetches()) {
     for (const Handle& handle : out) bytes += handle.length;
   }
   const Lock lock{mutex_};
   records_ += std::ssize(names);
-  bytes_read_ += bytes;  // bytes of compressed files are counted by `fetch`
+  bytes_read_ += bytes;  // bytes of other files are counted by `fetch`
   return {};
 }
 
@@ -166,11 +166,22 @@ Result<bool> OpenFiles::fetch(std::span<Handle> handles) {
   return fetch_batch(handles);
 }
 
+Result<bool> OpenFiles::expect(std::span<const Handle> handles) {
+  if (catching_up_) return false;
+  if (program_.source.rows || program_.source.files_a_part > 0) return true;
+  return access_.expect(handles);
+}
+
 Result<bool> OpenFiles::fetch_batch(std::span<Handle> handles) {
   if (catching_up_) return false;
   if (program_.source.rows) return true;  // rows are in memory as soon as they have a handle
   const auto go_on = [this] { return !interrupt(); };
-  FOREBAY_DO(program_.source.files_a_part > 0 ? whole_files_.fetch(handles, go_on) : access_.fetch(handles, go_on));
+  if (program_.source.files_a_part > 0) {
+    FOREBAY_DO(whole_files_.fetch(handles, go_on));
+  } else {
+    FOREBAY_TRY(const bool there, access_.fetch(handles, go_on));
+    if (!there) return nothing_yet("no bytes yet");
+  }
   if (const std::int64_t bytes = access_.take_bytes_read() + whole_files_.take_bytes_read(); bytes > 0) {
     const Lock lock{mutex_};
     bytes_read_ += bytes;

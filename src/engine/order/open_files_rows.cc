@@ -74,8 +74,7 @@ Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> 
   }
   FOREBAY_TRY(const RowStreams::Rows rows, row_streams_->read(stream, out, batch_));
   if (rows.got != PartReader::Got::nothing_yet) return rows.count;
-  interrupted_ = starved_ = true;
-  return Error{Code::cancelled, "no rows yet"};
+  return nothing_yet("no rows yet");
 }
 
 void OpenFiles::close_rows(Stream stream) {

@@ -23,7 +23,7 @@ namespace forebay::engine {
 /// with Code::cancelled when `go_on` returns false.
 class PackedReader {
  public:
-  PackedReader(const RecordIndex& index, const io::File& file, const std::function<bool()>& go_on)
+  PackedReader(const RecordIndex& index, const io::RandomAccessFile& file, const std::function<bool()>& go_on)
       : index_{index}, file_{file}, go_on_{go_on} {}
 
   /// Fills `out`, which must stay valid as long as the reader. Offsets must not decrease from call to call.
@@ -101,7 +101,7 @@ class PackedReader {
   }
 
   const RecordIndex& index_;
-  const io::File& file_;
+  const io::RandomAccessFile& file_;
   const std::function<bool()>& go_on_;
   std::optional<io::Inflater> inflater_;
   RecordIndex::Chunk chunk_;          // the chunk in `content_`; empty at first and after a failure

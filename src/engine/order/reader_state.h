@@ -18,23 +18,11 @@ namespace forebay::engine {
 /// the thread that scans, any thread that holds the mutex of OpenFiles, or the order plane. The picture is in
 /// open_files.h.
 struct OpenFiles::ReaderState {
-  ReaderState(const Program& program, std::uint32_t file, const std::shared_ptr<BufferPool>& pool, PassCache& kept,
-              FileVersions& versions)
+  ReaderState(const Program& program, std::uint32_t file, std::unique_ptr<BlockReader> reader)
       : number{file},
         first_file{static_cast<std::uint32_t>(program.source.locate(file, 0, 0).file)},
-        scanner{reader_of(program, file, pool, kept, versions)},
+        scanner{std::move(reader)},
         keeping{program.epochs != 1 && program.source.files_a_part == 0 && corruption_of(program) == Corruption::fail} {
-  }
-
-  static std::unique_ptr<BlockReader> reader_of(const Program& program, std::uint32_t part,
-                                                const std::shared_ptr<BufferPool>& pool, PassCache& kept,
-                                                FileVersions& versions) {
-    RecordCheck check = check_of(program, pool);
-    if (program.source.files_a_part > 0)
-      return std::make_unique<WholeFileReader>(program, part, pool, versions, std::move(check));
-    auto out = std::make_unique<FileReader>(program.source, part, pool, kept, corruption_of(program), std::move(check));
-    out->remember(versions);
-    return out;
   }
 
   const std::uint32_t number;      // of the part
@@ -49,6 +37,8 @@ struct OpenFiles::ReaderState {
   bool settling = false;                     // the file was just written: a worker must wait before its first block
   bool streamed = true;                      // its blocks own memory
   bool begun = false;                        // a block has been scanned
+  bool read = false;                         // the order has taken a block
+  bool need = false;                         // and that was so when the present scan began
   bool keeping;         // this scan collects content for PassCache; assumed until the first block is scanned
   bool closed = false;  // no more blocks are read
   // Used by the order plane only.

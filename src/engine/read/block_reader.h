@@ -25,6 +25,11 @@ class BlockReader {
   [[nodiscard]] virtual Result<void> seek(std::int64_t record, const RecordIndex* index) = 0;
   /// Returns whether the first `scan` waits because the file was written a moment ago.
   [[nodiscard]] virtual bool must_settle() { return false; }
+  /// Returns whether the next `scan` gets on: bytes that it needs have come, or may be asked for. A `scan` never waits;
+  /// without bytes it fills nothing. False only between two scans; the run is woken when that changes.
+  [[nodiscard]] virtual bool ready() const { return true; }
+  /// Called between two scans, when the order reads this part now: it comes before those that are read ahead.
+  virtual void need() {}
   /// Returns whether the next `scan` works on a record of more than `large_bytes`, as far as is known now.
   [[nodiscard]] virtual bool next_is_large() const = 0;
   [[nodiscard]] virtual bool streamed() const { return true; }  ///< The blocks own memory.

@@ -62,7 +62,7 @@ void FileReader::scan(Block& block) {
         if (!opened_) done = open();
         if (done.ok() && content_) {
           take_kept(block);
-        } else if (done.ok()) {
+        } else if (done.ok() && opened_) {
           done = mapping_ ? scan_mapped(block) : scan_streamed(block);
         }
         if (check_.run && !block.records.empty()) {  // a fault of a record comes before one after the records
@@ -202,12 +202,15 @@ void FileReader::collect_frames(const Block& block, std::size_t consumed) {
 
 /// Reads the next bytes of the stream into `out` and returns their number.
 ///
-/// Fewer bytes than `out` has: the stream has ended, the inflater pauses, or there is a fault. After bytes, a fault is
+/// Fewer bytes than `out` has: the stream has ended, the inflater pauses, bytes were asked for and have not come, or
+/// there is a fault. After bytes, a fault is
 /// not reported yet, and the next call meets it again. Exception: without Corruption::find, a corrupt compressed
 /// stream is reported at once, as its bytes that were read before may be wrong.
 std::size_t FileReader::fill(std::span<std::byte> out, std::optional<Error>& fault) {
   std::size_t size = 0;
+  if (requested_) requested_->advance(next_read());
   while (size < out.size() && !stream_ended_) {
+    if (requested_ && !inflater_ && !requested_->ready(position_)) break;
     auto count =
         inflater_ ? inflater_->read(*file_, out.subspan(size)) : file_->read_some(out.subspan(size), position_);
     if (!count.ok()) {
@@ -220,6 +223,7 @@ std::size_t FileReader::fill(std::span<std::byte> out, std::optional<Error>& fau
     size += *count;
     if (*count == 0) break;
   }
+  if (requested_) requested_->advance(next_read());
   return size;
 }
 
@@ -308,9 +312,11 @@ void FileReader::take_kept(Block& block) {
 }
 
 Result<void> FileReader::skip_to(const RecordIndex& index, std::int64_t record) {
-  FOREBAY_DO(open().at(Place{.file = source_.files[number_]}));
   Result<void> done;
-  const auto thrown = catch_all([&] { done = go_on_from(index, record); }, no_memory_for_scan);
+  auto thrown = catch_all([&] { done = open_and_wait(); }, no_memory_for_scan);
+  if (thrown) done = *thrown;
+  FOREBAY_DO(std::move(done).at(Place{.file = source_.files[number_]}));
+  thrown = catch_all([&] { done = go_on_from(index, record); }, no_memory_for_scan);
   if (thrown) done = *thrown;
   return std::move(done).at(Place{.file = source_.files[number_], .record = record, .offset = index.offset(record)});
 }
@@ -324,8 +330,10 @@ Result<void> FileReader::go_on_from(const RecordIndex& index, std::int64_t recor
   offset_ = source_.format->record_offset(index.offset(record));
   record_ = record;
   advised_ = position_ = offset_;
+  if (!inflater_ && requested_) requested_->go_to(std::min(offset_, file_->size()));
   if (!inflater_) return offset_ <= file_->size() ? Result<void>{} : file_changed(ends_early);
   const io::RestartPoint point = index.point_before(offset_);
+  if (requested_) requested_->go_to(point.compressed);
   FOREBAY_TRY(inflater_, io::Inflater::resume(compression_, point, trailing()));
   inflater_->limit(source_.max_decompressed_bytes);
   std::vector<std::byte> passed(static_cast<std::size_t>(std::min(offset_ - point.uncompressed, passed_at_once)));
@@ -334,6 +342,8 @@ Result<void> FileReader::go_on_from(const RecordIndex& index, std::int64_t recor
     pool_->look();
     FOREBAY_TRY(const std::size_t got, inflater_->read(*file_, std::span{passed}.first(wanted)));
     if (got == 0 && inflater_->ended()) return file_changed(ends_early);
+    if (requested_) requested_->advance(next_read());
+    if (got == 0 && !ready()) wait_a_little();
     at += static_cast<std::int64_t>(got);
   }
   return {};

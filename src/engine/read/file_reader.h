@@ -17,6 +17,7 @@
 #include "engine/read/file_versions.h"
 #include "engine/read/pass_cache.h"
 #include "engine/read/record_index.h"
+#include "engine/requests/requested_file.h"
 #include "io/file.h"
 #include "io/inflate.h"
 
@@ -30,6 +31,9 @@ namespace forebay::engine {
 ///     cannot be mapped  ─► file_                      ─► scan_streamed ─► blocks that own a buffer
 ///     compressed file   ─► inflater_                  ─► scan_streamed ─► blocks that own a buffer
 ///     cached content    ─► content_ (an earlier pass) ─► take_kept     ─► blocks that share the content
+///
+/// A file of a FileSystem cannot be mapped. Its ranges are asked for ahead (RequestedFile); a `scan` uses those that
+/// have come, and fills nothing when there are none: then `ready` is false. `skip_to` alone waits.
 ///
 /// A ReaderState of the run owns it, or a scan outside a run. One thread at a time calls it: a worker that scans ahead,
 /// or the consumer. The source and the PassCache must outlive it.
@@ -70,6 +74,12 @@ class FileReader final : public BlockReader {
   /// Offset of the next block in the (uncompressed) file.
   [[nodiscard]] std::int64_t offset() const { return offset_; }
 
+  /// Called before the first `scan`: the file shares the requests of the run. Without it, it has its own.
+  void share(std::shared_ptr<Requests> requests) { requests_ = std::move(requests); }
+  [[nodiscard]] bool ready() const override;
+  void need() override;
+  /// Waits until `ready`, but not longer than some milliseconds. Throws Closed when the pool is closed.
+  void wait_a_little() const;
   /// Called before the first `scan`. Opening then fails with Code::data unless the file is the version that `versions`
   /// remembers. `versions` must outlive the reader.
   void remember(FileVersions& versions) { versions_ = &versions; }
@@ -94,8 +104,11 @@ class FileReader final : public BlockReader {
  private:
   [[nodiscard]] std::int64_t read_so_far() const;  // bytes of the file, compressed if it is
   [[nodiscard]] double fraction() const;           // share of the file's bytes that was read, 0 … 1
-  Result<void> open();
+  Result<void> open();                             // of a FileSystem: `opened_` may stay false
   [[nodiscard]] Result<void> settle();
+  [[nodiscard]] Result<bool> open_requested(io::FileSystem& system);
+  [[nodiscard]] Result<void> open_and_wait();
+  [[nodiscard]] std::int64_t next_read() const { return inflater_ ? inflater_->read_up_to() : position_; }
   Result<void> open_compressed();
   Result<void> go_on_from(const RecordIndex& index, std::int64_t record);
   [[nodiscard]] io::Inflater::Trailing trailing() const;
@@ -123,7 +136,12 @@ class FileReader final : public BlockReader {
   const std::uint32_t number_;
   std::shared_ptr<BufferPool> pool_;
   bool opened_ = false;
-  std::optional<io::File> file_;
+  const io::RandomAccessFile* file_ = nullptr;  // one of the next two; null before the opening
+  std::optional<io::File> local_;
+  std::optional<RequestedFile> requested_;
+  std::shared_ptr<Requests> requests_;
+  std::shared_ptr<Request> version_;  // of a FileSystem: asked for at the opening
+  bool needed_ = false;               // the order reads this file now
   FileVersions* versions_ = nullptr;
   PassCache& pass_cache_;
   std::shared_ptr<MappedFile> mapping_;     // null: not a mapped file

@@ -8,33 +8,93 @@ namespace forebay::engine {
 namespace {
 
 constexpr std::size_t plain_head = std::size_t{16} << 20;
+constexpr std::int64_t own_requests = 8;  // of a file that is read apart from a run
+constexpr std::chrono::milliseconds a_little{20};
 
 }  // namespace
 
 bool FileReader::must_settle() {
-  if (opened_) return false;
-  if (!file_) {
+  if (opened_ || io::file_system_of(source_.files[number_]) != nullptr) return false;
+  if (!local_) {
     auto file = io::File::open(source_.files[number_]);
     if (!file.ok()) return false;
-    file_ = *std::move(file);
+    local_ = *std::move(file);
   }
-  return file_->settles_in().count() > 0;
+  return local_->settles_in().count() > 0;
+}
+
+/// Asks for the version of the file, then for its first bytes. False: they have not come.
+Result<bool> FileReader::open_requested(io::FileSystem& system) {
+  const std::string& path = source_.files[number_];
+  if (!requests_) {
+    requests_ = std::make_shared<Requests>(pool_, own_requests);
+    needed_ = true;
+  }
+  if (!version_) version_ = requests_->find(system, path);
+  if (!version_->ready()) return false;
+  if (!requested_) {
+    if (version_->error() && versions_ != nullptr) versions_->failed(number_);
+    if (version_->error()) return *version_->error();
+    if (versions_ != nullptr) FOREBAY_DO(versions_->opened(number_, version_->version()));
+    requested_.emplace(requests_, std::make_shared<const RequestTarget>(
+                                      RequestTarget{.system = &system, .path = path, .version = version_->version()}));
+    if (needed_) requested_->need();
+    file_ = &*requested_;
+  }
+  if (!requested_->ready(0)) requested_->advance(0);
+  return requested_->ready(0);
+}
+
+Result<void> FileReader::open_and_wait() {
+  need();
+  while (true) {
+    FOREBAY_DO(open());
+    if (opened_) return {};
+    wait_a_little();
+  }
+}
+
+bool FileReader::ready() const {
+  if (!version_ || content_) return true;
+  if (!requested_) return version_->ready();
+  if (inflater_ && !inflater_->hungry()) return true;
+  return requested_->ready(next_read()) || requested_->may_ask(next_read());
+}
+
+void FileReader::need() {
+  needed_ = true;
+  if (requested_) requested_->need();
+}
+
+void FileReader::wait_a_little() const {
+  const auto until = std::chrono::steady_clock::now() + a_little;
+  if (requested_) {
+    requested_->wait(next_read(), until);
+  } else if (version_) {
+    requests_->wait(*version_, until);
+  }
 }
 
 /// Opens the file, waits until every later write gives it another identity, and checks its version.
 Result<void> FileReader::settle() {
-  const bool opened_before = file_.has_value();  // by `must_settle`, so it may have changed
-  if (!file_) {
+  const bool opened_before = local_.has_value();  // by `must_settle`, so it may have changed
+  if (!local_) {
     auto file = io::File::open(source_.files[number_]);
     if (!file.ok() && versions_ != nullptr) versions_->failed(number_);
-    FOREBAY_TRY(file_, std::move(file));
+    FOREBAY_TRY(local_, std::move(file));
   }
-  FOREBAY_DO(engine::settle(*file_, opened_before));
+  file_ = &*local_;
+  FOREBAY_DO(engine::settle(*local_, opened_before));
   return versions_ != nullptr ? versions_->opened(number_, file_->identity()) : Result<void>{};
 }
 
 Result<void> FileReader::open() {
-  FOREBAY_DO(settle());
+  if (io::FileSystem* const system = io::file_system_of(source_.files[number_])) {
+    FOREBAY_TRY(const bool there, open_requested(*system));
+    if (!there) return {};
+  } else {
+    FOREBAY_DO(settle());
+  }
   FOREBAY_TRY(compression_, sources::compression_of(*file_, source_.compression, *source_.format));
   if (compression_ != Compression::none) {
     const bool keep = !finder_ && point_interval_ == 0;
@@ -42,8 +102,8 @@ Result<void> FileReader::open() {
     if (!content_) FOREBAY_DO(open_compressed());
     if (keep && !content_ && pass_cache_.room() > 0) found_.emplace();
   }
-  if (compression_ == Compression::none && !MappedFile::too_many()) {
-    auto mapped = pass_cache_.map(number_, *file_);
+  if (local_ && compression_ == Compression::none && !MappedFile::too_many()) {
+    auto mapped = pass_cache_.map(number_, *local_);
     mapping_ = std::move(mapped.file);
     if (mapping_ && versions_ != nullptr) versions_->mapped(number_);
     kept_ = mapped.kept;

@@ -24,9 +24,12 @@ Result<void> settle(const io::File& file, bool look_again) {
 
 FileVersions::Version FileVersions::version_of(const io::File::Identity& identity) {
   const std::array<std::uint64_t, 2> name{identity.device, identity.inode};
-  const std::array<std::uint64_t, 5> all{identity.device, identity.inode, static_cast<std::uint64_t>(identity.size),
+  const std::array<std::uint64_t, 6> all{identity.device,
+                                         identity.inode,
+                                         static_cast<std::uint64_t>(identity.size),
                                          static_cast<std::uint64_t>(identity.modified_ns),
-                                         static_cast<std::uint64_t>(identity.changed_ns)};
+                                         static_cast<std::uint64_t>(identity.changed_ns),
+                                         identity.version};
   return {.name = io::fnv1a(std::as_bytes(std::span{name})),
           .all = io::fnv1a(std::as_bytes(std::span{all})),
           .size = identity.size,

@@ -39,7 +39,7 @@ void PassCache::keep(std::uint32_t number, const MappedFile& file, Frames frames
   kept.frames = std::make_shared<const Frames>(std::move(frames));
 }
 
-std::shared_ptr<const Content> PassCache::content(std::uint32_t number, const io::File& file) {
+std::shared_ptr<const Content> PassCache::content(std::uint32_t number, const io::RandomAccessFile& file) {
   const Lock lock{mutex_};
   Kept& kept = at(number);
   if (kept.content && kept.identity != file.identity()) kept.content.reset();

@@ -71,7 +71,8 @@ class PassCache {
   void keep(std::uint32_t number, const MappedFile& file, Frames frames) EXCLUDES(mutex_);
   /// Returns the content of file `number`, which the caller has opened as `file`. Null when the content is not in the
   /// cache or belongs to another version of the file.
-  [[nodiscard]] std::shared_ptr<const Content> content(std::uint32_t number, const io::File& file) EXCLUDES(mutex_);
+  [[nodiscard]] std::shared_ptr<const Content> content(std::uint32_t number, const io::RandomAccessFile& file)
+      EXCLUDES(mutex_);
   /// Counts `bytes` of content until the last owner drops the result. Null: they do not fit, or nothing is cached.
   [[nodiscard]] std::shared_ptr<void> claim(std::int64_t bytes) EXCLUDES(mutex_);
   /// Adds the content of a whole file, each block with its claim. `identity`: that of the file when the scan opened it.

@@ -153,6 +153,19 @@ std::int64_t RecordIndex::uncompressed(std::int64_t point) const {
   return static_cast<std::int64_t>(stored.uncompressed);
 }
 
+std::int64_t RecordIndex::compressed(std::int64_t point) const {
+  const auto stored = load<StoredPoint>(point_table_ + point * static_cast<std::int64_t>(sizeof(StoredPoint)));
+  return static_cast<std::int64_t>(stored.compressed);
+}
+
+io::ByteRange RecordIndex::compressed_range(std::int64_t begin, std::int64_t end) const {
+  const std::int64_t first = std::max<std::int64_t>(0, points_up_to(begin) - 1);
+  const std::int64_t after = end > begin ? points_up_to(end - 1) : first + 1;  // a block may begin inside a byte
+  const std::int64_t from = first < points_ ? compressed(first) : 0;
+  const std::int64_t to = after < points_ ? std::min(compressed(after) + 1, identity_.size) : identity_.size;
+  return {.offset = from, .bytes = to - from};
+}
+
 std::int64_t RecordIndex::points_up_to(std::int64_t offset) const {
   std::int64_t low = 0;  // points before this one are at or before `offset`
   for (std::int64_t high = points_; low < high;) {

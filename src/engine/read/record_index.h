@@ -65,6 +65,9 @@ class RecordIndex {
   [[nodiscard]] io::RestartPoint point_before(std::int64_t offset) const;
   /// Offset of that point in the uncompressed file.
   [[nodiscard]] std::int64_t restart_before(std::int64_t offset) const;
+  /// The bytes of a compressed file that decompression to the bytes from `begin` to `end` of its content begins with:
+  /// from the restart point before `begin` to the first one that is not before `end`.
+  [[nodiscard]] io::ByteRange compressed_range(std::int64_t begin, std::int64_t end) const;
   /// A range of the uncompressed file with no restart point inside, and its CRC-32C.
   struct Chunk {
     std::int64_t begin = 0, end = 0;
@@ -89,6 +92,7 @@ class RecordIndex {
   [[nodiscard]] Result<void> check_records();  // also sets spacing_ and payload_bytes_
   [[nodiscard]] Result<void> check_points();   // also sets first_sums_
   [[nodiscard]] std::int64_t uncompressed(std::int64_t point) const;
+  [[nodiscard]] std::int64_t compressed(std::int64_t point) const;
 
   std::vector<std::byte> image_;
   const std::byte* offsets_ = nullptr;

@@ -56,9 +56,10 @@ Shard shard_of(const RunOptions& options) {
 }  // namespace
 
 Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start,
-                     std::chrono::milliseconds stuck_after)
+                     std::chrono::milliseconds stuck_after, RunParts parts)
     : program_{std::move(program)},
-      pool_{std::make_shared<BufferPool>(options.memory)},
+      parts_{std::move(parts)},
+      pool_{std::make_shared<BufferPool>(options.memory, parts_.allocator)},
       threads_{options.threads},
       asked_prefetch_{options.prefetch},
       stuck_after_{stuck_after},
@@ -182,11 +183,13 @@ bool Scheduler::work_once(Worker& worker, std::optional<Clock::time_point> deadl
     look_again(worker, deadline);
     return true;
   }
-  if (const auto file = open_files_.claim(deadline.has_value())) {
-    scan_ahead(file, worker);
-    return true;
-  }
-  return false;
+  return scan_next(worker, deadline.has_value());
+}
+
+bool Scheduler::scan_next(Worker& worker, bool soon) {
+  const auto file = open_files_.claim(soon);
+  if (file) scan_ahead(file, worker);
+  return file != nullptr;
 }
 
 bool Scheduler::run_next_ticket(Worker& worker) {
@@ -335,7 +338,12 @@ std::optional<RowError> Scheduler::run_rows(Ticket& ticket, Worker& worker) {
 
 /// Finishes a batch whose tickets are done. No other thread works on it.
 void Scheduler::finish(Job& job) const {
-  if (auto thrown = catch_all([&] { job.error = executor_.finish(job); })) job.error = std::move(thrown);
+  const auto work = [&] {
+    job.error = executor_.finish(job);
+    if (job.error || !parts_.finished) return;
+    if (auto handed_over = parts_.finished(job.content); !handed_over.ok()) job.error = handed_over.error();
+  };
+  if (auto thrown = catch_all(work)) job.error = std::move(thrown);
 }
 
 void Scheduler::scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, Worker& worker) {
@@ -346,7 +354,7 @@ void Scheduler::scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, 
 void Scheduler::wake() {
   const Lock lock{mutex_};
   ++wakes_;
-  if (!std::exchange(starved_, false)) return;
+  if (!std::exchange(starved_, false) && program_->source.rows) return;  // bytes can be scanned in any case
   wake_workers(1);
   if (caller_.waits()) batch_done_.notify_one();
 }

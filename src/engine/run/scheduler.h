@@ -17,6 +17,7 @@
 #include "engine/run/activity.h"
 #include "engine/run/batch_line.h"
 #include "engine/run/consumer_turn.h"
+#include "engine/run/run_parts.h"
 #include "engine/tickets/executor.h"
 
 namespace forebay::engine {
@@ -30,7 +31,7 @@ namespace forebay::engine {
 ///      ▲                                                                                 │ without the mutex:
 ///      ├── decided: the batch joins the line with its tickets ◄──────────────────────────┤ OrderPlane::next,
 ///      ├── the consumer's deadline is over: half_decided_, a worker continues ◄──────────┤ Executor::cut
-///      └── the source has no rows yet: half_decided_, continued after `wake` ◄───────────┘
+///      └── no rows yet, or no bytes: half_decided_, continued after `wake` ◄──────────────┘
 ///
 /// A ticket:
 ///
@@ -48,7 +49,7 @@ class Scheduler {
   /// Starts the workers; they wait for the first `next`. A run in which all threads are idle for `stuck_after` although
   /// its next batch is not there fails.
   Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start = {},
-            std::chrono::milliseconds stuck_after = std::chrono::seconds{30});
+            std::chrono::milliseconds stuck_after = std::chrono::seconds{30}, RunParts parts = {});
   ~Scheduler();
 
   /// The next batch; null at the end. A failed run repeats its error. `timeout` bounds the wait, not the work; when it
@@ -103,7 +104,8 @@ class Scheduler {
   void scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, Worker& worker) REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<const Batch::Content> deliver() REQUIRES(mutex_);
   void wake_workers(std::size_t tasks) REQUIRES(mutex_);
-  void wake() EXCLUDES(mutex_);  // for any thread: a source that had no rows has some
+  void wake() EXCLUDES(mutex_);  // for any thread: a source that had no rows has some, or bytes have come
+  bool scan_next(Worker& worker, bool soon) REQUIRES(mutex_);  // false: there is none
   void spend(Work work, std::chrono::nanoseconds time);
   [[nodiscard]] bool one_too_many() const REQUIRES(mutex_);    // one worker must rest: the consumer counts as one
   void rest() REQUIRES(mutex_);                                // until the consumer stops counting as a worker
@@ -112,6 +114,7 @@ class Scheduler {
   [[nodiscard]] std::string waiting() const REQUIRES(mutex_);  // what each thread does while a batch is awaited
 
   const std::shared_ptr<const Program> program_;
+  const RunParts parts_;
   const std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
   const std::int64_t asked_prefetch_;
@@ -128,9 +131,9 @@ class Scheduler {
   Condition batch_done_;  // the consumer waits for its batch
   BatchLine line_ GUARDED_BY(mutex_);
   std::unique_ptr<Job> half_decided_ GUARDED_BY(mutex_);
-  bool starved_ GUARDED_BY(mutex_) = false;          // the order waits for rows of its source; `wake` ends that
-  std::uint64_t wakes_ GUARDED_BY(mutex_) = 0;       // calls of `wake`
-  std::size_t depth_ GUARDED_BY(mutex_);             // batches in the making or ready, at most
+  bool starved_ GUARDED_BY(mutex_) = false;     // the order waits for rows or bytes of its source; `wake` ends that
+  std::uint64_t wakes_ GUARDED_BY(mutex_) = 0;  // calls of `wake`
+  std::size_t depth_ GUARDED_BY(mutex_);        // batches in the making or ready, at most
   std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;  // bytes that making a batch takes: the largest so far
   std::size_t sleeping_ GUARDED_BY(mutex_) = 0;
   bool baton_taken_ GUARDED_BY(mutex_) = false;

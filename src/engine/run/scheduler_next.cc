@@ -111,7 +111,7 @@ bool Scheduler::help() {
   // A half-made decision and the tickets of a large batch are left to a worker, which may take as long as it needs. The
   // consumer would begin work that takes long, such as an index, again and again.
   const bool large = line_.next_is_large();
-  if (starved_ && !large) return run_next_ticket(consumer_);
+  if (starved_ && !large) return run_next_ticket(consumer_) || scan_next(consumer_, true);
   if ((half_decided_ || large) && started_ > 0 && !stuck()) {
     if (!large && run_next_ticket(consumer_)) return true;
     caller_.stand_down();

@@ -51,7 +51,8 @@ std::string Scheduler::waiting() const {
       next_number_, std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
       activity_.text(program_->source.files, now), line_.size(), line_.tickets(),
       order_over_    ? "decided"
-      : starved_     ? "waiting for rows that the program gives"
+      : starved_     ? (program_->source.rows ? "waiting for rows that the program gives"
+                                              : "waiting for bytes that were asked for")
       : baton_taken_ ? "being decided"
                      : "open",
       static_cast<double>(pool_->used()) / mebibyte, static_cast<double>(pool_->limit()) / mebibyte);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/requests/open_file.h"
+
+#include <utility>
+
+#include "engine/requests/requested_file.h"
+#include "io/file.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::int64_t memory_to_find = std::int64_t{1} << 20;  // bytes: only versions are asked for
+constexpr std::int64_t requests_to_find = 4 * Requests::usual;  // they have no bytes
+
+}  // namespace
+
+Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
+                                                        const std::shared_ptr<Requests>& requests) {
+  io::FileSystem* const system = io::file_system_of(path);
+  if (system == nullptr) {
+    FOREBAY_TRY(io::File file, io::File::open(path));
+    return std::unique_ptr<io::RandomAccessFile>{std::make_unique<io::File>(std::move(file))};
+  }
+  const auto found = requests->find(*system, path);
+  requests->wait(*found);
+  if (found->error()) return found->error()->at(Place{.file = path});
+  auto target =
+      std::make_shared<RequestTarget>(RequestTarget{.system = system, .path = path, .version = found->version()});
+  return std::unique_ptr<io::RandomAccessFile>{std::make_unique<RequestedFile>(requests, std::move(target))};
+}
+
+std::vector<Result<io::RandomAccessFile::Identity>> find_files(std::span<const std::string> paths) {
+  const auto requests = std::make_shared<Requests>(std::make_shared<BufferPool>(memory_to_find), requests_to_find);
+  std::vector<std::shared_ptr<Request>> asked;
+  for (const std::string& path : paths) asked.push_back(requests->find(*io::file_system_of(path), path));
+  std::vector<Result<io::RandomAccessFile::Identity>> out;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    requests->wait(*asked[i]);
+    if (asked[i]->error()) {
+      out.emplace_back(asked[i]->error()->at(Place{.file = paths[i]}));
+    } else {
+      out.emplace_back(asked[i]->version());
+    }
+  }
+  return out;
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/requests/requests.h"
+#include "io/file_system.h"
+
+namespace forebay::engine {
+
+/// Opens a file of any scheme, and waits. For work apart from a run, which asks for bytes ahead instead. Fails as
+/// io::File::open, or with the error of the FileSystem. Throws Closed as `requests` does.
+[[nodiscard]] Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
+                                                                      const std::shared_ptr<Requests>& requests);
+
+/// The present version of each of these files, which are not local: all are asked for together.
+[[nodiscard]] std::vector<Result<io::RandomAccessFile::Identity>> find_files(std::span<const std::string> paths);
+
+}  // namespace forebay::engine

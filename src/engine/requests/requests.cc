@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/requests/requests.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/memory/catch_all.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::int64_t max_range = std::int64_t{1} << 20;   // bytes of one request of a sequential read
+constexpr std::int64_t min_range = std::int64_t{64} << 10;  // bytes; a smaller one would be all latency
+constexpr std::chrono::milliseconds between_looks{20};      // a waiting thread looks for a stop
+
+}  // namespace
+
+Requests::Requests(std::shared_ptr<BufferPool> pool, std::int64_t max_requests, std::function<void()> wake)
+    : pool_{std::move(pool)},
+      max_requests_{std::max<std::int64_t>(1, max_requests)},
+      window_{std::max(min_range, std::min(pool_->limit() / 4, 3 * max_requests_ * max_range))},
+      wake_{std::move(wake)} {}
+
+std::shared_ptr<Request> Requests::ask(std::shared_ptr<const RequestTarget> target, io::ByteRange range, bool urgent) {
+  return enter(std::make_shared<Request>(std::move(target), range), urgent);
+}
+
+std::shared_ptr<Request> Requests::find(io::FileSystem& system, const std::string& path) {
+  auto target = std::make_shared<RequestTarget>(RequestTarget{.system = &system, .path = path});
+  return enter(std::make_shared<Request>(std::move(target), io::ByteRange{}), true);
+}
+
+std::shared_ptr<Request> Requests::enter(std::shared_ptr<Request> request, bool urgent) {
+  {
+    const Lock lock{mutex_};
+    if (urgent) {
+      waiting_.push_front(request);
+    } else {
+      waiting_.push_back(request);
+    }
+  }
+  begin_waiting();
+  return request;
+}
+
+/// Begins requests while fewer than the maximum are in flight. An answer may come before `begin` returns; the thread
+/// that is here then begins the next one, so that no call is nested in another.
+void Requests::begin_waiting() {
+  {
+    const Lock lock{mutex_};
+    if (std::exchange(beginning_, true)) return;
+  }
+  while (const auto request = next()) begin(request);
+}
+
+/// Null: nothing may begin, and another thread may enter `begin_waiting`.
+std::shared_ptr<Request> Requests::next() {
+  const Lock lock{mutex_};
+  while (!stopped_ && in_flight_ < max_requests_ && !waiting_.empty()) {
+    auto request = waiting_.front().lock();
+    waiting_.pop_front();
+    if (!request) continue;  // nobody needs it any more
+    ++in_flight_;
+    return request;
+  }
+  beginning_ = false;
+  return nullptr;
+}
+
+void Requests::begin(const std::shared_ptr<Request>& request) {
+  auto thrown = catch_all(
+      [&] {
+        if (request->range_.bytes > 0) return begin_read(request);
+        const RequestTarget& target = *request->target_;
+        target.system->find(target.path, [self = shared_from_this(), request](const auto& found) {
+          if (found.ok()) request->found_ = *found;
+          if (!found.ok()) request->error_ = found.error();
+          self->answered(*request);
+        });
+      },
+      no_memory_for_scan);
+  if (!thrown) return;
+  request->error_ = std::move(thrown);
+  answered(*request);
+}
+
+void Requests::begin_read(const std::shared_ptr<Request>& request) {
+  const auto size = static_cast<std::size_t>(request->range_.bytes);
+  if (!request->memory_) request->memory_ = pool_->lend(size);
+  const RequestTarget& target = *request->target_;
+  target.system->read({.path = target.path,
+                       .version = target.version,
+                       .offset = request->range_.offset + static_cast<std::int64_t>(request->got_),
+                       .out = {request->memory_.get() + request->got_, size - request->got_},
+                       .memory = request->memory_},
+                      [self = shared_from_this(), request](const auto& count) { self->came(request, count); });
+}
+
+/// Takes the bytes of an answer. When bytes are missing, the request waits for its turn again, before all others.
+void Requests::came(const std::shared_ptr<Request>& request, const Result<std::size_t>& count) {
+  const std::size_t left = static_cast<std::size_t>(request->range_.bytes) - request->got_;
+  if (!count.ok()) request->error_ = count.error();
+  if (count.ok() && *count > left) {
+    request->error_ = Error{Code::internal, "a file system answered with more bytes than it was asked for"};
+  } else if (count.ok()) {
+    request->got_ += *count;
+    if (*count == 0) {
+      request->error_ = Error{Code::data, Detail::failed_precondition,
+                              "the file changed while it was read: it ends before the size that it had"};
+    }
+  }
+  if (request->error_ || *count == left) return answered(*request);
+  request->error_ = catch_all(
+      [&] {
+        const Lock lock{mutex_};
+        waiting_.push_front(request);
+        --in_flight_;
+      },
+      no_memory_for_scan);
+  if (request->error_) return answered(*request);
+  begin_waiting();
+}
+
+void Requests::answered(Request& request) {
+  request.ready_.store(true, std::memory_order_release);
+  bool wakes = false;
+  {
+    const Lock lock{mutex_};
+    --in_flight_;
+    wakes = !stopped_ && wake_;
+    if (wakes) ++waking_;
+    answered_.notify_all();
+  }
+  begin_waiting();
+  if (!wakes) return;
+  wake_();
+  const Lock lock{mutex_};
+  if (--waking_ == 0) answered_.notify_all();
+}
+
+void Requests::wait(const Request& request, std::optional<std::chrono::steady_clock::time_point> deadline) {
+  while (!request.ready()) {
+    pool_->look();
+    if (go_on_ && !go_on_()) throw Closed{};
+    const auto now = std::chrono::steady_clock::now();
+    if (deadline && now >= *deadline) return;
+    const auto until = std::min(deadline.value_or(now + between_looks), now + between_looks);
+    const Lock lock{mutex_};
+    if (stopped_) throw Closed{};
+    while (!request.ready() && answered_.wait_until(mutex_, until)) continue;
+  }
+}
+
+void Requests::stop() {
+  const Lock lock{mutex_};
+  stopped_ = true;
+  waiting_.clear();
+  answered_.notify_all();
+  while (waking_ > 0) answered_.wait(mutex_);
+}
+
+Requests::Share::~Share() {
+  const Lock lock{requests_->mutex_};
+  if (needed_) {
+    --requests_->needed_;
+  } else {
+    requests_->ahead_ -= held_;
+  }
+}
+
+void Requests::Share::need() {
+  const Lock lock{requests_->mutex_};
+  if (std::exchange(needed_, true)) return;
+  ++requests_->needed_;
+  requests_->ahead_ -= held_;
+}
+
+bool Requests::Share::may_grant() const {
+  const Lock lock{requests_->mutex_};
+  return requests_->grant(*this) > 0;
+}
+
+std::int64_t Requests::Share::grant() {
+  const Lock lock{requests_->mutex_};
+  const std::int64_t bytes = requests_->grant(*this);
+  held_ += bytes;
+  if (!needed_) requests_->ahead_ += bytes;
+  return bytes;
+}
+
+void Requests::Share::give_back(std::int64_t bytes) {
+  const Lock lock{requests_->mutex_};
+  held_ -= bytes;
+  if (!needed_) requests_->ahead_ -= bytes;
+}
+
+std::int64_t Requests::grant(const Share& share) const {
+  if (stopped_) return 0;
+  const std::int64_t all = window_ / 3 * (share.needed_ ? 2 : 1);
+  const std::int64_t own = share.needed_ ? all / std::max<std::int64_t>(1, needed_) : all;
+  const std::int64_t range = std::clamp(own / 2, min_range, max_range);
+  if (share.needed_ && share.held_ == 0) return range;
+  const std::int64_t held = share.needed_ ? share.held_ : ahead_;
+  return held + range <= own && !pool_->over(range) ? range : 0;
+}
+
+}  // namespace forebay::engine

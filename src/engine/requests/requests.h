@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <forebay/error.h>
+
+#include "engine/memory/buffer_pool.h"
+#include "engine/memory/sync.h"
+#include "io/file_system.h"
+
+namespace forebay::engine {
+
+/// One version of one file of a FileSystem.
+struct RequestTarget {
+  io::FileSystem* system = nullptr;
+  std::string path;
+  io::RandomAccessFile::Identity version;
+};
+
+/// One answer that is awaited: a range of a file, or the version of the file. The reader that needs it owns it; a
+/// request that has no owner any more is not begun. The members but `ready` may be read when `ready` is true, by any
+/// thread.
+class Request {
+ public:
+  Request(std::shared_ptr<const RequestTarget> target, io::ByteRange range)
+      : target_{std::move(target)}, range_{range} {}
+
+  [[nodiscard]] bool ready() const { return ready_.load(std::memory_order_acquire); }
+  [[nodiscard]] const io::ByteRange& range() const { return range_; }
+  /// The bytes that came, from the beginning of the range: all, unless there is an error.
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {memory_.get(), got_}; }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] const io::RandomAccessFile::Identity& version() const { return found_; }  ///< Of `find`.
+
+ private:
+  friend class Requests;
+  const std::shared_ptr<const RequestTarget> target_;
+  const io::ByteRange range_;  // empty: asks for the version
+  std::shared_ptr<std::byte> memory_;
+  std::size_t got_ = 0;
+  io::RandomAccessFile::Identity found_;
+  std::optional<Error> error_;
+  std::atomic<bool> ready_{false};
+};
+
+/// The requests of a run to file systems: how many are in flight, and how many bytes are asked for ahead.
+///
+///     ask ─► queue ─► in flight: at most `max_requests`, in memory of the pool ─► ready ─► wake
+///              ▲                    │ fewer bytes came than were asked for
+///              └────────────────────┘
+///
+/// The next request begins on the thread that answers the one before it, so the number in flight does not depend on
+/// what the threads of the run do. After `stop` no request begins and `wake` is not called any more; the answers of
+/// those in flight come into memory that they own.
+///
+/// Thread-safe. `wake` is called without a lock.
+class Requests : public std::enable_shared_from_this<Requests> {
+ public:
+  static constexpr std::int64_t usual = 32;
+  /// `wake` is called from any thread after each answer.
+  Requests(std::shared_ptr<BufferPool> pool, std::int64_t max_requests = usual, std::function<void()> wake = {});
+  /// Called before the first `wait`, which asks it about every 20 ms: false ends the wait.
+  void ask_whether(std::function<bool()> go_on) { go_on_ = std::move(go_on); }
+
+  /// Asks for bytes of a file; `range` is not empty and lies inside it. `urgent`: before all that wait.
+  [[nodiscard]] std::shared_ptr<Request> ask(std::shared_ptr<const RequestTarget> target, io::ByteRange range,
+                                             bool urgent = false) EXCLUDES(mutex_);
+  /// Asks for the present version of a file.
+  [[nodiscard]] std::shared_ptr<Request> find(io::FileSystem& system, const std::string& path) EXCLUDES(mutex_);
+  /// Waits until the request is ready, or until the deadline. Throws Closed when the run is stopped, and when
+  /// `ask_whether` says so.
+  void wait(const Request& request, std::optional<std::chrono::steady_clock::time_point> deadline = {})
+      EXCLUDES(mutex_);
+  /// Called when the run ends. Returns when no thread is inside `wake`.
+  void stop() EXCLUDES(mutex_);
+  [[nodiscard]] std::int64_t max_requests() const { return max_requests_; }
+
+  /// What one file that is read from its beginning to its end has asked for ahead. The window of a run is divided: two
+  /// thirds among the files that the order reads now, one third among those that are opened ahead.
+  class Share {
+   public:
+    explicit Share(std::shared_ptr<Requests> requests) : requests_{std::move(requests)} {}
+    ~Share();
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+    void need();                         ///< The order reads this file now. It always gets at least one range.
+    [[nodiscard]] std::int64_t grant();  ///< Bytes that may be asked for now; 0: none. They count until `give_back`.
+    [[nodiscard]] bool may_grant() const;
+    void give_back(std::int64_t bytes);
+
+   private:
+    friend class Requests;
+    const std::shared_ptr<Requests> requests_;
+    std::int64_t held_ = 0;
+    bool needed_ = false;
+  };
+
+ private:
+  [[nodiscard]] std::int64_t grant(const Share& share) const REQUIRES(mutex_);
+  std::shared_ptr<Request> enter(std::shared_ptr<Request> request, bool urgent) EXCLUDES(mutex_);
+  void begin_waiting() EXCLUDES(mutex_);
+  [[nodiscard]] std::shared_ptr<Request> next() EXCLUDES(mutex_);
+  void begin(const std::shared_ptr<Request>& request);
+  void begin_read(const std::shared_ptr<Request>& request);
+  void came(const std::shared_ptr<Request>& request, const Result<std::size_t>& count) EXCLUDES(mutex_);
+  void answered(Request& request) EXCLUDES(mutex_);
+
+  const std::shared_ptr<BufferPool> pool_;
+  const std::int64_t max_requests_;
+  const std::int64_t window_;  // bytes that sequential reads ask for ahead, all files together
+  const std::function<void()> wake_;
+  std::function<bool()> go_on_;
+  Mutex mutex_;
+  Condition answered_;
+  std::deque<std::weak_ptr<Request>> waiting_ GUARDED_BY(mutex_);
+  std::int64_t in_flight_ GUARDED_BY(mutex_) = 0;
+  bool beginning_ GUARDED_BY(mutex_) = false;  // a thread is in `begin_waiting`: the others leave the queue to it
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  std::int64_t waking_ GUARDED_BY(mutex_) = 0;  // threads inside `wake_`
+  std::int64_t needed_ GUARDED_BY(mutex_) = 0;  // shares that are needed
+  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;   // bytes held by the others
+};
+
+}  // namespace forebay::engine

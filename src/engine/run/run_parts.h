@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <forebay/error.h>
+
+#include "engine/memory/allocator.h"
+#include "engine/tickets/batch_content.h"
+
+namespace forebay::engine {
+
+/// What a program of C++ may put in the place of parts of a run. Staging on a device needs both: batches in memory that
+/// the device copies from, and each batch as soon as it is made.
+struct RunParts {
+  std::shared_ptr<Allocator> allocator;  ///< For all memory of the run that is charged; null: of the system.
+  /// Called with each batch that was made without an error, once, before it waits for `next`: by the thread that has
+  /// finished it, so batches come in any order and several at once. Its work is off the consumer's way, but its thread
+  /// does no other work meanwhile. An error, or what it throws, is that of the batch. A batch that a close or a skipped
+  /// epoch drops afterwards is not delivered; its content lives on as long as it has an owner.
+  std::function<Result<void>(const std::shared_ptr<const Batch::Content>&)> finished;
+};
+
+}  // namespace forebay::engine

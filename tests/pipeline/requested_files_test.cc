@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of a FileSystem: the stream is that of local files, and nothing waits for a request.
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/pipeline/restarts.h"
+#include "tests/support/slow_files.h"
+
+namespace forebay {
+namespace {
+
+using testing::Delivered;
+using testing::document;
+using testing::Folder;
+using testing::kept;
+using testing::rest;
+using testing::resumed;
+using testing::write_examples;
+using tests::SlowFiles;
+using namespace std::chrono_literals;
+
+/// Local files, and the same files as `slow://`.
+class RequestedFiles : public ::testing::Test {
+ protected:
+  RequestedFiles() { slow_.behave({.latency = 1ms}); }
+  ~RequestedFiles() override { slow_.behave({}); }
+
+  /// Six files of different lengths: one empty, three compressed.
+  void write_six() {
+    const std::vector<std::int64_t> sizes{300, 0, 977, 45, 512, 130};
+    const std::vector<Compression> kinds{Compression::none, Compression::none, Compression::gzip,
+                                         Compression::zlib, Compression::zstd, Compression::none};
+    std::int64_t id = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      names_.push_back(write_examples(folder_.file("part-" + std::to_string(i)), id, sizes[i], kinds[i]));
+      id += sizes[i];
+    }
+  }
+  [[nodiscard]] Json of_local(const std::string& steps, const std::string& more = "") const {
+    return listed(steps, more, "");
+  }
+  [[nodiscard]] Json of_slow(const std::string& steps, const std::string& more = "") const {
+    return listed(steps, more, "slow://");
+  }
+  /// What a run over the local files delivers, with the paths that the other run has.
+  [[nodiscard]] Delivered local(const std::string& steps, const std::string& more = "") const {
+    Delivered out = testing::run(of_local(steps, more), {.threads = 1});
+    for (std::string& batch : out.batches) batch = as_slow(std::move(batch));
+    return out;
+  }
+  [[nodiscard]] std::string as_slow(std::string text) const {
+    const std::string folder = folder_.path() + "/";
+    for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder, at + folder.size() + 7))
+      text.insert(at, "slow://");
+    return text;
+  }
+
+  const Folder folder_;
+  std::vector<std::string> names_;
+  SlowFiles& slow_ = SlowFiles::get();
+
+ private:
+  [[nodiscard]] Json listed(const std::string& steps, const std::string& more, const std::string& scheme) const {
+    std::string files;
+    for (const std::string& name : names_) files += (files.empty() ? "" : R"(", ")") + scheme + name;
+    return document(files, steps, more);
+  }
+};
+
+const std::vector<std::string>& streams() {
+  static const std::vector<std::string> all{
+      R"({"batch": {"size": 64}})", R"({"shuffle": {"buffer": 100}}, {"batch": {"size": 61, "remainder": "drop"}})",
+      R"({"shuffle": {"buffer": 7}}, {"interleave": {"cycle": 3, "block": 2}}, {"shuffle": {"buffer": 333}},
+         {"batch": {"size": 61, "pad": true}})",
+      R"({"shuffle": {"global": true}}, {"batch": {"size": 40}})",
+      R"({"shuffle": {"global": true}}, {"filter": {"where": "id % 3 != 1"}}, {"batch": {"size": 32}})"};
+  return all;
+}
+
+TEST_F(RequestedFiles, GiveTheStreamOfLocalFilesForAnyThreadCountAndBudget) {
+  write_six();
+  for (const std::string& steps : streams()) {
+    SCOPED_TRACE(steps);
+    const Delivered expected = local(steps, R"(, "epochs": 2, "seed": 5)");
+    EXPECT_EQ(expected.error, "");
+    EXPECT_GT(expected.batches.size(), 30U);
+    const Json json = of_slow(steps, R"(, "epochs": 2, "seed": 5)");
+    for (const std::int64_t threads : {1, 8})
+      EXPECT_EQ(testing::run(json, {.threads = threads}), expected) << threads << " threads";
+    EXPECT_EQ(testing::run(json, {.threads = 2, .memory = 4 << 20, .prefetch = 50}), expected);
+  }
+}
+
+TEST_F(RequestedFiles, GiveTheSameStreamWhenEveryAnswerIsShort) {
+  write_six();
+  slow_.behave({.max_bytes = 1000});
+  for (const std::string& steps : streams()) {
+    SCOPED_TRACE(steps);
+    EXPECT_EQ(testing::run(of_slow(steps), {.threads = 2}), local(steps));
+  }
+}
+
+TEST_F(RequestedFiles, RestartAtEveryBatch) {
+  write_six();
+  slow_.behave({});
+  for (const std::string& steps : streams()) {
+    SCOPED_TRACE(steps);
+    const Json json = of_slow(steps, R"(, "epochs": 2, "seed": 5)");
+    std::vector<Json> states;
+    std::vector<std::string> unbroken;
+    auto loader = load(json, {.threads = 2});
+    ASSERT_TRUE(loader.ok()) << loader.error().text();
+    while (true) {
+      states.push_back(kept(*loader));
+      const auto batch = rest(*loader, 1);
+      if (batch.empty()) break;
+      unbroken.push_back(batch.front());
+    }
+    ASSERT_GT(unbroken.size(), 30U);
+    for (std::size_t at = 0; at < states.size(); at += tests::sanitized ? 7 : 1) {
+      auto again = resumed(json, states[at], {.threads = static_cast<std::int64_t>(1 + at % 3)});
+      ASSERT_TRUE(again.ok()) << again.error().text();
+      EXPECT_EQ(kept(*again), states[at]);
+      ASSERT_EQ(rest(*again),
+                std::vector<std::string>(unbroken.begin() + static_cast<std::ptrdiff_t>(at), unbroken.end()))
+          << "from batch " << at;
+    }
+  }
+}
+
+TEST_F(RequestedFiles, AFaultInTheMiddleComesAfterTheBatchesBeforeIt) {
+  std::vector<std::string> records(4000, std::string(1000, 'x'));
+  const std::string path = folder_.file("a");
+  ASSERT_TRUE(write_records(path, records).ok());
+  slow_.behave({.fault = [](const io::ReadRequest& request) -> Result<void> {
+    if (request.offset < 2'000'000) return {};
+    return Error{Code::io, "the server answered 503 ten times"};
+  }});
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": ["slow://)" + path + R"("]}},
+                                       "decode": {"record": {}}, "steps": [{"batch": {"size": 100}}]})");
+  for (const std::int64_t threads : {1, 8}) {
+    const Delivered got = testing::run(json, {.threads = threads});
+    EXPECT_GE(got.batches.size(), 10U);
+    EXPECT_LE(got.batches.size(), 2'000'000U / 101'600 + 1);
+    EXPECT_NE(got.error.find("the server answered 503 ten times"), std::string::npos) << got.error;
+    EXPECT_NE(got.error.find("slow://" + path), std::string::npos) << got.error;
+  }
+}
+
+TEST_F(RequestedFiles, AFileThatChangesIsAnErrorAndNoMixture) {
+  std::vector<std::string> records(6000, std::string(1000, 'x'));
+  const std::string path = folder_.file("a");
+  ASSERT_TRUE(write_records(path, records).ok());
+  std::atomic<bool> changed{false};
+  slow_.behave({.at_once = 1, .fault = [&](const io::ReadRequest& request) -> Result<void> {
+                  if (request.offset > 3'000'000 && !changed.exchange(true)) {
+                    std::ofstream{path, std::ios::in | std::ios::out | std::ios::binary}.seekp(5'000'000).put('y');
+                  }
+                  return {};
+                }});
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": ["slow://)" + path + R"("]}},
+                                       "decode": {"record": {}}, "steps": [{"batch": {"size": 100}}]})");
+  const Delivered got = testing::run(json, {.threads = 2});
+  EXPECT_LT(got.batches.size(), 60U);
+  EXPECT_NE(got.error.find("changed while it was read"), std::string::npos) << got.error;
+}
+
+TEST_F(RequestedFiles, AMissingFileIsAFaultOfTheDocument) {
+  write_six();
+  names_.insert(names_.begin() + 1, folder_.file("nothing"));
+  const auto loader = load(of_slow(R"({"batch": {"size": 4}})"));
+  ASSERT_FALSE(loader.ok());
+  EXPECT_NE(loader.error().text().find("nothing"), std::string::npos) << loader.error().text();
+}
+
+TEST_F(RequestedFiles, ACloseDoesNotWaitForRequestsInFlight) {
+  write_six();
+  const auto plan = Plan::make(of_slow(R"({"shuffle": {"buffer": 9}}, {"batch": {"size": 4}})"));
+  const auto global = Plan::make(of_slow(R"({"shuffle": {"global": true}}, {"batch": {"size": 4}})"));
+  ASSERT_TRUE(plan.ok() && global.ok());
+  for (int round = 0; round < 60; ++round) {
+    slow_.behave({.latency = std::chrono::microseconds{100 * (round % 7)}});
+    auto loader = Loader::start(round % 2 ? *plan : *global, {.threads = 1 + round % 3});
+    ASSERT_TRUE(loader.ok());
+    bool timed_out = false;
+    for (int i = 0; i < round % 5; ++i) ASSERT_TRUE(loader->next_within(50ms, timed_out).ok());
+    slow_.behave({.never = true});
+    static_cast<void>(loader->next_within(5ms, timed_out));
+    const auto since = std::chrono::steady_clock::now();
+    loader->close();
+    EXPECT_LT(std::chrono::steady_clock::now() - since, 2s) << "round " << round;
+  }
+}
+
+TEST_F(RequestedFiles, ARunThatWaitsForBytesIsNotStuckAndGoesOn) {
+  write_six();
+  slow_.behave({.never = true});
+  std::thread server{[&] {
+    std::this_thread::sleep_for(300ms);
+    slow_.behave({});
+  }};
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": ["slow://)" + names_.front() + R"("]}},
+                                       "decode": {"record": {}}, "steps": [{"batch": {"size": 100}}]})");
+  const Delivered got = testing::run(json, {.threads = 1});
+  server.join();
+  EXPECT_EQ(got.error, "");
+  EXPECT_EQ(got.batches.size(), 3U);
+}
+
+/// The seconds that a run takes.
+double seconds_of(const Json& json) {
+  auto loader = load(json, {.threads = 1});
+  EXPECT_TRUE(loader.ok());
+  const auto since = std::chrono::steady_clock::now();
+  while (true) {
+    const auto batch = loader->next();
+    EXPECT_TRUE(batch.ok()) << batch.error().text();
+    if (!batch.ok() || !*batch) break;
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+}
+
+TEST_F(RequestedFiles, OneThreadKeepsManyRequestsInFlight) {
+  std::vector<std::string> records(24'000, std::string(4000, 'x'));  // 96 MB
+  const std::string path = folder_.file("a");
+  ASSERT_TRUE(write_records(path, records).ok());
+  slow_.behave({.latency = 20ms, .at_once = 16});
+  const Json json = testing::parse(R"({"source": {"tfrecord": {"files": ["slow://)" + path + R"("]}},
+                                       "decode": {"record": {}}, "steps": [{"batch": {"size": 256}}]})");
+  const double taken = seconds_of(json);
+  const double possible = 96.4 / 16 * 0.020;  // bench/requests.cc measures how near a run comes
+  EXPECT_EQ(slow_.max_served(), 16U);
+  EXPECT_LT(taken, 10 * possible + (tests::sanitized ? 60 : 2));
+}
+
+}  // namespace
+}  // namespace forebay
