@@ -7,12 +7,13 @@
 #include <random>
 #include <vector>
 
-#include <time.h>
-
 #include "columns/take/take.h"
+#include "processor_time.h"
 
 namespace forebay {
 namespace {
+
+using bench::seconds;
 
 constexpr std::size_t ticket_bytes = std::size_t{256} << 10;
 constexpr std::int64_t features = 16;  // float32: frames of 64 bytes
@@ -68,25 +69,6 @@ struct Workload {
   std::vector<columns::PlacedSpan> spans;
   std::vector<std::byte> out;
 };
-
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-/// Seconds of the processor for one call, of measurements of at least 20 ms.
-template <class Call>
-double seconds(Call call) {
-  const double begin = processor_seconds();
-  std::int64_t times = 0;
-  double passed = 0;
-  do {
-    call();
-    ++times;
-  } while ((passed = processor_seconds() - begin) < 0.02);
-  return passed / static_cast<double>(times);
-}
 
 void compare(const char* name, std::size_t source_bytes, std::size_t out_bytes, std::int64_t frames) {
   Workload work{source_bytes, out_bytes, frames};

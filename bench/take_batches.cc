@@ -8,26 +8,21 @@
 #include <random>
 #include <vector>
 
-#include <time.h>
-
 #include <forebay/forebay.h>
 
 #include "engine/order/order_plane.h"
 #include "engine/program/plan_access.h"
 #include "engine/tickets/executor.h"
+#include "processor_time.h"
 
 namespace forebay::engine {
 namespace {
 
+using bench::seconds;
+
 constexpr std::int64_t element_frames = 512;
 constexpr std::int64_t features = 16;  // float32: frames of 64 bytes
 constexpr std::int64_t rows_of_batch = 1024;
-
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 /// Batches of windows of an array in memory.
 class Windows {
@@ -121,19 +116,6 @@ class Windows {
   std::optional<Worker> worker_;
   Job job_;
 };
-
-/// Seconds of the processor for one call, of measurements of at least 20 ms.
-template <class Call>
-double seconds(Call call) {
-  const double begin = processor_seconds();
-  std::int64_t times = 0;
-  double passed = 0;
-  do {
-    call();
-    ++times;
-  } while ((passed = processor_seconds() - begin) < 0.02);
-  return passed / static_cast<double>(times);
-}
 
 void compare(const char* name, std::int64_t elements, std::int64_t frames) {
   Windows work{elements, frames};

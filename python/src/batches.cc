@@ -336,7 +336,7 @@ void bind_batches(nb::module_& module) {
                      "bool | None, position: str) -> Batch"),
              "A batch that was pickled, from its parts.");
   module.def(
-      "position_of", [](const PyBatch& batch) { return batch.position().text(); }, nb::arg("batch"),
+      "position_of", [](const PyBatch& self) { return self.position().text(); }, nb::arg("batch"),
       "The position after a batch, as JSON text.");
 }
 

@@ -73,8 +73,7 @@ void WindowTable::retire(std::uint32_t number) {
   Slot& slot = slots_[number];
   for (const Element element : slot.elements) release_element(element);
   bytes_ -= slot.windows.bytes();
-  slot.windows.clear();
-  slot.elements.clear();
+  slot = Slot{};
   free_slots_.push_back(number);
   charge_.set(*pool_, static_cast<std::int64_t>(bytes_));
 }

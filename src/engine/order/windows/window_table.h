@@ -38,7 +38,6 @@ class WindowTable {
   /// all axes, for estimates.
   [[nodiscard]] Element add_element(const Handle& handle, double frame_bytes);
   void release_element(Element element);
-  [[nodiscard]] const Handle& handle_of(Element element) const { return entries_[element].handle; }
 
   /// Takes over windows and writes their handles. WindowSpan::element counts in `elements`, each of which the slot uses
   /// from now on. Fails with Code::data, resource_exhausted, when the table exceeds half of the memory budget.
