@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <forebay/error.h>
 #include <forebay/json.h>
 #include <forebay/schema.h>
 
@@ -72,12 +73,18 @@ struct Origin {
   std::int64_t offset = 0;  ///< Byte offset of the record in the (uncompressed) file; of rows: the ordinal.
 };
 
+/// A row that is missing in a batch because its record is corrupt (`on_corrupt`: skip_row), and why.
+struct SkippedOrigin {
+  Origin origin;
+  Error error;
+};
+
 /// One batch. Cheap to move; copies share the memory. A default-constructed or moved-from batch may only be destroyed,
 /// or get another batch assigned.
 class Batch {
  public:
   [[nodiscard]] std::int64_t rows() const;        ///< Length of the batch axis.
-  [[nodiscard]] std::int64_t valid_rows() const;  ///< Rows that came from records; the others pad the last batch.
+  [[nodiscard]] std::int64_t valid_rows() const;  ///< Rows that came from records; the others are padding.
   [[nodiscard]] std::int64_t epoch() const;       ///< Pass of the first row that is not empty, from 0.
   [[nodiscard]] std::int64_t number() const;      ///< Ordinal of the batch in the run, from 0.
 
@@ -89,7 +96,9 @@ class Batch {
   /// The size of each row in the unknown dims, without padding: int64 [rows] (one unknown dim) or [rows, unknown dims].
   /// Null for fixed tensors.
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
-  [[nodiscard]] Origin origin(std::int64_t row) const;    ///< row < valid_rows()
+  [[nodiscard]] Origin origin(std::int64_t row) const;  ///< row < valid_rows()
+  /// The rows that skip_row took out, in their order. As many rows at the end of the batch are padding.
+  [[nodiscard]] std::vector<SkippedOrigin> skipped() const;
   [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset" of the row's origin; see Format::key.
   /// Whether it is the last batch of its epoch; known with `epoch_boundary: hard` only, and not of feeds.
   [[nodiscard]] std::optional<bool> ends_epoch() const;

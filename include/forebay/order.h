@@ -116,12 +116,14 @@ struct Attribute {
   Expression expression;
   AttributeKind kind = AttributeKind::condition;
   std::vector<std::string> option;  ///< The option that holds the expression, for faults (Field).
+  bool early = false;               ///< It may read the output of an expensive step.
 };
 
 /// A bound order: makes the running order. Immutable; any thread may call.
 struct Ordering {
   std::function<std::unique_ptr<Handles>(OrderContext)> make;
   Grain grain = Grain::any;
+  bool repeats = false;        ///< May give an element several times in a pass.
   bool random_access = false;  ///< Reaches elements in any order (Reader::index), which not every source allows.
   /// Returns the number of elements of a pass whose upstream has `n`, or empty when the number is unknown. An unset
   /// function means `n`. Of 0 elements the number is unknown only when the order gives elements for ever.

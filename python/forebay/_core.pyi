@@ -73,6 +73,12 @@ class Batch(Mapping[str, Any]):
         """(file, ordinal of the record, byte offset) of each valid row."""
 
     @property
+    def skipped(self) -> list[tuple[tuple[str, int, int], str]]:
+        """
+        Origin and error of each row that `on_corrupt: skip_row` took out; as many rows at the end of the batch are padding.
+        """
+
+    @property
     def record_keys(self) -> list[str]:
         """
         The key of each valid row's record: "path:offset", or as its format says (lines: "path:line"). The same list every time.
@@ -84,7 +90,7 @@ class Batch(Mapping[str, Any]):
 
     @property
     def valid_rows(self) -> int:
-        """Rows that came from records; the others fill up a last batch."""
+        """Rows that came from records; the others, at the end, are padding."""
 
     @property
     def epoch(self) -> int:

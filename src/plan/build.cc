@@ -47,6 +47,7 @@ class PlanBuilder {
     project(stages_, columns_, faults_);
     if (!faults_.empty()) return together(std::move(faults_));
     Program program = assemble();
+    program.identity = identity_of(program);
     program.stream = hash(program.source);
     parts_.program = std::make_shared<const Program>(std::move(program));
     return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
@@ -177,6 +178,18 @@ class PlanBuilder {
     }
     out.keep({columns_.schema.visible().begin(), columns_.schema.visible().end()});
     return out;
+  }
+
+  /// What tells the rows of a plan apart. Two occurrences of a record in a pass need a count only where a step draws.
+  static Program::Identity identity_of(const Program& program) {
+    const auto draws = [](const engine::PlacedStep& step) { return step.draws; };
+    const auto repeats = [](const Ordering& order) { return order.repeats; };
+    if (!std::ranges::any_of(program.late, draws) && !std::ranges::any_of(program.after, draws))
+      return Program::Identity::none;
+    const bool again = program.batching.remainder == Remainder::repeat || program.interleave.repeats ||
+                       std::ranges::any_of(program.file_orders, repeats) ||
+                       std::ranges::any_of(program.record_orders, repeats);
+    return again ? Program::Identity::occurrences : Program::Identity::epochs;
   }
 
   static std::vector<Ordering> orderings(const std::vector<OrderStage>& stages) {

@@ -33,6 +33,12 @@ struct Unmapped {
   MappedFile* mapping = nullptr;  ///< The mapping to copy from; the block holds it until the batch is finished.
 };
 
+/// The pass of a row, and how often the same record came earlier in that pass.
+struct Occurrence {
+  std::int64_t epoch = 0;
+  std::int64_t number = 0;
+};
+
 /// One batch as decided by the order plane: which record goes into which row. Plain data.
 ///
 /// The job of the batch owns it, later the delivered batch. The holder of the baton fills it; afterwards the threads
@@ -40,6 +46,7 @@ struct Unmapped {
 struct BatchLayout {
   std::vector<Handle> handles;              ///< One per row that has a record.
   std::vector<const std::byte*> payloads;   ///< Address of the record of each handle. Of a row source: empty.
+  std::vector<Occurrence> occurrences;      ///< Of each handle, when a step of the plan draws; else empty.
   std::vector<const RowBlock*> row_blocks;  ///< Of a row source: the block of each handle, else empty.
   std::vector<UsedBlock> blocks;            ///< The blocks that the handles name, each once.
   std::vector<Unmapped> unmapped;           ///< Records that are to be read from their files, by row.
@@ -61,6 +68,7 @@ struct BatchLayout {
   /// Removes the rows; the capacity of the vectors stays.
   void clear() {
     handles.clear();
+    occurrences.clear();
     payloads.clear();
     row_blocks.clear();
     blocks.clear();

@@ -64,7 +64,7 @@ Result<MadeIndex> make(const Program& program, std::uint32_t file, const std::sh
                        const IndexWatch& watch) {
   IndexRequest request = request_for(program.source, file);
   request.pool = pool;
-  const bool looks_into = program.on_corrupt.policy != Corrupt::fail || !program.early.attributes.empty();
+  const bool looks_into = skips_early(program.on_corrupt) || !program.early.attributes.empty();
   if (looks_into) return index_good_records(program, file, request, watch);
   FOREBAY_TRY(IndexOutcome done, load_or_build(request, watch));
   const std::int64_t size = done.index->identity().size;

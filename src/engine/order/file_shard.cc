@@ -288,7 +288,7 @@ std::optional<std::int64_t> known_records(const Source& source) {
 
 std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
   const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
-  if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
+  if (shared || skips_early(program.on_corrupt) || !program.batching.batches) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
   const auto records = known_records(program.source);
   if (!records) return std::nullopt;

@@ -47,7 +47,7 @@ Reader::Stream OpenFiles::open(Handle file) {
   announced_.clear();
   auto opened = std::make_shared<ReaderState>(program_, file.block, pool_, pass_cache_, versions_);
   const Stream number = open_.open(opened);
-  const bool by_name = program_.on_corrupt.policy == Corrupt::fail && program_.early.attributes.empty();
+  const bool by_name = !skips_early(program_.on_corrupt) && program_.early.attributes.empty();
   if (catching_up_ && by_name) name_records(*opened);
   if (opened->named) return number;
   const Lock lock{mutex_};

@@ -22,6 +22,7 @@ OrderPlane::OrderPlane(const Program& program, OpenFiles& streams, Position star
       open_files_{streams},
       start_{start},
       shard_{shard},
+      occurrences_{program},
       batcher_{program.batching.make(streams)},
       number_{start.batch},
       ordinal_{start.batch},
@@ -124,6 +125,7 @@ Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
     FOREBAY_TRY(layout.rows, batcher_->cut(*passes_, layout.handles));
     layout.epoch = passes_->batch_epoch();
     if (layout.rows > 0) {
+      occurrences_.assign(layout, *passes_, open_files_.table());
       passes_without_batch_ = 0;
       return true;
     }
@@ -184,6 +186,7 @@ Result<void> OrderPlane::catch_up(BatchLayout& layout) {
 void OrderPlane::leave_out(BatchLayout& layout) {
   open_files_.table().release(layout.handles, ordinal_);
   layout.handles.clear();
+  layout.occurrences.clear();
   open_files_.collect();
   open_files_.limit_memory();
 }
@@ -201,6 +204,11 @@ void OrderPlane::keep_shard(BatchLayout& layout) {
   open_files_.drop(all.subspan(to));
   layout.handles.erase(begin + static_cast<std::ptrdiff_t>(to), layout.handles.end());
   layout.handles.erase(begin, begin + static_cast<std::ptrdiff_t>(from));
+  if (!layout.occurrences.empty()) {
+    const auto first_pass = layout.occurrences.begin();
+    layout.occurrences.erase(first_pass + static_cast<std::ptrdiff_t>(to), layout.occurrences.end());
+    layout.occurrences.erase(first_pass, first_pass + static_cast<std::ptrdiff_t>(from));
+  }
   layout.rows = end - first;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/blocks/batch_layout.h"
+#include "engine/order/occurrences.h"
 #include "engine/order/open_files.h"
 #include "engine/order/passes.h"
 #include "engine/program/position.h"
@@ -40,6 +41,7 @@ class OrderPlane {
   /// Charges the rows that were cut ahead to the memory budget.
   void account(BufferPool& pool) {
     if (program_.hard_epochs) ahead_.account(pool);
+    if (program_.identity == Program::Identity::occurrences) occurrences_charge_.set(pool, occurrences_.bytes());
   }
 
   /// The first call takes an empty layout. After an error, also Code::cancelled after the deadline of OpenFiles, the
@@ -64,6 +66,8 @@ class OrderPlane {
   OpenFiles& open_files_;
   const Position start_;
   const Shard shard_;
+  Occurrences occurrences_;
+  Charge occurrences_charge_;
   std::unique_ptr<Passes> passes_;
   std::unique_ptr<Batcher> batcher_;
   std::int64_t number_;           // in the stream, of the batch that is cut next

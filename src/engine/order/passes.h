@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <forebay/order.h>
 
@@ -34,6 +35,7 @@ class Passes final : public Handles {
     batch_ = number;
     pulled_ = 0;
     batch_epoch_.reset();
+    batch_passes_.clear();
     repeat_order_only();
   }
   /// Batches of earlier epochs are dropped from now on.
@@ -47,6 +49,12 @@ class Passes final : public Handles {
   [[nodiscard]] const Position& began() const { return began_; }
   /// The pass of the first row of the present batch.
   [[nodiscard]] std::int64_t batch_epoch() const { return batch_epoch_.value_or(epoch_); }
+
+  /// Where rows of another pass begin in the present batch.
+  struct PassBegin {
+    std::int64_t row, epoch;
+  };
+  [[nodiscard]] const std::vector<PassBegin>& batch_passes() const { return batch_passes_; }
 
   /// Handles pulled into the present batch.
   [[nodiscard]] std::int64_t pulled() const { return pulled_; }
@@ -71,6 +79,7 @@ class Passes final : public Handles {
   std::unique_ptr<Handles> chain_;
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;
+  std::vector<PassBegin> batch_passes_;
   std::int64_t batch_;               // number of the batch that is being cut
   const std::int64_t first_wanted_;  // number of the first batch to deliver
   std::int64_t from_;                // epoch of the first batch to deliver

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -63,6 +64,7 @@ class Values {
 };
 
 constexpr std::string_view order_stage = "order";
+constexpr std::string_view skips_stage = "skips";
 
 Result<Position> read_order(const Section& section) {
   Position out;
@@ -79,36 +81,71 @@ Result<Position> read_order(const Section& section) {
   return out;
 }
 
+Result<PassSkips> read_skips(const Section& section) {
+  PassSkips out;
+  Values values{section};
+  FOREBAY_DO(values.read("skips", out.skips));
+  FOREBAY_DO(values.read("good", out.good));
+  FOREBAY_DO(values.read("consecutive", out.consecutive));
+  FOREBAY_DO(values.finish());
+  if (out.good <= max_batches && out.skips <= max_batches && out.consecutive <= out.skips) return out;
+  return refuse(Detail::data_loss,
+                fmt::format("corrupt state: section '{}' contradicts itself: {} skips, {} good rows, "
+                            "{} consecutive skips; go on from an older state",
+                            skips_stage, out.skips, out.good, out.consecutive));
+}
+
+/// Removes the section of that name. Empty: there is none. Fails when there are two.
+Result<std::optional<Section>> take_section(std::string_view stage, std::vector<Section>& sections) {
+  std::optional<Section> out;
+  for (std::size_t i = 0; i < sections.size();) {
+    if (sections[i].stage != stage) {
+      ++i;
+      continue;
+    }
+    if (out) return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' stands there twice", stage));
+    out = std::move(sections[i]);
+    sections.erase(sections.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Section> sections_of(const Position& position) {
-  return {{.stage = std::string{order_stage},
-           .values = {{"epoch", position.epoch},
-                      {"batch", position.batch},
-                      {"pulled", position.pulled},
-                      {"next", position.next},
-                      {"from", position.from},
-                      {"begun", position.begun},
-                      {"cut_short", position.cut_short},
-                      {"done", position.done}}}};
+  std::vector<Section> out{{.stage = std::string{order_stage},
+                            .values = {{"epoch", position.epoch},
+                                       {"batch", position.batch},
+                                       {"pulled", position.pulled},
+                                       {"next", position.next},
+                                       {"from", position.from},
+                                       {"begun", position.begun},
+                                       {"cut_short", position.cut_short},
+                                       {"done", position.done}}}};
+  if (position.skips == PassSkips{}) return out;
+  out.push_back({.stage = std::string{skips_stage},
+                 .values = {{"skips", position.skips.skips},
+                            {"good", position.skips.good},
+                            {"consecutive", position.skips.consecutive}}});
+  return out;
 }
 
 Result<Position> position_of(const std::vector<Section>& sections) {
-  const Section* order = nullptr;
-  for (const Section& section : sections) {
-    if (section.stage != order_stage) {
-      return refuse(Detail::failed_precondition,
-                    fmt::format("the state has a section '{}', which this Forebay does not know; use the Forebay that "
-                                "wrote it, or a newer one",
-                                section.stage));
-    }
-    if (order != nullptr)
-      return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' stands there twice", order_stage));
-    order = &section;
+  std::vector<Section> left = sections;
+  FOREBAY_TRY(const auto order, take_section(order_stage, left));
+  FOREBAY_TRY(const auto skips, take_section(skips_stage, left));
+  if (!left.empty()) {
+    return refuse(Detail::failed_precondition,
+                  fmt::format("the state has a section '{}', which this Forebay does not know; use the Forebay that "
+                              "wrote it, or a newer one",
+                              left.front().stage));
   }
-  if (order == nullptr)
-    return refuse(Detail::data_loss, fmt::format("corrupt state: it has no section '{}'", order_stage));
-  return read_order(*order);
+  if (!order) return refuse(Detail::data_loss, fmt::format("corrupt state: it has no section '{}'", order_stage));
+  FOREBAY_TRY(Position out, read_order(*order));
+  if (skips) {
+    FOREBAY_TRY(out.skips, read_skips(*skips));
+  }
+  return out;
 }
 
 Result<void> check_position(const Position& at) {

@@ -13,6 +13,14 @@ namespace forebay::engine {
 
 struct Program;
 
+/// What `on_corrupt` counted of the present pass, with skip_row.
+struct PassSkips {
+  std::int64_t skips = 0;
+  std::int64_t good = 0;         ///< Rows.
+  std::int64_t consecutive = 0;  ///< Skips since the last good row.
+  bool operator==(const PassSkips&) const = default;
+};
+
 /// Where a run stands: all that a restart needs (docs/adr/0005, 0018). An order begins a pass from (seed, epoch) alone,
 /// so a restart goes through the pass again, without decoding, up to the first batch to deliver.
 ///
@@ -28,6 +36,7 @@ struct Position {
   /// Records of the last batch when the end of the run cut it short; else 0. A longer run would have filled that batch.
   std::int64_t cut_short = 0;
   std::int64_t done = 0;  ///< Progress in millionths of the pass, for display only.
+  PassSkips skips = {};   ///< Of epoch `from`.
   bool operator==(const Position&) const = default;
 };
 
@@ -40,7 +49,8 @@ struct Section {
   bool operator==(const Section&) const = default;
 };
 
-/// The sections of a position: "order". A stage that comes later adds its own.
+/// The sections of a position: "order", and "skips" where there is something to count. A stage that comes later adds
+/// its own.
 [[nodiscard]] std::vector<Section> sections_of(const Position& position);
 /// The inverse. Fails with Code::state for an unknown section (failed_precondition), and for a missing section or a
 /// value that is missing or unknown (data_loss).

@@ -54,6 +54,15 @@ Origin Batch::origin(std::int64_t row) const {
   return {.file = source.files[at.file], .record = at.record, .offset = at.offset};
 }
 
+std::vector<SkippedOrigin> Batch::skipped() const {
+  std::vector<SkippedOrigin> out;
+  for (const engine::SkippedRow& row : content_->skipped) {
+    const Origin origin{.file = content_->program->source.files[row.file], .record = row.record, .offset = row.offset};
+    out.push_back({.origin = origin, .error = row.error});
+  }
+  return out;
+}
+
 std::string Batch::key(std::int64_t row) const {
   const Origin at = origin(row);
   const Source& source = content_->program->source;

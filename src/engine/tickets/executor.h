@@ -13,6 +13,8 @@
 #include "engine/tickets/job.h"
 #include "engine/tickets/record_copies.h"
 #include "engine/tickets/row_gather.h"
+#include "engine/tickets/step_chain.h"
+#include "engine/tickets/ticket_cost.h"
 
 namespace forebay::engine {
 
@@ -24,6 +26,7 @@ struct Worker {
   std::vector<Record> records;            ///< The group of records that is decoded by one call.
   RecordCopies copies;                    ///< Private bytes of `records`, where they lie in a mapping.
   std::vector<FileCache::Wanted> wanted;  ///< Records that are read from files whose pages were given back.
+  StepScratch steps;
 };
 
 /// A failure and the row of the batch it belongs to.
@@ -55,9 +58,11 @@ class Executor {
             .charge = {},
             .records = {},
             .copies = RecordCopies{trailer_},
-            .wanted = {}};
+            .wanted = {},
+            .steps = chain_.scratch()};
   }
-  /// Cuts tickets by bytes. Fails when the rows that they fill need more than the budget.
+  /// Cuts tickets by bytes and by the time that earlier tickets took. Fails when the rows that they fill need more than
+  /// the budget.
   [[nodiscard]] Result<void> cut(Job& job) const;
   [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Copy, verify, decode, steps.
   [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< Called after the last ticket. Makes `content`.
@@ -71,7 +76,11 @@ class Executor {
   [[nodiscard]] std::optional<RowError> verify(const Ticket& ticket, Worker& worker, std::int64_t first,
                                                Fetching& fetching) const;
   void copy_some(const Job& job, std::int64_t first_row, std::span<Record> records, Worker& worker) const;
-  [[nodiscard]] std::optional<RowError> apply_steps(Ticket& ticket) const;
+  [[nodiscard]] std::optional<RowError> one_by_one(Ticket& ticket, Worker& worker, std::int64_t first,
+                                                   std::int64_t end) const;
+  [[nodiscard]] std::optional<RowError> decode_group(Ticket& ticket, Worker& worker, std::int64_t first,
+                                                     Fetching& fetching) const;
+  [[nodiscard]] std::optional<RowError> apply_steps(Ticket& ticket, Worker& worker) const;
   void account(Ticket& ticket) const;
   void account(Worker& worker) const;
   [[nodiscard]] std::optional<Error> too_large(const Job& job) const;
@@ -97,6 +106,8 @@ class Executor {
   const std::shared_ptr<BatchRecycler> contents_;
   std::unique_ptr<ColumnPool> columns_;
   const std::unique_ptr<FileCache> files_;
+  const StepChain chain_;
+  mutable TicketCost cost_;
   const std::optional<RowGather> gather_;  // set: the rows come ready
 };
 

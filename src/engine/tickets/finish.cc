@@ -278,7 +278,8 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
       if (column.fixed() && column.dtype != DType::string) column.set_rows(job_.layout.rows);
     }
     Result<void> done;
-    if (auto thrown = catch_all([&] { done = placed.step->apply(block); }))
+    if (auto thrown =
+            catch_all([&] { done = placed.step->apply(block, {.stop = &pool_}, placed.step->memory().get()); }))
       return Failure{thrown->at(fmt::format("batch {}, {}", job_.layout.number, placed.name))};
     if (!done.ok()) return Failure{done.error().at(placed.name), done.error().place().row};
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <forebay/error.h>
@@ -17,12 +18,34 @@ namespace forebay::engine {
 
 struct Job;
 
+/// A row that could not be made out of its record, when `on_corrupt` is skip_row.
+struct RowFault {
+  std::int64_t row = 0;  ///< Of the ticket.
+  Error error;
+};
+
 /// A range of the rows of one batch: the unit of parallel work. Its Job owns it; one worker or the consumer runs it.
 struct Ticket {
   Job* job = nullptr;  ///< The owner.
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
+  std::int64_t bytes = 0;                  ///< Of the records.
   std::unique_ptr<TicketColumns> columns;  ///< Null, except from the run of the ticket until the batch is made.
+  std::vector<RowFault> faults;            ///< At most one for each row. Their rows are zero or empty.
+
+  std::vector<bool> bad;  ///< By row: it has a fault. Empty: none has.
+
+  [[nodiscard]] bool has_fault(std::int64_t row) const { return !bad.empty() && bad[static_cast<std::size_t>(row)]; }
+  /// Of several faults of a row the first one counts.
+  void add_fault(std::int64_t row, Error error) {
+    if (has_fault(row)) return;
+    bad.resize(static_cast<std::size_t>(rows));
+    faults.push_back({row, std::move(error)});
+    bad[static_cast<std::size_t>(row)] = true;
+  }
+  void drop_faults(std::size_t from) {  ///< Those from number `from` on.
+    for (; faults.size() > from; faults.pop_back()) bad[static_cast<std::size_t>(faults.back().row)] = false;
+  }
 };
 
 /// Where the bytes of a batch's records are when its tickets begin. Another process can change bytes of a mapping at
@@ -52,6 +75,8 @@ struct Job {
 
   /// Bytes that the batch takes so far.
   [[nodiscard]] std::int64_t bytes() const { return record_bytes + fixed_bytes + decoded; }
+
+  std::vector<SkippedRow> skipped;  ///< Bad rows that were taken out, in the order of the rows. Set when finished.
 
   std::shared_ptr<Batch::Content> content;  ///< Null until the batch is finished.
   // Guarded by the scheduler's mutex.
