@@ -77,6 +77,9 @@ if(NOT FOREBAY_SANITIZE)
   gtest_discover_tests(allocations_test DISCOVERY_TIMEOUT 60)
 endif()
 
-# bench/take.cc, built on demand.
+# bench/take.cc and bench/images.cc, built on demand.
 add_executable(bench_take EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/take.cc)
 target_link_libraries(bench_take PRIVATE forebay_columns)
+add_executable(bench_images EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/images.cc)
+target_link_libraries(bench_images PRIVATE forebay_tools)
+target_include_directories(bench_images PRIVATE ${CMAKE_SOURCE_DIR})

@@ -22,7 +22,7 @@ class Pipeline(PipelineBase):
     def on_corrupt(self, policy: Literal["fail", "skip_record", "skip_row", "skip_file"], *,
                    max_count: Optional[int] = None, max_fraction: Optional[float] = None,
                    max_consecutive: int = 100) -> Pipeline:
-        """What a corrupt record does: "fail", "skip_record", "skip_file".
+        """What a corrupt record does: "fail", "skip_record", "skip_row", "skip_file".
 
         policy             What a corrupt record does.
         max_count          Skips of an epoch beyond which the run fails; null: any number.

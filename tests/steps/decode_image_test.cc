@@ -210,6 +210,9 @@ TEST(DecodeImage, OrientationTurnsTheImageAsItIsShown) {
       [&](auto x, auto y) {
         return std::pair{w - 1 - y, x};
       }};
+  for (const int number : {9, 127, 255}) {
+    EXPECT_EQ(pixels(R"({"tensor": "image"})", jpeg_of(picture(20, 13, 3), {.orientation = number})), stored.values);
+  }
   for (int number = 1; number <= 8; ++number) {
     const std::string file = jpeg_of(picture(20, 13, 3), {.orientation = number});
     Pixels shown{.width = number >= 5 ? h : w, .height = number >= 5 ? w : h, .channels = 3, .values = {}};
@@ -325,6 +328,21 @@ TEST(DecodeImage, AHugeHeaderIsRefusedBeforeAnythingIsAllocated) {
   for (const std::size_t at : {5, 6, 7, 8}) file[frame + at] = at % 2 == 0 ? '\x00' : '\xFF';
   EXPECT_EQ(fault_of(R"({"tensor": "image"})", file),
             "feature 'image': an image of 65280 x 65280 pixels has more than max_image_pixels, 134217728");
+}
+
+TEST(DecodeImage, TooManyScansAreRefused) {
+  const std::string file = jpeg_of(picture(8, 8, 1), {.progressive = true});
+  const std::size_t first = file.find("\xFF\xDA");
+  const std::size_t next = file.find("\xFF\xC4", first);  // the codes of the second scan
+  const std::string scan = file.substr(first, next - first);
+  const auto with = [&](int scans) {
+    std::string out = file.substr(0, first);
+    for (int i = 0; i < scans; ++i) out += scan;
+    return out + file.substr(next);
+  };
+  EXPECT_EQ(fault_of(R"({"tensor": "image", "channels": 1})", with(1)), "none");
+  EXPECT_EQ(fault_of(R"({"tensor": "image", "channels": 1})", with(1000)),
+            "feature 'image': not an intact JPEG: it has more than 500 scans");
 }
 
 TEST(DecodeImage, FaultsOfRowsLeaveTheOtherRowsAsTheyAre) {

@@ -19,6 +19,7 @@ namespace forebay::engine {
 namespace {
 
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
+constexpr std::int64_t ready_row_bytes = 256;  // what a row that comes ready counts; its bytes are not known
 constexpr std::int64_t max_ticket_bytes = std::int64_t{8} << 20;  // nobody looks for a stop inside a ticket
 constexpr std::int64_t large_memory = std::int64_t{1} << 20;      // a decoder's; less is not worth beginning anew
 constexpr std::size_t line = cache_line;
@@ -54,10 +55,12 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
 void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
   const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
   const std::int64_t max = threads_ == 1 ? 1 : std::max<std::int64_t>(1, std::min(rows, 4 * threads_));
-  const std::int64_t cost = cost_.of(bytes);
+  const std::int64_t row_weight = gather_ ? ready_row_bytes : 0;
+  const std::int64_t weight = bytes + rows * row_weight;
+  const std::int64_t cost = cost_.of(weight);
   const std::int64_t count = std::max({std::clamp<std::int64_t>(bytes / ticket_bytes, 1, max), bytes / max_ticket_bytes,
                                        std::min(rows, cost / TicketCost::wanted_ns)});
-  const std::int64_t share = bytes / count + 1;
+  const std::int64_t share = weight / count + 1;
   job.large = bytes + job.fixed_bytes > large_bytes || cost / count > TicketCost::long_ns || chain_.expensive();
   const bool grows = std::ranges::count(row_bytes_, std::size_t{0}) > 0;
   job.expected_bytes = job.record_bytes + job.fixed_bytes + (grows ? 2 * bytes : 0);  // decoded, then copied
@@ -71,10 +74,10 @@ void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
     Ticket& ticket = *job.tickets[job.cut++];
     ticket.job = &job;
     ticket.first_row = row;
-    ticket.bytes = count == 1 ? bytes : 0;
+    ticket.bytes = count == 1 ? weight : 0;
     if (count == 1) row = rows;
     for (; row < rows && ticket.bytes < share; ++row)
-      ticket.bytes += job.layout.handles[static_cast<std::size_t>(row)].length;
+      ticket.bytes += job.layout.handles[static_cast<std::size_t>(row)].length + row_weight;
     ticket.rows = row - ticket.first_row;
     ticket.faults.clear();
     ticket.bad.clear();

@@ -29,7 +29,7 @@ struct Ticket {
   Job* job = nullptr;  ///< The owner.
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::int64_t bytes = 0;                  ///< Of the records.
+  std::int64_t bytes = 0;                  ///< Of the records; rows that come ready count as 256.
   std::unique_ptr<TicketColumns> columns;  ///< Null, except from the run of the ticket until the batch is made.
   std::vector<RowFault> faults;            ///< At most one for each row. Their rows are zero or empty.
 
