@@ -194,7 +194,7 @@ void register_slow() {
                                  return Bound<Step>{.op = std::make_unique<SlowStep>(), .out = in, .expensive = true};
                                })
                                .field("unused", &SlowOptions::unused, "Nothing.")
-            .example({.options = "{}", .in = R"({"x": [1]})", .out = R"({"x": [1]})"}));
+                               .example({.options = "{}", .in = R"({"x": [1]})", .out = R"({"x": [1]})"}));
     return true;
   }();
   static_cast<void>(once);

@@ -15,9 +15,9 @@ namespace forebay::steps {
 
 namespace {
 
-constexpr int max_scans = 500;          // of a progressive image; encoders write about ten
-constexpr JDIMENSION rows_a_skip = 64;  // read or skipped between two looks at the StopCheck
-constexpr std::int64_t edge = 16;       // pixels that interpolating the chroma reads beside an area, and more
+constexpr int max_scans = 500;                 // of a progressive image; encoders write about ten
+constexpr JDIMENSION pixels_a_skip = 1 << 22;  // skipped between two looks at the StopCheck
+constexpr std::int64_t edge = 16;              // pixels that interpolating the chroma reads beside an area, and more
 
 /// Warnings of the library about images that are decoded in full all the same.
 bool harmless(int warning) {
@@ -153,8 +153,10 @@ Result<void> JpegReader::begin(int channels, int eighths, const PixelArea& area)
   }
   left_ = (left_ + static_cast<std::size_t>(area.x - from)) * components;
   row_.resize(static_cast<std::size_t>(info_.output_width) * components);
+  // Each call decodes some rows at the end of what it skips, so the calls are few.
+  const JDIMENSION at_once = std::max<JDIMENSION>(64, pixels_a_skip / info_.image_width);
   for (auto left = static_cast<JDIMENSION>(area.y); left > 0;) {
-    const JDIMENSION rows = std::min(left, rows_a_skip);
+    const JDIMENSION rows = std::min(left, at_once);
     StopCheck::look(stop_);
     if (!skip(rows)) return failed();
     left -= rows;

@@ -2,17 +2,22 @@
 #include "steps/image/resample.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstring>
 
 namespace forebay::steps {
 
 namespace {
 
+using FourFloats [[gnu::vector_size(16)]] = float;
+
 template <class Element>
 Element element_of(float value) {
-  if constexpr (sizeof(Element) == 1) return static_cast<Element>(std::clamp(value + 0.5F, 0.0F, 255.0F));
-  return static_cast<Element>(value);
+  if constexpr (sizeof(Element) == 1) {  // a mean of bytes: at most 255 and some rounding
+    return static_cast<Element>(static_cast<std::int32_t>(value + 0.5F));
+  } else {
+    return value;
+  }
 }
 
 template <class Element>
@@ -69,7 +74,7 @@ void Resampler::begin(const AxisWeights& rows, const AxisWeights& columns, std::
   width_ = width * channels;
   held_ = rows.max_overlap();
   next_input_ = next_output_ = 0;
-  sums_.resize(static_cast<std::size_t>(held_ * width_));
+  sums_.resize(static_cast<std::size_t>(held_ * width_) + 1);  // the last pixel is read as four numbers
 }
 
 void Resampler::add(const std::uint8_t* row) {
@@ -102,16 +107,23 @@ void Resampler::write(std::int64_t output) {
 
 template <int channels, class Element>
 void Resampler::write_row(const float* sums, std::int64_t output) const {
-  auto* const out = reinterpret_cast<Element*>(target_.elements) + target_.first + output * target_.row;
-  for (std::int64_t x = 0; x < columns_->outputs(); ++x) {
+  auto* out = reinterpret_cast<Element*>(target_.elements) + target_.first + output * target_.row;
+  for (std::int64_t x = 0; x < columns_->outputs(); ++x, out += target_.column) {
     const auto taps = columns_->of(x);
     const float* in = sums + taps.begin * channels;
-    std::array<float, channels> pixel{};
-    for (std::int64_t k = 0; k < taps.count; ++k, in += channels) {
-      for (std::size_t c = 0; c < channels; ++c) pixel[c] += taps.weights[k] * in[c];
+    if constexpr (channels == 1) {
+      float pixel = 0;
+      for (std::int64_t k = 0; k < taps.count; ++k) pixel += taps.weights[k] * in[k];
+      *out = element_of<Element>(pixel);
+    } else {  // the fourth number of a vector is the next pixel's, and is not used
+      FourFloats pixel{};
+      for (std::int64_t k = 0; k < taps.count; ++k, in += channels) {
+        FourFloats four;
+        std::memcpy(&four, in, sizeof(four));
+        pixel += four * taps.weights[k];
+      }
+      for (int c = 0; c < channels; ++c) out[c * target_.channel] = element_of<Element>(pixel[c]);
     }
-    for (std::size_t c = 0; c < channels; ++c)
-      out[x * target_.column + static_cast<std::int64_t>(c) * target_.channel] = element_of<Element>(pixel[c]);
   }
 }
 
