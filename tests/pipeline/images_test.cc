@@ -105,6 +105,54 @@ TEST(Images, EveryRepeatOfARecordDrawsAnew) {
   }
 }
 
+TEST(Images, RepeatsInShuffledBatchesDrawAnewAndRestartExactly) {
+  const Folder folder;
+  const std::string file = write_images(folder.file("a"), 20);
+  const std::string steps =
+      R"({"repeat": {"count": 2}}, )" + random_crop + R"(, {"batch": {"size": 4}}, {"shuffle_batches": {"buffer": 3}})";
+  const Json json = image_document(file, steps, R"("seed": 3, "epochs": 2, "epoch_boundary": "hard")");
+  for (const auto& [id, looks] : looks_of(json)) EXPECT_EQ(std::set(looks.begin(), looks.end()).size(), 4) << id;
+  auto loader = load(json, {.threads = 1});
+  ASSERT_TRUE(loader.ok()) << loader.error().text();
+  std::vector<Json> states{testing::kept(*loader)};
+  std::vector<std::string> all;
+  for (auto left = testing::rest(*loader, 1); !left.empty(); left = testing::rest(*loader, 1)) {
+    all.push_back(left.front());
+    states.push_back(testing::kept(*loader));
+  }
+  ASSERT_EQ(all.size(), 20U);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    auto again = testing::resumed(json, states[i], {.threads = 3});
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_TRUE(testing::rest(*again) == std::vector(all.begin() + static_cast<std::ptrdiff_t>(i), all.end())) << i;
+  }
+}
+
+/// A draw belongs to one record and one pass. Where a row has neither, the plan is refused.
+TEST(Images, DrawsForSpansAndForBatchesThatMixEpochsAreRefused) {
+  const Folder folder;
+  const std::string file = write_images(folder.file("a"), 4);
+  const auto fault_of = [&](const std::string& steps, const std::string& rest) {
+    const auto loader = load(parse(R"({"source": {"tfrecord": {"files": [")" + file +
+                                   R"("]}}, "decode": {"example": {"features": {
+        "id": {"kind": "var_len", "dtype": "int64"}, "image": {"dtype": "string", "shape": []}}}}, "steps": [)" +
+                                   steps + R"(], "seed": 3, )" + rest + "}"));
+    return loader.ok() ? "no fault" : loader.error().text();
+  };
+  const std::string windows = R"({"chunk": {"keys": ["id"], "size": 2}}, {"batch": {"size": 2, "pad": true}})";
+  EXPECT_THAT(
+      fault_of(random_crop + ", " + windows, R"("epochs": 1)"),
+      HasSubstr("'decode_image' draws at random for each record, and the rows of this plan are made of spans of "
+                "records; leave its random options out"));
+  EXPECT_EQ(fault_of(R"({"decode_image": {"tensor": "image", "resize": [8, 8]}}, )" + windows, R"("epochs": 1)"),
+            "no fault");
+  const std::string buckets = R"({"buckets": {"key": "id", "boundaries": [4], "sizes": [2]}})";
+  EXPECT_THAT(fault_of(random_crop + ", " + buckets, R"("epochs": 2)"),
+              HasSubstr("these batches mix epochs; say \"epoch_boundary\": \"hard\""));
+  EXPECT_EQ(fault_of(random_crop + ", " + buckets, R"("epochs": 2, "epoch_boundary": "hard")"), "no fault");
+  EXPECT_EQ(fault_of(random_crop + ", " + buckets, R"("epochs": 1)"), "no fault");
+}
+
 TEST(Images, OneBadImageInEachBatchLeavesShapesAndRanksEqual) {
   const Folder folder;
   const std::string file = write_images(folder.file("a"), 24, {1, 9, 22});

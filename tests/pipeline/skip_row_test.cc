@@ -236,5 +236,18 @@ TEST(SkipRow, CorruptFramesAreErrorsOfTheFile) {
   EXPECT_THAT(lines.back(), HasSubstr("error"));
 }
 
+/// Rows of spans have several records, so none of them can be taken out for one.
+TEST(SkipRow, IsRefusedWhereRowsAreMadeOfSpans) {
+  const Folder folder;
+  const std::string file = write_bad_file(folder.file("a"), 10, [](std::int64_t) { return Harm::no; });
+  const std::string windows = R"({"chunk": {"keys": ["tokens"], "size": 2}}, {"batch": {"size": 2, "pad": true}})";
+  const auto loader = load(row_document(file, windows, R"("on_corrupt": "skip_row")"));
+  ASSERT_FALSE(loader.ok());
+  EXPECT_THAT(loader.error().text(),
+              HasSubstr("\"skip_row\" takes whole rows out, and the rows of this plan are made of spans of records; "
+                        "use \"skip_record\""));
+  EXPECT_TRUE(load(row_document(file, windows, R"("on_corrupt": "skip_record")")).ok());
+}
+
 }  // namespace
 }  // namespace forebay

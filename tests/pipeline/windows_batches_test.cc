@@ -24,9 +24,9 @@ class WindowBatches : public ::testing::Test {
  protected:
   static std::int64_t length_of(std::int64_t record) { return record * 7 % 23; }
 
-  void write(std::int64_t file, std::int64_t records, Compression compression = Compression::none) {
+  void write(std::int64_t file, std::int64_t count, Compression compression = Compression::none) {
     std::vector<std::string> messages;
-    for (std::int64_t r = 0; r < records; ++r) {
+    for (std::int64_t r = 0; r < count; ++r) {
       std::vector<std::int64_t> frames(static_cast<std::size_t>(length_of(r)));
       std::iota(frames.begin(), frames.end(), 1000000 * file + 1000 * r);
       std::vector<std::string> words;
