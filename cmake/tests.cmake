@@ -77,12 +77,15 @@ if(NOT FOREBAY_SANITIZE)
   gtest_discover_tests(allocations_test DISCOVERY_TIMEOUT 60)
 endif()
 
-# bench/take.cc and bench/take_batches.cc, built on demand.
+# bench/take.cc, bench/take_batches.cc and bench/images.cc, built on demand.
 add_executable(bench_take_batches EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/take_batches.cc)
 target_link_libraries(bench_take_batches PRIVATE forebay_tools)
 target_include_directories(bench_take_batches PRIVATE ${CMAKE_SOURCE_DIR}/src)
 add_executable(bench_take EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/take.cc)
 target_link_libraries(bench_take PRIVATE forebay_columns)
+add_executable(bench_images EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/images.cc)
+target_link_libraries(bench_images PRIVATE forebay_tools)
+target_include_directories(bench_images PRIVATE ${CMAKE_SOURCE_DIR})
 
 # bench/requests.cc, built on demand.
 add_executable(bench_requests EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/requests.cc)

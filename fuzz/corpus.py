@@ -2,6 +2,7 @@
 """Makes the seeds of the fuzz targets: small valid inputs, and the classic broken ones. Deterministic, no library needed."""
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import struct
@@ -226,11 +227,34 @@ def states() -> dict[str, bytes]:
     return out
 
 
+GRAY_JPEG = base64.b64decode(
+    "/9j/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoHBwYIDAoMDAsKCwsNDhIQDQ4RDgsLEBYQERMUFRUVDA8XGBYUGBIUFRT/wAALCAABAAIBAR"
+    "EA/8QAFAABAAAAAAAAAAAAAAAAAAAACP/EABsQAAAHAQAAAAAAAAAAAAAAAAACBAYHN3W0/9oACAEBAAA/AEdC9OsTBQc5B//Z")
+PROGRESSIVE_JPEG = base64.b64decode(
+    "/9j/2wBDACgcHiMeGSgjISMtKygwPGRBPDc3PHtYXUlkkYCZlo+AjIqgtObDoKrarYqMyP/L2u71////m8H////6/+b9//j/2wBDASstLTw1PH"
+    "ZBQXb4pYyl+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj/wgARCAASABQDASIAAhEBAxEB/8QAGAAB"
+    "AAMBAAAAAAAAAAAAAAAAAAECAwT/xAAUAQEAAAAAAAAAAAAAAAAAAAAA/9oADAMBAAIQAxAAAAGLRQzbiKh0A//EABsQAAICAwEAAAAAAAAAAA"
+    "AAAAARAQIDEiIx/9oACAEBAAEFAscGSOUPWr2lFynp/8QAFBEBAAAAAAAAAAAAAAAAAAAAIP/aAAgBAwEBPwEf/8QAFBEBAAAAAAAAAAAAAAAA"
+    "AAAAIP/aAAgBAgEBPwEf/8QAGBAAAgMAAAAAAAAAAAAAAAAAARAAYYH/2gAIAQEABj8CmsUg/wD/xAAaEAACAwEBAAAAAAAAAAAAAAABEAAxQR"
+    "Eh/9oACAEBAAE/IWA9x01ByMBKzev/2gAMAwEAAgADAAAAEHPHfP/EABYRAQEBAAAAAAAAAAAAAAAAABABQf/aAAgBAwEBPxAuH//EABQRAQAA"
+    "AAAAAAAAAAAAAAAAACD/2gAIAQIBAT8QH//EAB8QAAIBBAIDAAAAAAAAAAAAAAABESExQXFRYaGx8P/aAAgBAQABPxCuyi+WZe9kFHEnfIxTMd"
+    "Vy6Sy97POZ7Bl7P//Z")
+
+
+def images() -> dict[str, bytes]:
+    """For fuzz/decode_image_fuzz.cc: a byte of options and a JPEG; turned ones have EXIF data."""
+    tiff = b"II*\0" + struct.pack("<IHHHIH", 8, 1, 0x0112, 3, 1, 6) + bytes(6)
+    exif = b"\xff\xe1" + struct.pack(">H", len(tiff) + 8) + b"Exif\0\0" + tiff
+    files = {"gray": GRAY_JPEG, "progressive": PROGRESSIVE_JPEG, "turned": PROGRESSIVE_JPEG[:2] + exif + PROGRESSIVE_JPEG[2:],
+             "cut": PROGRESSIVE_JPEG[:300], "empty": b""}
+    return {f"{name} {options}": bytes([options]) + data for name, data in files.items() for options in (0, 2, 15, 21, 30)}
+
+
 def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
     sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples(), "manifest": manifests(),
             "document": documents(root), "slice": slices(), "expression": expressions(), "index": indexes(),
-            "attribute": attributes(), "state": states()}
+            "attribute": attributes(), "state": states(), "decode_image": images()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():

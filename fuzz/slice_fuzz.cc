@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       block.columns.emplace_back(bound->out[static_cast<forebay::ColumnId>(i)]).set_rows(2);
     }
     for (std::int32_t i = 0; i < 48; ++i) block[id].values.as<std::int32_t>()[i] = i;
-    check(bound->op->apply(block).ok(), "a slice that binds can be applied");
+    check(bound->op->apply(block, {}, nullptr).ok(), "a slice that binds can be applied");
     auto cut = bound->out.find("x");
     check(cut.ok() && bound->out[*cut].shape.known(), "the piece has a known shape");
     check(block[*cut].elements() <= 48, "a piece is not larger than what it was cut from");

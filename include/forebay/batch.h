@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <forebay/error.h>
 #include <forebay/json.h>
 #include <forebay/schema.h>
 
@@ -81,13 +82,19 @@ struct BatchSpan {
   std::int64_t at = 0;      ///< Frame of the row that has the first of them.
 };
 
+/// A row that is missing in a batch because its record is corrupt (`on_corrupt`: skip_row), and why.
+struct SkippedOrigin {
+  Origin origin;
+  Error error;
+};
+
 /// One batch. Cheap to move; copies share the memory. A default-constructed or moved-from batch may only be destroyed,
 /// or get another batch assigned.
 class Batch {
  public:
   [[nodiscard]] std::int64_t rows() const;  ///< Length of the batch axis.
-  /// Rows that came from records; the others are empty. Empty rows come last, unless rows are made of spans: then they
-  /// may be anywhere.
+  /// Rows that came from records; the others are empty: rows that fill up a last batch, and as many as skip_row took
+  /// out. Empty rows come last, unless rows are made of spans: then they may be anywhere.
   [[nodiscard]] std::int64_t valid_rows() const;
   [[nodiscard]] std::int64_t epoch() const;   ///< Pass of the first row that is not empty, from 0.
   [[nodiscard]] std::int64_t number() const;  ///< Ordinal of the batch in the run, from 0.
@@ -102,6 +109,8 @@ class Batch {
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
   /// Where a row comes from, or its first span. Of an empty row: no file, and record and offset -1.
   [[nodiscard]] Origin origin(std::int64_t row) const;
+  /// The rows that skip_row took out, in their order. As many rows at the end of the batch are empty.
+  [[nodiscard]] std::vector<SkippedOrigin> skipped() const;
   [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset" of the row's origin; see Format::key.
   [[nodiscard]] std::string key(const Origin& origin) const;
   /// Whether rows are made of spans: of windows, or of several records.

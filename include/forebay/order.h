@@ -134,6 +134,7 @@ struct Attribute {
   Expression expression;
   AttributeKind kind = AttributeKind::condition;
   std::vector<std::string> option;  ///< The option that holds the expression, for faults (Field).
+  bool early = false;               ///< It may read the output of an expensive step.
 };
 
 /// Consecutive batches that an order on batches decides about.
@@ -162,6 +163,7 @@ struct BatchOrdering {
 struct Ordering {
   std::function<std::unique_ptr<Handles>(OrderContext)> make;
   Grain grain = Grain::any;
+  bool repeats = false;        ///< May give an element several times in a pass.
   bool random_access = false;  ///< Reaches elements in any order (Reader::index), which not every source allows.
   /// Returns the number of elements of a pass whose upstream has `n`, or empty when the number is unknown. An unset
   /// function means `n`. Of 0 elements the number is unknown only when the order gives elements for ever.

@@ -12,9 +12,10 @@
 #include <forebay/format.h>
 #include <forebay/order.h>
 #include <forebay/record.h>
+#include <forebay/step.h>
 #include <forebay/window.h>
 
-/// The contracts of the six kinds of plug-in: sources (format.h), decoders, steps (both here), orders and batchers
+/// The contracts of the six kinds of plug-in: sources (format.h), decoders (here), steps (step.h), orders and batchers
 /// (order.h), windows (window.h). The planner calls `bind` once for a stage, on one thread. Formats, decoders and steps
 /// are const while they run, because any number of workers call them at once. Orders and batchers run on one thread at
 /// a time and keep state.
@@ -31,6 +32,8 @@ struct Bound {
   /// Columns of a step's input that it needs when it runs. The planner has a column decoded only when a stage reads it
   /// or it is delivered, so a column that is missing here may be empty when the step runs.
   std::vector<ColumnId> reads = {};
+  bool draws = false;      ///< Of a step: it calls StepContext::draw.
+  bool expensive = false;  ///< Of a step: a row takes a good part of a millisecond or more, so it is not worked twice.
 };
 
 // ---------------------------------------------------------------- decoders: records → columns
@@ -63,16 +66,7 @@ struct DecoderType {
   using Bind = Result<Bound<Decoder>> (*)(const Options&, const std::vector<std::string>&);
 };
 
-// ---------------------------------------------------------------- steps: columns → columns
-
-/// Turns columns into columns, row by row. Immutable; any number of workers call it at once.
-class Step {
- public:
-  virtual ~Step() = default;
-  /// Reads the columns in `Bound::reads` and fills the columns that it made. All have the block's number of rows. Fixed
-  /// numeric outputs already have their rows; variable and string outputs are empty.
-  [[nodiscard]] virtual Result<void> apply(ColumnBlock& block) const = 0;
-};
+// ---------------------------------------------------------------- steps: columns → columns (step.h)
 
 struct StepType {
   Description description;

@@ -83,6 +83,12 @@ class Batch(Mapping[str, Any]):
         """
 
     @property
+    def skipped(self) -> list[tuple[tuple[str, int, int], str]]:
+        """
+        Origin and error of each row that `on_corrupt: skip_row` took out; as many rows at the end of the batch are padding.
+        """
+
+    @property
     def record_keys(self) -> list[str]:
         """
         The key of each origin's record: "path:offset", or as its format says (lines: "path:line"). The same list every time.
@@ -95,7 +101,7 @@ class Batch(Mapping[str, Any]):
     @property
     def valid_rows(self) -> int:
         """
-        Rows that came from records. The others fill up a last batch; where rows are made of spans, they may be anywhere.
+        Rows that came from records. The others fill up a last batch, or stand at the end for rows that skip_row took out; where rows are made of spans, they may be anywhere.
         """
 
     @property

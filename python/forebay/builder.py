@@ -19,9 +19,10 @@ class Pipeline(PipelineBase):
 
     __slots__ = ()
 
-    def on_corrupt(self, policy: Literal["fail", "skip_record", "skip_file"], *, max_count: Optional[int] = None,
-                   max_fraction: Optional[float] = None, max_consecutive: int = 100) -> Pipeline:
-        """What a corrupt record does: "fail", "skip_record", "skip_file".
+    def on_corrupt(self, policy: Literal["fail", "skip_record", "skip_row", "skip_file"], *,
+                   max_count: Optional[int] = None, max_fraction: Optional[float] = None,
+                   max_consecutive: int = 100) -> Pipeline:
+        """What a corrupt record does: "fail", "skip_record", "skip_row", "skip_file".
 
         policy             What a corrupt record does.
         max_count          Skips of an epoch beyond which the run fails; null: any number.
@@ -131,6 +132,33 @@ class Pipeline(PipelineBase):
         """
         return self._then("rename", {"from": from_, "to": to})
 
+    def decode_image(self, tensor: str, *, out: Optional[str] = None, channels: int = 3,
+                     region: Mapping[str, Any] = {'central': None, 'random_resized': None},
+                     resize: Optional[Sequence[int]] = None, flip: Literal["none", "random"] = "none",
+                     dtype: DType = "uint8", layout: Literal["hwc", "chw"] = "hwc", orientation: bool = True,
+                     scale: bool = True, max_image_pixels: int = 134217728) -> Pipeline:
+        """Decodes images (JPEG) to pixels: orientation, region, scale, resize and flip in one step.
+
+        tensor              Scalar strings: the bytes of an image file each.
+        out                 Name of the pixels; null: they replace the tensor.
+        channels            1: luminance; 3: red, green and blue.
+        region              The part that is decoded; left out: the whole image.
+        resize              [height, width], bilinear with antialias; null: the size of the region.
+        flip                random: every other row, by a draw, is mirrored left to right.
+        dtype               uint8 or float32; pixels are 0 to 255 in both.
+        layout              hwc: height, width, channels; chw: channels first.
+        orientation         Whether to turn images as their EXIF data says.
+        scale               Whether to decode at 1/2, 1/4 or 1/8 of the size where `resize` makes the region
+                            that much smaller.
+        max_image_pixels    An image of more pixels is a corrupt row.
+        """
+        return self._then("decode_image", {"tensor": tensor, "out": out, "channels": channels, "region": region,
+                                          "resize": resize, "flip": flip, "dtype": dtype_of("dtype", dtype, _DTYPES),
+                                          "layout": layout, "orientation": orientation, "scale": scale,
+                                          "max_image_pixels": max_image_pixels}, channels=3,
+                                          region={'central': None, 'random_resized': None}, flip="none", dtype="uint8",
+                                          layout="hwc", orientation=True, scale=True, max_image_pixels=134217728)
+
     def shuffle(self, buffer: Optional[int] = None, *, global_: bool = False) -> Pipeline:
         """Puts the elements of a pass into a random order; before `interleave`, the files.
 
@@ -172,13 +200,23 @@ class Pipeline(PipelineBase):
         """
         return self._then("skip", {"count": count})
 
-    def filter(self, where: str) -> Pipeline:
+    def filter(self, where: str, *, early: bool = False) -> Pipeline:
         """Keeps the records for which a condition over their tensors holds; comes after `interleave`.
 
         where    Condition, for example `label >= 0 and length(tokens) < 4096`; docs/expressions.md has the
                  grammar.
+        early    Allows a condition over the output of an expensive step such as `decode_image`, which then runs
+                 when the record is read, and again for its row.
         """
-        return self._then("filter", {"where": where})
+        return self._then("filter", {"where": where, "early": early}, early=False)
+
+    def sorted(self, by: str, *, descending: bool = False) -> Pipeline:
+        """Puts all records of all files in the order of an integer, by their indexes; instead of `interleave`.
+
+        by            The integer, for example `length(tokens)`; docs/expressions.md has the grammar.
+        descending    The largest numbers come first. Equal ones stay in the order of the files.
+        """
+        return self._then("sorted", {"by": by, "descending": descending}, descending=False)
 
     def shuffle_batches(self, buffer: int) -> Pipeline:
         """Puts blocks of batches into a random order; rows stay in their batches.
@@ -200,6 +238,7 @@ class Pipeline(PipelineBase):
         """
         return self._then("batch_slice", {"start": start, "stop": stop, "step": step, "index": index, "count": count},
                                          start=0, step=1)
+
     def continuous(self, min_window: int, max_window: int, *, keys: Sequence[str] = [], stride: Optional[int] = None,
                    min_stride: Optional[int] = None, max_stride: Optional[int] = None,
                    window_draw: Literal["per_window", "per_file"] = "per_window",
@@ -256,13 +295,6 @@ class Pipeline(PipelineBase):
         right     Frames after, by key.
         """
         return self._then("context", {"keys": keys, "window": window, "left": left, "right": right}, keys=[])
-    def sorted(self, by: str, *, descending: bool = False) -> Pipeline:
-        """Puts all records of all files in the order of an integer, by their indexes; instead of `interleave`.
-
-        by            The integer, for example `length(tokens)`; docs/expressions.md has the grammar.
-        descending    The largest numbers come first. Equal ones stay in the order of the files.
-        """
-        return self._then("sorted", {"by": by, "descending": descending}, descending=False)
 
     def batch(self, size: int, *, remainder: Literal["keep", "drop", "pad", "repeat"] = "keep",
               pad: Union[bool, Sequence[Mapping[str, Any]]] = False, require_equal: bool = False) -> Pipeline:

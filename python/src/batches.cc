@@ -215,6 +215,16 @@ nb::list PyBatch::origins() const {
   return out;
 }
 
+nb::list PyBatch::skipped() const {
+  need("skipped rows");
+  nb::list out;
+  for (const SkippedOrigin& row : batch_.skipped()) {
+    const Origin& at = row.origin;
+    out.append(nb::make_tuple(nb::make_tuple(to_str(at.file), at.record, at.offset), to_str(row.error.text())));
+  }
+  return out;
+}
+
 nb::list PyBatch::record_keys() {
   need("record keys");
   if (!record_keys_.is_valid()) {
@@ -307,6 +317,9 @@ void bind_batches(nb::module_& module) {
           "spans", &PyBatch::spans, nb::sig("def spans(self) -> list[list[typing.Any]] | None"),
           "The spans of each row, as Span(origin, start, length, at); an empty row has none. None where rows are "
           "whole records.")
+      .def_prop_ro("skipped", &PyBatch::skipped, nb::sig("def skipped(self) -> list[tuple[tuple[str, int, int], str]]"),
+                   "Origin and error of each row that `on_corrupt: skip_row` took out; as many rows at the end of the "
+                   "batch are padding.")
       .def_prop_ro(
           "record_keys", &PyBatch::record_keys, nb::sig("def record_keys(self) -> list[str]"),
           "The key of each origin's record: \"path:offset\", or as its format says (lines: \"path:line\"). The "
@@ -315,8 +328,8 @@ void bind_batches(nb::module_& module) {
           "rows", [](const PyBatch& self) { return self.facts().rows; }, "Length of the batch axis.")
       .def_prop_ro(
           "valid_rows", [](const PyBatch& self) { return self.facts().valid_rows; },
-          "Rows that came from records. The others fill up a last batch; where rows are made of spans, they may be "
-          "anywhere.")
+          "Rows that came from records. The others fill up a last batch, or stand at the end for rows that skip_row "
+          "took out; where rows are made of spans, they may be anywhere.")
       .def_prop_ro(
           "epoch", [](const PyBatch& self) { return self.facts().epoch; },
           "Pass of the first row that is not empty, from 0.")

@@ -8,6 +8,7 @@
 
 #include "columns/cast.h"
 #include "columns/packed.h"
+#include "columns/take/column_rows.h"
 #include "columns/varint.h"
 #include "decoders/value_list.h"
 
@@ -107,24 +108,6 @@ bool cast_floats(Wire values, const Sink& sink, std::byte* to) {
 
 }  // namespace
 
-void truncate(Column& column, std::int64_t rows) {
-  const auto kept = static_cast<std::size_t>(rows);
-  std::int64_t elements = rows * column.shape.count();
-  if (!column.fixed()) {
-    elements = column.row_splits.as<std::int64_t>()[kept];
-    column.row_splits.resize((kept + 1) * sizeof(std::int64_t));
-    column.dims.resize(kept * column.shape.unknown() * sizeof(std::int64_t));
-  }
-  if (column.dtype == DType::string) {
-    column.byte_splits.resize((static_cast<std::size_t>(elements) + 1) * sizeof(std::int64_t));
-    column.bytes.resize(static_cast<std::size_t>(column.byte_splits.as<std::int64_t>()[elements]));
-  } else {
-    column.values.resize(static_cast<std::size_t>(elements) * size_of(column.dtype));
-  }
-  column.rows = rows;
-  for (Column& part : column.parts) truncate(part, rows);
-}
-
 Error malformed_record(std::string_view message, Record record, const Parsed& parsed, std::int64_t index) {
   const auto* begin = reinterpret_cast<const std::uint8_t*>(record.data());
   const std::ptrdiff_t at = parsed.bad == nullptr ? 0 : parsed.bad - begin;
@@ -190,7 +173,7 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
       } else {
         for (std::size_t output = 0; output < plan_.outputs.size(); ++output) {
           if (appended(plan_.outputs[output]))
-            truncate(block[plan_.outputs[output].column], memory.first_rows[output] + index);
+            columns::truncate(block[plan_.outputs[output].column], memory.first_rows[output] + index);
         }
         // The fast path fails for this record: rest for a growing number of records, so that few pay for both paths.
         memory.timeout = std::min(memory.timeout * 2, max_timeout);

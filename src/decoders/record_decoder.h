@@ -70,9 +70,6 @@ class ExampleDecoder final : public Decoder {
   std::size_t wanted_ = 0;             ///< Sources in use.
 };
 
-/// Removes all rows from row `rows` on of an appended column.
-void truncate(Column& column, std::int64_t rows);
-
 /// The error for a malformed record.
 [[nodiscard]] Error malformed_record(std::string_view message, Record record, const Parsed& parsed, std::int64_t index);
 

@@ -101,7 +101,7 @@ Result<Ordering> bind(const Filter& options) {
                   },
                   .grain = Grain::records,
                   .count = [](std::int64_t n) { return n == 0 ? std::optional<std::int64_t>{0} : std::nullopt; },
-                  .attributes = {{.expression = options.where, .option = {"where"}}},
+                  .attributes = {{.expression = options.where, .option = {"where"}, .early = options.early}},
                   .selects = true};
 }
 
@@ -113,6 +113,9 @@ OrderType filter() {
              bind)
       .required("where", &Filter::where,
                 "Condition, for example `label >= 0 and length(tokens) < 4096`; docs/expressions.md has the grammar.")
+      .field("early", &Filter::early,
+             "Allows a condition over the output of an expensive step such as `decode_image`, which then runs when the "
+             "record is read, and again for its row.")
       .example({.options = R"({"where": "n % 2 == 1 and n != 3"})", .in = R"([1, 2, 3, 4, 5])", .out = R"([1, 5])"});
 }
 

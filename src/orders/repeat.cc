@@ -71,6 +71,7 @@ Result<Ordering> bind(const Repeat& options) {
   return Ordering{.make = [options](OrderContext context) -> std::unique_ptr<Handles> {
                     return std::make_unique<Repeater>(options, std::move(context));
                   },
+                  .repeats = true,
                   .count = [options](std::int64_t n) -> std::optional<std::int64_t> {
                     if (!options.count) return std::nullopt;
                     std::int64_t all = 0;

@@ -20,6 +20,30 @@ Result<expression::Expression> bind_attribute(const Attribute& attribute, const 
                            condition ? "a condition, such as label >= 0," : "an integer")};
 }
 
+/// Returns the attribute, or the fault that it needs a step which must not run before the order is decided.
+Result<expression::Expression> check_steps(expression::Expression value, const Attribute& attribute,
+                                           const std::vector<engine::PlacedStep>& late) {
+  engine::EarlyWork alone;
+  alone.attributes.push_back({.value = value, .name = "", .steps = late.size()});
+  const std::vector<bool> needed = needed_steps(late, alone);
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    if (!needed[i]) continue;
+    if (late[i].draws) {
+      return Error{Code::config, Detail::invalid_argument,
+                   fmt::format("the condition reads what '{}' ({}) makes of a random draw, which is not known when the "
+                               "order is decided; read other tensors, or stand before that step",
+                               late[i].name, late[i].pointer)};
+    }
+    if (late[i].expensive && !attribute.early) {
+      return Error{Code::config, Detail::invalid_argument,
+                   fmt::format("the condition reads the output of '{}' ({}), which would run a second time for every "
+                               "record; read other tensors, or say \"early\": true",
+                               late[i].name, late[i].pointer)};
+    }
+  }
+  return value;
+}
+
 bool names_unknown(const Attribute& attribute, const UnknownTensors& unknown) {
   const auto tree = expression::parse(attribute.expression);
   return tree.ok() && unknown.contain_any(tree->names());
@@ -79,6 +103,7 @@ void bind_attributes(const std::vector<Attribute>& attributes, const Stage& stag
   for (const Attribute& attribute : attributes) {
     if (names_unknown(attribute, columns.unknown)) continue;
     auto bound = bind_attribute(attribute, columns.schema);
+    if (bound.ok()) bound = check_steps(*std::move(bound), attribute, columns.late);
     if (bound.ok()) {
       early.attributes.push_back({.value = *std::move(bound),
                                   .name = stage.plugin,

@@ -149,7 +149,9 @@ class StepBinder {
                    .name = stage.plugin,
                    .pointer = stage.json->place().pointer,
                    .reads = std::move(bound.reads),
-                   .makes = {}};
+                   .makes = {},
+                   .draws = bound.draws,
+                   .expensive = bound.expensive};
     for (std::size_t id = schema_.size(); id < bound.out.size(); ++id) out.makes.push_back(static_cast<ColumnId>(id));
     schema_ = std::move(bound.out);
     placed.push_back(std::move(out));

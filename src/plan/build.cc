@@ -43,6 +43,8 @@ class PlanBuilder {
     check_attributes();
     columns_ = bind_columns(stages_, source_.rows.get(), faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
+    check_draws();
+    check_skips();
     group_outputs();
     check_shard();
     if (!faults_.empty()) return together(std::move(faults_));
@@ -50,6 +52,7 @@ class PlanBuilder {
     if (!faults_.empty()) return together(std::move(faults_));
     Program program = assemble();
     take_late_steps(program);
+    program.identity = identity_of(program);
     program.stream = hash(program.source);
     sign_attributes(stages_, parts_.sections, registry_, program);
     parts_.program = std::make_shared<const Program>(std::move(program));
@@ -120,6 +123,40 @@ class PlanBuilder {
     });
   }
 
+  /// A draw belongs to one record and its pass. Spans of elements have no draw of their own, and a batcher that holds
+  /// elements does not know from which pass they came.
+  void check_draws() {
+    const bool one_pass = document_.epoch_boundary == EpochBoundary::hard || document_.epochs == 1;
+    const bool mixes = columns_.batching.carries && !one_pass;
+    if (!columns_.taking && !mixes) return;
+    const auto check = [&](const engine::PlacedStep& step) {
+      if (!step.draws) return;
+      const std::string message =
+          columns_.taking ? fmt::format(
+                                "'{}' draws at random for each record, and the rows of this plan are made of spans of "
+                                "records; leave its random options out",
+                                step.name)
+                          : fmt::format(
+                                "'{}' draws at random for each record and epoch, and these batches mix epochs; "
+                                "say \"epoch_boundary\": \"hard\"",
+                                step.name);
+      faults_.push_back(Error{Code::config, Detail::invalid_argument, message}.at(Place{.pointer = step.pointer}));
+    };
+    std::ranges::for_each(columns_.late, check);
+    std::ranges::for_each(columns_.after, check);
+  }
+
+  void check_skips() {
+    const Json* const json = json_.find("on_corrupt");
+    Faults none;
+    if (json == nullptr || !columns_.taking) return;
+    if (read_on_corrupt(*json, none).policy != engine::Corrupt::skip_row) return;
+    complain(*json,
+             "\"skip_row\" takes whole rows out, and the rows of this plan are made of spans of records; use "
+             "\"skip_record\"",
+             faults_);
+  }
+
   void group_outputs() {
     if (!columns_.columns_known) return;
     std::vector<std::string> names;
@@ -176,6 +213,18 @@ class PlanBuilder {
     }
     out.keep({columns_.schema.visible().begin(), columns_.schema.visible().end()});
     return out;
+  }
+
+  /// What tells the rows of a plan apart. Two occurrences of a record in a pass need a count only where a step draws.
+  static Program::Identity identity_of(const Program& program) {
+    const auto draws = [](const engine::PlacedStep& step) { return step.draws; };
+    const auto repeats = [](const Ordering& order) { return order.repeats; };
+    if (!std::ranges::any_of(program.late, draws) && !std::ranges::any_of(program.after, draws))
+      return Program::Identity::none;
+    const bool again = program.batching.remainder == Remainder::repeat || program.interleave.repeats ||
+                       std::ranges::any_of(program.file_orders, repeats) ||
+                       std::ranges::any_of(program.record_orders, repeats);
+    return again ? Program::Identity::occurrences : Program::Identity::epochs;
   }
 
   static std::vector<Ordering> orderings(const std::vector<OrderStage>& stages) {

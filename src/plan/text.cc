@@ -66,6 +66,8 @@ std::string_view corruption_text(const engine::OnCorrupt& on_corrupt) {
       return "";
     case engine::Corrupt::skip_record:
       return ", corrupt records are skipped";
+    case engine::Corrupt::skip_row:
+      return ", rows of corrupt records become padding";
     case engine::Corrupt::skip_file:
       return ", corrupt files are left";
   }

@@ -106,8 +106,10 @@ void WindowBinder::add_lengths(const WindowItem& item) {
         return;
       }
       length.attribute = columns_.early.attributes.size();
-      columns_.early.attributes.push_back(
-          {.value = *std::move(bound), .name = item.stage.plugin, .steps = columns_.late.size(), .stages = columns_.late.size()});
+      columns_.early.attributes.push_back({.value = *std::move(bound),
+                                           .name = item.stage.plugin,
+                                           .steps = columns_.late.size(),
+                                           .stages = columns_.late.size()});
     } else if (static_cast<std::size_t>(key) >= rows_->schema.size()) {
       complain(*item.stage.options,
                fmt::format("'{}' is made by a step, so the length of its rows is not known before they are made; cut "
@@ -145,8 +147,10 @@ Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage,
     if (std::ranges::any_of(bound.reads(), late))
       return refuse("a tensor that is made after the windows are cut is not known yet; move the step before them");
     const std::size_t early = columns_.early.attributes.size();
-    columns_.early.attributes.push_back(
-        {.value = std::move(bound), .name = stage.plugin, .steps = columns_.element_steps, .stages = columns_.element_steps});
+    columns_.early.attributes.push_back({.value = std::move(bound),
+                                         .name = stage.plugin,
+                                         .steps = columns_.element_steps,
+                                         .stages = columns_.element_steps});
     return engine::WindowAttribute{.lengths = {}, .early = early};
   }
   const auto looks_inside = [&](const expression::Node& node) {

@@ -17,7 +17,7 @@ class Convert final : public Step {
  public:
   Convert(std::string tensor, ColumnId from, ColumnId to) : tensor_{std::move(tensor)}, from_{from}, to_{to} {}
 
-  Result<void> apply(ColumnBlock& block) const override {
+  Result<void> apply(ColumnBlock& block, const StepContext&, StepMemory*) const override {
     const Column& in = block[from_];
     Column& out = block[to_];
     FOREBAY_DO(begin_output(out, in.shape, in.rows).at(Place{.feature = tensor_}));

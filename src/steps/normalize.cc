@@ -63,7 +63,7 @@ class Standardize final : public Step {
   Standardize(std::string tensor, std::size_t axis, ColumnId from, ColumnId to)
       : tensor_{std::move(tensor)}, axis_{axis}, from_{from}, to_{to} {}
 
-  Result<void> apply(ColumnBlock& columns) const override {
+  Result<void> apply(ColumnBlock& columns, const StepContext&, StepMemory*) const override {
     const Column& in = columns[from_];
     Column& out = columns[to_];
     FOREBAY_DO(begin_output(out, in.shape, in.rows).at(Place{.feature = tensor_}));

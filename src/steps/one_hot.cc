@@ -44,7 +44,7 @@ class Spread final : public Step {
  public:
   Spread(OneHot options, ColumnId from, ColumnId to) : options_{std::move(options)}, from_{from}, to_{to} {}
 
-  Result<void> apply(ColumnBlock& block) const override {
+  Result<void> apply(ColumnBlock& block, const StepContext&, StepMemory*) const override {
     const Column& in = block[from_];
     Column& out = block[to_];
     std::vector<std::int64_t> dims = in.shape.dims();

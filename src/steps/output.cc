@@ -77,7 +77,7 @@ namespace {
 /// The plan owns the step. It is immutable: any number of workers call it at once.
 class NoWork final : public Step {
  public:
-  Result<void> apply(ColumnBlock&) const override { return {}; }
+  Result<void> apply(ColumnBlock&, const StepContext&, StepMemory*) const override { return {}; }
 };
 
 }  // namespace

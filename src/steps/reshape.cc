@@ -24,7 +24,7 @@ class Regroup final : public Step {
   Regroup(std::string tensor, Shape shape, ColumnId from, ColumnId to)
       : tensor_{std::move(tensor)}, shape_{std::move(shape)}, from_{from}, to_{to} {}
 
-  Result<void> apply(ColumnBlock& block) const override {
+  Result<void> apply(ColumnBlock& block, const StepContext&, StepMemory*) const override {
     const Column& in = block[from_];
     Column& out = block[to_];
     FOREBAY_DO(check_rows(in));

@@ -21,7 +21,7 @@ class Fill final : public Step {
   Fill(std::string tensor, std::vector<std::byte> element, Shape shape, std::optional<ColumnId> like, ColumnId to)
       : tensor_{std::move(tensor)}, element_{std::move(element)}, shape_{std::move(shape)}, like_{like}, to_{to} {}
 
-  Result<void> apply(ColumnBlock& block) const override {
+  Result<void> apply(ColumnBlock& block, const StepContext&, StepMemory*) const override {
     const Column* const like = like_ ? &block[*like_] : nullptr;
     Column& out = block[to_];
     const std::int64_t rows = like != nullptr ? like->rows : block.rows;

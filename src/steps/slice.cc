@@ -17,7 +17,7 @@ class Cut final : public Step {
 
   // Any number of workers call this at once, so it is const. It gets whole columns. It uses the shape of the column,
   // not that of the schema: after the batch, a size that was unknown at binding may be known.
-  Result<void> apply(ColumnBlock& block) const override {
+  Result<void> apply(ColumnBlock& block, const StepContext&, StepMemory*) const override {
     const Column& in = block[from_];
     Column& out = block[to_];
     auto shape = cut_shape(in.shape, items_);

@@ -50,7 +50,7 @@ class Attributed {
  public:
   Attributed(const engine::Program& program, std::uint32_t file, IndexRequest request)
       : program_{program}, file_{file}, request_{std::move(request)} {
-    if (program.on_corrupt.policy != engine::Corrupt::fail) request_.made_by = program.early.checked_by;
+    if (skips_early(program.on_corrupt)) request_.made_by = program.early.checked_by;
   }
 
   /// Reports what is stored. Returns whether that is all that the program needs.

@@ -61,7 +61,7 @@ class NumberDecoder final : public Decoder {
 class NumberStep final : public Step {
  public:
   NumberStep(GiveUp options, ColumnId column) : options_{options}, column_{column} {}
-  Result<void> apply(ColumnBlock& block) const override {
+  Result<void> apply(ColumnBlock& block, const StepContext&, StepMemory*) const override {
     const auto numbers = block[column_].values.span<std::int64_t>();
     for (std::size_t row = 0; row < numbers.size(); ++row)
       if (numbers[row] == options_.at) FOREBAY_DO(give_up(options_, static_cast<std::int64_t>(row)));

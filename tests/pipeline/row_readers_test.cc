@@ -71,11 +71,11 @@ Json over_readers(const std::string& steps, const std::string& rest = "") {
 
 // Without compaction, a block would stay in memory until the last of its rows was drawn: 1 GiB of them.
 TEST(RowReaders, AShuffleBufferOverManyBlocksStaysWithinTheBudget) {
-  constexpr std::int64_t budget = std::int64_t{96} << 20;
+  constexpr std::int64_t allowed = std::int64_t{96} << 20;
   constexpr std::int64_t rows = 1'000'000;
   const Json document = over_readers(R"({"shuffle": {"buffer": 100000}}, {"batch": {"size": 500}})");
   for (const std::int64_t blocks : {10'000, 100}) {
-    auto loader = load(document, {.threads = 2, .memory = budget}, ".",
+    auto loader = load(document, {.threads = 2, .memory = allowed}, ".",
                        generated_rows({.blocks = blocks, .rows = rows / blocks}));
     ASSERT_TRUE(loader.ok()) << loader.error().text();
     const std::int64_t before = tests::resident_bytes();
@@ -100,7 +100,7 @@ TEST(RowReaders, AShuffleBufferOverManyBlocksStaysWithinTheBudget) {
     EXPECT_GT(moved, rows / 2);
     RecordProperty("MiB of " + std::to_string(blocks) + " blocks", static_cast<int>(most >> 20));
     if (!tests::sanitized) {
-      EXPECT_LT(most, budget + (std::int64_t{64} << 20)) << blocks << " blocks";
+      EXPECT_LT(most, allowed + (std::int64_t{64} << 20)) << blocks << " blocks";
     }
   }
 }
@@ -244,7 +244,9 @@ TEST(RowFilter, OfArraysBeforeAndAfterShufflesKeepsTheRowsWhoseConditionHolds) {
     ASSERT_EQ(whole.size(), 2 * expected.size());
     for (const auto begin : {whole.begin(), whole.begin() + std::ssize(expected)}) {
       RowNumbers epoch(begin, begin + std::ssize(expected));
-      if (order == filter) EXPECT_EQ(epoch, expected);
+      if (order == filter) {
+        EXPECT_EQ(epoch, expected);
+      }
       std::sort(epoch.begin(), epoch.end());
       EXPECT_EQ(epoch, expected);
     }

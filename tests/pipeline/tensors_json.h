@@ -8,6 +8,8 @@
 #include <forebay/forebay.h>
 #include <forebay/json.h>
 
+#include "tests/support/base64.h"
+
 /// Converts tensors to JSON, row first, and JSON to records. Worked examples use this form.
 namespace forebay::testing {
 
@@ -96,7 +98,7 @@ inline void flatten(const Json& json, std::vector<Json>& out) {
   };
   if (any(Json::Kind::string)) {
     std::vector<std::string> out;
-    for (const Json& element : elements) out.push_back(element.string());
+    for (const Json& element : elements) out.push_back(test::example_bytes(element.string()));
     return out;
   }
   if (any(Json::Kind::number)) {

@@ -111,7 +111,7 @@ TEST(Slice, ShapeComesFromTheColumnWhenTheSchemaDidNotKnowIt) {
   const auto bound = slice().bind(*parse_json(R"({"tensor": "x", "slice": "[1:]"})"), earlier);
   ASSERT_TRUE(bound.ok());
   test::add_columns(block, bound->out);
-  ASSERT_TRUE(bound->op->apply(block).ok());
+  ASSERT_TRUE(bound->op->apply(block, {}, nullptr).ok());
   EXPECT_EQ(block[1].shape, (Shape{2}));
   EXPECT_EQ(test::block_to_json(block, bound->out).text(), R"({"x":[[2,3],[5,6]]})");
 }

@@ -14,6 +14,7 @@ StepType cast();
 StepType normalize();
 StepType select();
 StepType rename();
+StepType decode_image();
 
 namespace {
 
@@ -26,7 +27,7 @@ std::string run(const StepType& type, std::string_view options, std::string_view
 
 TEST(Steps, DoWhatTheirExamplesSay) {
   for (const StepType& type :
-       {slice(), constant(), ones(), one_hot(), reshape(), cast(), normalize(), select(), rename()}) {
+       {slice(), constant(), ones(), one_hot(), reshape(), cast(), normalize(), select(), rename(), decode_image()}) {
     EXPECT_FALSE(type.description.examples.empty()) << type.description.name;
     for (const Example& example : type.description.examples) {
       Schema schema;
@@ -147,7 +148,7 @@ TEST(Normalize, MatchesTheReferenceAlongEitherAxis) {
   const auto bound = normalize().bind(*parse_json(R"({"tensor": "x", "axis": 1})"), schema);
   ASSERT_TRUE(bound.ok());
   test::add_columns(block, bound->out);
-  ASSERT_TRUE(bound->op->apply(block).ok());
+  ASSERT_TRUE(bound->op->apply(block, {}, bound->op->memory().get()).ok());
   EXPECT_EQ(block[1].dtype, DType::float32);
   EXPECT_THAT(block[1].values.span<float>(),
               testing::Pointwise(testing::FloatNear(1e-6F), {-1.2247448F, 0.F, 1.2247448F, -1.2247448F, 0.F, 1.2247448F,

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "columns/cast.h"
+#include "tests/support/base64.h"
 
 namespace forebay::test {
 
@@ -88,7 +89,7 @@ void put_elements(const Json& json, Column& column, std::byte*& to) {
     for (const Json& item : json.items()) put_elements(item, column, to);
     return;
   }
-  if (column.dtype == DType::string) return column.push_string(bytes_of(json.string()));
+  if (column.dtype == DType::string) return column.push_string(bytes_of(example_bytes(json.string())));
   if (json.is(Kind::number)) {
     put_number(json.number(), DType::float64, column, to);
   } else {
@@ -214,7 +215,8 @@ Result<Json> run_step(const StepType& type, std::string_view options, std::strin
   ColumnBlock block = block_from_json(tensors, schema);
   FOREBAY_TRY(const Bound<Step> bound, type.bind(parsed, schema));
   add_columns(block, bound.out);
-  FOREBAY_DO(bound.op->apply(block));
+  const auto memory = bound.op->memory();
+  FOREBAY_DO(bound.op->apply(block, {}, memory.get()));
   return block_to_json(block, bound.out);
 }
 

@@ -34,6 +34,12 @@ struct Unmapped {
   MappedFile* mapping = nullptr;  ///< The mapping to copy from; the block holds it until the batch is finished.
 };
 
+/// The pass of a row, and how often the same record came earlier in that pass.
+struct Occurrence {
+  std::int64_t epoch = 0;
+  std::int64_t number = 0;
+};
+
 /// The rows of a batch in a plan that takes spans (Program::taking). The handles of the layout are then elements, each
 /// once, in the order of their first use; a row is made of the spans that name it.
 ///
@@ -73,6 +79,7 @@ struct RowSpans {
 struct BatchLayout {
   std::vector<Handle> handles;              ///< One per row that has a record; with `taken`, the elements.
   std::vector<const std::byte*> payloads;   ///< Address of the record of each handle. Of a row source: empty.
+  std::vector<Occurrence> occurrences;      ///< Of each handle, when a step of the plan draws; else empty.
   std::vector<const RowBlock*> row_blocks;  ///< Of a row source: the block of each handle, else empty.
   std::vector<UsedBlock> blocks;            ///< The blocks that the handles name, each once.
   std::vector<Unmapped> unmapped;           ///< Records that are to be read from their files, by row.
@@ -105,6 +112,7 @@ struct BatchLayout {
   /// Removes the rows; the capacity of the vectors stays.
   void clear() {
     handles.clear();
+    occurrences.clear();
     payloads.clear();
     row_blocks.clear();
     blocks.clear();

@@ -21,7 +21,10 @@ constexpr std::int64_t max_columns = std::int64_t{4} << 20;  // bytes of columns
 
 Result<void> RowAttributes::read(std::size_t attribute, std::span<const Handle> rows, std::span<std::int64_t> out) {
   const EarlyAttribute& wanted = program_.early.attributes[attribute];
-  if (block_.columns.empty()) block_ = columns_of(program_.schema, pool_.get());
+  if (block_.columns.empty()) {
+    block_ = columns_of(program_.schema, pool_.get());
+    for (const PlacedStep& placed : program_.early.steps) memories_.push_back(placed.step->memory());
+  }
   for (std::size_t first = 0; first < rows.size(); first += group_rows) {
     const std::size_t count = std::min(group_rows, rows.size() - first);
     const auto group = rows.subspan(first, count);
@@ -30,7 +33,11 @@ Result<void> RowAttributes::read(std::size_t attribute, std::span<const Handle> 
   }
   std::int64_t bytes = 0;
   for (const Column& column : block_.columns) bytes += owned_bytes(column);
-  if (bytes > max_columns) block_ = {};
+  for (const auto& memory : memories_) bytes += memory == nullptr ? 0 : memory->bytes();
+  if (bytes > max_columns) {
+    block_ = {};
+    memories_.clear();
+  }
   charge_.set(*pool_, bytes > max_columns ? 0 : bytes);
   return {};
 }
@@ -42,7 +49,7 @@ Result<void> RowAttributes::compute(const EarlyAttribute& attribute, std::span<c
   for (std::size_t i = 0; i < attribute.steps; ++i) {
     const PlacedStep& placed = program_.early.steps[i];
     begin_rows(block_, placed.makes, std::ssize(rows));
-    FOREBAY_DO(placed.step->apply(block_).at(placed.name));
+    FOREBAY_DO(placed.step->apply(block_, {.stop = pool_.get()}, memories_[i].get()).at(placed.name));
   }
   std::vector<expression::RowFault> faults;
   const expression::Values values = attribute.value.evaluate(block_, faults);

@@ -41,7 +41,8 @@ class RowAttributes {
   const Program& program_;
   const std::shared_ptr<BufferPool> pool_;
   const BlockTable& table_;
-  ColumnBlock block_;  // empty before the first call
+  ColumnBlock block_;                                  // empty before the first call
+  std::vector<std::unique_ptr<StepMemory>> memories_;  // by step; empty with `block_`
   Charge charge_;
 };
 

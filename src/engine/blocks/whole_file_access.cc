@@ -9,7 +9,7 @@
 namespace forebay::engine {
 
 Result<std::vector<std::int64_t>> WholeFileAccess::count(std::span<const std::uint32_t> parts) const {
-  if (program_.on_corrupt.policy != Corrupt::fail) {
+  if (skips_early(program_.on_corrupt)) {
     return Error{Code::config, Detail::invalid_argument,
                  "on_corrupt: files that are records cannot be skipped in a global shuffle or with shards by file, "
                  "because their number must be known before they are read; set on_corrupt to fail, or use a shuffle "

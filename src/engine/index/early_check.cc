@@ -24,7 +24,10 @@ EarlyCheck::EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool)
   const std::size_t before = used_.size();
   use(work_.decoded);
   if (used_.size() > before) decodings_.push_back({.decoder = *work_.decoder, .columns = work_.decoded});
-  for (const PlacedStep& step : work_.steps) made_.insert(made_.end(), step.makes.begin(), step.makes.end());
+  for (const PlacedStep& step : work_.steps) {
+    made_.insert(made_.end(), step.makes.begin(), step.makes.end());
+    memories_.push_back(step.step->memory());
+  }
   use(made_);
 }
 
@@ -54,7 +57,7 @@ Result<void> EarlyCheck::compute(std::span<const Record> records, std::span<std:
   for (std::size_t number = 0; number < work_.attributes.size(); ++number) {
     for (; steps < work_.attributes[number].steps; ++steps) {
       const PlacedStep& placed = work_.steps[steps];
-      FOREBAY_DO(placed.step->apply(block_).at(placed.name));
+      FOREBAY_DO(placed.step->apply(block_, {.stop = pool_.get()}, memories_[steps].get()).at(placed.name));
     }
     FOREBAY_DO(evaluate(work_.attributes[number], number, attributes));
   }
@@ -83,11 +86,13 @@ Result<void> EarlyCheck::evaluate(const EarlyAttribute& attribute, std::size_t n
 void EarlyCheck::account() {
   std::int64_t bytes = 0;
   for (const Decoding& decoding : decodings_) bytes += decoding.memory->bytes();
+  for (const auto& memory : memories_) bytes += memory == nullptr ? 0 : memory->bytes();
   for (const ColumnId id : used_) bytes += owned_bytes(block_[id]);
   charge_.set(*pool_, bytes);
   if (bytes <= max_kept) return;
   block_ = {};
   for (Decoding& decoding : decodings_) decoding.memory.reset();
+  for (std::size_t i = 0; i < memories_.size(); ++i) memories_[i] = work_.steps[i].step->memory();
   charge_.set(*pool_, 0);
 }
 

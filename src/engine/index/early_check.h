@@ -39,8 +39,9 @@ class EarlyCheck {
   const EarlyWork& work_;
   std::shared_ptr<BufferPool> pool_;
   std::vector<Decoding> decodings_;  // one or two: of the tickets, and of columns that those do not decode
-  std::vector<ColumnId> made_;       // columns that the steps make
-  std::vector<ColumnId> used_;       // all columns that are filled, each once
+  std::vector<std::unique_ptr<StepMemory>> memories_;  // by step
+  std::vector<ColumnId> made_;                         // columns that the steps make
+  std::vector<ColumnId> used_;                         // all columns that are filled, each once
   ColumnBlock block_;
   Charge charge_;
 };
@@ -50,7 +51,7 @@ class EarlyCheck {
 
 /// Corruption is an error of the scan, or is found and listed when the program may skip.
 [[nodiscard]] inline Corruption corruption_of(const Program& program) {
-  return program.on_corrupt.policy == Corrupt::fail ? Corruption::fail : Corruption::find;
+  return skips_early(program.on_corrupt) ? Corruption::find : Corruption::fail;
 }
 
 }  // namespace forebay::engine

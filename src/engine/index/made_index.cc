@@ -89,7 +89,7 @@ std::optional<std::vector<Skip>> parse_skips(std::span<const std::byte> rest, co
   return out;
 }
 
-bool may_skip(const Program& program) { return program.on_corrupt.policy != Corrupt::fail; }
+bool may_skip(const Program& program) { return skips_early(program.on_corrupt); }
 
 /// The key of an attribute. Where records may be skipped, the trial decode of all of them decides about the others.
 std::uint64_t key_of(const Program& program, std::size_t attribute) {

@@ -263,7 +263,7 @@ std::optional<std::int64_t> batches_by_index(const Program& program, const Shard
     return batches_by_index(*element_shard(program, shard.index, shard.count),
                             {.batch_index = shard.batch_index, .batch_count = shard.batch_count});
   }
-  if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
+  if (shared || skips_early(program.on_corrupt) || !program.batching.batches) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
   const auto records = known_records(program);
   if (!records) return std::nullopt;

@@ -49,7 +49,7 @@ Reader::Stream OpenFiles::open(Handle file) {
   auto opened = std::make_shared<ReaderState>(program_, file.block, reader_of(file.block));
   const Stream number = open_.open(opened);
   const bool looks = program_.source.files_a_part > 0 && !program_.early.attributes.empty();  // they have no index
-  const bool by_name = program_.on_corrupt.policy == Corrupt::fail && !looks;
+  const bool by_name = !skips_early(program_.on_corrupt) && !looks;
   if (catching_up_ && by_name) name_records(*opened);
   if (opened->named) return number;
   const Lock lock{mutex_};

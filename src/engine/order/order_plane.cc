@@ -27,6 +27,7 @@ OrderPlane::OrderPlane(const Program& program, OpenFiles& streams, Position star
       start_{start},
       shard_{shard},
       windows_{program.windows ? std::make_unique<WindowReader>(program, streams) : nullptr},
+      occurrences_{program},
       batcher_{program.batching.make(
           {.reader = reader(), .first_attribute = program.batcher_attribute, .endless = !program.epochs})},
       number_{start.batch},
@@ -50,6 +51,7 @@ Result<void> OrderPlane::begin() {
   // The last batch is cut as usual, and so is every batch that is not full.
   const std::int64_t batches = start_.next - 1 - start_.batch;
   if (batches <= 0 || !program_.batching.fixed || !program_.batching.max_rows) return {};
+  if (program_.identity == Program::Identity::occurrences) return {};  // they count every row of the pass
   if (__builtin_mul_overflow(batches, *program_.batching.max_rows, &passing_)) passing_ = 0;
   return {};
 }
@@ -227,6 +229,7 @@ Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
     FOREBAY_TRY(const Cut got, cut_batch(layout));
     if (got == Cut::batch) {
       FOREBAY_DO(take_rows(layout));
+      occurrences_.assign(layout, *passes_, open_files_.table());
       passes_without_batch_ = 0;
       return true;
     }
@@ -323,6 +326,7 @@ void OrderPlane::leave_out(BatchLayout& layout) {
   open_files_.begin_batch(ordinal_);
   reader().drop(layout.handles);
   layout.handles.clear();
+  layout.occurrences.clear();
   open_files_.collect();
   open_files_.limit_memory();
 }
@@ -344,6 +348,11 @@ void OrderPlane::keep_shard(BatchLayout& layout) {
   reader().drop(all.subspan(to));
   layout.handles.erase(begin + static_cast<std::ptrdiff_t>(to), layout.handles.end());
   layout.handles.erase(begin, begin + static_cast<std::ptrdiff_t>(from));
+  if (!layout.occurrences.empty()) {
+    const auto first_pass = layout.occurrences.begin();
+    layout.occurrences.erase(first_pass + static_cast<std::ptrdiff_t>(to), layout.occurrences.end());
+    layout.occurrences.erase(first_pass, first_pass + static_cast<std::ptrdiff_t>(from));
+  }
   layout.rows = end - first;
 }
 

@@ -9,6 +9,7 @@
 
 #include "engine/blocks/batch_layout.h"
 #include "engine/order/batch_blocks.h"
+#include "engine/order/occurrences.h"
 #include "engine/order/open_files.h"
 #include "engine/order/passes.h"
 #include "engine/program/position.h"
@@ -44,6 +45,7 @@ class OrderPlane {
   void account(BufferPool& pool) {
     if (program_.hard_epochs) ahead_.account(pool);
     for (BatchBlocks& blocks : blocks_) blocks.account(pool);
+    if (program_.identity == Program::Identity::occurrences) occurrences_charge_.set(pool, occurrences_.bytes());
   }
 
   /// The first call takes an empty layout. After an error, also Code::cancelled after the deadline of OpenFiles, the
@@ -79,6 +81,8 @@ class OrderPlane {
   const Position start_;
   const Shard shard_;
   std::unique_ptr<WindowReader> windows_;  // null: the plan has no window stage
+  Occurrences occurrences_;
+  Charge occurrences_charge_;
   std::unique_ptr<Passes> passes_;
   std::unique_ptr<Batcher> batcher_;
   std::int64_t number_;           // in the stream, of the batch that is cut next

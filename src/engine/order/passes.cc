@@ -212,6 +212,7 @@ std::size_t Passes::fill_with_placeholders(std::span<Handle> out) {
 
 std::size_t Passes::delivered(std::size_t count) {
   empty_passes_ = 0;
+  if (batch_passes_.empty() || batch_passes_.back().epoch != epoch_) batch_passes_.push_back({pulled_, epoch_});
   pulled_ += static_cast<std::int64_t>(count);
   if (!batch_epoch_) batch_epoch_ = epoch_;
   return count;

@@ -42,6 +42,7 @@ class Passes final : public Handles {
     batch_ = number;
     pulled_ = 0;
     batch_epoch_.reset();
+    batch_passes_.clear();
     repeat_order_only();
   }
   /// Batches of earlier epochs are dropped from now on.
@@ -65,6 +66,12 @@ class Passes final : public Handles {
   [[nodiscard]] const std::int64_t& epoch() const { return epoch_; }
   /// The pass of the first row of the present batch.
   [[nodiscard]] std::int64_t batch_epoch() const { return batch_epoch_.value_or(epoch_); }
+
+  /// Where rows of another pass begin in the present batch.
+  struct PassBegin {
+    std::int64_t row, epoch;
+  };
+  [[nodiscard]] const std::vector<PassBegin>& batch_passes() const { return batch_passes_; }
 
   /// Handles pulled into the present batch.
   [[nodiscard]] std::int64_t pulled() const { return pulled_; }
@@ -97,6 +104,7 @@ class Passes final : public Handles {
   std::unique_ptr<Handles> chain_;
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;
+  std::vector<PassBegin> batch_passes_;
   std::int64_t batch_;               // number of the batch that is being cut
   const std::int64_t first_wanted_;  // number of the first batch to deliver
   std::int64_t from_;                // epoch of the first batch to deliver

@@ -7,6 +7,7 @@
 #include <forebay/error.h>
 
 #include "engine/program/on_corrupt.h"
+#include "engine/program/position.h"
 #include "engine/read/block.h"
 
 namespace forebay::engine {
@@ -31,6 +32,10 @@ class SkipTally {
   [[nodiscard]] Result<void> add(const Skip& skip);
   [[nodiscard]] Result<void> end_pass() const;  ///< Fails with Code::data when the pass exceeds `max_fraction`.
 
+  /// What was counted of the pass so far.
+  [[nodiscard]] const PassSkips& pass() const { return pass_; }
+  void go_on(const PassSkips& pass) { pass_ = pass; }  ///< Goes on with a pass of which so much was counted.
+
   /// Skips by kind.
   struct Counts {
     std::int64_t records = 0;  ///< Corrupt or malformed records.
@@ -42,15 +47,10 @@ class SkipTally {
   [[nodiscard]] const Counts& counts() const { return counts_; }  ///< Counts of the whole run.
 
  private:
-  struct Pass {
-    std::int64_t skips = 0;
-    std::int64_t good = 0;         // records
-    std::int64_t consecutive = 0;  // skips
-  };
   [[nodiscard]] bool too_many(std::int64_t skips) const;  // more than `max_fraction` of the pass
 
   const OnCorrupt allowed_;
-  Pass pass_;
+  PassSkips pass_;
   Counts counts_;
 };
 

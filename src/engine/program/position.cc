@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -68,6 +69,7 @@ constexpr std::string_view ended_name = "ended";
 constexpr std::string_view batches_stage = "batches";
 constexpr std::string_view delivered_name = "delivered";
 constexpr std::size_t max_carried = 4096;
+constexpr std::string_view skips_stage = "skips";
 
 Result<Position> read_order(const Section& section) {
   Position out;
@@ -133,6 +135,35 @@ Section batches_section(const Position& position) {
   return out;
 }
 
+Result<PassSkips> read_skips(const Section& section) {
+  PassSkips out;
+  Values values{section};
+  FOREBAY_DO(values.read("skips", out.skips));
+  FOREBAY_DO(values.read("good", out.good));
+  FOREBAY_DO(values.read("consecutive", out.consecutive));
+  FOREBAY_DO(values.finish());
+  if (out.good <= max_batches && out.skips <= max_batches && out.consecutive <= out.skips) return out;
+  return refuse(Detail::data_loss,
+                fmt::format("corrupt state: section '{}' contradicts itself: {} skips, {} good rows, "
+                            "{} consecutive skips; go on from an older state",
+                            skips_stage, out.skips, out.good, out.consecutive));
+}
+
+/// Removes the section of that name. Empty: there is none. Fails when there are two.
+Result<std::optional<Section>> take_section(std::string_view stage, std::vector<Section>& sections) {
+  std::optional<Section> out;
+  for (std::size_t i = 0; i < sections.size();) {
+    if (sections[i].stage != stage) {
+      ++i;
+      continue;
+    }
+    if (out) return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' stands there twice", stage));
+    out = std::move(sections[i]);
+    sections.erase(sections.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return out;
+}
+
 /// Fails when the orders on batches of the program cannot stand there.
 Result<void> check_blocks(const Position& at, const Program& program) {
   const std::size_t orders = program.batch_orders.size();
@@ -166,36 +197,33 @@ std::vector<Section> sections_of(const Position& position) {
                                        {"done", position.done}}}};
   if (!position.carried.empty() || position.ended > 0) out.push_back(batcher_section(position));
   if (!position.blocks.empty()) out.push_back(batches_section(position));
+  if (position.skips == PassSkips{}) return out;
+  out.push_back({.stage = std::string{skips_stage},
+                 .values = {{"skips", position.skips.skips},
+                            {"good", position.skips.good},
+                            {"consecutive", position.skips.consecutive}}});
   return out;
 }
 
 Result<Position> position_of(const std::vector<Section>& sections) {
-  const Section* order = nullptr;
-  const Section* batcher = nullptr;
-  const Section* batches = nullptr;
-  for (const Section& section : sections) {
-    const Section** const other = section.stage == batcher_stage   ? &batcher
-                                  : section.stage == batches_stage ? &batches
-                                                                   : nullptr;
-    if (other != nullptr && *other == nullptr) {
-      *other = &section;
-      continue;
-    }
-    if (section.stage != order_stage) {
-      return refuse(Detail::failed_precondition,
-                    fmt::format("the state has a section '{}', which this Forebay does not know; use the Forebay that "
-                                "wrote it, or a newer one",
-                                section.stage));
-    }
-    if (order != nullptr)
-      return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' stands there twice", order_stage));
-    order = &section;
+  std::vector<Section> left = sections;
+  FOREBAY_TRY(const auto order, take_section(order_stage, left));
+  FOREBAY_TRY(const auto batcher, take_section(batcher_stage, left));
+  FOREBAY_TRY(const auto batches, take_section(batches_stage, left));
+  FOREBAY_TRY(const auto skips, take_section(skips_stage, left));
+  if (!left.empty()) {
+    return refuse(Detail::failed_precondition,
+                  fmt::format("the state has a section '{}', which this Forebay does not know; use the Forebay that "
+                              "wrote it, or a newer one",
+                              left.front().stage));
   }
-  if (order == nullptr)
-    return refuse(Detail::data_loss, fmt::format("corrupt state: it has no section '{}'", order_stage));
+  if (!order) return refuse(Detail::data_loss, fmt::format("corrupt state: it has no section '{}'", order_stage));
   FOREBAY_TRY(Position out, read_order(*order));
-  if (batcher != nullptr) FOREBAY_DO(read_batcher(*batcher, out));
-  if (batches != nullptr) FOREBAY_DO(read_batches(*batches, out));
+  if (batcher) FOREBAY_DO(read_batcher(*batcher, out));
+  if (batches) FOREBAY_DO(read_batches(*batches, out));
+  if (skips) {
+    FOREBAY_TRY(out.skips, read_skips(*skips));
+  }
   return out;
 }
 

@@ -13,6 +13,14 @@ namespace forebay::engine {
 
 struct Program;
 
+/// What `on_corrupt` counted of the present pass, with skip_row.
+struct PassSkips {
+  std::int64_t skips = 0;
+  std::int64_t good = 0;         ///< Rows.
+  std::int64_t consecutive = 0;  ///< Skips since the last good row.
+  bool operator==(const PassSkips&) const = default;
+};
+
 /// Where a run stands: all that a restart needs (docs/adr/0005, 0018). An order begins a pass from (seed, epoch) alone,
 /// so a restart goes through the pass again, without decoding, up to the first batch to deliver.
 ///
@@ -42,6 +50,7 @@ struct Position {
   std::int64_t delivered = 0;        ///< Batches delivered, in plans with orders on batches.
   /// The number of the batch that comes next.
   [[nodiscard]] std::int64_t number() const { return blocks.empty() ? next : delivered; }
+  PassSkips skips = {};  ///< Of epoch `from`.
   bool operator==(const Position&) const = default;
 };
 
@@ -59,8 +68,8 @@ struct Section {
   bool operator==(const Section&) const = default;
 };
 
-/// The sections of a position: "order", "batcher" when the batcher held something, and "batches" in plans with orders
-/// on batches.
+/// The sections of a position: "order", "batcher" when the batcher held something, "batches" in plans with orders on
+/// batches, and "skips" where there is something to count. A stage that comes later adds its own.
 [[nodiscard]] std::vector<Section> sections_of(const Position& position);
 /// The inverse. Fails with Code::state for an unknown section (failed_precondition), and for a missing section or a
 /// value that is missing or unknown (data_loss).

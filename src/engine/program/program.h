@@ -32,6 +32,8 @@ struct PlacedStep {
   std::string pointer;  ///< JSON pointer to the step in the document, for errors.
   std::vector<ColumnId> reads;
   std::vector<ColumnId> makes;
+  bool draws = false;      ///< Bound::draws
+  bool expensive = false;  ///< Bound::expensive
 };
 
 /// An integer per record that an order needs.
@@ -138,6 +140,10 @@ struct Program {
   std::uint64_t seed = 0;
   bool hard_epochs = false;  ///< Batches do not straddle epochs.
   bool deterministic = true;
+  /// How rows are told from each other, for steps that draw. `epochs` needs the pass of each row; `occurrences` also
+  /// how often the record came in the pass, because an order or the batcher may repeat it.
+  enum class Identity : std::uint8_t { none, epochs, occurrences };
+  Identity identity = Identity::none;
   OnCorrupt on_corrupt;
   std::int64_t threads = 0;  ///< Defaults of the run, from the document.
   std::int64_t memory = 0;

@@ -84,7 +84,7 @@ Result<void> WholeFileReader::seek(std::int64_t record, const RecordIndex*) {
 
 /// Whether the run skips a file that failed with this error.
 bool WholeFileReader::skips(const Error& error) const {
-  if (program_.on_corrupt.policy == Corrupt::fail) return false;
+  if (!skips_early(program_.on_corrupt)) return false;
   return passes_over_file(program_.on_corrupt, error) || error.detail() == Detail::data_loss;
 }
 
@@ -148,7 +148,7 @@ Result<void> WholeFileReader::check(Block& block) {
     const std::size_t index = indices[bad.record];
     const std::string& path = program_.source.files[next_ - block.records.size() + index];
     const Error error = bad.error.at(Place{.file = path, .record = 0, .offset = 0});
-    if (program_.on_corrupt.policy == Corrupt::fail) {
+    if (!skips_early(program_.on_corrupt)) {
       block.records.resize(index);
       block.attributes.resize(index * width);
       return error;

@@ -17,6 +17,7 @@
 #include "engine/run/activity.h"
 #include "engine/run/batch_line.h"
 #include "engine/run/consumer_turn.h"
+#include "engine/run/row_skips.h"
 #include "engine/run/run_parts.h"
 #include "engine/tickets/executor.h"
 
@@ -151,6 +152,7 @@ class Scheduler {
   std::int64_t next_number_ GUARDED_BY(mutex_);          // of the next batch, for messages
   std::int64_t from_epoch_ GUARDED_BY(mutex_);           // batches of earlier epochs are dropped
   Stats stats_ GUARDED_BY(mutex_);
+  RowSkips row_skips_ GUARDED_BY(mutex_);
   double complete_frac_ GUARDED_BY(mutex_);
   double ready_fill_sum_ GUARDED_BY(mutex_) = 0;
   std::int64_t asked_ GUARDED_BY(mutex_) = 0;

@@ -69,8 +69,9 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time
     if (stopped_) return was_closed;
     if (front_ready()) break;
     if (line_.empty() && order_over_) {
-      if (!order_error_) return std::shared_ptr<const Batch::Content>{};
-      broken_ = order_error_;
+      const auto judged = row_skips_.end();
+      if (!order_error_ && judged.ok()) return std::shared_ptr<const Batch::Content>{};
+      broken_ = order_error_ ? order_error_ : judged.error();
       continue;
     }
     if (!waiting_since_) waiting_since_ = since;
@@ -94,6 +95,10 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time
   }
   if (line_.front().error) {
     broken_ = line_.front().error;
+    return *broken_;
+  }
+  if (const auto judged = row_skips_.judge(*line_.front().content); !judged.ok()) {
+    broken_ = judged.error();
     return *broken_;
   }
   return deliver();

@@ -21,6 +21,10 @@ Stats Scheduler::stats() const {
   out.skipped_files = skipped.files;
   out.skipped_bytes = skipped.bytes;
   out.skipped = skipped.first;
+  const SkipTally::Counts& rows = row_skips_.counts();  // counted when no records are
+  out.skipped_records += rows.records;
+  out.skipped_bytes += rows.bytes;
+  out.skipped.insert(out.skipped.end(), rows.first.begin(), rows.first.end());
   out.seconds = began_ ? std::chrono::duration<double>(Clock::now() - *began_).count() : 0;
   out.scan_seconds = seconds(Work::scan);
   out.order_seconds = seconds(Work::order);

@@ -79,6 +79,15 @@ std::vector<BatchSpan> Batch::spans(std::int64_t row) const {
   return out;
 }
 
+std::vector<SkippedOrigin> Batch::skipped() const {
+  std::vector<SkippedOrigin> out;
+  for (const engine::SkippedRow& row : content_->skipped) {
+    const Origin origin{.file = content_->program->source.files[row.file], .record = row.record, .offset = row.offset};
+    out.push_back({.origin = origin, .error = row.error});
+  }
+  return out;
+}
+
 std::vector<Origin> Batch::origins(std::int64_t row) const {
   std::vector<Origin> out;
   for (const BatchSpan& span : spans(row)) out.push_back(span.origin);

@@ -12,6 +12,20 @@
 
 namespace forebay {
 
+namespace engine {
+
+/// A row that was taken out of its batch, because its record is corrupt.
+struct SkippedRow {
+  std::int64_t row = 0;     ///< Its row before.
+  std::uint32_t file = 0;   ///< Number of the file in the source's list.
+  std::int64_t record = 0;  ///< As in Origin.
+  std::int64_t offset = 0;  ///< As in Origin.
+  std::int64_t bytes = 0;   ///< Of the record.
+  Error error;
+};
+
+}  // namespace engine
+
 /// What a delivered batch consists of. Immutable once it is delivered; owned by the batches that share it.
 struct Batch::Content {
   std::shared_ptr<const engine::Program> program;
@@ -19,6 +33,7 @@ struct Batch::Content {
   std::vector<Value> values;                   ///< In the order of `names`.
   std::vector<std::optional<Tensor>> lengths;  ///< In the order of `names`; empty: the value is not padded.
   engine::BatchLayout layout;
+  std::vector<engine::SkippedRow> skipped;
 };
 
 }  // namespace forebay

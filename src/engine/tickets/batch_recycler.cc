@@ -51,6 +51,7 @@ void BatchRecycler::give(std::unique_ptr<Batch::Content> content) {
   for (Value& value : content->values) forget(value);
   content->lengths.clear();
   content->layout.clear();
+  content->skipped.clear();
   const std::size_t rows = room_of(content->layout);
   if (free_rows_.fetch_add(rows) + rows > max_free_rows || !free_.give(std::move(content), max_free))
     free_rows_ -= rows;

@@ -2,6 +2,7 @@
 #include "engine/tickets/executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -11,40 +12,17 @@
 #include "engine/memory/catch_all.h"
 #include "engine/memory/prefault.h"
 #include "engine/tickets/finish.h"
+#include "engine/tickets/prefetch.h"
 
 namespace forebay::engine {
 
 namespace {
 
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
+constexpr std::int64_t ready_row_bytes = 256;  // what a row that comes ready counts; its bytes are not known
 constexpr std::int64_t max_ticket_bytes = std::int64_t{8} << 20;  // nobody looks for a stop inside a ticket
 constexpr std::int64_t large_memory = std::int64_t{1} << 20;      // a decoder's; less is not worth beginning anew
-constexpr std::size_t group_bytes = std::size_t{32} << 10;        // copied, verified, decoded in the first-level cache
-constexpr std::size_t group_records = 16;
-constexpr std::size_t line = 64;
-
-/// How many records before its turn one is fetched: enough to hide the memory's latency, and no more. What is fetched,
-/// the group that is worked on and the rows that it fills share the first-level cache, and what falls out of it comes
-/// back behind all fetches that are under way.
-constexpr std::int64_t fetched_ahead = 12;
-
-/// The first line of a record is fetched so many records earlier than the rest, so that only one fetch waits for the
-/// page tables.
-constexpr std::int64_t begun_ahead = 4;
-
-/// Records that are copied and verified by one call. As many more are fetched between the calls: a processor has some
-/// two dozen lines on their way at once, and waits when it is asked for more.
-constexpr std::size_t verified_together = 4;
-
-/// Starts fetching a record and the `trailer` bytes after it; the hardware prefetcher continues with longer ones.
-/// Always inlined: the compiler may drop a call of a function that only prefetches.
-[[gnu::always_inline]] inline void prefetch(Record record, std::size_t trailer) {
-  constexpr std::size_t max_lines = 8;
-  const auto first = reinterpret_cast<std::uintptr_t>(record.data()) / line;
-  const auto last = (reinterpret_cast<std::uintptr_t>(record.data()) + record.size() + trailer) / line;
-  const std::byte* const begin = record.data();
-  for (std::size_t i = 0; i <= std::min(last - first, max_lines); ++i) __builtin_prefetch(begin + i * line);
-}
+constexpr std::size_t line = cache_line;
 
 std::size_t aligned(std::size_t size) { return (size + line - 1) & ~(line - 1); }
 
@@ -57,6 +35,7 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
       trailer_{trailer_of(program_->source)},
       contents_{std::make_shared<BatchRecycler>(program_)},
       files_{std::make_unique<FileCache>(program_->source.files, *pool_)},
+      chain_{program_, pool_},
       gather_{program_->source.rows ? std::optional<RowGather>{*program_} : std::nullopt},
       take_{program_->taking ? std::make_unique<const TakeRows>(*program_) : nullptr} {
   used_ = take_ ? take_->columns() : program_->decoded;
@@ -77,25 +56,32 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
 void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
   const std::int64_t rows = take_ ? take_->sizes().pieces(job.layout) : job.layout.filled_rows();
   const std::int64_t max = threads_ == 1 ? 1 : std::max<std::int64_t>(1, std::min(rows, 4 * threads_));
-  const std::int64_t count = std::max(std::clamp<std::int64_t>(bytes / ticket_bytes, 1, max), bytes / max_ticket_bytes);
-  const std::int64_t share = bytes / count + 1;
-  job.large = bytes + job.fixed_bytes > large_bytes;
+  const std::int64_t row_weight = gather_ && !take_ ? ready_row_bytes : 0;
+  const std::int64_t weight = bytes + rows * row_weight;
+  const std::int64_t cost = cost_.of(weight);
+  const std::int64_t count = std::max({std::clamp<std::int64_t>(bytes / ticket_bytes, 1, max), bytes / max_ticket_bytes,
+                                       std::min(rows, cost / TicketCost::wanted_ns)});
+  const std::int64_t share = weight / count + 1;
+  job.large = bytes + job.fixed_bytes > large_bytes || cost / count > TicketCost::long_ns || chain_.expensive();
   const bool grows = std::ranges::count(job.row_bytes, std::size_t{0}) > 0;
   job.expected_bytes = job.record_bytes + job.fixed_bytes + (grows ? 2 * bytes : 0);  // decoded, then copied
   job.made_bytes = job.tensor_bytes = 0;
   job.cut = 0;
+  job.skipped.clear();
   job.decoded.store(0, std::memory_order_relaxed);
   if (take_) {
     take_->sizes().cut(count == 1 ? TakeSizes::one_ticket : share, job);
+    for (std::size_t i = 0; i < job.cut; ++i) job.tickets[i]->bytes = weight / static_cast<std::int64_t>(job.cut);
     job.remaining = job.cut;
     return;
   }
   std::int64_t row = 0;
   while (row < rows || job.cut == 0) {
     Ticket& ticket = job.add_ticket(row);
+    ticket.bytes = count == 1 ? weight : 0;
     if (count == 1) row = rows;
-    for (std::int64_t held = 0; row < rows && held < share; ++row)
-      held += job.layout.handles[static_cast<std::size_t>(row)].length;
+    for (; row < rows && ticket.bytes < share; ++row)
+      ticket.bytes += job.layout.handles[static_cast<std::size_t>(row)].length + row_weight;
     ticket.rows = row - ticket.first_row;
   }
   job.remaining = job.cut;
@@ -180,6 +166,7 @@ void Executor::bind_columns(Ticket& ticket) const {
   if (!ticket.columns) ticket.columns = columns_->take();
   ColumnBlock& block = ticket.columns->block;
   block.rows = ticket.rows;
+  const bool ranges = chain_.rows_together(ticket) < ticket.rows;
   for (const ColumnId id : used_) {
     Column& column = block[id];
     const ColumnId output = in_place_[static_cast<std::size_t>(id)];
@@ -193,6 +180,7 @@ void Executor::bind_columns(Ticket& ticket) const {
     } else {
       column.clear();
     }
+    if (ranges && chain_.lies_between(id)) continue;
     if (column.fixed() && column.dtype != DType::string) column.set_rows(ticket.rows);
   }
 }
@@ -201,7 +189,11 @@ std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
   if (ticket.job->cut == 1) lend_rows(*ticket.job);
   bind_columns(ticket);
   auto failed = take_ ? take(ticket, worker) : fill(ticket, worker);
-  if (!failed) failed = apply_steps(ticket);
+  if (!chain_.empty()) {
+    const auto since = std::chrono::steady_clock::now();
+    if (!failed) failed = apply_steps(ticket, worker);
+    cost_.add(ticket.bytes, std::chrono::steady_clock::now() - since);
+  }
   account(ticket);
   return failed;
 }
@@ -256,20 +248,16 @@ std::optional<RowError> Executor::read_unmapped(Ticket& ticket, Worker& worker,
   return std::nullopt;
 }
 
-std::optional<RowError> Executor::apply_steps(Ticket& ticket) const {
-  for (const PlacedStep& placed : program_->late) {
-    pool_->look();
-    Result<void> done;
-    if (auto thrown = catch_all([&] { done = placed.step->apply(ticket.columns->block); })) {
-      const Error error = thrown->at(fmt::format("batch {}, {}", ticket.job->layout.number, placed.name));
-      return RowError{error, ticket.first_row};  // it saw all rows at once
-    }
-    if (!done.ok()) {
-      const std::int64_t row = ticket.first_row + std::max<std::int64_t>(0, done.error().place().row);
-      return RowError{place_row(*ticket.job, done.error().at(placed.name), row), row};
-    }
+std::optional<RowError> Executor::apply_steps(Ticket& ticket, Worker& worker) const {
+  const std::size_t faults = ticket.faults.size();
+  const auto failed = chain_.run(ticket, worker.steps);
+  for (std::size_t i = faults; i < ticket.faults.size(); ++i) {
+    RowFault& fault = ticket.faults[i];
+    fault.error = place_row(*ticket.job, fault.error, ticket.first_row + fault.row);
   }
-  return std::nullopt;
+  if (!failed) return std::nullopt;
+  const std::int64_t row = ticket.first_row + failed->row;
+  return RowError{failed->of_the_row ? place_row(*ticket.job, failed->error, row) : failed->error, row};
 }
 
 /// What the decoder's memory grew to for a long list is kept when the budget has as much room again.
@@ -286,91 +274,6 @@ void Executor::account(Worker& worker) const {
 void Executor::account(Ticket& ticket) const {
   ticket.job->decoded.fetch_add(columns_->account(*ticket.columns), std::memory_order_relaxed);
   if (ticket.job->bytes() > pool_->limit()) ticket.columns.reset();
-}
-
-/// Fetches the records of a ticket some rows ahead of their turn.
-class Executor::Fetching {
- public:
-  Fetching(const Ticket& ticket, std::size_t trailer)
-      : layout_{ticket.job->layout}, first_{ticket.first_row}, rows_{ticket.rows}, trailer_{trailer} {}
-
-  void to(std::int64_t end) {
-    const std::int64_t begin_to = std::min(end + begun_ahead, rows_);
-    const std::int64_t fetch_to = std::min(end, rows_);
-    for (std::int64_t row = std::exchange(begun_, std::max(begun_, begin_to)); row < begin_to; ++row)
-      __builtin_prefetch(record(row).data());
-    for (std::int64_t row = std::exchange(fetched_, std::max(fetched_, fetch_to)); row < fetch_to; ++row)
-      prefetch(record(row), trailer_);
-  }
-  [[nodiscard]] Record record(std::int64_t row) const { return layout_.record(first_ + row); }
-
- private:
-  const BatchLayout& layout_;
-  const std::int64_t first_;
-  const std::int64_t rows_;
-  const std::size_t trailer_;
-  std::int64_t begun_ = 0;
-  std::int64_t fetched_ = 0;
-};
-
-/// Copies those records that lie in a mapping; others are private.
-void Executor::copy_some(const Job& job, std::int64_t first_row, std::span<Record> records, Worker& worker) const {
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const UsedBlock& block = job.layout.block_of(first_row + static_cast<std::int64_t>(i));
-    if (block.mapping != nullptr && block.mapping->holds(records[i])) worker.copies.add(records.subspan(i, 1), *pool_);
-  }
-}
-
-/// Copies and verifies the worker's records, whose first is row `first` of the ticket. After an error the worker has
-/// the records before the bad one.
-std::optional<RowError> Executor::verify(const Ticket& ticket, Worker& worker, std::int64_t first,
-                                         Fetching& fetching) const {
-  const Job& job = *ticket.job;
-  const std::span<Record> group{worker.records};
-  for (std::size_t done = 0; done < group.size(); done += verified_together) {
-    const std::int64_t next = first + static_cast<std::int64_t>(done);
-    const auto some = group.subspan(done, std::min(verified_together, group.size() - done));
-    fetching.to(next + fetched_ahead + verified_together);
-    if (job.records == RecordPlace::mapped) [[likely]] {
-      worker.copies.add(some, *pool_);
-    } else if (job.records == RecordPlace::mixed) {
-      copy_some(job, ticket.first_row + next, some, worker);
-    }
-    const auto good = program_->source.format->verify(some);
-    if (good.ok()) continue;
-    const std::int64_t bad = ticket.first_row + next + good.error().place().row;
-    worker.records.resize(static_cast<std::size_t>(bad - ticket.first_row - first));
-    return RowError{wrong_checksum(job, good.error(), bad), bad};
-  }
-  return std::nullopt;
-}
-
-std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
-  ColumnBlock& block = ticket.columns->block;
-  Fetching fetching{ticket, trailer_};
-  fetching.to(fetched_ahead);
-  for (std::int64_t first = 0; first < ticket.rows;) {
-    worker.records.clear();
-    std::size_t bytes = 0;
-    std::int64_t row = first;
-    for (; row < ticket.rows && bytes < group_bytes && worker.records.size() < group_records; ++row) {
-      worker.records.push_back(fetching.record(row));
-      bytes += worker.records.back().size();
-    }
-    if (ticket.job->records != RecordPlace::private_memory) worker.copies.begin(*pool_, bytes, worker.records.size());
-    const auto corrupt = verify(ticket, worker, first, fetching);  // a record before it may be malformed
-    pool_->look();
-    Result<void> done;
-    if (auto threw = catch_all([&] { done = program_->decoder->decode(worker.records, first, block, *worker.memory); }))
-      return thrown(ticket, worker, *threw, first);
-    if (!done.ok()) {
-      const std::int64_t bad = ticket.first_row + first + std::max<std::int64_t>(0, done.error().place().row);
-      return RowError{place(*ticket.job, done.error(), bad), bad};
-    }
-    if (corrupt) return corrupt;
-    first = row;
-  }
-  return std::nullopt;
 }
 
 }  // namespace forebay::engine

@@ -13,7 +13,9 @@
 #include "engine/tickets/job.h"
 #include "engine/tickets/record_copies.h"
 #include "engine/tickets/row_gather.h"
+#include "engine/tickets/step_chain.h"
 #include "engine/tickets/take/take_rows.h"
+#include "engine/tickets/ticket_cost.h"
 
 namespace forebay::engine {
 
@@ -26,6 +28,7 @@ struct Worker {
   RecordCopies copies;                    ///< Private bytes of `records`, where they lie in a mapping.
   std::vector<FileCache::Wanted> wanted;  ///< Records that are read from files whose pages were given back.
   std::unique_ptr<TakeMemory> take;       ///< Only in plans that take spans.
+  StepScratch steps;
 };
 
 /// A failure and the row of the batch it belongs to.
@@ -61,9 +64,11 @@ class Executor {
             .records = {},
             .copies = RecordCopies{trailer_},
             .wanted = {},
-            .take = take_ ? std::make_unique<TakeMemory>() : nullptr};
+            .take = take_ ? std::make_unique<TakeMemory>() : nullptr,
+            .steps = chain_.scratch()};
   }
-  /// Cuts tickets by bytes. Fails when the rows that they fill need more than the budget.
+  /// Cuts tickets by bytes and by the time that earlier tickets took. Fails when the rows that they fill need more than
+  /// the budget.
   [[nodiscard]] Result<void> cut(Job& job) const;
   [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Copy, verify, decode, steps.
   [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< Called after the last ticket. Makes `content`.
@@ -76,13 +81,17 @@ class Executor {
   std::optional<RowError> decode(Ticket& ticket, Worker& worker) const;
   [[nodiscard]] std::optional<RowError> take(Ticket& ticket, Worker& worker) const;
   [[nodiscard]] std::optional<RowError> make_elements(Worker& worker) const;
-  [[nodiscard]] std::optional<RowError> apply_element_steps(Ticket& elements) const;
+  [[nodiscard]] std::optional<RowError> apply_element_steps(TakeMemory& memory) const;
   [[nodiscard]] std::optional<RowError> too_large_element(const Ticket& elements) const;
   void account_elements(TakeMemory& memory) const;
   [[nodiscard]] std::optional<RowError> verify(const Ticket& ticket, Worker& worker, std::int64_t first,
                                                Fetching& fetching) const;
   void copy_some(const Job& job, std::int64_t first_row, std::span<Record> records, Worker& worker) const;
-  [[nodiscard]] std::optional<RowError> apply_steps(Ticket& ticket) const;
+  [[nodiscard]] std::optional<RowError> one_by_one(Ticket& ticket, Worker& worker, std::int64_t first,
+                                                   std::int64_t end) const;
+  [[nodiscard]] std::optional<RowError> decode_group(Ticket& ticket, Worker& worker, std::int64_t first,
+                                                     Fetching& fetching) const;
+  [[nodiscard]] std::optional<RowError> apply_steps(Ticket& ticket, Worker& worker) const;
   void account(Ticket& ticket) const;
   void account(Worker& worker) const;
   [[nodiscard]] std::optional<Error> too_large(const Job& job) const;
@@ -109,6 +118,8 @@ class Executor {
   const std::shared_ptr<BatchRecycler> contents_;
   std::unique_ptr<ColumnPool> columns_;
   const std::unique_ptr<FileCache> files_;
+  const StepChain chain_;
+  mutable TicketCost cost_;
   const std::optional<RowGather> gather_;       // set: the rows come ready
   const std::unique_ptr<const TakeRows> take_;  // set: rows are spans of elements
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/tickets/bad_rows.h"
 #include "engine/tickets/executor.h"
 #include "engine/tickets/finish.h"
 
@@ -32,6 +33,8 @@ void Executor::clear_empty_rows(const Job& job) const {
 
 std::optional<Error> Executor::make(Job& job) const {
   if (auto failed = find_cut_short(job)) return failed;
+  if (program_->on_corrupt.policy == Corrupt::skip_row && job.bytes() <= pool_->limit())
+    take_out_bad_rows(job, *program_, job.row_bytes);
   if (auto failed = too_large(job)) return failed;
   clear_empty_rows(job);
   auto content = contents_->take();
@@ -44,6 +47,8 @@ std::optional<Error> Executor::make(Job& job) const {
   std::swap(content->layout, job.layout);
   std::swap(content->layout.payloads, job.layout.payloads);  // of records that are gone when the batch is out
   job.layout.clear();
+  content->skipped = std::move(job.skipped);
+  job.skipped.clear();
   job.content = std::move(content);
   job.fixed.reset();
   return std::nullopt;

@@ -10,6 +10,7 @@
 
 #include "columns/scalar.h"
 #include "engine/memory/catch_all.h"
+#include "engine/tickets/row_identities.h"
 
 namespace forebay::engine {
 
@@ -264,6 +265,23 @@ std::optional<Finisher::Failure> Finisher::lengths_of(const Output& output, colu
   return std::nullopt;
 }
 
+std::optional<Finisher::Failure> Finisher::steps_after_batch(ColumnBlock& block) {
+  const LayoutRows identities{job_.layout, program_.source, 0};
+  StepContext context{.seed = program_.seed, .step = program_.late.size(), .rows = &identities, .stop = &pool_};
+  for (const PlacedStep& placed : program_.after) {
+    for (const ColumnId id : placed.makes) {
+      Column& column = block[id];
+      if (column.fixed() && column.dtype != DType::string) column.set_rows(job_.layout.rows);
+    }
+    Result<void> done;
+    if (auto thrown = catch_all([&] { done = placed.step->apply(block, context, placed.step->memory().get()); }))
+      return Failure{thrown->at(fmt::format("batch {}, {}", job_.layout.number, placed.name))};
+    if (!done.ok()) return Failure{done.error().at(placed.name), done.error().place().row};
+    ++context.step;
+  }
+  return std::nullopt;
+}
+
 std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) {
   content.values.clear();
   std::vector<Made> made(program_.batched.size());
@@ -285,16 +303,7 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
     column.values.bind(value.values.data, size);
     column.set_rows(job_.layout.rows);
   }
-  for (const PlacedStep& placed : program_.after) {
-    for (const ColumnId id : placed.makes) {
-      Column& column = block[id];
-      if (column.fixed() && column.dtype != DType::string) column.set_rows(job_.layout.rows);
-    }
-    Result<void> done;
-    if (auto thrown = catch_all([&] { done = placed.step->apply(block); }))
-      return Failure{thrown->at(fmt::format("batch {}, {}", job_.layout.number, placed.name))};
-    if (!done.ok()) return Failure{done.error().at(placed.name), done.error().place().row};
-  }
+  if (auto failed = steps_after_batch(block)) return failed;
   const auto add = [](std::int64_t sum, const Column& column) { return sum + owned_bytes(column); };
   columns->charge.set(pool_, std::accumulate(block.columns.begin(), block.columns.end(), std::int64_t{0}, add));
   needed_ += columns->charge.bytes();

@@ -79,6 +79,7 @@ class Finisher {
   Tensor integers(Shape shape);
   std::optional<Failure> lengths_of(const Output& output, columns::Pieces pieces, Made& made);
   std::optional<Failure> after_batch(Batch::Content& content);
+  std::optional<Failure> steps_after_batch(ColumnBlock& block);
 
   const Program& program_;
   BufferPool& pool_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <forebay/error.h>
@@ -18,6 +19,12 @@ namespace forebay::engine {
 
 struct Job;
 
+/// A row that could not be made out of its record, when `on_corrupt` is skip_row.
+struct RowFault {
+  std::int64_t row = 0;  ///< Of the ticket.
+  Error error;
+};
+
 /// A range of the rows of one batch: the unit of parallel work. Its Job owns it; one worker or the consumer runs it.
 struct Ticket {
   static constexpr std::int64_t all_spans = -1;
@@ -25,6 +32,7 @@ struct Ticket {
   Job* job = nullptr;  ///< The owner.
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
+  std::int64_t bytes = 0;  ///< Of the records; rows that come ready count as 256.
   // Several tickets may share one long row of spans; each takes some of them, counted in the row.
   std::int64_t first_span = 0;
   std::int64_t spans = all_spans;
@@ -32,6 +40,21 @@ struct Ticket {
   /// Whether it makes the columns that are not cut. Of tickets that share a row, the first one does.
   [[nodiscard]] bool begins_row() const { return spans == all_spans || first_span == 0; }
   std::unique_ptr<TicketColumns> columns;  ///< Null, except from the run of the ticket until the batch is made.
+  std::vector<RowFault> faults;            ///< At most one for each row. Their rows are zero or empty.
+
+  std::vector<bool> bad;  ///< By row: it has a fault. Empty: none has.
+
+  [[nodiscard]] bool has_fault(std::int64_t row) const { return !bad.empty() && bad[static_cast<std::size_t>(row)]; }
+  /// Of several faults of a row the first one counts.
+  void add_fault(std::int64_t row, Error error) {
+    if (has_fault(row)) return;
+    bad.resize(static_cast<std::size_t>(rows));
+    faults.push_back({row, std::move(error)});
+    bad[static_cast<std::size_t>(row)] = true;
+  }
+  void drop_faults(std::size_t from) {  ///< Those from number `from` on.
+    for (; faults.size() > from; faults.pop_back()) bad[static_cast<std::size_t>(faults.back().row)] = false;
+  }
 };
 
 /// The sizes of a batch whose rows are made of spans (Program::taking). Known when it is cut.
@@ -80,8 +103,13 @@ struct Job {
     Ticket& ticket = *tickets[cut++];
     ticket.job = this;
     ticket.first_row = row;
+    ticket.bytes = 0;
+    ticket.faults.clear();
+    ticket.bad.clear();
     return ticket;
   }
+
+  std::vector<SkippedRow> skipped;  ///< Bad rows that were taken out, in the order of the rows. Set when finished.
 
   std::shared_ptr<Batch::Content> content;  ///< Null until the batch is finished.
   // Guarded by the scheduler's mutex.

@@ -13,7 +13,7 @@ namespace forebay {
 
 template <>
 struct EnumNames<engine::Corrupt> {
-  static constexpr std::array<std::string_view, 3> names{"fail", "skip_record", "skip_file"};
+  static constexpr std::array<std::string_view, 4> names{"fail", "skip_record", "skip_row", "skip_file"};
 };
 
 template <>

@@ -37,7 +37,8 @@ struct FieldsOf<plan::PipelineDocument> {
             .field("deterministic", &Document::deterministic,
                    "false lets the order, never the content, depend on timing.")
             .field("on_corrupt", &Document::on_corrupt,
-                   "What a corrupt record does: \"fail\", \"skip_record\", \"skip_file\", or {policy, max_count, "
+                   "What a corrupt record does: \"fail\", \"skip_record\", \"skip_row\", \"skip_file\", or {policy, "
+                   "max_count, "
                    "max_fraction, "
                    "max_consecutive}.")
             .field("threads", &Document::threads, "Default of the run; 0: one for every CPU.", {.min = 0, .max = 1024})

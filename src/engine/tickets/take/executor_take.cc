@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "engine/memory/catch_all.h"
+#include "engine/memory/pool_budget.h"
 #include "engine/tickets/executor.h"
 
 namespace forebay::engine {
@@ -38,8 +39,10 @@ std::optional<RowError> Executor::take(Ticket& ticket, Worker& worker) const {
   }
   auto fault = take_->fill(ticket, memory, *pool_);
   if (memory.ticket.columns && memory.ticket.columns->charge.bytes() >= max_kept &&
-      pool_->over(memory.ticket.columns->charge.bytes()))
+      pool_->over(memory.ticket.columns->charge.bytes())) {
     memory.ticket.columns.reset();
+    memory.steps.clear();
+  }
   if (!fault) return std::nullopt;
   if (fault->element >= 0) fault->error = place(memory.elements, fault->error, fault->element);
   return RowError{fault->error, fault->row};
@@ -66,15 +69,23 @@ std::optional<RowError> Executor::make_elements(Worker& worker) const {
   } else if (auto failed = fill(elements, worker)) {
     return failed;
   }
-  if (auto failed = apply_element_steps(elements)) return failed;
+  if (auto failed = apply_element_steps(memory)) return failed;
   return too_large_element(elements);
 }
 
-std::optional<RowError> Executor::apply_element_steps(Ticket& elements) const {
-  for (const PlacedStep& placed : program_->taking->element_steps) {
+/// Steps on elements draw nothing and fail at the first bad element: the planner refuses other plans.
+std::optional<RowError> Executor::apply_element_steps(TakeMemory& memory) const {
+  const Ticket& elements = memory.ticket;
+  const std::vector<PlacedStep>& steps = program_->taking->element_steps;
+  for (std::size_t i = memory.steps.size(); i < steps.size(); ++i) memory.steps.push_back(steps[i].step->memory());
+  const PoolBudget budget{*pool_};
+  StepContext context{.seed = program_->seed, .step = 0, .stop = pool_.get(), .budget = &budget};
+  for (; context.step < steps.size(); ++context.step) {
+    const PlacedStep& placed = steps[context.step];
     pool_->look();
     Result<void> done;
-    if (auto thrown = catch_all([&] { done = placed.step->apply(elements.columns->block); })) {
+    if (auto thrown = catch_all(
+            [&] { done = placed.step->apply(elements.columns->block, context, memory.steps[context.step].get()); })) {
       const Error error = thrown->at(fmt::format("batch {}, {}", elements.job->layout.number, placed.name));
       return RowError{error, 0};  // it saw all elements at once
     }
@@ -106,10 +117,11 @@ std::optional<RowError> Executor::too_large_element(const Ticket& elements) cons
   return std::nullopt;
 }
 
-/// Charges the columns of the elements to the budget.
+/// Charges the columns of the elements, and what the steps on them keep, to the budget.
 void Executor::account_elements(TakeMemory& memory) const {
   if (!memory.ticket.columns) return;
   std::int64_t owned = 0;
+  for (const auto& step : memory.steps) owned += step == nullptr ? 0 : step->bytes();
   for (const ColumnId id : take_->element_columns()) owned += owned_bytes(memory.ticket.columns->block[id]);
   memory.ticket.columns->charge.set(*pool_, owned);
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include <forebay/column.h>
+#include <forebay/step.h>
 
 #include "columns/take/take.h"
 #include "engine/program/program.h"
@@ -34,10 +36,11 @@ struct TicketSpans {
 /// same code decodes it, or gathers it, as decodes other batches.
 struct TakeMemory {
   Job elements;
-  Ticket ticket;           ///< All of `elements`. Its columns hold the elements that were decoded or copied.
-  TicketSpans in_columns;  ///< `element` is a row of the columns of `ticket`. Unset when no column is made.
-  TicketSpans in_blocks;   ///< `source` counts in `blocks`, and `element` is a row of that block.
-  std::vector<std::uint32_t> numbers;      ///< By element of the batch, from the first one used: its row in `elements`.
+  Ticket ticket;  ///< All of `elements`. Its columns hold the elements that were decoded or copied.
+  std::vector<std::unique_ptr<StepMemory>> steps;  ///< By step on elements; empty until they run.
+  TicketSpans in_columns;              ///< `element` is a row of the columns of `ticket`. Unset when no column is made.
+  TicketSpans in_blocks;               ///< `source` counts in `blocks`, and `element` is a row of that block.
+  std::vector<std::uint32_t> numbers;  ///< By element of the batch, from the first one used: its row in `elements`.
   std::vector<const RowBlock*> blocks;     ///< Row blocks of the elements, each once.
   std::vector<std::uint32_t> block_of;     ///< By element: its block.
   std::vector<ColumnId> copied;            ///< Columns of a row source that must be copied before spans are taken.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images: any bytes are decoded or refused. The first byte chooses the options. A row that is decoded alone and one
+// that is decoded after another have the same pixels, and a refused one is blank.
+#include <forebay/plugin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "fuzz/check.h"
+
+namespace {
+
+using forebay::fuzz::check;
+
+class Faults final : public forebay::RowFaults {
+ public:
+  void add(std::int64_t row, forebay::Error error) override {
+    check(!error.message().empty(), "a fault says why");
+    bad.push_back(row);
+  }
+  std::vector<std::int64_t> bad;
+};
+
+forebay::Json options_of(std::uint8_t choice) {
+  std::string text = R"({"tensor": "x", "max_image_pixels": 65536, "channels": )";
+  text += (choice & 1) != 0 ? "1" : "3";
+  if ((choice & 2) != 0) text += R"(, "resize": [9, 7])";
+  if ((choice & 4) != 0) text += R"(, "region": {"random_resized": {}})";
+  if ((choice & 8) != 0) text += R"(, "flip": "random", "layout": "chw")";
+  if ((choice & 16) != 0) text += R"(, "dtype": "float32", "scale": false)";
+  return *forebay::parse_json(text + "}");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::span<const std::byte> image{reinterpret_cast<const std::byte*>(data) + 1, size - 1};
+  const auto& types = forebay::Registry::global().steps();
+  const auto type = std::ranges::find(types, "decode_image", [](const auto& each) { return each.description.name; });
+  forebay::Schema in;
+  const forebay::ColumnId id = in.put({.name = "x", .dtype = forebay::DType::string, .shape = forebay::Shape{}});
+  auto bound = type->bind(options_of(data[0]), in);
+  check(bound.ok(), "the options are good");
+  const auto memory = bound->op->memory();
+  forebay::ColumnBlock block;
+  block.rows = 2;
+  for (std::size_t i = 0; i < bound->out.size(); ++i) {
+    block.columns.emplace_back(bound->out[static_cast<forebay::ColumnId>(i)]);
+    if (i > 0 && block.columns.back().fixed()) block.columns.back().set_rows(2);
+  }
+  for (int row = 0; row < 2; ++row) block[id].push_string(image);
+  block[id].rows = 2;
+  Faults faults;
+  check(bound->op->apply(block, {.faults = &faults}, memory.get()).ok(), "corrupt rows are no error");
+  const forebay::Column& out = block.columns.back();
+  check(out.rows == 2, "every row is there");
+  check(faults.bad.empty() || faults.bad == std::vector<std::int64_t>{0, 1}, "equal bytes have the same verdict");
+  const std::size_t half = out.values.size() / 2;
+  const bool draws = (data[0] & (4 | 8)) != 0;
+  if (!draws && half > 0)
+    check(std::memcmp(out.values.data(), out.values.data() + half, half) == 0, "equal bytes, equal pixels");
+  if (faults.bad.empty()) return 0;
+  const auto zero = [](std::byte value) { return value == std::byte{0}; };
+  check(std::all_of(out.values.data(), out.values.data() + out.values.size(), zero), "a refused row is blank");
+  return 0;
+}

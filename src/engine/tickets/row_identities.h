@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <forebay/format.h>
+#include <forebay/step.h>
+
+#include "engine/blocks/batch_layout.h"
+
+namespace forebay::engine {
+
+/// The identities of the rows of a batch, from row `first` on. Rows that no record fills have part -1 and count from 0.
+class LayoutRows final : public RowIdentities {
+ public:
+  /// `layout` and `source` must outlive this object.
+  LayoutRows(const BatchLayout& layout, const Source& source, std::int64_t first)
+      : layout_{layout}, source_{source}, first_{first} {}
+
+  [[nodiscard]] RowIdentity of(std::int64_t row) const override {
+    const std::int64_t at = first_ + row;
+    const auto records = static_cast<std::int64_t>(layout_.handles.size());
+    if (at >= records) return {.part = -1, .record = at - records, .epoch = layout_.epoch};
+    const auto place = source_.locate(layout_.block_of(at).file, layout_.record_of(at), 0);
+    RowIdentity out{.part = static_cast<std::int64_t>(place.file), .record = place.record, .epoch = layout_.epoch};
+    if (layout_.occurrences.empty()) return out;
+    const Occurrence& occurrence = layout_.occurrences[static_cast<std::size_t>(at)];
+    out.epoch = occurrence.epoch;
+    out.occurrence = occurrence.number;
+    return out;
+  }
+
+ private:
+  const BatchLayout& layout_;
+  const Source& source_;
+  const std::int64_t first_;
+};
+
+}  // namespace forebay::engine

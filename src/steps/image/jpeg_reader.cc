@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "steps/image/jpeg_reader.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <jerror.h>
+
+#include "steps/image/exif.h"
+
+// A function that calls setjmp has no local object with a destructor and changes no local variable afterwards, so a
+// jump leaves nothing behind.
+namespace forebay::steps {
+
+namespace {
+
+constexpr int max_scans = 500;                 // of a progressive image; encoders write about ten
+constexpr JDIMENSION pixels_a_skip = 1 << 22;  // skipped between two looks at the StopCheck
+constexpr std::int64_t edge = 16;              // pixels that interpolating the chroma reads beside an area, and more
+
+/// Warnings of the library about images that are decoded in full all the same.
+bool harmless(int warning) {
+  return warning == JWRN_ADOBE_XFORM || warning == JWRN_BOGUS_PROGRESSION || warning == JWRN_EXTRANEOUS_DATA ||
+         warning == JWRN_JFIF_MAJOR || warning == JWRN_TOO_MUCH_DATA;
+}
+
+}  // namespace
+
+JpegReader::~JpegReader() {
+  if (created_) jpeg_destroy_decompress(&info_);
+}
+
+void JpegReader::fail(j_common_ptr info) {
+  auto* const failure = reinterpret_cast<Failure*>(info->err);
+  (*info->err->format_message)(info, failure->message);
+  std::longjmp(failure->jump, 1);
+}
+
+void JpegReader::warn(j_common_ptr info, int level) {
+  if (level < 0 && !harmless(info->err->msg_code)) fail(info);
+}
+
+/// Called by the library between parts of its work.
+void JpegReader::look(j_common_ptr info) {
+  JpegReader& reader = *reinterpret_cast<Progress*>(info->progress)->reader;
+  try {
+    StopCheck::look(reader.stop_);
+  } catch (...) {
+    reader.stopped_ = std::current_exception();
+  }
+  if (reader.stopped_) std::longjmp(reader.failure_.jump, 1);
+  if (reader.info_.input_scan_number <= max_scans) return;
+  std::snprintf(reader.failure_.message, sizeof(reader.failure_.message), "it has more than %d scans", max_scans);
+  std::longjmp(reader.failure_.jump, 1);
+}
+
+Error JpegReader::failed() {
+  jpeg_abort_decompress(&info_);
+  if (stopped_) std::rethrow_exception(std::exchange(stopped_, nullptr));
+  return {Code::data, Detail::data_loss, std::string{"not an intact JPEG: "} + failure_.message};
+}
+
+bool JpegReader::create() {
+  info_.err = jpeg_std_error(&failure_.base);
+  failure_.base.error_exit = &JpegReader::fail;
+  failure_.base.emit_message = &JpegReader::warn;
+  if (setjmp(failure_.jump) != 0) return false;
+  jpeg_create_decompress(&info_);
+  progress_.base.progress_monitor = &JpegReader::look;
+  progress_.reader = this;
+  info_.progress = &progress_.base;
+  return true;
+}
+
+bool JpegReader::read_header(std::span<const std::byte> bytes) {
+  if (setjmp(failure_.jump) != 0) return false;
+  jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  jpeg_read_header(&info_, TRUE);
+  return true;
+}
+
+Result<JpegReader::Header> JpegReader::open(std::span<const std::byte> bytes, const StopCheck* stop) {
+  if (!created_ && !(created_ = create())) throw std::bad_alloc{};
+  jpeg_abort_decompress(&info_);
+  stop_ = stop;
+  if (bytes.size() < 4 || bytes[0] != std::byte{0xFF} || bytes[1] != std::byte{0xD8}) {
+    return Error{Code::data, Detail::data_loss,
+                 bytes.empty() ? "not an intact JPEG: there are no bytes"
+                               : "not a JPEG: the bytes do not begin with FF D8; only JPEG can be decoded"};
+  }
+  if (!read_header(bytes)) return failed();
+  return Header{.width = info_.image_width,
+                .height = info_.image_height,
+                .orientation = exif_orientation(bytes),
+                .whole = jpeg_has_multiple_scans(&info_) != FALSE};
+}
+
+std::int64_t JpegReader::memory_needed() {
+  constexpr std::int64_t rows_held = 64;  // of samples, in the buffers between the stages of the library
+  const std::int64_t components = info_.num_components;
+  const std::int64_t width = std::int64_t{info_.image_width} + 64;
+  const std::int64_t height = std::int64_t{info_.image_height} + 64;
+  const std::int64_t buffers = width * rows_held * (components + 1);
+  return jpeg_has_multiple_scans(&info_) != FALSE
+             ? buffers + width * height * components * static_cast<std::int64_t>(sizeof(JCOEF))
+             : buffers;
+}
+
+bool JpegReader::start(int channels, int eighths) {
+  if (setjmp(failure_.jump) != 0) return false;
+  info_.scale_num = static_cast<unsigned>(eighths);
+  info_.scale_denom = 8;
+  const bool ink = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+  info_.out_color_space = ink ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  info_.dct_method = JDCT_ISLOW;
+  jpeg_start_decompress(&info_);
+  return true;
+}
+
+bool JpegReader::crop(JDIMENSION x, JDIMENSION width) {
+  if (setjmp(failure_.jump) != 0) return false;
+  JDIMENSION first = x;
+  JDIMENSION count = width;
+  jpeg_crop_scanline(&info_, &first, &count);
+  left_ = x - first;
+  return true;
+}
+
+bool JpegReader::skip(JDIMENSION rows) {
+  if (setjmp(failure_.jump) != 0) return false;
+  jpeg_skip_scanlines(&info_, rows);
+  return true;
+}
+
+bool JpegReader::read(std::uint8_t* row) {
+  if (setjmp(failure_.jump) != 0) return false;
+  JSAMPROW rows[1] = {row};
+  return jpeg_read_scanlines(&info_, rows, 1) == 1;
+}
+
+Result<void> JpegReader::begin(int channels, int eighths, const PixelArea& area) {
+  channels_ = channels;
+  width_ = area.width;
+  std::snprintf(failure_.message, sizeof(failure_.message), "it ends early");
+  if (!start(channels, eighths)) return failed();
+  left_ = 0;
+  const std::int64_t from = std::max<std::int64_t>(0, area.x - edge);
+  const std::int64_t to = std::min<std::int64_t>(info_.output_width, area.x + area.width + edge);
+  const auto components = static_cast<std::size_t>(info_.output_components);
+  if (from > 0 || to < std::int64_t{info_.output_width}) {
+    if (!crop(static_cast<JDIMENSION>(from), static_cast<JDIMENSION>(to - from))) return failed();
+  }
+  left_ = (left_ + static_cast<std::size_t>(area.x - from)) * components;
+  row_.resize(static_cast<std::size_t>(info_.output_width) * components);
+  // Each call decodes some rows at the end of what it skips, so the calls are few.
+  const JDIMENSION at_once = std::max<JDIMENSION>(64, pixels_a_skip / info_.image_width);
+  for (auto left = static_cast<JDIMENSION>(area.y); left > 0;) {
+    const JDIMENSION rows = std::min(left, at_once);
+    StopCheck::look(stop_);
+    if (!skip(rows)) return failed();
+    left -= rows;
+  }
+  return {};
+}
+
+Result<const std::uint8_t*> JpegReader::row() {
+  if (!read(row_.data())) return failed();
+  if (info_.out_color_space != JCS_CMYK) return row_.data() + left_;
+  convert_ink();
+  return pixels_.data();
+}
+
+/// From CMYK as Adobe writes it, 255 for no ink, or the other way round.
+void JpegReader::convert_ink() {
+  pixels_.resize(static_cast<std::size_t>(width_) * static_cast<std::size_t>(channels_));
+  const std::uint8_t* ink = row_.data() + left_;
+  std::uint8_t* out = pixels_.data();
+  const auto light = [&](std::size_t i) {
+    const int color = info_.saw_Adobe_marker != FALSE ? ink[i] : 255 - ink[i];
+    const int key = info_.saw_Adobe_marker != FALSE ? ink[3] : 255 - ink[3];
+    return (color * key + 127) / 255;
+  };
+  for (std::int64_t x = 0; x < width_; ++x, ink += 4) {
+    if (channels_ == 1) {
+      *out++ = static_cast<std::uint8_t>((299 * light(0) + 587 * light(1) + 114 * light(2) + 500) / 1000);
+      continue;
+    }
+    for (std::size_t i = 0; i < 3; ++i) *out++ = static_cast<std::uint8_t>(light(i));
+  }
+}
+
+void JpegReader::close() {
+  if (created_) jpeg_abort_decompress(&info_);
+}
+
+}  // namespace forebay::steps
