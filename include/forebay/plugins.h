@@ -3,6 +3,11 @@
 
 /// The options of every plug-in. Written by tools/make_plugins_header.py from src/plugins.def.
 #include <forebay/batchers/batch.h>
+#include <forebay/combine/concat.h>
+#include <forebay/combine/join.h>
+#include <forebay/combine/mix.h>
+#include <forebay/combine/round_robin.h>
+#include <forebay/combine/zip.h>
 #include <forebay/decoders/example.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>

@@ -21,6 +21,7 @@ Json stage_of(std::type_index type, const void* options) {
   look(registry.steps());
   look(registry.orders());
   look(registry.batchers());
+  look(registry.combinations());
   if (stage.members().empty()) stage.set(type.name(), Json::object());
   return stage;
 }
