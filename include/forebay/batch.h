@@ -89,8 +89,15 @@ class Batch {
   /// The size of each row in the unknown dims, without padding: int64 [rows] (one unknown dim) or [rows, unknown dims].
   /// Null for fixed tensors.
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
-  [[nodiscard]] Origin origin(std::int64_t row) const;    ///< row < valid_rows()
-  [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset" of the row's origin; see Format::key.
+  [[nodiscard]] Origin origin(std::int64_t row) const;  ///< row < valid_rows()
+  /// "path:offset" of the row's origin; see Format::key. Side by side: the keys of all branches, joined by "|".
+  [[nodiscard]] std::string key(std::int64_t row) const;
+  /// Of a row of several branches side by side: the origin in each, in their order. Else the origin alone.
+  [[nodiscard]] std::vector<Origin> origins(std::int64_t row) const;
+  /// Of a combination: the number of the branch that gave the row; side by side, and with one source, 0.
+  [[nodiscard]] std::int64_t branch(std::int64_t row) const;
+  [[nodiscard]] bool combined() const;      ///< The plan combines branches …
+  [[nodiscard]] bool side_by_side() const;  ///< … with `zip`: a row has an origin in each of them.
   /// Whether it is the last batch of its epoch; known with `epoch_boundary: hard` only, and not of feeds.
   [[nodiscard]] std::optional<bool> ends_epoch() const;
   /// Where a run goes on after this batch: a small JSON object for `Loader::state_at`, to be sent along with the values

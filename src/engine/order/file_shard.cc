@@ -220,6 +220,7 @@ Batching batches_of(const Batching& whole, std::int64_t rows, const std::shared_
 
 Result<void> check_file_shard(const Program& program, std::int64_t count) {
   const Batching& batching = program.batching;
+  if (!program.branches.empty()) return refuse(fmt::format("shard: {}", combined_file_shard));
   if (!batching.make_sized || !batching.max_rows)
     return refuse("shard: these batches cannot be made for shards by file; shard by rows");
   if (!program.early.attributes.empty()) return refuse(fmt::format("shard: {}", filtered_file_shard));
@@ -288,6 +289,7 @@ std::optional<std::int64_t> known_records(const Source& source) {
 
 std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
   const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
+  if (!program.branches.empty()) return std::nullopt;  // how long its passes are depends on where the branches stand
   if (shared || program.on_corrupt.policy != Corrupt::fail || !program.batching.batches) return std::nullopt;
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
   const auto records = known_records(program.source);

@@ -13,11 +13,14 @@ namespace {
 constexpr int max_passes_without_batch = 16;  // more than one: files may change from pass to pass
 
 /// Whether the rows come one after the other from the program, which may wait for a batch before it gives more.
-bool of_feed(const Program& program) { return program.source.rows && !program.source.rows->resident(); }
+bool of_feed(const Program& program) {
+  if (std::ranges::any_of(program.branches, of_feed)) return true;
+  return program.source.rows && !program.source.rows->resident();
+}
 
 }  // namespace
 
-OrderPlane::OrderPlane(const Program& program, OpenFiles& streams, Position start, Shard shard)
+OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position start, Shard shard)
     : program_{program},
       open_files_{streams},
       start_{start},
@@ -51,16 +54,10 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
     if (!more) return false;
     if (shard_.count > 1) keep_shard(layout);
   }
-  stage_ = Stage::fetch;  // when `fetch_batch` is interrupted, the next call continues here
-  FOREBAY_TRY([[maybe_unused]] const bool fetched, open_files_.fetch_batch(layout.handles));
+  stage_ = Stage::fetch;  // when `hand_over` is interrupted, the next call continues here
+  FOREBAY_DO(open_files_.hand_over(layout, ordinal_));
   stage_ = Stage::cut;
-  const std::int64_t ordinal = ordinal_++;
-  if (program_.source.rows) {
-    open_files_.table().hand_over_rows(layout.handles, ordinal, layout.row_blocks, layout.blocks);
-    return true;
-  }
-  open_files_.table().hand_over(layout.handles, ordinal,
-                                {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
+  ++ordinal_;
   return true;
 }
 
@@ -100,7 +97,12 @@ Result<void> OrderPlane::look_ahead(BatchLayout& layout) {
   if (!*layout.ends_epoch) return {};
   const std::int64_t next = layout.number + 1;
   const std::int64_t epoch = layout.epoch + 1;
-  layout.after = {.epoch = epoch, .batch = next, .next = next, .from = epoch};
+  Position after{.epoch = epoch, .batch = next, .next = next, .from = epoch};
+  if (!program_.branches.empty()) {  // where the branches stand is known of the pass that began last
+    after.epoch = passes_->began().epoch;
+    after.branches = passes_->began().branches;
+  }
+  layout.after = std::move(after);
   layout.complete_frac = program_.epochs ? share_of_run(layout.after, program_) : layout.complete_frac;
   return {};
 }
@@ -182,7 +184,7 @@ Result<void> OrderPlane::catch_up(BatchLayout& layout) {
 
 /// Drops a batch before it is made.
 void OrderPlane::leave_out(BatchLayout& layout) {
-  open_files_.table().release(layout.handles, ordinal_);
+  open_files_.drop(layout.handles);
   layout.handles.clear();
   open_files_.collect();
   open_files_.limit_memory();

@@ -30,7 +30,7 @@ namespace forebay::engine {
 class OrderPlane {
  public:
   /// `program` and `streams` must outlive this object. Nothing is read before the first `next`.
-  OrderPlane(const Program& program, OpenFiles& streams, Position start = {}, Shard shard = {});
+  OrderPlane(const Program& program, OpenParts& streams, Position start = {}, Shard shard = {});
   ~OrderPlane();
 
   /// Decides the next batch and fills `layout`. Returns false at the end of the run.
@@ -61,7 +61,7 @@ class OrderPlane {
   void keep_shard(BatchLayout& layout);  // drops the rows of other shards
 
   const Program& program_;
-  OpenFiles& open_files_;
+  OpenParts& open_files_;
   const Position start_;
   const Shard shard_;
   std::unique_ptr<Passes> passes_;

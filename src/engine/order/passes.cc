@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/order/combination.h"
+
 namespace forebay::engine {
 
 namespace {
@@ -74,44 +76,66 @@ class FilesOfPass final : public Handles {
   bool announced_ = false;
 };
 
-}  // namespace
-
-Passes::Passes(const Program& program, OpenFiles& streams, const Position& start)
-    : program_{program},
-      open_files_{streams},
-      batch_{start.batch},
-      first_wanted_{start.next},
-      from_{start.from},
-      placeholders_{start.pulled},
-      began_{start} {
-  chain_ = std::make_unique<FilesOfPass>(program, streams);
+/// Adds the orders of records to `chain`, with the interleave that opens the files before them if there is a source.
+std::unique_ptr<Handles> with_orders(const Program& program, std::unique_ptr<Handles> chain, Reader& reader) {
   std::uint64_t purpose = program.file_orders.size();
   std::size_t attributes = 0;
   std::size_t endless = program.epochs ? 0 : program.record_orders.size();  // the orders before this one never end
   for (std::size_t i = 0; i < program.record_orders.size(); ++i) {
     const Ordering& order = program.record_orders[i];
     if (order.count && !order.count(0)) endless = std::max(endless, i);
-    if (unfiltered_.size() == i && order.attributes.empty()) unfiltered_.push_back(order);
   }
   const auto add = [&](const Ordering& order, bool for_ever) {
-    chain_ = order.make({.seed = program.seed,
-                         .purpose = ++purpose,
-                         .deterministic = program.deterministic,
-                         .upstream = std::move(chain_),
-                         .reader = &streams,
-                         .first_attribute = attributes,
-                         .endless = for_ever});
+    chain = order.make({.seed = program.seed,
+                        .purpose = ++purpose,
+                        .deterministic = program.deterministic,
+                        .upstream = std::move(chain),
+                        .reader = &reader,
+                        .first_attribute = attributes,
+                        .endless = for_ever});
     attributes += order.attributes.size();
   };
-  add(program.interleave, endless > 0);
+  if (program.branches.empty()) add(program.interleave, endless > 0);
   for (std::size_t i = 0; i < program.record_orders.size(); ++i) add(program.record_orders[i], i < endless);
+  return chain;
+}
+
+}  // namespace
+
+std::unique_ptr<Handles> orders_of(const Program& program, OpenFiles& files) {
+  return with_orders(program, std::make_unique<FilesOfPass>(program, files), files);
+}
+
+Passes::Passes(const Program& program, OpenParts& parts, const Position& start)
+    : program_{program},
+      open_files_{parts},
+      batch_{start.batch},
+      first_wanted_{start.next},
+      from_{start.from},
+      placeholders_{start.pulled},
+      began_{start} {
+  for (std::size_t i = 0; i < program.record_orders.size(); ++i) {
+    const Ordering& order = program.record_orders[i];
+    if (unfiltered_.size() == i && order.attributes.empty()) unfiltered_.push_back(order);
+  }
+  if (program.branches.empty()) {
+    chain_ = orders_of(program, parts.branch(0));
+  } else {
+    auto& branches = static_cast<OpenBranches&>(parts);  // of a program with branches, `open_parts` makes one
+    auto combination = std::make_unique<Combination>(program, branches, start.branches);
+    combination_ = combination.get();
+    chain_ = with_orders(program, std::move(combination), parts);
+  }
   begin(start.epoch);
+  const std::vector<BranchCursor> branches = began_.branches;
   began_ = start;
+  began_.branches = branches;
 }
 
 void Passes::begin(std::int64_t epoch) {
   epoch_ = epoch;
   began_ = {.epoch = epoch, .batch = batch_, .pulled = pulled_};
+  if (combination_ != nullptr) began_.branches = combination_->cursors();
   given_ = 0;
   repeat_order_only();
   if (over()) return;
@@ -139,6 +163,7 @@ Result<std::size_t> Passes::pull(std::span<Handle> out) {
 }
 
 double Passes::pass_frac() const {
+  if (combination_ != nullptr) return combination_->done();
   if (const auto records = open_files_.indexed()) {
     const bool filtered = !program_.early.attributes.empty();  // then only the records that it has judged count
     const auto& orders = filtered ? unfiltered_ : program_.record_orders;

@@ -14,11 +14,16 @@
 
 namespace forebay::engine {
 
+class Combination;
+
+/// The orders of a source, from its files to the last order of records.
+[[nodiscard]] std::unique_ptr<Handles> orders_of(const Program& program, OpenFiles& files);
+
 /// All passes of a run as one stream of handles, after all orders. With hard epochs, `pull` returns 0 at the end of
 /// each pass until `next_pass`; otherwise the next pass follows at once, also within a batch.
 class Passes final : public Handles {
  public:
-  Passes(const Program& program, OpenFiles& streams, const Position& start);
+  Passes(const Program& program, OpenParts& parts, const Position& start);
 
   void begin(std::int64_t epoch) override;
   Result<std::size_t> pull(std::span<Handle> out) override;
@@ -67,8 +72,9 @@ class Passes final : public Handles {
   std::size_t delivered(std::size_t count);
 
   const Program& program_;
-  OpenFiles& open_files_;
+  OpenParts& open_files_;
   std::unique_ptr<Handles> chain_;
+  Combination* combination_ = nullptr;  // in `chain_`; null: the plan has one source
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;
   std::int64_t batch_;               // number of the batch that is being cut

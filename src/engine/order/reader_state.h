@@ -17,7 +17,7 @@ namespace forebay::engine {
 /// OpenFiles owns it; a thread that scans the file shares it. Each member belongs to one of three parties, as below:
 /// the thread that scans, any thread that holds the mutex of OpenFiles, or the order plane. The picture is in
 /// open_files.h.
-struct OpenFiles::ReaderState {
+struct ReaderState {
   ReaderState(const Program& program, std::uint32_t file, const std::shared_ptr<BufferPool>& pool, PassCache& kept,
               FileVersions& versions)
       : number{file},
@@ -39,6 +39,8 @@ struct OpenFiles::ReaderState {
 
   const std::uint32_t number;      // of the part
   const std::uint32_t first_file;  // of the part, as an index of the source's list
+
+  std::size_t branch = 0;  // of a combination; set by the thread that claims the file, for itself
 
   const std::unique_ptr<BlockReader> scanner;  // used by the thread that set `state` to running
   // Guarded by the mutex of OpenFiles.

@@ -17,4 +17,9 @@ inline constexpr std::string_view filtered_file_shard =
     "by "
     "file cannot get the same number of batches; shard by rows";
 
+/// The message of an error: a shard by file of a program with branches.
+inline constexpr std::string_view combined_file_shard =
+    "a combination decides about the rows of all its branches together, so their files cannot be shared out; shard by "
+    "rows";
+
 }  // namespace forebay::engine

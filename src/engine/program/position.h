@@ -13,6 +13,13 @@ namespace forebay::engine {
 
 struct Program;
 
+/// Where a branch of a combination stands at the beginning of a pass.
+struct BranchCursor {
+  std::int64_t epoch = 0;
+  std::int64_t taken = 0;  ///< Elements of this epoch that earlier passes had.
+  bool operator==(const BranchCursor&) const = default;
+};
+
 /// Where a run stands: all that a restart needs (docs/adr/0005, 0018). An order begins a pass from (seed, epoch) alone,
 /// so a restart goes through the pass again, without decoding, up to the first batch to deliver.
 ///
@@ -28,6 +35,8 @@ struct Position {
   /// Records of the last batch when the end of the run cut it short; else 0. A longer run would have filled that batch.
   std::int64_t cut_short = 0;
   std::int64_t done = 0;  ///< Progress in millionths of the pass, for display only.
+  /// Of a combination: where each branch stands when pass `epoch` begins. Empty: at the beginning of the run.
+  std::vector<BranchCursor> branches = {};
   bool operator==(const Position&) const = default;
 };
 
@@ -40,7 +49,7 @@ struct Section {
   bool operator==(const Section&) const = default;
 };
 
-/// The sections of a position: "order". A stage that comes later adds its own.
+/// The sections of a position: "order"; of a combination also "combine" and "branch/N".
 [[nodiscard]] std::vector<Section> sections_of(const Position& position);
 /// The inverse. Fails with Code::state for an unknown section (failed_precondition), and for a missing section or a
 /// value that is missing or unknown (data_loss).

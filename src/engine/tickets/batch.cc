@@ -45,20 +45,66 @@ const Tensor* Batch::lengths(std::string_view name) const {
   return at && content_->lengths[*at] ? &*content_->lengths[*at] : nullptr;
 }
 
-Origin Batch::origin(std::int64_t row) const {
-  const engine::BatchLayout& layout = content_->layout;
-  const Source& source = content_->program->source;
+namespace {
+
+/// The rows of one source, in a batch or in its share of a combination.
+struct SourceRow {
+  const Source& source;
+  const engine::BatchLayout& layout;
+  std::int64_t row;
+};
+
+Origin origin_of(const SourceRow& at) {
+  const auto& [source, layout, row] = at;
   const std::int64_t record = layout.record_of(row);
   const std::int64_t offset = source.rows ? record : source.format->record_offset(layout.payload_offset(row));
-  const auto at = source.locate(layout.block_of(row).file, record, offset);
-  return {.file = source.files[at.file], .record = at.record, .offset = at.offset};
+  const auto place = source.locate(layout.block_of(row).file, record, offset);
+  return {.file = source.files[place.file], .record = place.record, .offset = place.offset};
+}
+
+std::string key_of(const SourceRow& row) {
+  const Origin at = origin_of(row);
+  return row.source.rows ? std::string{at.file} + ":" + std::to_string(at.record)
+                         : row.source.format->key(at.file, at.record, at.offset);
+}
+
+/// What the branches have in a row: one, or one of each branch side by side.
+template <class Use>
+void each_branch(const Batch::Content& content, std::int64_t row, Use use) {
+  const engine::Program& program = *content.program;
+  if (program.branches.empty()) return use(std::size_t{0}, SourceRow{program.source, content.layout, row});
+  for (std::size_t i = 0; i < program.branches.size(); ++i) {
+    if (const auto place = content.layout.place_in(i, row))
+      use(i, SourceRow{program.branches[i].source, content.layout.branches[i], *place});
+  }
+}
+
+}  // namespace
+
+Origin Batch::origin(std::int64_t row) const {
+  const std::vector<Origin> all = origins(row);
+  return all.empty() ? Origin{} : all.front();
+}
+
+std::vector<Origin> Batch::origins(std::int64_t row) const {
+  std::vector<Origin> out;
+  each_branch(*content_, row, [&](std::size_t, const SourceRow& at) { out.push_back(origin_of(at)); });
+  return out;
 }
 
 std::string Batch::key(std::int64_t row) const {
-  const Origin at = origin(row);
-  const Source& source = content_->program->source;
-  return source.rows ? std::string{at.file} + ":" + std::to_string(at.record)
-                     : source.format->key(at.file, at.record, at.offset);
+  std::string out;
+  each_branch(*content_, row, [&](std::size_t, const SourceRow& at) { out += (out.empty() ? "" : "|") + key_of(at); });
+  return out;
 }
+
+std::int64_t Batch::branch(std::int64_t row) const {
+  std::optional<std::size_t> out;
+  each_branch(*content_, row, [&](std::size_t branch, const SourceRow&) { out = out.value_or(branch); });
+  return static_cast<std::int64_t>(out.value_or(0));
+}
+
+bool Batch::combined() const { return !content_->program->branches.empty(); }
+bool Batch::side_by_side() const { return combined() && !content_->program->combining.make; }
 
 }  // namespace forebay

@@ -49,6 +49,9 @@ struct Job {
   std::shared_ptr<std::byte> fixed;       ///< Rows of the fixed numeric outputs. Tickets write here.
   std::vector<std::byte*> fixed_outputs;  ///< By batched output: the first row in `fixed`, or null.
   std::atomic<std::int64_t> decoded{0};   ///< Bytes in the columns of the tickets. Each ticket adds its own.
+  /// Of a combination: the rows of each branch as a job with as many tickets. While the batch is made, they have the
+  /// layouts of the branches (BatchLayout::branches).
+  std::vector<std::unique_ptr<Job>> branches;
 
   /// Bytes that the batch takes so far.
   [[nodiscard]] std::int64_t bytes() const { return record_bytes + fixed_bytes + decoded; }
