@@ -29,6 +29,7 @@ struct OrderStage {
 struct Stages {
   std::optional<Stage> source_stage;
   const SourceType* source = nullptr;
+  const CombineType* combination = nullptr;  ///< Instead of `source`: the source stage combines branches.
   std::optional<Stage> decoder_stage;
   const DecoderType* decoder = nullptr;
   std::vector<OrderStage> file_orders;
@@ -40,8 +41,12 @@ struct Stages {
   std::vector<StepStage> after;  ///< Steps after the batch.
 };
 
+/// A whole document, or a branch of a combination, which makes no batches.
+enum class DocumentKind : std::uint8_t { whole, branch };
+
 /// Looks up every plug-in of a document, and checks that each stands where it may stand.
-[[nodiscard]] Stages read_stages(const Json& document, const Registry& registry, Faults& faults);
+[[nodiscard]] Stages read_stages(const Json& document, const Registry& registry, Faults& faults,
+                                 DocumentKind kind = DocumentKind::whole);
 
 /// The order of a document without `interleave`: one file after the other.
 [[nodiscard]] Ordering in_file_order(const Registry& registry);
