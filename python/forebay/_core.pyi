@@ -69,8 +69,16 @@ class Batch(Mapping[str, Any]):
         """
 
     @property
-    def origins(self) -> list[tuple[str, int, int]]:
-        """(file, ordinal of the record, byte offset) of each valid row."""
+    def origins(self) -> list[tuple[Any, ...]]:
+        """
+        (file, ordinal of the record, byte offset) of each valid row; of rows of `zip` a tuple of these, one for each branch.
+        """
+
+    @property
+    def branch(self) -> list[int]:
+        """
+        The branch of a combination that gave each valid row; 0 with one source, and of `zip`.
+        """
 
     @property
     def record_keys(self) -> list[str]:
@@ -264,6 +272,12 @@ class Stats:
     @property
     def threads(self) -> int:
         """Workers."""
+
+    @property
+    def branches(self) -> list[dict[str, int]]:
+        """
+        Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, skipped_files, skipped_bytes.
+        """
 
     @property
     def bottleneck(self) -> str:
