@@ -11,10 +11,14 @@ namespace {
 /// Names the first branch that is open. The engine owns it; one thread at a time calls it.
 class OneAfterTheOther final : public Combiner {
  public:
-  void begin(std::int64_t) override {}
+  void begin(std::int64_t) override { first_ = 0; }
   std::size_t next(const std::vector<bool>& open) override {
-    return static_cast<std::size_t>(std::ranges::find(open, true) - open.begin());
+    while (!open[first_]) ++first_;
+    return first_;
   }
+
+ private:
+  std::size_t first_ = 0;
 };
 
 Result<Combining> bind_concat(const Concat& options, const BranchList& branches) {

@@ -35,19 +35,27 @@ class Draws final : public Combiner {
   }
 
   std::size_t next(const std::vector<bool>& open) override {
+    std::uint64_t left = below(draw_at(key_, drawn_++), all_);
+    std::size_t branch = 0;
+    for (; left >= weights_[branch]; ++branch) left -= weights_[branch];
+    return open[branch] ? branch : among(open);
+  }
+
+ private:
+  /// Draws once more, among the branches that are open.
+  std::size_t among(const std::vector<bool>& open) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < weights_.size(); ++i) sum += open[i] ? weights_[i] : 0;
     std::uint64_t left = below(draw_at(key_, drawn_++), sum);
-    std::size_t branch = 0;
-    for (;; ++branch) {
+    for (std::size_t branch = 0;; ++branch) {
       if (!open[branch]) continue;
       if (left < weights_[branch]) return branch;
       left -= weights_[branch];
     }
   }
 
- private:
   const std::vector<std::uint64_t> weights_;
+  const std::uint64_t all_ = std::accumulate(weights_.begin(), weights_.end(), std::uint64_t{0});
   const CombineContext context_;
   std::uint64_t key_ = 0;
   std::uint64_t drawn_ = 0;

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/order/open_branches.h"
 #include "engine/order/passes.h"
 
 namespace forebay::engine {
@@ -18,6 +19,7 @@ BranchStream::BranchStream(const Program& branch, OpenFiles& files, const Branch
       to_drop_{start.taken} {}
 
 Result<bool> BranchStream::fill() {
+  if (full_) return OpenBranches::too_many_blocks();
   if (!begun_) {
     chain_->begin(epoch_);  // closes files that the last epoch left open; they count for the last epoch
     files_.begin_pass();
@@ -26,10 +28,19 @@ Result<bool> BranchStream::fill() {
   FOREBAY_DO(drop_taken());
   next_ = filled_ = 0;
   FOREBAY_TRY(filled_, chain_->pull(ahead_));
-  if (filled_ > 0) return true;
+  if (filled_ > 0) return check_slots();
   FOREBAY_DO(files_.end_pass());
   ended_ = true;
   return false;
+}
+
+/// A handle of a combination has fewer bits for the slot. Once they are too few, every call fails.
+Result<bool> BranchStream::check_slots() {
+  const auto fits = [](const Handle& handle) { return handle.block <= OpenBranches::max_slot; };
+  if (std::ranges::all_of(std::span{ahead_}.first(filled_), fits)) return true;
+  filled_ = 0;
+  full_ = true;
+  return OpenBranches::too_many_blocks();
 }
 
 /// Goes past the elements that earlier passes of the combination had. As in the rest of a restart, files with a stored

@@ -50,6 +50,7 @@ class BranchStream {
 
  private:
   Result<bool> fill();
+  Result<bool> check_slots();
   Result<void> drop_taken();
 
   const Program& branch_;
@@ -60,6 +61,7 @@ class BranchStream {
   std::int64_t to_drop_;  // elements before the cursor that are still to be dropped
   bool begun_ = false;    // the chain is in `epoch_`
   bool ended_ = false;
+  bool full_ = false;  // more blocks are open than a handle can name
   std::array<Handle, 64> ahead_;
   std::size_t next_ = 0;
   std::size_t filled_ = 0;

@@ -21,16 +21,18 @@ Combination::Combination(const Program& program, OpenBranches& parts, const std:
       row_(program.branches.size()),
       has_(program.branches.size()) {
   for (std::size_t i = 0; i < program.branches.size(); ++i)
-    streams_.emplace_back(program.branches[i], parts.branch(i), start.empty() ? BranchCursor{} : start[i]);
+    streams_.push_back(std::make_unique<BranchStream>(program.branches[i], parts.branch(i),
+                                                      start.empty() ? BranchCursor{} : start[i]));
 }
 
 void Combination::begin(std::int64_t pass) {
-  for (BranchStream& stream : streams_) {
-    if (stream.ended() || (begun_ && !combiner_)) stream.next_epoch();
+  for (const auto& stream : streams_) {
+    if (stream->ended() || (begun_ && !combiner_)) stream->next_epoch();
   }
   begun_ = true;
   if (combiner_) combiner_->begin(pass);
   open_.assign(streams_.size(), true);
+  open_left_ = streams_.size();
   completed_.assign(streams_.size(), false);
   has_.assign(streams_.size(), false);
   chosen_.reset();
@@ -41,9 +43,9 @@ void Combination::begin(std::int64_t pass) {
 
 std::vector<BranchCursor> Combination::cursors() const {
   std::vector<BranchCursor> out;
-  for (const BranchStream& stream : streams_) {
+  for (const auto& stream : streams_) {
     const bool anew = begun_ && !combiner_;
-    out.push_back(anew ? BranchCursor{.epoch = stream.epoch() + 1} : stream.cursor());
+    out.push_back(anew ? BranchCursor{.epoch = stream->epoch() + 1} : stream->cursor());
   }
   return out;
 }
@@ -61,7 +63,7 @@ Result<std::size_t> Combination::pull(std::span<Handle> out) {
 /// A branch of which an earlier pass took the last element, without asking for more, begins its next epoch.
 Result<void> Combination::settle() {
   for (; settled_ < streams_.size(); ++settled_) {
-    BranchStream& stream = streams_[settled_];
+    BranchStream& stream = *streams_[settled_];
     if (stream.fresh()) continue;
     FOREBAY_TRY(const bool more, stream.more());
     if (!more) stream.next_epoch();
@@ -74,17 +76,17 @@ Result<bool> Combination::one(Handle& out) {
   while (!over_) {
     over_ = end_.when == When::rows && given_ == end_.rows;
     if (!chosen_ && !over_) {
-      over_ = std::ranges::count(open_, true) == 0;
+      over_ = open_left_ == 0;
       if (!over_) chosen_ = combiner_->next(open_);
     }
     if (over_) break;
-    BranchStream& stream = streams_[*chosen_];
+    BranchStream& stream = *streams_[*chosen_];
     FOREBAY_TRY(const bool more, stream.more());
     if (!more) {
       end_epoch(*chosen_);
       continue;
     }
-    FOREBAY_TRY(out, OpenBranches::of_branch(stream.take(), *chosen_));
+    out = OpenBranches::of_branch(stream.take(), *chosen_);
     chosen_.reset();
     ++given_;
     return true;
@@ -97,10 +99,11 @@ Result<bool> Combination::one(Handle& out) {
 void Combination::end_epoch(std::size_t branch) {
   const bool repeats = program_.branches[branch].repeat;
   completed_[branch] = true;
-  if (repeats && !streams_[branch].fresh()) {
-    streams_[branch].next_epoch();
+  if (repeats && !streams_[branch]->fresh()) {
+    streams_[branch]->next_epoch();
   } else {
     open_[branch] = false;
+    --open_left_;
     chosen_.reset();
     if (end_.when == When::first && !repeats) over_ = true;
   }
@@ -110,7 +113,7 @@ void Combination::end_epoch(std::size_t branch) {
 Result<bool> Combination::side_by_side(Handle& out) {
   const bool first_ends = end_.when == When::first;
   while (asked_ < streams_.size() && !over_) {
-    BranchStream& stream = streams_[asked_];
+    BranchStream& stream = *streams_[asked_];
     FOREBAY_TRY(const bool more, stream.more());
     if (!more && program_.branches[asked_].repeat && !stream.fresh()) {
       stream.next_epoch();
@@ -154,7 +157,7 @@ double Combination::done() const {
   if (end_.when == When::rows) return static_cast<double>(given_) / static_cast<double>(end_.rows);
   double largest = 0, smallest = 1, sum = 0;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    const double done = completed_[i] ? 1.0 : streams_[i].done();
+    const double done = completed_[i] ? 1.0 : streams_[i]->done();
     if (!program_.branches[i].repeat) largest = std::max(largest, done);
     smallest = std::min(smallest, done);
     sum += done;

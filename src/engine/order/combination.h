@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -46,13 +45,14 @@ class Combination final : public Handles {
   const Program& program_;
   const PassEnd end_;
   OpenBranches& parts_;
-  std::deque<BranchStream> streams_;
+  std::vector<std::unique_ptr<BranchStream>> streams_;
   const std::unique_ptr<Combiner> combiner_;  // null: side by side
   std::vector<bool> open_;                    // may have elements left in this pass
-  std::vector<bool> completed_;               // came to the end of an epoch in this pass
-  std::optional<std::size_t> chosen_;         // the branch of the next element
-  std::size_t settled_ = 0;                   // branches of which `settle` knows that they have elements
-  std::int64_t given_ = 0;                    // elements of this pass
+  std::size_t open_left_ = 0;
+  std::vector<bool> completed_;        // came to the end of an epoch in this pass
+  std::optional<std::size_t> chosen_;  // the branch of the next element
+  std::size_t settled_ = 0;            // branches of which `settle` knows that they have elements
+  std::int64_t given_ = 0;             // elements of this pass
   bool begun_ = false;
   bool over_ = false;
   // Side by side: the elements of the next row, as far as they are there.

@@ -11,14 +11,12 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::uint32_t slot_bits = 24;
-constexpr std::uint32_t slot_mask = (std::uint32_t{1} << slot_bits) - 1;
 constexpr std::size_t max_first_skips = 16;
 
-std::size_t branch_of(const Handle& handle) { return handle.block >> slot_bits; }
+std::size_t branch_of(const Handle& handle) { return handle.block >> OpenBranches::slot_bits; }
 
 Handle without_branch(Handle handle) {
-  handle.block &= slot_mask;
+  handle.block &= OpenBranches::max_slot;
   return handle;
 }
 
@@ -43,15 +41,10 @@ Error OpenBranches::no_files() {
   return Error{Code::internal, "an order after a combination asked for files; it has none of its own"};
 }
 
-Result<Handle> OpenBranches::of_branch(Handle handle, std::size_t branch) {
-  if (handle.block > slot_mask) {
-    return Error{
-        Code::data, Detail::resource_exhausted,
-        fmt::format("branch {} of a combination has more than {} blocks open; lower the buffers of its shuffles",
-                    branch, slot_mask)};
-  }
-  handle.block |= static_cast<std::uint32_t>(branch) << slot_bits;
-  return handle;
+Error OpenBranches::too_many_blocks() {
+  return {Code::data, Detail::resource_exhausted,
+          fmt::format("a branch of a combination has more than {} blocks open; lower the buffers of its shuffles",
+                      max_slot)};
 }
 
 Result<Handle> OpenBranches::side_by_side(std::span<const Handle> row) {
@@ -128,7 +121,9 @@ Result<bool> OpenBranches::fetch(std::span<Handle> handles) {
       continue;
     }
     const std::size_t branch = branch_of(handle);
-    FOREBAY_TRY(handle, of_branch(sorted_[branch][next[branch]++], branch));
+    const Handle& fetched = sorted_[branch][next[branch]++];
+    if (fetched.block > max_slot) return too_many_blocks();
+    handle = of_branch(fetched, branch);
   }
   return all;
 }

@@ -28,9 +28,15 @@ class OpenBranches final : public OpenParts {
   OpenBranches(const Program& program, const std::shared_ptr<BufferPool>& pool, std::int64_t threads,
                const std::function<void()>& wake);
 
-  /// The handle of an element of branch `branch`. Fails with Code::data, resource_exhausted, when the branch has more
-  /// than 2^24 blocks open.
-  [[nodiscard]] static Result<Handle> of_branch(Handle handle, std::size_t branch);
+  static constexpr std::uint32_t slot_bits = 24;
+  static constexpr std::uint32_t max_slot = (std::uint32_t{1} << slot_bits) - 1;
+
+  /// The handle of an element of branch `branch`, whose slot is at most `max_slot`.
+  [[nodiscard]] static Handle of_branch(Handle handle, std::size_t branch) {
+    handle.block |= static_cast<std::uint32_t>(branch) << slot_bits;
+    return handle;
+  }
+  [[nodiscard]] static Error too_many_blocks();  ///< Code::data, resource_exhausted: a slot is larger.
   /// The handle of a row that has one element of every branch.
   [[nodiscard]] Result<Handle> side_by_side(std::span<const Handle> row);
 
