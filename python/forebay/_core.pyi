@@ -69,17 +69,15 @@ class Batch(Mapping[str, Any]):
         """
 
     @property
-    def origins(self) -> list[tuple[str, int, int]]:
+    def origins(self) -> list[tuple[Any, ...]]:
         """
-        (file, ordinal of the record, byte offset) of each valid row.
-
-        Where rows are made of spans, one Origin for each span: such a tuple, with `window`, `start` and `row`.
+        (file, ordinal of the record, byte offset) of each valid row; of rows of `zip` a tuple of these, one for each branch.
         """
 
     @property
-    def spans(self) -> list[list[Any]] | None:
+    def branch(self) -> list[int]:
         """
-        The spans of each row, as Span(origin, start, length, at); an empty row has none. None where rows are whole records.
+        The branch of a combination that gave each valid row; 0 with one source, and of `zip`.
         """
 
     @property
@@ -276,6 +274,12 @@ class Stats:
     @property
     def threads(self) -> int:
         """Workers."""
+
+    @property
+    def branches(self) -> list[dict[str, int]]:
+        """
+        Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, skipped_files, skipped_bytes.
+        """
 
     @property
     def bottleneck(self) -> str:

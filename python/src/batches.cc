@@ -209,9 +209,23 @@ nb::list PyBatch::origins() const {
   }
   if (batch_.has_spans()) return out;
   for (std::int64_t row = 0; row < batch_.valid_rows(); ++row) {
+    if (batch_.side_by_side()) {
+      nb::list all;
+      for (const Origin& origin : batch_.origins(row))
+        all.append(nb::make_tuple(to_str(origin.file), origin.record, origin.offset));
+      out.append(nb::tuple(all));
+      continue;
+    }
     const Origin origin = batch_.origin(row);
     out.append(nb::make_tuple(to_str(origin.file), origin.record, origin.offset));
   }
+  return out;
+}
+
+nb::list PyBatch::branches() const {
+  need("branches");
+  nb::list out;
+  for (std::int64_t row = 0; row < batch_.valid_rows(); ++row) out.append(batch_.branch(row));
   return out;
 }
 
@@ -300,13 +314,16 @@ void bind_batches(nb::module_& module) {
       .def_prop_ro("lengths", &PyBatch::lengths, nb::sig("def lengths(self) -> dict[str, typing.Any]"),
                    "True sizes before padding, of the tensors that vary: int64 [rows], or [rows, unknown dims].")
       .def_prop_ro(
-          "origins", &PyBatch::origins, nb::sig("def origins(self) -> list[tuple[str, int, int]]"),
-          "(file, ordinal of the record, byte offset) of each valid row.\n\n"
+          "origins", &PyBatch::origins, nb::sig("def origins(self) -> list[tuple[typing.Any, ...]]"),
+          "(file, ordinal of the record, byte offset) of each valid row; of rows of `zip` a tuple of these, one "
+          "for each branch.\n\n"
           "Where rows are made of spans, one Origin for each span: such a tuple, with `window`, `start` and `row`.")
       .def_prop_ro(
           "spans", &PyBatch::spans, nb::sig("def spans(self) -> list[list[typing.Any]] | None"),
           "The spans of each row, as Span(origin, start, length, at); an empty row has none. None where rows are "
           "whole records.")
+      .def_prop_ro("branch", &PyBatch::branches, nb::sig("def branch(self) -> list[int]"),
+                   "The branch of a combination that gave each valid row; 0 with one source, and of `zip`.")
       .def_prop_ro(
           "record_keys", &PyBatch::record_keys, nb::sig("def record_keys(self) -> list[str]"),
           "The key of each origin's record: \"path:offset\", or as its format says (lines: \"path:line\"). The "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -152,6 +153,48 @@ Section batcher_section(const Position& position) {
   return out;
 }
 
+// The branches of a combination.
+
+constexpr std::string_view combine_stage = "combine";
+constexpr std::string_view branch_stage = "branch/";
+
+void add_branches(const std::vector<BranchCursor>& branches, std::vector<Section>& out) {
+  if (branches.empty()) return;
+  out.push_back({.stage = std::string{combine_stage}, .values = {{"branches", std::ssize(branches)}}});
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    out.push_back({.stage = fmt::format("{}{}", branch_stage, i),
+                   .values = {{"epoch", branches[i].epoch}, {"taken", branches[i].taken}}});
+  }
+}
+
+/// Reads the sections "combine" and "branch/0" … "branch/N - 1", in any order.
+Result<std::vector<BranchCursor>> read_branches(const std::vector<const Section*>& sections) {
+  std::vector<BranchCursor> out(sections.empty() ? 0 : sections.size() - 1);
+  std::vector<bool> seen(out.size());
+  bool counted = false;
+  for (const Section* section : sections) {
+    Values values{*section};
+    if (section->stage == combine_stage) {
+      std::int64_t count = 0;
+      FOREBAY_DO(values.read("branches", count));
+      if (std::exchange(counted, true) || count != std::ssize(out))
+        return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' counts {} branches, and there are {}",
+                                                     combine_stage, count, out.size()));
+    } else {
+      std::size_t at = 0;
+      while (at < out.size() && section->stage != fmt::format("{}{}", branch_stage, at)) ++at;
+      if (at == out.size() || seen[at])
+        return refuse(Detail::data_loss,
+                      fmt::format("corrupt state: section '{}' does not belong there", section->stage));
+      seen[at] = true;
+      FOREBAY_DO(values.read("epoch", out[at].epoch));
+      FOREBAY_DO(values.read("taken", out[at].taken));
+    }
+    FOREBAY_DO(values.finish());
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Section> sections_of(const Position& position) {
@@ -166,6 +209,7 @@ std::vector<Section> sections_of(const Position& position) {
                                        {"done", position.done}}}};
   if (!position.carried.empty() || position.ended > 0) out.push_back(batcher_section(position));
   if (!position.blocks.empty()) out.push_back(batches_section(position));
+  add_branches(position.branches, out);
   return out;
 }
 
@@ -173,12 +217,17 @@ Result<Position> position_of(const std::vector<Section>& sections) {
   const Section* order = nullptr;
   const Section* batcher = nullptr;
   const Section* batches = nullptr;
+  std::vector<const Section*> branches;
   for (const Section& section : sections) {
     const Section** const other = section.stage == batcher_stage   ? &batcher
                                   : section.stage == batches_stage ? &batches
                                                                    : nullptr;
     if (other != nullptr && *other == nullptr) {
       *other = &section;
+      continue;
+    }
+    if (section.stage == combine_stage || section.stage.starts_with(branch_stage)) {
+      branches.push_back(&section);
       continue;
     }
     if (section.stage != order_stage) {
@@ -196,6 +245,7 @@ Result<Position> position_of(const std::vector<Section>& sections) {
   FOREBAY_TRY(Position out, read_order(*order));
   if (batcher != nullptr) FOREBAY_DO(read_batcher(*batcher, out));
   if (batches != nullptr) FOREBAY_DO(read_batches(*batches, out));
+  FOREBAY_TRY(out.branches, read_branches(branches));
   return out;
 }
 
@@ -212,6 +262,12 @@ Result<void> check_position(const Position& at) {
   // Records of earlier epochs are in no batch that is still to be delivered.
   if (at.pulled > 0 && at.next == at.batch)
     return contradiction(at, "a batch of which something was pulled in an earlier epoch lies before 'next'");
+  for (const BranchCursor& branch : at.branches) {
+    if (branch.epoch > max_epochs)
+      return contradiction(at, fmt::format("'epoch' of a branch is at most {}", max_epochs));
+    if (at.epoch == 0 && branch != BranchCursor{})
+      return contradiction(at, "every branch stands at its beginning in epoch 0");
+  }
   if (at.cut_short > 0 && (at.epoch == 0 || at.next == 0 || at.next != at.batch))
     return contradiction(at, "a batch that was cut short is the last one of an epoch");
   return {};
@@ -224,6 +280,11 @@ Result<void> check_position(const Position& at, const Program& program, const Sh
     if (at.cut_short >= rows) return contradiction(at, fmt::format("'cut_short' is less than a batch, {} rows", rows));
   } else if (at.pulled > max_pulled) {
     return contradiction(at, fmt::format("'pulled' is at most {}", max_pulled));
+  }
+  if (!at.branches.empty() || at.epoch > 0) {
+    if (at.branches.size() != program.branches.size())
+      return refuse(Detail::data_loss, fmt::format("corrupt state: it stands in {} branches, and this plan has {}",
+                                                   at.branches.size(), program.branches.size()));
   }
   if (program.hard_epochs && at.pulled > 0) return contradiction(at, "no batch has records of two hard epochs");
   FOREBAY_DO(check_blocks(at, program));

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/tickets/branch_tickets.h"
 #include "engine/tickets/executor.h"
 #include "engine/tickets/finish.h"
 
@@ -31,6 +32,9 @@ void Executor::clear_empty_rows(const Job& job) const {
 }
 
 std::optional<Error> Executor::make(Job& job) const {
+  if (branches_) {
+    if (auto failed = branches_->find_cut_short(job)) return failed;
+  }
   if (auto failed = find_cut_short(job)) return failed;
   if (auto failed = too_large(job)) return failed;
   clear_empty_rows(job);
@@ -41,6 +45,7 @@ std::optional<Error> Executor::make(Job& job) const {
   }
   job.made_bytes = finisher.needed();
   job.tensor_bytes = job.made_bytes - job.bytes() + job.fixed_bytes;
+  if (branches_) branches_->end(job);
   std::swap(content->layout, job.layout);
   std::swap(content->layout.payloads, job.layout.payloads);  // of records that are gone when the batch is out
   job.layout.clear();
