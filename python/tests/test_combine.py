@@ -85,7 +85,7 @@ def test_a_plan_shows_its_branches(branches: list[fb.Pipeline]) -> None:
 
 @pytest.mark.parametrize("wrong, message", [
     (lambda a: fb.mix([a.epochs(2), a]), "branch 0: epochs belongs to the whole run"),
-    (lambda a: fb.mix([a, 3]), "branch 1"),
+    (lambda a: fb.mix([a, 3]), "branch 1"),  # type: ignore[list-item]
     (lambda a: fb.mix([a, a], repeat=[True]), "repeat has 1 values for 2 branches"),
     (lambda a: fb.zip([fb.arrays({"y": [1]}), fb.arrays({"z": [1]})]), "a name of its own"),
     (lambda a: fb.mix([a.batch(size=2), a]).batch(size=2).plan(), "move it from the branch"),
