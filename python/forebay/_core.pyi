@@ -72,6 +72,14 @@ class Batch(Mapping[str, Any]):
     def origins(self) -> list[tuple[Any, ...]]:
         """
         (file, ordinal of the record, byte offset) of each valid row; of rows of `zip` a tuple of these, one for each branch.
+
+        Where rows are made of spans, one Origin for each span: such a tuple, with `window`, `start` and `row`.
+        """
+
+    @property
+    def spans(self) -> list[list[Any]] | None:
+        """
+        The spans of each row, as Span(origin, start, length, at); an empty row has none. None where rows are whole records.
         """
 
     @property

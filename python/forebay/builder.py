@@ -180,6 +180,14 @@ class Pipeline(PipelineBase):
         """
         return self._then("filter", {"where": where})
 
+    def sorted(self, by: str, *, descending: bool = False) -> Pipeline:
+        """Puts all records of all files in the order of an integer, by their indexes; instead of `interleave`.
+
+        by            The integer, for example `length(tokens)`; docs/expressions.md has the grammar.
+        descending    The largest numbers come first. Equal ones stay in the order of the files.
+        """
+        return self._then("sorted", {"by": by, "descending": descending}, descending=False)
+
     def shuffle_batches(self, buffer: int) -> Pipeline:
         """Puts blocks of batches into a random order; rows stay in their batches.
 
@@ -200,6 +208,7 @@ class Pipeline(PipelineBase):
         """
         return self._then("batch_slice", {"start": start, "stop": stop, "step": step, "index": index, "count": count},
                                          start=0, step=1)
+
     def continuous(self, min_window: int, max_window: int, *, keys: Sequence[str] = [], stride: Optional[int] = None,
                    min_stride: Optional[int] = None, max_stride: Optional[int] = None,
                    window_draw: Literal["per_window", "per_file"] = "per_window",
@@ -256,13 +265,6 @@ class Pipeline(PipelineBase):
         right     Frames after, by key.
         """
         return self._then("context", {"keys": keys, "window": window, "left": left, "right": right}, keys=[])
-    def sorted(self, by: str, *, descending: bool = False) -> Pipeline:
-        """Puts all records of all files in the order of an integer, by their indexes; instead of `interleave`.
-
-        by            The integer, for example `length(tokens)`; docs/expressions.md has the grammar.
-        descending    The largest numbers come first. Equal ones stay in the order of the files.
-        """
-        return self._then("sorted", {"by": by, "descending": descending}, descending=False)
 
     def batch(self, size: int, *, remainder: Literal["keep", "drop", "pad", "repeat"] = "keep",
               pad: Union[bool, Sequence[Mapping[str, Any]]] = False, require_equal: bool = False) -> Pipeline:

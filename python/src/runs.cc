@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <forebay/loader.h>
+#include <forebay/plugins.h>
 #include <forebay/stall_notice.h>
 #include <forebay/state.h>
 #include <nanobind/stl/optional.h>
@@ -228,25 +229,11 @@ nb::object dims_of(const Shape& shape) {
   return nb::tuple(out);
 }
 
-const char* delivery_name(Delivery delivery) {
-  switch (delivery) {
-    case Delivery::equal:
-      return "equal";
-    case Delivery::padded:
-      return "padded";
-    case Delivery::ragged:
-      return "ragged";
-    case Delivery::sparse:
-      return "sparse";
-  }
-  return "";
-}
-
 nb::list columns_of(const Plan& plan) {
   nb::list out;
   for (const ColumnSpec& column : plan.outputs()) {
     out.append(nb::make_tuple(to_str(column.name), to_str(to_string(column.dtype)), dims_of(column.shape),
-                              delivery_name(column.delivery)));
+                              to_str(EnumNames<Delivery>::names[static_cast<std::size_t>(column.delivery)])));
   }
   return out;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/branch_program.h"
 
+#include <fmt/core.h>
+
 #include "base/draw.h"
 
 namespace forebay::plan {
@@ -15,6 +17,22 @@ std::vector<Ordering> orderings(const std::vector<OrderStage>& stages) {
   std::vector<Ordering> out;
   for (const OrderStage& stage : stages) out.push_back(stage.ordering);
   return out;
+}
+
+const Json* branches_of(const CombineType& type, const Json& options) {
+  for (const FieldInfo& field : type.description.fields) {
+    if (field.kind == FieldKind::branches) return options.find(field.name);
+  }
+  return nullptr;
+}
+
+void check_combined_batches(const Stages& stages, const Batching& batching, Faults& faults) {
+  if (stages.combination == nullptr || (batching.attributes.empty() && batching.packs.empty())) return;
+  complain(*stages.batch_stage->options,
+           fmt::format("'{}' looks at the lengths of rows before it cuts batches, and the rows of a combination are "
+                       "decoded only after that; use 'batch'",
+                       stages.batch_stage->plugin),
+           faults);
 }
 
 engine::Program branch_program(const BoundBranch& branch, const Registry& registry) {

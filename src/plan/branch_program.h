@@ -20,6 +20,12 @@ struct BoundBranch {
 
 [[nodiscard]] std::vector<Ordering> orderings(const std::vector<OrderStage>& stages);
 
+/// The branches in the options of a combination; null when they are missing.
+[[nodiscard]] const Json* branches_of(const CombineType& type, const Json& options);
+
+/// Complains about a batcher after a combination that looks at rows: they are decoded when their batch is made.
+void check_combined_batches(const Stages& stages, const Batching& batching, Faults& faults);
+
 /// The program of a branch, except its seed and whether it repeats.
 [[nodiscard]] engine::Program branch_program(const BoundBranch& branch, const Registry& registry);
 

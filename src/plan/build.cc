@@ -61,7 +61,7 @@ class PlanBuilder {
     check_access();
     check_attributes();
     columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : source_.rows.get(), faults_);
-    check_combined_batches();
+    check_combined_batches(stages_, columns_.batching, faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     group_outputs();
     check_shard();
@@ -83,7 +83,7 @@ class PlanBuilder {
     const Json& options = *stages_.source_stage->options;
     if (const Json* decode = json_.find("decode"); decode != nullptr && !decode->is(Json::Kind::null))
       complain(*decode, "every branch has its own 'decode'; move it into the branches", faults_);
-    const Json* const list = branches_of(options);
+    const Json* const list = branches_of(*stages_.combination, options);
     if (list == nullptr || !list->is(Json::Kind::array)) {
       stages_.combination->description.check(options, faults_);
       return;
@@ -106,13 +106,6 @@ class PlanBuilder {
     if (!combining || faults_.size() != before || list->items().empty()) return;
     combining_ = *std::move(combining);
     merge_branches(options);
-  }
-
-  [[nodiscard]] const Json* branches_of(const Json& options) const {
-    for (const FieldInfo& field : stages_.combination->description.fields) {
-      if (field.kind == FieldKind::branches) return options.find(field.name);
-    }
-    return nullptr;
   }
 
   void merge_branches(const Json& options) {
@@ -214,17 +207,6 @@ class PlanBuilder {
             faults_);
       }
     });
-  }
-
-  /// The rows of a combination are decoded when their batch is made, so no batcher can look at them before.
-  void check_combined_batches() {
-    const Batching& batching = columns_.batching;
-    if (stages_.combination == nullptr || (batching.attributes.empty() && batching.packs.empty())) return;
-    complain(*stages_.batch_stage->options,
-             fmt::format("'{}' looks at the lengths of rows before it cuts batches, and the rows of a combination are "
-                         "decoded only after that; use 'batch'",
-                         stages_.batch_stage->plugin),
-             faults_);
   }
 
   void group_outputs() {

@@ -53,6 +53,7 @@ std::vector<std::int64_t> numbers(std::int64_t first, std::int64_t count) {
   return out;
 }
 
+const std::string in_a_buffer = R"(, "steps": [{"shuffle": {"buffer": 20}}])";
 const std::string hard = R"(, "epoch_boundary": "hard", "epochs": 2)";
 
 TEST(Combine, ConcatGivesOneBranchAfterTheOtherInEveryPass) {
@@ -287,6 +288,32 @@ TEST(Combine, RowShardsTogetherAreTheWholeBatches) {
   const auto by_file = load(json, {.shard_index = 0, .shard_count = 2, .shard_by = ShardBy::file});
   ASSERT_FALSE(by_file.ok());
   EXPECT_THAT(by_file.error().text(), HasSubstr("shard by rows"));
+}
+
+TEST(Combine, ShardsByBatchTakeTurnsAndShardsByElementDealTheRows) {
+  const Folder folder;
+  write_branches(folder, {37, 24});
+  const Json json =
+      document_of({.options = R"("until": "all", )", .steps = R"({"batch": {"size": 4, "remainder": "pad"}})"},
+                  {branch_of(folder, 0, in_a_buffer), branch_of(folder, 1)});
+  auto whole = load(json, {});
+  ASSERT_TRUE(whole.ok());
+  const std::vector<std::string> batches = rest(*whole);
+  ASSERT_EQ(batches.size(), 16U);
+  const std::vector<std::int64_t> ids = ids_of(json).passes.at(0);
+  for (const std::int64_t index : {0, 1}) {
+    auto turn = load(json, {.shard_index = index, .shard_count = 2, .shard_by = ShardBy::batch});
+    ASSERT_TRUE(turn.ok()) << turn.error().text();
+    std::vector<std::string> own;
+    for (std::size_t i = static_cast<std::size_t>(index); i < batches.size(); i += 2) own.push_back(batches[i]);
+    EXPECT_EQ(rest(*turn), own);
+    const Ids dealt =
+        ids_of(json, {.threads = 2, .shard_index = index, .shard_count = 2, .shard_by = ShardBy::element});
+    std::vector<std::int64_t> mine;
+    for (std::size_t i = static_cast<std::size_t>(index); i < 61; i += 2) mine.push_back(ids[i]);
+    mine.resize(32);  // the last batch of each shard is filled up
+    EXPECT_THAT(dealt.passes, ElementsAre(mine)) << dealt.error;
+  }
 }
 
 /// Changes a byte in the payload of record `record` of a plain file.

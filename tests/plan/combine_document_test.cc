@@ -127,6 +127,30 @@ TEST(CombineDocument, OrdersThatNeedFilesOrAttributesStandInTheBranches) {
               ElementsAre(fault("/steps/0/filter", "move it into the branches")));
 }
 
+TEST(CombineDocument, WindowsStandNeitherInABranchNorAfterTheCombination) {
+  const std::string windows = R"({"chunk": {"size": 2, "keys": ["x"]}})";
+  EXPECT_THAT(faults_of({.second = branch(id + ", " + x, R"(, "steps": [)" + windows + "]")}),
+              ElementsAre(fault("/source/mix/branches/1/steps/0/chunk", "neither in a branch of a combination nor")));
+  EXPECT_THAT(faults_of({.steps = windows + R"(, {"batch": {"size": 2}})"}),
+              ElementsAre(fault("/steps/0/chunk", "neither in a branch of a combination nor")));
+}
+
+TEST(CombineDocument, BatchersThatLookAtLengthsAreRefused) {
+  const std::string sequences = branch(R"("x": {"kind": "var_len", "dtype": "int64"})");
+  EXPECT_THAT(faults_of({.first = sequences,
+                         .second = sequences,
+                         .steps = R"({"buckets": {"key": "x", "boundaries": [3, 6], "sizes": [3, 2]}})"}),
+              ElementsAre(fault("/steps/0/buckets", "use 'batch'")));
+  EXPECT_THAT(faults_of({.first = sequences, .second = sequences, .steps = R"({"frames": {"batch_size": 2}})"}),
+              ElementsAre(fault("/steps/0/frames", "use 'batch'")));
+}
+
+TEST(CombineDocument, OrdersOnBatchesStandAfterTheBatch) {
+  EXPECT_THAT(faults_of({.second = branch(id + ", " + x, R"(, "steps": [{"shuffle_batches": {"buffer": 2}}])")}),
+              ElementsAre(fault("/source/mix/branches/1/steps/0/shuffle_batches", "move it from the branch")));
+  EXPECT_THAT(faults_of({.steps = R"({"batch": {"size": 2}}, {"shuffle_batches": {"buffer": 2}})"}), IsEmpty());
+}
+
 TEST(CombineDocument, APassThatWouldNeverEndIsRefused) {
   const std::string repeats = branch(id + ", " + x, R"(, "repeat": true)");
   EXPECT_THAT(faults_of({.first = repeats, .second = repeats}),
