@@ -107,18 +107,24 @@ class Batch {
   /// The size of each row in the unknown dims, without padding: int64 [rows] (one unknown dim) or [rows, unknown dims].
   /// Null for fixed tensors.
   [[nodiscard]] const Tensor* lengths(std::string_view name) const;
-  /// Where a row comes from, or its first span. Of an empty row: no file, and record and offset -1.
+  /// Where a row comes from, or its first span; side by side, the row of the first branch. Of an empty row: no file,
+  /// and record and offset -1.
   [[nodiscard]] Origin origin(std::int64_t row) const;
   /// The rows that skip_row took out, in their order. As many rows at the end of the batch are empty.
   [[nodiscard]] std::vector<SkippedOrigin> skipped() const;
-  [[nodiscard]] std::string key(std::int64_t row) const;  ///< "path:offset" of the row's origin; see Format::key.
+  /// "path:offset" of the row's origin; see Format::key. Side by side: the keys of all branches, joined by "|".
+  [[nodiscard]] std::string key(std::int64_t row) const;
   [[nodiscard]] std::string key(const Origin& origin) const;
   /// Whether rows are made of spans: of windows, or of several records.
   [[nodiscard]] bool has_spans() const;
-  /// The origins of a row: one for each of its spans; none of an empty row.
+  /// The origins of a row: one for each of its spans, or, side by side, one in each branch; none of an empty row.
   [[nodiscard]] std::vector<Origin> origins(std::int64_t row) const;
   /// The spans of a row along the first time axis, in order; none of an empty row. Only with `has_spans`.
   [[nodiscard]] std::vector<BatchSpan> spans(std::int64_t row) const;
+  /// Of a combination: the number of the branch that gave the row; side by side, and with one source, 0.
+  [[nodiscard]] std::int64_t branch(std::int64_t row) const;
+  [[nodiscard]] bool combined() const;      ///< The plan combines branches …
+  [[nodiscard]] bool side_by_side() const;  ///< … with `zip`: a row has an origin in each of them.
   /// Whether it is the last batch of its epoch; known with `epoch_boundary: hard` only, and not of feeds.
   [[nodiscard]] std::optional<bool> ends_epoch() const;
   /// Where a run goes on after this batch: a small JSON object for `Loader::state_at`, to be sent along with the values

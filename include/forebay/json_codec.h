@@ -38,6 +38,7 @@ enum class FieldKind : std::uint8_t {
   bytes,            ///< A number of bytes, or text like "1GiB".
   shard,            ///< A part of the batches.
   binding,          ///< Name of an object that the program binds.
+  branches,         ///< Documents of the branches of a combination.
 };
 [[nodiscard]] std::string_view to_string(FieldKind kind);
 

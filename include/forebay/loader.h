@@ -15,6 +15,17 @@
 
 namespace forebay {
 
+/// Counters of one branch of a combination.
+struct BranchStats {
+  std::int64_t rows = 0;             ///< Delivered.
+  std::int64_t records = 0;          ///< Found in the files.
+  std::int64_t bytes_read = 0;       ///< From files.
+  std::int64_t skipped_records = 0;  ///< Corrupt or malformed records that `on_corrupt` skipped.
+  std::int64_t skipped_ranges = 0;   ///< Ranges of bytes in which no record could be found.
+  std::int64_t skipped_files = 0;    ///< Files that `skip_file` left, or could not read.
+  std::int64_t skipped_bytes = 0;    ///< Bytes of the skipped records, ranges and files.
+};
+
 /// Counters of a run; `text()` ends in one sentence that names the bottleneck.
 struct Stats {
   std::int64_t batches = 0;          ///< Delivered.
@@ -38,6 +49,7 @@ struct Stats {
   std::int64_t memory_used = 0;      ///< Bytes charged to the budget now.
   std::int64_t memory_limit = 0;
   std::int64_t threads = 0;
+  std::vector<BranchStats> branches = {};          ///< Of a combination: the share of each branch.
   [[nodiscard]] std::string bottleneck() const;    ///< The sentence.
   [[nodiscard]] std::string skipped_text() const;  ///< What was skipped, in words; empty when nothing was.
   [[nodiscard]] std::string text() const;

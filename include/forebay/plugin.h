@@ -8,6 +8,7 @@
 
 #include <forebay/batcher.h>
 #include <forebay/column.h>
+#include <forebay/combine.h>
 #include <forebay/describe.h>
 #include <forebay/format.h>
 #include <forebay/order.h>
@@ -15,10 +16,10 @@
 #include <forebay/step.h>
 #include <forebay/window.h>
 
-/// The contracts of the six kinds of plug-in: sources (format.h), decoders (here), steps (step.h), orders and batchers
-/// (order.h), windows (window.h). The planner calls `bind` once for a stage, on one thread. Formats, decoders and steps
-/// are const while they run, because any number of workers call them at once. Orders and batchers run on one thread at
-/// a time and keep state.
+/// The contracts of the kinds of plug-in: sources (format.h), decoders (here), steps (step.h), orders and batchers
+/// (order.h), windows (window.h), combinations (combine.h). The planner calls `bind` once for a stage, on one thread.
+/// Formats, decoders and steps are const while they run, because any number of workers call them at once. Orders and
+/// batchers run on one thread at a time and keep state.
 ///
 /// A fault that `bind` returns names the option that it is about, with `.at(Field{"slice"})`. The description turns
 /// that into the option's place in the document.
@@ -94,6 +95,7 @@ class Registry {
   void add(OrderType type);
   void add(WindowType type);
   void add(BatcherType type);
+  void add(CombineType type);
 
   [[nodiscard]] const std::vector<SourceType>& sources() const { return sources_; }
   [[nodiscard]] const std::vector<DecoderType>& decoders() const { return decoders_; }
@@ -101,6 +103,7 @@ class Registry {
   [[nodiscard]] const std::vector<OrderType>& orders() const { return orders_; }
   [[nodiscard]] const std::vector<WindowType>& windows() const { return windows_; }
   [[nodiscard]] const std::vector<BatcherType>& batchers() const { return batchers_; }
+  [[nodiscard]] const std::vector<CombineType>& combinations() const { return combinations_; }
 
  private:
   Registry();
@@ -110,6 +113,7 @@ class Registry {
   std::vector<OrderType> orders_;
   std::vector<WindowType> windows_;
   std::vector<BatcherType> batchers_;
+  std::vector<CombineType> combinations_;
 };
 
 }  // namespace forebay

@@ -5,6 +5,11 @@
 #include <forebay/batchers/batch.h>
 #include <forebay/batchers/buckets.h>
 #include <forebay/batchers/frames.h>
+#include <forebay/combine/concat.h>
+#include <forebay/combine/join.h>
+#include <forebay/combine/mix.h>
+#include <forebay/combine/round_robin.h>
+#include <forebay/combine/zip.h>
 #include <forebay/decoders/example.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>

@@ -14,6 +14,8 @@ from forebay._core import version as __version__
 from forebay.builder import *  # noqa: F403
 from forebay.builder import __all__ as _builder_names
 from forebay.checkpoint import atomic_file
+from forebay.combine import concat, join, mix, round_robin
+from forebay.combine import zip as zip  # not in __all__: `import *` must not hide the function of Python
 from forebay.corruption import CorruptPlace, FileReport, verify
 from forebay.errors import Cancelled, ConfigError, DataError, Error, IoError, StateError
 from forebay.features import *  # noqa: F403
@@ -27,9 +29,9 @@ from forebay.values import Ragged, Sparse
 
 __all__ = ["Batch", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed", "FileReport",
            "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "Schema", "Sparse", "StateError", "Stats",
-           "TensorSpec", "__version__", "arrays", "atomic_file", "decode_example", "encode_example", "explain", "feed",
-           "index_files", "json_schema", "load", "python",
-           "read_records", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
+           "TensorSpec", "__version__", "arrays", "atomic_file", "concat", "decode_example", "encode_example", "explain", "feed",
+           "index_files", "join", "json_schema", "load", "mix", "python",
+           "read_records", "round_robin", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np

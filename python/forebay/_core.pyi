@@ -69,9 +69,9 @@ class Batch(Mapping[str, Any]):
         """
 
     @property
-    def origins(self) -> list[tuple[str, int, int]]:
+    def origins(self) -> list[tuple[Any, ...]]:
         """
-        (file, ordinal of the record, byte offset) of each valid row.
+        (file, ordinal of the record, byte offset) of each valid row; of rows of `zip` a tuple of these, one for each branch.
 
         Where rows are made of spans, one Origin for each span: such a tuple, with `window`, `start` and `row`.
         """
@@ -86,6 +86,12 @@ class Batch(Mapping[str, Any]):
     def skipped(self) -> list[tuple[tuple[str, int, int], str]]:
         """
         Origin and error of each row that `on_corrupt: skip_row` took out; as many rows at the end of the batch are padding.
+        """
+
+    @property
+    def branch(self) -> list[int]:
+        """
+        The branch of a combination that gave each valid row; 0 with one source, and of `zip`.
         """
 
     @property
@@ -282,6 +288,12 @@ class Stats:
     @property
     def threads(self) -> int:
         """Workers."""
+
+    @property
+    def branches(self) -> list[dict[str, int]]:
+        """
+        Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, skipped_files, skipped_bytes.
+        """
 
     @property
     def bottleneck(self) -> str:

@@ -20,7 +20,7 @@ class Facts(NamedTuple):
     rows: int
     valid_rows: int
     lengths: dict[str, Any]
-    origins: list[tuple[str, int, int]]
+    origins: list[tuple[Any, ...]]
     record_keys: list[str]
     names: list[str]
     inputs: list[str]
@@ -84,7 +84,7 @@ class MappedBatch(dict[str, Any]):
         return self._made_of().lengths
 
     @property
-    def origins(self) -> list[tuple[str, int, int]]:
+    def origins(self) -> list[tuple[Any, ...]]:
         """(file, ordinal of the record, byte offset) of each valid row."""
         return self._made_of().origins
 

@@ -209,6 +209,13 @@ nb::list PyBatch::origins() const {
   }
   if (batch_.has_spans()) return out;
   for (std::int64_t row = 0; row < batch_.valid_rows(); ++row) {
+    if (batch_.side_by_side()) {
+      nb::list all;
+      for (const Origin& origin : batch_.origins(row))
+        all.append(nb::make_tuple(to_str(origin.file), origin.record, origin.offset));
+      out.append(nb::tuple(all));
+      continue;
+    }
     const Origin origin = batch_.origin(row);
     out.append(nb::make_tuple(to_str(origin.file), origin.record, origin.offset));
   }
@@ -222,6 +229,13 @@ nb::list PyBatch::skipped() const {
     const Origin& at = row.origin;
     out.append(nb::make_tuple(nb::make_tuple(to_str(at.file), at.record, at.offset), to_str(row.error.text())));
   }
+  return out;
+}
+
+nb::list PyBatch::branches() const {
+  need("branches");
+  nb::list out;
+  for (std::int64_t row = 0; row < batch_.valid_rows(); ++row) out.append(batch_.branch(row));
   return out;
 }
 
@@ -310,8 +324,9 @@ void bind_batches(nb::module_& module) {
       .def_prop_ro("lengths", &PyBatch::lengths, nb::sig("def lengths(self) -> dict[str, typing.Any]"),
                    "True sizes before padding, of the tensors that vary: int64 [rows], or [rows, unknown dims].")
       .def_prop_ro(
-          "origins", &PyBatch::origins, nb::sig("def origins(self) -> list[tuple[str, int, int]]"),
-          "(file, ordinal of the record, byte offset) of each valid row.\n\n"
+          "origins", &PyBatch::origins, nb::sig("def origins(self) -> list[tuple[typing.Any, ...]]"),
+          "(file, ordinal of the record, byte offset) of each valid row; of rows of `zip` a tuple of these, one "
+          "for each branch.\n\n"
           "Where rows are made of spans, one Origin for each span: such a tuple, with `window`, `start` and `row`.")
       .def_prop_ro(
           "spans", &PyBatch::spans, nb::sig("def spans(self) -> list[list[typing.Any]] | None"),
@@ -320,6 +335,8 @@ void bind_batches(nb::module_& module) {
       .def_prop_ro("skipped", &PyBatch::skipped, nb::sig("def skipped(self) -> list[tuple[tuple[str, int, int], str]]"),
                    "Origin and error of each row that `on_corrupt: skip_row` took out; as many rows at the end of the "
                    "batch are padding.")
+      .def_prop_ro("branch", &PyBatch::branches, nb::sig("def branch(self) -> list[int]"),
+                   "The branch of a combination that gave each valid row; 0 with one source, and of `zip`.")
       .def_prop_ro(
           "record_keys", &PyBatch::record_keys, nb::sig("def record_keys(self) -> list[str]"),
           "The key of each origin's record: \"path:offset\", or as its format says (lines: \"path:line\"). The "

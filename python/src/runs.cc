@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <forebay/loader.h>
+#include <forebay/plugins.h>
 #include <forebay/stall_notice.h>
 #include <forebay/state.h>
 #include <nanobind/stl/optional.h>
@@ -228,25 +229,11 @@ nb::object dims_of(const Shape& shape) {
   return nb::tuple(out);
 }
 
-const char* delivery_name(Delivery delivery) {
-  switch (delivery) {
-    case Delivery::equal:
-      return "equal";
-    case Delivery::padded:
-      return "padded";
-    case Delivery::ragged:
-      return "ragged";
-    case Delivery::sparse:
-      return "sparse";
-  }
-  return "";
-}
-
 nb::list columns_of(const Plan& plan) {
   nb::list out;
   for (const ColumnSpec& column : plan.outputs()) {
     out.append(nb::make_tuple(to_str(column.name), to_str(to_string(column.dtype)), dims_of(column.shape),
-                              delivery_name(column.delivery)));
+                              to_str(EnumNames<Delivery>::names[static_cast<std::size_t>(column.delivery)])));
   }
   return out;
 }
@@ -295,9 +282,25 @@ std::string text_of(const RunStats& stats) {
   return text.substr(0, text.size() - stats.bottleneck().size()) + bottleneck_of(stats);
 }
 
-nb::list skipped_of(const Stats& stats) {
+nb::list skipped_of(const RunStats& stats) {
   nb::list out;
   for (const Error& error : stats.skipped) out.append(to_str(error.text()));
+  return out;
+}
+
+nb::list branches_of(const RunStats& stats) {
+  nb::list out;
+  for (const BranchStats& branch : stats.branches) {
+    nb::dict counts;
+    counts["rows"] = branch.rows;
+    counts["records"] = branch.records;
+    counts["bytes_read"] = branch.bytes_read;
+    counts["skipped_records"] = branch.skipped_records;
+    counts["skipped_ranges"] = branch.skipped_ranges;
+    counts["skipped_files"] = branch.skipped_files;
+    counts["skipped_bytes"] = branch.skipped_bytes;
+    out.append(counts);
+  }
   return out;
 }
 
@@ -327,6 +330,9 @@ void bind_stats(nb::module_& module) {
       .def_ro("memory_used", &Stats::memory_used, "Bytes charged to the budget now.")
       .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
       .def_ro("threads", &Stats::threads, "Workers.")
+      .def_prop_ro("branches", &branches_of, nb::sig("def branches(self) -> list[dict[str, int]]"),
+                   "Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, "
+                   "skipped_files, skipped_bytes.")
       .def_prop_ro("bottleneck", &bottleneck_of, "The stage that limits the run, in one sentence.")
       .def("__str__", &text_of)
       .def("__repr__", &text_of);

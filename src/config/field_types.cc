@@ -6,9 +6,9 @@
 namespace forebay {
 
 std::string_view to_string(FieldKind kind) {
-  constexpr std::array<std::string_view, 13> names{
+  constexpr std::array<std::string_view, 14> names{
       "value",           "paths", "data_file", "tensor", "new_tensor", "expression", "sizes_or_tensor",
-      "dtype_or_tensor", "dtype", "sizes",     "bytes",  "shard",      "binding"};
+      "dtype_or_tensor", "dtype", "sizes",     "bytes",  "shard",      "binding",    "branches"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -7,13 +7,17 @@
 
 #include "base/draw.h"
 #include "engine/order/file_shard.h"
+#include "engine/order/open_branches.h"
 #include "engine/order/shard_counts.h"
 #include "io/paths.h"
 #include "io/patterns.h"
 #include "plan/attributes.h"
 #include "plan/bound_columns.h"
+#include "plan/branch_program.h"
 #include "plan/canonical.h"
 #include "plan/data_files.h"
+#include "plan/document/branch_document.h"
+#include "plan/document/merged_columns.h"
 #include "plan/document/names.h"
 #include "plan/document/shard.h"
 #include "plan/loader/lower.h"
@@ -34,14 +38,31 @@ class PlanBuilder {
   PlanBuilder(const Json& json, const BindContext& context, const Registry& registry, std::optional<FileChecks> checks)
       : json_{json}, context_{context}, registry_{registry}, checks_{checks} {}
 
-  Result<Plan> run() {
-    document_ = read_pipeline(json_, faults_).document;
-    stages_ = read_stages(json_, registry_, faults_);
+  /// Binds a branch of a combination, whose document this is. `whole`: the document around it.
+  void bind_branch(const PipelineDocument& whole) {
+    branch_ = read_branch(json_, faults_);
+    document_ = whole;
+    if (branch_->repeat) document_.epochs = std::nullopt;
+    if (branch_->on_corrupt) document_.on_corrupt = *branch_->on_corrupt;
+    stages_ = read_stages(json_, registry_, faults_, DocumentKind::branch);
     bind_source();
     check_decoder();
     check_access();
     check_attributes();
     columns_ = bind_columns(stages_, source_.rows.get(), faults_);
+    check_draws();
+  }
+
+  Result<Plan> run() {
+    document_ = read_pipeline(json_, faults_).document;
+    stages_ = read_stages(json_, registry_, faults_);
+    if (stages_.combination != nullptr) bind_branches();
+    bind_source();
+    check_decoder();
+    check_access();
+    check_attributes();
+    columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : source_.rows.get(), faults_);
+    check_combined_batches(stages_, columns_.batching, faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     check_draws();
     check_skips();
@@ -49,6 +70,7 @@ class PlanBuilder {
     check_shard();
     if (!faults_.empty()) return together(std::move(faults_));
     project(stages_, columns_, faults_);
+    project_branches();
     if (!faults_.empty()) return together(std::move(faults_));
     Program program = assemble();
     take_late_steps(program);
@@ -60,6 +82,71 @@ class PlanBuilder {
   }
 
  private:
+  /// Binds the branches of a combination, and the combination to them.
+  void bind_branches() {
+    const Json& options = *stages_.source_stage->options;
+    if (const Json* decode = json_.find("decode"); decode != nullptr && !decode->is(Json::Kind::null))
+      complain(*decode, "every branch has its own 'decode'; move it into the branches", faults_);
+    const Json* const list = branches_of(*stages_.combination, options);
+    if (list == nullptr || !list->is(Json::Kind::array)) {
+      stages_.combination->description.check(options, faults_);
+      return;
+    }
+    if (list->items().empty() || list->items().size() > engine::OpenBranches::max_branches)
+      complain(*list,
+               fmt::format("a combination has 1 to {} branches, found {}", engine::OpenBranches::max_branches,
+                           list->items().size()),
+               faults_);
+    BranchList known;
+    const std::size_t before = faults_.size();
+    for (const Json& json : list->items()) {
+      branches_.push_back(std::make_unique<PlanBuilder>(json, context_, registry_, checks_));
+      PlanBuilder& branch = *branches_.back();
+      branch.bind_branch(document_);
+      known.repeat.push_back(branch.branch_->repeat);
+      keep_new(branch.faults_, faults_);
+    }
+    auto combining = keep(stages_.combination->bind(options, known), faults_);
+    if (!combining || faults_.size() != before || list->items().empty()) return;
+    combining_ = *std::move(combining);
+    merge_branches(options);
+  }
+
+  void merge_branches(const Json& options) {
+    std::vector<BranchColumns> given;
+    for (const auto& branch : branches_) given.push_back({&branch->json_, &branch->columns_.schema});
+    MergedSchema merged =
+        combining_.make ? merge_columns(given, combining_, options, faults_) : join_columns(given, faults_);
+    merged_ = std::move(merged.columns);
+    merged_rows_.emplace(RowSource{.schema = std::move(merged.schema), .parts = {}});
+    for (const auto& branch : branches_) {
+      const std::vector<std::string>& files = branch->source_.files;
+      source_.files.insert(source_.files.end(), files.begin(), files.end());
+    }
+  }
+
+  /// Leaves out the columns of the branches that no stage after the combination needs.
+  void project_branches() {
+    if (branches_.empty()) return;
+    std::erase_if(merged_, [&](const engine::MergedColumn& column) {
+      return std::ranges::find(columns_.decoded, column.id) == columns_.decoded.end();
+    });
+    for (std::size_t i = 0; i < branches_.size(); ++i) {
+      PlanBuilder& branch = *branches_[i];
+      project_branch(branch.stages_, merged_, i, branch.columns_, faults_);
+    }
+  }
+
+  [[nodiscard]] std::vector<Program> assemble_branches() {
+    std::vector<Program> out;
+    for (const auto& branch : branches_) {
+      out.push_back(branch_program({branch->stages_, branch->source_, branch->columns_, branch->document_}, registry_));
+      out.back().repeat = branch->branch_->repeat;
+      out.back().seed = seed_of_branch(document_, out.size() - 1);
+    }
+    return out;
+  }
+
   void bind_source() {
     if (stages_.source == nullptr) return;
     const Json& options = *stages_.source_stage->options;
@@ -70,7 +157,7 @@ class PlanBuilder {
     if (paths == nullptr) return;
     files_option_ = {.plugin = stages_.source_stage->plugin, .option = field->name};
     Faults unclear;
-    const Json* policy = json_.find("on_corrupt");
+    const Json* policy = branch_ ? &document_.on_corrupt.json : json_.find("on_corrupt");
     const auto on_corrupt = policy != nullptr ? read_on_corrupt(*policy, unclear) : engine::OnCorrupt{};
     if (unclear.empty() && checks_) check_files(*paths, context_.folder, on_corrupt, *checks_, faults_);
   }
@@ -91,7 +178,10 @@ class PlanBuilder {
     const std::string& name = stages_.source_stage->plugin;
     if (document_.epochs != 1) {
       const Json* epochs = json_.find("epochs");
-      complain(*epochs, fmt::format("the rows of '{}' can be read once, so 'epochs' must be 1", name), faults_);
+      complain(epochs != nullptr ? *epochs : *stages_.source_stage->options,
+               fmt::format("the rows of '{}' can be read once, so 'epochs' must be 1{}", name,
+                           branch_ ? ", and the branch cannot repeat" : ""),
+               faults_);
     }
     const auto check = [&](const OrderStage& order) {
       if (!order.ordering.random_access) return;
@@ -126,6 +216,17 @@ class PlanBuilder {
   /// A draw belongs to one record and its pass. Spans of elements have no draw of their own, and a batcher that holds
   /// elements does not know from which pass they came.
   void check_draws() {
+    const auto check_combined = [&](const engine::PlacedStep& step) {
+      if (!step.draws) return;
+      const std::string message = fmt::format(
+          "'{}' draws at random for each record, which a combination cannot do yet; leave its random options out",
+          step.name);
+      faults_.push_back(Error{Code::config, Detail::invalid_argument, message}.at(Place{.pointer = step.pointer}));
+    };
+    if (branch_ || !branches_.empty()) {
+      std::ranges::for_each(columns_.late, check_combined);
+      std::ranges::for_each(columns_.after, check_combined);
+    }
     const bool one_pass = document_.epoch_boundary == EpochBoundary::hard || document_.epochs == 1;
     const bool mixes = columns_.batching.carries && !one_pass;
     if (!columns_.taking && !mixes) return;
@@ -149,11 +250,11 @@ class PlanBuilder {
   void check_skips() {
     const Json* const json = json_.find("on_corrupt");
     Faults none;
-    if (json == nullptr || !columns_.taking) return;
+    if (json == nullptr || (!columns_.taking && branches_.empty())) return;
     if (read_on_corrupt(*json, none).policy != engine::Corrupt::skip_row) return;
     complain(*json,
-             "\"skip_row\" takes whole rows out, and the rows of this plan are made of spans of records; use "
-             "\"skip_record\"",
+             fmt::format("\"skip_row\" takes whole rows out, and the rows of this plan are {}; use \"skip_record\"",
+                         columns_.taking ? "made of spans of records" : "those of a combination"),
              faults_);
   }
 
@@ -183,6 +284,8 @@ class PlanBuilder {
       complain(*json, std::string{engine::windowed_file_shard}, faults_);
     if (shard.by == ShardBy::file && shard.count > 1 && !engine::countable(orderings(stages_.record_orders)))
       complain(*json, std::string{engine::filtered_file_shard}, faults_);
+    if (shard.by == ShardBy::file && shard.count > 1 && stages_.combination != nullptr)
+      complain(*json, std::string{engine::combined_file_shard}, faults_);
     if (!shard.source.empty() || *rows % shard.count == 0) return;
     complain(*json, engine::shard_misfit(*rows, shard.count), faults_);
   }
@@ -268,14 +371,19 @@ class PlanBuilder {
         .threads = document_.threads,
         .memory = read_memory(json_.find("memory"), none),
         .prefetch = document_.prefetch,
-        .shard = read_shard(document_.shard.json, none)};
+        .shard = read_shard(document_.shard.json, none),
+        .branches = assemble_branches(),
+        .combining = combining_,
+        .merged = merged_};
   }
 
   /// Fills the hashes of the plan in and returns the one of its stream.
   std::uint64_t hash(const Source& source) {
     // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
     parts_.without_files = with_files(json_, files_option_, Json::array());
+    if (!branches_.empty()) take_out_branch_files();
     Hashes hashes = hashes_of(parts_.without_files, files_option_, source.files, registry_);
+    for (std::size_t i = 0; i < branches_.size(); ++i) hash_branch(i, hashes);
     if (source.rows) {
       const std::uint64_t rows = fnv1a(columns_text(source.rows->schema));
       hashes.whole = hashes.whole * 31 + rows;
@@ -291,6 +399,25 @@ class PlanBuilder {
     return stream;
   }
 
+  void take_out_branch_files() {
+    std::vector<BranchFiles> none;
+    for (const auto& branch : branches_) {
+      none.push_back({.where = branch->files_option_, .files = Json::array()});
+      parts_.branch_files.emplace_back(branch->files_option_.plugin, branch->files_option_.option);
+    }
+    parts_.without_files = with_branch_files(json_, none, registry_);
+  }
+
+  /// Adds the files of a branch, and the columns of rows that come ready.
+  void hash_branch(std::size_t number, Hashes& hashes) {
+    const PlanBuilder& branch = *branches_[number];
+    for (const std::string& file : branch.source_.files) hashes.whole = hashes.whole * 31 + fnv1a(file);
+    if (branch.stages_.decoder_stage) return;
+    const std::uint64_t rows = fnv1a(columns_text(branch.columns_.decoder_schema));
+    hashes.whole = hashes.whole * 31 + rows;
+    hashes.sections.emplace_back(fmt::format("rows of branch/{}", number), rows);
+  }
+
   PlanAccess::Parts describe_parts(const Program& program) {
     for (const engine::Output& output : program.outputs) {
       ColumnSpec shown = output.spec;
@@ -300,7 +427,9 @@ class PlanBuilder {
     if (program.source.rows && program.epochs && !program.windows)
       parts_.batches = engine::batches_by_index(program, {});
     if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
-    parts_.text = plan_text(program, stages_, parts_.inputs, parts_.targets);
+    std::vector<const Stages*> branches;
+    for (const auto& branch : branches_) branches.push_back(&branch->stages_);
+    parts_.text = plan_text(program, stages_, branches, parts_.inputs, parts_.targets);
     return std::move(parts_);
   }
 
@@ -311,9 +440,16 @@ class PlanBuilder {
   Faults faults_;
   PipelineDocument document_;
   Stages stages_;
-  Source source_;
+  Source source_;  // of a combination: the files of all branches
   FilesOption files_option_;
   BoundColumns columns_;
+  // Of a branch.
+  std::optional<BranchDocument> branch_;
+  // Of a combination.
+  std::vector<std::unique_ptr<PlanBuilder>> branches_;
+  Combining combining_;
+  std::optional<RowSource> merged_rows_;  // only its schema: what the steps after the combination get
+  std::vector<engine::MergedColumn> merged_;
   PlanAccess::Parts parts_;
 };
 
@@ -322,13 +458,6 @@ class PlanBuilder {
 Result<Plan> build(const Json& document, const BindContext& context, const Registry& registry,
                    std::optional<FileChecks> checks) {
   return PlanBuilder{document, context, registry, checks}.run();
-}
-
-Json lowered(const PlanAccess::Parts& parts) {
-  std::vector<Json> files;
-  for (const std::string& path : parts.program->source.files)
-    files.emplace_back(literal(io::resolve(path, parts.folder)));
-  return with_files(parts.without_files, {parts.plugin, parts.files_option}, Json::array(std::move(files)));
 }
 
 }  // namespace forebay::plan

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/canonical.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "config/json_text.h"
+#include "engine/program/plan_access.h"
+#include "io/paths.h"
+#include "io/patterns.h"
+#include "plan/build.h"
+#include "plan/document/branch_document.h"
 #include "plan/loader/lower.h"
 #include "plan/stages.h"
 
@@ -34,11 +40,14 @@ Json plain(const Json& json) {
   }
 }
 
-Json with_defaults(const Json& options, const std::vector<FieldInfo>& fields) {
+Json canonical_branches(const Json& branches, const Registry& registry);
+
+Json with_defaults(const Json& options, const std::vector<FieldInfo>& fields, const Registry& registry) {
   Json out = Json::object();
   for (const FieldInfo& field : fields) {
     const Json* value = options.find(field.name);
-    out.set(field.name, plain(value != nullptr ? *value : field.default_value));
+    const Json& given = value != nullptr ? *value : field.default_value;
+    out.set(field.name, field.kind == FieldKind::branches ? canonical_branches(given, registry) : plain(given));
   }
   return out;
 }
@@ -50,6 +59,7 @@ const Description* description_of(const Registry& registry, const std::string& n
   if (const auto* type = find_type(registry.orders(), name)) return &type->description;
   if (const auto* type = find_type(registry.windows(), name)) return &type->description;
   if (const auto* type = find_type(registry.batchers(), name)) return &type->description;
+  if (const auto* type = find_type(registry.combinations(), name)) return &type->description;
   return nullptr;
 }
 
@@ -57,14 +67,15 @@ Json stage(const Json& json, const Registry& registry) {
   Json out = Json::object();
   for (const auto& [name, options] : json.members()) {
     const Description* description = description_of(registry, name);
-    out.set(name, description != nullptr ? with_defaults(options, description->fields) : plain(options));
+    out.set(name, description != nullptr ? with_defaults(options, description->fields, registry) : plain(options));
   }
   return out;
 }
 
-Json canonical(const Json& document, const Registry& registry) {
+/// A document or a branch, whose members are `infos`.
+Json canonical(const Json& document, const std::vector<FieldInfo>& infos, const Registry& registry) {
   Json out = Json::object();
-  for (const FieldInfo& field : pipeline_infos()) {
+  for (const FieldInfo& field : infos) {
     if (field.name == "threads" || field.name == "memory" || field.name == "prefetch" || field.name == "shard")
       continue;
     const Json* value = document.find(field.name);
@@ -79,6 +90,34 @@ Json canonical(const Json& document, const Registry& registry) {
     }
   }
   return out;
+}
+
+Json canonical_branches(const Json& branches, const Registry& registry) {
+  std::vector<Json> out;
+  for (const Json& branch : branches.items()) out.push_back(canonical(branch, branch_infos(), registry));
+  return Json::array(std::move(out));
+}
+
+/// Adds the hashes of a source: the branches of a combination have one each.
+void add_source(const Json& source, const std::string& text, const Registry& registry,
+                std::vector<std::pair<std::string, std::uint64_t>>& out) {
+  const auto& [name, options] = source.members().front();
+  const auto* const type = find_type(registry.combinations(), name);
+  if (type == nullptr) {
+    out.emplace_back("source", fnv1a(text));
+    return;
+  }
+  std::string rest = name;
+  for (const FieldInfo& field : type->description.fields) {
+    const Json& value = *options.find(field.name);
+    if (field.kind != FieldKind::branches) {
+      rest += value.text();
+      continue;
+    }
+    for (std::size_t i = 0; i < value.items().size(); ++i)
+      out.emplace_back("branch/" + std::to_string(i), fnv1a(value.items()[i].text()));
+  }
+  out.emplace_back("source", fnv1a(rest));
 }
 
 /// The text of an object in which the value of `key` is replaced by the text `value`.
@@ -128,6 +167,12 @@ void add_steps(const std::vector<Json>& steps, std::vector<NamedHash>& out) {
   if (!rest.empty()) out.emplace_back("steps/" + std::to_string(max_names) + " and later", fnv1a(rest));
 }
 
+bool is_branches(const CombineType& type, const std::string& option) {
+  return std::ranges::any_of(type.description.fields, [&](const FieldInfo& field) {
+    return field.name == option && field.kind == FieldKind::branches;
+  });
+}
+
 }  // namespace
 
 Json with_files(const Json& document, const FilesOption& where, Json files) {
@@ -155,9 +200,24 @@ Json with_files(const Json& document, const FilesOption& where, Json files) {
 
 std::uint64_t stage_hash(const Json& json, const Registry& registry) { return fnv1a(stage(json, registry).text()); }
 
+Json with_branch_files(const Json& document, std::span<const BranchFiles> files, const Registry& registry) {
+  Json out = document;
+  for (auto& [key, source] : out.members()) {
+    if (key != "source" || source.members().empty()) continue;
+    auto& [name, options] = source.members().front();
+    const auto* const type = find_type(registry.combinations(), name);
+    for (auto& [field, branches] : options.members()) {
+      if (type == nullptr || !is_branches(*type, field)) continue;
+      for (std::size_t i = 0; i < std::min(files.size(), branches.items().size()); ++i)
+        branches.items()[i] = with_files(branches.items()[i], files[i].where, files[i].files);
+    }
+  }
+  return out;
+}
+
 Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const std::string> files,
                  const Registry& registry) {
-  const Json whole = canonical(document, registry);
+  const Json whole = canonical(document, pipeline_infos(), registry);
   const Json& source = *whole.find("source");
   Hashes out;
   out.whole = fnv1a(text_with(whole, "source", source_text(source, where, list_text(files))));
@@ -165,7 +225,7 @@ Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const
     if (key == "inputs" || key == "targets") continue;  // they only group the delivered tensors
     if (key == "epochs") continue;                      // a run may be lengthened
     if (key == "source") {
-      out.sections.emplace_back(key, fnv1a(source_text(value, where, "null")));
+      add_source(value, source_text(value, where, "null"), registry, out.sections);
     } else if (key == "steps") {
       add_steps(value.items(), out.sections);
     } else {
@@ -173,6 +233,31 @@ Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const
     }
   }
   return out;
+}
+
+namespace {
+
+/// The document of a combination with the files of its branches, resolved.
+Json lowered_branches(const PlanAccess::Parts& parts) {
+  std::vector<BranchFiles> all;
+  for (std::size_t i = 0; i < parts.branch_files.size(); ++i) {
+    std::vector<Json> files;
+    for (const std::string& path : parts.program->branches[i].source.files)
+      files.emplace_back(literal(io::resolve(path, parts.folder)));
+    const auto& [plugin, option] = parts.branch_files[i];
+    all.push_back({.where = {plugin, option}, .files = Json::array(std::move(files))});
+  }
+  return with_branch_files(parts.without_files, all, Registry::global());
+}
+
+}  // namespace
+
+Json lowered(const PlanAccess::Parts& parts) {
+  if (!parts.branch_files.empty()) return lowered_branches(parts);
+  std::vector<Json> files;
+  for (const std::string& path : parts.program->source.files)
+    files.emplace_back(literal(io::resolve(path, parts.folder)));
+  return with_files(parts.without_files, {parts.plugin, parts.files_option}, Json::array(std::move(files)));
 }
 
 }  // namespace forebay::plan

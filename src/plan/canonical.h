@@ -21,6 +21,16 @@ struct FilesOption {
 /// Returns the document with `files` as the list of its data files.
 [[nodiscard]] Json with_files(const Json& document, const FilesOption& where, Json files);
 
+/// The files of a branch of a combination, and their place in the branch.
+struct BranchFiles {
+  FilesOption where;
+  Json files;
+};
+
+/// Returns the document of a combination with these files in its branches.
+[[nodiscard]] Json with_branch_files(const Json& document, std::span<const BranchFiles> files,
+                                     const Registry& registry);
+
 /// The hashes of a document in its canonical form: every option is written out, in the order of the descriptions, and
 /// the options of a run (threads, memory, prefetch, shard) are left out. Documents that give the same stream have equal
 /// hashes.

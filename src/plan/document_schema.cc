@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/reference.h>
 
+#include "plan/document/branch_document.h"
 #include "plan/document/pipeline_document.h"
 #include "plan/loader/loader_document.h"
 #include "plan/loader/manifest.h"
@@ -47,14 +48,29 @@ void refine(Json& document, const char* key, Json schema) {
   }
 }
 
+/// The schema of a combination, whose branches have the schema `branch`.
+Json combination_schema(const CombineType& type, const Json& branch) {
+  CombineType out{.description = type.description, .bind = {}};
+  for (FieldInfo& field : out.description.fields) {
+    if (field.kind == FieldKind::branches) field.schema = list_schema(branch);
+  }
+  return stage_schema(out);
+}
+
 Json full_pipeline_schema(const Registry& registry) {
-  std::vector<Json> sources, decoders, steps;
+  std::vector<Json> sources, decoders, steps, branch_steps;
   add_stages(registry.sources(), sources);
   add_stages(registry.decoders(), decoders);
   add_stages(registry.steps(), steps);
   add_stages(registry.orders(), steps);
+  branch_steps = steps;
   add_stages(registry.windows(), steps);
   add_stages(registry.batchers(), steps);
+  Json branch = branch_schema();
+  refine(branch, "source", one_of(sources));
+  refine(branch, "decode", one_of(decoders));
+  refine(branch, "steps", list_schema(one_of(std::move(branch_steps))));
+  for (const CombineType& type : registry.combinations()) sources.push_back(combination_schema(type, branch));
   Json out = pipeline_schema();
   refine(out, "source", one_of(std::move(sources)));
   refine(out, "decode", one_of(std::move(decoders)));
@@ -161,6 +177,7 @@ Json plugin_reference() {
   plan::add_reference("order", registry.orders(), out);
   plan::add_reference("window", registry.windows(), out);
   plan::add_reference("batcher", registry.batchers(), out);
+  plan::add_reference("combination", registry.combinations(), out);
   return Json::array(std::move(out));
 }
 
@@ -176,6 +193,7 @@ Json document_reference() {
     out.items().push_back(plan::schema_reference(name, doc, schema));
   };
   add("pipeline", "The members of a pipeline document.", plan::pipeline_schema());
+  add("branch", "The members of a branch of a combination.", plan::branch_schema());
   add("independent", "The `args` of a loader document of this type.",
       plan::loader_fields(plan::LoaderType::independent).schema());
   add("feature", "How a decoder makes one tensor, in `features`, `context` or `lists`.",

@@ -22,6 +22,7 @@ Json stage_of(std::type_index type, const void* options) {
   look(registry.orders());
   look(registry.windows());
   look(registry.batchers());
+  look(registry.combinations());
   if (stage.members().empty()) stage.set(type.name(), Json::object());
   return stage;
 }

@@ -10,6 +10,7 @@
 #define FOREBAY_TYPE_orders OrderType
 #define FOREBAY_TYPE_windows WindowType
 #define FOREBAY_TYPE_batchers BatcherType
+#define FOREBAY_TYPE_combine CombineType
 
 #define PLUGIN(folder, name)    \
   namespace forebay::folder {   \
@@ -52,5 +53,6 @@ void Registry::add(StepType type) { put(steps_, std::move(type)); }
 void Registry::add(OrderType type) { put(orders_, std::move(type)); }
 void Registry::add(WindowType type) { put(windows_, std::move(type)); }
 void Registry::add(BatcherType type) { put(batchers_, std::move(type)); }
+void Registry::add(CombineType type) { put(combinations_, std::move(type)); }
 
 }  // namespace forebay

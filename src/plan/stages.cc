@@ -21,13 +21,13 @@ void add_names(const std::vector<Type>& types, std::vector<std::string>& names) 
 /// not fit to the faults. Lives for one call on the caller's thread.
 class StageSorter {
  public:
-  StageSorter(const Json& document, const Registry& registry, Faults& faults)
-      : document_{document}, registry_{registry}, faults_{faults} {}
+  StageSorter(const Json& document, const Registry& registry, Faults& faults, DocumentKind kind)
+      : document_{document}, registry_{registry}, faults_{faults}, is_branch_{kind == DocumentKind::branch} {}
 
   Stages run() {
     stages_.source_stage = named("source", "format");
     stages_.decoder_stage = named("decode", "decoder");
-    if (const auto& stage = stages_.source_stage) stages_.source = look_up(registry_.sources(), *stage, "format");
+    if (const auto& stage = stages_.source_stage) look_up_source(*stage);
     if (const auto& stage = stages_.decoder_stage) stages_.decoder = look_up(registry_.decoders(), *stage, "decoder");
     const Json* steps = document_.find("steps");
     if (steps == nullptr || !steps->is(Json::Kind::array)) return std::move(stages_);
@@ -38,7 +38,7 @@ class StageSorter {
         add_unknown();
       }
     }
-    if (!stages_.batch_stage && !unknown_) {
+    if (!stages_.batch_stage && !unknown_ && !is_branch_) {
       complain(*steps, "no step makes batches; add {\"batch\": {\"size\": …}}", faults_);
     }
     return std::move(stages_);
@@ -60,6 +60,21 @@ class StageSorter {
     return nullptr;
   }
 
+  /// A format, or a combination of branches.
+  void look_up_source(const Stage& stage) {
+    stages_.combination = find_type(registry_.combinations(), stage.plugin);
+    if (stages_.combination == nullptr) {
+      stages_.source = look_up(registry_.sources(), stage, "format");
+    } else if (is_branch_) {
+      stages_.combination = nullptr;
+      complain(*stage.json,
+               fmt::format("'{}' combines branches, and combinations do not nest: list all branches in one, or make "
+                           "the inner combination a data set of its own",
+                           stage.plugin),
+               faults_);
+    }
+  }
+
   void refuse(const Stage& stage, std::string_view what, const std::vector<std::string>& names) {
     faults_.emplace_back(Code::config, Detail::invalid_argument,
                          fmt::format("there is no {} {}{}{}", what, quote(stage.plugin), belongs(stage.plugin),
@@ -70,6 +85,7 @@ class StageSorter {
   /// Returns a hint about the right place of a plug-in that is in the wrong one.
   [[nodiscard]] std::string_view belongs(const std::string& name) const {
     if (find_type(registry_.sources(), name) != nullptr) return " (it is a format, for `source`)";
+    if (find_type(registry_.combinations(), name) != nullptr) return " (it combines branches, for `source`)";
     if (find_type(registry_.decoders(), name) != nullptr) return " (it is a decoder, for `decode`)";
     if (find_type(registry_.steps(), name) != nullptr || find_type(registry_.orders(), name) != nullptr ||
         find_type(registry_.windows(), name) != nullptr || find_type(registry_.batchers(), name) != nullptr) {
@@ -85,7 +101,13 @@ class StageSorter {
       place_order(stage, *order);
     } else if (const WindowType* window = find_type(registry_.windows(), stage.plugin)) {
       place_window(stage, *window);
-    } else if (const BatcherType* batcher = find_type(registry_.batchers(), stage.plugin)) {
+    } else if (const BatcherType* batcher = find_type(registry_.batchers(), stage.plugin); batcher && is_branch_) {
+      complain(*stage.options,
+               fmt::format("'{}' makes batches of the rows of all branches; move it from the branch to the document's "
+                           "`steps`",
+                           stage.plugin),
+               faults_);
+    } else if (batcher != nullptr) {
       if (stages_.batch_stage) {
         complain(*stage.options,
                  fmt::format("'{}' comes behind '{}', but batches are made only once", stage.plugin,
@@ -118,6 +140,15 @@ class StageSorter {
   }
 
   void place_window(const Stage& stage, const WindowType& type) {
+    if (is_branch_ || stages_.combination != nullptr) {
+      complain(
+          *stage.options,
+          fmt::format("'{}' cuts windows, which can stand neither in a branch of a combination nor after one; leave "
+                      "it out, or read one source",
+                      stage.plugin),
+          faults_);
+      return;
+    }
     if (stages_.batch_stage) {
       complain(*stage.options,
                fmt::format("'{}' cuts windows and must come before '{}'", stage.plugin, stages_.batch_stage->plugin),
@@ -152,7 +183,13 @@ class StageSorter {
       return;
     }
     complain(*stage.options,
-             fmt::format("'{}' orders batches and must come after the step that cuts them", stage.plugin), faults_);
+             fmt::format("'{}' orders batches and must come after the step that cuts them{}", stage.plugin,
+                         is_branch_ ? "; move it from the branch to the document's `steps`" : ""),
+             faults_);
+  }
+
+  static bool needs_files(const Ordering& order) {
+    return order.grain == Grain::files_to_records || order.random_access || !order.attributes.empty();
   }
 
   void place_order(const Stage& stage, const OrderType& type) {
@@ -168,6 +205,14 @@ class StageSorter {
       return;
     }
     if (!ordering) return;
+    if (stages_.combination != nullptr && needs_files(*ordering)) {
+      complain(*stage.options,
+               fmt::format("'{}' comes after a combination, which has no files of its own and whose rows are not read "
+                           "in any order; move it into the branches{}",
+                           stage.plugin, ordering->random_access ? ", or give it a buffer" : ""),
+               faults_);
+      return;
+    }
     if (ordering->grain != Grain::files_to_records) {
       stages_.record_orders.push_back({stage, *std::move(ordering), stages_.before.size()});
       return;
@@ -219,13 +264,14 @@ class StageSorter {
   const Registry& registry_;
   Faults& faults_;
   Stages stages_;
+  const bool is_branch_;
   bool unknown_ = false;  ///< An item of `steps` names no plug-in; it may have been meant as the batcher.
 };
 
 }  // namespace
 
-Stages read_stages(const Json& document, const Registry& registry, Faults& faults) {
-  return StageSorter{document, registry, faults}.run();
+Stages read_stages(const Json& document, const Registry& registry, Faults& faults, DocumentKind kind) {
+  return StageSorter{document, registry, faults, kind}.run();
 }
 
 Ordering in_file_order(const Registry& registry) {

@@ -38,6 +38,7 @@ struct WindowItem {
 struct Stages {
   std::optional<Stage> source_stage;
   const SourceType* source = nullptr;
+  const CombineType* combination = nullptr;  ///< Instead of `source`: the source stage combines branches.
   std::optional<Stage> decoder_stage;
   const DecoderType* decoder = nullptr;
   std::vector<OrderStage> file_orders;
@@ -60,8 +61,12 @@ void for_each_order(const Stages& stages, const Look& look) {
   for (const OrderStage& order : stages.record_orders) look(order);
 }
 
+/// A whole document, or a branch of a combination, which makes no batches.
+enum class DocumentKind : std::uint8_t { whole, branch };
+
 /// Looks up every plug-in of a document, and checks that each stands where it may stand.
-[[nodiscard]] Stages read_stages(const Json& document, const Registry& registry, Faults& faults);
+[[nodiscard]] Stages read_stages(const Json& document, const Registry& registry, Faults& faults,
+                                 DocumentKind kind = DocumentKind::whole);
 
 /// The order of a document without `interleave`: one file after the other.
 [[nodiscard]] Ordering in_file_order(const Registry& registry);

@@ -127,21 +127,61 @@ void add_early(const engine::Program& program, Lines& lines) {
   }
 }
 
-}  // namespace
-
-std::string columns_text(const Schema& schema) {
-  return columns_text(schema, {schema.visible().begin(), schema.visible().end()});
-}
-
-std::string plan_text(const engine::Program& program, const Stages& stages, const std::vector<std::string>& inputs,
-                      const std::vector<std::string>& targets) {
-  Lines lines;
+void add_source(const engine::Program& program, const Stages& stages, Lines& lines) {
   lines.add("source", fmt::format("{}: {}", stages.source_stage->plugin, source_text(program.source)));
   add_orders("files", stages.file_orders, lines);
   add_orders("index", stages.selecting, lines);
   lines.add("open", stages.interleave ? fmt::format("{} {}", stages.interleave->stage.plugin,
                                                     stages.interleave->stage.options->text())
                                       : std::string{"one file after the other"});
+}
+
+std::string source_of_rows(const Stages& stages) {
+  if (stages.combination != nullptr) return "merge branches";
+  return stages.decoder_stage ? "decode " + stages.decoder_stage->plugin : "gather rows";
+}
+
+/// The options of a combination without its branches.
+std::string options_text(const Stages& stages) {
+  std::string out;
+  for (const FieldInfo& field : stages.combination->description.fields) {
+    const Json* const value = stages.source_stage->options->find(field.name);
+    if (value == nullptr || field.kind == FieldKind::branches) continue;
+    out += fmt::format("{}{} {}", out.empty() ? ": " : ", ", field.name, value->text());
+  }
+  return out;
+}
+
+void add_combination(const engine::Program& program, const Stages& stages, const std::vector<const Stages*>& branches,
+                     Lines& lines) {
+  lines.add("combine",
+            fmt::format("{} of {} branches{}", stages.source_stage->plugin, branches.size(), options_text(stages)));
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    const engine::Program& branch = program.branches[i];
+    lines.add("branch", fmt::format("{}{}{}", i, branch.repeat ? ", repeats" : "", corruption_text(branch.on_corrupt)));
+    add_source(branch, *branches[i], lines);
+    add_orders("records", branches[i]->record_orders, lines);
+    add_early(branch, lines);
+    lines.add("late",
+              fmt::format("{} -> {}", source_of_rows(*branches[i]), columns_text(branch.schema, branch.decoded)));
+    add_steps("late", branch.late, branches[i]->before, branch.schema, lines);
+  }
+}
+
+}  // namespace
+
+std::string columns_text(const Schema& schema) {
+  return columns_text(schema, {schema.visible().begin(), schema.visible().end()});
+}
+
+std::string plan_text(const engine::Program& program, const Stages& stages, const std::vector<const Stages*>& branches,
+                      const std::vector<std::string>& inputs, const std::vector<std::string>& targets) {
+  Lines lines;
+  if (stages.combination != nullptr) {
+    add_combination(program, stages, branches, lines);
+  } else {
+    add_source(program, stages, lines);
+  }
   const std::size_t windows_at = stages.windows.empty() ? 0 : stages.windows.front().orders_before;
   const std::span<const OrderStage> orders{stages.record_orders};
   add_orders("records", orders.first(windows_at), lines);
@@ -151,9 +191,7 @@ std::string plan_text(const engine::Program& program, const Stages& stages, cons
   add_early(program, lines);
   lines.add("batch", fmt::format("{} {}", stages.batch_stage->plugin, stages.batch_stage->options->text()));
   add_orders("batches", stages.batch_orders, lines);
-  lines.add("late",
-            fmt::format("{} -> {}", stages.decoder_stage ? "decode " + stages.decoder_stage->plugin : "gather rows",
-                        columns_text(program.schema, program.decoded)));
+  lines.add("late", fmt::format("{} -> {}", source_of_rows(stages), columns_text(program.schema, program.decoded)));
   add_late(program, stages, lines);
   add_steps("finish", program.after, stages.after, program.schema, lines);
   for (const engine::Output& output : program.outputs) {

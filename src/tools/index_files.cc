@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/index.h>
 
+#include <iterator>
+
 #include "engine/index/index_file.h"
 #include "engine/index/index_parallel.h"
 #include "engine/memory/catch_all.h"
@@ -160,11 +162,17 @@ Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& pat
 Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
   const engine::Program& program = engine::program_of(plan);
-  const Source& source = program.source;
-  FOREBAY_DO(engine::needs_files(source));
-  if (source.files_a_part > 0)
-    return Error{Code::config, Detail::invalid_argument, "a record is a whole file: no index is needed"};
-  return IndexRun{source, options, engine::looks_into_records(program) ? &program : nullptr}.run();
+  // Attributes are stored with the plan's own source; those of branches are computed when an order asks.
+  const bool looks = program.branches.empty() && engine::looks_into_records(program);
+  std::vector<IndexReport> out;
+  for (const Source* source : engine::sources_of(program)) {
+    FOREBAY_DO(engine::needs_files(*source));
+    if (source->files_a_part > 0)
+      return Error{Code::config, Detail::invalid_argument, "a record is a whole file: no index is needed"};
+    FOREBAY_TRY(std::vector<IndexReport> some, (IndexRun{*source, options, looks ? &program : nullptr}.run()));
+    out.insert(out.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+  }
+  return out;
 }
 
 }  // namespace forebay

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include <forebay/format.h>
+
+#include "engine/program/program.h"
 
 namespace forebay::engine {
 
@@ -10,6 +14,14 @@ namespace forebay::engine {
   if (!source.rows) return {};
   return Error{Code::config, Detail::invalid_argument,
                "the source of this plan is rows that the program holds: it has no files"};
+}
+
+/// The source of a program, or those of its branches.
+[[nodiscard]] inline std::vector<const Source*> sources_of(const Program& program) {
+  if (program.branches.empty()) return {&program.source};
+  std::vector<const Source*> out;
+  for (const Program& branch : program.branches) out.push_back(&branch.source);
+  return out;
 }
 
 }  // namespace forebay::engine

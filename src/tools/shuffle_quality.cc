@@ -128,6 +128,11 @@ ShuffleQuality ShuffleMeasure::result() const {
 
 Result<ShuffleQuality> shuffle_quality(const Plan& plan, const std::function<bool()>& stop) {
   const engine::Program& program = engine::program_of(plan);
+  if (!program.branches.empty())
+    return Error{
+        Code::config, Detail::invalid_argument,
+        "the plan combines branches, whose records have no common order to compare with; measure the shuffle of "
+        "each branch"};
   try {
     const auto pool = engine::pool_for(program);
     FOREBAY_TRY(const auto records, engine::count_records(program.source, pool, stop));

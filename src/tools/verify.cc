@@ -2,6 +2,7 @@
 #include <forebay/verify.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/core.h>
 
@@ -172,9 +173,13 @@ Result<std::vector<FileReport>> verify(const std::vector<std::string>& paths, co
 
 Result<std::vector<FileReport>> verify(const Plan& plan, const VerifyOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
-  const Source& source = engine::program_of(plan).source;
-  FOREBAY_DO(engine::needs_files(source));
-  return engine::look_through(source, options, {});
+  std::vector<FileReport> out;
+  for (const Source* source : engine::sources_of(engine::program_of(plan))) {
+    FOREBAY_DO(engine::needs_files(*source));
+    FOREBAY_TRY(std::vector<FileReport> some, engine::look_through(*source, options, {}));
+    out.insert(out.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+  }
+  return out;
 }
 
 }  // namespace forebay

@@ -8,6 +8,7 @@
 #include <forebay/plugin.h>
 
 #include "tests/engine/order/stream_files.h"
+#include "tests/pipeline/combinations.h"
 #include "tests/pipeline/tensors_json.h"
 
 namespace forebay {
@@ -42,6 +43,7 @@ std::vector<Case> worked_examples() {
   add_cases("step", registry.steps(), out);
   add_cases("order", registry.orders(), out);
   add_cases("batcher", registry.batchers(), out);
+  add_cases("combination", registry.combinations(), out);
   return out;
 }
 
@@ -57,8 +59,7 @@ struct Input {
 void write_numbers(const Json& in, const Folder& folder, Input& out) {
   const bool several = !in.items().empty() && in.items().front().is(Json::Kind::array);
   std::vector<Json> files;
-  const std::vector<Json> lists = several ? in.items() : std::vector<Json>{in};
-  for (const Json& list : lists) {
+  for (const Json& list : several ? in.items() : std::vector<Json>{in}) {
     std::vector<std::string> records;
     for (const Json& number : list.items()) records.push_back(number_record(number));
     out.rows += static_cast<std::int64_t>(records.size());
@@ -198,6 +199,7 @@ bool orders_batches(const Case& at) {
 
 Json document_of(const Case& at, const Folder& folder) {
   Input input;
+  if (at.kind == "combination") return combine_runs::worked_example({at.name, at.example}, folder);
   const Json in = parse(at.example.in);
   if (gives_rows(at)) {
     return Json::object({{"source", Json::object({{at.name, parse(at.example.options)}})},
@@ -234,6 +236,7 @@ Json outcome_of(const Case& at, const Json& document, std::int64_t threads) {
     if (!batch.ok()) return Json{batch.error().text()};
     if (!*batch) break;
     Json tensors = Json::object();
+    if (at.kind == "combination") return combine_runs::numbers_of(**batch);
     for (const std::string& name : (*batch)->names()) tensors.set(name, testing::to_json(*(*batch)->find(name)));
     if (tensors.find("n") != nullptr && (at.kind == "order" || at.kind == "batcher")) tensors = *tensors.find("n");
     if (at.kind == "source" && !gives_rows(at)) tensors = *tensors.find("r");
@@ -253,9 +256,8 @@ class WorkedExample : public ::testing::TestWithParam<Case> {};
 TEST_P(WorkedExample, ComesOutAsWrittenForOneAndForEightThreads) {
   const Folder folder;
   const Json document = document_of(GetParam(), folder);
-  const Json expected = parse(GetParam().example.out);
   for (const std::int64_t threads : {1, 8})
-    EXPECT_EQ(outcome_of(GetParam(), document, threads).text(), expected.text());
+    EXPECT_EQ(outcome_of(GetParam(), document, threads).text(), parse(GetParam().example.out).text());
 }
 
 TEST_P(WorkedExample, PlannedTypesAndShapesAreWhatIsDelivered) {
@@ -272,9 +274,8 @@ TEST_P(WorkedExample, PlannedTypesAndShapesAreWhatIsDelivered) {
     if (value.kind != Value::Kind::dense) continue;
     ASSERT_EQ(value.values.shape.rank(), column.shape.rank() + 1) << column.name;
     for (std::size_t axis = 0; axis < column.shape.rank(); ++axis) {
-      if (column.shape[axis] != unknown_dim) {
-        EXPECT_EQ(value.values.shape[axis + 1], column.shape[axis]) << column.name;
-      }
+      if (column.shape[axis] == unknown_dim) continue;
+      EXPECT_EQ(value.values.shape[axis + 1], column.shape[axis]) << column.name;
     }
   }
 }
@@ -331,6 +332,8 @@ void add_options(const Types& types, std::vector<OptionCase>& out) {
           return type.bind(options, none).ok();
         else if constexpr (requires { type.bind(options); })
           return type.bind(options).ok();
+        else if constexpr (requires { type.bind(options, BranchList{}); })
+          return type.bind(options, BranchList{.repeat = {false, false}}).ok();
         else
           return type.bind(options, BindContext{}).ok();
       };
@@ -348,6 +351,7 @@ std::vector<OptionCase> all_options() {
   add_options(registry.orders(), out);
   add_options(registry.windows(), out);
   add_options(registry.batchers(), out);
+  add_options(registry.combinations(), out);
   return out;
 }
 
@@ -389,7 +393,7 @@ TEST(Plugins, EveryOneHasAWorkedExampleAndADescription) {
   };
   const Registry& registry = Registry::global();
   check(registry.sources()), check(registry.decoders()), check(registry.steps()), check(registry.orders()),
-      check(registry.windows()), check(registry.batchers());
+      check(registry.windows()), check(registry.batchers()), check(registry.combinations());
 }
 
 }  // namespace

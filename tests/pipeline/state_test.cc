@@ -313,9 +313,9 @@ TEST(State, WithASectionOfAStageThatTheRunDoesNotHaveNamesTheSection) {
   const engine::Position at{.epoch = 2, .batch = 5, .pulled = 1, .next = 9, .from = 2, .begun = 1, .done = 7};
   std::vector<engine::Section> sections = engine::sections_of(at);
   EXPECT_EQ(*engine::position_of(sections), at);
-  sections.push_back({.stage = "combine", .values = {{"taken", 3}}});
+  sections.push_back({.stage = "joiner", .values = {{"taken", 3}}});
   EXPECT_EQ(engine::position_of(sections).error().message(),
-            "the state has a section 'combine', which this Forebay does not know; use the Forebay that wrote it, or a "
+            "the state has a section 'joiner', which this Forebay does not know; use the Forebay that wrote it, or a "
             "newer one");
   EXPECT_EQ(engine::position_of({}).error().message(), "corrupt state: it has no section 'order'");
 }

@@ -92,6 +92,10 @@ struct BatchLayout {
   double complete_frac = 0;        ///< Done part of the run, or of the pass when the run is endless: 0 … 1.
   Position after;                  ///< Where a run that continues after this batch starts.
   Charge charge;                   ///< Charges the rows to the memory budget.
+  /// Of a combination: the rows of each branch. Each has handles, places and blocks of its own, which those of the
+  /// whole layout do not: its handles are for OpenBranches only.
+  std::vector<BatchLayout> branches;
+  std::vector<std::int64_t> row_of;  ///< In the layout of a branch: the row of the batch of each handle, ascending.
 
   /// Rows that tickets fill; those from there on are empty. Of spans, tickets fill all rows.
   [[nodiscard]] std::int64_t filled_rows() const {
@@ -108,6 +112,7 @@ struct BatchLayout {
   void account(BufferPool& pool) {
     charge.set(pool,
                static_cast<std::int64_t>(handles.capacity()) * bytes_a_row + static_cast<std::int64_t>(taken.bytes()));
+    for (BatchLayout& branch : branches) branch.account(pool);
   }
   /// Removes the rows; the capacity of the vectors stays.
   void clear() {
@@ -120,7 +125,11 @@ struct BatchLayout {
     taken.clear();
     longest.clear();
     rows = 0;
+    row_of.clear();
+    for (BatchLayout& branch : branches) branch.clear();
   }
+  /// Of a combination: the place of a row in the rows of branch `branch`; empty when the row is of another branch.
+  [[nodiscard]] std::optional<std::int64_t> place_in(std::size_t branch, std::int64_t row) const;
   /// The block of a row that has a record. Searches `blocks` from the front.
   [[nodiscard]] const UsedBlock& block_of(std::int64_t row) const;
   /// Byte in the uncompressed file where the record's payload begins.

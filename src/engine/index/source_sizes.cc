@@ -223,9 +223,23 @@ void ask_sizes(const Source& source, std::span<std::int64_t> sizes) {
       [] { return true; }));
 }
 
+void ask_sizes(const Program& program, std::span<std::int64_t> sizes) {
+  if (program.branches.empty()) return ask_sizes(program.source, sizes);
+  for (std::size_t i = 0; i < program.branches.size(); ++i) {
+    const Source& source = program.branches[i].source;
+    ask_sizes(source, sizes.subspan(first_file(program, i), source.files.size()));
+  }
+}
+
 std::vector<std::int64_t> ask_sizes(const Source& source) {
   std::vector<std::int64_t> out(source.files.size(), unknown_size);
   ask_sizes(source, out);
+  return out;
+}
+
+std::vector<std::int64_t> ask_sizes(const Program& program) {
+  std::vector<std::int64_t> out(program.source.files.size(), unknown_size);
+  ask_sizes(program, out);
   return out;
 }
 

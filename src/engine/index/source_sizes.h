@@ -9,6 +9,8 @@
 
 #include <forebay/format.h>
 
+#include "engine/program/program.h"
+
 namespace forebay::engine {
 
 /// The name and the size of one file of a run.
@@ -52,7 +54,11 @@ struct SourceSizes {
 /// rows is their number, or 0 where it is not known.
 void ask_sizes(const Source& source, std::span<std::int64_t> sizes);
 
+/// The same for the files of a program, which may be those of several branches.
+void ask_sizes(const Program& program, std::span<std::int64_t> sizes);
+
 /// Asks for the size of every file.
 [[nodiscard]] std::vector<std::int64_t> ask_sizes(const Source& source);
+[[nodiscard]] std::vector<std::int64_t> ask_sizes(const Program& program);
 
 }  // namespace forebay::engine

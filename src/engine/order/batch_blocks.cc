@@ -74,8 +74,7 @@ Result<void> BatchBlocks::begin_block() {
   if (!options_.hard_epochs || next_.epoch == epoch_) return {};
   epoch_ = next_.epoch;
   first_ = 0;
-  const std::int64_t start = upstream_.epoch_start(epoch_);
-  before_ = {.epoch = epoch_, .batch = start, .next = start};
+  before_ = upstream_.epoch_start(epoch_);
   if (options_.epochs == 0 && ++idle_epochs_ > max_idle_epochs) return gives_nothing();
   return {};
 }

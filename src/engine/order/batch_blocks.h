@@ -28,9 +28,9 @@ class BatchBlocks {
   struct Upstream {
     std::function<Result<bool>(BatchLayout&)> pull;  ///< The next batch; false at the end of the run.
     std::function<Position()> position;              ///< Where a run stands that continues with the next batch.
-    std::function<std::int64_t(std::int64_t epoch)> epoch_start;  ///< Hard epochs: the first batch to cut of an epoch.
-    std::function<bool()> over;                                   ///< Whether the end of the run was reached.
-    std::function<void(BatchLayout&)> drop;                       ///< Drops a batch that is not made.
+    std::function<Position(std::int64_t epoch)> epoch_start;  ///< Hard epochs: where an epoch begins.
+    std::function<bool()> over;                               ///< Whether the end of the run was reached.
+    std::function<void(BatchLayout&)> drop;                   ///< Drops a batch that is not made.
   };
   struct Options {
     std::uint64_t seed = 0;

@@ -196,6 +196,7 @@ class Quota final : public Handles {
 
 Result<void> check_file_shard(const Program& program, std::int64_t count) {
   const Shard shard{.count = count, .by = ShardBy::file};
+  if (!program.branches.empty()) return refuse(fmt::format("shard: {}", combined_file_shard));
   if (program.batching.make_sized && program.batching.max_rows) {
     if (program.windows) return refuse(fmt::format("shard: {}", windowed_file_shard));
     if (!countable(program.record_orders)) return refuse(fmt::format("shard: {}", filtered_file_shard));
@@ -258,6 +259,7 @@ std::optional<std::int64_t> known_records(const Program& program) {
 
 std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
   const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
+  if (!program.branches.empty()) return std::nullopt;  // how long its passes are depends on where the branches stand
   if (shard.by == ShardBy::element && shard.count > 1) {
     if (!check_element_shard(program, shard.count).ok()) return std::nullopt;
     return batches_by_index(*element_shard(program, shard.index, shard.count),

@@ -268,7 +268,7 @@ bool OpenFiles::will_be_kept(const ReaderState& file) const {
   return false;
 }
 
-std::uint32_t OpenFiles::number_of(const ReaderState& file) { return file.first_file; }
+std::uint32_t OpenFiles::number_of(const ReaderState& file) const { return file.first_file; }
 
 std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim(bool soon) {
   const Lock lock{mutex_};

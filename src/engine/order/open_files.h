@@ -19,6 +19,7 @@
 #include "engine/blocks/whole_file_access.h"
 #include "engine/memory/sync.h"
 #include "engine/order/indexed_reader.h"
+#include "engine/order/open_parts.h"
 #include "engine/order/skip_tally.h"
 #include "engine/program/program.h"
 #include "engine/read/file_reader.h"
@@ -43,8 +44,9 @@ namespace forebay::engine {
 /// alone reads them, with ResidentRows or RowStreams, and none of the picture applies.
 ///
 /// `mutex_` guards the state that both sides use. A failed scan is reported by the `read` that reaches its place.
-class OpenFiles final : public Reader {
+class OpenFiles final : public OpenParts {
  public:
+  using ReaderState = engine::ReaderState;
   /// `program` must outlive this object. `threads`: the most files that are scanned at once.
   /// `wake` is called from any thread when a source of rows that had none has some, and when bytes that were asked for
   /// have come.
@@ -82,9 +84,11 @@ class OpenFiles final : public Reader {
   Result<void> attributes(std::size_t attribute, std::span<const Handle> records, std::span<std::int64_t> out) override;
   Result<void> attributes_of(std::size_t attribute, std::span<const RecordName> names,
                              std::span<std::int64_t> out) override;
-  /// True while a restart repeats the order without delivering: files with a stored index are then not scanned,
-  /// unless the order needs attributes that are not stored.
-  void catch_up(bool catching_up) { catching_up_ = catching_up; }
+  // The functions of OpenParts.
+  OpenFiles& branch(std::size_t) override { return *this; }
+  void catch_up(bool catching_up) override { catching_up_ = catching_up; }
+  [[nodiscard]] bool catching_up() const { return catching_up_; }
+  Result<void> hand_over(BatchLayout& layout, std::int64_t batch) override;
   [[nodiscard]] BlockTable& table() { return table_; }
   [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const { return pool_; }
   /// Ordinal of a record in its part, from 0.
@@ -95,70 +99,47 @@ class OpenFiles final : public Reader {
   [[nodiscard]] std::int64_t skips_of(Stream stream) const;
   /// Counts records as those that attributes() was asked for.
   void judge(std::int64_t records) { judged_ += records; }
-  void begin_batch(std::int64_t number) { batch_ = number; }  ///< Handles released from now on belong to this batch.
-  /// Number of files read in this pass; an open file counts with the fraction of its bytes that was read.
-  [[nodiscard]] double files_done() const { return files_done_; }
-  /// Records of the files for which an order of this pass called `index`. Empty: no order did; files are read in order.
-  [[nodiscard]] std::optional<std::int64_t> indexed() const { return indexed_; }
-  /// Records of this pass for which the first attribute of the orders of records was asked.
-  [[nodiscard]] std::int64_t judged() const { return judged_; }
-  /// Resets the counts of the pass.
-  void begin_pass() {
+  void begin_batch(std::int64_t number) override { batch_ = number; }
+  double files_done() const override { return files_done_; }
+  std::optional<std::int64_t> indexed() const override { return indexed_; }
+  std::int64_t judged() const override { return judged_; }
+  void begin_pass() override {
     files_done_ = 0;
     judged_ = 0;
     indexed_.reset();
     skips_.begin_pass();
   }
-  /// Called at the end of a pass. Fails with Code::data when the pass exceeds `max_fraction` of skips, or when a plain
-  /// file that is read by its index was changed.
-  [[nodiscard]] Result<void> end_pass() const;
-  /// Called when all batches of the run are made. Fails with Code::data when a mapped file was changed. Returns false
-  /// when the deadline passed; the next call continues.
-  [[nodiscard]] Result<bool> end_run(std::optional<std::chrono::steady_clock::time_point> deadline) {
-    return versions_.look_again(deadline);
-  }
-  /// After `deadline`, the functions of Reader fail before they read more. With a deadline, `read` also leaves blocks
-  /// that take long to the workers. Such a failure loses nothing; `interrupted` recognises its error.
-  void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
+  Result<void> end_pass() const override;
+  Result<bool> end_run(Deadline deadline) override { return versions_.look_again(deadline); }
+  void set_deadline(Deadline deadline) override {
     deadline_ = deadline;
     interrupted_ = starved_ = false;
   }
   /// Cancellation hook: polled before each block is read. When it returns true, the call fails as after a deadline.
   void ask(std::function<bool()> stop) { stop_ = std::move(stop); }
-  /// Whether the last interruption came from a source that has no rows yet, or from bytes that have not come yet.
-  /// `wake` is called when that has changed.
-  [[nodiscard]] bool starved() const { return starved_; }
-  /// Whether the deadline, the cancellation hook or a lack of rows or bytes caused this error of an order.
-  [[nodiscard]] bool interrupted(const Error& error) const { return interrupted_ && error.code() == Code::cancelled; }
-  /// Closes the readers of a source of rows. Called when no thread uses this object any more.
-  void close_readers() {
+  bool starved() const override { return starved_; }
+  bool interrupted(const Error& error) const override { return interrupted_ && error.code() == Code::cancelled; }
+  void close_readers() override {
     if (row_streams_) row_streams_->close_all();
   }
-  void collect(std::int64_t finished);  ///< Recycles blocks that only batches before `finished` used.
-  void collect() { collect(finished_); }
-  void limit_memory();  ///< Gives back mapped pages, drops cached content and compacts blocks when the budget demands.
+  void collect(std::int64_t finished) override;
+  void collect() override { collect(finished_); }
+  void limit_memory() override;
 
   // For any thread.
-  struct ReaderState;
-  [[nodiscard]] static std::uint32_t number_of(const ReaderState& file);  ///< Its first file in the source's list.
-  /// A file of which a block should be scanned ahead; null when there is none. The file is reserved for the caller,
-  /// which must call `scan` next. `soon`: the caller must not be held up; files whose next record is large, or which
-  /// were just written, are left out.
-  [[nodiscard]] std::shared_ptr<ReaderState> claim(bool soon = false) EXCLUDES(mutex_);
-  /// Scans one block of a claimed file into its queue. When memory is short, `read` of the file fails later.
-  void scan(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
-  [[nodiscard]] bool keeps_content() const { return pass_cache_.keeps_content(); }  ///< Content may be cached.
-  void drop_kept_content() { pass_cache_.drop_contents(); }  ///< Ends that cache for the rest of the run.
-  [[nodiscard]] std::string take_index_notice() const { return access_.take_notice(); }
-  void stop() EXCLUDES(mutex_);  ///< From now on `read` fails with Code::cancelled; wakes a thread that waits there.
-  /// The sizes of the files at their first opening (FileVersions::sizes).
-  [[nodiscard]] std::vector<std::int64_t> sizes() const { return versions_.sizes(); }
-  [[nodiscard]] std::int64_t records() const EXCLUDES(mutex_);       ///< Records scanned or located so far.
-  [[nodiscard]] std::int64_t bytes_read() const EXCLUDES(mutex_);    ///< Bytes of the files, compressed if they are.
-  [[nodiscard]] SkipTally::Counts skipped() const EXCLUDES(mutex_);  ///< Skips of the run so far.
+  std::uint32_t number_of(const ReaderState& file) const override;
+  std::shared_ptr<ReaderState> claim(bool soon = false) override EXCLUDES(mutex_);
+  void scan(const std::shared_ptr<ReaderState>& file) override EXCLUDES(mutex_);
+  bool keeps_content() const override { return pass_cache_.keeps_content(); }
+  void drop_kept_content() override { pass_cache_.drop_contents(); }
+  std::string take_index_notice() override { return access_.take_notice(); }
+  void stop() override EXCLUDES(mutex_);
+  std::vector<std::int64_t> sizes() const override { return versions_.sizes(); }
+  std::int64_t records() const override EXCLUDES(mutex_);
+  std::int64_t bytes_read() const override EXCLUDES(mutex_);
+  SkipTally::Counts skipped() const override EXCLUDES(mutex_);
 
  private:
-  enum class Scan : std::uint8_t { idle, running, over };
   [[nodiscard]] Result<bool> next_block(ReaderState& file) EXCLUDES(mutex_);  // false: end of the file
   [[nodiscard]] bool leave_block(ReaderState& file);                          // false: it was the last block
   [[nodiscard]] Result<std::unique_ptr<Block>> wait_for_block(ReaderState& file) EXCLUDES(mutex_);

@@ -189,4 +189,15 @@ Result<bool> OpenFiles::fetch_batch(std::span<Handle> handles) {
   return true;
 }
 
+Result<void> OpenFiles::hand_over(BatchLayout& layout, std::int64_t batch) {
+  FOREBAY_DO(fetch_batch(layout.handles));
+  if (program_.source.rows) {
+    table_.hand_over_rows(layout.handles, batch, layout.row_blocks, layout.blocks);
+  } else {
+    table_.hand_over(layout.handles, batch,
+                     {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
+  }
+  return {};
+}
+
 }  // namespace forebay::engine

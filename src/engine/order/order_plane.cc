@@ -17,16 +17,19 @@ constexpr std::int64_t whole_pass = 1'000'000;       // Position::done
 constexpr int max_passes_without_batch = 16;         // more than one: files may change from pass to pass
 
 /// Whether the rows come one after the other from the program, which may wait for a batch before it gives more.
-bool of_feed(const Program& program) { return program.source.rows && !program.source.rows->resident(); }
+bool of_feed(const Program& program) {
+  if (std::ranges::any_of(program.branches, of_feed)) return true;
+  return program.source.rows && !program.source.rows->resident();
+}
 
 }  // namespace
 
-OrderPlane::OrderPlane(const Program& program, OpenFiles& streams, Position start, Shard shard)
+OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position start, Shard shard)
     : program_{program},
       open_files_{streams},
       start_{start},
       shard_{shard},
-      windows_{program.windows ? std::make_unique<WindowReader>(program, streams) : nullptr},
+      windows_{program.windows ? std::make_unique<WindowReader>(program, streams.branch(0)) : nullptr},
       occurrences_{program},
       batcher_{program.batching.make(
           {.reader = reader(), .first_attribute = program.batcher_attribute, .endless = !program.epochs})},
@@ -111,24 +114,21 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
     if (!more) return false;
     if (shard_.count > 1) keep_shard(layout);
   }
-  stage_ = Stage::fetch;  // when `fetch_batch` is interrupted, the next call continues here
-  FOREBAY_DO(windows_ ? windows_->fetch_batch(layout.handles) : open_files_.fetch_batch(layout.handles));
+  stage_ = Stage::fetch;  // when `hand_over` is interrupted, the next call continues here
+  FOREBAY_DO(hand_over(layout));
   stage_ = Stage::cut;
-  hand_over(layout, ordinal_++);
+  ++ordinal_;
   return true;
 }
 
 Reader& OrderPlane::reader() { return windows_ ? static_cast<Reader&>(*windows_) : open_files_; }
 
-void OrderPlane::hand_over(BatchLayout& layout, std::int64_t ordinal) {
-  if (windows_) {
-    windows_->hand_over(layout, ordinal);
-  } else if (program_.source.rows) {
-    open_files_.table().hand_over_rows(layout.handles, ordinal, layout.row_blocks, layout.blocks);
-  } else {
-    open_files_.table().hand_over(layout.handles, ordinal,
-                                  {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
-  }
+/// May be repeated when it is interrupted.
+Result<void> OrderPlane::hand_over(BatchLayout& layout) {
+  if (!windows_) return open_files_.hand_over(layout, ordinal_);
+  FOREBAY_DO(windows_->fetch_batch(layout.handles));
+  windows_->hand_over(layout, ordinal_);
+  return {};
 }
 
 /// Cuts batches until one is wanted; drops the others. Returns false at the end of the run.
@@ -175,26 +175,25 @@ Result<void> OrderPlane::look_ahead(BatchLayout& layout) {
   return {};
 }
 
-/// The first batch to cut of a later epoch; of an epoch that does not come, the number after the last batch.
-std::int64_t OrderPlane::epoch_start(std::int64_t epoch) const {
+/// Where a later epoch begins; an epoch that does not come begins after the last batch.
+Position OrderPlane::epoch_start(std::int64_t epoch) const {
   const auto found = epoch_starts_.find(epoch);
-  return found == epoch_starts_.end() ? number_ : found->second;
+  if (found != epoch_starts_.end()) return found->second;
+  return {.epoch = epoch, .batch = number_, .next = number_, .branches = passes_->began().branches};
 }
 
 /// The position after the last batch of an epoch.
 Position OrderPlane::after_epoch(const BatchLayout& layout) {
   const std::int64_t epoch = layout.epoch + 1;
-  std::int64_t next = layout.number + 1;
-  if (!blocks_.empty()) {
-    next = epoch_start(epoch);
+  Position out{.epoch = epoch, .batch = layout.number + 1, .next = layout.number + 1};
+  if (keeps_starts()) {
+    out = epoch_start(epoch);
     epoch_starts_.erase(epoch_starts_.begin(), epoch_starts_.lower_bound(epoch));
   }
-  return {.epoch = epoch,
-          .batch = next,
-          .next = next,
-          .from = epoch,
-          .blocks = std::vector<Position::InBlock>(blocks_.size()),
-          .delivered = blocks_.empty() ? 0 : layout.number + 1};
+  out.from = epoch;
+  out.blocks.resize(blocks_.size());
+  out.delivered = blocks_.empty() ? 0 : layout.number + 1;
+  return out;
 }
 
 /// The next batch after the orders on batches, which have their own numbers of batches. Fails like `cut`.
@@ -229,7 +228,7 @@ Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
     FOREBAY_TRY(const Cut got, cut_batch(layout));
     if (got == Cut::batch) {
       FOREBAY_DO(take_rows(layout));
-      occurrences_.assign(layout, *passes_, open_files_.table());
+      if (program_.branches.empty()) occurrences_.assign(layout, *passes_, open_files_.branch(0).table());
       passes_without_batch_ = 0;
       return true;
     }
@@ -242,7 +241,10 @@ Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
                                max_passes_without_batch)};
     }
     passes_->next_pass();
-    if (!blocks_.empty()) epoch_starts_[passes_->epoch()] = number_;
+    if (keeps_starts()) {
+      const std::int64_t epoch = passes_->epoch();
+      epoch_starts_[epoch] = {.epoch = epoch, .batch = number_, .next = number_, .branches = passes_->began().branches};
+    }
     if (passes_->over()) return false;
   }
 }

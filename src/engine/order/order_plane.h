@@ -34,7 +34,7 @@ namespace forebay::engine {
 class OrderPlane {
  public:
   /// `program` and `streams` must outlive this object. Nothing is read before the first `next`.
-  OrderPlane(const Program& program, OpenFiles& streams, Position start = {}, Shard shard = {});
+  OrderPlane(const Program& program, OpenParts& streams, Position start = {}, Shard shard = {});
   ~OrderPlane();
 
   /// Decides the next batch and fills `layout`. Returns false at the end of the run.
@@ -59,7 +59,9 @@ class OrderPlane {
   Result<bool> cut(BatchLayout& layout);      // the next batch of the stream
   Result<bool> ordered(BatchLayout& layout);  // the next batch after the orders on batches
   void begin_blocks();
-  [[nodiscard]] std::int64_t epoch_start(std::int64_t epoch) const;
+  [[nodiscard]] Position epoch_start(std::int64_t epoch) const;
+  /// Whether the number of a batch does not tell where the next epoch begins.
+  [[nodiscard]] bool keeps_starts() const { return !blocks_.empty() || !program_.branches.empty(); }
   Result<bool> cut_rows(BatchLayout& layout);     // its handles, rows and epoch
   Result<Cut> cut_batch(BatchLayout& layout);     // the batcher's next batch, which may be interrupted
   Result<void> take_rows(BatchLayout& layout);    // from `rows_`
@@ -73,11 +75,11 @@ class OrderPlane {
   [[nodiscard]] Position after(const BatchLayout& layout);
   [[nodiscard]] Position after_epoch(const BatchLayout& layout);
   void keep_shard(BatchLayout& layout);  // drops the rows of other shards
-  void hand_over(BatchLayout& layout, std::int64_t ordinal);
+  Result<void> hand_over(BatchLayout& layout);
   [[nodiscard]] Reader& reader();  // of the handles that the batcher gets
 
   const Program& program_;
-  OpenFiles& open_files_;
+  OpenParts& open_files_;
   const Position start_;
   const Shard shard_;
   std::unique_ptr<WindowReader> windows_;  // null: the plan has no window stage
@@ -93,14 +95,14 @@ class OrderPlane {
   std::int64_t passing_ = 0;      // rows of a restart that `pass_over` has to go past
   int passes_without_batch_ = 0;  // consecutive passes that had records but no batch
   Stage stage_ = Stage::cut;
-  BatchLayout ahead_;                // with hard epochs: the batch after the one that is handed over next
-  bool has_ahead_ = false;           // and it is whole
-  std::vector<BatchBlocks> blocks_;  // by order on batches
-  std::int64_t delivered_;           // batches that came out of them
-  Position cut_after_;               // where a run stands that continues with the next batch to cut
-  std::map<std::int64_t, std::int64_t> epoch_starts_;  // with hard epochs: the first batch to cut of later epochs
-  BatchRows rows_{ahead_.handles};                     // of the batch that is cut
-  BatchLayout* open_ = nullptr;                        // the layout of that batch, from its beginning until it is whole
+  BatchLayout ahead_;                              // with hard epochs: the batch after the one that is handed over next
+  bool has_ahead_ = false;                         // and it is whole
+  std::vector<BatchBlocks> blocks_;                // by order on batches
+  std::int64_t delivered_;                         // batches that came out of them
+  Position cut_after_;                             // where a run stands that continues with the next batch to cut
+  std::map<std::int64_t, Position> epoch_starts_;  // with hard epochs and `keeps_starts`: where later epochs begin
+  BatchRows rows_{ahead_.handles};                 // of the batch that is cut
+  BatchLayout* open_ = nullptr;                    // the layout of that batch, from its beginning until it is whole
 };
 
 }  // namespace forebay::engine

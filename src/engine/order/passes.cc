@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/order/combination.h"
 #include "engine/order/windows/window_stage.h"
 
 namespace forebay::engine {
@@ -76,63 +77,89 @@ class FilesOfPass final : public Handles {
   bool announced_ = false;
 };
 
+/// Whether a window stage over sequences stands before record order `order`.
+bool windows_at(const Program& program, std::size_t order) {
+  return program.windows && program.windows->windowing.grain == WindowGrain::sequences &&
+         program.windows->orders_before == order;
+}
+
+/// Adds the orders of records and the window stage to `chain`, with the interleave that opens the files before them if
+/// there is a source. `windows`: null without a window stage.
+std::unique_ptr<Handles> with_orders(const Program& program, std::unique_ptr<Handles> chain, OpenParts& parts,
+                                     WindowReader* windows) {
+  std::uint64_t purpose = program.file_orders.size();
+  std::size_t attributes = program.early.selecting;
+  Reader* reader = &parts;
+  const auto& orders = program.record_orders;
+  std::size_t endless = program.epochs ? 0 : orders.size();  // the orders before this one never end
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    if (orders[i].count && !orders[i].count(0)) endless = std::max(endless, i);
+  }
+  const auto add = [&](const Ordering& order, bool for_ever) {
+    chain = order.make({.seed = program.seed,
+                        .purpose = ++purpose,
+                        .deterministic = program.deterministic,
+                        .upstream = std::move(chain),
+                        .reader = reader,
+                        .first_attribute = attributes,
+                        .endless = for_ever});
+    attributes += order.attributes.size();
+  };
+  const auto begin_windows = [&] {
+    reader = windows;
+    attributes = 0;  // those of windows are counted apart
+  };
+  if (program.windows && program.windows->windowing.grain == WindowGrain::parts) begin_windows();
+  if (program.branches.empty()) add(program.interleave, endless > 0);
+  for (std::size_t i = 0; i <= orders.size(); ++i) {
+    if (windows_at(program, i)) {
+      chain = std::make_unique<WindowStage>(program, parts.branch(0), *windows, std::move(chain));
+      begin_windows();
+    }
+    if (i < orders.size()) add(orders[i], i < endless);
+  }
+  return chain;
+}
+
 }  // namespace
 
-Passes::Passes(const Program& program, OpenFiles& streams, WindowReader* windows, const Position& start)
+std::unique_ptr<Handles> orders_of(const Program& program, OpenFiles& files) {
+  return with_orders(program, std::make_unique<FilesOfPass>(program, files), files, nullptr);
+}
+
+Passes::Passes(const Program& program, OpenParts& parts, WindowReader* windows, const Position& start)
     : program_{program},
-      open_files_{streams},
+      open_files_{parts},
       windows_{windows},
       batch_{start.batch},
       first_wanted_{start.next},
       from_{start.from},
       placeholders_{start.pulled},
       began_{start} {
-  chain_ = std::make_unique<FilesOfPass>(program, streams);
-  make_chain();
-  begin(start.epoch);
-  began_ = {start};
-}
-
-/// Adds the orders of records and the window stage to the chain.
-void Passes::make_chain() {
-  std::uint64_t purpose = program_.file_orders.size();
-  std::size_t attributes = program_.early.selecting;
-  Reader* reader = &open_files_;
-  const auto& orders = program_.record_orders;
-  std::size_t endless = program_.epochs ? 0 : orders.size();  // the orders before this one never end
+  const auto& orders = program.record_orders;
   for (std::size_t i = 0; i < orders.size(); ++i) {
-    if (orders[i].count && !orders[i].count(0)) endless = std::max(endless, i);
-    if (unfiltered_.size() == i && orders[i].attributes.empty() && !windows_at(i)) unfiltered_.push_back(orders[i]);
+    if (unfiltered_.size() == i && orders[i].attributes.empty() && !windows_at(program, i))
+      unfiltered_.push_back(orders[i]);
   }
-  const auto add = [&](const Ordering& order, bool for_ever) {
-    chain_ = order.make({.seed = program_.seed,
-                         .purpose = ++purpose,
-                         .deterministic = program_.deterministic,
-                         .upstream = std::move(chain_),
-                         .reader = reader,
-                         .first_attribute = attributes,
-                         .endless = for_ever});
-    attributes += order.attributes.size();
-  };
-  const auto begin_windows = [&] {
-    reader = windows_;
-    attributes = 0;  // those of windows are counted apart
-  };
-  const bool of_parts = windows_ != nullptr && program_.windows->windowing.grain == WindowGrain::parts;
-  if (of_parts) begin_windows();
-  add(program_.interleave, endless > 0);
-  for (std::size_t i = 0; i <= orders.size(); ++i) {
-    if (windows_at(i)) {
-      chain_ = std::make_unique<WindowStage>(program_, open_files_, *windows_, std::move(chain_));
-      begin_windows();
-    }
-    if (i < orders.size()) add(orders[i], i < endless);
+  if (program.branches.empty()) {
+    auto files = std::make_unique<FilesOfPass>(program, parts.branch(0));
+    chain_ = with_orders(program, std::move(files), parts, windows);
+  } else {
+    auto& branches = static_cast<OpenBranches&>(parts);  // of a program with branches, `open_parts` makes one
+    auto combination = std::make_unique<Combination>(program, branches, start.branches);
+    combination_ = combination.get();
+    chain_ = with_orders(program, std::move(combination), parts, windows);
   }
+  begin(start.epoch);
+  const std::vector<BranchCursor> branches = began_.back().branches;
+  began_ = {start};
+  began_.front().branches = branches;
 }
 
 void Passes::begin(std::int64_t epoch) {
   epoch_ = epoch;
   began_.push_back({.epoch = epoch, .batch = batch_, .pulled = pulled_});
+  if (combination_ != nullptr) began_.back().branches = combination_->cursors();
   if (carrying_ != nullptr) carry_over();
   forget(oldest());
   given_ = 0;
@@ -188,6 +215,7 @@ Result<std::int64_t> Passes::skip(std::int64_t n, Reader& reader) {
 }
 
 double Passes::pass_frac() const {
+  if (combination_ != nullptr) return combination_->done();
   if (const auto records = open_files_.indexed()) {
     // With a filter or windows, only the records that were judged count.
     const bool filtered = unfiltered_.size() < program_.record_orders.size() || program_.windows;

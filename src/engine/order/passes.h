@@ -19,12 +19,17 @@
 
 namespace forebay::engine {
 
+class Combination;
+
+/// The orders of a source, from its files to the last order of records.
+[[nodiscard]] std::unique_ptr<Handles> orders_of(const Program& program, OpenFiles& files);
+
 /// All passes of a run as one stream of handles, after all orders. With hard epochs, `pull` returns 0 at the end of
 /// each pass until `next_pass`; otherwise the next pass follows at once, also within a batch.
 class Passes final : public Handles {
  public:
   /// `windows`: null without a window stage.
-  Passes(const Program& program, OpenFiles& streams, WindowReader* windows, const Position& start);
+  Passes(const Program& program, OpenParts& parts, WindowReader* windows, const Position& start);
 
   void begin(std::int64_t epoch) override;
   Result<std::size_t> pull(std::span<Handle> out) override;
@@ -83,12 +88,6 @@ class Passes final : public Handles {
   /// first wanted one. All rows of a wanted batch are pulled after that.
   void repeat_order_only() { open_files_.catch_up(batch_ < first_wanted_ || epoch_ < from_); }
 
-  void make_chain();
-  /// Whether the window stage stands before record order `order`.
-  [[nodiscard]] bool windows_at(std::size_t order) const {
-    return windows_ != nullptr && program_.windows->windowing.grain == WindowGrain::sequences &&
-           program_.windows->orders_before == order;
-  }
   [[nodiscard]] double pass_frac() const;
   void carry_over();
 
@@ -99,9 +98,10 @@ class Passes final : public Handles {
   std::size_t delivered(std::size_t count);
 
   const Program& program_;
-  OpenFiles& open_files_;
+  OpenParts& open_files_;
   WindowReader* const windows_;
   std::unique_ptr<Handles> chain_;
+  Combination* combination_ = nullptr;  // in `chain_`; null: the plan has one source
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;
   std::vector<PassBegin> batch_passes_;

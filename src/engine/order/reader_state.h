@@ -17,7 +17,7 @@ namespace forebay::engine {
 /// OpenFiles owns it; a thread that scans the file shares it. Each member belongs to one of three parties, as below:
 /// the thread that scans, any thread that holds the mutex of OpenFiles, or the order plane. The picture is in
 /// open_files.h.
-struct OpenFiles::ReaderState {
+struct ReaderState {
   ReaderState(const Program& program, std::uint32_t file, std::unique_ptr<BlockReader> reader)
       : number{file},
         first_file{static_cast<std::uint32_t>(program.source.locate(file, 0, 0).file)},
@@ -27,6 +27,8 @@ struct OpenFiles::ReaderState {
 
   const std::uint32_t number;      // of the part
   const std::uint32_t first_file;  // of the part, as an index of the source's list
+
+  std::size_t branch = 0;  // of a combination; set by the thread that claims the file, for itself
 
   const std::unique_ptr<BlockReader> scanner;  // used by the thread that set `state` to running
   // Guarded by the mutex of OpenFiles.

@@ -39,6 +39,10 @@ inline constexpr std::string_view filtered_file_shard =
 inline constexpr std::string_view windowed_file_shard =
     "windows are cut when records are read, so it is not known before how many each file gives, and shards by file "
     "cannot get the same number of batches; shard by rows or elements";
+/// The message of an error: a shard by file of a program with branches.
+inline constexpr std::string_view combined_file_shard =
+    "a combination decides about the rows of all its branches together, so their files cannot be shared out; shard by "
+    "rows or elements";
 
 /// Fails with Code::config when the batches of the program cannot be made so that each of `count` shards, by file or by
 /// element, has as many.

@@ -19,7 +19,9 @@ struct Plan::Parts {
   std::vector<std::string> targets;
   Json without_files;                ///< The pipeline document; its list of data files is empty.
   std::string plugin, files_option;  ///< Where that list stands; without an option, the source has no files.
-  std::string folder;                ///< The folder that was the current one when the plan was made.
+  /// Of a combination: the same for each branch.
+  std::vector<std::pair<std::string, std::string>> branch_files;
+  std::string folder;  ///< The folder that was the current one when the plan was made.
   std::optional<std::int64_t> batches;
   std::uint64_t hash = 0;
   std::vector<std::pair<std::string, std::uint64_t>> sections;  ///< The parts that decide the stream, with hashes.

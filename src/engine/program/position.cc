@@ -2,9 +2,11 @@
 #include "engine/program/position.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -183,6 +185,59 @@ Section batcher_section(const Position& position) {
   return out;
 }
 
+// The branches of a combination.
+
+constexpr std::string_view combine_stage = "combine";
+constexpr std::string_view branch_stage = "branch/";
+
+void add_branches(const std::vector<BranchCursor>& branches, std::vector<Section>& out) {
+  if (branches.empty()) return;
+  out.push_back({.stage = std::string{combine_stage}, .values = {{"branches", std::ssize(branches)}}});
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    out.push_back({.stage = fmt::format("{}{}", branch_stage, i),
+                   .values = {{"epoch", branches[i].epoch}, {"taken", branches[i].taken}}});
+  }
+}
+
+/// Takes the sections of the branches out of `left`.
+std::vector<Section> take_branches(std::vector<Section>& left) {
+  std::vector<Section> out;
+  const auto of_branches = [](const Section& section) {
+    return section.stage == combine_stage || section.stage.starts_with(branch_stage);
+  };
+  std::ranges::copy_if(left, std::back_inserter(out), of_branches);
+  std::erase_if(left, of_branches);
+  return out;
+}
+
+/// Reads the sections "combine" and "branch/0" … "branch/N - 1", in any order.
+Result<std::vector<BranchCursor>> read_branches(const std::vector<Section>& sections) {
+  std::vector<BranchCursor> out(sections.empty() ? 0 : sections.size() - 1);
+  std::vector<bool> seen(out.size());
+  bool counted = false;
+  for (const Section& section : sections) {
+    Values values{section};
+    if (section.stage == combine_stage) {
+      std::int64_t count = 0;
+      FOREBAY_DO(values.read("branches", count));
+      if (std::exchange(counted, true) || count != std::ssize(out))
+        return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' counts {} branches, and there are {}",
+                                                     combine_stage, count, out.size()));
+    } else {
+      std::size_t at = 0;
+      while (at < out.size() && section.stage != fmt::format("{}{}", branch_stage, at)) ++at;
+      if (at == out.size() || seen[at])
+        return refuse(Detail::data_loss,
+                      fmt::format("corrupt state: section '{}' does not belong there", section.stage));
+      seen[at] = true;
+      FOREBAY_DO(values.read("epoch", out[at].epoch));
+      FOREBAY_DO(values.read("taken", out[at].taken));
+    }
+    FOREBAY_DO(values.finish());
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Section> sections_of(const Position& position) {
@@ -197,6 +252,7 @@ std::vector<Section> sections_of(const Position& position) {
                                        {"done", position.done}}}};
   if (!position.carried.empty() || position.ended > 0) out.push_back(batcher_section(position));
   if (!position.blocks.empty()) out.push_back(batches_section(position));
+  add_branches(position.branches, out);
   if (position.skips == PassSkips{}) return out;
   out.push_back({.stage = std::string{skips_stage},
                  .values = {{"skips", position.skips.skips},
@@ -211,6 +267,7 @@ Result<Position> position_of(const std::vector<Section>& sections) {
   FOREBAY_TRY(const auto batcher, take_section(batcher_stage, left));
   FOREBAY_TRY(const auto batches, take_section(batches_stage, left));
   FOREBAY_TRY(const auto skips, take_section(skips_stage, left));
+  const std::vector<Section> branches = take_branches(left);
   if (!left.empty()) {
     return refuse(Detail::failed_precondition,
                   fmt::format("the state has a section '{}', which this Forebay does not know; use the Forebay that "
@@ -224,6 +281,7 @@ Result<Position> position_of(const std::vector<Section>& sections) {
   if (skips) {
     FOREBAY_TRY(out.skips, read_skips(*skips));
   }
+  FOREBAY_TRY(out.branches, read_branches(branches));
   return out;
 }
 
@@ -240,6 +298,12 @@ Result<void> check_position(const Position& at) {
   // Records of earlier epochs are in no batch that is still to be delivered.
   if (at.pulled > 0 && at.next == at.batch)
     return contradiction(at, "a batch of which something was pulled in an earlier epoch lies before 'next'");
+  for (const BranchCursor& branch : at.branches) {
+    if (branch.epoch > max_epochs)
+      return contradiction(at, fmt::format("'epoch' of a branch is at most {}", max_epochs));
+    if (at.epoch == 0 && branch != BranchCursor{})
+      return contradiction(at, "every branch stands at its beginning in epoch 0");
+  }
   if (at.cut_short > 0 && (at.epoch == 0 || at.next == 0 || at.next != at.batch))
     return contradiction(at, "a batch that was cut short is the last one of an epoch");
   return {};
@@ -252,6 +316,11 @@ Result<void> check_position(const Position& at, const Program& program, const Sh
     if (at.cut_short >= rows) return contradiction(at, fmt::format("'cut_short' is less than a batch, {} rows", rows));
   } else if (at.pulled > max_pulled) {
     return contradiction(at, fmt::format("'pulled' is at most {}", max_pulled));
+  }
+  if (!at.branches.empty() || at.epoch > 0) {
+    if (at.branches.size() != program.branches.size())
+      return refuse(Detail::data_loss, fmt::format("corrupt state: it stands in {} branches, and this plan has {}",
+                                                   at.branches.size(), program.branches.size()));
   }
   if (program.hard_epochs && at.pulled > 0) return contradiction(at, "no batch has records of two hard epochs");
   FOREBAY_DO(check_blocks(at, program));

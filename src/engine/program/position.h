@@ -21,6 +21,13 @@ struct PassSkips {
   bool operator==(const PassSkips&) const = default;
 };
 
+/// Where a branch of a combination stands at the beginning of a pass.
+struct BranchCursor {
+  std::int64_t epoch = 0;
+  std::int64_t taken = 0;  ///< Elements of this epoch that earlier passes had.
+  bool operator==(const BranchCursor&) const = default;
+};
+
 /// Where a run stands: all that a restart needs (docs/adr/0005, 0018). An order begins a pass from (seed, epoch) alone,
 /// so a restart goes through the pass again, without decoding, up to the first batch to deliver.
 ///
@@ -48,6 +55,8 @@ struct Position {
   };
   std::vector<InBlock> blocks = {};  ///< By order on batches. `next` is then the first batch to cut.
   std::int64_t delivered = 0;        ///< Batches delivered, in plans with orders on batches.
+  /// Of a combination: where each branch stands when pass `epoch` begins. Empty: at the beginning of the run.
+  std::vector<BranchCursor> branches = {};
   /// The number of the batch that comes next.
   [[nodiscard]] std::int64_t number() const { return blocks.empty() ? next : delivered; }
   PassSkips skips = {};  ///< Of epoch `from`.
@@ -69,7 +78,8 @@ struct Section {
 };
 
 /// The sections of a position: "order", "batcher" when the batcher held something, "batches" in plans with orders on
-/// batches, and "skips" where there is something to count. A stage that comes later adds its own.
+/// batches, of a combination "combine" and "branch/N", and "skips" where there is something to count. A stage that comes
+/// later adds its own.
 [[nodiscard]] std::vector<Section> sections_of(const Position& position);
 /// The inverse. Fails with Code::state for an unknown section (failed_precondition), and for a missing section or a
 /// value that is missing or unknown (data_loss).

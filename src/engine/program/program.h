@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <forebay/combine.h>
 #include <forebay/plugin.h>
 #include <forebay/window.h>
 
@@ -116,6 +117,15 @@ struct Windows {
   std::uint64_t purpose = 0;                ///< Of the draws.
 };
 
+/// A column of the rows of a combination.
+struct MergedColumn {
+  ColumnId id = 0;
+  std::vector<ColumnId> from;   ///< By branch: the column of its rows; `filled` where it lacks the tensor.
+  std::vector<std::byte> fill;  ///< One element, for the rows of branches that lack the tensor.
+
+  static constexpr ColumnId filled = -1;
+};
+
 /// All that the engine needs to run a plan, as plain data. The planner makes it; nothing changes it afterwards, so any
 /// thread may read it.
 struct Program {
@@ -150,6 +160,13 @@ struct Program {
   std::int64_t prefetch = 0;
   Shard shard;
   std::int64_t files_a_pass = 0;  ///< Files of a pass of this process; 0: all files of the source.
+  /// The branches of a combination; empty: the plan has one source. A branch is a program from its source to its last
+  /// step before the combination: it has no batching and no outputs. `source` of the whole program only lists the files
+  /// of all branches, one branch after the other; `record_orders` and `late` are those after the combination.
+  std::vector<Program> branches;
+  Combining combining;
+  bool repeat = false;               ///< Of a branch: it begins its next epoch by itself.
+  std::vector<MergedColumn> merged;  ///< The columns in `decoded` of a combination.
   std::uint64_t stream = 0;  ///< Hash of all that a state compares of a plan; shards by file or element have their own.
 };
 
@@ -159,6 +176,13 @@ struct Program {
   if (!own_stream(shard)) return program.stream;
   const std::uint64_t kind = shard.by == ShardBy::element ? 0x656c656d656e74 : 0;  // "element"
   return mix((program.stream ^ kind) + static_cast<std::uint64_t>(shard.count));
+}
+
+/// The number of the first file of branch `branch` in the list of all files.
+[[nodiscard]] inline std::size_t first_file(const Program& program, std::size_t branch) {
+  std::size_t out = 0;
+  for (std::size_t i = 0; i < branch; ++i) out += program.branches[i].source.files.size();
+  return out;
 }
 
 /// The number of elements that come out of `orders` when `n` go in; empty when an order cannot say.

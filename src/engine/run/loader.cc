@@ -121,7 +121,7 @@ class Loader::Running {
     const std::vector<std::int64_t> opened = scheduler()->sizes();
     if (sizes_.empty() && !opened.empty()) {
       sizes_ = opened;
-      engine::ask_sizes(source, sizes_);
+      engine::ask_sizes(engine::program_of(plan_), sizes_);
     }
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       if (opened[i] == engine::unknown_size || opened[i] == sizes_[i]) continue;

@@ -63,7 +63,8 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       threads_{options.threads},
       asked_prefetch_{options.prefetch},
       stuck_after_{stuck_after},
-      open_files_{*program_, pool_, options.threads, [this] { wake(); }, options.index_dir},
+      open_parts_{open_parts(
+          *program_, pool_, options.threads, [this] { wake(); }, options.index_dir)},
       order_{*program_, open_files_, start, shard_of(options)},
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},
@@ -347,8 +348,8 @@ void Scheduler::finish(Job& job) const {
   if (auto thrown = catch_all(work)) job.error = std::move(thrown);
 }
 
-void Scheduler::scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, Worker& worker) {
-  const Unlocked doing{*this, worker, Work::scan, OpenFiles::number_of(*file)};
+void Scheduler::scan_ahead(const std::shared_ptr<ReaderState>& file, Worker& worker) {
+  const Unlocked doing{*this, worker, Work::scan, open_files_.number_of(*file)};
   open_files_.scan(file);
 }
 

@@ -12,7 +12,7 @@
 
 #include <forebay/loader.h>
 
-#include "engine/order/open_files.h"
+#include "engine/order/open_parts.h"
 #include "engine/order/order_plane.h"
 #include "engine/run/activity.h"
 #include "engine/run/batch_line.h"
@@ -102,11 +102,12 @@ class Scheduler {
                                     std::optional<Clock::time_point> deadline);
   [[nodiscard]] bool may_look_again() const REQUIRES(mutex_);
   void look_again(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
-  void scan_ahead(const std::shared_ptr<OpenFiles::ReaderState>& file, Worker& worker) REQUIRES(mutex_);
+  void scan_ahead(const std::shared_ptr<ReaderState>& file, Worker& worker) REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<const Batch::Content> deliver() REQUIRES(mutex_);
   void wake_workers(std::size_t tasks) REQUIRES(mutex_);
   void wake() EXCLUDES(mutex_);  // for any thread: a source that had no rows has some, or bytes have come
   bool scan_next(Worker& worker, bool soon) REQUIRES(mutex_);  // false: there is none
+  void add_branches(Stats& out) const;
   void spend(Work work, std::chrono::nanoseconds time);
   [[nodiscard]] bool one_too_many() const REQUIRES(mutex_);    // one worker must rest: the consumer counts as one
   void rest() REQUIRES(mutex_);                                // until the consumer stops counting as a worker
@@ -121,7 +122,8 @@ class Scheduler {
   const std::int64_t asked_prefetch_;
   const std::chrono::milliseconds stuck_after_;
   std::int64_t started_ = 0;  // workers; fewer than `threads_` where the system gives no more
-  OpenFiles open_files_;
+  const std::unique_ptr<OpenParts> open_parts_;
+  OpenParts& open_files_ = *open_parts_;
   OrderPlane order_;  // used by the holder of the baton only
   Executor executor_;
   Worker consumer_;  // used by the consumer only

@@ -25,6 +25,7 @@ Stats Scheduler::stats() const {
   out.skipped_records += rows.records;
   out.skipped_bytes += rows.bytes;
   out.skipped.insert(out.skipped.end(), rows.first.begin(), rows.first.end());
+  add_branches(out);
   out.seconds = began_ ? std::chrono::duration<double>(Clock::now() - *began_).count() : 0;
   out.scan_seconds = seconds(Work::scan);
   out.order_seconds = seconds(Work::order);
@@ -39,6 +40,21 @@ Stats Scheduler::stats() const {
   out.memory_limit = pool_->limit();
   out.threads = threads_;
   return out;
+}
+
+void Scheduler::add_branches(Stats& out) const {
+  const std::vector<const OpenParts*> branches = open_files_.branches();
+  out.branches.resize(branches.size());  // those that delivered nothing, too
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    const SkipTally::Counts skipped = branches[i]->skipped();
+    BranchStats& branch = out.branches[i];
+    branch.records = branches[i]->records();
+    branch.bytes_read = branches[i]->bytes_read();
+    branch.skipped_records = skipped.records;
+    branch.skipped_ranges = skipped.ranges;
+    branch.skipped_files = skipped.files;
+    branch.skipped_bytes = skipped.bytes;
+  }
 }
 
 double Scheduler::complete_frac() const {

@@ -51,6 +51,8 @@ std::string Stats::text() const {
                      100 * share(decode_seconds, workers), 100 * share(idle_seconds, workers));
   out += fmt::format("memory {:.1f} of {:.0f} MiB\n", static_cast<double>(memory_used) / 1048576,
                      static_cast<double>(memory_limit) / 1048576);
+  for (std::size_t i = 0; i < branches.size(); ++i)
+    out += fmt::format("branch {}: {} rows, {} records found\n", i, branches[i].rows, branches[i].records);
   if (const std::string text = skipped_text(); !text.empty()) out += text + "\n";
   return out + bottleneck();
 }

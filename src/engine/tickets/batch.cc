@@ -54,24 +54,51 @@ const Tensor* Batch::lengths(std::string_view name) const {
 
 namespace {
 
-/// The origin of an element of the layout.
-Origin origin_of(const engine::Program& program, const engine::BatchLayout& layout, std::int64_t element) {
-  const Source& source = program.source;
+/// The records of one source, in a batch or in its share of a combination.
+struct SourceRow {
+  const Source& source;
+  const engine::BatchLayout& layout;
+  std::int64_t element;  // of the layout
+};
+
+Origin origin_of(const SourceRow& at) {
+  const auto& [source, layout, element] = at;
   const std::int64_t record = layout.record_of(element);
   const std::int64_t offset = source.rows ? record : source.format->record_offset(layout.payload_offset(element));
-  const auto at = source.locate(layout.block_of(element).file, record, offset);
-  return {.file = source.files[at.file], .record = at.record, .offset = at.offset};
+  const auto place = source.locate(layout.block_of(element).file, record, offset);
+  return {.file = source.files[place.file], .record = place.record, .offset = place.offset};
+}
+
+/// The source that has the file of an origin.
+const Source& source_of(const engine::Program& program, const Origin& at) {
+  if (program.branches.empty()) return program.source;
+  for (const engine::Program& branch : program.branches) {
+    if (std::ranges::find(branch.source.files, at.file) != branch.source.files.end()) return branch.source;
+  }
+  return program.branches.front().source;
+}
+
+/// What the branches have in a row: one, or one of each branch side by side.
+template <class Use>
+void each_branch(const Batch::Content& content, std::int64_t row, Use use) {
+  const engine::Program& program = *content.program;
+  for (std::size_t i = 0; i < program.branches.size(); ++i) {
+    if (const auto place = content.layout.place_in(i, row))
+      use(i, SourceRow{program.branches[i].source, content.layout.branches[i], *place});
+  }
 }
 
 }  // namespace
 
 bool Batch::has_spans() const { return content_->program->taking.has_value(); }
+bool Batch::combined() const { return !content_->program->branches.empty(); }
+bool Batch::side_by_side() const { return combined() && !content_->program->combining.make; }
 
 std::vector<BatchSpan> Batch::spans(std::int64_t row) const {
   const engine::BatchLayout& layout = content_->layout;
   std::vector<BatchSpan> out;
   for (const columns::PlacedSpan& span : layout.taken.of_row(0, row)) {
-    Origin origin = origin_of(*content_->program, layout, span.element);
+    Origin origin = origin_of({content_->program->source, layout, span.element});
     if (!layout.taken.windows.empty()) origin.window = layout.taken.windows[static_cast<std::size_t>(row)];
     origin.start = span.start;
     out.push_back({.origin = origin, .length = span.length, .at = span.at + span.pad_left});
@@ -90,27 +117,42 @@ std::vector<SkippedOrigin> Batch::skipped() const {
 
 std::vector<Origin> Batch::origins(std::int64_t row) const {
   std::vector<Origin> out;
+  if (combined()) {
+    each_branch(*content_, row, [&](std::size_t, const SourceRow& at) { out.push_back(origin_of(at)); });
+    return out;
+  }
   for (const BatchSpan& span : spans(row)) out.push_back(span.origin);
   if (!out.empty()) return out;
   const engine::BatchLayout& layout = content_->layout;
   const std::int64_t element = layout.element_of(row);
-  if (element != engine::RowSpans::no_element) out.push_back(origin_of(*content_->program, layout, element));
+  if (element != engine::RowSpans::no_element) out.push_back(origin_of({content_->program->source, layout, element}));
   return out;
 }
 
 Origin Batch::origin(std::int64_t row) const {
-  if (!has_spans()) return origin_of(*content_->program, content_->layout, row);
+  if (!has_spans() && !combined()) return origin_of({content_->program->source, content_->layout, row});
   const std::vector<Origin> all = origins(row);
   return all.empty() ? Origin{.file = "", .record = -1, .offset = -1} : all.front();
 }
 
-std::string Batch::key(std::int64_t row) const { return key(origin(row)); }
+std::string Batch::key(std::int64_t row) const {
+  if (!side_by_side()) return key(origin(row));
+  std::string out;
+  for (const Origin& at : origins(row)) out += (out.empty() ? "" : "|") + key(at);
+  return out;
+}
 
 std::string Batch::key(const Origin& at) const {
   if (at.record < 0) return "";
-  const Source& source = content_->program->source;
+  const Source& source = source_of(*content_->program, at);
   return source.rows ? std::string{at.file} + ":" + std::to_string(at.record)
                      : source.format->key(at.file, at.record, at.offset);
+}
+
+std::int64_t Batch::branch(std::int64_t row) const {
+  std::optional<std::size_t> out;
+  each_branch(*content_, row, [&](std::size_t branch, const SourceRow&) { out = out.value_or(branch); });
+  return static_cast<std::int64_t>(out.value_or(0));
 }
 
 }  // namespace forebay

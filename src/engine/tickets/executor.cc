@@ -11,6 +11,7 @@
 
 #include "engine/memory/catch_all.h"
 #include "engine/memory/prefault.h"
+#include "engine/tickets/branch_tickets.h"
 #include "engine/tickets/finish.h"
 #include "engine/tickets/prefetch.h"
 
@@ -37,7 +38,8 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
       files_{std::make_unique<FileCache>(program_->source.files, *pool_)},
       chain_{program_, pool_},
       gather_{program_->source.rows ? std::optional<RowGather>{*program_} : std::nullopt},
-      take_{program_->taking ? std::make_unique<const TakeRows>(*program_) : nullptr} {
+      take_{program_->taking ? std::make_unique<const TakeRows>(*program_) : nullptr},
+      branches_{program_->branches.empty() ? nullptr : std::make_unique<BranchTickets>(program_, pool_, threads)} {
   used_ = take_ ? take_->columns() : program_->decoded;
   for (const PlacedStep& step : program_->late) used_.insert(used_.end(), step.makes.begin(), step.makes.end());
   in_place_.assign(program_->schema.size(), -1);
@@ -51,6 +53,20 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
   std::copy_if(used_.begin(), used_.end(), std::back_inserter(growing),
                [this](ColumnId id) { return in_place_[static_cast<std::size_t>(id)] < 0; });
   columns_ = std::make_unique<ColumnPool>(program_, pool_, std::move(growing));
+}
+
+Executor::~Executor() = default;
+
+Worker Executor::worker(std::size_t number) const {
+  return {.number = number,
+          .memory = program_->decoder ? program_->decoder->memory() : nullptr,
+          .charge = {},
+          .records = {},
+          .copies = RecordCopies{trailer_},
+          .wanted = {},
+          .take = take_ ? std::make_unique<TakeMemory>() : nullptr,
+          .steps = chain_.scratch(),
+          .branches = branches_ ? branches_->workers(number) : std::vector<Worker>{}};
 }
 
 void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
@@ -126,21 +142,28 @@ Result<std::int64_t> Executor::bytes_of(const Job& job) const {
                            layout.number, needed, layout.rows, fixed, pool_->limit())};
 }
 
-Result<void> Executor::cut(Job& job) const {
-  std::int64_t bytes = 0;
-  for (const Handle& handle : job.layout.handles) bytes += handle.length;
+/// Says where the records of the job are, and how many bytes those in private memory have.
+void Executor::find_records(Job& job, std::int64_t bytes) const {
   const auto mapped =
       std::ranges::count_if(job.layout.blocks, [](const UsedBlock& used) { return used.mapping != nullptr; });
   job.records = mapped == 0                                                              ? RecordPlace::private_memory
                 : mapped < std::ssize(job.layout.blocks) || !job.layout.unmapped.empty() ? RecordPlace::mixed
                                                                                          : RecordPlace::mapped;
   job.record_bytes = gather_ || mapped == std::ssize(job.layout.blocks) ? 0 : bytes;
+}
+
+Result<void> Executor::cut(Job& job) const {
+  std::int64_t bytes = 0;
+  for (const Handle& handle : job.layout.handles) bytes += handle.length;
+  find_records(job, bytes);
+  if (branches_) branches_->begin(job);
   job.row_bytes = row_bytes_;
   if (take_) take_->sizes().measure(row_bytes_, job);
   FOREBAY_TRY(job.fixed_bytes, bytes_of(job));
   cut_tickets(job, take_ ? take_->sizes().bytes(job, bytes) : bytes);
+  if (branches_) branches_->cut(job);
   if (job.cut > 1) lend_rows(job);
-  if (gather_) return {};
+  if (gather_ || branches_) return {};
   const auto rows = static_cast<std::int64_t>(job.layout.handles.size());
   // Deciding the order leaves the memory idle, and the first ticket would wait for its first records. Of several
   // threads it is likely another that runs it, and has them fetched once more.
@@ -200,6 +223,7 @@ std::optional<RowError> Executor::run(Ticket& ticket, Worker& worker) const {
 
 /// Fills the source's columns: copies rows that come ready, or decodes records.
 std::optional<RowError> Executor::fill(Ticket& ticket, Worker& worker) const {
+  if (branches_) return branches_->fill(ticket, worker.branches);
   if (gather_) {
     gather_->run(ticket.job->layout, ticket.first_row, ticket.rows, ticket.columns->block, *pool_);
     return std::nullopt;

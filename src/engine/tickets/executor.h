@@ -29,7 +29,10 @@ struct Worker {
   std::vector<FileCache::Wanted> wanted;  ///< Records that are read from files whose pages were given back.
   std::unique_ptr<TakeMemory> take;       ///< Only in plans that take spans.
   StepScratch steps;
+  std::vector<Worker> branches = {};      ///< Of a combination: the memory for each branch.
 };
+
+class BranchTickets;
 
 /// A failure and the row of the batch it belongs to.
 struct RowError {
@@ -56,17 +59,9 @@ struct RowError {
 class Executor {
  public:
   Executor(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool, std::int64_t threads);
+  ~Executor();
 
-  [[nodiscard]] Worker worker(std::size_t number) const {
-    return {.number = number,
-            .memory = program_->decoder ? program_->decoder->memory() : nullptr,
-            .charge = {},
-            .records = {},
-            .copies = RecordCopies{trailer_},
-            .wanted = {},
-            .take = take_ ? std::make_unique<TakeMemory>() : nullptr,
-            .steps = chain_.scratch()};
-  }
+  [[nodiscard]] Worker worker(std::size_t number) const;
   /// Cuts tickets by bytes and by the time that earlier tickets took. Fails when the rows that they fill need more than
   /// the budget.
   [[nodiscard]] Result<void> cut(Job& job) const;
@@ -74,7 +69,9 @@ class Executor {
   [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< Called after the last ticket. Makes `content`.
 
  private:
+  friend class BranchTickets;
   class Fetching;
+  void find_records(Job& job, std::int64_t bytes) const;
   [[nodiscard]] std::optional<RowError> read_unmapped(Ticket& ticket, Worker& worker,
                                                       std::shared_ptr<std::byte>& memory) const;
   [[nodiscard]] std::optional<RowError> fill(Ticket& ticket, Worker& worker) const;
@@ -120,8 +117,9 @@ class Executor {
   const std::unique_ptr<FileCache> files_;
   const StepChain chain_;
   mutable TicketCost cost_;
-  const std::optional<RowGather> gather_;       // set: the rows come ready
-  const std::unique_ptr<const TakeRows> take_;  // set: rows are spans of elements
+  const std::optional<RowGather> gather_;                // set: the rows come ready
+  const std::unique_ptr<const TakeRows> take_;           // set: rows are spans of elements
+  const std::unique_ptr<const BranchTickets> branches_;  // set: the rows are those of several branches
 };
 
 }  // namespace forebay::engine

@@ -7,6 +7,7 @@
 #include "engine/index/trial_decode.h"
 #include "engine/read/mapped_file.h"
 #include "engine/read/sigbus_guard.h"
+#include "engine/tickets/branch_tickets.h"
 #include "engine/tickets/executor.h"
 
 namespace forebay::engine {
@@ -26,6 +27,7 @@ RowError Executor::thrown(const Ticket& ticket, Worker& worker, const Error& err
 Error Executor::place(const Job& job, const Error& error, std::int64_t row) const {
   const BatchLayout& layout = job.layout;
   if (row >= static_cast<std::int64_t>(layout.handles.size())) return error;  // a row that no record fills
+  if (branches_) return branches_->place(job, error, row);
   const Source& source = program_->source;
   const std::int64_t record = layout.record_of(row);
   const std::int64_t offset = source.rows ? -1 : source.format->record_offset(layout.payload_offset(row));

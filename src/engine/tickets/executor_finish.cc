@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/tickets/bad_rows.h"
+#include "engine/tickets/branch_tickets.h"
 #include "engine/tickets/executor.h"
 #include "engine/tickets/finish.h"
 
@@ -32,6 +33,9 @@ void Executor::clear_empty_rows(const Job& job) const {
 }
 
 std::optional<Error> Executor::make(Job& job) const {
+  if (branches_) {
+    if (auto failed = branches_->find_cut_short(job)) return failed;
+  }
   if (auto failed = find_cut_short(job)) return failed;
   if (program_->on_corrupt.policy == Corrupt::skip_row && job.bytes() <= pool_->limit())
     take_out_bad_rows(job, *program_, job.row_bytes);
@@ -44,6 +48,7 @@ std::optional<Error> Executor::make(Job& job) const {
   }
   job.made_bytes = finisher.needed();
   job.tensor_bytes = job.made_bytes - job.bytes() + job.fixed_bytes;
+  if (branches_) branches_->end(job);
   std::swap(content->layout, job.layout);
   std::swap(content->layout.payloads, job.layout.payloads);  // of records that are gone when the batch is out
   job.layout.clear();

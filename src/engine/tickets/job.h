@@ -93,6 +93,9 @@ struct Job {
   std::span<const std::size_t> row_bytes;  ///< By batched output: bytes of a row in `fixed`; 0: it has no rows there.
   TakenSizes taken;                        ///< Only in plans that take spans.
   std::atomic<std::int64_t> decoded{0};    ///< Bytes in the columns of the tickets. Each ticket adds its own.
+  /// Of a combination: the rows of each branch as a job with as many tickets. While the batch is made, they have the
+  /// layouts of the branches (BatchLayout::branches).
+  std::vector<std::unique_ptr<Job>> branches;
 
   /// Bytes that the batch takes so far.
   [[nodiscard]] std::int64_t bytes() const { return record_bytes + fixed_bytes + decoded; }

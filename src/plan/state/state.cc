@@ -302,8 +302,9 @@ Result<std::string> state_text(const Json& json) {
 namespace {
 
 /// Fails when the rows of the run cannot be read again.
-Result<void> check_replay(const Plan& plan) {
-  const auto& source = engine::program_of(plan).source;
+Result<void> check_replay(const engine::Program& program) {
+  for (const engine::Program& branch : program.branches) FOREBAY_DO(check_replay(branch));
+  const auto& source = program.source;
   if (!source.rows || source.rows->resident()) return {};
   return Error{
       Code::state, Detail::failed_precondition,
@@ -322,7 +323,7 @@ Result<Json> Loader::position() const {
 }
 
 Result<Json> Loader::state() const {
-  FOREBAY_DO(check_replay(plan()));
+  FOREBAY_DO(check_replay(engine::program_of(plan())));
   FOREBAY_TRY(const engine::Position at, LoaderAccess::position(*this));
   return plan::write_state(plan(), LoaderAccess::shard(*this), LoaderAccess::sizes(*this), at);
 }
@@ -330,7 +331,7 @@ Result<Json> Loader::state() const {
 Result<Json> Loader::state(const Batch& after) const { return state_at(after.position()); }
 
 Result<Json> Loader::state_at(const Json& after) const {
-  FOREBAY_DO(check_replay(plan()));
+  FOREBAY_DO(check_replay(engine::program_of(plan())));
   FOREBAY_DO(LoaderAccess::position(*this));
   const Shard shard = LoaderAccess::shard(*this);
   FOREBAY_TRY(const engine::Position at, plan::read_batch_position(after, engine::program_of(plan()), shard));
@@ -339,7 +340,7 @@ Result<Json> Loader::state_at(const Json& after) const {
 
 Result<void> Loader::restore(const Json& state) {
   const engine::Program& program = engine::program_of(plan());
-  std::vector<std::int64_t> now = engine::ask_sizes(program.source);
+  std::vector<std::int64_t> now = engine::ask_sizes(program);
   FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), LoaderAccess::shard(*this), now, state));
   return LoaderAccess::restart(*this, position, std::move(now), plan::notice_of(position, program));
 }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <forebay/combine/until.h>
+
+namespace forebay {
+
+/// One row of each branch in turn.
+struct RoundRobin {
+  Until until = {};                                       ///< When a pass ends.
+  std::vector<std::pair<std::string, Scalar>> fill = {};  ///< By tensor: the value where a branch lacks it.
+  Branches branches;                                      ///< At least one.
+};
+
+}  // namespace forebay

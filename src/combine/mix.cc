@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/combine/mix.h>
+#include <forebay/plugin.h>
+
+#include <cmath>
+#include <numeric>
+
+#include <fmt/core.h>
+
+#include "base/draw.h"
+#include "combine/branch_rules.h"
+
+namespace forebay::combine {
+namespace {
+
+/// Weights as integers whose sum is about 2^32, so that every machine draws the same branches.
+std::vector<std::uint64_t> integer_weights(const std::vector<double>& weights) {
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<std::uint64_t> out;
+  for (const double weight : weights)
+    out.push_back(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(weight / sum * 4294967296.0))));
+  return out;
+}
+
+/// Draws the branch of each row: the n-th draw of a pass is a pure function of (seed, pass, n). The engine owns it; one
+/// thread at a time calls it.
+class Draws final : public Combiner {
+ public:
+  Draws(std::vector<std::uint64_t> weights, const CombineContext& context)
+      : weights_{std::move(weights)}, context_{context} {}
+
+  void begin(std::int64_t pass) override {
+    key_ = draw_key({.seed = context_.seed, .epoch = static_cast<std::uint64_t>(pass), .purpose = context_.purpose});
+    drawn_ = 0;
+  }
+
+  std::size_t next(const std::vector<bool>& open) override {
+    std::uint64_t left = below(draw_at(key_, drawn_++), all_);
+    std::size_t branch = 0;
+    for (; left >= weights_[branch]; ++branch) left -= weights_[branch];
+    return open[branch] ? branch : among(open);
+  }
+
+ private:
+  /// Draws once more, among the branches that are open.
+  std::size_t among(const std::vector<bool>& open) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < weights_.size(); ++i) sum += open[i] ? weights_[i] : 0;
+    std::uint64_t left = below(draw_at(key_, drawn_++), sum);
+    for (std::size_t branch = 0;; ++branch) {
+      if (!open[branch]) continue;
+      if (left < weights_[branch]) return branch;
+      left -= weights_[branch];
+    }
+  }
+
+  const std::vector<std::uint64_t> weights_;
+  const std::uint64_t all_ = std::accumulate(weights_.begin(), weights_.end(), std::uint64_t{0});
+  const CombineContext context_;
+  std::uint64_t key_ = 0;
+  std::uint64_t drawn_ = 0;
+};
+
+Result<void> check_weights(const std::vector<double>& weights, std::size_t branches) {
+  const auto refuse = [](std::string message) {
+    return Error{Code::config, Detail::invalid_argument, std::move(message)}.at(Field{"weights"});
+  };
+  if (!weights.empty() && weights.size() != branches)
+    return refuse(fmt::format("there are {} weights for {} branches; give each branch one", weights.size(), branches));
+  for (const double weight : weights) {
+    if (!(weight > 0) || !(weight <= 1e9))
+      return refuse(fmt::format("a weight must be larger than 0 and at most 1e9; found {}", weight));
+  }
+  return {};
+}
+
+Result<Combining> bind_mix(const Mix& options, const BranchList& branches) {
+  FOREBAY_DO(check_weights(options.weights, branches.repeat.size()));
+  FOREBAY_DO(check_end(options.until, branches));
+  const std::vector<double> equal(branches.repeat.size(), 1.0);
+  return Combining{.make = [weights = integer_weights(options.weights.empty() ? equal : options.weights)](
+                               const CombineContext& context) -> std::unique_ptr<Combiner> {
+                     return std::make_unique<Draws>(weights, context);
+                   },
+                   .end = options.until,
+                   .fill = options.fill};
+}
+
+}  // namespace
+
+CombineType mix() {
+  return describe<CombineType, Mix>(
+             "mix", "Draws the branch of every row at random. Branches go on across passes, where they are.", bind_mix)
+      .field("weights", &Mix::weights, "One for each branch, larger than 0; empty: equal.")
+      .field(
+          "until", &Mix::until,
+          "When a pass ends: \"first\" when the first branch without `repeat` has no row left for its turn; \"all\" "
+          "when every branch has come to the end of an epoch, where branches without `repeat` are left out; or after "
+          "a number of rows.")
+      .field("fill", &Mix::fill, "By tensor: the value where a branch lacks it.")
+      .required("branches", &Mix::branches, "A list of {source, decode, steps, repeat, on_corrupt}.")
+      .example({.options = R"({"weights": [3, 1], "until": "all"})",
+                .in = R"([[1, 2, 3, 4, 5, 6], [10, 20, 30]])",
+                .out = R"([1, 2, 10, 20, 30, 3, 4, 5, 6])"});
+}
+
+}  // namespace forebay::combine

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/combine/round_robin.h>
+#include <forebay/plugin.h>
+
+#include "combine/branch_rules.h"
+#include "combine/turns.h"
+
+namespace forebay::combine {
+namespace {
+
+Result<Combining> bind_round_robin(const RoundRobin& options, const BranchList& branches) {
+  FOREBAY_DO(check_end(options.until, branches));
+  return Combining{.make = Turns::make, .end = options.until, .fill = options.fill};
+}
+
+}  // namespace
+
+CombineType round_robin() {
+  return describe<CombineType, RoundRobin>(
+             "round_robin", "One row of each branch in turn. Branches go on across passes, where they are.",
+             bind_round_robin)
+      .field(
+          "until", &RoundRobin::until,
+          "When a pass ends: \"first\" when the first branch without `repeat` has no row left for its turn; \"all\" "
+          "when every branch has come to the end of an epoch, where branches without `repeat` are left out; or after "
+          "a number of rows.")
+      .field("fill", &RoundRobin::fill, "By tensor: the value where a branch lacks it.")
+      .required("branches", &RoundRobin::branches, "A list of {source, decode, steps, repeat, on_corrupt}.")
+      .example({.options = "{}", .in = R"([[1, 2, 3], [10, 20]])", .out = R"([1, 10, 2, 20, 3])"})
+      .example({.options = R"({"until": "all"})", .in = R"([[1, 2, 3], [10]])", .out = R"([1, 10, 2, 3])"})
+      .example({.options = R"({"until": 2})", .in = R"([[1, 2, 3], [10, 20]])", .out = R"([1, 10])"});
+}
+
+}  // namespace forebay::combine

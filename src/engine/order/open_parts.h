@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <forebay/order.h>
+
+#include "engine/blocks/batch_layout.h"
+#include "engine/order/skip_tally.h"
+
+namespace forebay::engine {
+
+class OpenFiles;
+struct ReaderState;
+enum class Scan : std::uint8_t { idle, running, over };  ///< What becomes of a ReaderState.
+
+/// The open parts of a run, and the Reader of its orders: OpenFiles for a plan with one source, OpenBranches for a
+/// combination. The Scheduler owns it. The order plane calls the first group of functions, one thread at a time; the
+/// second group is for any thread.
+class OpenParts : public Reader {
+ public:
+  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+  // For the order plane.
+  [[nodiscard]] virtual OpenFiles& branch(std::size_t number) = 0;  ///< The parts of one source.
+  /// True while a restart repeats the order without delivering: files with a stored index are then not scanned,
+  /// unless the order needs attributes that are not stored.
+  virtual void catch_up(bool catching_up) = 0;
+  virtual void begin_batch(std::int64_t number) = 0;  ///< Handles released from now on belong to this batch.
+  /// Number of files read in this pass; an open file counts with the fraction of its bytes that was read.
+  [[nodiscard]] virtual double files_done() const = 0;
+  /// Records of the files for which an order of this pass called `index`. Empty: no order did; files are read in order.
+  [[nodiscard]] virtual std::optional<std::int64_t> indexed() const = 0;
+  /// Records of this pass for which the first attribute of the orders of records was asked.
+  [[nodiscard]] virtual std::int64_t judged() const = 0;
+  virtual void begin_pass() = 0;  ///< Resets the counts of the pass.
+  /// Called at the end of a pass. Fails with Code::data when the pass exceeds `max_fraction` of skips, or when a plain
+  /// file that is read by its index was changed.
+  [[nodiscard]] virtual Result<void> end_pass() const = 0;
+  /// Called when all batches of the run are made. Fails with Code::data when a mapped file was changed. Returns false
+  /// when the deadline passed; the next call continues.
+  [[nodiscard]] virtual Result<bool> end_run(Deadline deadline) = 0;
+  /// After `deadline`, the functions of Reader fail before they read more. With a deadline, `read` also leaves blocks
+  /// that take long to the workers. Such a failure loses nothing; `interrupted` recognises its error.
+  virtual void set_deadline(Deadline deadline) = 0;
+  /// Whether the last interruption came from a source that has no rows yet, or from bytes that have not come yet.
+  /// `wake` is called when that has changed.
+  [[nodiscard]] virtual bool starved() const = 0;
+  /// Whether the deadline, the cancellation hook or a lack of rows or bytes caused this error of an order.
+  [[nodiscard]] virtual bool interrupted(const Error& error) const = 0;
+  /// Reads the rows of a batch that are not in memory yet, fills the rest of the layout with the places of the rows,
+  /// and releases the handles. An interrupted call is repeated with the same layout.
+  [[nodiscard]] virtual Result<void> hand_over(BatchLayout& layout, std::int64_t batch) = 0;
+  virtual void collect(std::int64_t finished) = 0;  ///< Recycles blocks that only batches before `finished` used.
+  virtual void collect() = 0;
+  virtual void limit_memory() = 0;   ///< Gives back mapped pages, drops cached content and compacts blocks when the
+                                     ///< budget demands.
+  virtual void close_readers() = 0;  ///< Closes the readers of rows. Called when no thread uses this object any more.
+
+  // For any thread.
+  [[nodiscard]] virtual std::uint32_t number_of(const ReaderState& file) const = 0;  ///< In the list of all files.
+  /// A file of which a block should be scanned ahead; null when there is none. The file is reserved for the caller,
+  /// which must call `scan` next. `soon`: the caller must not be held up; files whose next record is large, or which
+  /// were just written, are left out.
+  [[nodiscard]] virtual std::shared_ptr<ReaderState> claim(bool soon) = 0;
+  /// Scans one block of a claimed file into its queue. When memory is short, `read` of the file fails later.
+  virtual void scan(const std::shared_ptr<ReaderState>& file) = 0;
+  [[nodiscard]] virtual bool keeps_content() const = 0;       ///< Content may be cached.
+  virtual void drop_kept_content() = 0;                       ///< Ends that cache for the rest of the run.
+  [[nodiscard]] virtual std::string take_index_notice() = 0;  ///< Of IndexedReader.
+  virtual void stop() = 0;  ///< From now on `read` fails with Code::cancelled; wakes a thread that waits there.
+  [[nodiscard]] virtual std::vector<std::int64_t> sizes() const = 0;  ///< Of the files at their first opening.
+  [[nodiscard]] virtual std::int64_t records() const = 0;             ///< Records scanned or located so far.
+  [[nodiscard]] virtual std::int64_t bytes_read() const = 0;          ///< Bytes of the files, compressed if they are.
+  [[nodiscard]] virtual SkipTally::Counts skipped() const = 0;        ///< Skips of the run so far.
+  [[nodiscard]] virtual std::vector<const OpenParts*> branches() const { return {}; }  ///< Of a combination.
+};
+
+/// The open parts of a run of `program`. `threads`, `wake`, `index_dir`: as of OpenFiles.
+[[nodiscard]] std::unique_ptr<OpenParts> open_parts(const Program& program, const std::shared_ptr<BufferPool>& pool,
+                                                    std::int64_t threads, std::function<void()> wake,
+                                                    const std::string& index_dir = {});
+
+}  // namespace forebay::engine

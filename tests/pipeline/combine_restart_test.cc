@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Restarts of runs over several sources.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/pipeline/combinations.h"
+#include "tests/pipeline/restarts.h"
+
+namespace forebay::combine_runs {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::kept;
+using testing::rest;
+using testing::resumed;
+
+struct Stream {
+  Combined combined;
+  std::vector<std::string> branches;  // further members of each branch
+};
+
+const std::string repeats = R"(, "repeat": true)";
+const std::string shuffled = R"(, "steps": [{"shuffle": {"buffer": 20}}])";
+const std::string filtered = R"(, "steps": [{"filter": {"where": "id % 3 != 1"}}, {"shuffle": {"buffer": 9}}])";
+const std::string global = R"(, "steps": [{"shuffle": {"global": true}}], "repeat": true)";
+
+std::vector<Stream> streams() {
+  const std::string passes = R"(, "epochs": 4, "seed": 3)";
+  const std::string mixed = R"({"shuffle": {"buffer": 12}}, {"batch": {"size": 5}})";
+  return {
+      {{.kind = "concat", .steps = mixed, .more = passes}, {"", shuffled, ""}},
+      {{.kind = "round_robin", .steps = R"({"batch": {"size": 5}})", .more = passes}, {"", repeats, shuffled}},
+      {{.kind = "mix", .options = R"("weights": [5, 1, 2], "until": "all", )", .steps = mixed, .more = passes},
+       {shuffled, repeats, ""}},
+      {{.kind = "mix", .options = R"("until": 33, )", .steps = mixed, .more = passes}, {repeats, global, filtered}},
+      {{.kind = "mix", .steps = mixed, .more = passes + R"(, "epoch_boundary": "hard")"}, {shuffled, repeats, ""}},
+      {{.kind = "mix",
+        .steps = R"({"batch": {"size": 3}}, {"shuffle_batches": {"buffer": 4}})",
+        .more = passes + R"(, "epoch_boundary": "hard")"},
+       {shuffled, repeats, ""}},
+      {{.kind = "round_robin",
+        .steps = R"({"batch": {"size": 3}}, {"shuffle_batches": {"buffer": 4}}, {"batch_slice": {"start": 1}})",
+        .more = passes},
+       {"", repeats, shuffled}},
+      {{.kind = "join", .steps = R"({"batch": {"size": 5, "remainder": "drop"}})", .more = passes}, {"", filtered, ""}},
+      {{.kind = "zip", .options = R"("until": "first", )", .steps = mixed, .more = passes},
+       {only(R"("id")"), only(R"("x")"), only(R"("tokens", "name")")}}};
+}
+
+class CombineRestart : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(CombineRestart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
+  const Folder folder;
+  write_branches(folder, {41, 9, 23});
+  const Stream stream = streams()[GetParam()];
+  std::vector<std::string> branches;
+  for (std::size_t i = 0; i < stream.branches.size(); ++i) branches.push_back(branch_of(folder, i, stream.branches[i]));
+  const Json json = document_of(stream.combined, branches);
+  std::vector<Json> states;
+  std::vector<std::string> unbroken;
+  auto loader = load(json, {.threads = 2});
+  ASSERT_TRUE(loader.ok()) << loader.error().text();
+  for (bool more = true; more;) {
+    states.push_back(kept(*loader));
+    const auto batch = rest(*loader, 1);
+    more = !batch.empty() && !batch.front().starts_with("error");
+    if (!batch.empty()) unbroken.push_back(batch.front());
+  }
+  ASSERT_GT(unbroken.size(), 6U) << (unbroken.empty() ? "" : unbroken.back());
+  EXPECT_THAT(unbroken.back(), ::testing::Not(HasSubstr("error")));
+  EXPECT_EQ(rest(*std::make_unique<Loader>(*load(json, {.threads = 1}))), unbroken);
+  EXPECT_EQ(rest(*std::make_unique<Loader>(*load(json, {.threads = 8}))), unbroken);
+  for (std::size_t at = 0; at < states.size(); ++at) {
+    SCOPED_TRACE(at);
+    auto again = resumed(json, states[at], {.threads = static_cast<std::int64_t>(1 + at % 3)});
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_EQ(kept(*again), states[at]);
+    const auto from = unbroken.begin() + static_cast<std::ptrdiff_t>(std::min(at, unbroken.size()));
+    ASSERT_EQ(rest(*again), std::vector<std::string>(from, unbroken.end()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Streams, CombineRestart, ::testing::Range(std::size_t{0}, streams().size()));
+
+TEST(Combine, AMixOfFiftyPassesRestartsFromTheBeginningOfAPass) {
+  const Folder folder;
+  write_branches(folder, {31, 12});
+  const Json json = document_of({.options = R"("weights": [0.7, 0.3], "until": 20, )",
+                                 .steps = R"({"shuffle": {"buffer": 10}}, {"batch": {"size": 8}})",
+                                 .more = R"(, "epochs": 50)"},
+                                {branch_of(folder, 0, shuffled + repeats), branch_of(folder, 1, repeats)});
+  std::vector<Json> states;
+  std::vector<std::string> unbroken;
+  auto loader = load(json, {.threads = 1});
+  ASSERT_TRUE(loader.ok()) << loader.error().text();
+  for (bool more = true; more;) {
+    states.push_back(kept(*loader));
+    const auto batch = rest(*loader, 1);
+    more = !batch.empty();
+    if (more) unbroken.push_back(batch.front());
+  }
+  ASSERT_EQ(unbroken.size(), 125U);
+  for (std::size_t at = 0; at < unbroken.size(); ++at) {
+    SCOPED_TRACE(at);
+    auto again = resumed(json, states[at], {.threads = 1, .prefetch = 1});
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    ASSERT_EQ(rest(*again, 2), std::vector<std::string>(
+                                   unbroken.begin() + static_cast<std::ptrdiff_t>(at),
+                                   unbroken.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(at + 2, 125))));
+    // An epoch of both branches has 43 records. It is read for the place in it, for the pass, and for what comes next.
+    EXPECT_LE(again->stats().records, 3 * 43) << "the whole run reads 1,000 records";
+    const Json& sections = *states[at].find("sections");
+    EXPECT_GE(sections.find("order")->find("epoch")->integer(),
+              std::max<std::int64_t>(0, static_cast<std::int64_t>(at) * 8 / 20 - 2));
+  }
+}
+
+TEST(Combine, AStateOfAnotherCombinationIsRefused) {
+  const Folder folder;
+  write_branches(folder, {20, 20});
+  const std::vector<std::string> branches{branch_of(folder, 0), branch_of(folder, 1)};
+  auto loader = load(document_of({.options = R"("weights": [1, 2], )"}, branches));
+  ASSERT_TRUE(loader.ok());
+  ASSERT_EQ(rest(*loader, 1).size(), 1U);
+  const Json state = kept(*loader);
+  const auto weights = resumed(document_of({.options = R"("weights": [2, 1], )"}, branches), state);
+  ASSERT_FALSE(weights.ok());
+  EXPECT_THAT(weights.error().text(), HasSubstr("what differs: source"));
+  const auto steps =
+      resumed(document_of({.options = R"("weights": [1, 2], )"}, {branches[0], branch_of(folder, 1, shuffled)}), state);
+  ASSERT_FALSE(steps.ok());
+  EXPECT_THAT(steps.error().text(), HasSubstr("what differs: branch/1"));
+}
+
+TEST(State, OfACombinationHasASectionForEachBranch) {
+  const engine::Position at{.epoch = 2, .batch = 5, .next = 9, .from = 2, .branches = {{.epoch = 3, .taken = 7}, {}}};
+  const std::vector<engine::Section> sections = engine::sections_of(at);
+  ASSERT_EQ(sections.size(), 4U);
+  EXPECT_EQ(sections[2].stage, "branch/0");
+  EXPECT_EQ(*engine::position_of(sections), at);
+  const auto message = [&](std::size_t left_out, const engine::Section& added) {
+    std::vector<engine::Section> some = sections;
+    some.erase(some.begin() + static_cast<std::ptrdiff_t>(left_out));
+    some.push_back(added);
+    return engine::position_of(some).error().message();
+  };
+  EXPECT_EQ(message(3, {.stage = "branch/2", .values = {{"epoch", 0}, {"taken", 0}}}),
+            "corrupt state: section 'branch/2' does not belong there");
+  EXPECT_EQ(message(3, sections[2]), "corrupt state: section 'branch/0' does not belong there");
+  EXPECT_EQ(message(3, {.stage = "branch/1", .values = {{"epoch", 0}}}),
+            "corrupt state: 'taken' must be an integer, found nothing");
+  EXPECT_EQ(message(1, {.stage = "combine", .values = {{"branches", 3}}}),
+            "corrupt state: section 'combine' counts 3 branches, and there are 2");
+}
+
+}  // namespace
+}  // namespace forebay::combine_runs
