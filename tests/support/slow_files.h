@@ -44,6 +44,12 @@ class SlowFiles final : public io::FileSystem {
   }
   static std::string path(const std::string& local) { return "slow://" + local; }
 
+  /// The present version of a local file, as `find` answers.
+  static io::File::Identity version(const std::string& local) {
+    const auto identity = io::File::identity_at(local);
+    return identity.ok() ? version_of(*identity) : io::File::Identity{};
+  }
+
   SlowFiles() : clock_{[this] { serve(); }} {}
   ~SlowFiles() override {
     {

@@ -68,6 +68,7 @@ void RequestedFile::advance(std::int64_t offset) {
     share_.give_back(ranges_.front()->range().bytes);
     ranges_.pop_front();
   }
+  if (offset < asked_up_to_ && range_of(offset) == nullptr) return go_to(offset);  // a stream is decoded once more
   while (asked_up_to_ < size()) {
     const std::int64_t granted = share_.grant();
     if (granted == 0) return;

@@ -35,7 +35,7 @@ class RequestedFile final : public io::RandomAccessFile {
   [[nodiscard]] bool all_ready();  ///< All ranges that were asked for are ready.
   /// Begins to read sequentially: drops all ranges and asks for those from `offset` on, as many as the share allows.
   void go_to(std::int64_t offset);
-  /// Drops the ranges before `offset` and asks for more.
+  /// Drops the ranges before `offset` and asks for more. Begins anew at an offset whose range was dropped.
   void advance(std::int64_t offset);
   /// Whether `advance` would ask for the range of `offset`, which was refused before.
   [[nodiscard]] bool may_ask(std::int64_t offset) const { return offset >= asked_up_to_ && share_.may_grant(); }
