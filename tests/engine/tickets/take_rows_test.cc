@@ -11,8 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t to_the_end = RowSpans::to_the_end;
-
 /// Records of 5, 2, 3 and 1 tokens, as many words, and an id.
 class TakeRecords : public TakenBatches {
  protected:

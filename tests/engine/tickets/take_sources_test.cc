@@ -3,10 +3,12 @@
 #include <cstring>
 #include <fstream>
 #include <numeric>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/memory/catch_all.h"
 #include "tests/engine/tickets/taken_batches.h"
 
 namespace forebay::engine {
@@ -210,6 +212,81 @@ TEST_F(ManyTaken, TheMemoryOfElementsIsCharged) {
   ASSERT_FALSE(executor_->run(*job_->tickets[0], worker));
   EXPECT_GE(worker.take->ticket.columns->charge.bytes(), records_made * 4000);
   EXPECT_GE(pool_->used(), before + worker.take->ticket.columns->charge.bytes());
+}
+
+/// A batch of random spans: their elements in the order of their first use, some of them used again.
+struct RandomSpans {
+  std::mt19937_64 bits;
+  std::vector<Row> rows;
+
+  RandomSpans(std::uint64_t seed, std::int64_t row_count, std::int64_t (*length_of)(std::int64_t)) : bits{seed} {
+    std::int64_t next = 0;
+    const bool known = below(2) == 0;
+    for (std::int64_t row = 0; row < row_count; ++row) {
+      rows.emplace_back();
+      const std::int64_t spans = below(8) == 0 ? 30 : below(4);
+      for (std::int64_t i = 0; i < spans; ++i) {
+        const std::int64_t element = next == 0 || (next < 400 && below(3) > 0) ? next++ : below(next);
+        const std::int64_t start = below(length_of(element) + 1);
+        columns::PlacedSpan span = span_of(static_cast<std::uint32_t>(element), start, 0);
+        span.length = below(length_of(element) - start + 1);
+        span.pad_left = below(3);
+        span.pad_right = below(3);
+        span.at = rows.back().empty() ? below(3) : rows.back().back().end() + below(2);
+        if (!known && i + 1 == spans && below(3) == 0) span.length = to_the_end;
+        rows.back().push_back(span);
+      }
+    }
+  }
+  std::int64_t below(std::int64_t bound) {
+    return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(bound));
+  }
+};
+
+TEST_F(ManyTaken, RandomSpansAreWhatACopyOfEachValueGives) {
+  plan_records(records_made);
+  const ColumnId of_elements = id_of("tokens");
+  cut({.name = "tokens", .padding = Padding{Shape{unknown_dim}, Scalar{std::int64_t{-7}}}});
+  cut({.name = "tokens", .delivery = Delivery::ragged, .from = of_elements});
+  whole("id");
+  whole("text");
+  std::size_t max_tickets = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const RandomSpans random{seed, 1 + static_cast<std::int64_t>(seed * 5), length_of};
+    std::vector<std::vector<std::int64_t>> rows;
+    std::size_t longest = 0;
+    for (const Row& row : random.rows) {
+      rows.emplace_back();
+      for (const columns::PlacedSpan& span : row) {
+        rows.back().resize(static_cast<std::size_t>(span.at + span.pad_left), -7);
+        const std::int64_t end = span.length == to_the_end ? length_of(span.element) : span.start + span.length;
+        for (std::int64_t i = span.start; i < end; ++i) rows.back().push_back(1000 * span.element + i);
+        rows.back().resize(rows.back().size() + static_cast<std::size_t>(span.pad_right), -7);
+      }
+      longest = std::max(longest, rows.back().size());
+    }
+    std::vector<std::int64_t> padded, flat;
+    for (const auto& row : rows) {
+      padded.insert(padded.end(), row.begin(), row.end());
+      padded.resize(padded.size() + longest - row.size(), -7);
+      for (const std::int64_t value : row) flat.push_back(value == -7 ? 0 : value);
+    }
+    for (const std::int64_t threads : {1, 8}) {
+      const auto batch = make(spans_of({random.rows}), threads, threads == 8);
+      ASSERT_TRUE(batch) << error_ << ", seed " << seed;
+      const std::span<const std::int64_t> got = batch->tensor("tokens").as<std::int64_t>();
+      ASSERT_TRUE(std::ranges::equal(got, padded)) << "seed " << seed << ", " << threads << " threads";
+      const Tensor& ragged = job_->content->values[1].values;
+      ASSERT_TRUE(std::ranges::equal(ragged.as<std::int64_t>(), flat)) << "seed " << seed;
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        const std::int64_t id = random.rows[row].empty() ? 0 : std::int64_t{random.rows[row][0].element};
+        ASSERT_EQ(batch->tensor("id").as<std::int64_t>()[row], id);
+        ASSERT_EQ(batch->tensor("text").string(static_cast<std::int64_t>(row)).empty(), random.rows[row].empty());
+      }
+      max_tickets = std::max(max_tickets, job_->cut);
+    }
+  }
+  EXPECT_GT(max_tickets, 3U);
 }
 
 /// Arrays: frames [4, 3, 2] of int16, tokens of 0 to 3, every second column of a table, and words.

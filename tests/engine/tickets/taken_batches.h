@@ -19,6 +19,8 @@
 /// Batches of spans, with layouts that the test writes in place of the order plane.
 namespace forebay::engine {
 
+inline constexpr std::int64_t to_the_end = RowSpans::to_the_end;
+
 /// The spans of one row along one axis; their `row` is set later.
 using Row = std::vector<columns::PlacedSpan>;
 
