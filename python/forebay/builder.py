@@ -218,14 +218,6 @@ class Pipeline(PipelineBase):
         """
         return self._then("sorted", {"by": by, "descending": descending}, descending=False)
 
-    def sorted(self, by: str, *, descending: bool = False) -> Pipeline:
-        """Puts all records of all files in the order of an integer, by their indexes; instead of `interleave`.
-
-        by            The integer, for example `length(tokens)`; docs/expressions.md has the grammar.
-        descending    The largest numbers come first. Equal ones stay in the order of the files.
-        """
-        return self._then("sorted", {"by": by, "descending": descending}, descending=False)
-
     def shuffle_batches(self, buffer: int) -> Pipeline:
         """Puts blocks of batches into a random order; rows stay in their batches.
 

@@ -6,14 +6,17 @@
 #include <fmt/core.h>
 
 #include "base/draw.h"
-#include "engine/order/file_shard.h"
-#include "engine/order/open_branches.h"
-#include "engine/order/shard_counts.h"
+#include "engine/order/branches/open_branches.h"
+#include "engine/order/shards/file_shard.h"
+#include "engine/order/shards/shard_counts.h"
 #include "io/paths.h"
 #include "io/patterns.h"
-#include "plan/attributes.h"
-#include "plan/bound_columns.h"
-#include "plan/branch_program.h"
+#include "plan/bind/attributes.h"
+#include "plan/bind/bound_columns.h"
+#include "plan/bind/branch_program.h"
+#include "plan/bind/checks.h"
+#include "plan/bind/outputs.h"
+#include "plan/bind/taking.h"
 #include "plan/canonical.h"
 #include "plan/data_files.h"
 #include "plan/document/branch_document.h"
@@ -21,8 +24,6 @@
 #include "plan/document/names.h"
 #include "plan/document/shard.h"
 #include "plan/loader/lower.h"
-#include "plan/outputs.h"
-#include "plan/taking.h"
 #include "plan/text.h"
 
 #include <forebay/messages.h>
@@ -46,11 +47,9 @@ class PlanBuilder {
     if (branch_->on_corrupt) document_.on_corrupt = *branch_->on_corrupt;
     stages_ = read_stages(json_, registry_, faults_, DocumentKind::branch);
     bind_source();
-    check_decoder();
-    check_access();
-    check_attributes();
+    check_source(bound(), faults_);
     columns_ = bind_columns(stages_, source_.rows.get(), faults_);
-    check_draws();
+    check_rows(bound(), faults_);
   }
 
   Result<Plan> run() {
@@ -58,16 +57,13 @@ class PlanBuilder {
     stages_ = read_stages(json_, registry_, faults_);
     if (stages_.combination != nullptr) bind_branches();
     bind_source();
-    check_decoder();
-    check_access();
-    check_attributes();
+    check_source(bound(), faults_);
     columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : source_.rows.get(), faults_);
     check_combined_batches(stages_, columns_.batching, faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
-    check_draws();
-    check_skips();
+    check_rows(bound(), faults_);
     group_outputs();
-    check_shard();
+    check_shard(bound(), faults_);
     if (!faults_.empty()) return together(std::move(faults_));
     project(stages_, columns_, faults_);
     project_branches();
@@ -82,6 +78,18 @@ class PlanBuilder {
   }
 
  private:
+  [[nodiscard]] BoundDocument bound() const {
+    const Combines combines = branch_             ? Combines::is_branch
+                              : branches_.empty() ? Combines::nothing
+                                                  : Combines::branches;
+    return {.json = json_,
+            .document = document_,
+            .stages = stages_,
+            .source = source_,
+            .columns = columns_,
+            .combines = combines};
+  }
+
   /// Binds the branches of a combination, and the combination to them.
   void bind_branches() {
     const Json& options = *stages_.source_stage->options;
@@ -162,102 +170,6 @@ class PlanBuilder {
     if (unclear.empty() && checks_) check_files(*paths, context_.folder, on_corrupt, *checks_, faults_);
   }
 
-  /// Records need a decoder; rows that come ready have none.
-  void check_decoder() {
-    if (source_.rows && stages_.decoder_stage) {
-      complain(*stages_.decoder_stage->json,
-               fmt::format("the rows of '{}' come ready; leave 'decode' out", stages_.source_stage->plugin), faults_);
-    } else if (!source_.rows && !stages_.decoder_stage && stages_.source != nullptr && source_.format) {
-      complain(json_, "missing required option 'decode'", faults_);
-    }
-  }
-
-  /// Rows that come one after the other can be read once, in their order.
-  void check_access() {
-    if (!source_.rows || source_.rows->resident()) return;
-    const std::string& name = stages_.source_stage->plugin;
-    if (document_.epochs != 1) {
-      const Json* epochs = json_.find("epochs");
-      complain(epochs != nullptr ? *epochs : *stages_.source_stage->options,
-               fmt::format("the rows of '{}' can be read once, so 'epochs' must be 1{}", name,
-                           branch_ ? ", and the branch cannot repeat" : ""),
-               faults_);
-    }
-    const auto check = [&](const OrderStage& order) {
-      if (!order.ordering.random_access) return;
-      complain(*order.stage.options,
-               fmt::format("the rows of '{}' come one after the other and cannot be reached in any order; give '{}' a "
-                           "buffer",
-                           name, order.stage.plugin),
-               faults_);
-    };
-    if (stages_.interleave) check(*stages_.interleave);
-    for (const OrderStage& order : stages_.record_orders) check(order);
-  }
-
-  /// Attributes are computed when records are read, or when a file is indexed.
-  void check_attributes() {
-    const auto random = [](const OrderStage& order) { return order.ordering.random_access; };
-    const bool random_access =
-        (stages_.interleave && random(*stages_.interleave)) || std::ranges::any_of(stages_.record_orders, random);
-    for_each_order(stages_, [&](const OrderStage& order) {
-      if (order.ordering.attributes.empty()) return;
-      if (source_.files_a_part > 0 && random_access) {
-        complain(
-            *order.stage.options,
-            fmt::format("'{}' needs to look into the files of '{}' before they are read in any order, and they have "
-                        "no index; give the shuffle a buffer",
-                        order.stage.plugin, stages_.source_stage->plugin),
-            faults_);
-      }
-    });
-  }
-
-  /// A draw belongs to one record and its pass. Spans of elements have no draw of their own, and a batcher that holds
-  /// elements does not know from which pass they came.
-  void check_draws() {
-    const auto check_combined = [&](const engine::PlacedStep& step) {
-      if (!step.draws) return;
-      const std::string message = fmt::format(
-          "'{}' draws at random for each record, which a combination cannot do yet; leave its random options out",
-          step.name);
-      faults_.push_back(Error{Code::config, Detail::invalid_argument, message}.at(Place{.pointer = step.pointer}));
-    };
-    if (branch_ || !branches_.empty()) {
-      std::ranges::for_each(columns_.late, check_combined);
-      std::ranges::for_each(columns_.after, check_combined);
-    }
-    const bool one_pass = document_.epoch_boundary == EpochBoundary::hard || document_.epochs == 1;
-    const bool mixes = columns_.batching.carries && !one_pass;
-    if (!columns_.taking && !mixes) return;
-    const auto check = [&](const engine::PlacedStep& step) {
-      if (!step.draws) return;
-      const std::string message =
-          columns_.taking ? fmt::format(
-                                "'{}' draws at random for each record, and the rows of this plan are made of spans of "
-                                "records; leave its random options out",
-                                step.name)
-                          : fmt::format(
-                                "'{}' draws at random for each record and epoch, and these batches mix epochs; "
-                                "say \"epoch_boundary\": \"hard\"",
-                                step.name);
-      faults_.push_back(Error{Code::config, Detail::invalid_argument, message}.at(Place{.pointer = step.pointer}));
-    };
-    std::ranges::for_each(columns_.late, check);
-    std::ranges::for_each(columns_.after, check);
-  }
-
-  void check_skips() {
-    const Json* const json = json_.find("on_corrupt");
-    Faults none;
-    if (json == nullptr || (!columns_.taking && branches_.empty())) return;
-    if (read_on_corrupt(*json, none).policy != engine::Corrupt::skip_row) return;
-    complain(*json,
-             fmt::format("\"skip_row\" takes whole rows out, and the rows of this plan are {}; use \"skip_record\"",
-                         columns_.taking ? "made of spans of records" : "those of a combination"),
-             faults_);
-  }
-
   void group_outputs() {
     if (!columns_.columns_known) return;
     std::vector<std::string> names;
@@ -271,23 +183,6 @@ class PlanBuilder {
     }
     std::copy_if(names.begin(), names.end(), std::back_inserter(parts_.inputs),
                  [&](const std::string& name) { return !contains(parts_.targets, name); });
-  }
-
-  /// Checks that a shard in the document fits the batches. The run checks the shard of a launcher.
-  void check_shard() {
-    const Json* json = json_.find("shard");
-    const auto rows = columns_.batching.max_rows;
-    if (json == nullptr || !rows) return;
-    Faults none;
-    const engine::Shard shard = read_shard(*json, none);
-    if (shard.by == ShardBy::file && shard.count > 1 && columns_.windows)
-      complain(*json, std::string{engine::windowed_file_shard}, faults_);
-    if (shard.by == ShardBy::file && shard.count > 1 && !engine::countable(orderings(stages_.record_orders)))
-      complain(*json, std::string{engine::filtered_file_shard}, faults_);
-    if (shard.by == ShardBy::file && shard.count > 1 && stages_.combination != nullptr)
-      complain(*json, std::string{engine::combined_file_shard}, faults_);
-    if (!shard.source.empty() || *rows % shard.count == 0) return;
-    complain(*json, engine::shard_misfit(*rows, shard.count), faults_);
   }
 
   void check_group(const char* key, const std::vector<std::string>& names) {
@@ -328,12 +223,6 @@ class PlanBuilder {
                        std::ranges::any_of(program.file_orders, repeats) ||
                        std::ranges::any_of(program.record_orders, repeats);
     return again ? Program::Identity::occurrences : Program::Identity::epochs;
-  }
-
-  static std::vector<Ordering> orderings(const std::vector<OrderStage>& stages) {
-    std::vector<Ordering> out;
-    for (const OrderStage& stage : stages) out.push_back(stage.ordering);
-    return out;
   }
 
   [[nodiscard]] std::optional<engine::Taking> taking() const {

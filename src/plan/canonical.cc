@@ -8,10 +8,10 @@
 #include "engine/program/plan_access.h"
 #include "io/paths.h"
 #include "io/patterns.h"
+#include "plan/bind/stages.h"
 #include "plan/build.h"
 #include "plan/document/branch_document.h"
 #include "plan/loader/lower.h"
-#include "plan/stages.h"
 
 namespace forebay::plan {
 namespace {

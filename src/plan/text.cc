@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "plan/bind/outputs.h"
 #include "plan/document/names.h"
-#include "plan/outputs.h"
 
 namespace forebay::plan {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/program/program.h"
-#include "plan/stages.h"
+#include "plan/bind/stages.h"
 
 namespace forebay::plan {
 

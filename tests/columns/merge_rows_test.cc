@@ -35,7 +35,7 @@ Column strings(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
-std::vector<std::string> texts_of(const Column& column) {
+std::vector<std::string> rows_as_text(const Column& column) {
   std::vector<std::string> out;
   for (std::int64_t row = 0; row < column.rows; ++row) {
     out.emplace_back();
@@ -66,7 +66,7 @@ TEST(MergeRows, RowsOfUnknownLengthAreAppendedInOrderAndFilledRowsAreEmpty) {
   const std::vector<std::int64_t> of_a{0, 3}, of_b{2}, filled{1};
   merge_rows(std::vector<MergedRows>{{&a, of_a}, {&b, of_b}, {nullptr, filled}}, {.first = 0, .count = 4}, {}, to,
              NeverStops{});
-  EXPECT_THAT(texts_of(to), ElementsAre("a;bc;", "", "d;", ""));
+  EXPECT_THAT(rows_as_text(to), ElementsAre("a;bc;", "", "d;", ""));
 }
 
 TEST(MergeRows, ARowOfKnownShapeGoesIntoAColumnOfUnknownLength) {

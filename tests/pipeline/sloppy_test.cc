@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/order/open_files.h"
+#include "engine/order/files/open_files.h"
 #include "engine/program/plan_access.h"
 #include "engine/program/program.h"
 #include "tests/engine/order/stream_files.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/attributes.h"
+#include "plan/bind/attributes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 #include <forebay/order.h>
 
 #include "engine/blocks/batch_layout.h"
-#include "engine/order/skip_tally.h"
+#include "engine/order/files/skip_tally.h"
 
 namespace forebay::engine {
 

@@ -9,8 +9,8 @@
 
 #include "engine/blocks/batch_layout.h"
 #include "engine/order/batch_blocks.h"
+#include "engine/order/files/open_files.h"
 #include "engine/order/occurrences.h"
-#include "engine/order/open_files.h"
 #include "engine/order/passes.h"
 #include "engine/program/position.h"
 #include "engine/program/program.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/order/combination.h"
+#include "engine/order/branches/combination.h"
 #include "engine/order/windows/window_stage.h"
 
 namespace forebay::engine {

@@ -12,7 +12,7 @@
 #include <forebay/batcher.h>
 #include <forebay/order.h>
 
-#include "engine/order/open_files.h"
+#include "engine/order/files/open_files.h"
 #include "engine/order/windows/window_reader.h"
 #include "engine/program/position.h"
 #include "engine/program/program.h"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "engine/order/skip_tally.h"
+#include "engine/order/files/skip_tally.h"
 #include "engine/program/position.h"
 #include "engine/tickets/batch_content.h"
 

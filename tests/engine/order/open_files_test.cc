@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/order/open_files.h"
+#include "engine/order/files/open_files.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include <forebay/order.h>
 
-#include "engine/order/open_files.h"
+#include "engine/order/files/open_files.h"
 #include "engine/program/program.h"
 
 namespace forebay::engine {

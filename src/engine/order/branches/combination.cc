@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/order/branches/combination.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace forebay::engine {
+
+using When = PassEnd::When;
+
+Combination::Combination(const Program& program, OpenBranches& parts, const std::vector<BranchCursor>& start)
+    : program_{program},
+      end_{program.combining.end},
+      parts_{parts},
+      combiner_{program.combining.make
+                    ? program.combining.make({.seed = program.seed, .branches = program.branches.size()})
+                    : nullptr},
+      open_(program.branches.size()),
+      completed_(program.branches.size()),
+      row_(program.branches.size()),
+      has_(program.branches.size()) {
+  for (std::size_t i = 0; i < program.branches.size(); ++i)
+    streams_.push_back(std::make_unique<BranchStream>(program.branches[i], parts.branch(i),
+                                                      start.empty() ? BranchCursor{} : start[i]));
+}
+
+void Combination::begin(std::int64_t pass) {
+  for (const auto& stream : streams_) {
+    if (stream->ended() || (begun_ && !combiner_)) stream->next_epoch();
+  }
+  begun_ = true;
+  if (combiner_) combiner_->begin(pass);
+  open_.assign(streams_.size(), true);
+  open_left_ = streams_.size();
+  completed_.assign(streams_.size(), false);
+  has_.assign(streams_.size(), false);
+  chosen_.reset();
+  settled_ = asked_ = 0;
+  given_ = 0;
+  over_ = false;
+}
+
+std::vector<BranchCursor> Combination::cursors() const {
+  std::vector<BranchCursor> out;
+  for (const auto& stream : streams_) {
+    const bool anew = begun_ && !combiner_;
+    out.push_back(anew ? BranchCursor{.epoch = stream->epoch() + 1} : stream->cursor());
+  }
+  return out;
+}
+
+Result<std::size_t> Combination::pull(std::span<Handle> out) {
+  for (std::size_t count = 0; count < out.size(); ++count) {
+    const auto more = combiner_ ? one(out[count]) : side_by_side(out[count]);
+    if (more.ok() && *more) continue;
+    if (!more.ok() && count == 0) return more.error();
+    return count;  // an error comes again with the next call
+  }
+  return out.size();
+}
+
+/// A branch of which an earlier pass took the last element, without asking for more, begins its next epoch.
+Result<void> Combination::settle() {
+  for (; settled_ < streams_.size(); ++settled_) {
+    BranchStream& stream = *streams_[settled_];
+    if (stream.fresh()) continue;
+    FOREBAY_TRY(const bool more, stream.more());
+    if (!more) stream.next_epoch();
+  }
+  return {};
+}
+
+Result<bool> Combination::one(Handle& out) {
+  if (settled_ < streams_.size()) FOREBAY_DO(settle());
+  while (!over_) {
+    over_ = end_.when == When::rows && given_ == end_.rows;
+    if (!chosen_ && !over_) {
+      over_ = open_left_ == 0;
+      if (!over_) chosen_ = combiner_->next(open_);
+    }
+    if (over_) break;
+    BranchStream& stream = *streams_[*chosen_];
+    FOREBAY_TRY(const bool more, stream.more());
+    if (!more) {
+      end_epoch(*chosen_);
+      continue;
+    }
+    out = OpenBranches::of_branch(stream.take(), *chosen_);
+    chosen_.reset();
+    ++given_;
+    return true;
+  }
+  return false;
+}
+
+/// The chosen branch has come to the end of its epoch. One that repeats stays chosen, unless its epoch was empty: so
+/// would be all that follow.
+void Combination::end_epoch(std::size_t branch) {
+  const bool repeats = program_.branches[branch].repeat;
+  completed_[branch] = true;
+  if (repeats && !streams_[branch]->fresh()) {
+    streams_[branch]->next_epoch();
+  } else {
+    open_[branch] = false;
+    --open_left_;
+    chosen_.reset();
+    if (end_.when == When::first && !repeats) over_ = true;
+  }
+  if (end_.when == When::all && std::ranges::count(completed_, false) == 0) over_ = true;
+}
+
+Result<bool> Combination::side_by_side(Handle& out) {
+  const bool first_ends = end_.when == When::first;
+  while (asked_ < streams_.size() && !over_) {
+    BranchStream& stream = *streams_[asked_];
+    FOREBAY_TRY(const bool more, stream.more());
+    if (!more && program_.branches[asked_].repeat && !stream.fresh()) {
+      stream.next_epoch();
+      continue;
+    }
+    has_[asked_] = more;
+    if (more) row_[asked_] = stream.take();
+    over_ = !more && first_ends;
+    ++asked_;
+  }
+  const auto there = static_cast<std::size_t>(std::ranges::count(has_, true));
+  if (there == streams_.size()) {
+    FOREBAY_TRY(out, parts_.side_by_side(row_));
+    has_.assign(streams_.size(), false);
+    asked_ = 0;
+    ++given_;
+    return true;
+  }
+  if (there > 0 && !first_ends) return unequal();
+  over_ = true;
+  for (std::size_t i = 0; i < row_.size(); ++i) {
+    if (has_[i]) parts_.branch(i).drop({&row_[i], 1});
+    has_[i] = false;
+  }
+  return false;
+}
+
+Error Combination::unequal() const {
+  std::size_t ended = 0;
+  while (has_[ended]) ++ended;
+  std::size_t goes_on = 0;
+  while (!has_[goes_on]) ++goes_on;
+  return Error{
+      Code::data, Detail::failed_precondition,
+      fmt::format("branch {} of `zip` ends after {} rows, and branch {} goes on; branches that are read side by "
+                  "side have equally many rows; set `until` to \"first\" to end with the shortest one",
+                  ended, given_, goes_on)};
+}
+
+double Combination::done() const {
+  if (end_.when == When::rows) return static_cast<double>(given_) / static_cast<double>(end_.rows);
+  double largest = 0, smallest = 1, sum = 0;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    const double done = completed_[i] ? 1.0 : streams_[i]->done();
+    if (!program_.branches[i].repeat) largest = std::max(largest, done);
+    smallest = std::min(smallest, done);
+    sum += done;
+  }
+  if (end_.when == When::all) return sum / static_cast<double>(streams_.size());
+  return largest > 0 ? largest : smallest;
+}
+
+}  // namespace forebay::engine

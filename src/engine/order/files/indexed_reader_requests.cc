@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of IndexedReader that say what is read together, and that ask files of a FileSystem for it.
+#include <algorithm>
+#include <limits>
+
+#include "engine/order/files/indexed_reader.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::int64_t mapped_window = 512;   // records
+constexpr std::int64_t max_window = 1 << 18;  // records
+
+}  // namespace
+
+/// As many records as fit into an eighth of the budget, with those of the windows ahead, at least one.
+std::int64_t IndexedReader::window() const {
+  if (!fetches_) return mapped_window;
+  std::int64_t bytes = 0;
+  std::int64_t records = 1;
+  for (const File& file : files_) {
+    if (!file.index) continue;
+    bytes += std::max(file.index->bytes(), std::min(file.index->payload_bytes(), INT64_MAX / 2 - bytes));
+    records += file.index->records();
+  }
+  const std::int64_t share = pool_->limit() / 8 / (windows_ahead() + 1);
+  const std::int64_t each = requested_ ? std::max(bytes / records, bytes_a_point()) : bytes / records;
+  return std::clamp<std::int64_t>(share / (each + 1), 1, max_window);
+}
+
+/// The bytes between two restart points of the compressed files of a FileSystem, on average: those that one record
+/// needs. 0 when all such files fit into the share of a window.
+std::int64_t IndexedReader::bytes_a_point() const {
+  std::int64_t bytes = 0;
+  std::int64_t points = 0;
+  for (std::size_t number = 0; number < files_.size(); ++number) {
+    const RecordIndex* const index = files_[number].index.get();
+    if (index == nullptr || index->points() == 0 || !io::file_system_of(program_.source.files[number])) continue;
+    bytes += index->identity().size;
+    points += index->points();
+  }
+  return points == 0 || bytes <= pool_->limit() / 8 / (windows_ahead() + 1) ? 0 : bytes / points;
+}
+
+bool IndexedReader::requested(const Handle& handle) const {
+  return handle.block != BlockTable::nowhere && table_.absent(handle.block) &&
+         io::file_system_of(program_.source.files[table_[handle.block].file]) != nullptr;
+}
+
+/// Asks for the version of a file. False: it has not come. Fails when it is not the one that the index was made of.
+Result<bool> IndexedReader::find_target(std::uint32_t number) {
+  File& file = files_[number];
+  if (file.target) return true;
+  const std::string& path = program_.source.files[number];
+  io::FileSystem& system = *io::file_system_of(path);
+  if (!file.version) file.version = ranges_.requests().find(system, path);
+  if (!file.version->ready()) return false;
+  if (file.version->error()) return file.version->error()->at(Place{.file = path});
+  const auto& now = file.version->version();
+  const io::FileIdentity& then = file.index->identity();
+  FOREBAY_DO(versions_.opened(number, now));
+  if (now.size != then.size || now.modified_ns != then.modified_ns) {
+    return Error{Code::data, Detail::failed_precondition, "the file changed after its index was made",
+                 Place{.file = path}};
+  }
+  file.target = std::make_shared<const RequestTarget>(RequestTarget{.system = &system, .path = path, .version = now});
+  return true;
+}
+
+/// False: the versions of some files have not come. All of them are asked for.
+Result<bool> IndexedReader::find_targets(std::span<const Handle> handles) {
+  bool all = true;
+  for (const Handle& handle : handles) {
+    if (!requested(handle)) continue;
+    FOREBAY_TRY(const bool found, find_target(table_[handle.block].file));
+    all = all && found;
+  }
+  return all;
+}
+
+io::ByteRange IndexedReader::range_of(const Handle& handle) const {
+  const Block& segment = table_[handle.block];
+  const RecordIndex& index = *files_[segment.file].index;
+  const std::int64_t begin = segment.file_offset + handle.offset;
+  const std::int64_t end = std::min(index.bytes(), begin + handle.length + static_cast<std::int64_t>(trailer_));
+  if (index.compression() == Compression::none) return {.offset = begin, .bytes = end - begin};
+  return index.compressed_range(begin, end > begin ? index.chunk_at(end - 1).end : begin);
+}
+
+RangeSets::Set& IndexedReader::ask(std::span<const Handle> handles) {
+  std::vector<RangeSets::Piece> pieces;
+  for (const Handle& handle : handles) {
+    if (!requested(handle)) continue;
+    const std::uint32_t file = table_[handle.block].file;
+    pieces.push_back({.file = file, .target = files_[file].target, .range = range_of(handle)});
+  }
+  return ranges_.add(handles, std::move(pieces));
+}
+
+Result<bool> IndexedReader::expect(std::span<const Handle> handles) {
+  if (!requested_ || handles.empty() || ranges_.find(handles) != nullptr) return true;
+  const auto found = find_targets(handles);
+  if (!found.ok()) return true;  // `fetch` fails with it, in its turn
+  if (*found) ask(handles);
+  return *found;
+}
+
+/// The ranges of these handles: asked for, if they were not. Null: they have not come.
+Result<RangeSets::Set*> IndexedReader::bring(std::span<const Handle> handles) {
+  RangeSets::Set* set = ranges_.find(handles);
+  if (set == nullptr) {
+    FOREBAY_TRY(const bool found, find_targets(handles));
+    if (!found) return nullptr;
+    set = &ask(handles);
+  }
+  return set->all_ready() ? set : nullptr;
+}
+
+Result<bool> IndexedReader::fetch(std::span<Handle> handles, const std::function<bool()>& go_on) {
+  if (!fetches_) return true;
+  std::vector<Handle*> absent;
+  for (Handle& handle : handles) {
+    if (handle.block != BlockTable::nowhere && table_.absent(handle.block)) absent.push_back(&handle);
+  }
+  if (absent.empty()) return true;
+  FOREBAY_DO(check_room(absent));
+  RangeSets::Set* set = nullptr;
+  if (requested_) {
+    FOREBAY_TRY(set, bring(handles));
+    if (set == nullptr) return false;
+  }
+  FOREBAY_DO(fetch_absent(absent, set, go_on));
+  if (set != nullptr) ranges_.drop_to(*set);
+  return true;
+}
+
+/// Reads a record of a file that is not compressed.
+Result<void> IndexedReader::read_plain(const io::RandomAccessFile& file, std::int64_t offset,
+                                       std::span<std::byte> out) {
+  FOREBAY_TRY(const std::size_t got, file.read(out, offset));
+  bytes_read_ += static_cast<std::int64_t>(got);
+  if (got == out.size()) return {};
+  return Error{Code::data, Detail::failed_precondition, "the file ends before a record that its index names",
+               Place{.offset = offset}};
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <forebay/plugin.h>
+
+#include "engine/blocks/block_table.h"
+#include "engine/blocks/resident_rows.h"
+#include "engine/blocks/row_attributes.h"
+#include "engine/blocks/row_streams.h"
+#include "engine/blocks/stream_table.h"
+#include "engine/blocks/whole_file_access.h"
+#include "engine/memory/sync.h"
+#include "engine/order/files/indexed_reader.h"
+#include "engine/order/files/skip_tally.h"
+#include "engine/order/open_parts.h"
+#include "engine/program/program.h"
+#include "engine/read/file_reader.h"
+
+namespace forebay::engine {
+
+/// The open parts of a run's source, and the Reader that the orders of the plan call. Owned by the Scheduler.
+///
+///     announce ──► waiting_: idle ── claim, or `read` needs a block ──► running ── scan ──► a block joins `ready`
+///     open ─────►              ▲                                                             │             │
+///                              ├─────────── the file goes on ◄───────────────────────────────┤             ▼
+///                              │                             over ◄── end, or an error ──────┘  read: table entry,
+///                              └── put_back: just written, and the thread must not wait         handles of its records
+///     close, or the rest of the file is skipped ──► removed from waiting_, ready blocks are dropped
+///
+/// The order plane (one thread at a time) announces, opens, reads and closes files. Workers and the consumer scan
+/// blocks ahead: `claim`, then `scan`. `read` scans the block itself when the file is idle, so the order plane never
+/// waits for a scan that has not begun. While a restart catches up, files with a stored index are not scanned at all,
+/// unless the order needs attributes.
+///
+/// A part is a file, or a run of whole files that are records. Rows that come ready have no files: the order plane
+/// alone reads them, with ResidentRows or RowStreams, and none of the picture applies.
+///
+/// `mutex_` guards the state that both sides use. A failed scan is reported by the `read` that reaches its place.
+class OpenFiles final : public OpenParts {
+ public:
+  using ReaderState = engine::ReaderState;
+  /// `program` must outlive this object. `threads`: the most files that are scanned at once.
+  /// `wake` is called from any thread when a source of rows that had none has some, and when bytes that were asked for
+  /// have come.
+  OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
+            std::function<void()> wake = {}, std::string index_dir = {});
+  ~OpenFiles() { requests_->stop(); }
+  OpenFiles(const OpenFiles&) = delete;
+  OpenFiles& operator=(const OpenFiles&) = delete;
+
+  // For the order plane: one thread at a time.
+  /// Hints that this file is opened next. Files are scanned ahead in the order of the hints; `open` of another file
+  /// cancels all hints. Ignored while a restart catches up and before the first `open`.
+  void announce(Handle file) EXCLUDES(mutex_);
+  // The functions of Reader (forebay/order.h). They fail with Code::cancelled when interrupted, and may be repeated.
+  Stream open(Handle file) override EXCLUDES(mutex_);
+  Result<std::size_t> read(Stream stream, std::span<Handle> out) override EXCLUDES(mutex_);
+  Result<std::int64_t> skip(Stream stream, std::int64_t n) override EXCLUDES(mutex_);
+  bool ready(Stream stream) override EXCLUDES(mutex_);
+  void close(Stream stream) override EXCLUDES(mutex_);
+  void drop(std::span<const Handle> records) override { table_.release(records, batch_); }
+  void hold(std::span<const Handle> records) override { table_.hold(records); }
+  Result<std::shared_ptr<void>> charge(std::int64_t bytes) override;
+  std::int64_t files_ahead() const override;
+  Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override EXCLUDES(mutex_);
+  Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override EXCLUDES(mutex_);
+  Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
+  /// Whole files are not read here: records that lie together in an order do not lie together on the disk, and a shard
+  /// reads only the files of its own rows, in `fetch_batch`.
+  Result<bool> fetch(std::span<Handle> handles) override;
+  Result<bool> expect(std::span<const Handle> handles) override;
+  std::int64_t window() const override { return access_.window(); }
+  std::int64_t windows_ahead() const override { return access_.windows_ahead(); }
+  /// As `fetch`, for the rows of a batch that this process makes. Afterwards all of them are in memory.
+  Result<bool> fetch_batch(std::span<Handle> handles);
+  Result<void> attributes(std::size_t attribute, std::span<const Handle> records, std::span<std::int64_t> out) override;
+  Result<void> attributes_of(std::size_t attribute, std::span<const RecordName> names,
+                             std::span<std::int64_t> out) override;
+  // The functions of OpenParts.
+  OpenFiles& branch(std::size_t) override { return *this; }
+  void catch_up(bool catching_up) override { catching_up_ = catching_up; }
+  [[nodiscard]] bool catching_up() const { return catching_up_; }
+  Result<void> hand_over(BatchLayout& layout, std::int64_t batch) override;
+  [[nodiscard]] BlockTable& table() { return table_; }
+  [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const { return pool_; }
+  /// Ordinal of a record in its part, from 0.
+  [[nodiscard]] std::int64_t record_of(const Handle& record) const {
+    return table_[record.block].first_record + record.ordinal;
+  }
+  /// Skips that `read` has passed in this stream. A call of `read` never returns records from both sides of a skip.
+  [[nodiscard]] std::int64_t skips_of(Stream stream) const;
+  /// Counts records as those that attributes() was asked for.
+  void judge(std::int64_t records) { judged_ += records; }
+  void begin_batch(std::int64_t number) override { batch_ = number; }
+  double files_done() const override { return files_done_; }
+  std::optional<std::int64_t> indexed() const override { return indexed_; }
+  std::int64_t judged() const override { return judged_; }
+  void begin_pass() override {
+    files_done_ = 0;
+    judged_ = 0;
+    indexed_.reset();
+    skips_.begin_pass();
+  }
+  Result<void> end_pass() const override;
+  Result<bool> end_run(Deadline deadline) override { return versions_.look_again(deadline); }
+  void set_deadline(Deadline deadline) override {
+    deadline_ = deadline;
+    interrupted_ = starved_ = false;
+  }
+  /// Cancellation hook: polled before each block is read. When it returns true, the call fails as after a deadline.
+  void ask(std::function<bool()> stop) { stop_ = std::move(stop); }
+  bool starved() const override { return starved_; }
+  bool interrupted(const Error& error) const override { return interrupted_ && error.code() == Code::cancelled; }
+  void close_readers() override {
+    if (row_streams_) row_streams_->close_all();
+  }
+  void collect(std::int64_t finished) override;
+  void collect() override { collect(finished_); }
+  void limit_memory() override;
+
+  // For any thread.
+  std::uint32_t number_of(const ReaderState& file) const override;
+  std::shared_ptr<ReaderState> claim(bool soon = false) override EXCLUDES(mutex_);
+  void scan(const std::shared_ptr<ReaderState>& file) override EXCLUDES(mutex_);
+  bool keeps_content() const override { return pass_cache_.keeps_content(); }
+  void drop_kept_content() override { pass_cache_.drop_contents(); }
+  std::string take_index_notice() override { return access_.take_notice(); }
+  void stop() override EXCLUDES(mutex_);
+  std::vector<std::int64_t> sizes() const override { return versions_.sizes(); }
+  std::int64_t records() const override EXCLUDES(mutex_);
+  std::int64_t bytes_read() const override EXCLUDES(mutex_);
+  SkipTally::Counts skipped() const override EXCLUDES(mutex_);
+
+ private:
+  [[nodiscard]] Result<bool> next_block(ReaderState& file) EXCLUDES(mutex_);  // false: end of the file
+  [[nodiscard]] bool leave_block(ReaderState& file);                          // false: it was the last block
+  [[nodiscard]] Result<std::unique_ptr<Block>> wait_for_block(ReaderState& file) EXCLUDES(mutex_);
+  [[nodiscard]] std::unique_ptr<Block> take_ready(ReaderState& file) REQUIRES(mutex_);
+  void begin_rows(const RowSource& source, std::function<void()> wake);
+  [[nodiscard]] Result<std::size_t> read_rows(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t read_resident(Stream stream, std::span<Handle> out);
+  [[nodiscard]] Result<std::int64_t> skip_resident(Stream stream, std::int64_t n) EXCLUDES(mutex_);
+  void went_on(ReaderState& file, std::int64_t count);
+  [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out);
+  void close_rows(Stream stream);
+  [[nodiscard]] Result<std::vector<std::int64_t>> count_rows(std::span<const std::uint32_t> parts) const;
+  void name_records(ReaderState& file);
+  [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
+  [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
+  [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
+  [[nodiscard]] bool interrupt() EXCLUDES(mutex_);    // true: return before more is read
+  [[nodiscard]] Error nothing_yet(const char* what);  // the order goes on after `wake`
+  [[nodiscard]] Result<void> pass_over(ReaderState& file, const Skip& skip) EXCLUDES(mutex_);
+  [[nodiscard]] Result<void> fail(ReaderState& file, const Error& error) EXCLUDES(mutex_);
+  [[nodiscard]] Result<void> check_pinned(const ReaderState& file);
+  void limit_mapped();
+  void put_back(ReaderState& file, std::unique_ptr<Block> block) EXCLUDES(mutex_);
+  void leave(ReaderState& file) EXCLUDES(mutex_);  // drops the rest of the file
+  [[nodiscard]] bool wants_more(const ReaderState& file) const REQUIRES(mutex_);
+  [[nodiscard]] bool will_be_kept(const ReaderState& file) const REQUIRES(mutex_);
+  [[nodiscard]] std::shared_ptr<ReaderState> claim_locked(bool soon) REQUIRES(mutex_);
+  [[nodiscard]] std::unique_ptr<Block> empty_block();
+  [[nodiscard]] std::unique_ptr<BlockReader> reader_of(std::uint32_t part);
+  [[nodiscard]] static bool nothing_came(const ReaderState& file, const Block& block);
+  void scanned(ReaderState& file, const Block& block) REQUIRES(mutex_);  // updates the file's state and the counts
+
+  const Program& program_;
+  std::shared_ptr<BufferPool> pool_;
+  const std::int64_t threads_;
+  const std::shared_ptr<Requests> requests_;  // to file systems, of all files
+  const std::int64_t ahead_limit_;            // max bytes of streamed blocks scanned ahead, all files together
+  PassCache pass_cache_;
+  FileVersions versions_;
+  // Used by the order plane only.
+  BlockTable table_;
+  IndexedReader access_;
+  // At most one is set: the source is rows that come ready, and no file is ever opened.
+  std::optional<ResidentRows> rows_;
+  std::optional<RowStreams> row_streams_;
+  std::optional<RowAttributes> row_attributes_;
+  WholeFileAccess whole_files_;  // used instead of access_ when records are whole files
+  bool catching_up_ = false;
+  std::vector<RecordName> names_;  // scratch
+  StreamTable<std::shared_ptr<ReaderState>> open_;
+  std::deque<std::shared_ptr<ReaderState>> announced_;  // and not yet opened
+  std::int64_t batch_ = 0;                              // the batch that is being decided
+  std::int64_t finished_ = 0;                           // all batches before this one are finished
+  std::int64_t compact_from_;                           // pinned bytes from which `limit_memory` compacts
+  double files_done_ = 0;
+  std::int64_t judged_ = 0;
+  std::optional<std::int64_t> indexed_;
+  SkipTally skips_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+  std::function<bool()> stop_;
+  bool interrupted_ = false;     // since set_deadline
+  bool starved_ = false;         // since set_deadline
+  Recycler<Block> free_blocks_;  // used by all threads
+
+  mutable Mutex mutex_;
+  Condition block_ready_;                                                // the order plane waits for a worker's scan
+  std::deque<std::shared_ptr<ReaderState>> waiting_ GUARDED_BY(mutex_);  // open and announced, in the order of reading
+  std::int64_t ahead_bytes_ GUARDED_BY(mutex_) = 0;                      // bytes of the blocks in all `ready` queues
+  std::int64_t scanning_ GUARDED_BY(mutex_) = 0;                         // files being scanned
+  std::int64_t records_ GUARDED_BY(mutex_) = 0;
+  std::int64_t bytes_read_ GUARDED_BY(mutex_) = 0;
+  SkipTally::Counts skipped_ GUARDED_BY(mutex_);  // a copy of skips_.counts(), for other threads
+  bool stopped_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace forebay::engine

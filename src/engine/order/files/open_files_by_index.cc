@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of OpenFiles that read by index.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/core.h>
+
+#include "engine/order/files/reader_state.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::int64_t records_at_once = 1024;  // of one `read_indexed` call: the deadline is checked between calls
+
+std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
+  std::vector<std::uint32_t> out;
+  for (const Handle& file : files) out.push_back(file.block);
+  return out;
+}
+
+}  // namespace
+
+/// Makes `read` name the records without reading them, if their number is known.
+void OpenFiles::name_records(ReaderState& file) {
+  if (program_.source.files_a_part > 0) {
+    file.named = program_.source.files_of(file.number);
+  } else if (file.index = access_.stored(file.number); file.index) {
+    file.named = file.index->records();
+  }
+}
+
+/// `read` while a restart catches up: names the next records by the stored index, without scanning the file.
+Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle> out) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  const std::int64_t records = *file.named;
+  const auto count = static_cast<std::size_t>(
+      std::min({static_cast<std::int64_t>(out.size()), records - file.indexed, records_at_once}));
+  if (count == 0) return count;
+  names_.clear();
+  for (std::size_t i = 0; i < count; ++i)
+    names_.push_back({.file = file.number, .record = file.indexed + static_cast<std::int64_t>(i)});
+  FOREBAY_DO(locate_names(names_, out.first(count)));
+  went_on(file, static_cast<std::int64_t>(count));
+  return count;
+}
+
+Result<std::int64_t> OpenFiles::skip(Stream stream, std::int64_t n) {
+  if (rows_) return skip_resident(stream, n);
+  const bool by_number = !program_.source.rows && catching_up_ && open_[stream]->named;
+  if (!by_number) return Reader::skip(stream, n);
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  ReaderState& file = *open_[stream];
+  const std::int64_t count = std::min(n, *file.named - file.indexed);
+  if (count > 0) went_on(file, count);
+  return count;
+}
+
+/// Counts records of a file that were named or passed over by its index.
+void OpenFiles::went_on(ReaderState& file, std::int64_t count) {
+  file.indexed += count;
+  skips_.good(count);
+  const double fraction = static_cast<double>(file.indexed) / static_cast<double>(*file.named);
+  files_done_ += fraction - file.fraction;
+  file.fraction = fraction;
+}
+
+/// Called when the restart has caught up within this file. From here on the file is scanned like any other.
+Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file) {
+  if (file->indexed == *file->named) return {};
+  FOREBAY_DO(file->scanner->seek(file->indexed, file->index.get()));
+  file->index.reset();
+  file->named.reset();
+  const Lock lock{mutex_};
+  file->streamed = file->scanner->streamed();
+  waiting_.push_back(file);
+  return {};
+}
+
+Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files) {
+  const auto numbers = numbers_of(files);
+  if (program_.source.rows || program_.source.files_a_part > 0) {
+    FOREBAY_TRY(std::vector<std::int64_t> counts,
+                program_.source.rows ? count_rows(numbers) : whole_files_.count(numbers));
+    indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    skips_.good(*indexed_);
+    return counts;
+  }
+  FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
+  std::vector<std::int64_t> counts;
+  for (const std::uint32_t file : numbers) {
+    counts.push_back(access_.records(file));
+    for (const Skip& skip : access_.skips(file)) {
+      skips_.good(0);  // the records are not read in file order, so max_consecutive does not apply
+      FOREBAY_DO(skips_.add(skip));
+    }
+    skips_.good(counts.back());
+  }
+  indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  const Lock lock{mutex_};
+  skipped_ = skips_.counts();
+  return counts;
+}
+
+Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files) {
+  if (program_.source.rows) return count_rows(numbers_of(files));
+  if (program_.source.files_a_part > 0) return whole_files_.count(numbers_of(files));
+  return access_.count(numbers_of(files), [this] { return !interrupt(); });
+}
+
+Result<void> OpenFiles::locate_names(std::span<const RecordName> names, std::span<Handle> out) {
+  if (rows_) {
+    rows_->name(names, out);
+  } else if (program_.source.files_a_part > 0) {
+    whole_files_.locate(names, out);
+  } else {
+    return access_.locate(names, out);
+  }
+  return {};
+}
+
+Result<void> OpenFiles::locate(std::span<const RecordName> names, std::span<Handle> out) {
+  FOREBAY_DO(locate_names(names, out));
+  if (catching_up_) return {};  // these records are not read
+  std::int64_t bytes = 0;
+  if (!rows_ && !access_.fetches()) {
+    for (const Handle& handle : out) bytes += handle.length;
+  }
+  const Lock lock{mutex_};
+  records_ += std::ssize(names);
+  bytes_read_ += bytes;  // bytes of other files are counted by `fetch`
+  return {};
+}
+
+Result<void> OpenFiles::attributes(std::size_t attribute, std::span<const Handle> records,
+                                   std::span<std::int64_t> out) {
+  // Orders that read by index ask for no blocks, between which they could be interrupted.
+  if (indexed_ && interrupt()) return Error{Code::cancelled, "interrupted"};
+  const std::size_t width = program_.early.attributes.size();
+  if (attribute == program_.early.selecting + program_.interleave.attributes.size()) judged_ += std::ssize(records);
+  if (row_attributes_) return row_attributes_->read(attribute, records, out);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Handle& record = records[i];
+    const Block& block = table_[record.block];
+    out[i] = block.attributes.empty() ? access_.attribute(block.file, record.ordinal, attribute)
+                                      : block.attributes[record.ordinal * width + attribute];
+  }
+  return {};
+}
+
+Result<void> OpenFiles::attributes_of(std::size_t attribute, std::span<const RecordName> names,
+                                      std::span<std::int64_t> out) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  std::ranges::transform(names, out.begin(),
+                         [&](const RecordName& name) { return access_.attribute(name, attribute); });
+  return {};
+}
+
+Result<void> OpenFiles::end_pass() const {
+  FOREBAY_DO(access_.unchanged());
+  return skips_.end_pass();
+}
+
+Result<bool> OpenFiles::fetch(std::span<Handle> handles) {
+  if (program_.source.files_a_part > 0) return !catching_up_;
+  return fetch_batch(handles);
+}
+
+Result<bool> OpenFiles::expect(std::span<const Handle> handles) {
+  if (catching_up_) return false;
+  if (program_.source.rows || program_.source.files_a_part > 0) return true;
+  return access_.expect(handles);
+}
+
+Result<bool> OpenFiles::fetch_batch(std::span<Handle> handles) {
+  if (catching_up_) return false;
+  if (program_.source.rows) return true;  // rows are in memory as soon as they have a handle
+  const auto go_on = [this] { return !interrupt(); };
+  if (program_.source.files_a_part > 0) {
+    FOREBAY_DO(whole_files_.fetch(handles, go_on));
+  } else {
+    FOREBAY_TRY(const bool there, access_.fetch(handles, go_on));
+    if (!there) return nothing_yet("no bytes yet");
+  }
+  if (const std::int64_t bytes = access_.take_bytes_read() + whole_files_.take_bytes_read(); bytes > 0) {
+    const Lock lock{mutex_};
+    bytes_read_ += bytes;
+  }
+  return true;
+}
+
+Result<void> OpenFiles::hand_over(BatchLayout& layout, std::int64_t batch) {
+  FOREBAY_DO(fetch_batch(layout.handles));
+  if (program_.source.rows) {
+    table_.hand_over_rows(layout.handles, batch, layout.row_blocks, layout.blocks);
+  } else {
+    table_.hand_over(layout.handles, batch,
+                     {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
+  }
+  return {};
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of OpenFiles for a source of rows, which has parts but no files.
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "engine/order/files/open_files.h"
+
+namespace forebay::engine {
+
+namespace {
+
+constexpr std::size_t rows_at_once = 1024;  // of one `read`: the deadline is checked between calls
+
+Error no_random_access() {
+  return Error{Code::config, Detail::failed_precondition,
+               "the rows of this source come one after the other, so they cannot be counted or reached in any order; "
+               "shuffle with a buffer, and shard by rows"};
+}
+
+}  // namespace
+
+void OpenFiles::begin_rows(const RowSource& source, std::function<void()> wake) {
+  row_attributes_.emplace(program_, pool_, table_);
+  if (source.resident()) {
+    rows_.emplace(source, table_);
+  } else {
+    row_streams_.emplace(source, pool_, table_, std::move(wake));
+  }
+}
+
+Result<std::size_t> OpenFiles::read_rows(Stream stream, std::span<Handle> out) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  FOREBAY_TRY(const std::size_t count, rows_ ? read_resident(stream, out) : read_row_blocks(stream, out));
+  if (count == 0) return count;
+  skips_.good(static_cast<std::int64_t>(count));
+  const Lock lock{mutex_};
+  records_ += static_cast<std::int64_t>(count);
+  return count;
+}
+
+/// `read` of rows in memory: names the next rows.
+std::size_t OpenFiles::read_resident(Stream stream, std::span<Handle> out) {
+  const double before = rows_->fraction(stream);
+  const std::size_t count = rows_->read(stream, out.first(std::min(out.size(), rows_at_once)));
+  if (count > 0) files_done_ += rows_->fraction(stream) - before;
+  return count;
+}
+
+/// `skip` of rows in memory.
+Result<std::int64_t> OpenFiles::skip_resident(Stream stream, std::int64_t n) {
+  if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  const double before = rows_->fraction(stream);
+  const std::int64_t count = rows_->skip(stream, n);
+  if (count == 0) return count;
+  files_done_ += rows_->fraction(stream) - before;
+  skips_.good(count);
+  const Lock lock{mutex_};
+  records_ += count;
+  return count;
+}
+
+/// `read` of a part that has a reader.
+Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> out) {
+  table_.collect(finished_, free_blocks_);
+  if (table_.pinned_bytes() > pool_->limit()) table_.compact(batch_);
+  if (table_.pinned_bytes() > pool_->limit()) table_.compact_more(batch_);
+  if (table_.pinned_bytes() > pool_->limit()) {
+    return Error{
+        Code::data, Detail::resource_exhausted,
+        fmt::format("the rows that wait for their turn hold {} bytes, but the memory budget is {} bytes; raise "
+                    "`memory`, or lower the buffers of shuffles or the batch size",
+                    table_.pinned_bytes(), pool_->limit())};
+  }
+  FOREBAY_TRY(const RowStreams::Rows rows, row_streams_->read(stream, out, batch_));
+  if (rows.got != PartReader::Got::nothing_yet) return rows.count;
+  return nothing_yet("no rows yet");
+}
+
+void OpenFiles::close_rows(Stream stream) {
+  files_done_ += rows_ ? 1 - rows_->fraction(stream) : 1;
+  return rows_ ? rows_->close(stream) : row_streams_->close(stream, batch_);
+}
+
+Result<std::vector<std::int64_t>> OpenFiles::count_rows(std::span<const std::uint32_t> parts) const {
+  if (!rows_) return no_random_access();
+  std::vector<std::int64_t> counts;
+  for (const std::uint32_t part : parts) counts.push_back(rows_->rows(part));
+  return counts;
+}
+
+}  // namespace forebay::engine

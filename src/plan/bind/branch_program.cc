@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/bind/branch_program.h"
+
+#include <fmt/core.h>
+
+#include "base/draw.h"
+
+namespace forebay::plan {
+
+namespace {
+
+constexpr std::uint64_t branch_seed = 0xb7a4c;  // the purpose of the draw that is the seed of a branch
+
+}  // namespace
+
+const Json* branches_of(const CombineType& type, const Json& options) {
+  for (const FieldInfo& field : type.description.fields) {
+    if (field.kind == FieldKind::branches) return options.find(field.name);
+  }
+  return nullptr;
+}
+
+void check_combined_batches(const Stages& stages, const Batching& batching, Faults& faults) {
+  if (stages.combination == nullptr || (batching.attributes.empty() && batching.packs.empty())) return;
+  complain(*stages.batch_stage->options,
+           fmt::format("'{}' looks at the lengths of rows before it cuts batches, and the rows of a combination are "
+                       "decoded only after that; use 'batch'",
+                       stages.batch_stage->plugin),
+           faults);
+}
+
+engine::Program branch_program(const BoundBranch& branch, const Registry& registry) {
+  const auto& [stages, source, columns, document] = branch;
+  Faults none;  // has been read without faults
+  return {.source = source,
+          .decoder = columns.decoder,
+          .file_orders = orderings(stages.file_orders),
+          .interleave = stages.interleave ? stages.interleave->ordering : in_file_order(registry),
+          .record_orders = orderings(stages.record_orders),
+          .early = columns.early,
+          .schema = columns.schema,
+          .decoded = columns.decoded,
+          .late = columns.late,
+          .epochs = document.epochs,
+          .deterministic = document.deterministic,
+          .on_corrupt = read_on_corrupt(document.on_corrupt.json, none)};
+}
+
+std::uint64_t seed_of_branch(const PipelineDocument& whole, std::size_t number) {
+  return draw({.seed = static_cast<std::uint64_t>(whole.seed), .index = number, .purpose = branch_seed});
+}
+
+void project_branch(const Stages& stages, const std::vector<engine::MergedColumn>& merged, std::size_t number,
+                    BoundColumns& columns, Faults& faults) {
+  for (const engine::MergedColumn& column : merged) {
+    if (column.from[number] != engine::MergedColumn::filled) columns.outputs.push_back({.id = column.from[number]});
+  }
+  project(stages, columns, faults);
+  columns.outputs.clear();
+}
+
+}  // namespace forebay::plan

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "engine/program/program.h"
+#include "plan/bind/bound_columns.h"
+#include "plan/document/pipeline_document.h"
+
+/// The branches of a combination as programs.
+namespace forebay::plan {
+
+/// A branch that was bound without a fault. `document`: the members of the whole document, with those of the branch.
+struct BoundBranch {
+  const Stages& stages;
+  const Source& source;
+  const BoundColumns& columns;
+  const PipelineDocument& document;
+};
+
+[[nodiscard]] std::vector<Ordering> orderings(const std::vector<OrderStage>& stages);
+
+/// The branches in the options of a combination; null when they are missing.
+[[nodiscard]] const Json* branches_of(const CombineType& type, const Json& options);
+
+/// Complains about a batcher after a combination that looks at rows: they are decoded when their batch is made.
+void check_combined_batches(const Stages& stages, const Batching& batching, Faults& faults);
+
+/// The program of a branch, except its seed and whether it repeats.
+[[nodiscard]] engine::Program branch_program(const BoundBranch& branch, const Registry& registry);
+
+/// Branches have seeds of their own, so that equal shuffles of two branches draw different orders.
+[[nodiscard]] std::uint64_t seed_of_branch(const PipelineDocument& whole, std::size_t number);
+
+/// Leaves out the columns of branch `number` that are not merged.
+void project_branch(const Stages& stages, const std::vector<engine::MergedColumn>& merged, std::size_t number,
+                    BoundColumns& columns, Faults& faults);
+
+}  // namespace forebay::plan

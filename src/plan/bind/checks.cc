@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/bind/checks.h"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "engine/order/shards/file_shard.h"
+#include "engine/order/shards/shard_counts.h"
+#include "plan/document/on_corrupt.h"
+#include "plan/document/shard.h"
+
+namespace forebay::plan {
+
+namespace {
+
+bool random_access(const OrderStage& order) { return order.ordering.random_access; }
+
+/// Records need a decoder; rows that come ready have none.
+void check_decoder(const BoundDocument& bound, Faults& faults) {
+  const Stages& stages = bound.stages;
+  if (bound.source.rows && stages.decoder_stage) {
+    complain(*stages.decoder_stage->json,
+             fmt::format("the rows of '{}' come ready; leave 'decode' out", stages.source_stage->plugin), faults);
+  } else if (!bound.source.rows && !stages.decoder_stage && stages.source != nullptr && bound.source.format) {
+    complain(bound.json, "missing required option 'decode'", faults);
+  }
+}
+
+/// Rows that come one after the other can be read once, in their order.
+void check_access(const BoundDocument& bound, Faults& faults) {
+  if (!bound.source.rows || bound.source.rows->resident()) return;
+  const Stages& stages = bound.stages;
+  const std::string& name = stages.source_stage->plugin;
+  if (bound.document.epochs != 1) {
+    const Json* epochs = bound.json.find("epochs");
+    complain(epochs != nullptr ? *epochs : *stages.source_stage->options,
+             fmt::format("the rows of '{}' can be read once, so 'epochs' must be 1{}", name,
+                         bound.combines == Combines::is_branch ? ", and the branch cannot repeat" : ""),
+             faults);
+  }
+  const auto check = [&](const OrderStage& order) {
+    if (!random_access(order)) return;
+    complain(*order.stage.options,
+             fmt::format("the rows of '{}' come one after the other and cannot be reached in any order; give '{}' a "
+                         "buffer",
+                         name, order.stage.plugin),
+             faults);
+  };
+  if (stages.interleave) check(*stages.interleave);
+  std::ranges::for_each(stages.record_orders, check);
+}
+
+/// Attributes are computed when records are read, or when a file is indexed.
+void check_attributes(const BoundDocument& bound, Faults& faults) {
+  const Stages& stages = bound.stages;
+  const bool by_index = (stages.interleave && random_access(*stages.interleave)) ||
+                        std::ranges::any_of(stages.record_orders, random_access);
+  if (bound.source.files_a_part == 0 || !by_index) return;
+  for_each_order(stages, [&](const OrderStage& order) {
+    if (order.ordering.attributes.empty()) return;
+    complain(*order.stage.options,
+             fmt::format("'{}' needs to look into the files of '{}' before they are read in any order, and they have "
+                         "no index; give the shuffle a buffer",
+                         order.stage.plugin, stages.source_stage->plugin),
+             faults);
+  });
+}
+
+/// A draw belongs to one record and its pass. Spans of elements have no draw of their own, and a batcher that holds
+/// elements does not know from which pass they came.
+void check_draws(const BoundDocument& bound, Faults& faults) {
+  const PipelineDocument& document = bound.document;
+  const bool one_pass = document.epoch_boundary == EpochBoundary::hard || document.epochs == 1;
+  const char* why = nullptr;
+  if (bound.columns.taking) {
+    why = ", and the rows of this plan are made of spans of records; leave its random options out";
+  } else if (bound.combines != Combines::nothing) {
+    why = ", which no step of a combination can; leave its random options out";
+  } else if (bound.columns.batching.carries && !one_pass) {
+    why = " and epoch, and these batches mix epochs; say \"epoch_boundary\": \"hard\"";
+  }
+  if (why == nullptr) return;
+  const auto check = [&](const engine::PlacedStep& step) {
+    if (!step.draws) return;
+    faults.push_back(Error{Code::config, Detail::invalid_argument,
+                           fmt::format("'{}' draws at random for each record{}", step.name, why)}
+                         .at(Place{.pointer = step.pointer}));
+  };
+  std::ranges::for_each(bound.columns.late, check);
+  std::ranges::for_each(bound.columns.after, check);
+}
+
+void check_skips(const BoundDocument& bound, Faults& faults) {
+  const Json* const json = bound.json.find("on_corrupt");
+  if (json == nullptr || (!bound.columns.taking && bound.combines == Combines::nothing)) return;
+  Faults none;
+  if (read_on_corrupt(*json, none).policy != engine::Corrupt::skip_row) return;
+  complain(*json,
+           fmt::format("\"skip_row\" takes whole rows out, and the rows of this plan are {}; use \"skip_record\"",
+                       bound.columns.taking ? "made of spans of records" : "those of a combination"),
+           faults);
+}
+
+}  // namespace
+
+void check_source(const BoundDocument& bound, Faults& faults) {
+  check_decoder(bound, faults);
+  check_access(bound, faults);
+  check_attributes(bound, faults);
+}
+
+void check_rows(const BoundDocument& bound, Faults& faults) {
+  check_draws(bound, faults);
+  check_skips(bound, faults);
+}
+
+void check_shard(const BoundDocument& bound, Faults& faults) {
+  const Json* json = bound.json.find("shard");
+  const auto rows = bound.columns.batching.max_rows;
+  if (json == nullptr || !rows) return;
+  Faults none;
+  const engine::Shard shard = read_shard(*json, none);
+  const bool by_file = shard.by == ShardBy::file && shard.count > 1;
+  if (by_file && bound.columns.windows) complain(*json, std::string{engine::windowed_file_shard}, faults);
+  if (by_file && !engine::countable(orderings(bound.stages.record_orders)))
+    complain(*json, std::string{engine::filtered_file_shard}, faults);
+  if (by_file && bound.combines == Combines::branches)
+    complain(*json, std::string{engine::combined_file_shard}, faults);
+  if (!shard.source.empty() || *rows % shard.count == 0) return;
+  complain(*json, engine::shard_misfit(*rows, shard.count), faults);
+}
+
+}  // namespace forebay::plan

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/bind/windows.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include <fmt/core.h>
+
+#include "plan/bind/attributes.h"
+
+namespace forebay::plan {
+
+namespace {
+
+constexpr std::uint64_t window_purpose = std::uint64_t{1} << 32;  // of draws; orders count from 1
+
+}  // namespace
+
+void WindowBinder::bind(std::size_t steps, std::size_t orders) {
+  for (const WindowItem& item : stages_.windows) {
+    if (item.steps_before == steps && item.orders_before == orders) bind_item(item);
+  }
+}
+
+void WindowBinder::bind_item(const WindowItem& item) {
+  const WindowItem& first = stages_.windows.front();
+  if (item.steps_before != first.steps_before || item.orders_before != first.orders_before) {
+    complain(
+        *item.stage.options,
+        fmt::format("'{}' must come directly after '{}': windows are cut once", item.stage.plugin, first.stage.plugin),
+        faults_);
+    return;
+  }
+  const Windowing* const before = columns_.windows ? &columns_.windows->windowing : nullptr;
+  const Schema& in = columns_.schema;
+  std::vector<std::string> named;
+  tensors_in(*item.stage.options, item.type->description.fields, named);
+  Faults found;
+  std::optional<Windowing> bound;
+  if (!columns_.unknown.contain_any(named)) bound = keep(item.type->bind(*item.stage.options, in, before), found);
+  if (!bound) {
+    item.type->description.check(*item.stage.options, found);
+    keep_new(found, faults_);
+    columns_.unknown.all = true;  // which columns the windows cut is not known
+    return;
+  }
+  if (!fits(item, *bound)) return;
+  if (before == nullptr) {
+    columns_.windows.emplace();
+    columns_.windows->windowing = *std::move(bound);
+    columns_.windows->orders_before = item.orders_before;
+    columns_.windows->purpose = window_purpose;
+    add_lengths(item);
+  } else {
+    columns_.windows->windowing = *std::move(bound);
+  }
+  columns_.element_steps = columns_.late.size();
+  take_columns();
+  columns_.schema = columns_.windows->windowing.out;
+}
+
+/// Whether the windows stand where their grain lets them stand.
+bool WindowBinder::fits(const WindowItem& item, const Windowing& windowing) {
+  const std::string& name = item.stage.plugin;
+  if (windowing.grain == WindowGrain::sequences) {
+    if (!item.before_interleave) return true;
+    complain(*item.stage.options,
+             fmt::format("'{}' cuts sequences and must come after '{}'", name, stages_.interleave->stage.plugin),
+             faults_);
+    return false;
+  }
+  if (item.orders_before > 0) {
+    complain(*item.stage.options,
+             fmt::format("'{}' joins the records of a file in their order and must come before '{}'", name,
+                         stages_.record_orders.front().stage.plugin),
+             faults_);
+    return false;
+  }
+  if (!stages_.interleave || (item.before_interleave && !stages_.interleave->ordering.random_access)) return true;
+  complain(*item.stage.options,
+           item.before_interleave
+               ? fmt::format("'{}' joins the records of a file in their order, and '{}' reads them in any order; give "
+                             "'{}' a buffer",
+                             name, stages_.interleave->stage.plugin, stages_.interleave->stage.plugin)
+               : fmt::format("'{}' joins the records of a file in their order and must come before '{}'", name,
+                             stages_.interleave->stage.plugin),
+           faults_);
+  return false;
+}
+
+/// Says where the lengths of the keys come from.
+void WindowBinder::add_lengths(const WindowItem& item) {
+  for (const ColumnId key : columns_.windows->windowing.keys) {
+    const ColumnSpec& spec = columns_.schema[key];
+    engine::KeyLength length;
+    if (spec.shape[0] != unknown_dim) {
+      length.constant = spec.shape[0];
+    } else if (rows_ == nullptr) {
+      const auto tree = expression::parse(fmt::format("length({})", spec.name));
+      auto bound = tree.ok() ? expression::bind(*tree, columns_.schema) : Result<expression::Expression>{tree.error()};
+      if (!bound.ok()) {
+        complain(*item.stage.options,
+                 fmt::format("the length of '{}' cannot be asked for: {}; rename the tensor", spec.name,
+                             bound.error().message()),
+                 faults_);
+        return;
+      }
+      length.attribute = columns_.early.attributes.size();
+      columns_.early.attributes.push_back({.value = *std::move(bound),
+                                           .name = item.stage.plugin,
+                                           .steps = columns_.late.size(),
+                                           .stages = columns_.late.size()});
+    } else if (static_cast<std::size_t>(key) >= rows_->schema.size()) {
+      complain(*item.stage.options,
+               fmt::format("'{}' is made by a step, so the length of its rows is not known before they are made; cut "
+                           "first, then change the windows",
+                           spec.name),
+               faults_);
+      return;
+    }
+    columns_.windows->lengths.push_back(length);
+  }
+}
+
+void WindowBinder::take_columns() {
+  const Windowing& windowing = columns_.windows->windowing;
+  engine::Taking taking{.element_steps = {}, .cut = {}, .whole = windowing.whole, .axes = windowing.axes, .unfold = {}};
+  for (std::size_t i = 0; i < windowing.keys.size(); ++i) {
+    taking.cut.push_back({.from = windowing.keys[i], .to = windowing.made[i], .axis = windowing.axes == 1 ? 0 : i});
+  }
+  columns_.taking = std::move(taking);
+}
+
+Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage, const Attribute& attribute) {
+  FOREBAY_TRY(const expression::Tree tree, expression::parse(attribute.expression));
+  FOREBAY_TRY(expression::Expression bound, plan::bind_attribute(attribute, columns_.schema));
+  const auto& made = columns_.windows->windowing.made;
+  const auto is_made = [&](ColumnId id) { return std::ranges::find(made, id) != made.end(); };
+  const auto windows = std::ranges::count_if(bound.reads(), is_made);
+  const auto refuse = [](std::string message) {
+    return Error{Code::config, Detail::invalid_argument, std::move(message)};
+  };
+  if (windows == 0) {
+    const auto late = [&](ColumnId id) {
+      return static_cast<std::size_t>(id) >= columns_.windows->windowing.out.size();
+    };
+    if (std::ranges::any_of(bound.reads(), late))
+      return refuse("a tensor that is made after the windows are cut is not known yet; move the step before them");
+    const std::size_t early = columns_.early.attributes.size();
+    columns_.early.attributes.push_back({.value = std::move(bound),
+                                         .name = stage.plugin,
+                                         .steps = columns_.element_steps,
+                                         .stages = columns_.element_steps});
+    return engine::WindowAttribute{.lengths = {}, .early = early};
+  }
+  const auto looks_inside = [&](const expression::Node& node) {
+    if (node.op == expression::Op::length || node.name.empty()) return false;
+    const auto column = columns_.schema.find(node.name);
+    return column.ok() && is_made(*column);
+  };
+  if (std::ranges::any_of(tree.nodes, looks_inside))
+    return refuse("of a tensor that is cut, only the length of the windows is known here; ask for length(…)");
+  if (windows != std::ssize(bound.reads()))
+    return refuse("it has lengths of windows and tensors that are not cut; use two filters, one for each");
+  return engine::WindowAttribute{.lengths = std::move(bound), .early = 0};
+}
+
+void WindowBinder::bind_attributes(const std::vector<Attribute>& attributes, const Stage& stage) {
+  for (const Attribute& attribute : attributes) {
+    if (names_unknown(attribute, columns_.unknown)) continue;
+    auto bound = bind_attribute(stage, attribute);
+    if (bound.ok()) {
+      columns_.windows->attributes.push_back(*std::move(bound));
+    } else {
+      add_attribute_fault(bound.error(), attribute, stage, faults_);
+    }
+  }
+}
+
+}  // namespace forebay::plan
