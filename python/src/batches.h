@@ -55,7 +55,7 @@ class PyBatch {
   [[nodiscard]] nb::object raw(nb::handle name) const;
   [[nodiscard]] nb::dict lengths();
   [[nodiscard]] nb::dict group(const nb::list& names);
-  [[nodiscard]] nb::list skipped() const;  ///< Origin and error of the rows that skip_row took out.
+  [[nodiscard]] nb::list skipped() const;   ///< Origin and error of the rows that skip_row took out.
   [[nodiscard]] nb::list branches() const;  ///< The branch of each valid row.
   [[nodiscard]] nb::list origins()
       const;  ///< Fails with StateError for a batch of another process; `record_keys`, too.

@@ -115,6 +115,7 @@ def test_batches_of_an_iterable_are_shuffled_within_blocks():
     assert [sorted(batches[:3]), sorted(batches[3:])] == [[[0, 1], [2, 3], [4, 5]], [[6, 7], [8, 9]]]
 
 
-def test_rows_that_come_ready_have_no_lengths():
-    with pytest.raises(fb.ConfigError, match="needs the lengths of records that are decoded"):
-        fb.arrays({"x": [[1, 2], [3, 4]]}).frames(keys=["x"], batch_size=3).plan()
+def test_rows_that_come_ready_have_lengths():
+    rows = fb.arrays({"x": [[1, 2], [3, 4], [5, 6]], "id": [0, 1, 2]})
+    assert ids(rows.frames(["x"], batch_size=4).load(threads=2)) == [[0, 1], [2]]
+    assert ids(rows.buckets("x", boundaries=[2], sizes=[2]).epochs(2).load(threads=2)) == [[0, 1], [2, 0], [1, 2]]

@@ -137,7 +137,9 @@ def test_the_schema_of_documents_is_json_schema():
 def test_checked_in_stubs_and_builder_are_up_to_date(tmp_path):
     subprocess.run([sys.executable, str(ROOT / "python/tools/make_stubs.py"), str(tmp_path)], check=True)
     package = ROOT / "python/forebay"
-    for name in ("_core.pyi", "builder.py", "features.py"):
+    written = sorted(str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*.py*"))
+    assert {"_core.pyi", "builder.py", "features.py", "_builder/steps.py"} <= set(written)
+    for name in written:
         fresh, kept = (tmp_path / name).read_text(), (package / name).read_text()
         assert fresh == kept, f"run python/tools/make_stubs.py: {name} is old"
 
@@ -198,8 +200,8 @@ def test_a_wrong_argument_is_a_type_error(tmp_path):
 def test_a_typo_is_a_type_error(tmp_path):
     said = {"fb.explian('slice')": 'Module has no attribute "explian"', "fb.explain(5)": '"explain" has incompatible type "int"',
             "number: int = fb.json_schema()": 'expression has type "dict[str, Any]"',
-            "pipe.batch(4, remainder='dorp')": 'to "batch" of "Pipeline" has incompatible type "Literal[\'dorp\']"',
-            "pipe.cast('x', 'flaot32')": 'to "cast" of "Pipeline" has incompatible type "Literal[\'flaot32\']"',
+            "pipe.batch(4, remainder='dorp')": 'to "batch" of "Batchers" has incompatible type "Literal[\'dorp\']"',
+            "pipe.cast('x', 'flaot32')": 'to "cast" of "Steps" has incompatible type "Literal[\'flaot32\']"',
             "fb.tfrecord('a', compression='zip')": 'to "tfrecord" has incompatible type "Literal[\'zip\']"',
             "batch['x'] = 1": "Unsupported target for indexed assignment",
             "fb.decode_example(5)": '"decode_example" has incompatible type "int"'}

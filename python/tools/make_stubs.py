@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes forebay/_core.pyi (from the module), forebay/builder.py and forebay/features.py (from the descriptions).
+"""Writes forebay/_core.pyi (from the module), forebay/builder.py, forebay/_builder/*.py and forebay/features.py (from the
+descriptions).
 
 make_stubs.py [FOLDER]: into that folder, or python/forebay. A test compares what is checked in with a fresh copy.
 """
@@ -15,6 +16,8 @@ import sys
 import textwrap
 from typing import Any
 
+from hints import python_type, type_of_schema
+
 TOOLS = pathlib.Path(__file__).resolve().parent
 
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
@@ -24,13 +27,37 @@ from __future__ import annotations
 
 from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
-from forebay._arguments import dtype_of, sizes_of
+{imports}
 from forebay._paths import Paths, paths_of
-from forebay.features import DType, Feature, _DTYPES
-from forebay.loader import Shard
-from forebay.pipeline import PipelineBase, StageSource, given
+from forebay.features import Feature
+from forebay.pipeline import StageSource, given
 
 {names}'''
+
+METHODS_HEAD = '''# SPDX-License-Identifier: Apache-2.0
+# Written by python/tools/make_stubs.py from the plug-ins' descriptions; do not edit.
+"""{doc}"""
+from __future__ import annotations
+
+from typing import Any, Literal, Mapping, Optional, Sequence, Union
+
+from forebay._arguments import dtype_of, sizes_of
+from forebay.features import DType, _DTYPES
+from forebay.loader import Shard
+from forebay.pipeline import P, PipelineBase, given
+
+
+class {name}(PipelineBase):
+    """{doc}"""
+
+    __slots__ = ()
+'''
+
+#: The classes that Pipeline inherits its generated methods from: file, class, kind of plug-in.
+METHODS = [("members", "Members", None, "A method for each member of a pipeline document."),
+           ("steps", "Steps", "step", "A method for each step."), ("orders", "Orders", "order", "A method for each order."),
+           ("windows", "Windows", "window", "A method for each window step."),
+           ("batchers", "Batchers", "batcher", "A method for each batcher.")]
 
 FEATURES_HEAD = '''# SPDX-License-Identifier: Apache-2.0
 # Written by python/tools/make_stubs.py from the kinds of features; do not edit.
@@ -51,7 +78,7 @@ Feature = Mapping[str, Any]
 
 PIPELINE_HEAD = '''
 
-class Pipeline(PipelineBase):
+class Pipeline({bases}):
     """Records, how they are decoded, and what happens to them: a pipeline document."""
 
     __slots__ = ()
@@ -68,63 +95,6 @@ class Source(StageSource):
 STUB_HEAD = '''# SPDX-License-Identifier: Apache-2.0
 # Written by python/tools/make_stubs.py from the compiled module; do not edit.
 '''
-
-
-#: Kinds of fields (FieldKind in C++) whose parameters take more types than the document has.
-WIDER = {"paths": "Paths", "dtype": "DType", "dtype_or_tensor": "DType | str", "bytes": "int | str", "shard": "Shard | None"}
-
-
-def python_type(field: dict[str, Any]) -> str:
-    """The hint of a parameter: wider than the description's type of a value."""
-    words = choices(field["schema"])
-    text = WIDER.get(field["kind"], field["type"] if words is None else literal_type(words))
-    optional = text.endswith(" | None") or field["type"].endswith(" | None")
-    text = text.removesuffix(" | None")
-    text = text.replace("list[", "Sequence[").replace("dict[", "Mapping[").replace("object", "Any")
-    text = union_of(text)
-    return f"Optional[{text}]" if optional and text != "Any" else text
-
-
-def union_of(text: str) -> str:
-    """A type like "str | list[int | str]" as Python 3.9 has it."""
-    out = []
-    for one in outer_parts(text, " | "):
-        head, bracket, inner = one.partition("[")
-        if bracket and head != "Literal":
-            one = f"{head}[{', '.join(map(union_of, outer_parts(inner[:-1], ', ')))}]"
-        out.append(one)
-    return out[0] if len(out) == 1 else f"Union[{', '.join(out)}]"
-
-
-def outer_parts(text: str, separator: str) -> list[str]:
-    """The text split where the separator is in no brackets."""
-    parts, depth = [""], 0
-    for part in text.split(separator):
-        parts[-1] += part if depth == 0 else separator + part
-        depth += part.count("[") - part.count("]")
-        if depth == 0:
-            parts.append("")
-    return parts[:-1]
-
-
-def choices(schema: dict[str, Any]) -> list[str] | None:
-    """The words that a value may be, also where it may be null; None: it is no choice among words."""
-    words: list[str] | None = next((one["enum"] for one in [schema, *schema.get("anyOf", [])] if "enum" in one), None)
-    return words
-
-
-def literal_type(words: list[str]) -> str:
-    return "Literal[" + ", ".join(f'"{word}"' for word in words) + "]"
-
-
-def type_of_schema(schema: dict[str, Any]) -> str:
-    """The hint for a value of a JSON Schema."""
-    if "anyOf" in schema:
-        kinds = [type_of_schema(one) for one in schema["anyOf"] if one.get("type") != "null"]
-        return kinds[0] if len(kinds) == 1 else "Any"
-    simple = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "Sequence[Any]",
-              "object": "Mapping[str, Any]"}
-    return simple.get(schema.get("type", ""), "Any") if isinstance(schema.get("type", ""), str) else "Any"
 
 
 def parameter_name(name: str) -> str:
@@ -210,7 +180,7 @@ def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str) 
 
 def method(plugin: dict[str, Any]) -> str:
     name, fields = plugin["name"], plugin["fields"]
-    return (signature(parameter_name(name), ["self", *parameters(fields)], "Pipeline", "    ")
+    return (signature(parameter_name(name), ["self: P", *parameters(fields)], "P", "    ")
             + doc_string(plugin["doc"], fields, " " * 8) + call(f'return self._then("{name}", ', fields, ")", " " * 8))
 
 
@@ -290,11 +260,11 @@ def member(name: str, schema: dict[str, Any]) -> str:
         fields = fields_of(form["properties"], set(form["required"]))
         (first,) = form["required"]
         doc = re.sub(r", or \{.*?\}", "", schema["description"])
-        return (signature(name, ["self", *parameters(fields)], "Pipeline", "    ")
+        return (signature(name, ["self: P", *parameters(fields)], "P", "    ")
                 + doc_string(doc, fields, indent) + call("options = given(", fields, ")", indent)
                 + f'{indent}return self._with({name}=options if len(options) > 1 else options["{first}"])\n')
     hint = python_type(fields_of({name: schema}, {name})[0])
-    return (signature(name, ["self", f"{name}: {hint}"], "Pipeline", "    ")
+    return (signature(name, ["self: P", f"{name}: {hint}"], "P", "    ")
             + doc_string(schema["description"], [], indent) + f"{indent}return self._with({name}={name})\n")
 
 
@@ -328,18 +298,32 @@ def feature_module(plugins: list[dict[str, Any]], kinds: list[dict[str, Any]]) -
     return out + "".join("\n\n" + feature_kind(kind) for kind in kinds) + "\n\n" + feature(plugins, kinds)
 
 
-def builder(plugins: list[dict[str, Any]], document: dict[str, Any]) -> str:
-    kinds = ("format", "decoder", "step", "order", "window", "batcher")
-    of = {kind: [plugin for plugin in plugins if plugin["kind"] == kind] for kind in kinds}
+def builder(plugins: list[dict[str, Any]]) -> str:
     # A source of objects of the program has a function of its own, which takes the objects (forebay/rows.py).
-    of["format"] = [one for one in of["format"] if all(field["kind"] != "binding" for field in one["fields"])]
-    names = sorted(["Pipeline", "Source", *(plugin["name"] for plugin in of["format"])])
-    out = HEAD.format(names=listed(names))
-    out += PIPELINE_HEAD + members(document)
-    out += "".join("\n" + method(plugin) for kind in ("step", "order", "window", "batcher") for plugin in of[kind])
-    out += SOURCE_HEAD
-    out += "".join("\n" + decoder(plugin) for plugin in of["decoder"])
-    return out + "".join("\n\n" + source(plugin) for plugin in of["format"])
+    formats = [one for one in plugins if one["kind"] == "format" and all(field["kind"] != "binding" for field in one["fields"])]
+    names = sorted(["Pipeline", "Source", *(plugin["name"] for plugin in formats)])
+    imports = "\n".join(f"from forebay._builder.{file} import {name}" for file, name, _, _ in sorted(METHODS))
+    out = HEAD.format(names=listed(names), imports=imports)
+    out += PIPELINE_HEAD.format(bases=", ".join(name for _, name, _, _ in METHODS)) + SOURCE_HEAD
+    out += "".join("\n" + decoder(plugin) for plugin in plugins if plugin["kind"] == "decoder")
+    return out + "".join("\n\n" + source(plugin) for plugin in formats)
+
+
+def methods(plugins: list[dict[str, Any]], document: dict[str, Any]) -> dict[str, str]:
+    """The files of _builder: their names and texts."""
+    out = {}
+    for file, name, kind, doc in METHODS:
+        body = members(document) if kind is None else "".join("\n" + method(one) for one in plugins if one["kind"] == kind)
+        out[file + ".py"] = without_unused(METHODS_HEAD.format(name=name, doc=doc) + body)
+    return out
+
+
+def without_unused(text: str) -> str:
+    """The text without the names that it imports and does not use."""
+    def kept(line: re.Match[str]) -> str:
+        names = [name for name in line[2].split(", ") if len(re.findall(rf"\b{name}\b", text)) > 1]
+        return f"{line[1]}{', '.join(names)}\n" if names else ""
+    return re.sub(r"(from (?!__future__)\S+ import )(.*)\n", kept, text).replace("annotations\n\n\n", "annotations\n\n")
 
 
 def descriptions() -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
@@ -358,7 +342,10 @@ def descriptions() -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str
 
 def main(folder: pathlib.Path) -> None:
     plugins, kinds, document = descriptions()
-    (folder / "builder.py").write_text(builder(plugins, document))
+    (folder / "builder.py").write_text(without_unused(builder(plugins)))
+    (folder / "_builder").mkdir(exist_ok=True)
+    for name, text in methods(plugins, document).items():
+        (folder / "_builder" / name).write_text(text)
     (folder / "features.py").write_text(feature_module(plugins, kinds))
     stub = folder.resolve() / "_core.pyi"
     command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "forebay._core", "-o", str(stub)]

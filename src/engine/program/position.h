@@ -78,8 +78,8 @@ struct Section {
 };
 
 /// The sections of a position: "order", "batcher" when the batcher held something, "batches" in plans with orders on
-/// batches, of a combination "combine" and "branch/N", and "skips" where there is something to count. A stage that comes
-/// later adds its own.
+/// batches, of a combination "combine" and "branch/N", and "skips" where there is something to count. A stage that
+/// comes later adds its own.
 [[nodiscard]] std::vector<Section> sections_of(const Position& position);
 /// The inverse. Fails with Code::state for an unknown section (failed_precondition), and for a missing section or a
 /// value that is missing or unknown (data_loss).

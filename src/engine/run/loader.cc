@@ -18,7 +18,7 @@
 #include "engine/read/file_versions.h"
 #include "engine/run/loader_access.h"
 #include "engine/run/scheduler.h"
-#include "engine/tickets/batch_content.h"
+#include "engine/tickets/finish/batch_content.h"
 
 namespace forebay {
 

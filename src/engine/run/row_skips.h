@@ -5,7 +5,7 @@
 
 #include "engine/order/files/skip_tally.h"
 #include "engine/program/position.h"
-#include "engine/tickets/batch_content.h"
+#include "engine/tickets/finish/batch_content.h"
 
 namespace forebay::engine {
 

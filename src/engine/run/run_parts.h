@@ -7,7 +7,7 @@
 #include <forebay/error.h>
 
 #include "engine/memory/allocator.h"
-#include "engine/tickets/batch_content.h"
+#include "engine/tickets/finish/batch_content.h"
 
 namespace forebay::engine {
 

@@ -12,7 +12,7 @@
 #include "engine/memory/catch_all.h"
 #include "engine/memory/prefault.h"
 #include "engine/tickets/branch_tickets.h"
-#include "engine/tickets/finish.h"
+#include "engine/tickets/finish/finish.h"
 #include "engine/tickets/prefetch.h"
 
 namespace forebay::engine {

@@ -9,7 +9,7 @@
 #include "engine/memory/ticket_columns.h"
 #include "engine/program/program.h"
 #include "engine/read/file_cache.h"
-#include "engine/tickets/batch_recycler.h"
+#include "engine/tickets/finish/batch_recycler.h"
 #include "engine/tickets/job.h"
 #include "engine/tickets/record_copies.h"
 #include "engine/tickets/row_gather.h"
@@ -29,7 +29,7 @@ struct Worker {
   std::vector<FileCache::Wanted> wanted;  ///< Records that are read from files whose pages were given back.
   std::unique_ptr<TakeMemory> take;       ///< Only in plans that take spans.
   StepScratch steps;
-  std::vector<Worker> branches = {};      ///< Of a combination: the memory for each branch.
+  std::vector<Worker> branches = {};  ///< Of a combination: the memory for each branch.
 };
 
 class BranchTickets;

@@ -7,7 +7,7 @@
 #include "engine/tickets/bad_rows.h"
 #include "engine/tickets/branch_tickets.h"
 #include "engine/tickets/executor.h"
-#include "engine/tickets/finish.h"
+#include "engine/tickets/finish/finish.h"
 
 namespace forebay::engine {
 

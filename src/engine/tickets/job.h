@@ -13,7 +13,7 @@
 
 #include "engine/memory/ticket_columns.h"
 #include "engine/order/order_plane.h"
-#include "engine/tickets/batch_content.h"
+#include "engine/tickets/finish/batch_content.h"
 
 namespace forebay::engine {
 

@@ -182,9 +182,12 @@ void bind_batch(const Stages& stages, const RowSource* rows, BoundColumns& colum
     if (auto batching = keep(stages.batcher->bind(options, columns.schema), found)) {
       columns.batching = *std::move(batching);
       bind_batcher_attributes(stages, rows, columns, found);
-      if (auto packed = pack_columns(columns.batching, columns.schema)) {
-        if (columns.windows) complain(options, "windows cannot be packed; leave the window steps out", found);
-        columns.taking = std::move(packed);
+      if (auto taking = pack_columns(columns.batching, columns.schema)) {
+        if (columns.windows)
+          complain(options,
+                   "a batcher that puts several elements into a row takes no windows; leave the window steps out",
+                   found);
+        columns.taking = std::move(taking);
       }
       columns.batched = batch_outputs(columns.schema, columns.batching, options, found);
     }

@@ -12,7 +12,7 @@
 #include "columns/crc32c.h"
 #include "engine/program/plan_access.h"
 #include "engine/run/loader_access.h"
-#include "engine/tickets/batch_content.h"
+#include "engine/tickets/finish/batch_content.h"
 #include "plan/document/names.h"
 #include "plan/state/state_data.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "engine/tickets/finish.h"
+#include "engine/tickets/finish/finish.h"
 
 namespace forebay::engine {
 

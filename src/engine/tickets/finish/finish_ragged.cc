@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/tickets/finish.h"
+#include "engine/tickets/finish/finish.h"
 
 // The conventions of the companion columns are those of include/forebay/decoders/example.h.
 namespace forebay::engine {

@@ -9,7 +9,7 @@
 
 #include "engine/memory/recycler.h"
 #include "engine/program/program.h"
-#include "engine/tickets/batch_content.h"
+#include "engine/tickets/finish/batch_content.h"
 
 namespace forebay::engine {
 

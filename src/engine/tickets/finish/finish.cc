@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/tickets/finish.h"
+#include "engine/tickets/finish/finish.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/tickets/batch_recycler.h"
+#include "engine/tickets/finish/batch_recycler.h"
 
 #include <utility>
 

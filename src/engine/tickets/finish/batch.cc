@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/tickets/batch_content.h"
+#include "engine/tickets/finish/batch_content.h"
 
 namespace forebay {
 

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by python/tools/make_stubs.py from the plug-ins' descriptions; do not edit.
+"""A method for each window step."""
+from __future__ import annotations
+
+from typing import Literal, Mapping, Optional, Sequence, Union
+
+from forebay.pipeline import P, PipelineBase, given
+
+
+class Windows(PipelineBase):
+    """A method for each window step."""
+
+    __slots__ = ()
+
+    def continuous(self: P, min_window: int, max_window: int, *, keys: Sequence[str] = [], stride: Optional[int] = None,
+                   min_stride: Optional[int] = None, max_stride: Optional[int] = None,
+                   window_draw: Literal["per_window", "per_file"] = "per_window",
+                   tail: Literal["drop", "keep_if_min", "keep"] = "drop") -> P:
+        """Cuts windows out of the records of a part, joined along their first axis.
+
+        keys           Tensors to cut; empty: all whose first size is unknown.
+        min_window     Least length of a window, in frames.
+        max_window     Greatest length of a window; drawn uniformly.
+        stride         Frames from window to window; null: the window's length.
+        min_stride     Instead of `stride`: drawn uniformly, from this on.
+        max_stride     Greatest stride.
+        window_draw    Draw for each window, or once for each file and pass.
+        tail           What becomes of frames at the end that do not fill a window.
+        """
+        return self._then("continuous", {"keys": keys, "min_window": min_window, "max_window": max_window,
+                                        "stride": stride, "min_stride": min_stride, "max_stride": max_stride,
+                                        "window_draw": window_draw, "tail": tail}, keys=[], window_draw="per_window",
+                                        tail="drop")
+
+    def chunk(self: P, size: Union[int, Mapping[str, int]], *, keys: Sequence[str] = [],
+              step: Optional[Union[int, Mapping[str, int]]] = None,
+              min_size: Optional[Union[int, Mapping[str, int]]] = None, drop_short: bool = False,
+              drop_covered_tail: bool = False, rule: Literal["forebay", "returnn", "returnn_pipe"] = "forebay",
+              variance: float = 0.0) -> P:
+        """Cuts sequences into chunks of one size, every `step` frames.
+
+        keys                 Tensors to cut; empty: all whose first size is unknown.
+        size                 Frames of a chunk: a number, or one for each key.
+        step                 Frames from chunk to chunk; null: `size`. A key with step 0 is given whole in every
+                             chunk.
+        min_size             A tail with fewer frames is dropped.
+        drop_short           Drop a sequence shorter than `min_size` instead of keeping it whole.
+        drop_covered_tail    Drop chunks all of whose frames the chunk before has, too.
+        rule                 `returnn` and `returnn_pipe` decide about tails and keys of unequal length as
+                             RETURNN does.
+        variance             Shortens sizes and steps of each sequence by a random factor from 1 - variance to
+                             1.
+        """
+        return self._then("chunk", {"keys": keys, "size": size, "step": step, "min_size": min_size,
+                                   "drop_short": drop_short, "drop_covered_tail": drop_covered_tail, "rule": rule,
+                                   "variance": variance}, keys=[], drop_short=False, drop_covered_tail=False,
+                                   rule="forebay", variance=0.0)
+
+    def context(self: P, keys: Sequence[str] = [], *, window: Optional[Union[int, Mapping[str, int]]] = None,
+                left: Optional[Mapping[str, int]] = None, right: Optional[Mapping[str, int]] = None) -> P:
+        """Widens windows by the frames around them, and by padding where the sequence ends.
+
+        keys      Tensors with a time axis, if no window step comes before; empty: all whose first size is
+                  unknown.
+        window    Total width, the frame itself included; an even one has one frame more on the right. A number
+                  is for `data`, else for the first key.
+        left      Instead of `window`: frames before, by key.
+        right     Frames after, by key.
+        """
+        return self._then("context", {"keys": keys, "window": window, "left": left, "right": right}, keys=[])
