@@ -18,7 +18,7 @@ namespace {
 using testing::document;
 using testing::Folder;
 
-constexpr RunOptions run_options{.threads = 2, .memory = 64 << 20, .shard_count = 1};
+const RunOptions run_options{.threads = 2, .memory = 64 << 20, .shard_count = 1};
 
 class RunParts : public ::testing::Test {
  protected:

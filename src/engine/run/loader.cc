@@ -272,8 +272,8 @@ Result<std::optional<Batch>> Loader::peek() {
 
 Result<std::optional<Batch>> Loader::peek_within(std::chrono::milliseconds timeout, bool& timed_out) {
   if (running_->forked()) return forked_error();
-  const bool for_ever = timeout == std::chrono::milliseconds::max();
-  auto content = running_->peek(for_ever ? std::nullopt : std::optional{timeout}, timed_out);
+  const bool waits = timeout != std::chrono::milliseconds::max();
+  auto content = running_->peek(waits ? std::optional{timeout} : std::nullopt, timed_out);
   if (!content.ok()) {
     running_->failure = content.error();
     return content.error();

@@ -19,10 +19,10 @@ using Pieces = std::vector<Stretch>;
 using What = Stretch::What;
 
 // The first length is one whose header is a flipped bit away from looking like zlib.
-const std::vector<std::string> records = {tests::some_text(120), "", tests::some_text(90, 2), tests::some_text(33, 3)};
+const std::vector<std::string> intact = {tests::some_text(120), "", tests::some_text(90, 2), tests::some_text(33, 3)};
 
 std::vector<std::string> without(std::size_t index) {
-  std::vector<std::string> out = records;
+  std::vector<std::string> out = intact;
   out.erase(out.begin() + static_cast<std::ptrdiff_t>(index));
   return out;
 }
@@ -33,8 +33,8 @@ struct Frame {
 };
 Frame frame_at(std::size_t byte) {
   Frame frame;
-  for (; frame.index < records.size(); ++frame.index) {
-    frame.end = frame.begin + records[frame.index].size() + 16;
+  for (; frame.index < intact.size(); ++frame.index) {
+    frame.end = frame.begin + intact[frame.index].size() + 16;
     if (byte < frame.end) return frame;
     frame.begin = frame.end;
   }
@@ -53,10 +53,10 @@ std::string flipped(std::string bytes, std::size_t bit) {
 }
 
 TEST(FindCorruption, AnIntactFileIsRecordsFromEndToEnd) {
-  const std::string bytes = framed(records);
+  const std::string bytes = framed(intact);
   for (const std::string& file : {bytes, tests::compress(bytes, tests::gzip_window), tests::compress(bytes, 15)}) {
     const Found found = find_in(file);
-    EXPECT_EQ(found.good(), records);
+    EXPECT_EQ(found.good(), intact);
     EXPECT_EQ(found.skipped(), Pieces{});
     EXPECT_EQ(found.end(), static_cast<std::int64_t>(bytes.size()));
   }
@@ -64,7 +64,7 @@ TEST(FindCorruption, AnIntactFileIsRecordsFromEndToEnd) {
 }
 
 TEST(FindCorruption, AFlippedBitOfAPlainFileCorruptionsItsFrameAndNoOther) {
-  const std::string bytes = framed(records);
+  const std::string bytes = framed(intact);
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     const Found found = find_in(flipped(bytes, bit));
     const Frame frame = frame_at(bit / 8);
@@ -79,19 +79,19 @@ TEST(FindCorruption, AFlippedBitOfAPlainFileCorruptionsItsFrameAndNoOther) {
 }
 
 TEST(FindCorruption, ACutPlainFileIsItsWholeRecordsAndOneRange) {
-  const std::string bytes = framed(records);
+  const std::string bytes = framed(intact);
   for (std::size_t size = 0; size <= bytes.size(); ++size) {
     const Found found = find_in(bytes.substr(0, size));
     const Frame frame = frame_at(size);
     ASSERT_EQ(found.good(),
-              (std::vector<std::string>{records.begin(), records.begin() + static_cast<int>(frame.index)}));
+              (std::vector<std::string>{intact.begin(), intact.begin() + static_cast<int>(frame.index)}));
     ASSERT_EQ(found.skipped().size(), size == frame.begin ? 0U : 1U);
     ASSERT_EQ(found.end(), static_cast<std::int64_t>(size));
   }
 }
 
 TEST(FindCorruption, AnAddedByteOfAPlainFileCostsOneRecordOrNone) {
-  const std::string bytes = framed(records);
+  const std::string bytes = framed(intact);
   for (std::size_t at = 0; at <= bytes.size(); ++at) {
     for (const char added : {'x', '\0'}) {
       std::string longer = bytes;
@@ -99,8 +99,8 @@ TEST(FindCorruption, AnAddedByteOfAPlainFileCostsOneRecordOrNone) {
       const Found found = find_in(longer);
       const Frame frame = frame_at(at);
       if (at == frame.begin) {
-        ASSERT_EQ(found.good(), records) << at;
-      } else if (found.good() != records) {  // a byte beside its equal may belong to the next frame or the one before
+        ASSERT_EQ(found.good(), intact) << at;
+      } else if (found.good() != intact) {  // a byte beside its equal may belong to the next frame or the one before
         ASSERT_EQ(found.good(), without(frame.index)) << at;
       }
       ASSERT_NE(found.skipped(), Pieces{});
@@ -110,7 +110,7 @@ TEST(FindCorruption, AnAddedByteOfAPlainFileCostsOneRecordOrNone) {
 }
 
 TEST(FindCorruption, AMissingByteOfAPlainFileCostsItsRecordAndNoOther) {
-  const std::string bytes = framed(records);
+  const std::string bytes = framed(intact);
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string shorter = bytes;
     shorter.erase(at, 1);
@@ -129,17 +129,17 @@ void expect_some_records(const std::string& file, const std::string& what) {
   EXPECT_GE(found.end(), 0);
   const auto good = found.good();
   for (const std::string& record : good) {
-    ASSERT_NE(std::find(records.begin(), records.end(), record), records.end()) << what << ": a record that never was";
+    ASSERT_NE(std::find(intact.begin(), intact.end(), record), intact.end()) << what << ": a record that never was";
   }
   if (found.skipped().empty()) {
-    ASSERT_EQ(good, records) << what;
+    ASSERT_EQ(good, intact) << what;
   }
 }
 
 class FindCorruptionInCompressed : public ::testing::TestWithParam<int> {};
 
 TEST_P(FindCorruptionInCompressed, NoFlippedMissingOrAddedByteGivesAWrongRecord) {
-  const std::string file = tests::compress(framed(records), GetParam());
+  const std::string file = tests::compress(framed(intact), GetParam());
   for (std::size_t bit = 0; bit < file.size() * 8; ++bit)
     expect_some_records(flipped(file, bit), "bit " + std::to_string(bit));
   for (std::size_t at = 0; at < file.size(); ++at) {
@@ -150,7 +150,7 @@ TEST_P(FindCorruptionInCompressed, NoFlippedMissingOrAddedByteGivesAWrongRecord)
 }
 
 TEST_P(FindCorruptionInCompressed, ACutFileEndsInARangeThatSaysSo) {
-  const std::string file = tests::compress(framed(records), GetParam());
+  const std::string file = tests::compress(framed(intact), GetParam());
   for (std::size_t size = 1; size < file.size(); ++size) {
     expect_some_records(file.substr(0, size), "size " + std::to_string(size));
     ASSERT_NE(find_in(file.substr(0, size)).skipped(), Pieces{}) << size;
@@ -161,11 +161,11 @@ INSTANTIATE_TEST_SUITE_P(Windows, FindCorruptionInCompressed,
                          ::testing::Values(tests::gzip_window, tests::zlib_window));
 
 TEST(FindCorruption, AWrongTrailerIsCorruptionBehindTheLastRecord) {
-  const std::string bytes = framed(records);
+  const std::string bytes = framed(intact);
   std::string file = tests::compress(bytes, tests::gzip_window);
   file[file.size() - 6] ^= 1;
   const Found found = find_in(file);
-  EXPECT_EQ(found.good(), records);
+  EXPECT_EQ(found.good(), intact);
   EXPECT_EQ(found.skipped(), (Pieces{{What::range, static_cast<std::int64_t>(bytes.size()), 0}}));
   EXPECT_THAT(found.reasons, ElementsAre(HasSubstr("wrong checksum or size")));
 }
@@ -210,8 +210,8 @@ TEST(FindCorruption, AStreamGivesTheSamePiecesAsAMappedFile) {
 
 TEST(FindCorruption, ALongSearchComesBackInTheMiddle) {
   // So it can be stopped, and the bytes before that place need not stay in memory.
-  const std::string records_and_holes = framed(records) + std::string(std::size_t{9} << 20, '\0') + framed(records) +
-                                        tests::some_text(std::size_t{5} << 20) + framed(records);
+  const std::string records_and_holes = framed(intact) + std::string(std::size_t{9} << 20, '\0') + framed(intact) +
+                                        tests::some_text(std::size_t{5} << 20) + framed(intact);
   const tests::Folder folder;
   const Source source{.files = {folder.write("data", records_and_holes)},
                       .compression = Compression::none,
@@ -227,7 +227,7 @@ TEST(FindCorruption, ALongSearchComesBackInTheMiddle) {
     found += block.records.size();
     EXPECT_LE(scanner.offset() - before, std::int64_t{1} << 20);
   }
-  EXPECT_EQ(found, 3 * records.size());
+  EXPECT_EQ(found, 3 * intact.size());
 }
 
 TEST(FindCorruption, AFileInsideAGoodRecordStaysInside) {
@@ -292,11 +292,11 @@ TEST(FindCorruption, MalformedMessagesAreBadRecords) {
 }
 
 TEST(FindCorruption, WhatIsToleratedIsNoCorruption) {
-  const std::string bytes = framed(records);
+  const std::string bytes = framed(intact);
   const Finding zeros{.framing = {.allow_trailing_zeros = true}};
   for (const std::string& file : {bytes + std::string(5000, '\0'), tests::compress(bytes, 31) + std::string(5000, '\0'),
                                   tests::compress(bytes + std::string(5000, '\0'), 15)}) {
-    EXPECT_EQ(find_in(file, zeros).good(), records);
+    EXPECT_EQ(find_in(file, zeros).good(), intact);
     EXPECT_EQ(find_in(file, zeros).skipped(), Pieces{});
     EXPECT_EQ(find_in(file).skipped().size(), 1U);
   }
