@@ -78,7 +78,7 @@ if(NOT FOREBAY_SANITIZE)
   add_executable(allocations_test ${CMAKE_SOURCE_DIR}/tests/pipeline/allocations_test.cc)
   target_link_libraries(allocations_test PRIVATE forebay_tools GTest::gtest_main)
   target_include_directories(allocations_test PRIVATE ${CMAKE_SOURCE_DIR})
-  gtest_discover_tests(allocations_test DISCOVERY_TIMEOUT 60)
+  add_test(NAME allocations COMMAND allocations_test)
 endif()
 
 # bench/take.cc, bench/take_batches.cc and bench/images.cc, built on demand.
