@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,7 +78,8 @@ struct RowSource {
 /// The objects of a program that a document names: `{"arrays": {"bind": "train"}}` reads `bindings["train"]`.
 using Bindings = std::map<std::string, std::shared_ptr<const RowSource>, std::less<>>;
 
-/// An array in the memory of the program. Its first axis counts the rows.
+/// An array in the memory of the program. Its first axis counts the rows; with `row_splits` row i is the items from
+/// `row_splits[i]` to `row_splits[i + 1]` of that axis, so rows have different lengths.
 struct ArrayView {
   std::string name;  ///< Of the tensor.
   DType dtype = DType::float32;
@@ -87,13 +89,16 @@ struct ArrayView {
   bool swapped = false;                    ///< Numbers: the bytes of each are in the other order.
   std::vector<std::int64_t> byte_splits =
       {};  ///< Strings: where each element begins in `data`, and where the last ends.
+  /// [rows + 1]: 0 or more, ascending, at most the size of the first axis. Copied, with 16 bytes a row.
+  std::optional<std::vector<std::int64_t>> row_splits = {};
 };
 
 /// Makes a source of one part from arrays of equal length. Copies nothing: `owner` keeps the arrays, which must not
 /// change while a run reads them. `name` stands for a file name in origins and errors.
 ///
 /// Fails with Code::config and every fault: no array, a name that is empty or given twice, an array without a row axis
-/// or with more than 16 axes, unequal numbers of rows, negative sizes, strides or string offsets that do not fit.
+/// or with more than 16 axes, unequal numbers of rows, negative sizes, strides, string offsets or row splits that do
+/// not fit.
 [[nodiscard]] Result<std::shared_ptr<const RowSource>> array_rows(std::vector<ArrayView> arrays,
                                                                   std::shared_ptr<const void> owner,
                                                                   std::string name = "arrays");

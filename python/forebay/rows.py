@@ -11,6 +11,7 @@ from forebay._arguments import integer_of, wrong_type
 from forebay.builder import Pipeline
 from forebay.errors import ConfigError
 from forebay.features import Feature
+from forebay.values import Ragged
 
 if TYPE_CHECKING:
     from forebay._map.step import MapStep
@@ -27,7 +28,8 @@ def arrays(columns: Mapping[str, Any], name: str = "arrays") -> Pipeline:
 
     columns    NumPy arrays, or what np.asarray takes: the first axis counts the rows. Numbers of any stride, alignment and
                byte order are read where they lie; nothing is copied before a batch is made, so they must not change while a
-               loader reads them. Strings (dtype S, U or object, of bytes or str; str as UTF-8) are copied once.
+               loader reads them. Strings (dtype S, U or object, of bytes or str; str as UTF-8) are copied once. Rows of
+               different lengths: `fb.Ragged(values, row_splits)`, where row i is values[row_splits[i]:row_splits[i + 1]].
     name       stands for a file name in record keys, origins and errors
 
     The rows can be shuffled, also globally (`.shuffle(global_=True)`), sharded and restarted like records of files.
@@ -67,8 +69,8 @@ class Feed:
         self._put({name: _one(name, value) for name, value in self._items(row)})
 
     def put_rows(self, rows: Mapping[str, Any]) -> None:
-        """Gives several rows at once: arrays whose first axis counts the rows."""
-        self._put({name: _array(name, value) for name, value in self._items(rows)})
+        """Gives several rows at once: arrays whose first axis counts the rows, or fb.Ragged."""
+        self._put({name: value if isinstance(value, Ragged) else _array(name, value) for name, value in self._items(rows)})
 
     def _items(self, row: Mapping[str, Any]) -> "list[tuple[str, Any]]":
         if not isinstance(row, Mapping):
@@ -78,7 +80,7 @@ class Feed:
                               detail="invalid_argument")
         return list(row.items())
 
-    def _put(self, arrays: "dict[str, np.ndarray[Any, Any]]") -> None:
+    def _put(self, arrays: "dict[str, Any]") -> None:
         columns = [_column(name, _converted(name, array, self._specs[name][0])) for name, array in arrays.items()]
         while not self._feed.put(columns):
             pass
@@ -204,8 +206,10 @@ def _array(name: str, value: Any) -> "np.ndarray[Any, Any]":
         raise _refused(name, f"it is no array: {problem}") from None
 
 
-def _converted(name: str, array: "np.ndarray[Any, Any]", dtype: str) -> "np.ndarray[Any, Any]":
+def _converted(name: str, array: Any, dtype: str) -> Any:
     """The array in the column's type. No value may change."""
+    if isinstance(array, Ragged):
+        return Ragged(_converted(name, array.values, dtype), array.nested_row_splits)
     if dtype == "string" or array.dtype.name == dtype or array.dtype.kind in "SUOV":
         return array
     if dtype != "bfloat16" and (array.size == 0 or np.can_cast(array.dtype, dtype, "same_kind")):
@@ -223,6 +227,13 @@ def _columns(name: str, value: Any) -> "list[tuple[object, ...]]":
 
 
 def _column(name: str, value: Any) -> "tuple[object, ...]":
+    if isinstance(value, Ragged):
+        if len(value.nested_row_splits) > 1:
+            raise _refused(name, f"{len(value.nested_row_splits)} levels of row splits; rows of different lengths have one")
+        splits = value.row_splits
+        if splits.ndim != 1 or splits.dtype.kind not in "iu":
+            raise _refused(name, f"row splits are one axis of integers, found {splits.dtype} of shape {list(splits.shape)}")
+        return *_column(name, np.ascontiguousarray(value.values)), np.ascontiguousarray(splits, np.int64)
     array = _array(name, value)
     if array.dtype.kind in "SUO":
         return _strings(name, array)

@@ -53,7 +53,7 @@ class Ragged:
     __slots__ = ("values", "nested_row_splits")
 
     def __init__(self, values: Any, row_splits: Any) -> None:
-        levels = row_splits if isinstance(row_splits, (list, tuple)) and np.ndim(row_splits[0]) == 1 else [row_splits]
+        levels = row_splits if isinstance(row_splits, (list, tuple)) and row_splits and np.ndim(row_splits[0]) == 1 else [row_splits]
         self.values = np.asarray(values)
         self.nested_row_splits = [np.asarray(level) for level in levels]
 

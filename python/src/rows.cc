@@ -48,6 +48,13 @@ const Buffer& keep(nb::handle array, Buffers& buffers) {
   return *buffers.back();
 }
 
+std::vector<std::int64_t> integers_of(nb::handle array, const char* refusal) {
+  const Buffer buffer{array};
+  if (buffer.view().itemsize != 8 || !PyBuffer_IsContiguous(&buffer.view(), 'C')) throw nb::value_error(refusal);
+  const auto* const first = static_cast<const std::int64_t*>(buffer.view().buf);
+  return {first, first + buffer.view().len / 8};
+}
+
 /// (name, dtype, array, swapped)
 ArrayView numbers_of(const nb::tuple& column, DType dtype, Buffers& buffers) {
   const Buffer& buffer = keep(column[2], buffers);
@@ -64,13 +71,9 @@ ArrayView numbers_of(const nb::tuple& column, DType dtype, Buffers& buffers) {
 /// (name, "string", bytes of all strings, byte splits as contiguous int64, shape)
 ArrayView strings_of(const nb::tuple& column, Buffers& buffers) {
   const Buffer& bytes = keep(column[2], buffers);
-  const Buffer splits{column[3]};
-  if (splits.view().itemsize != 8 || !PyBuffer_IsContiguous(&splits.view(), 'C'))
-    throw nb::value_error("byte splits are a contiguous array of int64");
-  const auto* const first = static_cast<const std::int64_t*>(splits.view().buf);
   ArrayView out{.name = from_str(column[0]), .dtype = DType::string, .data = bytes.view().buf};
   for (const nb::handle size : nb::cast<nb::tuple>(column[4])) out.shape.push_back(nb::cast<std::int64_t>(size));
-  out.byte_splits.assign(first, first + splits.view().len / 8);
+  out.byte_splits = integers_of(column[3], "byte splits are a contiguous array of int64");
   if (!out.byte_splits.empty() && out.byte_splits.back() > bytes.view().len)
     throw nb::value_error("byte splits lie beyond the bytes");
   return out;
@@ -89,6 +92,9 @@ Rows rows_of_columns(const nb::list& columns, const std::string& name) {
     const auto column = nb::cast<nb::tuple>(item);
     const DType dtype = dtype_of(column[1]);
     arrays.push_back(dtype == DType::string ? strings_of(column, *buffers) : numbers_of(column, dtype, *buffers));
+    const std::size_t plain = dtype == DType::string ? 5 : 4;
+    if (column.size() > plain)
+      arrays.back().row_splits = integers_of(column[plain], "row splits are a contiguous array of int64");
   }
   return {value_of(array_rows(std::move(arrays), std::move(buffers), name))};
 }
@@ -130,9 +136,11 @@ Bindings bindings_of(const nb::dict& bound) {
 
 void bind_rows(nb::module_& module) {
   nb::class_<Rows>(module, "Rows", "Rows of arrays, which a document names.");
-  module.def("array_rows", &rows_of_columns, nb::arg("columns"), nb::arg("name"),
-             nb::sig("def array_rows(columns: list[tuple[object, ...]], name: str) -> Rows"),
-             "Columns as (name, dtype, array, swapped) or (name, \"string\", bytes, byte splits, shape).");
+  module.def(
+      "array_rows", &rows_of_columns, nb::arg("columns"), nb::arg("name"),
+      nb::sig("def array_rows(columns: list[tuple[object, ...]], name: str) -> Rows"),
+      "Columns as (name, dtype, array, swapped) or (name, \"string\", bytes, byte splits, shape), then row splits "
+      "where rows have different lengths.");
   nb::class_<Feed>(module, "Feed", "Rows that a program gives to a run.")
       .def("put", &put, nb::arg("columns"), nb::sig("def put(self, columns: list[tuple[object, ...]]) -> bool"),
            "False: there was no room for a short time.")

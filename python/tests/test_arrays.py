@@ -129,3 +129,64 @@ def test_wrong_bindings_are_refused(bind: object, words: str) -> None:
 def test_bind_must_be_a_dict() -> None:
     with pytest.raises(TypeError, match="a dict of objects by name"):
         fb.load({"source": {"arrays": {"bind": "x"}}, "steps": []}, bind=[1])  # type: ignore[arg-type]
+
+
+def ragged_columns() -> tuple[dict[str, object], list[np.ndarray]]:
+    generator = np.random.default_rng(7)
+    lengths = generator.integers(0, 30, 400)
+    splits = np.concatenate([[0], np.cumsum(lengths)])
+    frames = generator.standard_normal((int(splits[-1]), 3), np.float32)
+    tokens = np.array([f"token {i}" for i in range(int(splits[-1]))], object)
+    rows = [frames[a:b] for a, b in zip(splits, splits[1:])]
+    return {"frames": fb.Ragged(frames, splits), "tokens": fb.Ragged(tokens, splits.astype(np.int32)), "n": np.arange(400)}, rows
+
+
+@pytest.mark.parametrize("order", [{}, {"buffer": 50}, {"global_": True}])
+def test_rows_of_different_lengths_are_those_of_ragged_arrays(order: dict[str, object]) -> None:
+    given, rows = ragged_columns()
+    pipe = fb.arrays(given).shuffle(**order) if order else fb.arrays(given)
+    for threads in (1, 8):
+        seen: list[int] = []
+        for batch in pipe.batch(size=37).load(threads=threads):
+            for place, n in enumerate(batch["n"].tolist()):
+                np.testing.assert_array_equal(batch["frames"][place], rows[n])
+                first = given["tokens"].row_splits[n]
+                assert batch["tokens"][place].tolist() == [f"token {first + i}".encode() for i in range(len(rows[n]))]
+            seen += batch["n"].tolist()
+        assert sorted(seen) == list(range(400))
+
+
+def test_windows_and_batches_by_frames_over_ragged_arrays_restart_at_every_batch() -> None:
+    given, rows = ragged_columns()
+    pipe = (fb.arrays(given).shuffle(global_=True).select(["frames", "n"]).chunk(8, keys=["frames"])
+            .frames(["frames"], batch_size=64).epochs(2))
+    whole = [(batch["frames"].tobytes(), batch["n"].tolist()) for batch in pipe.load(threads=8)]
+    pieces: dict[int, int] = {}
+    for _, ns in whole:
+        for n in ns:
+            pieces[n] = pieces.get(n, 0) + 1
+    assert pieces == {n: 2 * -(-len(row) // 8) for n, row in enumerate(rows) if len(row) > 0}
+    loader = pipe.load()
+    for at in range(0, len(whole), 7):
+        again = pipe.load(threads=2)
+        again.load_state_dict(loader.state_dict())
+        assert [(batch["frames"].tobytes(), batch["n"].tolist()) for batch in again] == whole[at:]
+        for _ in range(7):
+            next(loader, None)
+
+
+@pytest.mark.parametrize("values, splits, words", [
+    (np.arange(3), [0, 4], "row splits from 0 to 4 lie outside of the 3 items"), (np.arange(3), [2, 1], "row splits must ascend"),
+    (np.arange(3), [-1, 1], "row splits from -1 to 1 lie outside of the 3 items"),
+    (np.arange(3), np.array([], np.int64), "row splits begin with the first item of the first row; found none"),
+    (np.arange(3), [0.0, 1.0], "row splits are one axis of integers, found float64 of shape [2]"),
+    (np.arange(3), [[0, 1], [0, 3]], "2 levels of row splits; rows of different lengths have one")])
+def test_row_splits_that_do_not_fit_are_refused(values: object, splits: object, words: str) -> None:
+    with pytest.raises(fb.ConfigError) as refused:
+        fb.arrays({"x": fb.Ragged(values, splits)}).batch(size=1).plan()
+    assert words in str(refused.value)
+
+
+def test_ragged_arrays_of_another_number_of_rows_are_refused() -> None:
+    with pytest.raises(fb.ConfigError, match="array 'y': 2 rows, but array 'x' has 3"):
+        fb.arrays({"x": np.arange(3), "y": fb.Ragged(np.arange(9), [0, 4, 9])}).batch(size=1).plan()

@@ -147,3 +147,12 @@ def test_a_document_names_a_feed() -> None:
         rows.put_rows({"n": [1, 2, 3]})
     document = {"source": {"feed": {"bind": "queue"}}, "steps": [{"batch": {"size": 2}}]}
     assert numbers(fb.load(document, bind={"queue": rows})) == [1, 2, 3]
+
+
+def test_put_rows_takes_rows_of_different_lengths() -> None:
+    rows = fb.Feed({"x": fb.var_len("int64")})
+    rows.put_rows({"x": fb.Ragged(np.arange(5, dtype=np.int32), [0, 2, 2, 5])})
+    rows.put({"x": [9]})
+    rows.close()
+    (batch,) = fb.feed(rows).batch(size=4).load()
+    assert [row.tolist() for row in batch["x"]] == [[0, 1], [], [2, 3, 4], [9]]

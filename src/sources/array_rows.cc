@@ -43,17 +43,39 @@ Result<void> check_strings(const ArrayView& array, std::int64_t elements) {
   return {};
 }
 
+Result<void> check_row_splits(const ArrayView& array) {
+  const std::vector<std::int64_t>& splits = *array.row_splits;
+  if (splits.empty()) return bad_array(array, "row splits begin with the first item of the first row; found none");
+  if (!std::is_sorted(splits.begin(), splits.end()))
+    return bad_array(array, "row splits must ascend: each row begins where the one before ends");
+  if (splits.front() < 0 || splits.back() > array.shape.front())
+    return bad_array(array, fmt::format("row splits from {} to {} lie outside of the {} items", splits.front(),
+                                        splits.back(), array.shape.front()));
+  std::int64_t step = static_cast<std::int64_t>(size_of(array.dtype));
+  for (std::size_t axis = array.strides.size(); axis-- > 0;) {
+    if (array.shape[axis] > 1 && array.strides[axis] != step)
+      return bad_array(array, "the items of rows of different lengths must follow one another without gaps");
+    step *= array.shape[axis];
+  }
+  return {};
+}
+
 Result<void> check_array(const ArrayView& array) {
   if (array.name.empty()) return bad_array(array, "a name must not be empty");
   if (array.shape.empty()) return bad_array(array, "the first axis counts the rows, but it has no axis");
   if (array.shape.size() > max_axes + 1)
     return bad_array(array, fmt::format("{} axes; at most {} are allowed", array.shape.size(), max_axes + 1));
   FOREBAY_TRY(const std::int64_t elements, elements_of(array));
-  if (array.dtype == DType::string) return check_strings(array, elements);
-  if (elements > 0 && array.data == nullptr) return bad_array(array, "it has elements but no memory");
+  if (array.dtype == DType::string) FOREBAY_DO(check_strings(array, elements));
+  if (array.dtype != DType::string && elements > 0 && array.data == nullptr)
+    return bad_array(array, "it has elements but no memory");
   if (!array.strides.empty() && array.strides.size() != array.shape.size())
     return bad_array(array, fmt::format("{} strides for {} axes", array.strides.size(), array.shape.size()));
-  return {};
+  return array.row_splits ? check_row_splits(array) : Result<void>{};
+}
+
+std::int64_t rows_of_array(const ArrayView& array) {
+  return array.row_splits ? std::ssize(*array.row_splits) - 1 : array.shape.front();
 }
 
 /// Whether the rows are row-major without gaps.
@@ -69,16 +91,41 @@ bool plain_rows(const ArrayView& array, const Shape& row) {
 /// What the block's columns point into, besides the arrays.
 struct Kept {
   std::shared_ptr<const void> arrays;
-  std::vector<std::vector<std::int64_t>> byte_splits;
+  std::vector<std::vector<std::int64_t>> integers;
+
+  const std::int64_t* keep(std::vector<std::int64_t> some) {
+    integers.push_back(std::move(some));
+    return integers.back().data();
+  }
 };
 
+/// Fills in where the rows of different lengths lie, and how long they are.
+void split_rows(const ArrayView& array, RowColumn& out, Kept& kept) {
+  std::int64_t item = 1;  // elements
+  for (std::size_t axis = 1; axis < array.shape.size(); ++axis) item *= array.shape[axis];
+  std::vector<std::int64_t> splits = *array.row_splits;
+  std::vector<std::int64_t> lengths;
+  lengths.reserve(splits.size());
+  for (std::size_t row = 0; row + 1 < splits.size(); ++row) lengths.push_back(splits[row + 1] - splits[row]);
+  for (std::int64_t& split : splits) split *= item;
+  out.row_splits = kept.keep(std::move(splits));
+  out.dims = kept.keep(std::move(lengths));
+}
+
 RowColumn column_of(ArrayView& array, const Shape& row, Kept& kept) {
+  RowColumn out;
+  if (array.row_splits) split_rows(array, out, kept);
   if (array.dtype == DType::string) {
-    kept.byte_splits.push_back(std::move(array.byte_splits));
-    return {.byte_splits = kept.byte_splits.back().data(), .bytes = static_cast<const std::byte*>(array.data)};
+    out.byte_splits = kept.keep(std::move(array.byte_splits));
+    out.bytes = static_cast<const std::byte*>(array.data);
+    return out;
   }
-  RowColumn out{.data = static_cast<const std::byte*>(array.data), .swapped = array.swapped};
+  out.data = static_cast<const std::byte*>(array.data);
   const auto size = static_cast<std::int64_t>(size_of(array.dtype));
+  if (array.row_splits) {
+    out.swapped = array.swapped && size > 1;
+    return out;
+  }
   if (array.strides.empty()) {
     out.row_stride = row.count() * size;
   } else {
@@ -96,16 +143,16 @@ Result<std::int64_t> check_arrays(const std::vector<ArrayView>& arrays) {
   for (const ArrayView& array : arrays) {
     if (auto good = check_array(array); !good.ok()) {
       faults.push_back(good.error());
-    } else if (array.shape.front() != arrays.front().shape.front()) {
-      faults.push_back(bad_array(array, fmt::format("{} rows, but array {} has {}", array.shape.front(),
-                                                    quote(arrays.front().name), arrays.front().shape.front())));
+    } else if (rows_of_array(array) != rows_of_array(arrays.front())) {
+      faults.push_back(bad_array(array, fmt::format("{} rows, but array {} has {}", rows_of_array(array),
+                                                    quote(arrays.front().name), rows_of_array(arrays.front()))));
     }
     if (!names.insert(array.name).second) faults.push_back(bad_array(array, "the name is given twice"));
     if (faults.empty()) continue;
     if (arrays.front().shape.empty()) break;  // the numbers of rows cannot be compared
   }
   if (!faults.empty()) return Error::all(std::move(faults));
-  return arrays.front().shape.front();
+  return rows_of_array(arrays.front());
 }
 
 }  // namespace
@@ -126,14 +173,19 @@ Result<std::shared_ptr<const RowSource>> array_rows(std::vector<ArrayView> array
   FOREBAY_TRY(const std::int64_t rows, check_arrays(arrays));
   auto kept = std::make_shared<Kept>();
   kept->arrays = std::move(owner);
-  kept->byte_splits.reserve(arrays.size());
+  kept->integers.reserve(3 * arrays.size());  // columns point into them
   auto block = std::make_shared<RowBlock>();
   auto source = std::make_shared<RowSource>();
   block->rows = rows;
   for (ArrayView& array : arrays) {
-    Shape row{std::vector<std::int64_t>(array.shape.begin() + 1, array.shape.end())};
+    std::vector<std::int64_t> sizes(array.shape.begin() + (array.row_splits ? 0 : 1), array.shape.end());
+    if (array.row_splits) sizes.front() = unknown_dim;
+    Shape row{std::move(sizes)};
     block->columns.push_back(column_of(array, row, *kept));
-    source->schema.put({.name = array.name, .dtype = array.dtype, .shape = std::move(row)});
+    source->schema.put({.name = array.name,
+                        .dtype = array.dtype,
+                        .shape = std::move(row),
+                        .delivery = array.row_splits ? Delivery::ragged : Delivery::equal});
   }
   block->owner = std::move(kept);
   source->parts.push_back({.name = std::move(name), .rows = std::move(block)});
