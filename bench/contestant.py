@@ -15,8 +15,10 @@ import os
 import resource
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
-MASK = (1 << 64) - 1
+HARNESS = Path(__file__).resolve().parent.parent.parent / "shared" / "bench"
 FLOATS = [f"I{i}" for i in range(1, 14)]
 INTS = [f"C{i}" for i in range(1, 27)]
 
@@ -28,22 +30,27 @@ def pin(threads: int) -> None:
         os.environ[name] = str(threads)
 
 
-def small(label: str = "label", names: str = "x", width: int = 64) -> dict[str, dict[str, object]]:
+def small(label: str = "label", names: str = "x", width: int = 64) -> dict[str, dict[str, Any]]:
     return {names: {"dtype": "float32", "shape": [width]}, label: {"dtype": "int64", "shape": []}}
 
 
-def many() -> dict[str, dict[str, object]]:
+def many() -> dict[str, dict[str, Any]]:
     features = {name: {"dtype": "float32", "shape": []} for name in FLOATS}
     return features | {name: {"dtype": "int64", "shape": []} for name in [*INTS, "label"]}
 
 
 IDS = {"ids": {"dtype": "int64", "shape": [512]}}
-FEATURES = {"W1": small(), "W2": many(), "W3a": IDS, "W3b": IDS, "W3c": IDS, "W6": small(), "W6b": many(), "W12": small(),
+EXAMPLES = {"W1": small(), "W2": many(), "W3a": IDS, "W3b": IDS, "W3c": IDS, "W6": small(), "W6b": many(), "W12": small(),
             "W13": small()}
 
 
+WORKLOADS = [*EXAMPLES, "W4c", "W5", "W8", "W9", "W10"]
+#: Batches of W10: rows of at most so many tokens, so that rows times longest is at most 16,384.
+LONGEST = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2000]
+
+
 class Work:
-    """One workload over its first K files: a document for Forebay."""
+    """One workload over its first K files: a pipeline of Forebay, and the tensors of its batches."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         with open(os.path.join(options.data, "manifest.json"), encoding="utf-8") as file:
@@ -52,24 +59,72 @@ class Work:
         self.files = [os.path.abspath(os.path.join(options.data, entry["path"])) for entry in entries]
         self.rows = sum(entry["rows"] for entry in entries)
         self.bytes = sum(entry["bytes"] for entry in entries)
-        self.buffer = spec.get("shuffle_buffer", 0) if options.workload == "W12" else 0
-        self.options = options
-        self.names = list(FEATURES[options.workload])
+        self.spec, self.options = spec, options
+        self.valid = self.padded = 0
+        self.arrays = self.in_memory() if spec.get("in_memory") else {}
 
-    def document(self, epochs: int) -> dict[str, object]:
-        packed = "gzip" if self.options.workload.startswith("W6") else "none"
-        steps: list[dict[str, object]] = [{"shuffle": {"buffer": self.buffer}}] if self.buffer else []
-        if self.options.workload == "W13":
-            steps = [{"shuffle": {"global": True}}]
-        return {"source": {"tfrecord": {"files": self.files, "compression": packed}},
-                "decode": {"example": {"features": FEATURES[self.options.workload]}},
-                "steps": [*steps, {"batch": {"size": self.options.batch, "remainder": "keep"}}],
-                "epochs": epochs, "seed": 1}
+    def in_memory(self) -> dict[str, Any]:
+        """The arrays of W9 and W10, which are loaded before the clock starts."""
+        import forebay as fb
+        import numpy as np
 
-    def load(self, epochs: int):
-        import forebay
+        def read(ending: str, dtype: Any) -> Any:
+            return np.concatenate([np.fromfile(path + ending, dtype) for path in self.files])
+
+        splits = np.concatenate([[0], np.cumsum(read(".len.i64", np.int64))])
+        if self.options.workload == "W10":
+            return {"ids": fb.Ragged(read(".ids.i64", np.int64), splits)}
+        return {"x": fb.Ragged(read(".x.f32", np.float32).reshape(-1, 40), splits), "y": fb.Ragged(read(".y.i32", np.int32), splits)}
+
+    def pipeline(self) -> Any:
+        import forebay as fb
+        import numpy as np
+        kind, size = self.options.workload, self.options.batch
+        if kind in EXAMPLES:
+            pipe = fb.tfrecord(self.files, compression="gzip" if kind.startswith("W6") else "none").example(EXAMPLES[kind])
+            if kind == "W12":
+                pipe = pipe.shuffle(buffer=self.spec["shuffle_buffer"])
+            return (pipe.shuffle(global_=True) if kind == "W13" else pipe).batch(size)
+        if kind == "W4c":
+            pipe = fb.tfrecord(self.files).example({"image/encoded": fb.fixed("string"), "label": fb.fixed("int64")})
+            region = {"random_resized": {"scale": [0.08, 1.0], "ratio": [3 / 4, 4 / 3]}}
+            return pipe.decode_image("image/encoded", out="image", region=region, resize=[224, 224]).select(["image", "label"]).batch(size)
+        if kind == "W5":
+            mel = {"mel": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [80]}}
+            pipe = fb.tfrecord(self.files).sequence_example({"labels": fb.var_len("int64")}, lists=mel)
+            return pipe.batch(size, pad=True)
+        if kind == "W8":  # read at the beginning of the run, in its time
+            data = np.concatenate([np.fromfile(path, np.uint8).reshape(-1, 3073) for path in self.files])
+            return fb.arrays({"image": data[:, 1:], "label": data[:, 0]}).shuffle(global_=True).batch(size)
+        if kind == "W9":
+            chunks = fb.arrays(self.arrays).chunk(self.spec["window"], step=self.spec["step"], drop_covered_tail=True)
+            return chunks.batch(128, pad=True)
+        tokens = self.spec["tokens_per_batch"]
+        boundaries = [longest + 1 for longest in LONGEST]
+        return fb.arrays(self.arrays).shuffle(global_=True).buckets(
+            "ids", boundaries=boundaries, sizes=[tokens // longest for longest in LONGEST], pad=True)
+
+    def load(self, epochs: int) -> Any:
         knobs = {"prefetch": self.options.tune} if self.options.tune else {}
-        return forebay.load(self.document(epochs), threads=self.options.threads, **knobs)
+        return self.pipeline().epochs(epochs).seed(1).load(threads=self.options.threads, **knobs)
+
+    def tensors(self, batch: Any) -> list[Any]:
+        """What the checksum is made of, in the order of the benchmark."""
+        import numpy as np
+        from benchlib.checksum import Dense, Padded
+        kind = self.options.workload
+        if kind in ("W2", "W6b"):
+            return [Dense("floats", np.stack([batch[name] for name in FLOATS], 1)),
+                    Dense("ints", np.stack([batch[name] for name in INTS], 1)), Dense("label", batch["label"])]
+        if kind == "W4c":
+            return [Dense("label", batch["label"])]
+        if kind in ("W5", "W10"):
+            names = ["mel", "labels"] if kind == "W5" else ["ids"]
+            self.valid += int(sum(batch.lengths[name].sum() for name in names))
+            self.padded += sum(batch[name].shape[0] * batch[name].shape[1] for name in names)
+            return [Padded(name, batch[name], batch.lengths[name]) for name in names]
+        names = {"W8": ["image", "label"], "W9": ["x", "y"]}.get(kind) or list(EXAMPLES[kind])
+        return [Dense(name, batch[name]) for name in names]
 
 
 def cpu_seconds() -> float:
@@ -82,31 +137,18 @@ def peak_mb() -> float:
         return next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))
 
 
-def checksum(work: Work) -> dict[str, object]:
-    """The benchmark's checksum: order of rows is free, columns are bound to their row."""
-    import numpy as np
-
-    def bits(array):
-        if array.dtype == np.float32:
-            return np.ascontiguousarray(array).view(np.uint32).astype(np.uint64)
-        return array.astype(np.int64).view(np.uint64)
-
-    rows = elements = total = batches = 0
-    sums: dict[str, float] = {}
+def checksum(work: Work) -> dict[str, Any]:
+    """The benchmark's checksum of one epoch, and the share of the elements that is no padding."""
+    sys.path.insert(0, str(HARNESS))
+    from benchlib.checksum import Checksum
+    total, batches = Checksum(), 0
     with work.load(1) as loader:
         for batch in loader:
-            columns = [batch[name].reshape(len(batch[name]), -1) for name in work.names]
-            for name, column in zip(work.names, columns):
-                group = {"I": "floats", "C": "ints"}.get(name[0], name) if name != "ids" else name
-                sums[group] = sums.get(group, 0.0) + float(np.sum(column, dtype=np.float64))
-            row = np.concatenate([bits(column) for column in columns], axis=1)
-            weights = np.uint64(2) * np.arange(row.shape[1], dtype=np.uint64) + np.uint64(1)
-            r = (row * weights).sum(axis=1, dtype=np.uint64)
-            s = r * np.uint64(0x9E3779B97F4A7C15)
-            total = (total + int((s * ((s >> np.uint64(32)) | np.uint64(1))).sum(dtype=np.uint64))) & MASK
-            rows, elements, batches = rows + len(row), elements + row.size, batches + 1
-    return {"rows": rows, "batches": batches,
-            "checksum": {"rows": rows, "elements": elements, "hash": f"{total:016x}", "sums": sums}}
+            total.add(work.tensors(batch))
+            batches += 1
+    result = total.result()
+    out = {"rows": result["rows"], "batches": batches, "checksum": result}
+    return out | {"pad_efficiency": work.valid / work.padded} if work.padded else out
 
 
 def first_batch(work: Work) -> float:
@@ -118,8 +160,7 @@ def first_batch(work: Work) -> float:
     return seconds
 
 
-def timed(work: Work, epochs: int, imported_mb: float) -> dict[str, object]:
-    key = work.names[-1]
+def timed(work: Work, epochs: int, imported_mb: float) -> dict[str, Any]:
     rows = batches = 0
     restart = None
     clock = time.monotonic
@@ -130,9 +171,9 @@ def timed(work: Work, epochs: int, imported_mb: float) -> dict[str, object]:
         last = clock()
         if restart is None:
             restart = last - begin
-        rows += len(batch[key])
+        rows += batch.rows
         batches += 1
-    result: dict[str, object] = {
+    result: dict[str, Any] = {
         "rows": rows, "batches": batches, "bytes_in": work.bytes * epochs, "seconds": last - begin, "restart_s": restart,
         "cpu_s": cpu_seconds() - cpu, "peak_rss_mb": peak_mb(), "import_rss_mb": imported_mb, "checksum": None}
     loader.close()
@@ -141,9 +182,9 @@ def timed(work: Work, epochs: int, imported_mb: float) -> dict[str, object]:
     return result
 
 
-def one(options: argparse.Namespace, imported_mb: float, cold: bool) -> dict[str, object]:
+def one(options: argparse.Namespace, imported_mb: float, cold: bool) -> dict[str, Any]:
     work = Work(options)
-    result: dict[str, object] = {"contestant": "forebay", "workload": options.workload, "threads": options.threads,
+    result: dict[str, Any] = {"contestant": "forebay", "workload": options.workload, "threads": options.threads,
                                  "batch": options.batch, "tune": options.tune, "files": len(work.files),
                                  "epochs": options.epochs}
     if options.check:
@@ -169,7 +210,7 @@ def serve(options: argparse.Namespace, imported_mb: float, version: str) -> None
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workload", required=True, choices=list(FEATURES))
+    parser.add_argument("--workload", required=True, choices=WORKLOADS)
     parser.add_argument("--data", required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batch", type=int, default=256)
