@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::array<char, 8> entry_magic{'\x89', 'F', 'B', 'E', 'N', 'T', 'R', '\n'};
 constexpr std::size_t max_name = 4096;
+constexpr std::int64_t max_store_bytes = std::int64_t{1} << 40;  // a larger file is no store, and need not be mappable
 constexpr std::size_t min_superseded = std::size_t{64} << 10;  // bytes: a smaller gain is not worth a new store
 constexpr std::array<std::byte, 8> zeros{};
 
@@ -77,6 +78,7 @@ void IndexStore::forget() {
   mapping_.reset();
   files_.clear();
   end_ = superseded_ = 0;
+  too_large_ = false;
 }
 
 void IndexStore::refresh() {
@@ -91,6 +93,11 @@ void IndexStore::refresh() {
   if (same && static_cast<std::int64_t>(mapping_->bytes().size()) == file->size()) return;
   if (!same || file->size() < static_cast<std::int64_t>(end_)) forget();
   if (file->size() == 0) return;
+  if (file->size() > max_store_bytes) {
+    forget();
+    too_large_ = true;
+    return;
+  }
   auto mapped = MappedFile::map(*file);
   if (!mapped.ok()) {
     forget();
@@ -157,7 +164,7 @@ std::vector<FoundEntry> IndexStore::find(const std::string& name, const EntryKey
 
 bool IndexStore::replace_needed() const {
   const std::size_t size = mapping_ ? mapping_->bytes().size() : 0;
-  return end_ < size || (superseded_ > min_superseded && superseded_ > end_ / 2);
+  return too_large_ || end_ < size || (superseded_ > min_superseded && superseded_ > end_ / 2);
 }
 
 Result<bool> IndexStore::append(const std::string& file, const std::string& name, std::span<const NewEntry> entries) {

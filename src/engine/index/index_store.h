@@ -93,6 +93,7 @@ class IndexStore {
   std::map<std::string, OfFile, std::less<>> files_;
   std::size_t end_ = 0;         // of the intact entries
   std::size_t superseded_ = 0;  // bytes of them
+  bool too_large_ = false;      // the file is no store
   bool swept_ = false;
   std::string fault_;
 };
