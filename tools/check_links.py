@@ -60,7 +60,7 @@ def headings(page: pathlib.Path) -> set[str]:
 
 def link_faults(page: pathlib.Path, text: str) -> list[str]:
     faults = []
-    for target in LINK.findall(text):
+    for target in LINK.findall(FENCE.sub("", text)):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")
