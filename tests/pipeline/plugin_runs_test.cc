@@ -16,7 +16,7 @@ using testing::Folder;
 using worked::bindings_of;
 using worked::Case;
 
-constexpr std::int64_t most_batches = 40;  // of a run: some orders go on for ever
+constexpr std::int64_t max_batches = 40;  // of a run: some orders go on for ever
 
 /// A run of the example in batches of one row where the plug-in does not cut them, twice over the data.
 struct ExampleRun {
@@ -38,7 +38,7 @@ struct ExampleRun {
   [[nodiscard]] std::vector<std::string> batches(const RunOptions& options = {}) const {
     auto loader = begin(options);
     if (!loader.ok()) return {"refused: " + loader.error().text()};
-    return testing::rest(*loader, most_batches);
+    return testing::rest(*loader, max_batches);
   }
 
   const Folder folder;
@@ -99,7 +99,7 @@ std::vector<std::vector<std::string>> keys_of_batches(const ExampleRun& run, con
   std::vector<std::vector<std::string>> out;
   auto loader = run.begin(options);
   if (!loader.ok()) return {{"refused: " + loader.error().text()}};
-  while (std::ssize(out) < most_batches) {
+  while (std::ssize(out) < max_batches) {
     auto batch = loader->next();
     if (!batch.ok()) return out.push_back({batch.error().text()}), out;
     if (!*batch) break;
@@ -171,7 +171,7 @@ TEST_P(PluginRun, WithoutElementsEndsOrSaysThatThereAreNone) {
     EXPECT_NE(loader.error().code(), Code::internal) << loader.error().text();
     return;
   }
-  for (std::int64_t i = 0; i < most_batches; ++i) {
+  for (std::int64_t i = 0; i < max_batches; ++i) {
     auto batch = loader->next();
     if (!batch.ok()) {
       EXPECT_EQ(batch.error().code(), Code::data) << batch.error().text();
@@ -180,7 +180,7 @@ TEST_P(PluginRun, WithoutElementsEndsOrSaysThatThereAreNone) {
     if (!*batch) return;
     EXPECT_EQ((*batch)->valid_rows(), 0);
   }
-  FAIL() << "more than " << most_batches << " batches of no elements";
+  FAIL() << "more than " << max_batches << " batches of no elements";
 }
 
 INSTANTIATE_TEST_SUITE_P(Plugins, PluginRun, ::testing::ValuesIn(worked::worked_examples()));
