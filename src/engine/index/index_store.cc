@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<char, 8> entry_magic{'\x89', 'F', 'B', 'E', 'N', 'T', 'R', '\n'};
 constexpr std::size_t max_name = 4096;
 constexpr std::int64_t max_store_bytes = std::int64_t{1} << 40;  // a larger file is no store, and need not be mappable
-constexpr std::size_t min_superseded = std::size_t{64} << 10;  // bytes: a smaller gain is not worth a new store
+constexpr std::size_t min_superseded = std::size_t{64} << 10;    // bytes: a smaller gain is not worth a new store
 constexpr std::array<std::byte, 8> zeros{};
 
 /// The head of an entry; all numbers are little-endian. The name and the payload follow, each with zeros up to a

@@ -83,8 +83,7 @@ TEST(FindCorruption, ACutPlainFileIsItsWholeRecordsAndOneRange) {
   for (std::size_t size = 0; size <= bytes.size(); ++size) {
     const Found found = find_in(bytes.substr(0, size));
     const Frame frame = frame_at(size);
-    ASSERT_EQ(found.good(),
-              (std::vector<std::string>{intact.begin(), intact.begin() + static_cast<int>(frame.index)}));
+    ASSERT_EQ(found.good(), (std::vector<std::string>{intact.begin(), intact.begin() + static_cast<int>(frame.index)}));
     ASSERT_EQ(found.skipped().size(), size == frame.begin ? 0U : 1U);
     ASSERT_EQ(found.end(), static_cast<std::int64_t>(size));
   }
