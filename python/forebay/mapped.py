@@ -2,7 +2,7 @@
 """What a function given to `map` returned, together with the facts about the batch that it was given."""
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping, NamedTuple, Union
+from typing import Any, Iterable, Mapping, NamedTuple, Optional, Union
 
 import numpy as np
 
@@ -22,6 +22,10 @@ class Facts(NamedTuple):
     lengths: dict[str, Any]
     origins: list[tuple[Any, ...]]
     record_keys: list[str]
+    spans: Optional[list[list[Any]]]
+    skipped: list[tuple[tuple[str, int, int], str]]
+    branch: list[int]
+    ends_epoch: Optional[bool]
     names: list[str]
     inputs: list[str]
     targets: list[str]
@@ -35,7 +39,7 @@ def facts_of(source: Any) -> Facts:
     if isinstance(source, MappedBatch):
         return facts_of(source._made_of())
     return Facts(source.number, source.epoch, source.rows, source.valid_rows, source.lengths, source.origins,
-                 source.record_keys, list(source), list(source.inputs), list(source.targets), position_of(source))
+                 source.record_keys, source.spans, source.skipped, source.branch, source.ends_epoch, list(source), list(source.inputs), list(source.targets), position_of(source))
 
 
 def position_of(source: Any) -> str:
@@ -48,8 +52,8 @@ def position_of(source: Any) -> str:
 class MappedBatch(dict[str, Any]):
     """What a function given to `map` returned: a dict from names to values, yours to change.
 
-    `number`, `epoch`, `rows`, `valid_rows`, `lengths`, `origins` and `record_keys` are those of the batch that the
-    function was given. They raise AttributeError in a MappedBatch that your program made of values only.
+    `number`, `epoch`, `rows`, `valid_rows`, `lengths`, `origins`, `record_keys`, `spans`, `skipped`, `branch` and
+    `ends_epoch` are those of the batch that the function was given. They raise AttributeError in a MappedBatch that your program made of values only.
     """
 
     __slots__ = ("_source",)
@@ -92,6 +96,26 @@ class MappedBatch(dict[str, Any]):
     def record_keys(self) -> list[str]:
         """The key of each valid row's record."""
         return self._made_of().record_keys
+
+    @property
+    def spans(self) -> Optional[list[list[Any]]]:
+        """The spans of each row; None where rows are whole records."""
+        return self._made_of().spans
+
+    @property
+    def skipped(self) -> list[tuple[tuple[str, int, int], str]]:
+        """Origin and error of each row that `on_corrupt: skip_row` took out."""
+        return self._made_of().skipped
+
+    @property
+    def branch(self) -> list[int]:
+        """The branch of a combination that gave each valid row."""
+        return self._made_of().branch
+
+    @property
+    def ends_epoch(self) -> Optional[bool]:
+        """Whether the batch is the last one of its epoch; None where that is not known."""
+        return self._made_of().ends_epoch
 
     @property
     def targets(self) -> dict[str, Any]:

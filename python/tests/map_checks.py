@@ -30,7 +30,8 @@ def plain(value: Any) -> Any:
 
 def whole(batch: Any) -> Any:
     return ({name: plain(value) for name, value in batch.items()}, batch.number, batch.epoch, batch.rows, batch.valid_rows,
-            batch.origins, batch.record_keys, {name: plain(sizes) for name, sizes in batch.lengths.items()})
+            batch.origins, batch.record_keys, {name: plain(sizes) for name, sizes in batch.lengths.items()},
+            batch.spans, batch.skipped, batch.branch, batch.ends_epoch)
 
 
 def children() -> set[int]:

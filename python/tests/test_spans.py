@@ -77,6 +77,23 @@ def test_a_fault_of_a_row_names_its_first_record(path: str, inside: Any) -> None
     assert "row 1 of batch 0 of epoch 0, record 2 of" in "\n".join([str(fault.value), *getattr(fault.value, "__notes__", [])])
 
 
+@pytest.mark.parametrize("workers, inside", [(0, "threads"), (2, "threads"), (2, "processes")])
+def test_what_map_returns_knows_the_spans_skipped_rows_and_branches_of_its_batch(path: str, workers: int, inside: Any) -> None:
+    windows = _pipeline(path).continuous(min_window=4, max_window=4, tail="keep").batch(size=2, pad=True)
+    mixed = fb.mix([_pipeline(path), _pipeline(path)], weights=[1, 2]).batch(size=3, pad=True)
+    beside = fb.zip([_pipeline(path), fb.arrays({"y": np.arange(3)})]).batch(size=2, pad=True)
+    for pipe in (windows, mixed, beside):
+        with pipe.load() as loader, pipe.map(_same, workers=workers, inside=inside).load() as mapped:
+            for one, other in zip(loader, mapped):
+                for facts in (other, pickle.loads(pickle.dumps(other))):
+                    assert [(facts.spans, facts.skipped, facts.branch, facts.ends_epoch, facts.origins)] == [
+                        (one.spans, one.skipped, one.branch, one.ends_epoch, one.origins)]
+
+
+def _same(batch: Any) -> Any:
+    return dict(batch)
+
+
 def _origins(batch: Any) -> dict[str, Any]:
     return {"origins": np.array([[origin[1], origin.window, origin.start, origin.row] for origin in batch.origins])}
 

@@ -129,7 +129,7 @@ def no_stop(failure: Exception, name: str) -> Exception:
 
 
 def batch_text(name: str, batch: Any) -> str:
-    return f"in map: {name} was given batch {batch.number} of epoch {batch.epoch}, {records_text(batch.origins)}"
+    return f"in map: {name} was given batch {batch.number} of epoch {batch.epoch}, {records_text(row_origins(batch))}"
 
 
 def row_text(name: str, batch: Any, row: int) -> str:
@@ -141,9 +141,11 @@ def row_text(name: str, batch: Any, row: int) -> str:
 
 
 def row_origins(batch: Any) -> list[tuple[str, int, int]]:
-    """The origin of each valid row, or of its first span."""
+    """The origin of each valid row: that of its first span; side by side, that of the first branch."""
     first: dict[int, tuple[str, int, int]] = {}
     for row, origin in enumerate(batch.origins):
+        if not isinstance(origin[0], str):
+            origin = origin[0]
         first.setdefault(origin.row if isinstance(origin, Origin) else row, origin)
     return list(first.values())
 

@@ -23,7 +23,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from forebay._map.call import Fault, batch_text, made_of, records_text
+from forebay._map.call import Fault, batch_text, made_of, records_text, row_origins
 from forebay._map.pool import Task, closed
 from forebay._map.wire import Region, RegionReader, send_batch
 from forebay.errors import Cancelled, Error
@@ -273,7 +273,7 @@ def _absolute(paths: list[str]) -> list[str]:
 def _given_up(task: Task, death: Died) -> Error:
     batch = task.batch
     return Error(f"map: {task.call.name} ended its process {MAX_DEATHS} times over batch {batch.number} of epoch {batch.epoch}: "
-                 f"{records_text(batch.origins)}. The last one {death}"
+                 f"{records_text(row_origins(batch))}. The last one {death}"
                  f"{'; the system does that when memory runs out' if death.status == -signal.SIGKILL else ''}")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from forebay._core import Batch
 from forebay._map.output import bytes_array, numpy_type
 from forebay.mapped import strings_raw
-from forebay.values import Origin, Ragged, Sparse
+from forebay.values import Origin, Ragged, Span, Sparse
 
 ALIGNMENT = 64
 #: How paths become bytes: those that are not UTF-8 stay as they are.
@@ -148,6 +148,8 @@ class SentBatch(Mapping[str, Any]):
         self.epoch: int = header["epoch"]
         self.rows: int = header["rows"]
         self.valid_rows: int = header["valid_rows"]
+        self.branch: list[int] = header["branch"]
+        self.ends_epoch: Optional[bool] = header["ends_epoch"]
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._tensors:
@@ -179,12 +181,28 @@ class SentBatch(Mapping[str, Any]):
         return self._received.tensors(self._received.header["lengths"])
 
     @property
-    def origins(self) -> list[tuple[str, int, int]]:
+    def origins(self) -> list[Any]:
         header = self._received.header
         files, places = header["files"], self._received.tensor(header["origins"]).tolist()
-        if header["spans"]:
-            return [Origin(files[file], *numbers) for file, *numbers in places]
-        return [(files[file], record, offset) for file, record, offset in places]
+        if header["of_rows"]:
+            return [Origin(files[place[0]], *place[1:6]) for place in places]
+        flat = [(files[file], record, offset) for file, record, offset in places]
+        wide = header["side_by_side"]
+        return [tuple(flat[at:at + wide]) for at in range(0, len(flat), wide)] if wide else flat
+
+    @property
+    def spans(self) -> Optional[list[list[Span]]]:
+        header = self._received.header
+        if not header["spans"]:
+            return None
+        out: list[list[Span]] = [[] for _ in range(self.rows)]
+        for origin, (length, at) in zip(self.origins, self._received.tensor(header["origins"])[:, 6:].tolist()):
+            out[origin.row].append(Span(origin, origin.start, length, at))
+        return out
+
+    @property
+    def skipped(self) -> list[tuple[tuple[str, int, int], str]]:
+        return [((file, record, offset), error) for file, record, offset, error in self._received.header["skipped"]]
 
     @property
     def record_keys(self) -> list[str]:
@@ -205,9 +223,13 @@ def send_batch(batch: Any, region: Region) -> tuple[int, int]:
     """Writes a Batch, or a MappedBatch that an earlier `map` made, as SentBatch reads it."""
     writer = RegionWriter(pickled=not isinstance(batch, Batch))
     origins = batch.origins
+    side_by_side = len(origins[0]) if origins and not isinstance(origins[0][0], str) else 0
+    if side_by_side:
+        origins = [origin for row in origins for origin in row]
     files: dict[str, int] = {}
-    spans = bool(origins) and isinstance(origins[0], Origin)
-    places = np.empty((len(origins), 6 if spans else 3), np.int64)
+    of_rows = bool(origins) and isinstance(origins[0], Origin)
+    spans = batch.spans
+    places = np.empty((len(origins), 8 if spans is not None else 6 if of_rows else 3), np.int64)
     if origins:
         names, records, offsets = zip(*origins)
         for name in dict.fromkeys(names):
@@ -215,11 +237,15 @@ def send_batch(batch: Any, region: Region) -> tuple[int, int]:
         places[:, 0] = [files[name] for name in names] if len(files) > 1 else 0
         places[:, 1] = np.fromiter(records, np.int64, len(records))
         places[:, 2] = np.fromiter(offsets, np.int64, len(offsets))
-    if spans:
-        places[:, 3:] = [(origin.window, origin.start, origin.row) for origin in origins]
+    if of_rows:
+        places[:, 3:6] = [(origin.window, origin.start, origin.row) for origin in origins]
+    if spans is not None and origins:
+        places[:, 6:] = [(span.length, span.at) for row in spans for span in row]
     header = {"number": batch.number, "epoch": batch.epoch, "rows": batch.rows, "valid_rows": batch.valid_rows,
               "tensors": writer.tensors(batch), "lengths": writer.tensors(batch.lengths), "inputs": list(batch.inputs),
-              "targets": list(batch.targets), "files": list(files), "origins": writer.tensor(places), "spans": spans,
+              "targets": list(batch.targets), "files": list(files), "origins": writer.tensor(places),
+              "of_rows": of_rows, "side_by_side": side_by_side, "spans": spans is not None, "branch": batch.branch, "ends_epoch": batch.ends_epoch,
+              "skipped": [(*origin, error) for origin, error in batch.skipped],
               "record_keys": writer.tensor(np.frombuffer("\0".join(batch.record_keys).encode(*TEXT), np.uint8))}
     return writer.write(header, region)
 
