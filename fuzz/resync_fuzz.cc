@@ -125,7 +125,7 @@ std::vector<Piece> byte_by_byte(const Bytes& file) {
 // Like FileReader: each window begins where the last one was consumed, and is as large as was requested.
 std::vector<Piece> in_windows(const Bytes& file, std::size_t window, std::size_t limit) {
   static const auto format = forebay::sources::tfrecord_format({.max_record_bytes = most});
-  CorruptionFinder finder{format, {}};
+  CorruptionFinder finder{format};
   std::vector<Piece> pieces;
   std::size_t at = 0;
   for (std::size_t size = window;;) {
@@ -133,12 +133,10 @@ std::vector<Piece> in_windows(const Bytes& file, std::size_t window, std::size_t
     const Bytes seen = forebay::fuzz::with_slack(std::span{file}.subspan(at, size));
     std::vector<Extent> records;
     std::vector<Skip> skips;
-    std::vector<std::int64_t> attributes;
     const auto offset = static_cast<std::int64_t>(at);
     const bool last = at + size == file.size();
-    const auto found =
-        finder.find({.bytes = std::span{seen}.first(size), .offset = offset, .limit = limit, .last = last}, records,
-                    skips, attributes);
+    const auto found = finder.find(
+        {.bytes = std::span{seen}.first(size), .offset = offset, .limit = limit, .last = last}, records, skips);
     std::size_t next = 0;
     for (std::size_t i = 0; i <= records.size(); ++i) {
       bool bad = false;
@@ -151,7 +149,6 @@ std::vector<Piece> in_windows(const Bytes& file, std::size_t window, std::size_t
       const std::size_t begin = at + records[i].offset - 12;
       pieces.push_back({'g', begin, begin + records[i].length + 16});
     }
-    check(attributes.empty(), "without attributes there are none");
     check(next == skips.size(), "every skip has a record, or stands behind the last");
     check(found.consumed <= size, "no more is consumed than there is");
     at += found.consumed;

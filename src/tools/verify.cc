@@ -93,7 +93,7 @@ Result<void> VerifyRun::copy(const Block& block, const FileReader& scanner, std:
     FOREBAY_TRY(writer,
                 RecordWriter::create(copies_.targets[number], same ? scanner.compression() : copies_.compression));
   }
-  const std::byte* const bytes = block.checked != nullptr ? block.checked : block.base;
+  const std::byte* const bytes = block.checked.empty() ? block.base : block.checked.data();
   for (const auto run : intact_runs(block)) {
     for (const Extent extent : run) FOREBAY_DO(writer->write({bytes + extent.offset, extent.length}));
   }

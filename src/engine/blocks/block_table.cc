@@ -71,13 +71,31 @@ BlockTable::Window* BlockTable::window_of(const Entry& entry) {
   return entry.window < first_window_ ? nullptr : &windows_[entry.window - first_window_];
 }
 
+/// Where the records of an entry without copies lie, of the handles from `row` on that name the same one. Returns how
+/// many these are; 0: the entry needs a look at each handle.
+std::size_t BlockTable::fill_run(const Entry& entry, std::span<const Handle> handles, std::size_t row,
+                                 std::vector<const std::byte*>& payloads) {
+  if (entry.moved || entry.copies || entry.unmapped || !entry.released.empty()) return 0;
+  const std::byte* const base = entry.base;
+  const std::uint32_t slot = handles[row].block;
+  const Handle* const first = handles.data() + row;
+  const Handle* const end = handles.data() + handles.size();
+  const std::byte** out = payloads.data() + row;
+  const Handle* next = first;
+  do {
+    *out++ = base + next->offset;
+  } while (++next != end && next->block == slot);
+  return static_cast<std::size_t>(next - first);
+}
+
 template <bool releases>
 void BlockTable::fill_places(std::span<const Handle> handles, std::int64_t batch, const Places& places) {
   places.payloads.resize(handles.size());
   places.blocks.clear();
   places.blocks.reserve(std::min(handles.size(), entries_.size()));
   places.unmapped.clear();
-  for (std::size_t row = 0; row < handles.size(); ++row) {  // after a shuffle, neighbours are rarely of one block
+  std::size_t run = 0;
+  for (std::size_t row = 0; row < handles.size(); row += run) {
     const Handle& handle = handles[row];
     Entry& entry = entries_[handle.block];
     if (entry.batch != batch) {
@@ -85,16 +103,22 @@ void BlockTable::fill_places(std::span<const Handle> handles, std::int64_t batch
       places.blocks.push_back(entry.used);
       if (Window* const window = window_of(entry)) window->batch = batch;
     }
-    places.payloads[row] = entry.base + (entry.moved || entry.copies ? offset_in_copy(entry, handle) : handle.offset);
-    if (entry.unmapped) {
-      places.unmapped.push_back({.row = static_cast<std::int64_t>(row),
-                                 .file = entry.used.file,
-                                 .offset = entry.used.file_offset + handle.offset,
-                                 .mapping = entry.block->mapping.get()});
+    run = fill_run(entry, handles, row, places.payloads);
+    if (run == 0) {
+      run = 1;
+      places.payloads[row] = entry.base + (entry.moved || entry.copies ? offset_in_copy(entry, handle) : handle.offset);
+      if (entry.unmapped) {
+        places.unmapped.push_back({.row = static_cast<std::int64_t>(row),
+                                   .file = entry.used.file,
+                                   .offset = entry.used.file_offset + handle.offset,
+                                   .mapping = entry.block->mapping.get()});
+      }
+      if constexpr (releases) {
+        if (!entry.released.empty()) entry.released[handle.ordinal] = true;
+      }
     }
     if constexpr (releases) {
-      if (!entry.released.empty()) entry.released[handle.ordinal] = true;
-      if (!entry.permanent && --entry.live == 0) retire(handle.block, batch);
+      if (!entry.permanent && (entry.live -= run) == 0) retire(handle.block, batch);
     }
   }
 }

@@ -147,6 +147,8 @@ class BlockTable {
   void move_survivors(Entry& entry, std::int64_t batch);                          // copies the live records
   void move_rows(Entry& entry, std::int64_t batch);                               // copies the live rows
   [[nodiscard]] static std::size_t place_of(const Entry& entry, std::uint32_t ordinal);  // of a record or row
+  [[nodiscard]] static std::size_t fill_run(const Entry& entry, std::span<const Handle> handles, std::size_t row,
+                                            std::vector<const std::byte*>& payloads);
   [[nodiscard]] static std::uint32_t offset_in_copy(const Entry& entry, const Handle& handle);
 
   std::shared_ptr<BufferPool> pool_;

@@ -15,8 +15,8 @@ namespace forebay::engine {
 ///
 ///     groups of 64 records: decode ─► steps ─► expressions ─► attributes
 ///
-/// A run that may skip decodes the columns of the tickets, else only those that the attributes need are decoded. Owned
-/// by one scan; one thread at a time. With attributes, the memory counts against the budget.
+/// A run that may skip decodes the columns of the tickets, else only those that the attributes need are decoded. One
+/// thread at a time uses it, for blocks of any part. With attributes, the memory counts against the budget.
 class EarlyCheck {
  public:
   EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool);
@@ -46,7 +46,7 @@ class EarlyCheck {
   Charge charge_;
 };
 
-/// The check of the records of one scan for this program: none, a trial decode, attributes, or both.
+/// A check of records for this program: none, a trial decode, attributes, or both. One thread at a time uses it.
 [[nodiscard]] RecordCheck check_of(const Program& program, const std::shared_ptr<BufferPool>& pool);
 
 /// Corruption is an error of the scan, or is found and listed when the program may skip.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <forebay/error.h>
@@ -76,9 +77,10 @@ struct Block {
   std::int64_t file_offset = 0;   ///< Offset of `base` in the (uncompressed) file. Gathered: that of the segment.
   std::int64_t file_end = 0;      ///< Offset of the next block in the (uncompressed) file.
   std::int64_t first_record = 0;  ///< Ordinal in the file of the first record.
-  /// Mapped, with Corruption::find: the private copy of the bytes at `base`, in which the records were checked. The
-  /// reader owns it. Valid until the next scan.
-  const std::byte* checked = nullptr;
+  /// With Corruption::find: the private bytes in which the records were found, from the one at `base` on. Of a mapped
+  /// block these are `copy`, which is dropped after the check.
+  std::span<const std::byte> checked;
+  std::shared_ptr<std::byte> copy;
   std::shared_ptr<MappedFile> mapping;
   std::size_t mapped_bytes = 0;              ///< Bytes of the mapping that the block covers; 0 without records.
   bool kept = false;                         ///< PassCache owns the mapping, too: its pages are counted there and stay.
@@ -96,9 +98,23 @@ struct Block {
   /// Number of elements: rows of a row block, else records.
   [[nodiscard]] std::size_t count() const { return rows ? static_cast<std::size_t>(rows->rows) : records.size(); }
 
+  /// Frees the copy of mapped bytes, when all records were checked.
+  void drop_copy() {
+    checked = {};
+    copy.reset();
+  }
+
+  /// Leaves no record in a block whose error comes first.
+  void forget_records() {
+    records.clear();
+    skips.clear();
+    attributes.clear();
+  }
+
   /// Empties the block for another scan. Drops its memory and its mapping; the lists stay allocated.
   void clear() {
-    base = checked = nullptr;
+    base = nullptr;
+    drop_copy();
     records.clear();
     ordinals.clear();
     attributes.clear();

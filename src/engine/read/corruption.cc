@@ -25,7 +25,6 @@ struct CorruptionFinder::Pass {
   const Window& window;
   std::vector<Extent>& records;
   std::vector<Skip>& skips;
-  std::vector<std::int64_t>& attributes;
   std::size_t at = 0;                // bytes of the window before this are handled
   std::optional<Scanned> done = {};  // set: the result of the call
 
@@ -55,7 +54,6 @@ struct CorruptionFinder::Pass {
   [[nodiscard]] bool overlapped(std::size_t stop);
   void add_range(std::size_t begin, std::size_t end, const Error& error);
   std::size_t take_back();
-  void check_messages();
 };
 
 void CorruptionFinder::Pass::add_range(std::size_t begin, std::size_t end, const Error& error) {
@@ -208,12 +206,9 @@ bool CorruptionFinder::Pass::overlapped(std::size_t stop) {
   return false;
 }
 
-Scanned CorruptionFinder::find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips,
-                               std::vector<std::int64_t>& attributes) {
-  Pass pass{*this, *format_, window, records, skips, attributes};
+Scanned CorruptionFinder::find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips) {
+  Pass pass{*this, *format_, window, records, skips};
   pass.run();
-  attributes.assign(records.size() * check_.attributes, 0);
-  if (check_.run && !records.empty()) pass.check_messages();
   return *pass.done;
 }
 
@@ -227,36 +222,52 @@ void CorruptionFinder::Pass::run() {
   }
 }
 
-void CorruptionFinder::Pass::check_messages() {
-  std::vector<Record>& intact = finder.intact_;
-  std::vector<std::size_t>& indices = finder.indices_;
-  std::vector<Malformed>& malformed = finder.malformed_;
-  intact.clear();
-  indices.clear();
-  malformed.clear();
+namespace {
+
+/// The indices of the records that no skip names.
+std::vector<std::size_t> intact_records(const Block& block) {
+  std::vector<std::size_t> indices;
   std::size_t next = 0;  // index of the next skip
-  for (std::size_t i = 0; i < records.size(); ++i) {
+  for (std::size_t i = 0; i < block.records.size(); ++i) {
+    const auto& skips = block.skips;
     while (next < skips.size() && (skips[next].what == Skip::What::range || skips[next].index < i)) ++next;
-    if (next < skips.size() && skips[next].index == i) continue;
-    intact.push_back(window.bytes.subspan(records[i].offset, records[i].length));
-    indices.push_back(i);
+    if (next == skips.size() || skips[next].index != i) indices.push_back(i);
   }
-  const std::size_t width = finder.check_.attributes;
-  finder.found_attributes_.assign(intact.size() * width, 0);
-  finder.check_.run(intact, malformed, finder.found_attributes_);
-  for (std::size_t i = 0; i < intact.size() * width; ++i)
-    attributes[indices[i / width] * width + i % width] = finder.found_attributes_[i];
+  return indices;
+}
+
+/// The skip of a malformed record: its whole frame.
+Skip skip_of(const Format& format, const Block& block, std::size_t index, const Error& error) {
+  const Extent& extent = block.records[index];
+  const std::int64_t begin = format.record_offset(block.file_offset + extent.offset);
+  std::vector<Extent> probed;
+  const auto frame =
+      format.scan(block.checked.subspan(static_cast<std::size_t>(begin - block.file_offset)), begin, false, 1, probed);
+  const std::size_t bytes = std::max<std::size_t>(frame.ok() ? frame->consumed : 0, extent.length);
+  return {Skip::What::record, index, begin, static_cast<std::int64_t>(bytes), error.at(Place{.offset = begin})};
+}
+
+}  // namespace
+
+void check_messages(const Format& format, const RecordCheck& check, const std::string& path, Block& block) {
+  const std::vector<std::size_t> indices = intact_records(block);
+  std::vector<Record> intact;
+  intact.reserve(indices.size());
+  for (const std::size_t i : indices)
+    intact.push_back(block.checked.subspan(block.records[i].offset, block.records[i].length));
+  const std::size_t width = check.attributes;
+  std::vector<Malformed> malformed;
+  std::vector<std::int64_t> found(intact.size() * width);
+  check.run(intact, malformed, found);
+  block.attributes.assign(block.records.size() * width, 0);
+  for (std::size_t i = 0; i < found.size(); ++i) block.attributes[indices[i / width] * width + i % width] = found[i];
   for (const Malformed& bad : malformed) {
-    const std::size_t index = indices[bad.record];
-    const std::size_t begin = begin_of(records[index]);
-    const auto frame = probe(begin);
-    skips.push_back(
-        {Skip::What::record, index, place(begin),
-         static_cast<std::int64_t>(std::max<std::size_t>(frame.ok() ? frame->consumed : 0, records[index].length)),
-         bad.error.at(Place{.offset = place(begin)})});
+    Skip skip = skip_of(format, block, indices[bad.record], bad.error);
+    const std::int64_t record = block.first_record + static_cast<std::int64_t>(skip.index);
+    skip.error = skip.error.at(Place{.file = path, .record = record});
+    block.skips.push_back(std::move(skip));
   }
-  std::stable_sort(skips.begin(), skips.end(),
-                   [](const Skip& left, const Skip& right) { return left.offset < right.offset; });
+  std::ranges::stable_sort(block.skips, {}, &Skip::offset);
 }
 
 }  // namespace forebay::engine

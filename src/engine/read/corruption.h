@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <forebay/plugin.h>
@@ -26,8 +27,8 @@ struct Malformed {
   std::size_t record = 0;  ///< Index in the `records` of the check.
   Error error;
 };
-/// Looks into the intact records of a block while it is scanned, on the thread of the scan. It finds malformed ones and
-/// computes the attributes that the order needs. It owns what it keeps from block to block.
+/// Looks into the intact records of a block after they were found. It finds malformed ones and computes the attributes
+/// that the order needs. It owns what it keeps from block to block: one thread at a time uses it, for any blocks.
 struct RecordCheck {
   /// Appends the malformed ones of these records to `bad`, by ascending index. Sets the attributes of the others in
   /// `attributes`, which has room for all records. Throws as its StopCheck does.
@@ -39,7 +40,7 @@ struct RecordCheck {
 
 /// Finds the records in the bytes of one file, any of which may be corrupt. A FileReader owns it and calls it from one
 /// thread at a time. It passes windows in the order of the file; each begins at the first byte that was not consumed.
-/// Corrupt bytes are results, not errors. Throws as the RecordCheck does.
+/// Corrupt bytes are results, not errors.
 ///
 /// The found records do not depend on how the bytes are cut into windows:
 ///
@@ -51,8 +52,7 @@ struct RecordCheck {
 /// * The file ends inside a frame: a range is skipped up to the end.
 class CorruptionFinder {
  public:
-  CorruptionFinder(std::shared_ptr<const Format> format, RecordCheck check)
-      : format_{std::move(format)}, check_{std::move(check)} {}
+  explicit CorruptionFinder(std::shared_ptr<const Format> format) : format_{std::move(format)} {}
 
   struct Window {
     std::span<const std::byte> bytes;
@@ -61,10 +61,9 @@ class CorruptionFinder {
     bool last = false;              ///< The file ends after `bytes`.
     const Error* broken = nullptr;  ///< Set: a fault ends the file here. It is reported as a range, even of 0 bytes.
   };
-  /// Appends to `records` and `skips`, and replaces `attributes`. As with Format::scan, the next window begins after
-  /// the consumed bytes and has at least the wanted ones. A last window without a limit is consumed to its end.
-  Scanned find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips,
-               std::vector<std::int64_t>& attributes);
+  /// Appends to `records` and `skips`. As with Format::scan, the next window begins after the consumed bytes and has at
+  /// least the wanted ones. A last window without a limit is consumed to its end.
+  Scanned find(const Window& window, std::vector<Extent>& records, std::vector<Skip>& skips);
 
  private:
   struct Pass;
@@ -75,16 +74,16 @@ class CorruptionFinder {
   };
 
   const std::shared_ptr<const Format> format_;
-  const RecordCheck check_;
   std::optional<Lost> lost_;    // a range whose end is not found yet; it may begin in an earlier window
   std::shared_ptr<void> kept_;  // memory of Format::resync for this file
   // The lists below are used in one call and stay allocated for the next.
   std::vector<Extent> probed_;
   std::vector<Record> payloads_;
-  std::vector<Record> intact_;
-  std::vector<std::size_t> indices_;
-  std::vector<Malformed> malformed_;
-  std::vector<std::int64_t> found_attributes_;
 };
+
+/// Looks into the intact records of a block that a CorruptionFinder filled: adds a skip for each malformed one, with
+/// its place in the file `path`, and sets the attributes. Throws as the RecordCheck does. Thread-safe for different
+/// blocks.
+void check_messages(const Format& format, const RecordCheck& check, const std::string& path, Block& block);
 
 }  // namespace forebay::engine

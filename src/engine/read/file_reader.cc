@@ -45,15 +45,11 @@ Error file_changed(std::string_view how) {
 
 FileReader::FileReader(const Source& source, std::uint32_t file, std::shared_ptr<BufferPool> pool, PassCache& kept,
                        Corruption corruption, RecordCheck check)
-    : source_{source}, number_{file}, pool_{std::move(pool)}, pass_cache_{kept} {
-  if (corruption == Corruption::find) {
-    finder_.emplace(source.format, std::move(check));
-  } else {
-    check_ = std::move(check);
-  }
+    : source_{source}, number_{file}, pool_{std::move(pool)}, pass_cache_{kept}, check_{std::move(check)} {
+  if (corruption == Corruption::find) finder_.emplace(source.format);
 }
 
-void FileReader::scan(Block& block) {
+void FileReader::find(Block& block) {
   block.file = number_;
   block.first_record = record_;
   Result<void> done;
@@ -65,9 +61,6 @@ void FileReader::scan(Block& block) {
         } else if (done.ok() && opened_) {
           done = mapping_ ? scan_mapped(block) : scan_streamed(block);
         }
-        if (check_.run && !block.records.empty()) {  // a fault of a record comes before one after the records
-          if (auto checked = check_records(block); !checked.ok()) done = checked;
-        }
         if (done.ok() && block.last) done = file_->unchanged();
         for (Skip& skip : block.skips) {
           const std::int64_t record = record_ + static_cast<std::int64_t>(skip.index);
@@ -76,9 +69,7 @@ void FileReader::scan(Block& block) {
       },
       no_memory_for_scan);
   if (thrown) {  // the caller gets a block with the error, never an exception
-    block.records.clear();
-    block.skips.clear();
-    block.attributes.clear();
+    block.forget_records();
     done = *thrown;
   }
   record_ += static_cast<std::int64_t>(block.records.size());
@@ -86,15 +77,7 @@ void FileReader::scan(Block& block) {
   block.bytes_read = read_so_far() - bytes_read_;
   bytes_read_ += block.bytes_read;
   block.fraction = fraction();
-  if (done.ok()) return;
-  block.error = done.error();
-  static_cast<void>(catch_all([&] {                           // without memory for a place, the error has none
-    auto same = file_ ? file_->unchanged() : Result<void>{};  // a change of the file explains the fault better
-    const Error& error = same.ok() ? done.error() : same.error();
-    // A file that could not be opened has no record to name.
-    block.error = opened_ ? error.at(Place{.file = source_.files[number_], .record = record_, .offset = offset_})
-                          : error.at(Place{.file = source_.files[number_]});
-  }));
+  if (!done.ok()) block.error = explained(done.error(), record_, offset_);
 }
 
 /// Corrupt compressed data becomes a skipped range and ends the file; other faults stay in `broken`.
@@ -108,7 +91,8 @@ void FileReader::find_streamed(Block& block, std::span<const std::byte> bytes, s
                                         .last = stream_ended_,
                                         .broken = corrupt ? &*broken : nullptr};
   block.skips.clear();
-  found = finder_->find(window, block.records, block.skips, block.attributes);
+  found = finder_->find(window, block.records, block.skips);
+  block.checked = bytes;
   if (corrupt) broken.reset();
 }
 
@@ -136,7 +120,7 @@ Result<void> FileReader::scan_mapped(Block& block) {
   return {};
 }
 
-/// Copies bytes of the mapping to window_, where checksums and messages are checked. Valid until the next call.
+/// Copies bytes of the mapping to window_, where they are searched. Valid until the next call.
 std::span<const std::byte> FileReader::private_window(std::span<const std::byte> bytes) {
   if (window_.capacity < bytes.size()) {
     window_ = {};
@@ -153,8 +137,12 @@ Result<void> FileReader::find_mapped(Block& block, std::span<const std::byte> by
     const bool last = size == bytes.size();
     const auto window = private_window(bytes.first(size));
     found = finder_->find({.bytes = window, .offset = offset_, .limit = mapped_block, .last = last}, block.records,
-                          block.skips, block.attributes);
-    block.checked = window.data();
+                          block.skips);
+    if (!block.records.empty()) {  // the next block is found while this one is checked
+      block.checked = window;
+      block.copy = std::move(window_.bytes);
+      window_ = {};
+    }
     searched_next_ = found.consumed > 0 ? 0 : std::max(found.wanted, size + size / 4);
     return {};
   }

@@ -25,25 +25,29 @@ namespace forebay::engine {
 
 /// Reads one file from its beginning to its end, block by block.
 ///
-/// The first call of `scan`, `skip_to` or `must_settle` opens the file. Then the reader uses one of four ways:
+/// The first call of `find`, `skip_to` or `must_settle` opens the file. Then the reader uses one of four ways:
 ///
 ///     plain file        ─► mapping_ (PassCache::map)  ─► scan_mapped   ─► blocks that point into the mapping
 ///     cannot be mapped  ─► file_                      ─► scan_streamed ─► blocks that own a buffer
 ///     compressed file   ─► inflater_                  ─► scan_streamed ─► blocks that own a buffer
 ///     cached content    ─► content_ (an earlier pass) ─► take_kept     ─► blocks that share the content
 ///
-/// A file of a FileSystem cannot be mapped. Its ranges are asked for ahead (RequestedFile); a `scan` uses those that
+/// A file of a FileSystem cannot be mapped. Its ranges are asked for ahead (RequestedFile); a `find` uses those that
 /// have come, and fills nothing when there are none: then `ready` is false. `skip_to` alone waits.
 ///
-/// A ReaderState of the run owns it, or a scan outside a run. One thread at a time calls it: a worker that scans ahead,
-/// or the consumer. The source and the PassCache must outlive it.
+/// A ReaderState of the run owns it, or a scan outside a run. One thread at a time calls it, a worker that scans ahead
+/// or the consumer; `check` is for any thread at any time. The source and the PassCache must outlive it.
 class FileReader final : public BlockReader {
  public:
-  /// `file` is the number of the file in the source. `check` looks into the records. Without
-  /// Corruption::find the reader verifies the records before it calls `check`.
+  /// `file` is the number of the file in the source. `check` is what `scan` looks into the records with.
   FileReader(const Source& source, std::uint32_t file, std::shared_ptr<BufferPool> pool, PassCache& kept,
              Corruption corruption = Corruption::fail, RecordCheck check = {});
 
+  /// `find`, then `check` with the check of the constructor.
+  void scan(Block& block) {
+    find(block);
+    check(block, check_);
+  }
   /// Fills a cleared block with the next records. Called until a block has `last` or an error.
   ///
   /// A block may have no records although the file continues: one call reads or searches a limited number of bytes, so
@@ -56,16 +60,18 @@ class FileReader final : public BlockReader {
   /// read, a file that changes during the scan, or a lack of memory. The records and the skipped ranges together cover
   /// the whole file, or all of a compressed file that can be decompressed. Corrupt compressed data may decompress to
   /// the bytes of an earlier record; that record then counts as intact twice.
-  void scan(Block& block) override;
+  void find(Block& block) override;
+  /// Without Corruption::find the records are verified first; with it, `find` has done that.
+  void check(Block& block, const RecordCheck& check) const override;
 
-  /// Starts at a record of the file's index instead of the first record. Called before the first `scan`. Opens the
+  /// Starts at a record of the file's index instead of the first record. Called before the first `find`. Opens the
   /// file; a compressed one is decompressed from the restart point before the record. Fails when the file cannot be
   /// read or ends before the record, and with Code::cancelled when the pool is closed meanwhile.
   [[nodiscard]] Result<void> skip_to(const RecordIndex& index, std::int64_t record);
   [[nodiscard]] Result<void> seek(std::int64_t record, const RecordIndex* index) override {
     return skip_to(*index, record);
   }
-  /// Called before the first `scan`. The scans of a compressed file then collect a restart point about every `interval`
+  /// Called before the first `find`. The scans of a compressed file then collect a restart point about every `interval`
   /// bytes of content.
   void collect_restart_points(std::int64_t interval) { point_interval_ = interval; }
   [[nodiscard]] std::vector<io::RestartPoint> take_restart_points() {  ///< The points found since the last call.
@@ -74,20 +80,20 @@ class FileReader final : public BlockReader {
   /// Offset of the next block in the (uncompressed) file.
   [[nodiscard]] std::int64_t offset() const { return offset_; }
 
-  /// Called before the first `scan`: the file shares the requests of the run. Without it, it has its own.
+  /// Called before the first `find`: the file shares the requests of the run. Without it, it has its own.
   void share(std::shared_ptr<Requests> requests) { requests_ = std::move(requests); }
   [[nodiscard]] bool ready() const override;
   void need() override;
   /// Waits until `ready`, but not longer than some milliseconds. Throws Closed when the pool is closed.
   void wait_a_little() const;
-  /// Called before the first `scan`. Opening then fails with Code::data unless the file is the version that `versions`
+  /// Called before the first `find`. Opening then fails with Code::data unless the file is the version that `versions`
   /// remembers. `versions` must outlive the reader.
   void remember(FileVersions& versions) { versions_ = &versions; }
-  /// Returns whether the first `scan` waits because the file was written a moment ago (io::File::settles_in). The wait
+  /// Returns whether the first `find` waits because the file was written a moment ago (io::File::settles_in). The wait
   /// is at most one tick of the system's clock. Opens the file. False for a file that cannot be opened: `scan` fails.
   [[nodiscard]] bool must_settle() override;
 
-  /// Returns whether the next `scan` works on a record of more than `large_bytes`, as far as is known now.
+  /// Returns whether the next `find` works on a record of more than `large_bytes`, as far as is known now.
   [[nodiscard]] bool next_is_large() const override {
     return std::max(searched_next_, filling_.capacity) > static_cast<std::size_t>(large_bytes);
   }
@@ -98,7 +104,7 @@ class FileReader final : public BlockReader {
   [[nodiscard]] bool keeping() const override { return found_.has_value(); }
   /// Fails with Code::data when the file is not the version that was opened. Called after a block without an error.
   [[nodiscard]] Result<void> unchanged() const { return file_->unchanged(); }
-  /// The compression of the file. Set by the first `scan`.
+  /// The compression of the file. Set by the first `find`.
   [[nodiscard]] Compression compression() const { return compression_; }
 
  private:
@@ -112,8 +118,9 @@ class FileReader final : public BlockReader {
   Result<void> open_compressed();
   Result<void> go_on_from(const RecordIndex& index, std::int64_t record);
   [[nodiscard]] io::Inflater::Trailing trailing() const;
-  [[nodiscard]] Result<void> check_records(Block& block);
-  [[nodiscard]] std::optional<Malformed> first_malformed(const Block& block, std::vector<std::int64_t>& attributes);
+  [[nodiscard]] Error explained(const Error& error, std::int64_t record, std::int64_t offset) const;
+  [[nodiscard]] Result<void> check_records(Block& block, const RecordCheck& check) const;
+  [[nodiscard]] std::optional<Malformed> first_malformed(Block& block, const RecordCheck& check) const;
   void find_streamed(Block& block, std::span<const std::byte> bytes, std::optional<Error>& broken, Scanned& found);
   Result<void> scan_mapped(Block& block);
   [[nodiscard]] std::span<const std::byte> private_window(std::span<const std::byte> bytes);
@@ -172,13 +179,13 @@ class FileReader final : public BlockReader {
   bool stream_ended_ = false;
   std::optional<Error> unless_padding_;     // set: padding has begun; anything else after it fails with this error
   std::optional<CorruptionFinder> finder_;  // set: Corruption::find
-  RecordCheck check_;                       // without finder_, which has its own
+  const RecordCheck check_;                 // of `scan`
   std::size_t searched_next_ = 0;           // bytes of the mapping that finder_ needs in its next window
   struct Window {
     std::shared_ptr<std::byte> bytes = {};
     std::size_t capacity = 0;
   };
-  Window window_;                    // private copy of a part of the mapping, which finder_ searches
+  Window window_;                    // private copy of a part of the mapping, which finder_ searches. A block takes it
   std::int64_t point_interval_ = 0;  // bytes of content between restart points; 0: none are collected
 };
 

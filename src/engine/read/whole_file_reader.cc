@@ -67,11 +67,10 @@ Result<void> WholeFiles::append(Block& block) {
 }
 
 WholeFileReader::WholeFileReader(const Program& program, std::uint32_t part, std::shared_ptr<BufferPool> pool,
-                                 FileVersions& versions, RecordCheck check)
+                                 FileVersions& versions)
     : program_{program},
       part_{part},
       pool_{std::move(pool)},
-      check_{std::move(check)},
       files_{program.source, *pool_, versions},
       first_{static_cast<std::uint32_t>(program.source.locate(part, 0, 0).file)},
       end_{first_ + static_cast<std::uint32_t>(program.source.files_of(part))},
@@ -88,29 +87,20 @@ bool WholeFileReader::skips(const Error& error) const {
   return passes_over_file(program_.on_corrupt, error) || error.detail() == Detail::data_loss;
 }
 
-void WholeFileReader::scan(Block& block) {
+void WholeFileReader::find(Block& block) {
   block.file = part_;
   block.file_offset = 0;
   block.first_record = next_ - first_;
   Result<void> done;
-  const auto thrown = catch_all([&] { done = fill(block); }, no_memory_for_scan);
+  const auto thrown = catch_all([&] { done = add_files(block); }, no_memory_for_scan);
   if (thrown) {
-    block.records.clear();
-    block.skips.clear();
-    block.attributes.clear();
+    block.forget_records();
     done = *thrown;
   }
   if (!done.ok()) block.error = done.error();
   block.file_end = block.bytes_read = static_cast<std::int64_t>(used_bytes(block));
   block.fraction = static_cast<double>(next_ - first_) / static_cast<double>(std::max(1U, end_ - first_));
   block.last = done.ok() && next_ == end_;
-}
-
-Result<void> WholeFileReader::fill(Block& block) {
-  const Result<void> added = add_files(block);
-  if (!check_.run) return added;
-  FOREBAY_DO(check(block));  // a fault of a file comes before one of a later file
-  return added;
 }
 
 Result<void> WholeFileReader::add_files(Block& block) {
@@ -125,9 +115,22 @@ Result<void> WholeFileReader::add_files(Block& block) {
   return {};
 }
 
+void WholeFileReader::check(Block& block, const RecordCheck& check) const {
+  if (!check.run) return;
+  Result<void> done;
+  const auto thrown = catch_all([&] { done = check_files(block, check); }, no_memory_for_scan);
+  if (thrown) {
+    block.forget_records();
+    done = *thrown;
+  }
+  if (done.ok()) return;
+  block.error = done.error();
+  block.last = false;
+}
+
 /// Computes the attributes. Adds a skip for each file whose content is malformed; fails with the first one, after the
 /// files before it, when the run may not skip.
-Result<void> WholeFileReader::check(Block& block) {
+Result<void> WholeFileReader::check_files(Block& block, const RecordCheck& check) const {
   std::vector<Record> contents;
   std::vector<std::size_t> indices;
   std::vector<Malformed> malformed;
@@ -139,14 +142,14 @@ Result<void> WholeFileReader::check(Block& block) {
     contents.emplace_back(block.base + block.records[i].offset, block.records[i].length);
     indices.push_back(i);
   }
-  const std::size_t width = check_.attributes;
+  const std::size_t width = check.attributes;
   std::vector<std::int64_t> found(contents.size() * width);
-  if (!contents.empty()) check_.run(contents, malformed, found);
+  if (!contents.empty()) check.run(contents, malformed, found);
   block.attributes.assign(block.records.size() * width, 0);
   for (std::size_t i = 0; i < found.size(); ++i) block.attributes[indices[i / width] * width + i % width] = found[i];
   for (const Malformed& bad : malformed) {
     const std::size_t index = indices[bad.record];
-    const std::string& path = program_.source.files[next_ - block.records.size() + index];
+    const std::string& path = program_.source.files[first_ + static_cast<std::size_t>(block.first_record) + index];
     const Error error = bad.error.at(Place{.file = path, .record = 0, .offset = 0});
     if (!skips_early(program_.on_corrupt)) {
       block.records.resize(index);

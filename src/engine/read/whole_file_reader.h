@@ -43,22 +43,20 @@ class WholeFiles {
 /// that the ordinals of the others stay their places in the part.
 class WholeFileReader final : public BlockReader {
  public:
-  WholeFileReader(const Program& program, std::uint32_t part, std::shared_ptr<BufferPool> pool, FileVersions& versions,
-                  RecordCheck check);
-  void scan(Block& block) override;
+  WholeFileReader(const Program& program, std::uint32_t part, std::shared_ptr<BufferPool> pool, FileVersions& versions);
+  void find(Block& block) override;
+  void check(Block& block, const RecordCheck& check) const override;
   [[nodiscard]] Result<void> seek(std::int64_t record, const RecordIndex* index) override;
   [[nodiscard]] bool next_is_large() const override { return files_.waiting_bytes() > large_bytes; }
 
  private:
-  [[nodiscard]] Result<void> fill(Block& block);
   [[nodiscard]] Result<void> add_files(Block& block);
-  [[nodiscard]] Result<void> check(Block& block);
+  [[nodiscard]] Result<void> check_files(Block& block, const RecordCheck& check) const;
   [[nodiscard]] bool skips(const Error& error) const;
 
   const Program& program_;
   const std::uint32_t part_;
   const std::shared_ptr<BufferPool> pool_;
-  const RecordCheck check_;
   WholeFiles files_;
   const std::uint32_t first_, end_;  // the files of the part
   std::uint32_t next_;               // the file that is read next

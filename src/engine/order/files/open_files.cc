@@ -16,6 +16,13 @@ constexpr std::int64_t ahead_per_thread = std::int64_t{64} << 20;  // bytes
 constexpr std::int64_t min_compacted = std::int64_t{16} << 20;     // bytes
 constexpr std::int64_t always_granted = std::int64_t{64} << 10;    // bytes that `charge` grants with any budget
 
+/// Writes the handles of a block's records, whose first has this ordinal.
+void name_extents(std::uint32_t slot, std::size_t first, std::span<const Extent> records, std::span<Handle> out) {
+  auto ordinal = static_cast<std::uint32_t>(first);
+  Handle* handle = out.data();
+  for (const Extent& extent : records) *handle++ = {slot, ordinal++, extent.offset, extent.length};
+}
+
 }  // namespace
 
 OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
@@ -31,7 +38,9 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir), requests_},
       whole_files_{program, std::move(pool), versions_, table_},
       compact_from_{min_compacted},
-      skips_{program.on_corrupt} {
+      skips_{program.on_corrupt},
+      looks_{!program.source.rows && looks_into_records(program)},
+      wake_{wake} {
   if (program.source.rows) begin_rows(*program.source.rows, std::move(wake));
 }
 
@@ -82,10 +91,7 @@ Result<std::size_t> OpenFiles::read(Stream stream, std::span<Handle> out) {
         end = skip.index;
       }
       const std::size_t count = std::min(out.size(), end - file.next_record);
-      for (std::size_t i = 0; i < count; ++i) {
-        const Extent extent = block.records[file.next_record + i];
-        out[i] = {slot, static_cast<std::uint32_t>(file.next_record + i), extent.offset, extent.length};
-      }
+      name_extents(slot, file.next_record, std::span{block.records}.subspan(file.next_record, count), out);
       file.next_record += count;
       if (count > 0) {
         skips_.good(static_cast<std::int64_t>(count));
@@ -143,7 +149,8 @@ void OpenFiles::leave(ReaderState& file) {
   }
   const Lock lock{mutex_};
   file.closed = true;
-  for (const auto& block : file.ready) ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+  for (const auto& block : file.ready) ahead_bytes_ -= block ? static_cast<std::int64_t>(block->buffer_bytes) : 0;
+  extra_ahead_ -= extra_of(file);
   file.ready.clear();
   std::erase_if(waiting_, [&](const auto& waiting) { return waiting.get() == &file; });
 }
@@ -181,10 +188,11 @@ Result<std::unique_ptr<Block>> OpenFiles::wait_for_block(ReaderState& file) {
     {
       const Lock lock{mutex_};
       if (stopped_) return was_closed;
-      if (!file.ready.empty()) return take_ready(file);
-      if (file.broken) return *file.broken;
-      if (file.state == Scan::over) return block;
-      if (file.state == Scan::idle) {
+      const bool checking = !file.ready.empty();
+      if (checking && file.ready.front()) return take_ready(file);
+      if (!checking && file.broken) return *file.broken;
+      if (!checking && file.state == Scan::over) return block;
+      if (!checking && file.state == Scan::idle) {
         if (deadline_ && file.scanner->next_is_large()) {
           interrupted_ = true;
           return Error{Code::cancelled, "interrupted"};
@@ -204,19 +212,22 @@ Result<std::unique_ptr<Block>> OpenFiles::wait_for_block(ReaderState& file) {
     return Error{Code::cancelled, "interrupted"};
   }
   file.scanner->need();
-  file.scanner->scan(*block);
+  file.scanner->find(*block);
+  const Found number = found(file, block, std::nullopt);
+  if (number.nothing) return nothing_yet("no bytes yet");
+  if (block) check(file, std::move(block), number);
   const Lock lock{mutex_};
-  --scanning_;
-  scanned(file, *block);
-  if (!nothing_came(file, *block)) return block;
-  free_blocks_.give(std::move(block));
-  return nothing_yet("no bytes yet");
+  if (file.broken) return *file.broken;
+  return take_ready(file);
 }
 
 std::unique_ptr<Block> OpenFiles::take_ready(ReaderState& file) {
   file.read = true;
   std::unique_ptr<Block> block = std::move(file.ready.front());
+  extra_ahead_ -= extra_of(file);
   file.ready.pop_front();
+  extra_ahead_ += extra_of(file);
+  ++file.taken;
   ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
   return block;
 }
@@ -238,7 +249,7 @@ bool OpenFiles::ready(Stream stream) {
     if (file.next_record < block.records.size() || block.last || block.error) return true;
   }
   const Lock lock{mutex_};
-  return !file.ready.empty() || file.state == Scan::over;
+  return file.ready.empty() ? file.state == Scan::over : file.ready.front() != nullptr;
 }
 
 std::int64_t OpenFiles::skips_of(Stream stream) const { return program_.source.rows ? 0 : open_[stream]->skips; }

@@ -33,6 +33,13 @@ namespace forebay::engine {
 ///                              ├─────────── the file goes on ◄───────────────────────────────┤             ▼
 ///                              │                             over ◄── end, or an error ──────┘  read: table entry,
 ///                              └── put_back: just written, and the thread must not wait         handles of its records
+///
+/// A plan that looks into records has two phases: one thread finds the records of a block, and the file goes on at
+/// once; then the same thread checks the block while others find and check the next ones (docs/adr/0027). The block's
+/// place in `ready` is null meanwhile, so `read` takes the blocks in the order of the file.
+///
+///     found ──► ready: null, state idle ──► check, any number of blocks at a time ──► the block fills its place
+///
 ///     close, or the rest of the file is skipped ──► removed from waiting_, ready blocks are dropped
 ///
 /// The order plane (one thread at a time) announces, opens, reads and closes files. Workers and the consumer scan
@@ -47,7 +54,7 @@ namespace forebay::engine {
 class OpenFiles final : public OpenParts {
  public:
   using ReaderState = engine::ReaderState;
-  /// `program` must outlive this object. `threads`: the most files that are scanned at once.
+  /// `program` must outlive this object. `threads`: the most blocks that are scanned at once.
   /// `wake` is called from any thread when a source of rows that had none has some, and when bytes that were asked for
   /// have come.
   OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
@@ -165,12 +172,22 @@ class OpenFiles final : public OpenParts {
   void put_back(ReaderState& file, std::unique_ptr<Block> block) EXCLUDES(mutex_);
   void leave(ReaderState& file) EXCLUDES(mutex_);  // drops the rest of the file
   [[nodiscard]] bool wants_more(const ReaderState& file) const REQUIRES(mutex_);
+  [[nodiscard]] static std::size_t extra_of(const ReaderState& file);
   [[nodiscard]] bool will_be_kept(const ReaderState& file) const REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<ReaderState> claim_locked(bool soon) REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<Block> empty_block();
   [[nodiscard]] std::unique_ptr<BlockReader> reader_of(std::uint32_t part);
   [[nodiscard]] static bool nothing_came(const ReaderState& file, const Block& block);
   void scanned(ReaderState& file, const Block& block) REQUIRES(mutex_);  // updates the file's state and the counts
+  struct Found {               // what becomes of a block whose records were found
+    bool nothing = false;      // no bytes have come; the block was given back
+    std::uint64_t number = 0;  // of the block, among those of the file
+    bool help = false;         // another thread may go on with the file
+  };
+  [[nodiscard]] Found found(ReaderState& file, std::unique_ptr<Block>& block, std::optional<Error> thrown)
+      EXCLUDES(mutex_);
+  void check(ReaderState& file, std::unique_ptr<Block> block, const Found& found) EXCLUDES(mutex_);
+  void look_into(const ReaderState& file, Block& block);
 
   const Program& program_;
   std::shared_ptr<BufferPool> pool_;
@@ -200,15 +217,19 @@ class OpenFiles final : public OpenParts {
   SkipTally skips_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::function<bool()> stop_;
-  bool interrupted_ = false;     // since set_deadline
-  bool starved_ = false;         // since set_deadline
-  Recycler<Block> free_blocks_;  // used by all threads
+  bool interrupted_ = false;  // since set_deadline
+  bool starved_ = false;      // since set_deadline
+  const bool looks_;          // into records when their block is read
+  const std::function<void()> wake_;
+  Recycler<Block> free_blocks_;        // used by all threads
+  Recycler<RecordCheck> free_checks_;  // used by all threads; at most as many as blocks are checked at once
 
   mutable Mutex mutex_;
   Condition block_ready_;                                                // the order plane waits for a worker's scan
   std::deque<std::shared_ptr<ReaderState>> waiting_ GUARDED_BY(mutex_);  // open and announced, in the order of reading
   std::int64_t ahead_bytes_ GUARDED_BY(mutex_) = 0;                      // bytes of the blocks in all `ready` queues
-  std::int64_t scanning_ GUARDED_BY(mutex_) = 0;                         // files being scanned
+  std::size_t extra_ahead_ GUARDED_BY(mutex_) = 0;                       // the sum of extra_of all files
+  std::int64_t scanning_ GUARDED_BY(mutex_) = 0;                         // blocks being found or checked
   std::int64_t records_ GUARDED_BY(mutex_) = 0;
   std::int64_t bytes_read_ GUARDED_BY(mutex_) = 0;
   SkipTally::Counts skipped_ GUARDED_BY(mutex_);  // a copy of skips_.counts(), for other threads

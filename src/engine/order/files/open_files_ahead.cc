@@ -9,15 +9,24 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t mapped_blocks_ahead =
-    2;  // per file: scanning them is cheap, and their pages should still be cached by the processor when they are used
+// Per file: scanning them is cheap, and their pages should still be cached by the processor when they are used.
+constexpr std::size_t mapped_blocks_ahead = 2;
+// More for each further thread, all files together, when blocks are checked: a thread that finds work goes on for as
+// many blocks before it sleeps. Waking it takes about as long as checking a block.
+constexpr std::size_t checked_blocks_ahead = 4;
 
 }  // namespace
 
 bool OpenFiles::wants_more(const ReaderState& file) const {
-  if (file.state != Scan::idle || file.closed) return false;
-  if (!file.streamed) return file.ready.size() < mapped_blocks_ahead;
+  if (file.state != Scan::idle || file.closed || file.faulty) return false;
+  const std::size_t more = looks_ ? checked_blocks_ahead * static_cast<std::size_t>(threads_ - 1) : 0;
+  if (!file.streamed) return file.ready.size() < mapped_blocks_ahead || extra_ahead_ < more;
   return ahead_bytes_ < ahead_limit_ && !pool_->over(0) && file.scanner->ready();
+}
+
+/// Blocks of a mapped file that are ahead only because further threads check them.
+std::size_t OpenFiles::extra_of(const ReaderState& file) {
+  return file.streamed ? 0 : file.ready.size() - std::min(file.ready.size(), mapped_blocks_ahead);
 }
 
 /// Whether an earlier pass is still scanning the same file for the pass cache. The scan of `file` waits for its result.
@@ -67,24 +76,72 @@ void OpenFiles::scan(const std::shared_ptr<ReaderState>& file) {
       [&] {
         block = empty_block();
         if (file->need) file->scanner->need();
-        file->scanner->scan(*block);
+        file->scanner->find(*block);
       },
       no_memory_for_scan);
+  const Found number = found(*file, block, std::move(thrown));
+  if (block) check(*file, std::move(block), number);
+}
+
+/// Gives a block its place among those of the file. Takes it, unless it must be checked: then the place stays empty
+/// until `check`.
+OpenFiles::Found OpenFiles::found(ReaderState& file, std::unique_ptr<Block>& block, std::optional<Error> thrown) {
   const Lock lock{mutex_};
-  const std::int64_t bytes = block ? static_cast<std::int64_t>(block->buffer_bytes) : 0;
-  --scanning_;
-  if (block) scanned(*file, *block);
-  if (!thrown && nothing_came(*file, *block)) {
+  if (block) scanned(file, *block);
+  Found out{.nothing = !thrown && nothing_came(file, *block)};
+  if (out.nothing) {
     free_blocks_.give(std::move(block));
-  } else if (!thrown && !file->closed) {
-    thrown = catch_all([&] { file->ready.push_back(std::move(block)); }, no_memory_for_scan);
+  } else if (!thrown && !file.closed) {
+    const auto bytes = static_cast<std::int64_t>(block->buffer_bytes);
+    const std::size_t extra = extra_of(file);
+    thrown = catch_all([&] { file.ready.emplace_back(); }, no_memory_for_scan);
     if (!thrown) ahead_bytes_ += bytes;
+    extra_ahead_ += extra_of(file) - extra;
+    if (!thrown && !looks_) file.ready.back() = std::move(block);
+    out.number = file.taken + file.ready.size() - 1;
+    out.help = looks_ && threads_ > 1 && wants_more(file);
   }
   if (thrown) {  // `read` may be waiting for this block
-    file->state = Scan::over;
-    file->broken = in_file(*thrown, program_.source.files[file->first_file]);
+    file.state = Scan::over;
+    file.broken = in_file(*thrown, program_.source.files[file.first_file]);
   }
+  if (thrown || file.closed) block.reset();
+  if (!block) --scanning_;  // else it is still being checked
   block_ready_.notify_all();
+  return out;
+}
+
+/// Checks a block and puts it in its place. Blocks of one file are checked by several threads at once.
+void OpenFiles::check(ReaderState& file, std::unique_ptr<Block> block, const Found& found) {
+  if (found.help && wake_) wake_();
+  const auto before = std::ssize(block->records);
+  look_into(file, *block);
+  const Lock lock{mutex_};
+  records_ -= before - std::ssize(block->records);
+  --scanning_;
+  block_ready_.notify_all();
+  if (file.closed) {
+    ahead_bytes_ -= static_cast<std::int64_t>(block->buffer_bytes);
+    return;
+  }
+  file.faulty = file.faulty || block->error;
+  file.ready[found.number - file.taken] = std::move(block);
+}
+
+/// Verifies the records if `find` has not, computes their attributes, and finds malformed ones.
+void OpenFiles::look_into(const ReaderState& file, Block& block) {
+  const auto thrown = catch_all(
+      [&] {
+        std::unique_ptr<RecordCheck> check = free_checks_.take();
+        if (!check) check = std::make_unique<RecordCheck>(check_of(program_, pool_));
+        file.scanner->check(block, *check);
+        free_checks_.give(std::move(check));
+      },
+      no_memory_for_scan);
+  block.drop_copy();
+  if (!thrown) return;
+  block.forget_records();
+  block.error = in_file(*thrown, program_.source.files[file.first_file]);
 }
 
 /// Fails when the streamed blocks that handles name take more than the budget, even after compaction. They stay in

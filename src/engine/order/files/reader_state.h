@@ -33,7 +33,9 @@ struct ReaderState {
   const std::unique_ptr<BlockReader> scanner;  // used by the thread that set `state` to running
   // Guarded by the mutex of OpenFiles.
   Scan state = Scan::idle;
-  std::deque<std::unique_ptr<Block>> ready;  // scanned and not yet read
+  std::deque<std::unique_ptr<Block>> ready;  // found and not yet read, in order; null: a thread still checks the block
+  std::uint64_t taken = 0;                   // blocks that the order has taken out of `ready`
+  bool faulty = false;                       // a check has found the fault that ends the file
   std::optional<Error> broken;               // reported after the `ready` blocks: a scan ran out of memory
   bool soon = false;                         // the thread that scans must not be held up
   bool settling = false;                     // the file was just written: a worker must wait before its first block
