@@ -213,15 +213,23 @@ class PlanBuilder {
     return out;
   }
 
+  static bool draws(const Program& program) {
+    const auto draw = [](const engine::PlacedStep& step) { return step.draws; };
+    return std::ranges::any_of(program.late, draw) || std::ranges::any_of(program.after, draw);
+  }
+
+  /// Whether a record may come several times in a pass.
+  static bool repeats(const Program& program) {
+    const auto repeat = [](const Ordering& order) { return order.repeats; };
+    return program.repeat || program.interleave.repeats || std::ranges::any_of(program.file_orders, repeat) ||
+           std::ranges::any_of(program.record_orders, repeat);
+  }
+
   /// What tells the rows of a plan apart. Two occurrences of a record in a pass need a count only where a step draws.
   static Program::Identity identity_of(const Program& program) {
-    const auto draws = [](const engine::PlacedStep& step) { return step.draws; };
-    const auto repeats = [](const Ordering& order) { return order.repeats; };
-    if (!std::ranges::any_of(program.late, draws) && !std::ranges::any_of(program.after, draws))
-      return Program::Identity::none;
-    const bool again = program.batching.remainder == Remainder::repeat || program.interleave.repeats ||
-                       std::ranges::any_of(program.file_orders, repeats) ||
-                       std::ranges::any_of(program.record_orders, repeats);
+    if (!draws(program) && !std::ranges::any_of(program.branches, draws)) return Program::Identity::none;
+    const bool again = program.batching.remainder == Remainder::repeat || repeats(program) ||
+                       std::ranges::any_of(program.branches, repeats);
     return again ? Program::Identity::occurrences : Program::Identity::epochs;
   }
 
