@@ -72,6 +72,15 @@ class Orders(PipelineBase):
         """
         return self._then("sorted", {"by": by, "descending": descending}, descending=False)
 
+    def random_sample(self: P, size: Optional[int] = None, *, buffer: Optional[int] = None) -> P:
+        """Draws records with replacement: a record may come several times in a pass, or never.
+
+        size      Draws of a pass; null: as many as there are records.
+        buffer    Draws from a buffer of so many elements, through which the stream goes; null: from all
+                  records, by their indexes, instead of `interleave`.
+        """
+        return self._then("random_sample", {"size": size, "buffer": buffer})
+
     def shuffle_batches(self: P, buffer: int) -> P:
         """Puts blocks of batches into a random order; rows stay in their batches.
 
