@@ -17,6 +17,7 @@
 #include <forebay/orders/filter.h>
 #include <forebay/orders/interleave.h>
 #include <forebay/orders/random_sample.h>
+#include <forebay/orders/reorder.h>
 #include <forebay/orders/repeat.h>
 #include <forebay/orders/shuffle.h>
 #include <forebay/orders/shuffle_batches.h>

@@ -15,6 +15,7 @@
 #include "plan/bind/bound_columns.h"
 #include "plan/bind/branch_program.h"
 #include "plan/bind/checks.h"
+#include "plan/bind/functions.h"
 #include "plan/bind/outputs.h"
 #include "plan/bind/taking.h"
 #include "plan/canonical.h"
@@ -46,6 +47,7 @@ class PlanBuilder {
     if (branch_->repeat) document_.epochs = std::nullopt;
     if (branch_->on_corrupt) document_.on_corrupt = *branch_->on_corrupt;
     stages_ = read_stages(json_, registry_, faults_, DocumentKind::branch);
+    bind_functions(stages_, context_, faults_);
     bind_source();
     check_source(bound(), faults_);
     columns_ = bind_columns(stages_, source_.rows.get(), faults_);
@@ -55,10 +57,12 @@ class PlanBuilder {
   Result<Plan> run() {
     document_ = read_pipeline(json_, faults_).document;
     stages_ = read_stages(json_, registry_, faults_);
+    bind_functions(stages_, context_, faults_);
     if (stages_.combination != nullptr) bind_branches();
     bind_source();
     check_source(bound(), faults_);
     columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : source_.rows.get(), faults_);
+    if (stages_.batch_stage) bind_function(columns_.batching.asks, *stages_.batch_stage, context_, faults_);
     check_combined_batches(stages_, columns_.batching, faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     check_rows(bound(), faults_);

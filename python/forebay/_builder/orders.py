@@ -72,6 +72,14 @@ class Orders(PipelineBase):
         """
         return self._then("sorted", {"by": by, "descending": descending}, descending=False)
 
+    def reorder(self: P, bind: str) -> P:
+        """Gives the records of all files in the order that a function of the program says for each epoch.
+
+        bind    Name of the function that the program binds. It is asked with (epoch, number of records), and
+                answers with the numbers of records to give, from 0 on, in any order and any number of times.
+        """
+        return self._then("reorder", {"bind": bind})
+
     def random_sample(self: P, size: Optional[int] = None, *, buffer: Optional[int] = None) -> P:
         """Draws records with replacement: a record may come several times in a pass, or never.
 

@@ -40,8 +40,11 @@ OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position star
       shard_{shard},
       windows_{program.windows ? std::make_unique<WindowReader>(program, streams.branch(0)) : nullptr},
       occurrences_{program, streams},
-      batcher_{program.batching.make(
-          {.reader = reader(), .first_attribute = program.batcher_attribute, .endless = !program.epochs})},
+      batcher_{program.batching.make({.reader = reader(),
+                                      .first_attribute = program.batcher_attribute,
+                                      .endless = !program.epochs,
+                                      .first = start.batch,
+                                      .ask = ask_of(streams, program.batching.asks)})},
       number_{start.batch},
       ordinal_{start.batch},
       from_{start.from},

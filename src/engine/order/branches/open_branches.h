@@ -58,6 +58,9 @@ class OpenBranches final : public OpenParts {
 
   // The functions of OpenParts and Reader. A combination has no files of its own: those for files fail.
   OpenFiles& branch(std::size_t number) override { return *branches_[number]; }
+  Result<Function::Integers> call(const AskedFunction& asked, std::span<const std::int64_t> question) override {
+    return branches_.front()->call(asked, question);
+  }
   Stream open(Handle) override { return 0; }
   Result<std::size_t> read(Stream, std::span<Handle>) override { return no_files(); }
   bool ready(Stream) override { return true; }
