@@ -172,7 +172,7 @@ OrderType random_sample() {
              "Draws from a buffer of so many elements, through which the stream goes; null: from all records, by their "
              "indexes, instead of `interleave`.",
              {.min = 1, .max = 1'000'000'000})
-      .example({.options = R"({"size": 3})", .in = R"([7])", .out = R"([7, 7, 7])"})
+      .example({.options = R"({"size": 2})", .in = R"([7])", .out = R"([7, 7])"})
       .example({.options = R"({"buffer": 4})", .in = R"([7, 7, 7])", .out = R"([7, 7, 7])"});
 }
 

@@ -1,71 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of the program: orders and sizes of batches that a thread of the program gives.
-#include <atomic>
-#include <mutex>
-#include <numeric>
+#include <chrono>
 #include <set>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/pipeline/restarts.h"
+#include "tests/support/answering.h"
 
 namespace forebay {
 namespace {
 
+using testing::Answering;
 using testing::Folder;
 using ::testing::HasSubstr;
 using testing::kept;
 using testing::parse;
 using testing::rest;
 using Integers = Function::Integers;
-
-/// A thread that answers the questions of a function until it goes.
-class Answering {
- public:
-  using Answer = std::function<Result<Integers>(const Integers&)>;
-  explicit Answering(Answer answer) : answer_{std::move(answer)}, thread_{[this] { run(); }} {}
-  Answering(const Answering&) = delete;
-  Answering& operator=(const Answering&) = delete;
-  ~Answering() {
-    function_.close();
-    thread_.join();
-  }
-  [[nodiscard]] Bindings bindings(Bindings others = {}) const {
-    others["f"] = function_;
-    return others;
-  }
-  [[nodiscard]] std::set<Integers> asked() const {
-    const std::lock_guard lock{mutex_};
-    return asked_;
-  }
-
- private:
-  void run() {
-    while (true) {
-      const auto question = function_.next(std::chrono::milliseconds{20});
-      if (!question.ok()) return;
-      if (!*question) continue;
-      {
-        const std::lock_guard lock{mutex_};
-        asked_.insert(**question);
-      }
-      auto answer = answer_(**question);
-      if (answer.ok()) {
-        function_.answer(**question, *std::move(answer));
-      } else {
-        function_.fail(**question, answer.error());
-      }
-    }
-  }
-
-  const Answer answer_;
-  const Function function_;
-  mutable std::mutex mutex_;
-  std::set<Integers> asked_;
-  std::thread thread_;
-};
 
 /// Epoch e begins with record e, goes on in steps of 7, and gives record 3 twice.
 Result<Integers> strided(const Integers& question) {
@@ -113,6 +66,20 @@ TEST(Functions, AnOrderGivesTheRecordsOfEveryEpochAsTheFunctionSays) {
   EXPECT_EQ(answers.asked(), (std::set<Integers>{{0, records}, {1, records}}));
 }
 
+TEST(Functions, AnOrderOfFilesReadsThemOneAfterTheOther) {
+  const Folder folder;
+  testing::write_parts(folder, {2, 0, 3}, {});
+  const Answering answers{[](const Integers& question) -> Result<Integers> {
+    return question[0] == 0 ? Integers{2, 1, 0, 2} : Integers{0};
+  }};
+  const Json json = files_document(folder, R"({"reorder": {"bind": "f", "of": "files"}}, {"batch": {"size": 2}})",
+                                   R"(, "epochs": 2)");
+  const std::vector<std::int64_t> expected{2, 3, 4, 0, 1, 2, 3, 4, 0, 1};
+  EXPECT_EQ(ids_of(load(json, {.threads = 1}, ".", answers.bindings())), expected);
+  EXPECT_EQ(ids_of(load(json, {.threads = 8}, ".", answers.bindings())), expected);
+  EXPECT_EQ(answers.asked(), (std::set<Integers>{{0, 3}, {1, 3}}));
+}
+
 /// Lists of steps with functions, and who answers.
 struct Asking {
   std::string steps;
@@ -125,6 +92,7 @@ const std::vector<Asking>& askings() {
       {R"({"filter": {"where": "id % 3 != 1"}}, {"reorder": {"bind": "f"}}, {"shuffle": {"buffer": 9}},
           {"batch": {"size": 7, "remainder": "drop"}})",
        strided},
+      {R"({"reorder": {"bind": "f", "of": "files"}}, {"shuffle": {"buffer": 9}}, {"batch": {"size": 12}})", strided},
       {R"({"shuffle": {"buffer": 30}}, {"batch": {"size": 10, "size_function": "f"}})", growing},
       {R"({"shuffle": {"global": true}}, {"batch": {"size": 4, "size_function": "f", "remainder": "pad"}})", growing},
       {R"({"batch": {"size": 4, "size_function": "f", "remainder": "repeat"}}, {"shuffle_batches": {"buffer": 3}})",
@@ -228,6 +196,8 @@ TEST(Functions, WrongAnswersNameTheFunctionAndWhatWasFound) {
               HasSubstr("the order of epoch 0 that function 'f' gives: item 1 is 5, and there are 5 records, numbered "
                         "from 0"));
   EXPECT_THAT(function_error(order, constant({-1})), HasSubstr("item 0 is -1"));
+  EXPECT_THAT(function_error(R"({"reorder": {"bind": "f", "of": "files"}}, {"batch": {"size": 2}})", constant({1})),
+              HasSubstr("item 0 is 1, and there are 1 files, numbered from 0"));
   const std::string sizes = R"({"batch": {"size": 3, "size_function": "f"}})";
   EXPECT_THAT(function_error(sizes, constant({-1})),
               HasSubstr("the size of batch 0 that function 'f' gives: must be from 0 to `size`, 3, found -1"));

@@ -47,7 +47,7 @@ std::int64_t draws_of(const Times& times) {
 TEST(RandomSample, DrawsUniformlyFromAllRecords) {
   const Folder folder;
   testing::write_five(folder);  // 306 records
-  for (const std::string& options : {R"({"size": 30600})", R"({"size": 30600, "buffer": 306})"}) {
+  for (const std::string options : {R"({"size": 30600})", R"({"size": 30600, "buffer": 306})"}) {
     const Times times = times_of(
         sample_document(folder, R"({"random_sample": )" + std::string{options} + R"(}, {"batch": {"size": 100}})"));
     EXPECT_EQ(draws_of(times), 30600) << options;
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(Steps, SampleRestart, ::testing::Range(std::size_t{0}, 
 TEST(RandomSample, ShardsTogetherHaveTheDrawsOfTheWholeRun) {
   const Folder folder;
   testing::write_five(folder);
-  for (const std::string& options : {R"({"size": 360})", R"({"size": 360, "buffer": 30})"}) {
+  for (const std::string options : {R"({"size": 360})", R"({"size": 360, "buffer": 30})"}) {
     const Json json = sample_document(
         folder, R"({"random_sample": )" + std::string{options} + R"(}, {"batch": {"size": 12, "remainder": "drop"}})");
     const Times whole = times_of(json);

@@ -3,7 +3,7 @@
 """A method for each order."""
 from __future__ import annotations
 
-from typing import Optional
+from typing import Literal, Optional
 
 from forebay.pipeline import P, PipelineBase
 
@@ -72,13 +72,16 @@ class Orders(PipelineBase):
         """
         return self._then("sorted", {"by": by, "descending": descending}, descending=False)
 
-    def reorder(self: P, bind: str) -> P:
-        """Gives the records of all files in the order that a function of the program says for each epoch.
+    def reorder(self: P, bind: str, *, of: Literal["records", "files"] = "records") -> P:
+        """Gives the records of all files, or the files, in the order that a function of the program says for
+        each epoch.
 
-        bind    Name of the function that the program binds. It is asked with (epoch, number of records), and
-                answers with the numbers of records to give, from 0 on, in any order and any number of times.
+        bind    Name of the function that the program binds. It is asked with (epoch, how many there are), and
+                answers with the numbers of those to give, from 0 on, in any order and any number of times.
+        of      What the numbers name: records, by the indexes of the files; or files, which are read one after
+                the other.
         """
-        return self._then("reorder", {"bind": bind})
+        return self._then("reorder", {"bind": bind, "of": of}, of="records")
 
     def random_sample(self: P, size: Optional[int] = None, *, buffer: Optional[int] = None) -> P:
         """Draws records with replacement: a record may come several times in a pass, or never.
