@@ -154,21 +154,9 @@ Json write_source(const Case& at, const Json& in, const Folder& folder, Input& o
 /// Whether the example is of a source of rows that come ready. Its input is the tensors that it gives.
 bool gives_rows(const Case& at) { return at.kind == "source" && parse(at.example.in).is(Json::Kind::object); }
 
-/// The function that the example of an order asks: it answers (epoch, n) with n - 1 down to 0.
-Bindings function_of(const Json& options) {
-  static const testing::Answering backwards{[](const Function::Integers& question) {
-    Function::Integers out;
-    for (std::int64_t i = question.back() - 1; i >= 0; --i) out.push_back(i);
-    return Result<Function::Integers>{std::move(out)};
-  }};
-  const Json* const name = options.find("bind");
-  return name == nullptr ? Bindings{} : backwards.bindings(name->string());
-}
-
 /// The rows that such a source gives, bound as "in", or the function that an order asks.
 Bindings bindings_of(const Case& at) {
-  if (at.kind == "order") return function_of(parse(at.example.options));
-  if (!gives_rows(at)) return {};
+  if (!gives_rows(at)) return at.kind == "order" ? testing::backwards(parse(at.example.options)) : Bindings{};
   const Json in = parse(at.example.in);
   const auto values = std::make_shared<std::vector<FeatureValue>>();
   values->reserve(in.members().size());
@@ -222,8 +210,7 @@ Json document_of(const Case& at, const Folder& folder) {
   if (at.kind == "order" || (at.kind == "batcher" && !tensors)) write_numbers(in, folder, input);
   if (at.kind == "step" || (at.kind == "batcher" && tensors)) write_tensors(in, folder, input);
   if (at.kind == "decoder") write_messages(at, in, folder, input);
-  Json source;
-  if (at.kind == "source") source = write_source(at, in, folder, input);
+  Json source = at.kind == "source" ? write_source(at, in, folder, input) : Json{};
   Json steps = Json::array();
   const Json plugin = Json::object({{at.name, parse(at.example.options)}});
   if (orders_batches(at)) {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include <forebay/json.h>
 #include <forebay/rows.h>
 
 namespace forebay::testing {
@@ -57,5 +58,17 @@ class Answering {
   std::set<Function::Integers> asked_;
   std::thread thread_;
 };
+
+/// For the example of an order: binds the name that its options have to a function that answers (…, n) with n - 1 down
+/// to 0. Without a name, nothing.
+inline Bindings backwards(const Json& options) {
+  static const Answering answers{[](const Function::Integers& question) {
+    Function::Integers out;
+    for (std::int64_t i = question.back() - 1; i >= 0; --i) out.push_back(i);
+    return Result<Function::Integers>{std::move(out)};
+  }};
+  const Json* const name = options.find("bind");
+  return name == nullptr ? Bindings{} : answers.bindings(name->string());
+}
 
 }  // namespace forebay::testing
