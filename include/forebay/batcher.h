@@ -55,6 +55,8 @@ struct BatcherContext {
   Reader& reader;                   ///< Outlives the batcher.
   std::size_t first_attribute = 0;  ///< Number of the first one of Batching::attributes.
   bool endless = false;             ///< Passes follow each other for ever.
+  std::int64_t first = 0;           ///< Number of the first batch that `cut` gives.
+  Ask ask = {};                     ///< Asks the function of Batching::asks.
 };
 
 /// How the batch pads one tensor; see the option `pad` of `batch`.
@@ -80,7 +82,8 @@ struct Batching {
   /// The columns whose rows are made of spans (BatchRows::span): all have the same number of frames in an element. Each
   /// row gets the others entirely, from its first element. Empty: rows are whole elements.
   std::vector<ColumnId> packs = {};
-  bool carries = false;  ///< The batcher overrides `carried` and `resume`.
+  bool carries = false;                    ///< The batcher overrides `carried` and `resume`.
+  std::optional<AskedFunction> asks = {};  ///< The function of the program that the batcher asks.
 };
 
 /// A batcher plug-in: its description, and the function that checks its options and binds them.

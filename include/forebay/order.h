@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <forebay/describe.h>
+#include <forebay/function.h>
 #include <forebay/record.h>
 
 namespace forebay {
@@ -116,6 +117,7 @@ struct OrderContext {
   Reader* reader = nullptr;         ///< Outlives the order.
   std::size_t first_attribute = 0;  ///< Number of the first one of Ordering::attributes.
   bool endless = false;             ///< The run has no end of its own: passes follow each other for ever.
+  Ask ask = {};                     ///< Asks the function of Ordering::asks.
 };
 
 /// What an order takes and gives. `any`: files where it stands before `interleave`, records after it (a document
@@ -175,6 +177,7 @@ struct Ordering {
   /// The order passes on exactly the records for which its only attribute is not 0, and keeps their order. Before an
   /// order with `random_access` it is applied when files are indexed, and never made.
   bool selects = false;
+  std::optional<AskedFunction> asks = {};  ///< The function of the program that the order asks.
 };
 
 /// An order plug-in: its description, and the function that checks its options and binds them.

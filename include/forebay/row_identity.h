@@ -13,6 +13,7 @@ struct RowIdentity {
   std::int64_t epoch = 0;       ///< The pass that the row belongs to.
   std::int64_t occurrence = 0;  ///< How often the same record came earlier in the same pass.
   std::int64_t window = 0;      ///< Ordinal of the window in the record; 0 when the row is a whole record.
+  std::int64_t branch = 0;      ///< Of a combination: number of the branch. `epoch` is then its pass.
 
   bool operator==(const RowIdentity&) const = default;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,9 +9,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forebay/error.h>
+#include <forebay/function.h>
 #include <forebay/schema.h>
 
 /// Rows that come ready, in columns: the other kind of source beside files whose records are decoded.
@@ -75,8 +78,23 @@ struct RowSource {
   [[nodiscard]] bool resident() const;
 };
 
+/// An object of the program: rows, or a function.
+class BoundObject {
+ public:
+  BoundObject() = default;
+  template <std::convertible_to<std::shared_ptr<const RowSource>> Rows>
+  BoundObject(Rows rows) : rows_{std::move(rows)} {}                                    // NOLINT: rows are an object
+  BoundObject(Function function) : function_{std::move(function)} {}                    // NOLINT: so is a function
+  [[nodiscard]] const std::shared_ptr<const RowSource>& rows() const { return rows_; }  ///< Null: it is no rows.
+  [[nodiscard]] const std::optional<Function>& function() const { return function_; }
+
+ private:
+  std::shared_ptr<const RowSource> rows_;
+  std::optional<Function> function_;
+};
+
 /// The objects of a program that a document names: `{"arrays": {"bind": "train"}}` reads `bindings["train"]`.
-using Bindings = std::map<std::string, std::shared_ptr<const RowSource>, std::less<>>;
+using Bindings = std::map<std::string, BoundObject, std::less<>>;
 
 /// An array in the memory of the program. Its first axis counts the rows; with `row_splits` row i is the items from
 /// `row_splits[i]` to `row_splits[i + 1]` of that axis, so rows have different lengths.

@@ -137,6 +137,23 @@ def batch_of(names: list[str], values: list[Any], lengths: dict[str, Any], input
 def position_of(batch: Batch) -> str:
     """The position after a batch, as JSON text."""
 
+class Function:
+    """A function of the program, which runs ask."""
+
+    def __init__(self) -> None: ...
+
+    def next(self) -> list[int] | None:
+        """
+        The next question. None: there was none for a short time. Raises Cancelled after close.
+        """
+
+    def answer(self, question: list[int], values: bytes) -> None:
+        """The values as the bytes of 64-bit integers."""
+
+    def fail(self, question: list[int], what: str) -> None: ...
+
+    def close(self) -> None: ...
+
 class Rows:
     """Rows of arrays, which a document names."""
 
@@ -364,9 +381,9 @@ class Run:
     @property
     def complete_frac(self) -> float: ...
 
-def plan_path(path: str, bindings: dict[str, Rows]) -> Plan: ...
+def plan_path(path: str, bindings: dict[str, Rows | Function]) -> Plan: ...
 
-def plan_document(document: object, folder: str, bindings: dict[str, Rows]) -> Plan: ...
+def plan_document(document: object, folder: str, bindings: dict[str, Rows | Function]) -> Plan: ...
 
 def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str) -> Run: ...
 

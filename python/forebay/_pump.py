@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of Python objects: iterables, which a thread puts into a feed, and sequences, whose items `map` looks up."""
+"""Objects of Python that a run uses: iterables, which a thread puts into a feed, functions, which a thread calls, and
+sequences, whose items `map` looks up."""
 from __future__ import annotations
 
 import contextlib
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable, Itera
 
 import numpy as np
 
+from forebay import _core
 from forebay.errors import Cancelled, ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -21,43 +23,125 @@ TIMEOUT = 2.0
 
 
 class Pump:
-    """Goes through an iterable in a thread of its own and puts its rows into a feed.
+    """A thread of its own that works for a run.
 
-    feed      the feed; the thread closes it at the end
-    failure   what the iterable raised, after the rows before it; None: nothing
+    failure   what the program's object raised; None: nothing
+    told      what the run says about it
     """
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]], feed: Any, name: str) -> None:
-        self.feed = feed
+    def __init__(self, name: str, awaited: str) -> None:
         self.failure: Optional[BaseException] = None
-        self._rows = rows
+        self.told = ""
+        self._awaited = awaited
         self._thread = threading.Thread(target=self._run, name=f"forebay {name}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def _run(self) -> None:
-        try:
-            for row in self._rows:
-                self.feed.put(row)
-        except Cancelled:
-            return
-        except BaseException as failure:
-            self.failure = failure
-            self.feed._feed.fail(f"the iterable failed: {type(failure).__name__}: {failure}")
-        else:
-            self.feed.close()
+        raise NotImplementedError
+
+    def failed(self, failure: BaseException, what: str) -> str:
+        """Keeps the failure. Returns what to tell the run."""
+        told = f"{what} failed: {type(failure).__name__}: {failure}"
+        self.told = told.encode("utf-8", "backslashreplace").decode()
+        self.failure = failure
+        return self.told
+
+    def begin_anew(self) -> None:
+        """Called when the run is restored."""
+        self.failure = None
+
+    def stop(self) -> None:
+        """Called when the run is closed: lets the thread end."""
 
     def join(self) -> None:
-        """Called when the loader is closed. Warns when the iterable does not come back."""
+        """Called when the loader is closed. Warns when the program's object does not come back."""
+        self.stop()
         if not self._thread.is_alive() or self._thread is threading.current_thread():
             return
         began = time.monotonic()
         while self._thread.is_alive() and time.monotonic() - began < TIMEOUT:
             self._thread.join(0.05)
         if self._thread.is_alive():
-            warnings.warn(f"the thread '{self._thread.name}' still waits for the next row of its iterable; it ends with the "
-                          "program", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"the thread '{self._thread.name}' still waits for {self._awaited}; it ends with the program",
+                          RuntimeWarning, stacklevel=3)
+
+
+class RowPump(Pump):
+    """Goes through an iterable and puts its rows into a feed.
+
+    bound     the rows of the feed, as the core takes them; the thread closes the feed at the end
+    """
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]], feed: Any, name: str) -> None:
+        super().__init__(name, "the next row of its iterable")
+        self.bound: Any = feed._feed.rows(name)
+        self._feed = feed
+        self._rows = rows
+
+    def _run(self) -> None:
+        try:
+            for row in self._rows:
+                self._feed.put(row)
+        except Cancelled:
+            return
+        except BaseException as failure:
+            self._feed._feed.fail(self.failed(failure, "the iterable"))
+        else:
+            self._feed.close()
+
+
+class AnswerPump(Pump):
+    """Calls a function of the program with the questions of a run, one after the other.
+
+    bound     the function, as the core takes it
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        super().__init__(name, "an answer of its function")
+        self.bound: Any = _core.Function()
+        self._function = function
+        self._name = name
+
+    def _run(self) -> None:
+        while True:
+            try:
+                question = self.bound.next()
+            except Cancelled:
+                return
+            if question is None:
+                continue
+            try:
+                answer = integers_of(self._name, question, self._function(*question))
+            except BaseException as failure:
+                self.bound.fail(question, self.failed(failure, f"the call ({_listed(question)})"))
+            else:
+                self.bound.answer(question, answer)
+
+    def stop(self) -> None:
+        self.bound.close()
+
+
+def integers_of(name: str, question: Sequence[int], answer: Any) -> bytes:
+    """What a function returned, as the bytes of 64-bit integers; one integer is a list of one."""
+    array = np.asarray(answer)
+    if array.size == 0 and array.ndim == 1:
+        return b""
+    if array.dtype.kind not in "iu" or array.ndim > 1 or (array.dtype.kind == "u" and int(array.max()) >= 2**63):
+        found = f"{type(answer).__name__} {_short(answer)}"
+        raise ConfigError(f"the function '{name}', called with ({_listed(question)}), returned {found}; it must return an "
+                          "integer, or a list or array of integers", code="config", detail="invalid_argument")
+    return array.astype(np.int64).tobytes()
+
+
+def _listed(question: Sequence[int]) -> str:
+    return ", ".join(map(str, question))
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 class Rows:
@@ -68,7 +152,7 @@ class Rows:
         self._columns = columns
         self._capacity = capacity
 
-    def pump(self, name: str) -> Pump:
+    def pump(self, name: str) -> RowPump:
         """A pump for one run. Looks at the first row when the columns are not given."""
         from forebay.rows import Feed
         rows: Iterable[Mapping[str, Any]] = self._rows
@@ -82,7 +166,7 @@ class Rows:
                 raise TypeError(f"a row of '{name}' is a dict of values by column, found {type(first).__name__}")
             self._columns = {column: _column_of(value) for column, value in first.items()}
             rows = itertools.chain([first], iterator)
-        return Pump(rows, Feed(self._columns, self._capacity), name)
+        return RowPump(rows, Feed(self._columns, self._capacity), name)
 
 
 def _column_of(value: Any) -> Mapping[str, Any]:
@@ -94,7 +178,7 @@ def _column_of(value: Any) -> Mapping[str, Any]:
 
 
 class PumpedRun:
-    """A run that reads iterables: the core's Run, whose failures are those of the iterables, and which ends their threads."""
+    """A run that uses iterables and functions: the core's Run, whose failures are theirs, and which ends their threads."""
 
     def __init__(self, run: Any, pumps: Sequence[Pump]) -> None:
         self._run = run
@@ -112,6 +196,15 @@ class PumpedRun:
     def epochs(self) -> "PumpedEpochs":
         return PumpedEpochs(self._run.epochs(), self._failures)
 
+    def restore(self, text: str) -> Any:
+        for pump in self._pumps:
+            pump.begin_anew()
+        return self._run.restore(text)
+
+    def __del__(self) -> None:
+        for pump in self._pumps:
+            pump.stop()
+
     def close(self) -> None:
         self._run.close()
         for pump in self._pumps:
@@ -119,12 +212,12 @@ class PumpedRun:
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
-        """Instead of the core's error raises what an iterable raised: the same object, with its traceback."""
+        """Instead of the core's error raises what the iterable or function raised: the same object, with its traceback."""
         try:
             yield
-        except DataError:
+        except DataError as problem:
             for pump in self._pumps:
-                if pump.failure is not None:
+                if pump.failure is not None and pump.told in str(problem):
                     raise pump.failure
             raise
 

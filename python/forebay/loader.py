@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from forebay._map.run import MapEpochs, MapRun
     from forebay._map.step import MapStep
     from forebay._pump import Pump
+    from forebay.rows import Bound
 
 __all__ = ["Batch", "Epoch", "Epochs", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
@@ -315,7 +316,8 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
                 {"index": "auto", "replicas": r} lets r neighbouring ranks take one shard. Left out: the document's, else
                 everything
     bind        objects that the document names, by name: {"train": {"x": array, …}} for
-                {"source": {"arrays": {"bind": "train"}}}; see forebay.arrays
+                {"source": {"arrays": {"bind": "train"}}}, see forebay.arrays; or functions, which orders and batches ask,
+                see Pipeline.bind
     index_dir   folder for record indexes and attributes, made if necessary; left out: `.forebay` beside the data, else
                 the folder that FOREBAY_CACHE names
 
@@ -330,14 +332,14 @@ def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
     return _plan(doc, _bound(bind)[0])
 
 
-def _bound(bind: Optional[Mapping[str, Any]]) -> "tuple[dict[str, _core.Rows], list[Pump], tuple[MapStep, ...]]":
+def _bound(bind: Optional[Mapping[str, Any]]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...]]":
     if not bind:
         return {}, [], ()
     from forebay.rows import bound_objects
     return bound_objects(bind)
 
 
-def _plan(doc: Document, bound: "dict[str, _core.Rows]") -> Plan:
+def _plan(doc: Document, bound: "dict[str, Bound]") -> Plan:
     if isinstance(doc, Mapping):
         return _core.plan_document(dict(doc), ".", bound)
     if not isinstance(doc, (str, os.PathLike)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Sequence, TypeVar, Union
 
-from forebay._arguments import names_of
+from forebay._arguments import names_of, wrong_type
 from forebay.errors import ConfigError
 from forebay.loader import Loader, Plan, Shard, Transform, mapped_text, plan, start
 
@@ -96,6 +96,21 @@ class PipelineBase:
         """
         from forebay._map.step import step_of
         return type(self)(self._document, (*self._maps, step_of(fn, per, workers, inside, output)), self._bindings)
+
+    def bind(self: P, objects: Mapping[str, Any]) -> P:
+        """Binds objects of the program to the names that the pipeline uses for them.
+
+            def curriculum(epoch, n):                        # asked once an epoch, in a thread of its own
+                return range(n) if epoch == 0 else np.random.default_rng(epoch).permutation(n)
+            pipe = records.reorder("curriculum").batch(size=64).bind({"curriculum": curriculum})
+
+        objects   functions by name. A function gets integers and returns an integer, or a list or array of integers. It
+                  must be pure: the same arguments give the same answer, because a restart asks again. An exception that
+                  it raises is raised by the loader, the same object.
+        """
+        if not isinstance(objects, Mapping):
+            raise wrong_type("objects", "a dict of objects by name", objects)
+        return type(self)(self._document, self._maps, {**self._bindings, **objects})
 
     def to_dict(self) -> dict[str, Any]:
         """The pipeline document. It does not contain the functions given to `map`, and names bound objects only."""

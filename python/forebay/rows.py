@@ -2,7 +2,7 @@
 """Rows that a program holds or gives: arrays, feeds and iterables as sources."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, Literal, Mapping, Optional, Sequence, cast
+from typing import TYPE_CHECKING, Any, Iterable, Literal, Mapping, Optional, Sequence, Union, cast
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from forebay.values import Ragged
 if TYPE_CHECKING:
     from forebay._map.step import MapStep
     from forebay._pump import Pump
+
+    Bound = Union[_core.Rows, _core.Function]
 
 __all__ = ["Feed", "arrays", "feed", "python"]
 
@@ -150,18 +152,24 @@ def python(rows: Iterable[Mapping[str, Any]], columns: Optional[Mapping[str, Fea
     return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: Rows(rows, columns, capacity)})
 
 
-def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, _core.Rows], list[Pump], tuple[MapStep, ...]]":
-    """The objects of `bind` as the core takes them, the threads that their runs need, and the functions that come first."""
-    from forebay._pump import Items, Rows
+def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...]]":
+    """The objects of `bind` as the core takes them, the threads that their runs need, and the functions of `map` that come
+    first."""
+    from forebay._pump import AnswerPump, Items, Rows
     if not isinstance(bind, Mapping):
         raise wrong_type("bind", "a dict of objects by name", bind)
-    rows: "dict[str, _core.Rows]" = {}
+    rows: "dict[str, Bound]" = {}
     pumps: "list[Pump]" = []
     steps: "list[MapStep]" = []
     for name, value in bind.items():
         if isinstance(value, Rows):
-            pumps.append(value.pump(str(name)))
-            rows[name] = pumps[-1].feed._feed.rows(str(name))
+            row_pump = value.pump(str(name))
+            pumps.append(row_pump)
+            rows[name] = row_pump.bound
+        elif callable(value) and not isinstance(value, (Mapping, Feed, Items)):
+            answers = AnswerPump(value, str(name))
+            pumps.append(answers)
+            rows[name] = answers.bound
         elif isinstance(value, Feed):
             rows[name] = value._feed.rows(str(name))
         elif isinstance(value, Items):

@@ -4,6 +4,7 @@
 
 #include "arrays.h"
 #include "batches.h"
+#include "functions.h"
 #include "records.h"
 #include "rows.h"
 #include "runs.h"
@@ -17,6 +18,7 @@ NB_MODULE(_core, module) {
   module.doc() = "The compiled part of forebay; use the names of the package.";
   module.attr("version") = FOREBAY_VERSION;
   bind_batches(module);
+  bind_functions(module);
   bind_rows(module);
   bind_runs(module);
   bind_records(module);

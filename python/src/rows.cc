@@ -130,7 +130,13 @@ bool put(Feed& feed, const nb::list& columns) {
 
 Bindings bindings_of(const nb::dict& bound) {
   Bindings out;
-  for (const auto& [name, rows] : bound) out[from_str(name)] = nb::cast<const Rows&>(rows).source;
+  for (const auto& [name, object] : bound) {
+    if (nb::isinstance<Function>(object)) {
+      out[from_str(name)] = nb::cast<const Function&>(object);
+    } else {
+      out[from_str(name)] = nb::cast<const Rows&>(object).source;
+    }
+  }
   return out;
 }
 

@@ -10,7 +10,7 @@ namespace forebay::python {
 /// Adds Rows, which forebay.rows makes of arrays.
 void bind_rows(nb::module_& module);
 
-/// The bindings of a dict of name → Rows.
+/// The bindings of a dict of name → Rows or Function.
 [[nodiscard]] Bindings bindings_of(const nb::dict& bound);
 
 }  // namespace forebay::python

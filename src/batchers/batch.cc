@@ -4,6 +4,9 @@
 #include <forebay/plugin.h>
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
 
 #include "batchers/padding.h"
 
@@ -92,6 +95,9 @@ class FixedBatcher final : public Batcher {
     return Cut::end_of_pass;
   }
 
+  /// Before the first `cut` of a batch.
+  void set_size(std::int64_t size) { size_ = static_cast<std::size_t>(size); }
+
  private:
   /// Grows the room to that of an earlier batch, else doubles it: the stream may have much fewer rows than `size`.
   Result<void> make_room(BatchRows& out, std::shared_ptr<void>& charge) {
@@ -121,10 +127,93 @@ class FixedBatcher final : public Batcher {
   }
 
   static constexpr std::size_t min_room = 4096;
-  const std::size_t size_;
+  std::size_t size_;
   const Remainder remainder_;
   Reader& reader_;
 };
+
+/// Cuts batches whose rows a function of the program says, by the number of the batch. The engine owns the batcher and
+/// calls it on one thread at a time. `cut` fails as that of FixedBatcher does, and for an answer that is no size.
+class AskedBatcher final : public Batcher {
+ public:
+  AskedBatcher(FixedBatch options, const BatcherContext& context)
+      : options_{std::move(options)},
+        ask_{context.ask},
+        reader_{context.reader},
+        number_{context.first},
+        batcher_{options_, context.reader} {}
+
+  Result<Cut> cut(Handles& in, BatchRows& out) override {
+    if (!size_) {
+      auto size = ask();
+      if (!size.ok()) return size.error().code() == Code::cancelled ? size.error() : refuse(in, size.error());
+      size_ = *size;
+    }
+    if (*size_ == 0) return next(), Cut::batch;
+    batcher_.set_size(*size_);
+    FOREBAY_TRY(const Cut got, batcher_.cut(in, out));
+    if (got == Cut::batch) next();
+    return got;
+  }
+
+ private:
+  static constexpr int max_empty = 1000;
+
+  /// The rows of the present batch.
+  Result<std::int64_t> ask() {
+    FOREBAY_TRY(const Function::Integers answer, ask_(std::array{number_}));
+    const std::string told =
+        "the size of batch " + std::to_string(number_) + " that function '" + *options_.size_function + "' gives: ";
+    if (answer.size() != 1) {
+      return Error{Code::data, Detail::invalid_argument,
+                   told + "must be one integer, found " + std::to_string(answer.size())};
+    }
+    if (answer.front() < 0 || answer.front() > options_.size) {
+      return Error{Code::data, Detail::invalid_argument,
+                   told + "must be from 0 to `size`, " + std::to_string(options_.size) + ", found " +
+                       std::to_string(answer.front())};
+    }
+    empty_ = answer.front() == 0 ? empty_ + 1 : 0;
+    if (empty_ == max_empty) {
+      return Error{Code::data, Detail::failed_precondition,
+                   told + "is 0, and so are those of the " + std::to_string(max_empty - 1) +
+                       " batches before it: this run would never end"};
+    }
+    return answer.front();
+  }
+
+  /// Where the stream has ended there is no such batch, so it does not matter what the function says about it.
+  Result<Cut> refuse(Handles& in, const Error& error) {
+    Handle row;
+    FOREBAY_TRY(const std::size_t count, in.pull({&row, 1}));
+    if (count == 0) return Cut::end_of_pass;
+    reader_.drop({&row, 1});
+    return error;
+  }
+
+  void next() {
+    ++number_;
+    size_.reset();
+  }
+
+  const FixedBatch options_;
+  const Ask ask_;
+  Reader& reader_;
+  std::int64_t number_;               // of the present batch
+  std::optional<std::int64_t> size_;  // of that batch; empty: not asked yet
+  int empty_ = 0;                     // consecutive batches of 0 rows
+  FixedBatcher batcher_;
+};
+
+/// Batches whose rows a function says have no fixed number of rows.
+void ask_for_sizes(const FixedBatch& options, Batching& batching) {
+  batching.asks = AskedFunction{.name = *options.size_function, .option = {"size_function"}};
+  batching.make = [options](const BatcherContext& context) { return std::make_unique<AskedBatcher>(options, context); };
+  batching.make_sized = {};
+  batching.fixed = false;
+  batching.max_rows.reset();
+  batching.batches = [](std::int64_t) { return std::optional<std::int64_t>{}; };
+}
 
 Result<Batching> bind(const FixedBatch& options, const Schema& in) {
   Batching batching;
@@ -145,6 +234,7 @@ Result<Batching> bind(const FixedBatch& options, const Schema& in) {
   batching.batches = [options](std::int64_t rows) -> std::optional<std::int64_t> {
     return rows / options.size + (options.remainder != Remainder::drop && rows % options.size != 0 ? 1 : 0);
   };
+  if (options.size_function) ask_for_sizes(options, batching);
   return batching;
 }
 
@@ -153,6 +243,9 @@ Result<Batching> bind(const FixedBatch& options, const Schema& in) {
 BatcherType batch() {
   return describe<BatcherType, FixedBatch>("batch", "Cuts the stream into batches of one size.", bind)
       .required("size", &FixedBatch::size, "Rows of a batch.", {.min = 1, .max = 100'000'000})
+      .field("size_function", &FixedBatch::size_function,
+             "Name of a function that the program binds. It is asked with the number of each batch, from 0 on, and "
+             "answers with its rows, from 0 to `size`.")
       .field("remainder", &FixedBatch::remainder,
              "What becomes of a last batch that is not full: keep it short, drop it, pad it with empty rows, or repeat "
              "its own records, from its first one on.")

@@ -1,185 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orders/global_shuffle.h"
 
-#include <algorithm>
-#include <deque>
 #include <optional>
-#include <vector>
 
 #include "base/draw.h"
 #include "base/permutation.h"
+#include "orders/indexed_walk.h"
 
 namespace forebay::orders {
 namespace {
 
-/// Finds the file of a record by the record's number among all records of all files. A GlobalShuffle owns the census
-/// of its pass. Lookup is a table of cells of 2^shift_ records and a short walk from the cell's first file.
-class Census {
+/// A keyed permutation of the records' numbers, a new one each pass.
+class Permuted final : public Route {
  public:
-  Census() = default;
-  Census(const std::vector<Handle>& files, const std::vector<std::int64_t>& counts) {
-    for (std::size_t i = 0; i < files.size(); ++i)
-      files_.push_back({.begin = records(), .end = records() + counts[i], .number = files[i].block});
-    const std::int64_t cells = std::min(max_cells, cells_a_file * std::ssize(files_));
-    while ((records() >> shift_) > cells) ++shift_;
-    std::uint32_t file = 0;
-    for (std::int64_t cell = 0; cell <= records() >> shift_; ++cell) {
-      while (file + 1 < files_.size() && files_[file].end <= cell << shift_) ++file;
-      first_file_.push_back(file);
-    }
-  }
-
-  [[nodiscard]] std::int64_t records() const { return files_.empty() ? 0 : files_.back().end; }
-  [[nodiscard]] RecordName name(std::int64_t record) const {
-    const File* file = &files_[first_file_[static_cast<std::size_t>(record >> shift_)]];
-    while (file->end <= record) ++file;
-    return {.file = file->number, .record = record - file->begin};
-  }
-
- private:
-  // With 64 cells a file, a record is rarely in a later file than the first one of its cell. 4096 cells (16 KiB) fit
-  // in the first-level cache.
-  static constexpr std::int64_t cells_a_file = 64;
-  static constexpr std::int64_t max_cells = 1 << 12;
-  struct File {
-    std::int64_t begin = 0, end = 0;  // numbers of its records among all records
-    std::uint32_t number = 0;
-  };
-  std::vector<File> files_;
-  std::vector<std::uint32_t> first_file_;  // by cell of 2^shift_ records
-  int shift_ = 0;
-};
-
-/// Walks through a keyed permutation of the records' numbers and holds only a window of the next handles. Where bytes
-/// are asked for long before they come, it also holds the windows after that one (Reader::windows_ahead).
-///
-///     list: files, census, permutation ─► refill: the next window, located ─► fetch: bytes ─► handed out ─┐
-///                                              ▲        └─ later windows: expect                          │
-///                                              └──────────────────────── the window is empty ◄────────────┘
-///
-/// The run owns the order; one thread at a time calls it. `pull` repeats the errors of the reader and of the upstream.
-class GlobalShuffle final : public Handles {
- public:
-  explicit GlobalShuffle(OrderContext context) : context_{std::move(context)} {}
+  Permuted(std::uint64_t seed, std::uint64_t purpose) : seed_{seed}, purpose_{purpose} {}
 
   void begin(std::int64_t epoch) override {
-    context_.reader->drop(std::span{window_}.subspan(next_));
-    window_.clear();
-    later_.clear();
-    expected_ = 0;
-    next_ = 0;
-    done_ = 0;
-    files_.clear();
-    listed_ = false;
-    key_ = draw_key({.seed = context_.seed, .epoch = static_cast<std::uint64_t>(epoch), .purpose = context_.purpose});
-    context_.upstream->begin(epoch);
+    key_ = draw_key({.seed = seed_, .epoch = static_cast<std::uint64_t>(epoch), .purpose = purpose_});
   }
-
-  Result<std::size_t> pull(std::span<Handle> out) override {
-    if (!listed_) FOREBAY_DO(list());
-    if (next_ == window_.size()) FOREBAY_DO(refill());
-    if (!fetched_) {
-      FOREBAY_DO(expect());
-      FOREBAY_TRY(fetched_, context_.reader->fetch(std::span{window_}.subspan(next_)));
-    }
-    const std::size_t count = std::min(out.size(), window_.size() - next_);
-    std::copy_n(window_.begin() + static_cast<std::ptrdiff_t>(next_), count, out.begin());
-    next_ += count;
-    return count;
+  Result<std::int64_t> plan(std::int64_t records) override {
+    permutation_.emplace(static_cast<std::uint64_t>(records), key_);
+    return records;
   }
-
-  /// Answers from the counts of the files: nothing is located.
-  Result<std::int64_t> skip(std::int64_t n, Reader& reader) override {
-    if (!listed_) FOREBAY_DO(list());
-    const auto held = std::min(n, static_cast<std::int64_t>(window_.size() - next_));
-    if (held > 0) {
-      reader.drop(std::span{window_}.subspan(next_, static_cast<std::size_t>(held)));
-      next_ += static_cast<std::size_t>(held);
-      return held;
-    }
-    const std::int64_t passed = std::min(n, census_.records() - done_);
-    done_ += passed;
-    return passed;
+  void numbers(std::int64_t first, std::span<std::uint64_t> out) override {
+    permutation_->map(static_cast<std::uint64_t>(first), out);
   }
 
  private:
-  /// Pulls all files of the pass, indexes them and makes the census and the permutation.
-  Result<void> list() {
-    while (true) {
-      Handle file;
-      FOREBAY_TRY(const std::size_t count, context_.upstream->pull({&file, 1}));
-      if (count == 0) break;
-      files_.push_back(file);
-    }
-    FOREBAY_TRY(const auto counts, context_.reader->index(files_));
-    census_ = Census{files_, counts};
-    permutation_.emplace(static_cast<std::uint64_t>(census_.records()), key_);
-    listed_ = true;
-    return {};
-  }
-
-  /// Replaces the used-up window by the next one. At the end the window stays empty. A failure loses nothing.
-  Result<void> refill() {
-    const auto ahead = static_cast<std::size_t>(context_.reader->windows_ahead());
-    while (later_.size() <= ahead && (later_.empty() || done_ < census_.records())) {
-      FOREBAY_DO(locate());
-      later_.push_back(std::exchange(located_, {}));
-    }
-    window_ = std::move(later_.front());
-    later_.pop_front();
-    expected_ = std::max<std::size_t>(expected_, 1) - 1;
-    fetched_ = false;
-    next_ = 0;
-    return {};
-  }
-
-  /// Asks for the bytes of the window, and for those of the later ones, each once.
-  Result<void> expect() {
-    if (later_.empty() && expected_ == 0) return {};
-    FOREBAY_TRY(const bool first, context_.reader->expect(std::span{window_}.subspan(next_)));
-    if (!first) return {};
-    for (; expected_ < later_.size(); ++expected_) {
-      FOREBAY_TRY(const bool asked, context_.reader->expect(later_[expected_]));
-      if (!asked) break;
-    }
-    return {};
-  }
-
-  /// Fills `located_` with the handles of the next records.
-  Result<void> locate() {
-    const std::int64_t left = census_.records() - done_;
-    const auto count = static_cast<std::size_t>(std::min(left, context_.reader->window()));
-    numbers_.resize(count);
-    names_.resize(count);
-    permutation_->map(static_cast<std::uint64_t>(done_), numbers_);
-    for (std::size_t i = 0; i < count; ++i) names_[i] = census_.name(static_cast<std::int64_t>(numbers_[i]));
-    located_.resize(count);
-    FOREBAY_DO(context_.reader->locate(names_, located_));
-    done_ += static_cast<std::int64_t>(count);
-    return {};
-  }
-
-  OrderContext context_;
-  std::vector<Handle> files_;
-  bool listed_ = false;
-  Census census_;
+  const std::uint64_t seed_;
+  const std::uint64_t purpose_;
   std::uint64_t key_ = 0;
   std::optional<Permutation> permutation_;
-  std::int64_t done_ = 0;  // records of the pass that have been in a window
-  std::vector<Handle> window_;
-  std::deque<std::vector<Handle>> later_;  // the windows after it
-  std::size_t expected_ = 0;               // windows of later_ that `expect` has asked for
-  std::vector<Handle> located_;
-  std::size_t next_ = 0;  // index in window_
-  bool fetched_ = false;  // the rest of the window has its bytes
-  std::vector<std::uint64_t> numbers_;
-  std::vector<RecordName> names_;
 };
 
 }  // namespace
 
 std::unique_ptr<Handles> global_shuffle(OrderContext context) {
-  return std::make_unique<GlobalShuffle>(std::move(context));
+  auto route = std::make_unique<Permuted>(context.seed, context.purpose);
+  return walk_by_index(std::move(route), std::move(context));
 }
 
 }  // namespace forebay::orders

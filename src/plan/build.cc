@@ -15,6 +15,7 @@
 #include "plan/bind/bound_columns.h"
 #include "plan/bind/branch_program.h"
 #include "plan/bind/checks.h"
+#include "plan/bind/functions.h"
 #include "plan/bind/outputs.h"
 #include "plan/bind/taking.h"
 #include "plan/canonical.h"
@@ -46,6 +47,7 @@ class PlanBuilder {
     if (branch_->repeat) document_.epochs = std::nullopt;
     if (branch_->on_corrupt) document_.on_corrupt = *branch_->on_corrupt;
     stages_ = read_stages(json_, registry_, faults_, DocumentKind::branch);
+    bind_functions(stages_, context_, faults_);
     bind_source();
     check_source(bound(), faults_);
     columns_ = bind_columns(stages_, source_.rows.get(), faults_);
@@ -55,10 +57,12 @@ class PlanBuilder {
   Result<Plan> run() {
     document_ = read_pipeline(json_, faults_).document;
     stages_ = read_stages(json_, registry_, faults_);
+    bind_functions(stages_, context_, faults_);
     if (stages_.combination != nullptr) bind_branches();
     bind_source();
     check_source(bound(), faults_);
     columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : source_.rows.get(), faults_);
+    if (stages_.batch_stage) bind_function(columns_.batching.asks, *stages_.batch_stage, context_, faults_);
     check_combined_batches(stages_, columns_.batching, faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     check_rows(bound(), faults_);
@@ -213,15 +217,23 @@ class PlanBuilder {
     return out;
   }
 
+  static bool draws(const Program& program) {
+    const auto draw = [](const engine::PlacedStep& step) { return step.draws; };
+    return std::ranges::any_of(program.late, draw) || std::ranges::any_of(program.after, draw);
+  }
+
+  /// Whether a record may come several times in a pass.
+  static bool repeats(const Program& program) {
+    const auto repeat = [](const Ordering& order) { return order.repeats; };
+    return program.repeat || program.interleave.repeats || std::ranges::any_of(program.file_orders, repeat) ||
+           std::ranges::any_of(program.record_orders, repeat);
+  }
+
   /// What tells the rows of a plan apart. Two occurrences of a record in a pass need a count only where a step draws.
   static Program::Identity identity_of(const Program& program) {
-    const auto draws = [](const engine::PlacedStep& step) { return step.draws; };
-    const auto repeats = [](const Ordering& order) { return order.repeats; };
-    if (!std::ranges::any_of(program.late, draws) && !std::ranges::any_of(program.after, draws))
-      return Program::Identity::none;
-    const bool again = program.batching.remainder == Remainder::repeat || program.interleave.repeats ||
-                       std::ranges::any_of(program.file_orders, repeats) ||
-                       std::ranges::any_of(program.record_orders, repeats);
+    if (!draws(program) && !std::ranges::any_of(program.branches, draws)) return Program::Identity::none;
+    const bool again = program.batching.remainder == Remainder::repeat || repeats(program) ||
+                       std::ranges::any_of(program.branches, repeats);
     return again ? Program::Identity::occurrences : Program::Identity::epochs;
   }
 

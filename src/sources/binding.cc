@@ -12,8 +12,11 @@ Result<Source> bound_rows(const std::string& name, const BindContext& context, b
     return Error{Code::config, detail, std::move(message)}.at(Field{"bind"});
   };
   const auto found = context.bindings.find(name);
-  if (found != context.bindings.end() && found->second) {
-    if (found->second->resident() == resident) return rows_of(found->second);
+  if (found != context.bindings.end() && found->second.function())
+    return refuse(Detail::invalid_argument,
+                  fmt::format("{} is bound to a function, and this source takes {}", quote(name), what));
+  if (found != context.bindings.end() && found->second.rows()) {
+    if (found->second.rows()->resident() == resident) return rows_of(found->second.rows());
     return refuse(Detail::invalid_argument,
                   fmt::format("{} is bound to {}, and this source takes {}", quote(name),
                               resident ? "rows that come one after the other" : "rows in memory", what));
@@ -24,7 +27,7 @@ Result<Source> bound_rows(const std::string& name, const BindContext& context, b
                                                  what, quote(name)));
   }
   std::vector<std::string> names;
-  for (const auto& [bound, rows] : context.bindings) names.push_back(bound);
+  for (const auto& [bound, object] : context.bindings) names.push_back(bound);
   return refuse(Detail::not_found,
                 fmt::format("the program binds no {}{}", quote(name), among(name, names, "it binds")));
 }

@@ -16,6 +16,7 @@
 #include "tests/engine/order/stream_files.h"
 #include "tests/pipeline/combinations.h"
 #include "tests/pipeline/tensors_json.h"
+#include "tests/support/answering.h"
 
 /// The worked examples of all plug-ins, as documents over files that are written for them.
 namespace forebay::worked {
@@ -174,9 +175,9 @@ inline Json write_source(const Case& at, const Json& in, const Folder& folder, I
 /// Whether the example is of a source of rows that come ready. Its input is the tensors that it gives.
 inline bool gives_rows(const Case& at) { return at.kind == "source" && parse(at.example.in).is(Json::Kind::object); }
 
-/// The rows that such a source gives, bound as "in".
+/// The rows that such a source gives, bound as "in", or the function that an order asks.
 inline Bindings bindings_of(const Case& at) {
-  if (!gives_rows(at)) return {};
+  if (!gives_rows(at)) return at.kind == "order" ? testing::backwards(parse(at.example.options)) : Bindings{};
   const Json in = parse(at.example.in);
   const auto values = std::make_shared<std::vector<FeatureValue>>();
   values->reserve(in.members().size());

@@ -35,7 +35,10 @@ using Pad = std::variant<bool, std::vector<PadTensor>>;
 
 /// Cuts the stream into batches of one size. `Batch` is what a loader delivers, so the step's options have this name.
 struct FixedBatch {
-  std::int64_t size = 32;                 ///< Rows of a batch.
+  std::int64_t size = 32;  ///< Rows of a batch.
+  /// Name of a function that the program binds. It is asked with the number of each batch, from 0 on, and answers with
+  /// the rows of that batch, 0 to `size`. It must be pure: a restart asks again.
+  std::optional<BindingName> size_function = {};
   Remainder remainder = Remainder::keep;  ///< Handling of a last batch that is not full.
   Pad pad = false;
   bool require_equal = false;  ///< Rows of unequal shape are an error instead of being delivered ragged.

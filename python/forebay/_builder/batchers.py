@@ -13,19 +13,22 @@ class Batchers(PipelineBase):
 
     __slots__ = ()
 
-    def batch(self: P, size: int, *, remainder: Literal["keep", "drop", "pad", "repeat"] = "keep",
+    def batch(self: P, size: int, *, size_function: Optional[str] = None,
+              remainder: Literal["keep", "drop", "pad", "repeat"] = "keep",
               pad: Union[bool, Sequence[Mapping[str, Any]]] = False, require_equal: bool = False) -> P:
         """Cuts the stream into batches of one size.
 
         size             Rows of a batch.
+        size_function    Name of a function that the program binds. It is asked with the number of each batch,
+                         from 0 on, and answers with its rows, from 0 to `size`.
         remainder        What becomes of a last batch that is not full: keep it short, drop it, pad it with
                          empty rows, or repeat its own records, from its first one on.
         pad              false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of
                          {tensor, shape, value}.
         require_equal    Refuse rows of unequal shape instead of delivering them ragged.
         """
-        return self._then("batch", {"size": size, "remainder": remainder, "pad": pad, "require_equal": require_equal},
-                                   remainder="keep", pad=False, require_equal=False)
+        return self._then("batch", {"size": size, "size_function": size_function, "remainder": remainder, "pad": pad,
+                                   "require_equal": require_equal}, remainder="keep", pad=False, require_equal=False)
 
     def frames(self: P, keys: Sequence[str] = [], *, batch_size: Optional[Union[int, Mapping[str, int]]] = None,
                packed_batch_size: Optional[Union[int, Mapping[str, int]]] = None, max_seqs: Optional[int] = None,

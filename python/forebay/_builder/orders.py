@@ -3,7 +3,7 @@
 """A method for each order."""
 from __future__ import annotations
 
-from typing import Optional
+from typing import Literal, Optional
 
 from forebay.pipeline import P, PipelineBase
 
@@ -71,6 +71,26 @@ class Orders(PipelineBase):
         descending    The largest numbers come first. Equal ones stay in the order of the files.
         """
         return self._then("sorted", {"by": by, "descending": descending}, descending=False)
+
+    def reorder(self: P, bind: str, *, of: Literal["records", "files"] = "records") -> P:
+        """Gives the records of all files, or the files, in the order that a function of the program says for
+        each epoch.
+
+        bind    Name of the function that the program binds. It is asked with (epoch, how many there are), and
+                answers with the numbers of those to give, from 0 on, in any order and any number of times.
+        of      What the numbers name: records, by the indexes of the files; or files, which are read one after
+                the other.
+        """
+        return self._then("reorder", {"bind": bind, "of": of}, of="records")
+
+    def random_sample(self: P, size: Optional[int] = None, *, buffer: Optional[int] = None) -> P:
+        """Draws records with replacement: a record may come several times in a pass, or never.
+
+        size      Draws of a pass; null: as many as there are records.
+        buffer    Draws from a buffer of so many elements, through which the stream goes; null: from all
+                  records, by their indexes, instead of `interleave`.
+        """
+        return self._then("random_sample", {"size": size, "buffer": buffer})
 
     def shuffle_batches(self: P, buffer: int) -> P:
         """Puts blocks of batches into a random order; rows stay in their batches.

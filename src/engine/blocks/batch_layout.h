@@ -7,6 +7,7 @@
 
 #include <forebay/batch_rows.h>
 #include <forebay/record.h>
+#include <forebay/row_identity.h>
 #include <forebay/rows.h>
 
 #include "columns/take/take.h"
@@ -77,9 +78,12 @@ struct RowSpans {
 /// The job of the batch owns it, later the delivered batch. The holder of the baton fills it; afterwards the threads
 /// that run the tickets of the batch only read it. The pointers in it are valid until the batch is finished.
 struct BatchLayout {
-  std::vector<Handle> handles;              ///< One per row that has a record; with `taken`, the elements.
-  std::vector<const std::byte*> payloads;   ///< Address of the record of each handle. Of a row source: empty.
-  std::vector<Occurrence> occurrences;      ///< Of each handle, when a step of the plan draws; else empty.
+  std::vector<Handle> handles;             ///< One per row that has a record; with `taken`, the elements.
+  std::vector<const std::byte*> payloads;  ///< Address of the record of each handle. Of a row source: empty.
+  std::vector<Occurrence> occurrences;     ///< Of each handle, when a step of the plan draws; else empty.
+  /// Of a combination with a step that draws, instead of `occurrences`: of each handle. Side by side, a row has one of
+  /// each branch until the rows are dealt to the branches; then that of the first branch.
+  std::vector<RowIdentity> identities;
   std::vector<const RowBlock*> row_blocks;  ///< Of a row source: the block of each handle, else empty.
   std::vector<UsedBlock> blocks;            ///< The blocks that the handles name, each once.
   std::vector<Unmapped> unmapped;           ///< Records that are to be read from their files, by row.
@@ -108,16 +112,17 @@ struct BatchLayout {
     const auto at = static_cast<std::size_t>(row);
     return {payloads[at], handles[at].length};
   }
-  /// Charges the capacity of `handles`, `bytes_a_row` bytes per row, and of `taken` to the budget.
+  /// Charges the capacity of `handles`, `bytes_a_row` bytes per row, and of the rest to the budget.
   void account(BufferPool& pool) {
-    charge.set(pool,
-               static_cast<std::int64_t>(handles.capacity()) * bytes_a_row + static_cast<std::int64_t>(taken.bytes()));
+    charge.set(pool, static_cast<std::int64_t>(handles.capacity()) * bytes_a_row +
+                         static_cast<std::int64_t>(identities.capacity() * sizeof(RowIdentity) + taken.bytes()));
     for (BatchLayout& branch : branches) branch.account(pool);
   }
   /// Removes the rows; the capacity of the vectors stays.
   void clear() {
     handles.clear();
     occurrences.clear();
+    identities.clear();
     payloads.clear();
     row_blocks.clear();
     blocks.clear();

@@ -24,6 +24,7 @@ std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) 
   entry.used = {slot, block->file, block->first_record, block->file_offset, block->mapping.get(), block->rows.get()};
   entry.window = 0;
   entry.released.clear();
+  entry.held.clear();
   if (block->buffer || block->row_charge) pinned_ += static_cast<std::int64_t>(block->buffer_bytes);
   entry.block = std::move(block);
   return slot;
@@ -65,6 +66,17 @@ std::uint32_t BlockTable::offset_in_copy(const Entry& entry, const Handle& handl
   const std::vector<std::uint32_t>& ordinals = entry.block->ordinals;
   const auto found = std::lower_bound(ordinals.begin(), ordinals.end(), handle.ordinal);
   return entry.block->records[static_cast<std::size_t>(found - ordinals.begin())].offset;
+}
+
+/// Counts a handle of a record off. The record stays when other handles name it.
+void BlockTable::let_go(Entry& entry, std::uint32_t ordinal, std::size_t place) {
+  if (!entry.held.empty()) [[unlikely]] {
+    if (const auto found = entry.held.find(ordinal); found != entry.held.end()) {
+      if (--found->second == 0) entry.held.erase(found);
+      return;
+    }
+  }
+  entry.released[place] = true;
 }
 
 BlockTable::Window* BlockTable::window_of(const Entry& entry) {
@@ -114,7 +126,7 @@ void BlockTable::fill_places(std::span<const Handle> handles, std::int64_t batch
                                    .mapping = entry.block->mapping.get()});
       }
       if constexpr (releases) {
-        if (!entry.released.empty()) entry.released[handle.ordinal] = true;
+        if (!entry.released.empty()) let_go(entry, handle.ordinal, handle.ordinal);
       }
     }
     if constexpr (releases) {
@@ -141,7 +153,7 @@ void BlockTable::fill_rows(std::span<Handle> handles, std::int64_t batch, std::v
     const std::size_t place = counted ? place_of(entry, handles[row].ordinal) : 0;
     if (counted) handles[row].offset = static_cast<std::uint32_t>(place);
     if constexpr (releases) {
-      if (counted) entry.released[place] = true;
+      if (counted) let_go(entry, handles[row].ordinal, place);
       if (!entry.permanent && --entry.live == 0) retire(handles[row].block, batch);
     }
   }
@@ -161,7 +173,8 @@ void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
     Entry& entry = entries_[slot];
     std::size_t run = 0;
     for (; i + run < handles.size() && handles[i + run].block == slot; ++run) {
-      if (!entry.released.empty()) entry.released[place_of(entry, handles[i + run].ordinal)] = true;
+      const std::uint32_t ordinal = handles[i + run].ordinal;
+      if (!entry.released.empty()) let_go(entry, ordinal, place_of(entry, ordinal));
     }
     i += run;
     release_count(slot, run, batch);
@@ -170,7 +183,10 @@ void BlockTable::release(std::span<const Handle> handles, std::int64_t batch) {
 
 void BlockTable::hold(std::span<const Handle> handles) {
   for (const Handle& handle : handles) {
-    if (handle.block != nowhere && !entries_[handle.block].permanent) ++entries_[handle.block].live;
+    if (handle.block == nowhere || entries_[handle.block].permanent) continue;
+    Entry& entry = entries_[handle.block];
+    ++entry.live;
+    if (!entry.released.empty()) ++entry.held[handle.ordinal];
   }
 }
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/blocks/batch_layout.h"
@@ -118,6 +119,7 @@ class BlockTable {
     std::uint64_t window = 0;  // the number of its window; 0: none
     // Of a streamed block, by record, and of a row block of a reader, by row: no handle names it. Empty of others.
     std::vector<bool> released;
+    std::unordered_map<std::uint32_t, std::uint32_t> held;  // by ordinal, of such blocks: handles besides the first one
     std::vector<std::uint32_t> offsets;  // of a compacted block, by record: where its copy begins; extents stay
     std::unique_ptr<Block> block;
   };
@@ -149,6 +151,7 @@ class BlockTable {
   [[nodiscard]] static std::size_t place_of(const Entry& entry, std::uint32_t ordinal);  // of a record or row
   [[nodiscard]] static std::size_t fill_run(const Entry& entry, std::span<const Handle> handles, std::size_t row,
                                             std::vector<const std::byte*>& payloads);
+  static void let_go(Entry& entry, std::uint32_t ordinal, std::size_t place);
   [[nodiscard]] static std::uint32_t offset_in_copy(const Entry& entry, const Handle& handle);
 
   std::shared_ptr<BufferPool> pool_;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,10 @@ class OpenParts : public Reader {
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
   // For the order plane.
+  /// Asks a function of the program. Without an answer it is starved, and fails with Code::cancelled. An error of the
+  /// function names it.
+  [[nodiscard]] virtual Result<Function::Integers> call(const AskedFunction& asked,
+                                                        std::span<const std::int64_t> question) = 0;
   [[nodiscard]] virtual OpenFiles& branch(std::size_t number) = 0;  ///< The parts of one source.
   /// True while a restart repeats the order without delivering: files with a stored index are then not scanned,
   /// unless the order needs attributes that are not stored.
@@ -81,6 +86,12 @@ class OpenParts : public Reader {
   [[nodiscard]] virtual SkipTally::Counts skipped() const = 0;        ///< Skips of the run so far.
   [[nodiscard]] virtual std::vector<const OpenParts*> branches() const { return {}; }  ///< Of a combination.
 };
+
+/// What a stage that asks a function of the program gets; empty for one that asks none. Both arguments must outlive it.
+[[nodiscard]] inline Ask ask_of(OpenParts& parts, const std::optional<AskedFunction>& asked) {
+  if (!asked) return {};
+  return [&parts, &asked](std::span<const std::int64_t> question) { return parts.call(*asked, question); };
+}
 
 /// The open parts of a run of `program`. `threads`, `wake`, `index_dir`: as of OpenFiles.
 [[nodiscard]] std::unique_ptr<OpenParts> open_parts(const Program& program, const std::shared_ptr<BufferPool>& pool,

@@ -22,6 +22,15 @@ bool of_feed(const Program& program) {
   return program.source.rows && !program.source.rows->resident();
 }
 
+/// Removes all items but `from` … `to` - 1, if there are any.
+template <class Item>
+void keep_range(std::vector<Item>& items, std::size_t from, std::size_t to) {
+  if (items.empty()) return;
+  const auto begin = items.begin();
+  items.erase(begin + static_cast<std::ptrdiff_t>(to), items.end());
+  items.erase(begin, begin + static_cast<std::ptrdiff_t>(from));
+}
+
 }  // namespace
 
 OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position start, Shard shard)
@@ -30,9 +39,12 @@ OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position star
       start_{start},
       shard_{shard},
       windows_{program.windows ? std::make_unique<WindowReader>(program, streams.branch(0)) : nullptr},
-      occurrences_{program},
-      batcher_{program.batching.make(
-          {.reader = reader(), .first_attribute = program.batcher_attribute, .endless = !program.epochs})},
+      occurrences_{program, streams},
+      batcher_{program.batching.make({.reader = reader(),
+                                      .first_attribute = program.batcher_attribute,
+                                      .endless = !program.epochs,
+                                      .first = start.batch,
+                                      .ask = ask_of(streams, program.batching.asks)})},
       number_{start.batch},
       ordinal_{start.batch},
       from_{start.from},
@@ -228,7 +240,7 @@ Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
     FOREBAY_TRY(const Cut got, cut_batch(layout));
     if (got == Cut::batch) {
       FOREBAY_DO(take_rows(layout));
-      if (program_.branches.empty()) occurrences_.assign(layout, *passes_, open_files_.branch(0).table());
+      occurrences_.assign(layout, *passes_);
       passes_without_batch_ = 0;
       return true;
     }
@@ -329,6 +341,7 @@ void OrderPlane::leave_out(BatchLayout& layout) {
   reader().drop(layout.handles);
   layout.handles.clear();
   layout.occurrences.clear();
+  layout.identities.clear();
   open_files_.collect();
   open_files_.limit_memory();
 }
@@ -342,19 +355,15 @@ void OrderPlane::keep_shard(BatchLayout& layout) {
     return;
   }
   const auto records = static_cast<std::int64_t>(layout.handles.size());
-  const auto begin = layout.handles.begin();
   const std::span<const Handle> all{layout.handles};
   const auto from = static_cast<std::size_t>(std::min(first, records));
   const auto to = static_cast<std::size_t>(std::min(end, records));
   reader().drop(all.first(from));
   reader().drop(all.subspan(to));
-  layout.handles.erase(begin + static_cast<std::ptrdiff_t>(to), layout.handles.end());
-  layout.handles.erase(begin, begin + static_cast<std::ptrdiff_t>(from));
-  if (!layout.occurrences.empty()) {
-    const auto first_pass = layout.occurrences.begin();
-    layout.occurrences.erase(first_pass + static_cast<std::ptrdiff_t>(to), layout.occurrences.end());
-    layout.occurrences.erase(first_pass, first_pass + static_cast<std::ptrdiff_t>(from));
-  }
+  const std::size_t a_row = layout.identities.size() / std::max<std::size_t>(1, all.size());  // several side by side
+  keep_range(layout.handles, from, to);
+  keep_range(layout.occurrences, from, to);
+  keep_range(layout.identities, from * a_row, to * a_row);
   layout.rows = end - first;
 }
 

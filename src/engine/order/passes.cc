@@ -33,7 +33,7 @@ class Files final : public Handles {
 class FilesOfPass final : public Handles {
  public:
   FilesOfPass(const Program& program, OpenFiles& streams)
-      : program_{program}, open_files_{streams}, files_{chain(program)}, next_{chain(program)} {}
+      : program_{program}, open_files_{streams}, files_{chain(program, streams)}, next_{chain(program, streams)} {}
 
   void begin(std::int64_t epoch) override {
     epoch_ = epoch;
@@ -48,11 +48,14 @@ class FilesOfPass final : public Handles {
   }
 
  private:
-  static std::unique_ptr<Handles> chain(const Program& program) {
+  static std::unique_ptr<Handles> chain(const Program& program, OpenParts& files) {
     std::unique_ptr<Handles> out = std::make_unique<Files>(program.source.parts());
     for (std::size_t i = 0; i < program.file_orders.size(); ++i) {
-      out = program.file_orders[i].make(
-          {.seed = program.seed, .purpose = i + 1, .deterministic = program.deterministic, .upstream = std::move(out)});
+      out = program.file_orders[i].make({.seed = program.seed,
+                                         .purpose = i + 1,
+                                         .deterministic = program.deterministic,
+                                         .upstream = std::move(out),
+                                         .ask = ask_of(files, program.file_orders[i].asks)});
     }
     return out;
   }
@@ -102,7 +105,8 @@ std::unique_ptr<Handles> with_orders(const Program& program, std::unique_ptr<Han
                         .upstream = std::move(chain),
                         .reader = reader,
                         .first_attribute = attributes,
-                        .endless = for_ever});
+                        .endless = for_ever,
+                        .ask = ask_of(parts, order.asks)});
     attributes += order.attributes.size();
   };
   const auto begin_windows = [&] {

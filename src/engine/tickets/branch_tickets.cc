@@ -49,6 +49,8 @@ void BranchTickets::cut(Job& job) const {
       const Ticket& whole = *job.tickets[i];
       Ticket& part = *branch->tickets[i];
       part.job = branch.get();
+      part.faults.clear();
+      part.bad.clear();
       part.first_row = place_of(whole.first_row);
       part.rows = place_of(whole.first_row + whole.rows) - part.first_row;
     }
@@ -88,12 +90,24 @@ std::optional<RowError> BranchTickets::fill(Ticket& ticket, std::vector<Worker>&
     auto failed = run(*job.branches[i], i, number, workers[i]);
     if (failed && (!first || failed->row < first->row)) first = std::move(failed);
   }
-  if (!first) merge(ticket, number);
+  if (!first) {
+    merge(ticket, number);
+    for (std::size_t i = 0; i < executors_.size(); ++i) take_faults(*job.branches[i], i, number, ticket);
+  }
   for (std::size_t i = 0; i < executors_.size(); ++i) {
     Ticket& part = *job.branches[i]->tickets[number];
     if (part.columns) executors_[i]->columns_->give(std::move(part.columns));
   }
   return first;
+}
+
+/// A row of the ticket is bad when the part of one branch is.
+void BranchTickets::take_faults(Job& branch, std::size_t number, std::size_t part_number, Ticket& ticket) {
+  Ticket& part = *branch.tickets[part_number];
+  for (RowFault& fault : part.faults) {
+    const std::int64_t row = branch.layout.row_of[static_cast<std::size_t>(part.first_row + fault.row)];
+    ticket.add_fault(row - ticket.first_row, std::move(fault.error), number);
+  }
 }
 
 void BranchTickets::merge(Ticket& ticket, std::size_t number) const {

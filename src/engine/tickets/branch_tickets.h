@@ -41,6 +41,7 @@ class BranchTickets {
 
  private:
   [[nodiscard]] std::optional<RowError> run(Job& branch, std::size_t number, std::size_t ticket, Worker& worker) const;
+  static void take_faults(Job& branch, std::size_t number, std::size_t part_number, Ticket& ticket);
   void merge(Ticket& ticket, std::size_t number) const;
 
   const std::shared_ptr<const Program> program_;

@@ -23,6 +23,7 @@ struct Job;
 struct RowFault {
   std::int64_t row = 0;  ///< Of the ticket.
   Error error;
+  std::optional<std::size_t> branch = {};  ///< Of a combination: the branch that could not make its part of the row.
 };
 
 /// A range of the rows of one batch: the unit of parallel work. Its Job owns it; one worker or the consumer runs it.
@@ -46,10 +47,10 @@ struct Ticket {
 
   [[nodiscard]] bool has_fault(std::int64_t row) const { return !bad.empty() && bad[static_cast<std::size_t>(row)]; }
   /// Of several faults of a row the first one counts.
-  void add_fault(std::int64_t row, Error error) {
+  void add_fault(std::int64_t row, Error error, std::optional<std::size_t> branch = {}) {
     if (has_fault(row)) return;
     bad.resize(static_cast<std::size_t>(rows));
-    faults.push_back({row, std::move(error)});
+    faults.push_back({row, std::move(error), branch});
     bad[static_cast<std::size_t>(row)] = true;
   }
   void drop_faults(std::size_t from) {  ///< Those from number `from` on.

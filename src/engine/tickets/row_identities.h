@@ -21,6 +21,7 @@ class LayoutRows final : public RowIdentities {
     const std::int64_t at = first_ + row;
     const auto records = static_cast<std::int64_t>(layout_.handles.size());
     if (at >= records) return {.part = -1, .record = at - records, .epoch = layout_.epoch};
+    if (!layout_.identities.empty()) return layout_.identities[static_cast<std::size_t>(at)];
     const auto place = source_.locate(layout_.block_of(at).file, layout_.record_of(at), 0);
     RowIdentity out{.part = static_cast<std::int64_t>(place.file), .record = place.record, .epoch = layout_.epoch};
     if (layout_.occurrences.empty()) return out;

@@ -76,8 +76,6 @@ void check_draws(const BoundDocument& bound, Faults& faults) {
   const char* why = nullptr;
   if (bound.columns.taking) {
     why = ", and the rows of this plan are made of spans of records; leave its random options out";
-  } else if (bound.combines != Combines::nothing) {
-    why = ", which no step of a combination can; leave its random options out";
   } else if (bound.columns.batching.carries && !one_pass) {
     why = " and epoch, and these batches mix epochs; say \"epoch_boundary\": \"hard\"";
   }
@@ -94,12 +92,14 @@ void check_draws(const BoundDocument& bound, Faults& faults) {
 
 void check_skips(const BoundDocument& bound, Faults& faults) {
   const Json* const json = bound.json.find("on_corrupt");
-  if (json == nullptr || (!bound.columns.taking && bound.combines == Combines::nothing)) return;
+  if (json == nullptr || (!bound.columns.taking && bound.combines != Combines::is_branch)) return;
   Faults none;
   if (read_on_corrupt(*json, none).policy != engine::Corrupt::skip_row) return;
   complain(*json,
-           fmt::format("\"skip_row\" takes whole rows out, and the rows of this plan are {}; use \"skip_record\"",
-                       bound.columns.taking ? "made of spans of records" : "those of a combination"),
+           bound.columns.taking
+               ? "\"skip_row\" takes whole rows out, and the rows of this plan are made of spans of records; use "
+                 "\"skip_record\""
+               : "\"skip_row\" takes rows out of the batches of all branches; say it for the whole document",
            faults);
 }
 

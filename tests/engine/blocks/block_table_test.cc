@@ -82,6 +82,26 @@ TEST_F(Table, CompactionChangesNoExtentOfABlockThatIsStillRead) {
   EXPECT_EQ(first_bytes, expected);
 }
 
+TEST_F(Table, ARecordThatIsHeldSurvivesItsFirstHandle) {
+  auto scanned = block();
+  for (std::size_t i = 0; i < block_records; ++i) scanned->buffer.get()[scanned->records[i].offset] = std::byte(i);
+  const std::uint32_t slot = table_.add(std::move(scanned));
+  table_.release_stream(slot, 0);
+  const auto held = handles(slot, 40, 43);
+  table_.hold(held);
+  table_.hold(handles(slot, 41, 42));
+  hand_over(handles(slot, 0, block_records), 0);
+  table_.compact(0);
+  EXPECT_LT(table_[slot].buffer_bytes, block_records * record_length);
+  for (const std::size_t record : {40U, 42U, 41U, 41U}) {
+    hand_over(handles(slot, record, record + 1), 1);
+    EXPECT_EQ(*payloads_.front(), std::byte(record));
+  }
+  Recycler<Block> free;
+  table_.collect(2, free);
+  EXPECT_EQ(pool_->used(), 0);
+}
+
 TEST_F(Table, CopiesOfSingleRecordsAreNotGivenBackToBeFilledAgain) {
   Recycler<Block> free;
   auto copies = block();

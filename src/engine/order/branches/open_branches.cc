@@ -13,13 +13,6 @@ namespace {
 
 constexpr std::size_t max_first_skips = 16;
 
-std::size_t branch_of(const Handle& handle) { return handle.block >> OpenBranches::slot_bits; }
-
-Handle without_branch(Handle handle) {
-  handle.block &= OpenBranches::max_slot;
-  return handle;
-}
-
 }  // namespace
 
 std::unique_ptr<OpenParts> open_parts(const Program& program, const std::shared_ptr<BufferPool>& pool,
@@ -63,18 +56,6 @@ Result<Handle> OpenBranches::side_by_side(std::span<const Handle> row) {
   std::uint64_t length = 0;
   for (const Handle& handle : row) length += handle.length;
   return Handle{.ordinal = number, .length = static_cast<std::uint32_t>(std::min<std::uint64_t>(length, UINT32_MAX))};
-}
-
-template <class Use>
-void OpenBranches::each(std::span<const Handle> handles, Use use) const {
-  for (const Handle& handle : handles) {
-    if (handle.block == BlockTable::nowhere) continue;
-    if (!side_by_side_) {
-      use(branch_of(handle), without_branch(handle));
-      continue;
-    }
-    for (std::size_t i = 0; i < branches_.size(); ++i) use(i, rows_[handle.ordinal * branches_.size() + i]);
-  }
 }
 
 void OpenBranches::sort(std::span<const Handle> handles) {
@@ -136,13 +117,18 @@ void OpenBranches::deal(BatchLayout& layout) {
     branch.number = layout.number;
     branch.epoch = layout.epoch;
   }
+  const bool draws = !layout.identities.empty();
   for (std::size_t row = 0; row < layout.handles.size(); ++row) {
-    each(std::span{layout.handles}.subspan(row, 1), [&](std::size_t branch, const Handle& handle) {
-      layout.branches[branch].handles.push_back(handle);
-      layout.branches[branch].row_of.push_back(static_cast<std::int64_t>(row));
+    std::size_t identity = row * elements_a_row();
+    each(std::span{layout.handles}.subspan(row, 1), [&](std::size_t number, const Handle& handle) {
+      BatchLayout& branch = layout.branches[number];
+      branch.handles.push_back(handle);
+      branch.row_of.push_back(static_cast<std::int64_t>(row));
+      if (draws) branch.identities.push_back(layout.identities[identity++]);
     });
     if (side_by_side_) release_row(layout.handles[row].ordinal);
   }
+  if (draws && side_by_side_) layout.identities = layout.branches.front().identities;
   for (BatchLayout& branch : layout.branches) branch.rows = std::ssize(branch.handles);
 }
 

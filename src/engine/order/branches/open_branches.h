@@ -41,8 +41,26 @@ class OpenBranches final : public OpenParts {
   /// The handle of a row that has one element of every branch.
   [[nodiscard]] Result<Handle> side_by_side(std::span<const Handle> row);
 
+  /// Calls `use` with each branch and the handle of the branch, for every handle of a combination.
+  template <class Use>
+  void each(std::span<const Handle> handles, Use use) const {
+    for (const Handle& handle : handles) {
+      if (handle.block == BlockTable::nowhere) continue;
+      if (!side_by_side_) {
+        use(branch_of(handle), without_branch(handle));
+        continue;
+      }
+      for (std::size_t i = 0; i < branches_.size(); ++i) use(i, rows_[handle.ordinal * branches_.size() + i]);
+    }
+  }
+  /// Side by side, the number of branches; else 1.
+  [[nodiscard]] std::size_t elements_a_row() const { return side_by_side_ ? branches_.size() : 1; }
+
   // The functions of OpenParts and Reader. A combination has no files of its own: those for files fail.
   OpenFiles& branch(std::size_t number) override { return *branches_[number]; }
+  Result<Function::Integers> call(const AskedFunction& asked, std::span<const std::int64_t> question) override {
+    return branches_.front()->call(asked, question);
+  }
   Stream open(Handle) override { return 0; }
   Result<std::size_t> read(Stream, std::span<Handle>) override { return no_files(); }
   bool ready(Stream) override { return true; }
@@ -89,9 +107,11 @@ class OpenBranches final : public OpenParts {
 
  private:
   static Error no_files();
-  /// Calls `use` with each branch and the handle of the branch, for every handle of a combination.
-  template <class Use>
-  void each(std::span<const Handle> handles, Use use) const;
+  static std::size_t branch_of(const Handle& handle) { return handle.block >> slot_bits; }
+  static Handle without_branch(Handle handle) {
+    handle.block &= max_slot;
+    return handle;
+  }
   /// Fills `sorted_` with the handles of each branch.
   void sort(std::span<const Handle> handles);
   void release_row(std::uint32_t row);

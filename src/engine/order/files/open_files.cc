@@ -37,6 +37,7 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       table_{pool, room_after(program.source)},
       access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir), requests_},
       whole_files_{program, std::move(pool), versions_, table_},
+      calls_{wake},
       compact_from_{min_compacted},
       skips_{program.on_corrupt},
       looks_{!program.source.rows && looks_into_records(program)},
@@ -106,6 +107,13 @@ Result<std::size_t> OpenFiles::read(Stream stream, std::span<Handle> out) {
     if (!more) return std::size_t{0};
   }
   return std::size_t{0};
+}
+
+Result<Function::Integers> OpenFiles::call(const AskedFunction& asked, std::span<const std::int64_t> question) {
+  auto answer = calls_.ask(asked, question);
+  if (!answer.ok()) return answer.error().at(fmt::format("function '{}'", asked.name));
+  if (!*answer) return nothing_yet("no answer of a function yet");
+  return **std::move(answer);
 }
 
 bool OpenFiles::interrupt() {

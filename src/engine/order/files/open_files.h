@@ -20,6 +20,7 @@
 #include "engine/memory/sync.h"
 #include "engine/order/files/indexed_reader.h"
 #include "engine/order/files/skip_tally.h"
+#include "engine/order/function_calls.h"
 #include "engine/order/open_parts.h"
 #include "engine/program/program.h"
 #include "engine/read/file_reader.h"
@@ -122,12 +123,14 @@ class OpenFiles final : public OpenParts {
     deadline_ = deadline;
     interrupted_ = starved_ = false;
   }
+  Result<Function::Integers> call(const AskedFunction& asked, std::span<const std::int64_t> question) override;
   /// Cancellation hook: polled before each block is read. When it returns true, the call fails as after a deadline.
   void ask(std::function<bool()> stop) { stop_ = std::move(stop); }
   bool starved() const override { return starved_; }
   bool interrupted(const Error& error) const override { return interrupted_ && error.code() == Code::cancelled; }
   void close_readers() override {
     if (row_streams_) row_streams_->close_all();
+    calls_.close();
   }
   void collect(std::int64_t finished) override;
   void collect() override { collect(finished_); }
@@ -206,6 +209,7 @@ class OpenFiles final : public OpenParts {
   WholeFileAccess whole_files_;  // used instead of access_ when records are whole files
   bool catching_up_ = false;
   std::vector<RecordName> names_;  // scratch
+  FunctionCalls calls_;
   StreamTable<std::shared_ptr<ReaderState>> open_;
   std::deque<std::shared_ptr<ReaderState>> announced_;  // and not yet opened
   std::int64_t batch_ = 0;                              // the batch that is being decided

@@ -201,6 +201,10 @@ Result<void> check_file_shard(const Program& program, std::int64_t count) {
     if (program.windows) return refuse(fmt::format("shard: {}", windowed_file_shard));
     if (!countable(program.record_orders)) return refuse(fmt::format("shard: {}", filtered_file_shard));
   }
+  if (program.interleave.count)
+    return refuse(
+        "shard: shards by file count the records of their files, and the order that opens the files of this "
+        "plan need not give each of them once; shard by rows");
   FOREBAY_DO(check_own_batches(program, shard));
   const auto files = count_after(program.file_orders, static_cast<std::int64_t>(program.source.parts()));
   if (files && *files < count) return too_few_files(*files, count);
