@@ -125,6 +125,59 @@ def test_shards_deal_the_rows(tmp_path: Path) -> None:
     _equal([row for batch in dealt for row in batch], want)
 
 
+def test_a_shard_by_element_deals_the_rows_of_all_records(tmp_path: Path) -> None:
+    want = sorted(tuple(row[0]) for row in _unbatched(tmp_path))
+    pipe = _pipeline(tmp_path).unbatch().shuffle(buffer=9).batch(size=6, remainder="drop").seed(2)
+    ranks = [list(pipe.load(shard={"index": index, "count": 3, "by": "element"}, threads=1 + index)) for index in range(3)]
+    assert [len(batches) for batches in ranks] == [len(want) // 6] * 3
+    got = [tuple(row[0]) for batches in ranks for row in _rows(batches, "x")]
+    assert len(set(got)) == len(got) == len(want) // 6 * 6 and set(got) <= set(want)
+
+
+def test_arrays_restart_at_every_batch() -> None:
+    pipe = (fb.arrays({"x": np.arange(60).reshape(12, 5), "label": np.arange(12)}).shuffle(global_=True)
+            .unbatch(keys=["x"], start="at").shuffle(buffer=7).batch(size=8).epochs(2).seed(9))
+    whole = digests(pipe.load())
+    assert len(whole) == 15
+    loader = pipe.load(threads=8)
+    for at in range(len(whole) + 1):
+        again = pipe.load(threads=1)
+        again.load_state_dict(loader.state_dict())
+        assert digests(again) == whole[at:]
+        next(loader, None)
+
+
+def test_rows_of_a_feed_are_unbatched_as_they_come() -> None:
+    with fb.Feed({"x": fb.var_len("int64"), "id": fb.fixed("int64", [])}) as rows:
+        for count in (2, 0, 3):
+            rows.put({"x": np.arange(count) + 10 * count, "id": count})
+    got = _rows(fb.feed(rows).unbatch().batch(size=2).load(threads=2), "x", "id")
+    assert [(int(x), int(number)) for x, number in got] == [(20, 2), (21, 2), (30, 3), (31, 3), (32, 3)]
+
+
+def test_records_without_frames_give_no_batch(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.tfrecord")
+    fb.write_records(path, [fb.encode_example({"x": np.zeros(0, np.int64)})] * 3)
+    pipe = fb.tfrecord(path).example({"x": fb.var_len("int64")}).unbatch().batch(size=2).epochs(2)
+    assert list(pipe.load()) == []
+
+
+def test_a_corrupt_record_gives_no_rows_where_it_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    fb.write_records(str(path), [fb.encode_example({"x": np.arange(2) + 10 * at}) for at in range(4)])
+    data = bytearray(path.read_bytes())
+    size = len(data) // 4
+    data[2 * size + 20] ^= 1
+    path.write_bytes(data)
+    pipe = fb.tfrecord(str(path)).example({"x": fb.var_len("int64")}).unbatch().batch(size=3)
+    loader = pipe.load()
+    assert next(loader)["x"].tolist() == [0, 1, 10]
+    with pytest.raises(fb.DataError, match="record 2.*checksum"):
+        list(loader)
+    got = np.concatenate([batch["x"] for batch in pipe.on_corrupt("skip_record").load(threads=8)])
+    assert got.tolist() == [0, 1, 10, 11, 30, 31]
+
+
 def test_windows_say_where_they_lie(tmp_path: Path) -> None:
     _records(tmp_path)
     pipe = _pipeline(tmp_path).chunk(4, keys=["x"], step=3, number="n", start="s").context(window={"x": 3})

@@ -255,6 +255,51 @@ TEST_F(PackedWindows, OfArraysAreTakenWhereTheArraysLie) {
         pack_batches(windows), bindings);
 }
 
+TEST_F(PackedWindows, AreRestoredAtEveryBatchOfShuffledPasses) {
+  write(pack_lengths);
+  for (const char* const boundary : {"straddle", "hard"}) {
+    const std::string more = fmt::format(R"(, "epochs": 3, "seed": 4, "epoch_boundary": "{}")", boundary);
+    const Json json = document(R"({"shuffle": {"buffer": 4}}, {"chunk": {"keys": ["x", "y"], "size": 7, "step": 5,
+                                   "number": "number", "start": "start"}}, {"filter": {"where": "number != 1"}},
+                                  {"shuffle": {"buffer": 6}})",
+                               more);
+    auto loader = load(json, {.threads = 2});
+    ASSERT_TRUE(loader.ok()) << loader.error().text();
+    const PackLines all = pack_lines(*loader);
+    EXPECT_GT(all.size(), 10U) << all.back();
+    check(json, all);
+  }
+}
+
+TEST_F(PackedWindows, LargeRowsAreSharedByThreads) {
+  constexpr std::int64_t records = 40, frames = 10000, row = 125000;
+  PackFrames x(static_cast<std::size_t>(records * frames));
+  std::iota(x.begin(), x.end(), 1);
+  const Bindings bindings{
+      {"in",
+       *array_rows({{.name = "x", .dtype = DType::int64, .shape = {records, frames}, .data = x.data()}}, nullptr)}};
+  const Json json = testing::parse(
+      R"({"source": {"arrays": {"bind": "in"}}, "steps": [{"chunk": {"keys": ["x"], "size": 3000}},
+          {"test_pack": {"key": "x", "frames": 125000, "rows": 2, "segment_ids": "segments"}}]})");
+  for (const std::int64_t threads : {1, 8}) {
+    auto loader = load(json, {.threads = threads}, ".", bindings);
+    ASSERT_TRUE(loader.ok()) << loader.error().text();
+    PackFrames got;
+    std::int64_t segments = 0;
+    for (const Batch& batch : loader->batches()) {
+      const auto values = batch.tensor("x").as<std::int64_t>();
+      const auto ids = batch.tensor("segments").as<std::int32_t>();
+      ASSERT_EQ(values.size(), ids.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (ids[i] != 0) got.push_back(values[i]);
+        if (ids[i] != 0 && (i % row == 0 || ids[i] != ids[i - 1])) ++segments;
+      }
+    }
+    EXPECT_EQ(got, x) << threads;
+    EXPECT_EQ(segments, 40 * 4 + 2) << "two rows end inside a window";
+  }
+}
+
 /// The rows of all batches, one text for each tensor and row.
 PackLines tensor_rows(Loader& loader, const std::string& tensor) {
   PackLines out;

@@ -114,7 +114,10 @@ inline void register_pack() {
             .required("rows", &Pack::rows, "Rows of a batch.", {.min = 1})
             .field("segment_ids", &Pack::segment_ids, "Name of a tensor: the number of the span, by frame.")
             .field("positions", &Pack::positions, "Name of a tensor: the place in the span, by frame.")
-            .field("cu_seqlens", &Pack::cu_seqlens, "Name of a tensor: where the spans begin."));
+            .field("cu_seqlens", &Pack::cu_seqlens, "Name of a tensor: where the spans begin.")
+            .example({.options = R"({"key": "x", "frames": 2, "rows": 1})",
+                      .in = R"({"x": [[1, 2], [3]]})",
+                      .out = R"([{"x": [[1, 2]]}, {"x": [[3], [0]]}])"}));
     return true;
   }();
   static_cast<void>(registered);
