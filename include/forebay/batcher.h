@@ -13,6 +13,7 @@
 #include <forebay/batch_rows.h>
 #include <forebay/batchers/batch.h>
 #include <forebay/describe.h>
+#include <forebay/generated.h>
 #include <forebay/order.h>
 
 namespace forebay {
@@ -82,6 +83,8 @@ struct Batching {
   /// The columns whose rows are made of spans (BatchRows::span): all have the same number of frames in an element. Each
   /// row gets the others entirely, from its first element. Empty: rows are whole elements.
   std::vector<ColumnId> packs = {};
+  /// With `packs`: columns that say which span of the row each frame belongs to, by name. No other tensor has the name.
+  std::vector<std::pair<Generated, std::string>> generated = {};
   bool carries = false;                    ///< The batcher overrides `carried` and `resume`.
   std::optional<AskedFunction> asks = {};  ///< The function of the program that the batcher asks.
 };

@@ -43,3 +43,4 @@
 #include <forebay/windows/chunk.h>
 #include <forebay/windows/context.h>
 #include <forebay/windows/continuous.h>
+#include <forebay/windows/unbatch.h>

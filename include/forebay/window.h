@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <forebay/describe.h>
+#include <forebay/generated.h>
 #include <forebay/schema.h>
 
 /// Windows: views of sequences. A window plug-in gets the lengths of the next elements and appends spans to a table;
@@ -127,9 +128,11 @@ struct Windowing {
   std::vector<ColumnId> keys;   ///< Columns that are cut. Over sequences, axis i of the table is that of key i.
   std::vector<ColumnId> made;   ///< The columns of `out` that hold the windows of each key.
   std::vector<ColumnId> whole;  ///< Columns that each window gets entirely.
+  bool frames = false;          ///< Each window is one frame, and the columns in `made` have no time axis.
   std::size_t axes = 1;         ///< Of the table. Over parts, 1: all keys share the axis.
-  bool draws = false;           ///< The windows depend on WindowPlace, so they are not stored between passes.
-  Schema out;                   ///< The columns after it.
+  std::vector<GeneratedColumn> generated = {};  ///< Columns of `out` that say where each window lies.
+  bool draws = false;  ///< The windows depend on WindowPlace, so they are not stored between passes.
+  Schema out;          ///< The columns after it.
 };
 
 /// A window plug-in: its description, and the function that checks its options and binds them. `before` is the window

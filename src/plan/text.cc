@@ -108,6 +108,7 @@ void add_late(const engine::Program& program, const Stages& stages, Lines& lines
     add_steps("late", program.taking->element_steps, steps, program.schema, lines);
     std::vector<ColumnId> made;
     for (const engine::TakenColumn& column : program.taking->cut) made.push_back(column.to);
+    for (const GeneratedColumn& column : program.taking->generated) made.push_back(column.column);
     lines.add("late", fmt::format("take windows -> {}", columns_text(program.schema, made)));
   }
   add_steps("late", program.late, steps.subspan(on_elements), program.schema, lines);

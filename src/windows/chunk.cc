@@ -124,26 +124,29 @@ Result<Windowing> bind(const Chunk& options, const Schema& in, const Windowing* 
   out.axes = keys.size();
   out.draws = options.variance > 0;
   out.cutter = std::make_shared<ChunkCutter>(options, std::move(keys), leader);
+  FOREBAY_DO(add_named(options, out));
   return out;
 }
 
 }  // namespace
 
 WindowType chunk() {
-  return describe<WindowType, Chunk>("chunk", "Cuts sequences into chunks of one size, every `step` frames.", bind)
-      .field("keys", &Chunk::keys, "Tensors to cut; empty: all whose first size is unknown.")
-      .required("size", &Chunk::size, "Frames of a chunk: a number, or one for each key.")
-      .field("step", &Chunk::step,
-             "Frames from chunk to chunk; null: `size`. A key with step 0 is given whole in every chunk.")
-      .field("min_size", &Chunk::min_size, "A tail with fewer frames is dropped.")
-      .field("drop_short", &Chunk::drop_short, "Drop a sequence shorter than `min_size` instead of keeping it whole.")
-      .field("drop_covered_tail", &Chunk::drop_covered_tail,
-             "Drop chunks all of whose frames the chunk before has, too.")
-      .field("rule", &Chunk::rule,
-             "`returnn` and `returnn_pipe` decide about tails and keys of unequal length as RETURNN does.")
-      .field("variance", &Chunk::variance,
-             "Shortens sizes and steps of each sequence by a random factor from 1 - variance to 1.")
-      .example({.options = R"({"size": 10, "step": 5})", .in = "[11]", .out = "[10, 6, 1]"});
+  return with_names(
+      describe<WindowType, Chunk>("chunk", "Cuts sequences into chunks of one size, every `step` frames.", bind)
+          .field("keys", &Chunk::keys, "Tensors to cut; empty: all whose first size is unknown.")
+          .required("size", &Chunk::size, "Frames of a chunk: a number, or one for each key.")
+          .field("step", &Chunk::step,
+                 "Frames from chunk to chunk; null: `size`. A key with step 0 is given whole in every chunk.")
+          .field("min_size", &Chunk::min_size, "A tail with fewer frames is dropped.")
+          .field("drop_short", &Chunk::drop_short,
+                 "Drop a sequence shorter than `min_size` instead of keeping it whole.")
+          .field("drop_covered_tail", &Chunk::drop_covered_tail,
+                 "Drop chunks all of whose frames the chunk before has, too.")
+          .field("rule", &Chunk::rule,
+                 "`returnn` and `returnn_pipe` decide about tails and keys of unequal length as RETURNN does.")
+          .field("variance", &Chunk::variance,
+                 "Shortens sizes and steps of each sequence by a random factor from 1 - variance to 1.")
+          .example({.options = R"({"size": 10, "step": 5})", .in = "[11]", .out = "[10, 6, 1]"}));
 }
 
 }  // namespace windows

@@ -120,6 +120,8 @@ Result<std::vector<ContextWidth>> widths_of(const Context& options, const std::v
 Result<Windowing> bind(const Context& options, const Schema& in, const Windowing* before) {
   if (before != nullptr && before->grain != WindowGrain::sequences)
     return bad_window("`context` widens windows over sequences, and the step before cuts windows over a part");
+  if (before != nullptr && before->frames)
+    return bad_window("`context` widens windows that have a time axis, and the step before leaves it out");
   if (before != nullptr && !options.keys.empty())
     return bad_window("the keys are those of the window step before").at(Field{"keys"});
   Windowing out;
@@ -135,23 +137,25 @@ Result<Windowing> bind(const Context& options, const Schema& in, const Windowing
   for (const ColumnId column : out.made) names.push_back(out.out[column].name);
   FOREBAY_TRY(std::vector<ContextWidth> widths, widths_of(options, names));
   out.cutter = std::make_shared<ContextCutter>(out.cutter, std::move(widths));
+  FOREBAY_DO(add_named(options, out));
   return out;
 }
 
 }  // namespace
 
 WindowType context() {
-  return describe<WindowType, Context>(
-             "context", "Widens windows by the frames around them, and by padding where the sequence ends.", bind)
-      .field("keys", &Context::keys,
-             "Tensors with a time axis, if no window step comes before; empty: all whose first "
-             "size is unknown.")
-      .field("window", &Context::window,
-             "Total width, the frame itself included; an even one has one frame more on the right. A number is for "
-             "`data`, else for the first key.")
-      .field("left", &Context::left, "Instead of `window`: frames before, by key.")
-      .field("right", &Context::right, "Frames after, by key.")
-      .example({.options = R"({"window": 3})", .in = "[4, 1]", .out = "[6, 3]"});
+  return with_names(
+      describe<WindowType, Context>(
+          "context", "Widens windows by the frames around them, and by padding where the sequence ends.", bind)
+          .field("keys", &Context::keys,
+                 "Tensors with a time axis, if no window step comes before; empty: all whose first "
+                 "size is unknown.")
+          .field("window", &Context::window,
+                 "Total width, the frame itself included; an even one has one frame more on the right. A number is for "
+                 "`data`, else for the first key.")
+          .field("left", &Context::left, "Instead of `window`: frames before, by key.")
+          .field("right", &Context::right, "Frames after, by key.")
+          .example({.options = R"({"window": 3})", .in = "[4, 1]", .out = "[6, 3]"}));
 }
 
 }  // namespace forebay::windows

@@ -106,12 +106,7 @@ class ContinuousCutter final : public WindowCutter {
     for (std::size_t i = 0; i < elements; ++i) {
       const std::span<const std::int64_t> lengths = rows.lengths.subspan(i * names_.size(), names_.size());
       const std::int64_t element = rows.first_element + static_cast<std::int64_t>(i);
-      for (std::size_t key = 1; key < lengths.size(); ++key) {
-        if (lengths[key] != lengths[0])
-          return bad_element(element, "'" + names_[0] + "' has " + std::to_string(lengths[0]) + " frames and '" +
-                                          names_[key] + "' has " + std::to_string(lengths[key]) +
-                                          "; all tensors of a window have the same first size");
-      }
+      FOREBAY_DO(check_equal(names_, lengths, element, "all tensors of a window have"));
       if (lengths[0] > std::numeric_limits<std::int64_t>::max() - max_window_frames - end)
         return bad_element(element, "the part has too many frames");
       end += lengths[0];
@@ -149,6 +144,7 @@ Result<Windowing> bind(const Continuous& options, const Schema& in, const Window
   out.grain = WindowGrain::parts;
   out.draws = options.min_window < options.max_window || options.min_stride != options.max_stride;
   out.cutter = std::make_shared<ContinuousCutter>(options, key_names(out, in));
+  FOREBAY_DO(add_named(options, out));
   return out;
 }
 
@@ -156,17 +152,18 @@ Result<Windowing> bind(const Continuous& options, const Schema& in, const Window
 
 WindowType continuous() {
   constexpr Range frames{.min = 1, .max = max_window_frames};
-  return describe<WindowType, Continuous>(
-             "continuous", "Cuts windows out of the records of a part, joined along their first axis.", bind)
-      .field("keys", &Continuous::keys, "Tensors to cut; empty: all whose first size is unknown.")
-      .required("min_window", &Continuous::min_window, "Least length of a window, in frames.", frames)
-      .required("max_window", &Continuous::max_window, "Greatest length of a window; drawn uniformly.", frames)
-      .field("stride", &Continuous::stride, "Frames from window to window; null: the window's length.", frames)
-      .field("min_stride", &Continuous::min_stride, "Instead of `stride`: drawn uniformly, from this on.", frames)
-      .field("max_stride", &Continuous::max_stride, "Greatest stride.", frames)
-      .field("window_draw", &Continuous::window_draw, "Draw for each window, or once for each file and pass.")
-      .field("tail", &Continuous::tail, "What becomes of frames at the end that do not fill a window.")
-      .example({.options = R"({"min_window": 3, "max_window": 3})", .in = "[4, 3, 3]", .out = "[3, 3, 3]"});
+  return with_names(
+      describe<WindowType, Continuous>(
+          "continuous", "Cuts windows out of the records of a part, joined along their first axis.", bind)
+          .field("keys", &Continuous::keys, "Tensors to cut; empty: all whose first size is unknown.")
+          .required("min_window", &Continuous::min_window, "Least length of a window, in frames.", frames)
+          .required("max_window", &Continuous::max_window, "Greatest length of a window; drawn uniformly.", frames)
+          .field("stride", &Continuous::stride, "Frames from window to window; null: the window's length.", frames)
+          .field("min_stride", &Continuous::min_stride, "Instead of `stride`: drawn uniformly, from this on.", frames)
+          .field("max_stride", &Continuous::max_stride, "Greatest stride.", frames)
+          .field("window_draw", &Continuous::window_draw, "Draw for each window, or once for each file and pass.")
+          .field("tail", &Continuous::tail, "What becomes of frames at the end that do not fill a window.")
+          .example({.options = R"({"min_window": 3, "max_window": 3})", .in = "[4, 3, 3]", .out = "[3, 3, 3]"}));
 }
 
 }  // namespace windows

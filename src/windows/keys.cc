@@ -41,22 +41,58 @@ Result<Windowing> find_keys(const std::vector<TensorName>& names, const Schema& 
   return out;
 }
 
-void make_columns(Windowing& windowing, const Schema& in, std::int64_t frames) {
+namespace {
+
+/// Adds a column for each key; `change` turns the sizes of its elements into those of its windows.
+template <class Change>
+void make_changed(Windowing& windowing, const Schema& in, Change change) {
   windowing.out = in;
   for (const ColumnId key : windowing.keys) {
     ColumnSpec spec = in[key];
     std::vector<std::int64_t> sizes = spec.shape.dims();
-    sizes[0] = frames;
+    change(sizes);
     spec.shape = Shape{std::move(sizes)};
-    if (spec.shape.known() && spec.delivery == Delivery::ragged) spec.delivery = Delivery::equal;
+    if (spec.shape.known() && (spec.delivery == Delivery::ragged || windowing.frames)) spec.delivery = Delivery::equal;
     windowing.made.push_back(windowing.out.put(std::move(spec)));
   }
+}
+
+}  // namespace
+
+void make_columns(Windowing& windowing, const Schema& in, std::int64_t frames) {
+  make_changed(windowing, in, [&](std::vector<std::int64_t>& sizes) { sizes[0] = frames; });
+}
+
+void make_frame_columns(Windowing& windowing, const Schema& in) {
+  windowing.frames = true;
+  make_changed(windowing, in, [](std::vector<std::int64_t>& sizes) { sizes.erase(sizes.begin()); });
+}
+
+Result<void> add_generated(const std::optional<NewTensorName>& name, Generated kind, const std::string& option,
+                           Windowing& windowing) {
+  if (!name) return {};
+  if (name->empty()) return bad_window("a tensor's name must not be empty").at(Field{option});
+  if (windowing.out.find(*name).ok())
+    return bad_window("there is already a tensor '" + *name + "'; choose another name").at(Field{option});
+  const ColumnId column = windowing.out.put(generated_spec(kind, *name));
+  windowing.generated.push_back({.kind = kind, .column = column});
+  return {};
 }
 
 std::vector<std::string> key_names(const Windowing& windowing, const Schema& in) {
   std::vector<std::string> out;
   for (const ColumnId key : windowing.keys) out.push_back(in[key].name);
   return out;
+}
+
+Result<void> check_equal(const std::vector<std::string>& names, std::span<const std::int64_t> lengths,
+                         std::int64_t element, const std::string& rule) {
+  for (std::size_t key = 1; key < lengths.size(); ++key) {
+    if (lengths[key] == lengths[0]) continue;
+    return bad_element(element, "'" + names[0] + "' has " + std::to_string(lengths[0]) + " frames and '" + names[key] +
+                                    "' has " + std::to_string(lengths[key]) + "; " + rule + " the same first size");
+  }
+  return {};
 }
 
 Result<std::size_t> count_elements(const WindowRows& rows, std::size_t keys) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,42 @@ inline constexpr std::int64_t max_pad = 0x7fffffff;
 /// Adds the columns that hold the windows: those of the keys, with `frames` as their first size.
 void make_columns(Windowing& windowing, const Schema& in, std::int64_t frames);
 
+/// Adds the columns of windows that are single frames: those of the keys, without their first axis.
+void make_frame_columns(Windowing& windowing, const Schema& in);
+
+/// Adds a column of windows; nothing without a name. Fails when there is a tensor of that name.
+[[nodiscard]] Result<void> add_generated(const std::optional<NewTensorName>& name, Generated kind,
+                                         const std::string& option, Windowing& windowing);
+
+/// Adds the columns that the options of `with_names` ask for, after those of the keys.
+template <class Options>
+[[nodiscard]] Result<void> add_named(const Options& options, Windowing& windowing) {
+  FOREBAY_DO(add_generated(options.number, Generated::window, "number", windowing));
+  return add_generated(options.start, Generated::start, "start", windowing);
+}
+
+/// The type of a window plug-in, with the options that all of them have.
+template <class Options>
+[[nodiscard]] WindowType with_names(Describer<WindowType, Options>& describer) {
+  return describer
+      .field("number", &Options::number,
+             "Makes an int64 tensor of this name: the number of the window, in its record or, for windows that join "
+             "records, in its file; -1 in an empty row.")
+      .field("start", &Options::start,
+             "Makes an int64 tensor of this name: the first frame of the window in its first record, which padding is "
+             "not; -1 in an empty row.");
+}
+
 /// The names of the keys, in order.
 [[nodiscard]] std::vector<std::string> key_names(const Windowing& windowing, const Schema& in);
 
 /// Fails when `lengths` are not those of whole elements, or when one is negative.
 [[nodiscard]] Result<std::size_t> count_elements(const WindowRows& rows, std::size_t keys);
+
+/// Fails when the keys of one element differ in length. `rule` begins the sentence that ends with "the same first
+/// size".
+[[nodiscard]] Result<void> check_equal(const std::vector<std::string>& names, std::span<const std::int64_t> lengths,
+                                       std::int64_t element, const std::string& rule);
 
 /// An error about one element.
 [[nodiscard]] Error bad_element(std::int64_t element, const std::string& message);

@@ -51,7 +51,9 @@ inline const std::vector<std::string>& orders() {
       R"({"filter": {"where": "id % 3 != 1"}}, {"frames": {"batch_size": 60, "max_seqs": 12}},
                          {"shuffle_batches": {"buffer": 4}}, {"batch_slice": {"index": 1, "count": 2}})",
       R"({"buckets": {"key": "tokens", "boundaries": [4, 12], "sizes": [5, 12]}},
-         {"batch_slice": {"start": 2, "stop": 31}}, {"shuffle_batches": {"buffer": 3}})"};
+         {"batch_slice": {"start": 2, "stop": 31}}, {"shuffle_batches": {"buffer": 3}})",
+      R"({"shuffle": {"global": true}}, {"take": {"count": 25}}, {"unbatch": {"number": "number"}},
+         {"filter": {"where": "number != 3"}}, {"shuffle": {"buffer": 50}}, {"batch": {"size": 12}})"};
   return all;
 }
 

@@ -121,6 +121,23 @@ TEST_F(WindowBatches, StepsBeforeTheWindowsSeeRecordsAndStepsAfterThemSeeRows) {
                                       "[[2005,2006,2007,2008,2009],[2010,2011,2012,2013,0]]"}));
 }
 
+TEST_F(WindowBatches, EveryShardHasTheShapeOfTheWholeBatch) {
+  write(0, 12);
+  const Json json = document(R"({"chunk": {"size": 5}}, {"frames": {"keys": ["x"], "max_seqs": 4}})");
+  auto whole = load(json);
+  ASSERT_TRUE(whole.ok()) << whole.error().text();
+  std::vector<Loader> shards;
+  for (std::int64_t index = 0; index < 2; ++index)
+    shards.push_back(*load(json, {.shard_index = index, .shard_count = 2}));
+  for (Batch& batch : whole->batches()) {
+    for (Loader& shard : shards) {
+      const auto part = shard.next();
+      ASSERT_TRUE(part.ok() && *part);
+      EXPECT_EQ((*part)->find("x")->values.shape[1], batch.find("x")->values.shape[1]);
+    }
+  }
+}
+
 TEST_F(WindowBatches, AnEmptyRowFillsUpTheLastBatch) {
   write(0, 2);
   auto loader = load(document(R"({"chunk": {"keys": ["x"], "size": 5}},

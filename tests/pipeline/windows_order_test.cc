@@ -200,6 +200,8 @@ INSTANTIATE_TEST_SUITE_P(
         R"({"shuffle": {"buffer": 8}}, {"chunk": {"size": 4, "step": 3}}, {"shuffle": {"buffer": 30}},
            {"batch": {"size": 8}})",
         R"({"shuffle": {"global": true}}, {"chunk": {"size": 4}}, {"context": {"window": 3}}, {"batch": {"size": 8}})",
+        R"({"shuffle": {"buffer": 8}}, {"unbatch": {"start": "at"}}, {"filter": {"where": "at % 3 != 1"}},
+           {"shuffle": {"buffer": 30}}, {"batch": {"size": 12}})",
         R"({"filter": {"where": "id % 3 != 0"}}, {"chunk": {"size": 5, "variance": 0.5}},
            {"filter": {"where": "length(x) > 2"}}, {"batch": {"size": 8}})"));
 

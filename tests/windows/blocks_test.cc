@@ -93,6 +93,7 @@ std::vector<Case> cases() {
     const Windowing chunk = out.back().windowing;
     out.push_back({"context", bound(windows::context(), R"({"window": {"x": 4, "y": 7}})", {"x", "y"}, &chunk)});
   }
+  out.push_back({"unbatch", bound(windows::unbatch(), "{}", {"x", "y"})});
   out.push_back({"whole context", bound(windows::context(), R"({"window": 5})", {"x", "y"})});
   return out;
 }

@@ -14,6 +14,7 @@ namespace forebay::windows {
 WindowType chunk();
 WindowType context();
 WindowType continuous();
+WindowType unbatch();
 }  // namespace forebay::windows
 
 namespace forebay::testing {

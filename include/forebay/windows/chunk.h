@@ -29,6 +29,8 @@ struct Chunk {
   /// Sizes and steps of a sequence are those times 1 - u * variance, at least 1, with one u from 0 to 1 for all its
   /// keys.
   double variance = 0;
+  std::optional<NewTensorName> number;  ///< Name of a column: the number of the window.
+  std::optional<NewTensorName> start;   ///< Name of a column: the first frame of the window in its record.
 };
 
 }  // namespace forebay

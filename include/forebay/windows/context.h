@@ -15,8 +15,10 @@ struct Context {
   std::vector<TensorName> keys;  ///< Tensors with a time axis; empty: all whose first size is unknown.
   std::optional<FramesByKey>
       window;  ///< Total width, the frame itself included; a number is for `data`, else the first key.
-  std::optional<FramesOfKeys> left;   ///< Instead of `window`: frames before …
-  std::optional<FramesOfKeys> right;  ///< … and after.
+  std::optional<FramesOfKeys> left;     ///< Instead of `window`: frames before …
+  std::optional<FramesOfKeys> right;    ///< … and after.
+  std::optional<NewTensorName> number;  ///< Name of a column: the number of the window.
+  std::optional<NewTensorName> start;   ///< Name of a column: the first frame of the window in its record.
 };
 
 }  // namespace forebay

@@ -32,6 +32,8 @@ struct Continuous {
   std::optional<std::int64_t> max_stride;  ///< … from min to max.
   WindowDraw window_draw = WindowDraw::per_window;
   WindowTail tail = WindowTail::drop;
+  std::optional<NewTensorName> number;  ///< Name of a column: the number of the window.
+  std::optional<NewTensorName> start;   ///< Name of a column: the first frame of the window in its record.
 };
 
 }  // namespace forebay

@@ -16,7 +16,8 @@ class Windows(PipelineBase):
     def continuous(self: P, min_window: int, max_window: int, *, keys: Sequence[str] = [], stride: Optional[int] = None,
                    min_stride: Optional[int] = None, max_stride: Optional[int] = None,
                    window_draw: Literal["per_window", "per_file"] = "per_window",
-                   tail: Literal["drop", "keep_if_min", "keep"] = "drop") -> P:
+                   tail: Literal["drop", "keep_if_min", "keep"] = "drop", number: Optional[str] = None,
+                   start: Optional[str] = None) -> P:
         """Cuts windows out of the records of a part, joined along their first axis.
 
         keys           Tensors to cut; empty: all whose first size is unknown.
@@ -27,17 +28,21 @@ class Windows(PipelineBase):
         max_stride     Greatest stride.
         window_draw    Draw for each window, or once for each file and pass.
         tail           What becomes of frames at the end that do not fill a window.
+        number         Makes an int64 tensor of this name: the number of the window, in its record or, for
+                       windows that join records, in its file; -1 in an empty row.
+        start          Makes an int64 tensor of this name: the first frame of the window in its first record,
+                       which padding is not; -1 in an empty row.
         """
         return self._then("continuous", {"keys": keys, "min_window": min_window, "max_window": max_window,
                                         "stride": stride, "min_stride": min_stride, "max_stride": max_stride,
-                                        "window_draw": window_draw, "tail": tail}, keys=[], window_draw="per_window",
-                                        tail="drop")
+                                        "window_draw": window_draw, "tail": tail, "number": number, "start": start},
+                                        keys=[], window_draw="per_window", tail="drop")
 
     def chunk(self: P, size: Union[int, Mapping[str, int]], *, keys: Sequence[str] = [],
               step: Optional[Union[int, Mapping[str, int]]] = None,
               min_size: Optional[Union[int, Mapping[str, int]]] = None, drop_short: bool = False,
               drop_covered_tail: bool = False, rule: Literal["forebay", "returnn", "returnn_pipe"] = "forebay",
-              variance: float = 0.0) -> P:
+              variance: float = 0.0, number: Optional[str] = None, start: Optional[str] = None) -> P:
         """Cuts sequences into chunks of one size, every `step` frames.
 
         keys                 Tensors to cut; empty: all whose first size is unknown.
@@ -51,14 +56,19 @@ class Windows(PipelineBase):
                              RETURNN does.
         variance             Shortens sizes and steps of each sequence by a random factor from 1 - variance to
                              1.
+        number               Makes an int64 tensor of this name: the number of the window, in its record or, for
+                             windows that join records, in its file; -1 in an empty row.
+        start                Makes an int64 tensor of this name: the first frame of the window in its first
+                             record, which padding is not; -1 in an empty row.
         """
         return self._then("chunk", {"keys": keys, "size": size, "step": step, "min_size": min_size,
                                    "drop_short": drop_short, "drop_covered_tail": drop_covered_tail, "rule": rule,
-                                   "variance": variance}, keys=[], drop_short=False, drop_covered_tail=False,
-                                   rule="forebay", variance=0.0)
+                                   "variance": variance, "number": number, "start": start}, keys=[], drop_short=False,
+                                   drop_covered_tail=False, rule="forebay", variance=0.0)
 
     def context(self: P, keys: Sequence[str] = [], *, window: Optional[Union[int, Mapping[str, int]]] = None,
-                left: Optional[Mapping[str, int]] = None, right: Optional[Mapping[str, int]] = None) -> P:
+                left: Optional[Mapping[str, int]] = None, right: Optional[Mapping[str, int]] = None,
+                number: Optional[str] = None, start: Optional[str] = None) -> P:
         """Widens windows by the frames around them, and by padding where the sequence ends.
 
         keys      Tensors with a time axis, if no window step comes before; empty: all whose first size is
@@ -67,5 +77,22 @@ class Windows(PipelineBase):
                   is for `data`, else for the first key.
         left      Instead of `window`: frames before, by key.
         right     Frames after, by key.
+        number    Makes an int64 tensor of this name: the number of the window, in its record or, for windows
+                  that join records, in its file; -1 in an empty row.
+        start     Makes an int64 tensor of this name: the first frame of the window in its first record, which
+                  padding is not; -1 in an empty row.
         """
-        return self._then("context", {"keys": keys, "window": window, "left": left, "right": right}, keys=[])
+        return self._then("context", {"keys": keys, "window": window, "left": left, "right": right, "number": number,
+                                     "start": start}, keys=[])
+
+    def unbatch(self: P, keys: Sequence[str] = [], *, number: Optional[str] = None, start: Optional[str] = None) -> P:
+        """Makes a row of each frame of a record; the first axis is left out of the rows.
+
+        keys      Tensors to divide, all of the same length in a record; empty: all whose first size is unknown.
+                  Each row gets the other tensors entirely.
+        number    Makes an int64 tensor of this name: the number of the window, in its record or, for windows
+                  that join records, in its file; -1 in an empty row.
+        start     Makes an int64 tensor of this name: the first frame of the window in its first record, which
+                  padding is not; -1 in an empty row.
+        """
+        return self._then("unbatch", {"keys": keys, "number": number, "start": start}, keys=[])

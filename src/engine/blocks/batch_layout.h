@@ -55,17 +55,20 @@ struct RowSpans {
   std::vector<std::vector<columns::PlacedSpan>> spans;
   /// By row: the element that fills the columns which are not cut; `no_element` for an empty row.
   std::vector<std::int64_t> whole;
-  /// By row, in plans with windows: the number of the window in its part or sequence. Else empty.
+  /// By row, in plans with windows: the number of the window in its part or sequence, of several the first. Else empty.
   std::vector<std::int64_t> windows;
+  /// By span of the first axis, where a row has several windows: the number of its window. Else empty.
+  std::vector<std::int64_t> windows_of_spans;
 
   void clear() {
     for (auto& axis : spans) axis.clear();
     whole.clear();
     windows.clear();
+    windows_of_spans.clear();
   }
   /// Bytes of memory, unused capacity included.
   [[nodiscard]] std::size_t bytes() const {
-    std::size_t out = (whole.capacity() + windows.capacity()) * sizeof(std::int64_t);
+    std::size_t out = (whole.capacity() + windows.capacity() + windows_of_spans.capacity()) * sizeof(std::int64_t);
     for (const auto& axis : spans) out += axis.capacity() * sizeof(columns::PlacedSpan);
     return out;
   }

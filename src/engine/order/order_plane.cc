@@ -283,6 +283,7 @@ Result<void> OrderPlane::take_rows(BatchLayout& layout) {
   if (!rows_.placed()) return {};
   if (program_.batching.packs.empty())
     return Error{Code::internal, "the batcher places spans of elements, and lists no columns in Batching::packs"};
+  if (windows_) FOREBAY_DO(windows_->check_parts(rows_.parts()));
   reader().drop(place_rows(rows_, layout));
   return {};
 }
@@ -351,6 +352,10 @@ void OrderPlane::keep_shard(BatchLayout& layout) {
   const std::int64_t first = layout.rows * shard_.index / shard_.count;
   const std::int64_t end = layout.rows * (shard_.index + 1) / shard_.count;
   if (!program_.batching.packs.empty()) {
+    const auto frames_of = [this](const Handle& window, std::size_t axis) {
+      return windows_->table().frames(window, axis);
+    };
+    pad_as_whole_batch(program_, frames_of, layout);
     reader().drop(keep_rows(layout, first, end));
     return;
   }

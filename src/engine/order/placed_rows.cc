@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/order/placed_rows.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace forebay::engine {
@@ -29,6 +30,32 @@ std::vector<Handle> place_rows(const BatchRows& rows, BatchLayout& layout) {
     if (whole == RowSpans::no_element) whole = at->second;
   }
   return twice;
+}
+
+void pad_as_whole_batch(const Program& program,
+                        const std::function<std::int64_t(const Handle& window, std::size_t axis)>& frames_of,
+                        BatchLayout& layout) {
+  const std::vector<columns::PlacedSpan>& parts = layout.taken.spans[0];
+  std::int64_t frames = 0, spans = 0, max_spans = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    frames = std::max(frames, parts[i].end());
+    spans = i > 0 && parts[i].row == parts[i - 1].row ? spans + 1 : 1;
+    max_spans = std::max(max_spans, spans);
+  }
+  for (const TakenColumn& cut : program.taking->cut) {
+    std::int64_t longest = frames;
+    if (program.windows && !program.windows->row_axes[cut.axis].packs) {
+      longest = 0;
+      for (const std::int64_t window : layout.taken.whole) {
+        if (window == RowSpans::no_element) continue;
+        const Handle& first = layout.handles[static_cast<std::size_t>(window)];
+        longest = std::max(longest, frames_of(first, program.windows->row_axes[cut.axis].axis));
+      }
+    }
+    layout.longest.push_back({cut.to, longest});
+  }
+  for (const GeneratedColumn& made : program.taking->generated)
+    layout.longest.push_back({made.column, made.kind == Generated::cu_seqlens ? max_spans + 1 : frames});
 }
 
 std::vector<Handle> keep_rows(BatchLayout& layout, std::int64_t first, std::int64_t end) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <forebay/combine.h>
+#include <forebay/generated.h>
 #include <forebay/plugin.h>
 #include <forebay/window.h>
 
@@ -65,22 +66,7 @@ struct TakenColumn {
   ColumnId from = 0;     ///< Column of the elements.
   ColumnId to = 0;       ///< Column of the rows.
   std::size_t axis = 0;  ///< Of RowSpans::spans.
-};
-
-/// What a generated column says about the spans of each row along one axis.
-enum class Generated : std::uint8_t {
-  window,       ///< int64 []: number of the window; -1 for a row without one.
-  start,        ///< int64 []: first frame of the first span in its element; -1 for an empty row.
-  segment_ids,  ///< int32 [frames]: for each frame the number of its span in the row, from 1; 0 is padding.
-  positions,    ///< int32 [frames]: for each frame its place in its span, from 0; 0 is padding, too.
-  cu_seqlens,   ///< int32 [spans + 1]: the frame of the row at which each span begins, and the end of the last one.
-};
-
-/// A column of the rows that is made of the spans alone.
-struct GeneratedColumn {
-  Generated kind = Generated::window;
-  ColumnId column = 0;   ///< With the dtype and the rank of the kind; `frames` may be known or not.
-  std::size_t axis = 0;  ///< Of RowSpans::spans.
+  bool frame = false;    ///< Each span is one frame, and `to` lacks the time axis of `from`.
 };
 
 /// How rows are made of spans of elements, instead of one record each.
@@ -104,8 +90,14 @@ struct KeyLength {
 
 /// An integer of each window that an order or the batcher asks for.
 struct WindowAttribute {
-  std::optional<expression::Expression> lengths;  ///< An expression over the lengths of windows.
+  std::optional<expression::Expression> lengths;  ///< An expression over lengths and generated columns of windows.
   std::size_t early = 0;  ///< Else an attribute of the element: number in EarlyWork::attributes.
+};
+
+/// An axis of RowSpans::spans in a plan whose batcher packs windows.
+struct RowAxis {
+  std::size_t axis = 0;  ///< Of the windows.
+  bool packs = false;    ///< Rows get the parts of windows that the batcher places; else their first window entirely.
 };
 
 /// The window stage of a plan.
@@ -115,6 +107,9 @@ struct Windows {
   std::vector<WindowAttribute> attributes;  ///< Of the orders after the stage and of the batcher, in order.
   std::size_t orders_before = 0;            ///< Windows over sequences: number of record orders before the stage.
   std::uint64_t purpose = 0;                ///< Of the draws.
+  /// With a batcher that packs windows: the axes of the rows, those that it packs first. After them comes one more
+  /// axis, whose spans are the parts that the batcher has placed, for generated columns. Else empty.
+  std::vector<RowAxis> row_axes = {};
 };
 
 /// A column of the rows of a combination.

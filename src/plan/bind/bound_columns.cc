@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include <forebay/messages.h>
+
 #include "plan/bind/attributes.h"
 #include "plan/bind/outputs.h"
 #include "plan/bind/taking.h"
@@ -174,6 +176,30 @@ void bind_batcher_attributes(const Stages& stages, const RowSource* rows, BoundC
   }
 }
 
+/// Makes the rows of a batcher that packs out of spans.
+void pack(BoundColumns& columns, const Json& options, Faults& faults) {
+  if (columns.batching.packs.empty()) return;
+  for (const auto& [kind, name] : columns.batching.generated) {
+    if (!columns.schema.find(name).ok()) continue;
+    complain(options, fmt::format("there is already a tensor {}; choose another name", quote(name)), faults);
+    return;
+  }
+  if (!columns.windows) {
+    columns.taking = pack_columns(columns.batching, columns.schema);
+    return;
+  }
+  if (columns.late.size() > columns.element_steps) {
+    complain(options,
+             fmt::format("'{}' stands between the windows and a batcher that puts several of them into a row; put it "
+                         "before the windows",
+                         columns.late[columns.element_steps].name),
+             faults);
+    return;
+  }
+  const auto done = pack_windows(columns.batching, *columns.windows, *columns.taking, columns.schema);
+  if (!done.ok()) faults.push_back(at_options(done.error(), options));
+}
+
 void bind_batch(const Stages& stages, const RowSource* rows, BoundColumns& columns, Faults& faults) {
   const std::vector<std::string> named = named_tensors(*stages.batch_stage, stages.batcher->description);
   const Json& options = *stages.batch_stage->options;
@@ -182,13 +208,7 @@ void bind_batch(const Stages& stages, const RowSource* rows, BoundColumns& colum
     if (auto batching = keep(stages.batcher->bind(options, columns.schema), found)) {
       columns.batching = *std::move(batching);
       bind_batcher_attributes(stages, rows, columns, found);
-      if (auto taking = pack_columns(columns.batching, columns.schema)) {
-        if (columns.windows)
-          complain(options,
-                   "a batcher that puts several elements into a row takes no windows; leave the window steps out",
-                   found);
-        columns.taking = std::move(taking);
-      }
+      pack(columns, options, found);
       columns.batched = batch_outputs(columns.schema, columns.batching, options, found);
     }
   }

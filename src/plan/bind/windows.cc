@@ -124,9 +124,17 @@ void WindowBinder::add_lengths(const WindowItem& item) {
 
 void WindowBinder::take_columns() {
   const Windowing& windowing = columns_.windows->windowing;
-  engine::Taking taking{.element_steps = {}, .cut = {}, .whole = windowing.whole, .axes = windowing.axes, .unfold = {}};
+  engine::Taking taking{.element_steps = {},
+                        .cut = {},
+                        .whole = windowing.whole,
+                        .generated = windowing.generated,
+                        .axes = windowing.axes,
+                        .unfold = {}};
   for (std::size_t i = 0; i < windowing.keys.size(); ++i) {
-    taking.cut.push_back({.from = windowing.keys[i], .to = windowing.made[i], .axis = windowing.axes == 1 ? 0 : i});
+    taking.cut.push_back({.from = windowing.keys[i],
+                          .to = windowing.made[i],
+                          .axis = windowing.axes == 1 ? 0 : i,
+                          .frame = windowing.frames});
   }
   columns_.taking = std::move(taking);
 }
@@ -134,16 +142,18 @@ void WindowBinder::take_columns() {
 Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage, const Attribute& attribute) {
   FOREBAY_TRY(const expression::Tree tree, expression::parse(attribute.expression));
   FOREBAY_TRY(expression::Expression bound, plan::bind_attribute(attribute, columns_.schema));
-  const auto& made = columns_.windows->windowing.made;
-  const auto is_made = [&](ColumnId id) { return std::ranges::find(made, id) != made.end(); };
-  const auto windows = std::ranges::count_if(bound.reads(), is_made);
+  const Windowing& windowing = columns_.windows->windowing;
+  const auto is_made = [&](ColumnId id) { return std::ranges::find(windowing.made, id) != windowing.made.end(); };
+  const auto is_of_window = [&](ColumnId id) {
+    return is_made(id) ||
+           std::ranges::find(windowing.generated, id, &GeneratedColumn::column) != windowing.generated.end();
+  };
+  const auto windows = std::ranges::count_if(bound.reads(), is_of_window);
   const auto refuse = [](std::string message) {
     return Error{Code::config, Detail::invalid_argument, std::move(message)};
   };
   if (windows == 0) {
-    const auto late = [&](ColumnId id) {
-      return static_cast<std::size_t>(id) >= columns_.windows->windowing.out.size();
-    };
+    const auto late = [&](ColumnId id) { return static_cast<std::size_t>(id) >= windowing.out.size(); };
     if (std::ranges::any_of(bound.reads(), late))
       return refuse("a tensor that is made after the windows are cut is not known yet; move the step before them");
     const std::size_t early = columns_.early.attributes.size();
@@ -158,6 +168,10 @@ Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage,
     const auto column = columns_.schema.find(node.name);
     return column.ok() && is_made(*column);
   };
+  if (windowing.frames && std::ranges::any_of(bound.reads(), is_made))
+    return refuse(
+        "the values of the rows that `unbatch` makes are not known when the order is decided; filter records before "
+        "it, or ask for tensors that it does not divide");
   if (std::ranges::any_of(tree.nodes, looks_inside))
     return refuse("of a tensor that is cut, only the length of the windows is known here; ask for length(…)");
   if (windows != std::ssize(bound.reads()))

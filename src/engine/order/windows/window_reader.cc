@@ -35,7 +35,11 @@ Result<bool> WindowReader::fetch_batch(std::span<const Handle> windows) {
 
 void WindowReader::hand_over(BatchLayout& layout, std::int64_t batch) {
   resolved_.clear();
-  table_.resolve(layout, resolved_);
+  if (windows_.row_axes.empty()) {
+    table_.resolve(layout, resolved_);
+  } else {
+    table_.resolve_parts(layout, windows_.row_axes, resolved_);
+  }
   BlockTable& blocks = files_.table();
   if (program_.source.rows) {
     blocks.lend_rows(layout.handles, batch, layout.row_blocks, layout.blocks);
@@ -45,6 +49,27 @@ void WindowReader::hand_over(BatchLayout& layout, std::int64_t batch) {
   }
   files_.begin_batch(batch);
   table_.release(resolved_);
+}
+
+Result<void> WindowReader::check_parts(std::span<const BatchRows::Part> parts) const {
+  for (const BatchRows::Part& part : parts) {
+    const std::int64_t frames = table_.frames(part.element, windows_.row_axes.front().axis);
+    for (const RowAxis& axis : windows_.row_axes) {
+      const std::int64_t other = table_.frames(part.element, axis.axis);
+      if (!axis.packs || other == frames) continue;
+      const Handle& element = table_.first_element(part.element);
+      const auto message = "a window has " + std::to_string(frames) + " frames of one tensor and " +
+                           std::to_string(other) +
+                           " of another one; tensors that a batcher packs together are equally long";
+      const Error error{Code::data, Detail::invalid_argument, message, Place{.record = files_.record_of(element)}};
+      return place_of_element(program_, files_.table()[element.block].file, error);
+    }
+    if (part.start < 0 || part.length < 0 || part.start > frames - part.length)
+      return Error{Code::internal, "the batcher has placed frames " + std::to_string(part.start) + " to " +
+                                       std::to_string(part.start + part.length) + " of a window of " +
+                                       std::to_string(frames)};
+  }
+  return {};
 }
 
 Reader::Stream WindowReader::open(Handle file) {
@@ -181,6 +206,31 @@ void WindowReader::forget(Part& part, bool all) {
   part.lengths.erase(part.lengths.begin(), part.lengths.begin() + static_cast<std::ptrdiff_t>(gone * lengths_.keys()));
 }
 
+/// What is known of windows that are not made yet: the lengths of the tensors that are cut, and the generated columns.
+/// An expression asks for nothing else.
+ColumnBlock WindowReader::known_columns(std::span<const Handle> windows) const {
+  ColumnBlock block{.rows = std::ssize(windows), .columns = {}};
+  for (std::size_t id = 0; id < program_.schema.size(); ++id)
+    block.columns.emplace_back(program_.schema[static_cast<ColumnId>(id)]);
+  const Windowing& windowing = windows_.windowing;
+  for (std::size_t key = 0; key < windowing.made.size() && !windowing.frames; ++key) {
+    Column& column = block[windowing.made[key]];
+    const std::size_t unknown = column.shape.unknown();
+    if (column.shape[0] != unknown_dim) continue;
+    const std::size_t axis = windowing.axes == 1 ? 0 : key;
+    for (const Handle& window : windows) {
+      column.dims.push(table_.frames(window, axis));
+      for (std::size_t i = 1; i < unknown; ++i) column.dims.push(std::int64_t{0});
+    }
+  }
+  for (const GeneratedColumn& made : windowing.generated) {
+    for (const Handle& window : windows)
+      block[made.column].values.push(made.kind == Generated::window ? table_.number(window)
+                                                                    : table_.start(window, made.axis));
+  }
+  return block;
+}
+
 Result<void> WindowReader::attributes(std::size_t attribute, std::span<const Handle> windows,
                                       std::span<std::int64_t> out) {
   const WindowAttribute& wanted = windows_.attributes[attribute];
@@ -189,21 +239,7 @@ Result<void> WindowReader::attributes(std::size_t attribute, std::span<const Han
     for (const Handle& window : windows) elements_.push_back(table_.first_element(window));
     return files_.attributes(wanted.early, elements_, out);
   }
-  // The columns have no values: the expression asks for nothing but their lengths.
-  ColumnBlock block{.rows = std::ssize(windows), .columns = {}};
-  for (std::size_t id = 0; id < program_.schema.size(); ++id)
-    block.columns.emplace_back(program_.schema[static_cast<ColumnId>(id)]);
-  const auto& made = windows_.windowing.made;
-  for (std::size_t key = 0; key < made.size(); ++key) {
-    Column& column = block[made[key]];
-    const std::size_t unknown = column.shape.unknown();
-    if (column.shape[0] != unknown_dim) continue;
-    const std::size_t axis = windows_.windowing.axes == 1 ? 0 : key;
-    for (const Handle& window : windows) {
-      column.dims.push(table_.frames(window, axis));
-      for (std::size_t i = 1; i < unknown; ++i) column.dims.push(std::int64_t{0});
-    }
-  }
+  const ColumnBlock block = known_columns(windows);
   std::vector<expression::RowFault> faults;
   const expression::Values values = wanted.lengths->evaluate(block, faults);
   if (!faults.empty()) {

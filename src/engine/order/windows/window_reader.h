@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include <forebay/column.h>
 #include <forebay/order.h>
 #include <forebay/window.h>
 
@@ -34,6 +35,8 @@ class WindowReader final : public Reader {
   /// A new pass begins: the draws of its windows are those of `epoch`.
   void begin(std::int64_t epoch) { epoch_ = epoch; }
 
+  /// Fails with Code::data when a batcher has placed a part of a window whose tensors differ in length.
+  [[nodiscard]] Result<void> check_parts(std::span<const BatchRows::Part> parts) const;
   /// Brings the elements of the windows of a batch into memory, as OpenFiles::fetch_batch does.
   [[nodiscard]] Result<bool> fetch_batch(std::span<const Handle> windows);
   /// Replaces the windows of a batch by their elements and spans (`layout.taken`), hands the elements over, and
@@ -82,6 +85,7 @@ class WindowReader final : public Reader {
     std::vector<Handle> windows;        // cut and not handed out
     std::size_t next = 0;               // in `windows`
   };
+  [[nodiscard]] ColumnBlock known_columns(std::span<const Handle> windows) const;
   [[nodiscard]] Result<void> more(Part& part);
   [[nodiscard]] Result<void> pull(Part& part);
   [[nodiscard]] Result<void> add_pulled(Part& part);

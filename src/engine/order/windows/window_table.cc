@@ -94,6 +94,14 @@ std::int64_t WindowTable::frames(const Handle& window, std::size_t axis) const {
   return slots_[window.block].windows.length(window.ordinal, axis);
 }
 
+std::int64_t WindowTable::number(const Handle& window) const {
+  return slots_[window.block].windows.number(window.ordinal);
+}
+
+std::int64_t WindowTable::start(const Handle& window, std::size_t axis) const {
+  return slots_[window.block].windows[window.ordinal][axis].start;
+}
+
 const Handle& WindowTable::first_element(const Handle& window) const {
   const Slot& slot = slots_[window.block];
   const WindowSpan& first = slot.windows[window.ordinal].front();
@@ -151,6 +159,91 @@ void WindowTable::add_row(const Handle& window, std::size_t row, BatchLayout& la
       at = layout.taken.spans[axis].back().end();
       if (i == 0) layout.taken.whole[row] = element;
     }
+  }
+}
+
+void WindowTable::resolve_parts(BatchLayout& layout, std::span<const RowAxis> axes, std::vector<Handle>& windows) {
+  windows.swap(layout.handles);
+  layout.handles.clear();
+  RowSpans& taken = layout.taken;
+  const std::vector<columns::PlacedSpan> parts = std::move(taken.spans[0]);
+  for (auto& axis : taken.spans) axis.clear();
+  taken.spans.resize(axes.size() + 1);
+  taken.windows.assign(static_cast<std::size_t>(layout.rows), 0);
+  begin_places();
+  for (const columns::PlacedSpan& part : parts) add_part(windows[part.element], part, axes, layout);
+  for (std::size_t row = 0; row < taken.whole.size(); ++row) {
+    if (taken.whole[row] != RowSpans::no_element)
+      add_window(windows[static_cast<std::size_t>(taken.whole[row])], row, axes, layout);
+  }
+}
+
+/// Adds the spans of a part of a window to the axes that the batcher packs, and the part itself to the last axis.
+void WindowTable::add_part(const Handle& window, const columns::PlacedSpan& part, std::span<const RowAxis> axes,
+                           BatchLayout& layout) {
+  RowSpans& taken = layout.taken;
+  const std::size_t before = taken.spans[0].size();
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    if (axes[axis].packs) add_spans(window, axes[axis].axis, part, axis, layout);
+  }
+  taken.windows_of_spans.resize(taken.spans[0].size(), number(window));
+  columns::PlacedSpan whole = part;
+  if (taken.spans[0].size() > before) {
+    whole.element = taken.spans[0][before].element;
+    whole.start = taken.spans[0][before].start;
+  } else {
+    const Slot& slot = slots_[window.block];
+    whole.element =
+        place_of(slot.elements[static_cast<std::size_t>(slot.windows[window.ordinal].front().element)], layout.handles);
+  }
+  taken.spans.back().push_back(whole);
+}
+
+/// Fills the rest of a row from its first window: the other axes, and what says where it lies.
+void WindowTable::add_window(const Handle& window, std::size_t row, std::span<const RowAxis> axes,
+                             BatchLayout& layout) {
+  const Slot& slot = slots_[window.block];
+  layout.taken.windows[row] = slot.windows.number(window.ordinal);
+  const auto parts = layout.taken.of_row(0, static_cast<std::int64_t>(row));
+  layout.taken.whole[row] =
+      parts.empty() ? place_of(slot.elements[static_cast<std::size_t>(slot.windows[window.ordinal].front().element)],
+                               layout.handles)
+                    : parts.front().element;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    const columns::PlacedSpan all{.length = frames(window, axes[axis].axis), .row = static_cast<std::int64_t>(row)};
+    if (!axes[axis].packs) add_spans(window, axes[axis].axis, all, axis, layout);
+  }
+}
+
+/// Adds the spans of frames `part.start` … of a window along axis `from` to axis `to` of the rows. Their padding is
+/// that of the window.
+void WindowTable::add_spans(const Handle& window, std::size_t from, const columns::PlacedSpan& part, std::size_t to,
+                            BatchLayout& layout) {
+  const Slot& slot = slots_[window.block];
+  const std::span<const WindowSpan> spans = slot.windows[window.ordinal];
+  const std::int64_t end = part.start + part.length;
+  std::int64_t at = 0;  // frame of the window
+  for (std::size_t i = from; i < spans.size(); i += axes_) {
+    const WindowSpan& span = spans[i];
+    const std::int64_t begin = at;
+    const auto take = [&](std::int64_t frames) {  // of the next frames of the window, those in the part
+      const std::int64_t first = std::max(at, part.start);
+      at += frames;
+      return std::max<std::int64_t>(std::min(at, end) - first, 0);
+    };
+    const std::int64_t pad_left = take(span.pad_left);
+    const std::int64_t skipped = std::clamp<std::int64_t>(part.start - at, 0, span.length);
+    const std::int64_t length = take(span.length);
+    const std::int64_t pad_right = take(span.pad_right);
+    if (pad_left + length + pad_right == 0) continue;
+    layout.taken.spans[to].push_back(
+        {.element = place_of(slot.elements[static_cast<std::size_t>(span.element)], layout.handles),
+         .start = span.start + skipped,
+         .length = length,
+         .pad_left = pad_left,
+         .pad_right = pad_right,
+         .row = part.row,
+         .at = part.at + std::max(begin, part.start) - part.start});
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "engine/blocks/batch_layout.h"
 #include "engine/memory/buffer_pool.h"
+#include "engine/program/program.h"
 
 namespace forebay::engine {
 
@@ -48,6 +49,9 @@ class WindowTable {
 
   /// Frames of a window along one axis, padding included.
   [[nodiscard]] std::int64_t frames(const Handle& window, std::size_t axis) const;
+  [[nodiscard]] std::int64_t number(const Handle& window) const;  ///< SpanTable::number
+  /// First frame of a window in its first element along one axis.
+  [[nodiscard]] std::int64_t start(const Handle& window, std::size_t axis) const;
   /// The element of a window's first span.
   [[nodiscard]] const Handle& first_element(const Handle& window) const;
 
@@ -58,6 +62,13 @@ class WindowTable {
   /// Replaces the windows in `layout.handles` by their elements, each once, and fills `layout.taken` with the spans.
   /// The caller releases `windows`, which gets the handles of the windows, when it has handed the elements over.
   void resolve(BatchLayout& layout, std::vector<Handle>& windows);
+  /// Does the same for a batcher that has placed parts of windows: its spans, of which `element` counts in
+  /// `layout.handles`, become spans of elements.
+  ///
+  ///     part        w0[2,5)                      frames 2 … 4 of a window
+  ///     window w0   e0[7,10) e1[0,4)             3 frames of one element, 4 of the next one
+  ///     spans       e0[9,10) e1[0,2)
+  void resolve_parts(BatchLayout& layout, std::span<const RowAxis> axes, std::vector<Handle>& windows);
 
  private:
   struct ElementEntry {
@@ -75,6 +86,11 @@ class WindowTable {
   [[nodiscard]] std::uint32_t new_slot();
   void retire(std::uint32_t number);
   void add_row(const Handle& window, std::size_t row, BatchLayout& layout);
+  void add_part(const Handle& window, const columns::PlacedSpan& part, std::span<const RowAxis> axes,
+                BatchLayout& layout);
+  void add_window(const Handle& window, std::size_t row, std::span<const RowAxis> axes, BatchLayout& layout);
+  void add_spans(const Handle& window, std::size_t from, const columns::PlacedSpan& part, std::size_t to,
+                 BatchLayout& layout);
   void begin_places() { ++rounds_; }
   [[nodiscard]] std::uint32_t place_of(Element element, std::vector<Handle>& handles);
 

@@ -97,9 +97,14 @@ bool Batch::side_by_side() const { return combined() && !content_->program->comb
 std::vector<BatchSpan> Batch::spans(std::int64_t row) const {
   const engine::BatchLayout& layout = content_->layout;
   std::vector<BatchSpan> out;
-  for (const columns::PlacedSpan& span : layout.taken.of_row(0, row)) {
+  const engine::RowSpans& taken = layout.taken;
+  for (const columns::PlacedSpan& span : taken.of_row(0, row)) {
     Origin origin = origin_of({content_->program->source, layout, span.element});
-    if (!layout.taken.windows.empty()) origin.window = layout.taken.windows[static_cast<std::size_t>(row)];
+    if (!taken.windows_of_spans.empty()) {
+      origin.window = taken.windows_of_spans[static_cast<std::size_t>(&span - taken.spans[0].data())];
+    } else if (!taken.windows.empty()) {
+      origin.window = taken.windows[static_cast<std::size_t>(row)];
+    }
     origin.start = span.start;
     out.push_back({.origin = origin, .length = span.length, .at = span.at + span.pad_left});
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TakeRows::fill: the spans of a ticket are known, and its elements are there.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -9,6 +10,17 @@
 #include "engine/tickets/take/take_rows.h"
 
 namespace forebay::engine {
+
+namespace {
+
+/// The shape of a window of one frame of this shape.
+Shape one_frame(const Shape& frame) {
+  std::vector<std::int64_t> sizes = frame.dims();
+  sizes.insert(sizes.begin(), 1);
+  return Shape{std::move(sizes)};
+}
+
+}  // namespace
 
 /// Fills the columns of one ticket.
 class TakeRows::Filling {
@@ -25,7 +37,9 @@ class TakeRows::Filling {
                                  .filler = cut.filler,
                                  .unfold = program_.taking->unfold,
                                  .check = &check_};
-    const auto done = take(taking, axis.range, cut.column.to, cut.output, column(cut.column.to));
+    Column& to = column(cut.column.to);
+    const auto done = cut.column.frame ? take_frames(taking, axis.range, cut.column.to, cut.output, to)
+                                       : take(taking, axis.range, cut.column.to, cut.output, to);
     if (done.ok()) return std::nullopt;
     return fault_of(done.error(), taking, axis.range, cut.column.to);
   }
@@ -117,6 +131,20 @@ class TakeRows::Filling {
     if (final || (to.fixed() && to.dtype != DType::string))
       return columns::take(taking, range, dense_rows(id, output, to));
     return columns::take(taking, {0, static_cast<std::size_t>(ticket_.rows)}, to);
+  }
+
+  /// As `take`, for a column whose rows are single frames. The kernel writes them as rows of one frame.
+  Result<void> take_frames(const columns::Taking& taking, columns::IndexRange range, ColumnId id, std::int64_t output,
+                           Column& to) {
+    if (to.fixed() && to.dtype != DType::string) {
+      columns::DenseRows rows = dense_rows(id, output, to);
+      rows.shape = one_frame(rows.shape);
+      return columns::take(taking, range, rows);
+    }
+    const Shape own = std::exchange(to.shape, one_frame(to.shape));
+    auto done = columns::take(taking, {0, static_cast<std::size_t>(ticket_.rows)}, to);
+    to.shape = own;
+    return done;
   }
 
   std::optional<TakeFault> copy_whole(ColumnId id, std::vector<columns::PlacedSpan>& spans, Column& to) {

@@ -151,8 +151,8 @@ TakeSizes::TakeSizes(const Program& program) : program_{program}, axes_(program.
   const Taking& taking = *program.taking;
   frame_bytes_.resize(std::max<std::size_t>(1, taking.axes));
   for (const TakenColumn& cut : taking.cut) {
-    frame_bytes_[cut.axis] += frame_bytes(program.schema[cut.to]);
-    add_candidate(cut.to, cut.axis);
+    frame_bytes_[cut.axis] += frame_bytes(program.schema[cut.from]);
+    if (!cut.frame) add_candidate(cut.to, cut.axis);
   }
   for (const GeneratedColumn& made : taking.generated) {
     if (made.kind == Generated::segment_ids || made.kind == Generated::positions) add_candidate(made.column, made.axis);
@@ -205,6 +205,9 @@ void TakeSizes::measure_output(const Candidate& candidate, Job& job) const {
   if (sizes[0] == unknown_dim) {
     sizes[0] = frames.empty() ? 0 : *longest;
     if (output.spec.delivery == Delivery::equal && !frames.empty() && *shortest != *longest) return;
+    for (const BatchRows::Longest& whole : job.layout.longest) {
+      if (whole.column == output.id && output.padding) sizes[0] = std::max(sizes[0], whole.frames);
+    }
   }
   for (std::size_t axis = 0; output.padding && axis < sizes.size(); ++axis) {
     const std::int64_t asked = output.padding->shape[axis];
