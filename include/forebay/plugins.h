@@ -41,3 +41,4 @@
 #include <forebay/windows/chunk.h>
 #include <forebay/windows/context.h>
 #include <forebay/windows/continuous.h>
+#include <forebay/windows/unroll.h>

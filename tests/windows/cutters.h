@@ -14,6 +14,7 @@ namespace forebay::windows {
 WindowType chunk();
 WindowType context();
 WindowType continuous();
+WindowType unroll();
 }  // namespace forebay::windows
 
 namespace forebay::testing {

@@ -69,3 +69,11 @@ class Windows(PipelineBase):
         right     Frames after, by key.
         """
         return self._then("context", {"keys": keys, "window": window, "left": left, "right": right}, keys=[])
+
+    def unroll(self: P, num_unroll: int, *, keys: Sequence[str] = []) -> P:
+        """Cuts sequences into segments of one size, the last one padded, for state that follows them.
+
+        num_unroll    Frames of a segment.
+        keys          Tensors to cut, equally long; empty: all whose first size is unknown.
+        """
+        return self._then("unroll", {"num_unroll": num_unroll, "keys": keys}, keys=[])
