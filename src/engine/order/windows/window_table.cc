@@ -94,6 +94,11 @@ std::int64_t WindowTable::frames(const Handle& window, std::size_t axis) const {
   return slots_[window.block].windows.length(window.ordinal, axis);
 }
 
+WindowNumber WindowTable::number(const Handle& window) const {
+  const SpanTable& windows = slots_[window.block].windows;
+  return {.number = windows.number(window.ordinal), .count = windows.count(window.ordinal)};
+}
+
 const Handle& WindowTable::first_element(const Handle& window) const {
   const Slot& slot = slots_[window.block];
   const WindowSpan& first = slot.windows[window.ordinal].front();
@@ -127,7 +132,9 @@ void WindowTable::resolve(BatchLayout& layout, std::vector<Handle>& windows) {
   taken.whole.assign(rows, RowSpans::no_element);
   taken.windows.assign(rows, 0);
   begin_places();
-  for (std::size_t row = 0; row < windows.size(); ++row) add_row(windows[row], row, layout);
+  for (std::size_t row = 0; row < windows.size(); ++row) {
+    if (windows[row].block != BlockTable::nowhere) add_row(windows[row], row, layout);
+  }
 }
 
 /// Adds the spans of one window as the only ones of a row.
@@ -135,6 +142,10 @@ void WindowTable::add_row(const Handle& window, std::size_t row, BatchLayout& la
   const Slot& slot = slots_[window.block];
   const std::span<const WindowSpan> spans = slot.windows[window.ordinal];
   layout.taken.windows[row] = slot.windows.number(window.ordinal);
+  if (const std::int64_t count = slot.windows.count(window.ordinal); count > 0) {
+    layout.taken.counts.resize(layout.taken.windows.size());
+    layout.taken.counts[row] = count;
+  }
   for (std::size_t axis = 0; axis < axes_; ++axis) {
     std::int64_t at = 0;
     for (std::size_t i = axis; i < spans.size(); i += axes_) {

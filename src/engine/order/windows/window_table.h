@@ -48,6 +48,7 @@ class WindowTable {
 
   /// Frames of a window along one axis, padding included.
   [[nodiscard]] std::int64_t frames(const Handle& window, std::size_t axis) const;
+  [[nodiscard]] WindowNumber number(const Handle& window) const;
   /// The element of a window's first span.
   [[nodiscard]] const Handle& first_element(const Handle& window) const;
 
