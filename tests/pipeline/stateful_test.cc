@@ -175,6 +175,29 @@ TEST_F(StatefulRuns, ABatchThatWasReadAheadIsAskedWhenTheStatesBeforeItAreSaved)
   EXPECT_THAT(old.error().text(), HasSubstr("states of batch 5 were saved already"));
 }
 
+TEST_F(StatefulRuns, ARunThatIsLengthenedAtItsEndGoesOnWithTheNextEpochAndSaysSo) {
+  auto loader = load(document());
+  const TrainedLines first = trained(*loader);
+  auto longer = testing::resumed(document(R"(, "epochs": 2)"), kept(*loader));
+  ASSERT_TRUE(longer.ok()) << longer.error().text();
+  EXPECT_THAT(longer->notice(), HasSubstr("goes on with the first record of epoch 1"));
+  const auto batch = longer->next();
+  ASSERT_TRUE(batch.ok() && *batch);
+  EXPECT_EQ((*batch)->epoch(), 1);
+  EXPECT_EQ((*batch)->number(), std::ssize(first));
+  for (std::int64_t row = 0; row < 4; ++row) EXPECT_EQ((*batch)->spans(row)[0].origin.window, 0);
+}
+
+TEST_F(StatefulRuns, AStateAmongTheLastBatchesFitsARunOfAsManyEpochsOnly) {
+  auto whole = load(document());
+  const auto batches = std::ssize(trained(*whole));
+  auto loader = load(document());
+  trained(*loader, batches - 1);
+  const auto longer = testing::resumed(document(R"(, "epochs": 2)"), kept(*loader));
+  ASSERT_FALSE(longer.ok());
+  EXPECT_THAT(longer.error().text(), HasSubstr("among the last batches of a run of 1 epochs"));
+}
+
 TEST_F(StatefulRuns, BatchesOfBeforeARestartSaveNoStates) {
   auto loader = load(document());
   trained(*loader, 2);
