@@ -34,7 +34,13 @@ nb::object PyBatch::state(nb::handle name) const {
 void PyBatch::save_state(nb::handle name, nb::handle values) const {
   const std::string known = state_name(name);
   nb::object owner;
-  value_of(batch_.save_state(known, to_tensor(values, "state '" + known + "'", owner)));
+  Tensor tensor = to_tensor(values, "state '" + known + "'", owner);
+  auto saved = batch_.save_state(known, tensor);
+  if (!saved.ok() && tensor.dtype == DType::uint16) {  // `state` gives the bits of bfloat16 without NumPy's type
+    tensor.dtype = DType::bfloat16;
+    if (batch_.save_state(known, tensor).ok()) return;
+  }
+  value_of(std::move(saved));
 }
 
 void bind_states(nb::class_<PyBatch>& batch) {

@@ -201,3 +201,23 @@ def test_the_states_of_all_ranks_go_on_with_another_number_of_ranks(records):
     assert list(train(whole)) == list(train(document.load()))[7:]
     with pytest.raises(fb.StateError, match="the list of states is empty"):
         whole.load_state_dict([])
+
+
+def test_states_of_every_dtype_come_back_as_they_were_saved():
+    names = ["bool", "int8", "uint16", "int64", "float16", "bfloat16", "float32", "complex64", "complex128"]
+    pipe = (fb.arrays({"x": np.arange(12.0).reshape(2, 6)}).unroll(3, keys=["x"])
+            .stateful(2, states={name: {"dtype": name, "shape": [3]} for name in names}))
+    loader = pipe.load()
+    first = next(loader)
+    saved = {}
+    for name in names:
+        state = first.state(name)
+        assert state.shape == (2, 3) and not state.any()
+        saved[name] = np.arange(1, 7).reshape(2, 3).astype(state.dtype)
+        first.save_state(name, saved[name])
+    again = pipe.load()
+    again.load_state_dict(json.loads(json.dumps(loader.state_dict())))
+    for batch in (next(loader), next(again)):
+        for name in names:
+            assert batch.state(name).dtype == saved[name].dtype
+            assert np.array_equal(batch.state(name), saved[name])
