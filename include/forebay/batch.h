@@ -88,6 +88,8 @@ struct SkippedOrigin {
   Error error;
 };
 
+class States;  ///< Internal to the engine.
+
 /// One batch. Cheap to move; copies share the memory. A default-constructed or moved-from batch may only be destroyed,
 /// or get another batch assigned.
 class Batch {
@@ -127,16 +129,31 @@ class Batch {
   [[nodiscard]] bool side_by_side() const;  ///< … with `zip`: a row has an origin in each of them.
   /// Whether it is the last batch of its epoch; known with `epoch_boundary: hard` only, and not of feeds.
   [[nodiscard]] std::optional<bool> ends_epoch() const;
+
+  // States that follow sequences, in plans with `stateful`. Any thread may call.
+  /// The state of the sequence of each row, [rows, shape…], as it is saved now: the initial value for rows that begin a
+  /// sequence and for empty rows, else what was saved for the row of the batch before. Fails with Code::config,
+  /// not_found, for an unknown name, and with Code::state when that was not saved yet, or when the states of this batch
+  /// were saved since.
+  [[nodiscard]] Result<Tensor> state(std::string_view name) const;
+  /// Saves the states after this batch: `values` is [rows, shape…] of the declared dtype, and is copied. Rows whose
+  /// sequence ends with this batch, and empty rows, are left out. Batches are saved in their order; Loader::state
+  /// stands after the last batch of which every state was saved.
+  [[nodiscard]] Result<void> save_state(std::string_view name, const Tensor& values) const;
+  [[nodiscard]] std::vector<std::string> state_names() const;  ///< In the order of the document.
+
   /// Where a run goes on after this batch: a small JSON object for `Loader::state_at`, to be sent along with the values
   /// of a batch that goes to another process.
   [[nodiscard]] Json position() const;
 
   struct Content;  ///< Internal to the engine.
   Batch() = default;
-  explicit Batch(std::shared_ptr<const Content> content) : content_{std::move(content)} {}
+  explicit Batch(std::shared_ptr<const Content> content, std::shared_ptr<States> states = {})
+      : content_{std::move(content)}, states_{std::move(states)} {}
 
  private:
   std::shared_ptr<const Content> content_;
+  std::shared_ptr<States> states_;  // of the run; null in plans without states
 };
 
 }  // namespace forebay

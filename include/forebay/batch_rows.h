@@ -61,6 +61,8 @@ class BatchRows {
     room().front() = element;
     add(1);
   }
+  /// Appends an empty row before rows with elements. Only in plans whose elements are windows.
+  void empty_row() { row({.block = Handle::nowhere}); }
   /// Appends rows in bulk: a batcher pulls into `room`, whose first `count` elements `add` then makes rows.
   [[nodiscard]] std::span<Handle> room() { return std::span{*elements_}.subspan(used_); }
   void make_room(std::size_t rows) { elements_->resize(std::max(rows, used_)); }  ///< For `rows` rows in all.

@@ -66,6 +66,14 @@ struct Padding {
   Scalar value;  ///< Empty: 0, false or "".
 };
 
+/// A state that the program keeps for each sequence; see the option `states` of `stateful`.
+struct StateSpec {
+  std::string name;
+  DType dtype = DType::float32;
+  Shape shape;     ///< Of one sequence; all sizes known.
+  Scalar initial;  ///< Every element of the state of a new sequence. Empty: 0 or false.
+};
+
 /// A bound batcher: makes the running batcher and describes its batches. Immutable; any thread may call.
 struct Batching {
   std::function<std::unique_ptr<Batcher>(BatcherContext)> make;
@@ -87,6 +95,10 @@ struct Batching {
   std::vector<std::pair<Generated, std::string>> generated = {};
   bool carries = false;                    ///< The batcher overrides `carried` and `resume`.
   std::optional<AskedFunction> asks = {};  ///< The function of the program that the batcher asks.
+  /// Not 0: each batch has so many rows, and row i goes on with the sequence of row i of the batch before. Elements are
+  /// windows over sequences that know their count (Windowing::counts), in the order in which they were cut.
+  std::int64_t lanes = 0;
+  std::vector<StateSpec> states = {};  ///< With lanes: the states that the program keeps for the sequences.
 };
 
 /// A batcher plug-in: its description, and the function that checks its options and binds them.

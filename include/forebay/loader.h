@@ -103,6 +103,8 @@ class Loader {
   /// Goes on from a state, at any time and any number of times. Fails with Code::state, and changes nothing, when the
   /// state is corrupt (data_loss), newer than this version, or of another plan or other files (failed_precondition;
   /// the message says what differs).
+  /// `state` may be a list of the states that all shards by row have saved after the same batch: with saved states of
+  /// sequences (Batch::save_state), another number of shards needs all of them.
   [[nodiscard]] Result<void> restore(const Json& state);
   /// A sentence that the last `restore` has to say although it succeeded; else empty. A run that ended with a short
   /// batch and now has more epochs goes on with the first row of the next epoch.

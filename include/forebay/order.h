@@ -47,6 +47,12 @@ struct RecordName {
   std::int64_t record = 0;  ///< From 0.
 };
 
+/// The place of a window among those of its sequence.
+struct WindowNumber {
+  std::int64_t number = 0;  ///< From 0.
+  std::int64_t count = 0;   ///< Of all windows of the sequence; 0 when the windows of the plan do not know it.
+};
+
 /// Gives orders and batchers the records of files, and accounts for their memory.
 ///
 /// The engine owns the reader. The reader outlives the orders, which call it on the thread that calls them.
@@ -106,6 +112,8 @@ class Reader {
                                                    [[maybe_unused]] std::span<std::int64_t> out) {
     return Error{Code::internal, "this reader knows no attributes"};
   }
+  /// The number of a window, of a handle that names one.
+  [[nodiscard]] virtual WindowNumber window_number([[maybe_unused]] const Handle& window) const { return {}; }
 };
 
 /// The arguments of an order's constructor. The engine makes one per order and run.

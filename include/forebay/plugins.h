@@ -5,6 +5,7 @@
 #include <forebay/batchers/batch.h>
 #include <forebay/batchers/buckets.h>
 #include <forebay/batchers/frames.h>
+#include <forebay/batchers/stateful.h>
 #include <forebay/combine/concat.h>
 #include <forebay/combine/join.h>
 #include <forebay/combine/mix.h>
@@ -44,3 +45,4 @@
 #include <forebay/windows/context.h>
 #include <forebay/windows/continuous.h>
 #include <forebay/windows/unbatch.h>
+#include <forebay/windows/unroll.h>

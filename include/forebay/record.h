@@ -15,6 +15,7 @@ struct Handle {
   std::uint32_t offset = 0;   ///< Its first payload byte, from the block's base.
   std::uint32_t length = 0;   ///< Payload bytes.
 
+  static constexpr std::uint32_t nowhere = UINT32_MAX;  ///< As `block`: the handle names nothing.
   bool operator==(const Handle&) const = default;
 };
 static_assert(sizeof(Handle) == 16);

@@ -42,6 +42,8 @@ class SpanTable {
   [[nodiscard]] std::size_t size() const { return windows_.size(); }  ///< Number of windows.
   /// The number of a window: in its part, or, for windows over sequences, in its sequence.
   [[nodiscard]] std::int64_t number(std::size_t window) const { return windows_[window].number; }
+  /// The number of windows of its sequence; 0 when the cutter does not count them (Windowing::counts).
+  [[nodiscard]] std::int64_t count(std::size_t window) const { return windows_[window].count; }
   /// The spans of one window: `axes()` spans for each of its elements.
   [[nodiscard]] std::span<const WindowSpan> operator[](std::size_t window) const;
   /// Frames of one window along one axis, padding included.
@@ -51,7 +53,7 @@ class SpanTable {
 
   void clear();
   /// Begins a window. `add` then adds its spans, axis by axis, for one element after the other.
-  void begin(std::int64_t number) { windows_.push_back({number, spans_.size()}); }
+  void begin(std::int64_t number, std::int64_t count = 0) { windows_.push_back({number, count, spans_.size()}); }
   void add(const WindowSpan& span) { spans_.push_back(span); }
   /// The spans of the windows from `window` on, for a cutter that widens what another one cut.
   [[nodiscard]] std::span<WindowSpan> spans_from(std::size_t window);
@@ -60,6 +62,7 @@ class SpanTable {
  private:
   struct Window {
     std::int64_t number;
+    std::int64_t count;
     std::size_t first;  // of its spans
     bool operator==(const Window&) const = default;
   };
@@ -131,8 +134,9 @@ struct Windowing {
   bool frames = false;          ///< Each window is one frame, and the columns in `made` have no time axis.
   std::size_t axes = 1;         ///< Of the table. Over parts, 1: all keys share the axis.
   std::vector<GeneratedColumn> generated = {};  ///< Columns of `out` that say where each window lies.
-  bool draws = false;  ///< The windows depend on WindowPlace, so they are not stored between passes.
-  Schema out;          ///< The columns after it.
+  bool draws = false;   ///< The windows depend on WindowPlace, so they are not stored between passes.
+  bool counts = false;  ///< Over sequences: each window knows the number of windows of its sequence.
+  Schema out;           ///< The columns after it.
 };
 
 /// A window plug-in: its description, and the function that checks its options and binds them. `before` is the window

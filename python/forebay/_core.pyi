@@ -47,6 +47,24 @@ class Batch(Mapping[str, Any]):
     def keys(self) -> KeysView[str]:
         """The names of the tensors in schema order."""
 
+    def state(self, name: str) -> Any:
+        """
+        The state of the sequence of each row, an ndarray [rows, …] of its own: the initial value where a sequence begins and for empty rows, else what `save_state` of the batch before has saved.
+
+        Gathered now, so a batch that was read ahead may be asked later. Raises StateError, which names the sequences, when a state was not saved yet, and KeyError for a name that `stateful` does not declare.
+        """
+
+    def save_state(self, name: str, values: Any) -> None:
+        """
+        Saves a copy of the states after this batch: an array [rows, …] of the declared dtype and shape, on the CPU.
+
+        The values of empty rows, and of sequences that end with this batch, are left out. `state_dict` stands after the last batch of which every state was saved.
+        """
+
+    @property
+    def state_names(self) -> list[str]:
+        """The states that `stateful` declares."""
+
     def raw(self, name: str) -> tuple[Any, Any]:
         """
         (offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.

@@ -212,22 +212,28 @@ class Loader:
         state: dict[str, Any] = json.loads(text)
         return state
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]) -> None:
         """Goes on from a state, before or after the first batch, any number of times.
 
         The plan may have another number of epochs than that of the state. A run that had ended with a short batch then
         goes on with the first row of the next epoch, and a RuntimeWarning says so. Raises StateError, and changes
         nothing, when the state is corrupt, of another version, or of another plan or other files; the message says what
         differs, and which files.
+
+        state   what `state_dict` gave, or a list of what it gave on all row shards after the same batch: with saved states
+                of sequences (`Batch.save_state`), another number of shards needs all of them
         """
         import json
         import warnings
         self._settle()
         try:
-            if not isinstance(state, Mapping):
+            if isinstance(state, (list, tuple)) and all(isinstance(one, Mapping) for one in state):
+                text = json.dumps([dict(one) for one in state])
+            elif not isinstance(state, Mapping):
                 hint = "; json.loads makes it of JSON text" if isinstance(state, (str, bytes)) else ""
                 raise wrong_type("state", f"the dict that state_dict gave{hint}", state)
-            text = json.dumps(dict(state))
+            else:
+                text = json.dumps(dict(state))
         except (TypeError, ValueError, RecursionError) as problem:
             raise StateError(f"this is no state of a Forebay loader: {problem}", code="state",
                              detail="invalid_argument") from None

@@ -8,6 +8,7 @@ import numpy as np
 
 from forebay import _core
 from forebay._core import Batch, Stats
+from forebay.errors import StateError
 
 __all__ = ["MappedBatch"]
 
@@ -135,6 +136,21 @@ class MappedBatch(dict[str, Any]):
         if not isinstance(value, np.ndarray) or value.dtype != object:
             raise TypeError(f"raw is for tensors of strings; {name!r} is not one")
         return strings_raw(value)
+
+    def state(self, name: str) -> Any:
+        """The state of the sequence of each row, as `Batch.state` gives it."""
+        return self._batch_of_states().state(name)
+
+    def save_state(self, name: str, values: Any) -> None:
+        """Saves the states after this batch, as `Batch.save_state` does."""
+        self._batch_of_states().save_state(name, values)
+
+    def _batch_of_states(self) -> Batch:
+        source = self._made_of()
+        if isinstance(source, Batch):
+            return source
+        raise StateError("the function of this batch ran in another process, and the states of sequences do not travel; let "
+                         "`map` run it in this process", code="state", detail="failed_precondition")
 
     def _position(self) -> str:
         return "" if self._source is None else position_of(self._source)

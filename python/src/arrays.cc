@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include <nanobind/stl/string.h>
+
 #include "arrays.h"
 
 namespace forebay::python {
@@ -119,6 +121,18 @@ nb::object to_array(const Tensor& tensor, nb::handle bfloat16) {
     type = PyArray_DescrFromType(numpy_type(tensor.dtype));
   }
   return view(type, tensor.shape.dims(), tensor.data, tensor.owner, NPY_ARRAY_CARRAY);
+}
+
+Tensor to_tensor(nb::handle array, const std::string& what, nb::object& owner) {
+  owner = checked(PyArray_FROM_OF(array.ptr(), NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED));
+  PyArrayObject* const values = as_array(owner.ptr());
+  const nb::object type = owner.attr("dtype").attr("name");
+  const auto dtype = dtype_from(nb::cast<std::string>(type));
+  if (!dtype || *dtype == DType::string)
+    throw nb::type_error((what + ": an array of numbers is wanted, found one of " + from_str(type)).c_str());
+  std::vector<std::int64_t> sizes{PyArray_DIMS(values), PyArray_DIMS(values) + PyArray_NDIM(values)};
+  return {
+      .dtype = *dtype, .shape = Shape{std::move(sizes)}, .data = reinterpret_cast<std::byte*>(PyArray_BYTES(values))};
 }
 
 nb::object to_raw(const Tensor& tensor) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <forebay/batch.h>
@@ -17,6 +18,9 @@ void import_numpy();  ///< Called once, before the others.
 /// A writable array over the tensor's memory, which the array keeps alive. Strings become an object array of bytes.
 /// `bfloat16` is the NumPy type of that name. Null: the array has its bits, as uint16.
 [[nodiscard]] nb::object to_array(const Tensor& tensor, nb::handle bfloat16 = {});
+/// The numbers of an array of NumPy, or of what NumPy makes one of, in row-major order. The tensor is valid as long as
+/// `owner`, which it sets. Throws TypeError for an array of other things than numbers; `what` names it.
+[[nodiscard]] Tensor to_tensor(nb::handle array, const std::string& what, nb::object& owner);
 /// (offsets, bytes) of a string tensor: read-only views.
 [[nodiscard]] nb::object to_raw(const Tensor& tensor);
 

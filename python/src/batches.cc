@@ -311,6 +311,7 @@ void bind_batches(nb::module_& module) {
       "One batch: a mapping from the names of tensors to arrays, in schema order.\n\n"
       "Arrays share the batch's memory, may be written to, and stay valid when batch and loader are gone."};
   bind_mapping(batch);
+  bind_states(batch);
   batch
       .def("raw", &PyBatch::raw, nb::arg("name"), nb::sig("def raw(self, name: str) -> tuple[typing.Any, typing.Any]"),
            "(offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.\n\n"

@@ -61,6 +61,9 @@ class PyBatch {
       const;  ///< Fails with StateError for a batch of another process; `record_keys`, too.
   [[nodiscard]] nb::list record_keys();
   [[nodiscard]] nb::object spans() const;
+  [[nodiscard]] nb::object state(nb::handle name) const;
+  void save_state(nb::handle name, nb::handle values) const;
+  [[nodiscard]] nb::list state_names() const;
   [[nodiscard]] nb::object text();
 
  private:
@@ -69,7 +72,8 @@ class PyBatch {
   [[nodiscard]] nb::object origin_of(const Origin& origin, std::int64_t row) const;
   [[nodiscard]] nb::handle place_of(nb::handle name) const;
   [[noreturn]] void unknown(nb::handle name) const;
-  void need(const char* what) const;  // fails for a batch of another process
+  [[nodiscard]] std::string state_name(nb::handle name) const;  // KeyError names the nearest
+  void need(const char* what) const;                            // fails for a batch of another process
 
   Batch batch_;                    // unless `sent_` is set
   std::optional<SentBatch> sent_;  // then `made_` and `lengths_` are complete
@@ -80,5 +84,6 @@ class PyBatch {
 };
 
 void bind_batches(nb::module_& module);
+void bind_states(nb::class_<PyBatch>& batch);  ///< Called by `bind_batches`.
 
 }  // namespace forebay::python

@@ -66,6 +66,7 @@ class PlanBuilder {
     check_combined_batches(stages_, columns_.batching, faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
     check_rows(bound(), faults_);
+    check_lanes(bound(), faults_);
     group_outputs();
     check_shard(bound(), faults_);
     if (!faults_.empty()) return together(std::move(faults_));

@@ -122,6 +122,8 @@ Result<Windowing> bind(const Context& options, const Schema& in, const Windowing
     return bad_window("`context` widens windows over sequences, and the step before cuts windows over a part");
   if (before != nullptr && before->frames)
     return bad_window("`context` widens windows that have a time axis, and the step before leaves it out");
+  if (before != nullptr && before->counts)
+    return bad_window("`context` widens windows, and the segments of `unroll` have one size; leave one of them out");
   if (before != nullptr && !options.keys.empty())
     return bad_window("the keys are those of the window step before").at(Field{"keys"});
   Windowing out;

@@ -123,7 +123,8 @@ TEST(Progress, OfAPassDoesNotCountFilesThatTheOneBeforeLeftOpen) {
 std::vector<std::string> rows_of(const Batch& batch) {
   std::vector<std::string> out;
   for (std::int64_t row = 0; row < batch.rows(); ++row) {
-    std::string text = row < batch.valid_rows() ? batch.key(row) : "empty";
+    const bool has_record = batch.has_spans() ? batch.origin(row).record >= 0 : row < batch.valid_rows();
+    std::string text = has_record ? batch.key(row) : "empty";
     text += " " + std::to_string(batch.tensor("id").as<std::int64_t>()[static_cast<std::size_t>(row)]);
     text += " " + std::string{batch.tensor("name").string(row)};
     for (std::size_t i = 0; i < 4; ++i)

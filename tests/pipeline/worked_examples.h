@@ -241,7 +241,7 @@ inline Json document_of(const Case& at, const Folder& folder, std::int64_t rows 
   if (at.kind == "window") write_sequences(in, folder, input);
   Json source;
   if (at.kind == "source") source = write_source(at, in, folder, input);
-  Json steps = Json::array();
+  Json steps = parse(at.name == "stateful" ? R"([{"unroll": {"num_unroll": 2}}])" : "[]");
   const Json plugin = Json::object({{at.name, parse(at.example.options)}});
   if (orders_batches(at)) {
     return Json::object({{"source", Json::object({{"tfrecord", Json::object({{"files", input.files}})}})},

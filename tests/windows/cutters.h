@@ -15,6 +15,7 @@ WindowType chunk();
 WindowType context();
 WindowType continuous();
 WindowType unbatch();
+WindowType unroll();
 }  // namespace forebay::windows
 
 namespace forebay::testing {

@@ -73,3 +73,17 @@ class Batchers(PipelineBase):
         """
         return self._then("buckets", {"key": key, "boundaries": boundaries, "sizes": sizes, "longer": longer,
                                      "remainder": remainder, "pad": pad}, longer="drop", remainder="keep", pad=True)
+
+    def stateful(self: P, batch_size: int, *, states: Mapping[str, Mapping[str, Any]] = {},
+                 remainder: Literal["pad", "drop"] = "pad", pad: Union[bool, Sequence[Mapping[str, Any]]] = True) -> P:
+        """Batches of the segments of `unroll`, in which each row follows a sequence to its end.
+
+        batch_size    Rows of a batch.
+        states        States that the program saves for each sequence, by name: {dtype, shape, initial}.
+        remainder     What becomes of the last sequences, when there are fewer than rows: pad with empty rows in
+                      the places of the others, or drop.
+        pad           false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of
+                      {tensor, shape, value}.
+        """
+        return self._then("stateful", {"batch_size": batch_size, "states": states, "remainder": remainder, "pad": pad},
+                                      states={}, remainder="pad", pad=True)

@@ -96,3 +96,11 @@ class Windows(PipelineBase):
                   padding is not; -1 in an empty row.
         """
         return self._then("unbatch", {"keys": keys, "number": number, "start": start}, keys=[])
+
+    def unroll(self: P, num_unroll: int, *, keys: Sequence[str] = []) -> P:
+        """Cuts sequences into segments of one size, the last one padded, for state that follows them.
+
+        num_unroll    Frames of a segment.
+        keys          Tensors to cut, equally long; empty: all whose first size is unknown.
+        """
+        return self._then("unroll", {"num_unroll": num_unroll, "keys": keys}, keys=[])

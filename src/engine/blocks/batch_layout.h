@@ -59,16 +59,30 @@ struct RowSpans {
   std::vector<std::int64_t> windows;
   /// By span of the first axis, where a row has several windows: the number of its window. Else empty.
   std::vector<std::int64_t> windows_of_spans;
+  /// By row, where windows know it (Windowing::counts): the number of windows of the row's sequence; 0: an empty row.
+  std::vector<std::int64_t> counts;
 
+  /// Whether the next window of the row's sequence is in the same row of the next batch, in plans with lanes.
+  [[nodiscard]] bool goes_on(std::int64_t row) const {
+    const auto at = static_cast<std::size_t>(row);
+    return at < counts.size() && windows[at] + 1 < counts[at];
+  }
+  /// Whether the row has a window of its sequence that is not the first one.
+  [[nodiscard]] bool follows(std::int64_t row) const {
+    const auto at = static_cast<std::size_t>(row);
+    return at < counts.size() && counts[at] > 0 && windows[at] > 0;
+  }
   void clear() {
     for (auto& axis : spans) axis.clear();
     whole.clear();
     windows.clear();
     windows_of_spans.clear();
+    counts.clear();
   }
   /// Bytes of memory, unused capacity included.
   [[nodiscard]] std::size_t bytes() const {
-    std::size_t out = (whole.capacity() + windows.capacity() + windows_of_spans.capacity()) * sizeof(std::int64_t);
+    std::size_t out = (whole.capacity() + windows.capacity() + windows_of_spans.capacity() + counts.capacity()) *
+                      sizeof(std::int64_t);
     for (const auto& axis : spans) out += axis.capacity() * sizeof(columns::PlacedSpan);
     return out;
   }

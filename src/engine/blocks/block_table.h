@@ -31,7 +31,8 @@ namespace forebay::engine {
 /// std::bad_alloc.
 class BlockTable {
  public:
-  static constexpr std::uint32_t nowhere = UINT32_MAX;  ///< The slot of a handle without a block, which has no count.
+  static constexpr std::uint32_t nowhere =
+      Handle::nowhere;  ///< The slot of a handle without a block, which has no count.
 
   /// `room_after`: bytes after each record that are copied together with the record (block.h).
   explicit BlockTable(std::shared_ptr<BufferPool> pool, std::size_t room_after = min_room_after)

@@ -288,6 +288,13 @@ Result<void> OrderPlane::take_rows(BatchLayout& layout) {
   return {};
 }
 
+/// Records of the last batch of a run, when more passes would have filled it; else 0.
+std::int64_t OrderPlane::cut_short(const BatchLayout& layout) const {
+  if (program_.batching.lanes == 0) return passes_->pulled();
+  const auto empty = std::ranges::count(layout.handles, Handle::nowhere, &Handle::block);
+  return empty > 0 ? std::ssize(layout.handles) - empty : 0;
+}
+
 /// The position after a batch that was just cut.
 Position OrderPlane::after(const BatchLayout& layout) {
   passes_->forget(passes_->oldest());
@@ -307,7 +314,7 @@ Position OrderPlane::after(const BatchLayout& layout) {
     return out;
   }
   // The end of the run was found while the batch was cut. A longer run begins its next batch with the next pass.
-  out.cut_short = passes_->pulled();
+  out.cut_short = cut_short(layout);
   out.batch = number_;
   out.pulled = 0;
   out.carried.clear();

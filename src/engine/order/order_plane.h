@@ -73,6 +73,7 @@ class OrderPlane {
   Result<void> pass_over();                    // goes past most of them by their number of rows
   void leave_out(BatchLayout& layout);
   [[nodiscard]] Position after(const BatchLayout& layout);
+  [[nodiscard]] std::int64_t cut_short(const BatchLayout& layout) const;
   [[nodiscard]] Position after_epoch(const BatchLayout& layout);
   void keep_shard(BatchLayout& layout);  // drops the rows of other shards
   Result<void> hand_over(BatchLayout& layout);

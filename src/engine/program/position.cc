@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "engine/program/program.h"
+#include "engine/program/saved_states.h"
 
 namespace forebay::engine {
 
@@ -253,6 +254,7 @@ std::vector<Section> sections_of(const Position& position) {
   if (!position.carried.empty() || position.ended > 0) out.push_back(batcher_section(position));
   if (!position.blocks.empty()) out.push_back(batches_section(position));
   add_branches(position.branches, out);
+  if (position.saved) out.push_back(saver_section(*position.saved));
   if (position.skips == PassSkips{}) return out;
   out.push_back({.stage = std::string{skips_stage},
                  .values = {{"skips", position.skips.skips},
@@ -267,6 +269,7 @@ Result<Position> position_of(const std::vector<Section>& sections) {
   FOREBAY_TRY(const auto batcher, take_section(batcher_stage, left));
   FOREBAY_TRY(const auto batches, take_section(batches_stage, left));
   FOREBAY_TRY(const auto skips, take_section(skips_stage, left));
+  FOREBAY_TRY(const auto saver, take_section(saver_stage, left));
   const std::vector<Section> branches = take_branches(left);
   if (!left.empty()) {
     return refuse(Detail::failed_precondition,
@@ -280,6 +283,10 @@ Result<Position> position_of(const std::vector<Section>& sections) {
   if (batches) FOREBAY_DO(read_batches(*batches, out));
   if (skips) {
     FOREBAY_TRY(out.skips, read_skips(*skips));
+  }
+  if (saver) {
+    FOREBAY_TRY(SavedStates saved, read_saver(*saver));
+    out.saved = std::make_shared<const SavedStates>(std::move(saved));
   }
   FOREBAY_TRY(out.branches, read_branches(branches));
   return out;
@@ -324,6 +331,7 @@ Result<void> check_position(const Position& at, const Program& program, const Sh
   }
   if (program.hard_epochs && at.pulled > 0) return contradiction(at, "no batch has records of two hard epochs");
   FOREBAY_DO(check_blocks(at, program));
+  if (at.saved) FOREBAY_DO(check_saved(*at.saved, program));
   const bool may_end = program.batching.carries || !program.batch_orders.empty();
   if ((!program.batching.carries && !at.carried.empty()) || (!may_end && at.ended > 0))
     return refuse(Detail::data_loss,

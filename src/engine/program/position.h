@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 namespace forebay::engine {
 
 struct Program;
+struct SavedStates;
 
 /// What `on_corrupt` counted of the present pass, with skip_row.
 struct PassSkips {
@@ -60,6 +62,8 @@ struct Position {
   /// The number of the batch that comes next.
   [[nodiscard]] std::int64_t number() const { return blocks.empty() ? next : delivered; }
   PassSkips skips = {};  ///< Of epoch `from`.
+  /// The states of the sequences that go on, in plans with states; null: there is none. Compared by address.
+  std::shared_ptr<const SavedStates> saved = {};
   bool operator==(const Position&) const = default;
 };
 
@@ -70,16 +74,17 @@ using forebay::Shard;
   return shard.count > 1 && (shard.by == ShardBy::file || shard.by == ShardBy::element);
 }
 
-/// A section of a state: integers of one stage of the run, by name. The stage alone knows what they mean.
+/// A section of a state: integers and texts of one stage of the run, by name. The stage alone knows what they mean.
 struct Section {
   std::string stage;
   std::vector<std::pair<std::string, std::int64_t>> values;
+  std::vector<std::pair<std::string, std::string>> texts = {};
   bool operator==(const Section&) const = default;
 };
 
 /// The sections of a position: "order", "batcher" when the batcher held something, "batches" in plans with orders on
-/// batches, of a combination "combine" and "branch/N", and "skips" where there is something to count. A stage that
-/// comes later adds its own.
+/// batches, of a combination "combine" and "branch/N", "skips" where there is something to count, and "saver" with
+/// saved states. A stage that comes later adds its own.
 [[nodiscard]] std::vector<Section> sections_of(const Position& position);
 /// The inverse. Fails with Code::state for an unknown section (failed_precondition), and for a missing section or a
 /// value that is missing or unknown (data_loss).

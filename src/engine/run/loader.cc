@@ -18,6 +18,7 @@
 #include "engine/read/file_versions.h"
 #include "engine/run/loader_access.h"
 #include "engine/run/scheduler.h"
+#include "engine/run/states.h"
 #include "engine/tickets/finish/batch_content.h"
 
 namespace forebay {
@@ -46,6 +47,8 @@ Result<void> check_shard(const engine::Program& program, const RunOptions& optio
   const auto rows = program.batching.max_rows;
   FOREBAY_DO(check_part("shard", options.shard_index, options.shard_count));
   FOREBAY_DO(check_part("shard by batch", options.batch_index, options.batch_count));
+  if (!engine::fits_lanes(program.batching, shard_of(options)))
+    return Error{Code::config, Detail::invalid_argument, fmt::format("shard: {}", engine::lanes_by_rows)};
   if (options.batch_count > 1 && !program.deterministic) {
     return Error{Code::config, Detail::invalid_argument,
                  "shard: the batches must be the same everywhere to be dealt; set `deterministic` to true"};
@@ -93,6 +96,7 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   if (options.memory == 0) options.memory = engine::usable_memory() / 4;
   FOREBAY_DO(resolve_shard(program.shard, options));
   FOREBAY_DO(check_shard(program, options));
+  FOREBAY_DO(States::check(program, options.memory));
   return options;
 }
 
@@ -101,7 +105,11 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
 class Loader::Running {
  public:
   Running(Plan plan, const RunOptions& options)
-      : plan_{std::move(plan)}, options_{options}, generation_{engine::fork_generation()}, scheduler_{run_from({})} {}
+      : plan_{std::move(plan)},
+        options_{options},
+        generation_{engine::fork_generation()},
+        scheduler_{run_from({})},
+        states_{states_from({})} {}
   ~Running() {
     // A forked child has no threads to join, and a lost thread may hold a lock: the scheduler is never destroyed there.
     if (forked()) engine::abandon(std::move(scheduler_));
@@ -173,13 +181,22 @@ class Loader::Running {
     scheduler()->close();
     std::shared_ptr<engine::Scheduler>
         other;  // after the swap: the old scheduler, or the new one if the loader was closed
-    if (auto thrown = engine::catch_all([&] { other = run_from(at); }, engine::no_memory_for_run)) return *thrown;
+    std::shared_ptr<States> states;
+    engine::Position start = at;
+    start.saved.reset();  // the new States has them
+    const auto make = [&] {
+      other = run_from(start);
+      states = states_from(at);
+    };
+    if (auto thrown = engine::catch_all(make, engine::no_memory_for_run)) return *thrown;
     const engine::Lock lock{mutex_};
     if (closed_) return engine::was_closed;
     std::swap(scheduler_, other);
+    if (states_) states_->retire();
+    states_ = std::move(states);
     summary_.reset();
     sizes_ = std::move(sizes);
-    position_ = at;
+    position_ = start;
     ahead_.reset();
     after_ahead_.reset();
     return {};
@@ -193,6 +210,12 @@ class Loader::Running {
       return scheduler_;
     }();
     closing->close();
+  }
+
+  /// The states of the sequences; null in plans without states.
+  [[nodiscard]] std::shared_ptr<States> states() const EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    return states_;
   }
 
   /// The shard, for the state of the run.
@@ -218,11 +241,17 @@ class Loader::Running {
     return std::make_shared<engine::Scheduler>(make(engine::program_of(plan_), own.index, own.count), whole, at);
   }
 
+  [[nodiscard]] std::shared_ptr<States> states_from(const engine::Position& at) const {
+    if (engine::program_of(plan_).batching.states.empty()) return nullptr;
+    return std::make_shared<States>(engine::share_program(plan_), shard(), at);
+  }
+
   Plan plan_;
   RunOptions options_;
   std::uint64_t generation_;
   mutable engine::Mutex mutex_;
   std::shared_ptr<engine::Scheduler> scheduler_ GUARDED_BY(mutex_);
+  std::shared_ptr<States> states_ GUARDED_BY(mutex_);  // made anew with the scheduler
   bool closed_ GUARDED_BY(mutex_) = false;
   std::shared_ptr<const Batch::Content> ahead_ GUARDED_BY(mutex_);  // was peeked at; null after `close`
   std::optional<engine::Position> after_ahead_ GUARDED_BY(mutex_);  // the position after it
@@ -279,7 +308,7 @@ Result<std::optional<Batch>> Loader::peek_within(std::chrono::milliseconds timeo
     return content.error();
   }
   if (!*content) return std::optional<Batch>{};
-  return std::optional<Batch>{Batch{*std::move(content)}};
+  return std::optional<Batch>{Batch{*std::move(content), running_->states()}};
 }
 
 void Loader::take() {
@@ -301,6 +330,7 @@ void Loader::close() {
   if (running_ && !running_->forked()) running_->close();
 }
 
+std::shared_ptr<States> LoaderAccess::states(const Loader& loader) { return loader.running_->states(); }
 Shard LoaderAccess::shard(const Loader& loader) { return loader.running_->shard(); }
 Result<engine::Position> LoaderAccess::position(const Loader& loader) {
   if (loader.running_->forked()) return forked_error();

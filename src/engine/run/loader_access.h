@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace forebay {
 /// What saved states and epochs need of a run. Each call is for the thread that calls `next`; those that return a
 /// Result fail with Code::state in a forked child.
 struct LoaderAccess {
+  /// Of the present run; null in plans without states.
+  [[nodiscard]] static std::shared_ptr<States> states(const Loader& loader);
   [[nodiscard]] static Shard shard(const Loader& loader);
   [[nodiscard]] static Result<engine::Position> position(const Loader& loader);  ///< After the last batch taken.
   /// From now on only batches of this epoch and later ones are given; the run stands before the first of them.

@@ -6,6 +6,10 @@
 
 #include <fmt/core.h>
 
+#include <forebay/messages.h>
+#include <forebay/scalar.h>
+
+#include "columns/scalar.h"
 #include "engine/order/shards/file_shard.h"
 #include "engine/order/shards/shard_counts.h"
 #include "plan/document/on_corrupt.h"
@@ -116,8 +120,60 @@ void check_rows(const BoundDocument& bound, Faults& faults) {
   check_skips(bound, faults);
 }
 
+namespace {
+
+/// Whether the initial value of each state fits its type.
+void check_initial_states(const BoundDocument& bound, Faults& faults) {
+  const Json& states = *bound.stages.batch_stage->options->find("states");
+  for (const StateSpec& state : bound.columns.batching.states) {
+    const Json initial = JsonCodec<Scalar>::write(state.initial);
+    const auto element = columns::element_from(initial, state.dtype);
+    if (element.ok()) continue;
+    complain(*states.find(state.name)->find("initial"),
+             fmt::format("state {}: {}", quote(state.name), element.error().message()), faults);
+  }
+}
+
+}  // namespace
+
+void check_lanes(const BoundDocument& bound, Faults& faults) {
+  const Stages& stages = bound.stages;
+  const BoundColumns& columns = bound.columns;
+  if (columns.batching.lanes == 0) return;
+  const std::string& name = stages.batch_stage->plugin;
+  if (columns.windows ? !columns.windows->windowing.counts : stages.windows.empty()) {
+    complain(*stages.batch_stage->options,
+             fmt::format("'{}' follows sequences from segment to segment; put {{\"unroll\": {{\"num_unroll\": …}}}} "
+                         "directly before it{}",
+                         name, columns.windows ? ", in place of the other window steps" : ""),
+             faults);
+  } else if (columns.windows && columns.windows->orders_before < stages.record_orders.size()) {
+    const OrderStage& order = stages.record_orders[columns.windows->orders_before];
+    complain(
+        *order.stage.options,
+        fmt::format("'{}' stands between '{}' and '{}', which needs all segments of a sequence in their order; "
+                    "move it before '{}'",
+                    order.stage.plugin, stages.windows.front().stage.plugin, name, stages.windows.front().stage.plugin),
+        faults);
+  }
+  for (const OrderStage& order : stages.batch_orders) {
+    complain(*order.stage.options,
+             fmt::format("'{}' moves batches, and '{}' needs them one after the other, because each goes on with the "
+                         "sequences of the one before; leave it out",
+                         order.stage.plugin, name),
+             faults);
+  }
+  check_initial_states(bound, faults);
+}
+
 void check_shard(const BoundDocument& bound, Faults& faults) {
   const Json* json = bound.json.find("shard");
+  if (json != nullptr && bound.columns.batching.lanes > 0) {
+    Faults unclear;
+    if (!engine::fits_lanes(bound.columns.batching, read_shard(*json, unclear)))
+      complain(*json, std::string{engine::lanes_by_rows}, faults);
+    return;
+  }
   const auto rows = bound.columns.batching.max_rows;
   if (json == nullptr || !rows) return;
   Faults none;

@@ -27,6 +27,8 @@ struct BoundDocument {
 void check_source(const BoundDocument& bound, Faults& faults);
 /// Checks draws and `skip_row`: both belong to rows of one record.
 void check_rows(const BoundDocument& bound, Faults& faults);
+/// Checks that the elements of a batcher with lanes are the segments of sequences, in their order.
+void check_lanes(const BoundDocument& bound, Faults& faults);
 /// Checks that a shard in the document fits the batches. The run checks the shard of a launcher.
 void check_shard(const BoundDocument& bound, Faults& faults);
 

@@ -11,7 +11,9 @@
 
 #include "columns/crc32c.h"
 #include "engine/program/plan_access.h"
+#include "engine/program/saved_states.h"
 #include "engine/run/loader_access.h"
+#include "engine/run/states.h"
 #include "engine/tickets/finish/batch_content.h"
 #include "plan/document/names.h"
 #include "plan/state/state_data.h"
@@ -35,6 +37,21 @@ struct State {
 
 Error refuse(Detail detail, std::string message) { return Error{Code::state, detail, std::move(message)}; }
 
+/// Fails when the texts of the sections exceed what a state may have.
+Result<void> check_size(const std::vector<Section>& sections) {
+  constexpr std::int64_t room_for_others = 1 << 20;
+  std::int64_t bytes = 0;
+  for (const Section& section : sections) {
+    for (const auto& [name, text] : section.texts) bytes += std::ssize(text);
+  }
+  if (bytes <= max_state_bytes - room_for_others) return {};
+  return refuse(Detail::resource_exhausted,
+                fmt::format("the saved states of the sequences take {} bytes as text, and a state has at most {}; make "
+                            "`batch_size` or the shapes of `states` smaller, or save the state of the run where all "
+                            "sequences have ended",
+                            bytes, max_state_bytes - room_for_others));
+}
+
 /// Returns the checksum of all other members of the state. The layout of the JSON and the order of its members do not
 /// matter.
 std::string checksum(State state) {
@@ -44,6 +61,8 @@ std::string checksum(State state) {
     text += fmt::format("section {}\n", section.stage);
     std::ranges::sort(section.values);
     for (const auto& [name, value] : section.values) text += fmt::format("{} {}\n", name, value);
+    std::ranges::sort(section.texts);
+    for (const auto& [name, value] : section.texts) text += fmt::format("text {} {}\n", name, value);
   }
   text += data_text(state.data);
   std::ranges::sort(state.plan);
@@ -56,6 +75,7 @@ Json sections_json(const std::vector<Section>& sections) {
   for (const Section& section : sections) {
     Json& values = out.set(section.stage, Json::object());
     for (const auto& [name, value] : section.values) values.set(name, value);
+    for (const auto& [name, value] : section.texts) values.set(name, value);
   }
   return out;
 }
@@ -66,7 +86,11 @@ Result<std::vector<Section>> read_sections(const Json& state) {
   for (const auto& [stage, values] : json->members()) {
     FOREBAY_DO(state_member(*json, stage.c_str(), Json::Kind::object, "an object"));
     Section section{.stage = stage, .values = {}};
-    for (const auto& [name, ignored] : values.members()) {
+    for (const auto& [name, member] : values.members()) {
+      if (member.is(Json::Kind::string) && stage == engine::saver_stage) {
+        section.texts.emplace_back(name, member.string());
+        continue;
+      }
       FOREBAY_TRY(const std::int64_t value, state_count(values, name.c_str()));
       section.values.emplace_back(name, value);
     }
@@ -222,6 +246,7 @@ Result<Json> write_state(const Plan& plan, const Shard& shard, const engine::Sou
                   "in it; set `deterministic` to true");
   }
   const State state{.sections = engine::sections_of(position), .data = sizes, .plan = parts_of(plan, shard)};
+  FOREBAY_DO(check_size(state.sections));
   Json out = Json::object();
   out.set("version", state_version);
   Json& parts = out.set("plan", Json::object());
@@ -301,6 +326,12 @@ Result<std::string> state_text(const Json& json) {
 
 namespace {
 
+/// The position with the states that the program has saved; in plans without states, the same.
+Result<engine::Position> with_states(const Loader& loader, const engine::Position& at) {
+  const auto states = LoaderAccess::states(loader);
+  return states ? states->point(at) : Result<engine::Position>{at};
+}
+
 /// Fails when the rows of the run cannot be read again.
 Result<void> check_replay(const engine::Program& program) {
   for (const engine::Program& branch : program.branches) FOREBAY_DO(check_replay(branch));
@@ -324,7 +355,8 @@ Result<Json> Loader::position() const {
 
 Result<Json> Loader::state() const {
   FOREBAY_DO(check_replay(engine::program_of(plan())));
-  FOREBAY_TRY(const engine::Position at, LoaderAccess::position(*this));
+  FOREBAY_TRY(const engine::Position last, LoaderAccess::position(*this));
+  FOREBAY_TRY(const engine::Position at, with_states(*this, last));
   return plan::write_state(plan(), LoaderAccess::shard(*this), LoaderAccess::sizes(*this), at);
 }
 
@@ -334,14 +366,15 @@ Result<Json> Loader::state_at(const Json& after) const {
   FOREBAY_DO(check_replay(engine::program_of(plan())));
   FOREBAY_DO(LoaderAccess::position(*this));
   const Shard shard = LoaderAccess::shard(*this);
-  FOREBAY_TRY(const engine::Position at, plan::read_batch_position(after, engine::program_of(plan()), shard));
+  FOREBAY_TRY(const engine::Position last, plan::read_batch_position(after, engine::program_of(plan()), shard));
+  FOREBAY_TRY(const engine::Position at, with_states(*this, last));
   return plan::write_state(plan(), shard, LoaderAccess::sizes(*this), at);
 }
 
 Result<void> Loader::restore(const Json& state) {
   const engine::Program& program = engine::program_of(plan());
   std::vector<std::int64_t> now = engine::ask_sizes(program);
-  FOREBAY_TRY(const engine::Position position, plan::read_state(plan(), LoaderAccess::shard(*this), now, state));
+  FOREBAY_TRY(const engine::Position position, plan::read_states(plan(), LoaderAccess::shard(*this), now, state));
   return LoaderAccess::restart(*this, position, std::move(now), plan::notice_of(position, program));
 }
 

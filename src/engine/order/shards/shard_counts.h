@@ -39,6 +39,15 @@ inline constexpr std::string_view filtered_file_shard =
 inline constexpr std::string_view windowed_file_shard =
     "windows are cut when records are read, so it is not known before how many each file gives, and shards by file "
     "cannot get the same number of batches; shard by rows or elements";
+/// The message of an error: a shard that `fits_lanes` refuses.
+inline constexpr std::string_view lanes_by_rows =
+    "the rows of these batches follow sequences, so each process keeps its rows in every batch; shard by rows";
+/// Whether a shard leaves each lane to one process. Without states, batches may be dealt.
+[[nodiscard]] inline bool fits_lanes(const Batching& batching, const Shard& shard) {
+  if (batching.lanes == 0) return true;
+  if (shard.batch_count > 1 && !batching.states.empty()) return false;
+  return shard.count <= 1 || shard.by == ShardBy::row;
+}
 /// The message of an error: a shard by file of a program with branches.
 inline constexpr std::string_view combined_file_shard =
     "a combination decides about the rows of all its branches together, so their files cannot be shared out; shard by "

@@ -225,7 +225,7 @@ ColumnBlock WindowReader::known_columns(std::span<const Handle> windows) const {
   }
   for (const GeneratedColumn& made : windowing.generated) {
     for (const Handle& window : windows)
-      block[made.column].values.push(made.kind == Generated::window ? table_.number(window)
+      block[made.column].values.push(made.kind == Generated::window ? table_.number(window).number
                                                                     : table_.start(window, made.axis));
   }
   return block;

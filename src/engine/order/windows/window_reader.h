@@ -57,6 +57,7 @@ class WindowReader final : public Reader {
   /// `attribute` counts in Windows::attributes.
   Result<void> attributes(std::size_t attribute, std::span<const Handle> windows, std::span<std::int64_t> out) override;
   Result<std::shared_ptr<void>> charge(std::int64_t bytes) override { return files_.charge(bytes); }
+  WindowNumber window_number(const Handle& window) const override { return table_.number(window); }
 
   // The number of windows is known only after they have been cut: the planner refuses orders that ask for it.
   Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override;

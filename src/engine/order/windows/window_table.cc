@@ -94,8 +94,9 @@ std::int64_t WindowTable::frames(const Handle& window, std::size_t axis) const {
   return slots_[window.block].windows.length(window.ordinal, axis);
 }
 
-std::int64_t WindowTable::number(const Handle& window) const {
-  return slots_[window.block].windows.number(window.ordinal);
+WindowNumber WindowTable::number(const Handle& window) const {
+  const SpanTable& windows = slots_[window.block].windows;
+  return {.number = windows.number(window.ordinal), .count = windows.count(window.ordinal)};
 }
 
 std::int64_t WindowTable::start(const Handle& window, std::size_t axis) const {
@@ -135,7 +136,9 @@ void WindowTable::resolve(BatchLayout& layout, std::vector<Handle>& windows) {
   taken.whole.assign(rows, RowSpans::no_element);
   taken.windows.assign(rows, 0);
   begin_places();
-  for (std::size_t row = 0; row < windows.size(); ++row) add_row(windows[row], row, layout);
+  for (std::size_t row = 0; row < windows.size(); ++row) {
+    if (windows[row].block != BlockTable::nowhere) add_row(windows[row], row, layout);
+  }
 }
 
 /// Adds the spans of one window as the only ones of a row.
@@ -143,6 +146,10 @@ void WindowTable::add_row(const Handle& window, std::size_t row, BatchLayout& la
   const Slot& slot = slots_[window.block];
   const std::span<const WindowSpan> spans = slot.windows[window.ordinal];
   layout.taken.windows[row] = slot.windows.number(window.ordinal);
+  if (const std::int64_t count = slot.windows.count(window.ordinal); count > 0) {
+    layout.taken.counts.resize(layout.taken.windows.size());
+    layout.taken.counts[row] = count;
+  }
   for (std::size_t axis = 0; axis < axes_; ++axis) {
     std::int64_t at = 0;
     for (std::size_t i = axis; i < spans.size(); i += axes_) {
@@ -186,7 +193,7 @@ void WindowTable::add_part(const Handle& window, const columns::PlacedSpan& part
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     if (axes[axis].packs) add_spans(window, axes[axis].axis, part, axis, layout);
   }
-  taken.windows_of_spans.resize(taken.spans[0].size(), number(window));
+  taken.windows_of_spans.resize(taken.spans[0].size(), number(window).number);
   columns::PlacedSpan whole = part;
   if (taken.spans[0].size() > before) {
     whole.element = taken.spans[0][before].element;

@@ -49,7 +49,7 @@ class WindowTable {
 
   /// Frames of a window along one axis, padding included.
   [[nodiscard]] std::int64_t frames(const Handle& window, std::size_t axis) const;
-  [[nodiscard]] std::int64_t number(const Handle& window) const;  ///< SpanTable::number
+  [[nodiscard]] WindowNumber number(const Handle& window) const;
   /// First frame of a window in its first element along one axis.
   [[nodiscard]] std::int64_t start(const Handle& window, std::size_t axis) const;
   /// The element of a window's first span.
