@@ -177,7 +177,7 @@ class Rows:
 
 def array_rows(columns: list[tuple[object, ...]], name: str) -> Rows:
     """
-    Columns as (name, dtype, array, swapped) or (name, "string", bytes, byte splits, shape).
+    Columns as (name, dtype, array, swapped) or (name, "string", bytes, byte splits, shape), then row splits where rows have different lengths.
     """
 
 class Feed:
