@@ -2,6 +2,8 @@
 // The functions of OpenFiles that scan blocks before an order asks for their records, on any thread.
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "engine/memory/catch_all.h"
 #include "engine/order/files/reader_state.h"
 
