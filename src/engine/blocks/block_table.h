@@ -150,6 +150,7 @@ class BlockTable {
   void move_rows(Entry& entry, std::int64_t batch);                               // copies the live rows
   [[nodiscard]] static std::size_t place_of(const Entry& entry, std::uint32_t ordinal);  // of a record or row
   static void let_go(Entry& entry, std::uint32_t ordinal, std::size_t place);
+  [[gnu::noinline]] static bool still_held(Entry& entry, std::uint32_t ordinal);
   [[nodiscard]] static std::uint32_t offset_in_copy(const Entry& entry, const Handle& handle);
 
   std::shared_ptr<BufferPool> pool_;
