@@ -68,14 +68,18 @@ std::uint32_t BlockTable::offset_in_copy(const Entry& entry, const Handle& handl
   return entry.block->records[static_cast<std::size_t>(found - ordinals.begin())].offset;
 }
 
+/// Counts a handle of a record off, besides the first one. False: there is none. Kept out of the loops over records.
+bool BlockTable::still_held(Entry& entry, std::uint32_t ordinal) {
+  const auto found = entry.held.find(ordinal);
+  if (found == entry.held.end()) return false;
+  if (--found->second == 0) entry.held.erase(found);
+  return true;
+}
+
 /// Counts a handle of a record off. The record stays when other handles name it.
 void BlockTable::let_go(Entry& entry, std::uint32_t ordinal, std::size_t place) {
-  if (!entry.held.empty()) [[unlikely]] {
-    if (const auto found = entry.held.find(ordinal); found != entry.held.end()) {
-      if (--found->second == 0) entry.held.erase(found);
-      return;
-    }
-  }
+  if (!entry.held.empty() && still_held(entry, ordinal)) [[unlikely]]
+    return;
   entry.released[place] = true;
 }
 

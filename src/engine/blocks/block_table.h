@@ -153,6 +153,7 @@ class BlockTable {
   [[nodiscard]] static std::size_t fill_run(const Entry& entry, std::span<const Handle> handles, std::size_t row,
                                             std::vector<const std::byte*>& payloads);
   static void let_go(Entry& entry, std::uint32_t ordinal, std::size_t place);
+  [[gnu::noinline]] static bool still_held(Entry& entry, std::uint32_t ordinal);
   [[nodiscard]] static std::uint32_t offset_in_copy(const Entry& entry, const Handle& handle);
 
   std::shared_ptr<BufferPool> pool_;
