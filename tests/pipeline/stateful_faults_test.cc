@@ -95,6 +95,27 @@ TEST_F(StatefulRuns, ACorruptSectionIsRefused) {
   EXPECT_EQ(loader->restore(edited).error().code(), Code::state);
 }
 
+TEST_F(StatefulRuns, AStateThatWasEditedAnywhereIsRefused) {
+  auto loader = load(document());
+  trained(*loader, 3);
+  const Json state = kept(*loader);
+  EXPECT_THAT(*state_text(state), HasSubstr("saved states: of "));
+  const std::string text = state.text();
+  std::size_t edited = 0;
+  for (std::size_t i = text.find("saver"); i < text.size(); ++i) {
+    std::string other = text;
+    other[i] = other[i] == 'A' ? 'B' : 'A';
+    const auto json = parse_state(other);
+    if (!json.ok()) continue;
+    const auto done = loader->restore(*json);
+    ASSERT_FALSE(done.ok()) << other;
+    EXPECT_EQ(done.error().code(), Code::state) << done.error().text();
+    ++edited;
+  }
+  EXPECT_GT(edited, 50U);
+  EXPECT_EQ(kept(*loader), state) << "the run stands where it stood";
+}
+
 TEST_F(StatefulRuns, NeedsTheSegmentsOfUnrollInTheirOrder) {
   const auto fault = [&](const std::string& steps) { return plan_fault(sequences_document(folder_, steps)); };
   const std::string unroll = R"({"unroll": {"num_unroll": 3}})", stateful = R"({"stateful": {"batch_size": 4}})";

@@ -321,6 +321,7 @@ Result<std::string> state_text(const Json& json) {
       at.number(), static_cast<double>(at.done) / 1e4, at.epoch, at.epoch, at.batch, state.data.files,
       state.data.bytes);
   for (const auto& [name, hash] : state.plan) out += fmt::format("\n  {} {}", hash, name);
+  if (at.saved) out += fmt::format("\nsaved states: of {} sequences", std::ranges::count(at.saved->live, true));
   return out;
 }
 
