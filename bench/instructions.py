@@ -23,12 +23,12 @@ import tempfile
 from pathlib import Path
 
 import make_data
-from contestant import FEATURES
+from contestant import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "bench/results/instructions.json"
 RECORDS = {"W1": 32768, "W2": 8192, "W2-3of40": 8192, "W3a": 4096, "W3b": 4096, "W3c": 4096}
-WANTED = FEATURES | {"W2-3of40": {name: FEATURES["W2"][name] for name in ("I1", "C1", "label")}}
+WANTED = EXAMPLES | {"W2-3of40": {name: EXAMPLES["W2"][name] for name in ("I1", "C1", "label")}}
 TOLERANCE = 0.01
 COPY = "copy_records"  # of src/engine/tickets/record_copies.cc
 
