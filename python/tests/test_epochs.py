@@ -134,7 +134,7 @@ class Alarm:
     """Ctrl-C after some microseconds, again and again."""
 
     def __init__(self, seed):
-        self.draw, self.longest = random.Random(seed), 2e-3
+        self.draw, self.longest = random.Random(seed), 5e-4
 
     def set(self):
         self.longest *= 1.02  # a slow machine gets on, too
