@@ -42,6 +42,7 @@
 #include <forebay/steps/select.h>
 #include <forebay/steps/slice.h>
 #include <forebay/windows/chunk.h>
+#include <forebay/windows/chunk_function.h>
 #include <forebay/windows/context.h>
 #include <forebay/windows/continuous.h>
 #include <forebay/windows/unbatch.h>

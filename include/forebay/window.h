@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include <forebay/describe.h>
+#include <forebay/function.h>
 #include <forebay/generated.h>
 #include <forebay/schema.h>
 
@@ -88,6 +90,7 @@ struct WindowRows {
   std::span<const std::int64_t> lengths;  ///< [elements, keys]: frames of each element, for each of Windowing::keys.
   bool ends = false;                      ///< No element of the stretch comes after these.
   WindowPlace place = {};
+  Ask ask = {};  ///< Over sequences: asks the function of Windowing::asks.
 };
 
 /// What was cut already. Begins as {0, 0} for each part; the owner of the cursor sets `position` to 0 for each further
@@ -134,6 +137,7 @@ struct Windowing {
   bool frames = false;          ///< Each window is one frame, and the columns in `made` have no time axis.
   std::size_t axes = 1;         ///< Of the table. Over parts, 1: all keys share the axis.
   std::vector<GeneratedColumn> generated = {};  ///< Columns of `out` that say where each window lies.
+  std::optional<AskedFunction> asks = {};       ///< Over sequences: the function of the program that the cutter asks.
   bool draws = false;   ///< The windows depend on WindowPlace, so they are not stored between passes.
   bool counts = false;  ///< Over sequences: each window knows the number of windows of its sequence.
   Schema out;           ///< The columns after it.

@@ -128,6 +128,8 @@ def integers_of(name: str, question: Sequence[int], answer: Any) -> bytes:
     array = np.asarray(answer)
     if array.size == 0 and array.ndim == 1:
         return b""
+    if array.ndim == 2 and array.shape[1] == 2:  # pairs, such as the bounds of chunks
+        array = array.reshape(-1)
     if array.dtype.kind not in "iu" or array.ndim > 1 or (array.dtype.kind == "u" and int(array.max()) >= 2**63):
         found = f"{type(answer).__name__} {_short(answer)}"
         raise ConfigError(f"the function '{name}', called with ({_listed(question)}), returned {found}; it must return an "

@@ -217,3 +217,49 @@ def test_functions_are_asked_in_branches_and_for_shards() -> None:
     assert rows_of(pipe.load()) == [[3, 2, 1], [0, 10], [11]]
     parts = [rows_of(pipe.load(shard=(rank, 2))) for rank in range(2)]
     assert [a + b for a, b in zip(*parts)] == [[3, 2, 1], [0, 10], [11]]
+
+
+def chunks_of(epoch: int, file: int, record: int, frames: int) -> list[tuple[int, int]]:
+    if epoch == 1:
+        return [(0, frames)]
+    return [(begin, min(begin + 7, frames)) for begin in range(record % 3, frames, 5)]
+
+
+def test_a_function_says_where_sequences_are_cut_and_a_restart_asks_again() -> None:
+    lengths = np.random.default_rng(0).integers(1, 30, 50)
+    splits = np.concatenate([[0], np.cumsum(lengths)])
+    data = {"x": fb.Ragged(np.arange(splits[-1]), splits), "n": np.arange(50)}
+    pipe = (fb.arrays(data).shuffle(global_=True).chunk_function("cut", keys=["x"], number="k").batch(size=4, pad=True)
+            .epochs(3).seed(3).bind({"cut": chunks_of}))
+
+    def pieces(batch: fb.Batch) -> list[list[int]]:
+        return [[int(n), int(k), *row[:length]] for n, k, row, length in
+                zip(batch["n"], batch["k"], batch["x"].tolist(), batch.lengths["x"])]
+
+    expected = sorted([n, k, *range(splits[n] + begin, splits[n] + end)] for epoch in range(3) for n in range(50)
+                      for k, (begin, end) in enumerate(chunks_of(epoch, 0, n, int(lengths[n]))))
+    whole = [pieces(batch) for batch in pipe.load(threads=1)]
+    assert sorted(piece for batch in whole for piece in batch) == expected
+    with pipe.load() as loader:
+        for at in range(len(whole)):
+            with pipe.load(threads=8) as again:
+                again.load_state_dict(loader.state_dict())
+                assert pieces(next(again)) == whole[at]
+                if at % 9 == 0:
+                    assert [pieces(batch) for batch in again] == whole[at + 1:]
+            next(loader)
+
+
+@pytest.mark.parametrize("answer, words", [
+    ([0, 1, 2], "function 'cut' gave 3 integers; a chunk is two of them, its first frame and the end after its last one"),
+    ([(0, 3), (2, 9)], "function 'cut' gave chunk 1 from 2 to 9, and the record has 5 frames; a chunk has at least one of them"),
+    ([(3, 3)], "gave chunk 0 from 3 to 3"), ([(-1, 2)], "gave chunk 0 from -1 to 2")])
+def test_chunks_that_do_not_fit_are_an_error_of_their_record(answer: list[Any], words: str) -> None:
+    def cut(epoch: int, file: int, record: int, frames: int) -> list[Any]:
+        return [(0, frames)] if record == 0 else answer
+    pipe = fb.arrays({"x": fb.Ragged(np.arange(10), [0, 5, 10])}).chunk_function("cut").batch(size=1).bind({"cut": cut})
+    with pipe.load() as loader:
+        assert next(loader)["x"][0].tolist() == [0, 1, 2, 3, 4]
+        with pytest.raises(fb.DataError) as failure:
+            next(loader)
+    assert str(failure.value).startswith("arrays, record 1: ") and words in str(failure.value)

@@ -62,6 +62,8 @@ class PlanBuilder {
     bind_source();
     check_source(bound(), faults_);
     columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : source_.rows.get(), faults_);
+    if (columns_.windows)
+      bind_function(columns_.windows->windowing.asks, stages_.windows.front().stage, context_, faults_);
     if (stages_.batch_stage) bind_function(columns_.batching.asks, *stages_.batch_stage, context_, faults_);
     check_combined_batches(stages_, columns_.batching, faults_);
     if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);

@@ -175,8 +175,9 @@ inline Json write_source(const Case& at, const Json& in, const Folder& folder, I
 /// Whether the example is of a source of rows that come ready. Its input is the tensors that it gives.
 inline bool gives_rows(const Case& at) { return at.kind == "source" && parse(at.example.in).is(Json::Kind::object); }
 
-/// The rows that such a source gives, bound as "in", or the function that an order asks.
+/// The rows that such a source gives, bound as "in", or the function that an order or a window step asks.
 inline Bindings bindings_of(const Case& at) {
+  if (at.kind == "window") return testing::halves(parse(at.example.options));
   if (!gives_rows(at)) return at.kind == "order" ? testing::backwards(parse(at.example.options)) : Bindings{};
   const Json in = parse(at.example.in);
   const auto values = std::make_shared<std::vector<FeatureValue>>();

@@ -71,4 +71,16 @@ inline Bindings backwards(const Json& options) {
   return name == nullptr ? Bindings{} : answers.bindings(name->string());
 }
 
+/// For the example of a window step: a function that answers (…, frames) with two halves, the first one not shorter.
+inline Bindings halves(const Json& options) {
+  static const Answering answers{[](const Function::Integers& question) {
+    const std::int64_t frames = question.back();
+    const std::int64_t middle = (frames + 1) / 2;
+    if (frames < 2) return Result<Function::Integers>{Function::Integers{0, frames}};
+    return Result<Function::Integers>{Function::Integers{0, middle, middle, frames}};
+  }};
+  const Json* const name = options.find("bind");
+  return name == nullptr ? Bindings{} : answers.bindings(name->string());
+}
+
 }  // namespace forebay::testing

@@ -12,6 +12,7 @@
 
 namespace forebay::windows {
 WindowType chunk();
+WindowType chunk_function();
 WindowType context();
 WindowType continuous();
 WindowType unbatch();

@@ -66,6 +66,20 @@ class Windows(PipelineBase):
                                    "variance": variance, "number": number, "start": start}, keys=[], drop_short=False,
                                    drop_covered_tail=False, rule="forebay", variance=0.0)
 
+    def chunk_function(self: P, bind: str, *, keys: Sequence[str] = [], number: Optional[str] = None,
+                       start: Optional[str] = None) -> P:
+        """Cuts sequences where a function of the program says.
+
+        bind      Name of the function that the program binds: (epoch, file, record, frames) → first frame and
+                  end of each chunk.
+        keys      Tensors to cut, all of the same length in a record; empty: all whose first size is unknown.
+        number    Makes an int64 tensor of this name: the number of the window, in its record or, for windows
+                  that join records, in its file; -1 in an empty row.
+        start     Makes an int64 tensor of this name: the first frame of the window in its first record, which
+                  padding is not; -1 in an empty row.
+        """
+        return self._then("chunk_function", {"bind": bind, "keys": keys, "number": number, "start": start}, keys=[])
+
     def context(self: P, keys: Sequence[str] = [], *, window: Optional[Union[int, Mapping[str, int]]] = None,
                 left: Optional[Mapping[str, int]] = None, right: Optional[Mapping[str, int]] = None,
                 number: Optional[str] = None, start: Optional[str] = None) -> P:

@@ -15,7 +15,12 @@ constexpr std::int64_t windows_a_slot = 4096;
 
 WindowStage::WindowStage(const Program& program, OpenFiles& files, WindowReader& reader,
                          std::unique_ptr<Handles> upstream)
-    : program_{program}, files_{files}, reader_{reader}, lengths_{program, files}, upstream_{std::move(upstream)} {}
+    : program_{program},
+      files_{files},
+      reader_{reader},
+      lengths_{program, files},
+      upstream_{std::move(upstream)},
+      ask_{ask_of(files, program.windows->windowing.asks)} {}
 
 void WindowStage::begin(std::int64_t epoch) {
   clear();
@@ -64,24 +69,28 @@ Result<bool> WindowStage::more() {
   return true;
 }
 
-/// Cuts elements until a slot is full or none is left.
+/// Cuts elements until a slot is full or none is left. Fails when it is interrupted before the first window.
 Result<void> WindowStage::cut() {
   windows_.clear();
   next_ = 0;
   SpanTable made{program_.windows->windowing.axes};
   elements_.clear();
+  bool goes_on = false;  // the last element of the slot, in the next one
+  std::optional<Error> interrupted;
   while (at_ < pulled_.size() && static_cast<std::int64_t>(made.size()) < windows_a_slot) {
     const auto done = cut_element(at_, made);
     if (!done.ok()) {
-      broken_ = done.error();
+      (files_.interrupted(done.error()) ? interrupted : broken_) = done.error();
       break;
     }
-    if (!*done) break;
+    goes_on = !*done;
+    if (goes_on) break;
     ++at_;
     cursor_ = {};
   }
+  if (interrupted && made.size() == 0 && elements_.empty()) return *interrupted;
   const auto added = reader_.table().add(std::move(made), elements_, windows_);
-  if (current_) elements_.pop_back();
+  if (goes_on) elements_.pop_back();
   for (const WindowTable::Element element : elements_) reader_.table().release_element(element);
   return added;
 }
@@ -99,11 +108,13 @@ Result<bool> WindowStage::cut_element(std::size_t index, SpanTable& made) {
                         .place = {.seed = program_.seed,
                                   .epoch = static_cast<std::uint64_t>(epoch_),
                                   .part = block.file,
-                                  .purpose = program_.windows->purpose}};
+                                  .purpose = program_.windows->purpose},
+                        .ask = ask_};
   const std::size_t before = made.size();
   if (cursor_ == WindowCursor{}) cursor_.position = number;
   const std::int64_t room = windows_a_slot - static_cast<std::int64_t>(before);
   const auto end = program_.windows->windowing.cutter->cut(rows, cursor_, room, made);
+  if (!end.ok() && files_.interrupted(end.error())) return end.error();
   if (!end.ok()) return place_of_element(program_, block.file, end.error());
   for (WindowSpan& span : made.spans_from(before)) span.element = static_cast<std::int64_t>(elements_.size());
   elements_.push_back(current_ ? *current_

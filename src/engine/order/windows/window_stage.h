@@ -38,6 +38,7 @@ class WindowStage final : public Handles {
   WindowReader& reader_;
   ElementLengths lengths_;
   const std::unique_ptr<Handles> upstream_;
+  const Ask ask_;  // the function of the program that the cutter asks
   std::int64_t epoch_ = 0;
   std::vector<Handle> pulled_;                   // elements that are being cut
   std::vector<std::int64_t> frames_;             // [pulled_, keys]; empty: not known yet
