@@ -47,6 +47,14 @@ std::vector<std::string> known_steps() {
   return out;
 }
 
+/// A message lists the first 30 of them.
+std::string listed_steps() {
+  std::vector<std::string> all = known_steps();
+  const std::size_t more = all.size() - std::min<std::size_t>(all.size(), 30);
+  all.resize(all.size() - more);
+  return fmt::format("{}{}", fmt::join(all, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 std::vector<std::string> names(const std::vector<ColumnSpec>& columns) {
   std::vector<std::string> out;
   for (const ColumnSpec& column : columns) out.push_back(column.name + column.shape.text());
@@ -110,7 +118,7 @@ TEST(PipelineDocument, AStepThatNoPluginIsKnownForHidesOnlyFaultsThatMayFollowFr
                                R"(, "shard": "0/3", "inputs": ["z"])")),
             (Faults{"4:32 /steps/0/slice/tensor: there is no tensor 'q'; did you mean 'x'? defined here: x, n",
                     "4:64 /steps/1/mask: there is no step, order or batcher 'mask'; did you mean 'cast'? known: " +
-                        fmt::format("{}", fmt::join(known_steps(), ", ")),
+                        listed_steps(),
                     "5:36 /steps/2/slice/slice: slice '[0': column 3: expected ']' at the end",
                     "5:78 /shard: a batch of 2 rows cannot be divided among 3 shards; counts that fit: 1, 2"}));
 }
@@ -132,7 +140,7 @@ TEST(PipelineDocument, WhatStandsInTheWrongPlaceIsRefused) {
               "7:11 /steps/5/batch: 'batch' comes behind 'batch', but batches are made only once",
               "8:13 /steps/6/example: there is no step, order or batcher 'example' (it is a decoder, for `decode`); "
               "known: " +
-                  fmt::format("{}", fmt::join(known_steps(), ", "))}));
+                  listed_steps()}));
 }
 
 TEST(PipelineDocument, EveryFaultIsToldAndNoneThatOnlyFollowsFromAnother) {

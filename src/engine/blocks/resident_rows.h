@@ -9,7 +9,7 @@
 #include <forebay/rows.h>
 
 #include "engine/blocks/block_table.h"
-#include "engine/blocks/stream_table.h"
+#include "engine/blocks/numbered_table.h"
 
 namespace forebay::engine {
 
@@ -26,10 +26,10 @@ class ResidentRows {
   ResidentRows(const RowSource& source, BlockTable& table);
 
   // The functions of Reader that go through a part from its first row to its last.
-  [[nodiscard]] Reader::Stream open(std::uint32_t part) { return open_.open({.part = part}); }
+  [[nodiscard]] Reader::Stream open(std::uint32_t part) { return open_.add({.part = part}); }
   [[nodiscard]] std::size_t read(Reader::Stream stream, std::span<Handle> out);  ///< 0: the end of the part.
   std::int64_t skip(Reader::Stream stream, std::int64_t n);  ///< Goes past up to `n` rows; returns their number.
-  void close(Reader::Stream stream) { open_.close(stream); }
+  void close(Reader::Stream stream) { open_.take(stream); }
   /// Share of the part's rows that the stream has given, 0 … 1.
   [[nodiscard]] double fraction(Reader::Stream stream) const;
 
@@ -61,7 +61,7 @@ class ResidentRows {
   const RowSource& source_;
   BlockTable& table_;
   std::vector<Part> parts_;
-  StreamTable<Open> open_;
+  NumberedTable<Open, Reader::Stream> open_;
 };
 
 }  // namespace forebay::engine

@@ -103,7 +103,7 @@ Result<PartReader::Got> RowStreams::next_rows(Open& at, std::shared_ptr<const Ro
 }
 
 void RowStreams::close(Reader::Stream stream, std::int64_t batch) {
-  const Open at = open_.close(stream);
+  const Open at = open_.take(stream);
   if (!at.slot) return;
   table_.release_rest(*at.slot, at.next, batch);
   table_.release_stream(*at.slot, batch);

@@ -11,7 +11,7 @@
 #include <forebay/rows.h>
 
 #include "engine/blocks/block_table.h"
-#include "engine/blocks/stream_table.h"
+#include "engine/blocks/numbered_table.h"
 #include "engine/memory/buffer_pool.h"
 
 namespace forebay::engine {
@@ -27,7 +27,7 @@ class RowStreams {
   /// `source` and `table` must outlive this object. Readers call `wake` from any thread.
   RowStreams(const RowSource& source, std::shared_ptr<BufferPool> pool, BlockTable& table, std::function<void()> wake);
 
-  [[nodiscard]] Reader::Stream open(std::uint32_t part) { return open_.open({.part = part}); }
+  [[nodiscard]] Reader::Stream open(std::uint32_t part) { return open_.add({.part = part}); }
   /// The next handles of a stream. `nothing_yet`: the reader has no rows now, and wakes the run when it has. Fails with
   /// the reader's error, at the part.
   struct Rows {
@@ -63,7 +63,7 @@ class RowStreams {
   std::shared_ptr<BufferPool> pool_;
   BlockTable& table_;
   const std::function<void()> wake_;
-  StreamTable<Open> open_;
+  NumberedTable<Open, Reader::Stream> open_;
 };
 
 }  // namespace forebay::engine

@@ -48,14 +48,14 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
 Reader::Stream OpenFiles::open(Handle file) {
   if (program_.source.rows) return rows_ ? rows_->open(file.block) : row_streams_->open(file.block);
   if (!announced_.empty() && announced_.front()->number == file.block) {
-    const Stream number = open_.open(std::move(announced_.front()));
+    const Stream number = open_.add(std::move(announced_.front()));
     announced_.pop_front();
     return number;
   }
   for (const auto& other : announced_) leave(*other);  // the order opens another file than it announced
   announced_.clear();
   auto opened = std::make_shared<ReaderState>(program_, file.block, reader_of(file.block));
-  const Stream number = open_.open(opened);
+  const Stream number = open_.add(opened);
   const bool looks = program_.source.files_a_part > 0 && !program_.early.attributes.empty();  // they have no index
   const bool by_name = !skips_early(program_.on_corrupt) && !looks;
   if (catching_up_ && by_name) name_records(*opened);
@@ -264,7 +264,7 @@ std::int64_t OpenFiles::skips_of(Stream stream) const { return program_.source.r
 
 void OpenFiles::close(Stream stream) {
   if (program_.source.rows) return close_rows(stream);
-  const std::shared_ptr<ReaderState> file = open_.close(stream);
+  const std::shared_ptr<ReaderState> file = open_.take(stream);
   files_done_ += 1 - file->fraction;
   leave(*file);
 }

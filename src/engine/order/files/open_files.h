@@ -12,10 +12,10 @@
 #include <forebay/plugin.h>
 
 #include "engine/blocks/block_table.h"
+#include "engine/blocks/numbered_table.h"
 #include "engine/blocks/resident_rows.h"
 #include "engine/blocks/row_attributes.h"
 #include "engine/blocks/row_streams.h"
-#include "engine/blocks/stream_table.h"
 #include "engine/blocks/whole_file_access.h"
 #include "engine/memory/sync.h"
 #include "engine/order/files/indexed_reader.h"
@@ -210,7 +210,7 @@ class OpenFiles final : public OpenParts {
   bool catching_up_ = false;
   std::vector<RecordName> names_;  // scratch
   FunctionCalls calls_;
-  StreamTable<std::shared_ptr<ReaderState>> open_;
+  NumberedTable<std::shared_ptr<ReaderState>, Reader::Stream> open_;
   std::deque<std::shared_ptr<ReaderState>> announced_;  // and not yet opened
   std::int64_t batch_ = 0;                              // the batch that is being decided
   std::int64_t finished_ = 0;                           // all batches before this one are finished

@@ -73,7 +73,7 @@ Result<void> WindowReader::check_parts(std::span<const BatchRows::Part> parts) c
 }
 
 Reader::Stream WindowReader::open(Handle file) {
-  return parts_.open({.stream = files_.open(file), .number = file.block});
+  return parts_.add({.stream = files_.open(file), .number = file.block});
 }
 
 bool WindowReader::ready(Stream stream) {
@@ -82,7 +82,7 @@ bool WindowReader::ready(Stream stream) {
 }
 
 void WindowReader::close(Stream stream) {
-  Part part = parts_.close(stream);
+  Part part = parts_.take(stream);
   forget(part, true);
   files_.drop(part.pulled);
   table_.release(std::span{part.windows}.subspan(part.next));

@@ -11,7 +11,7 @@
 #include <forebay/order.h>
 #include <forebay/window.h>
 
-#include "engine/blocks/stream_table.h"
+#include "engine/blocks/numbered_table.h"
 #include "engine/order/windows/element_lengths.h"
 #include "engine/order/windows/window_table.h"
 
@@ -99,7 +99,7 @@ class WindowReader final : public Reader {
   OpenFiles& files_;
   WindowTable table_;
   ElementLengths lengths_;
-  StreamTable<Part> parts_;
+  NumberedTable<Part, Reader::Stream> parts_;
   std::int64_t epoch_ = 0;
   std::vector<Handle> elements_;  // scratch
   std::vector<Handle> resolved_;  // scratch

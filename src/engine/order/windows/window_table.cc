@@ -11,31 +11,14 @@
 namespace forebay::engine {
 
 WindowTable::Element WindowTable::add_element(const Handle& handle, double frame_bytes) {
-  if (free_elements_.empty()) {
-    free_elements_.push_back(static_cast<Element>(entries_.size()));
-    entries_.emplace_back();
-  }
-  const Element element = free_elements_.back();
-  free_elements_.pop_back();
-  entries_[element] = {.handle = handle, .frame_bytes = frame_bytes, .uses = 1};
-  return element;
+  return entries_.add({.handle = handle, .frame_bytes = frame_bytes, .uses = 1});
 }
 
 void WindowTable::release_element(Element element) {
   ElementEntry& entry = entries_[element];
   if (--entry.uses > 0) return;
   reader_.drop({&entry.handle, 1});
-  free_elements_.push_back(element);
-}
-
-std::uint32_t WindowTable::new_slot() {
-  if (free_slots_.empty()) {
-    free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
-    slots_.emplace_back();
-  }
-  const std::uint32_t slot = free_slots_.back();
-  free_slots_.pop_back();
-  return slot;
+  entries_.take(element);
 }
 
 Result<void> WindowTable::add(SpanTable windows, std::span<const Element> elements, std::vector<Handle>& out) {
@@ -47,11 +30,10 @@ Result<void> WindowTable::add(SpanTable windows, std::span<const Element> elemen
                              "{} bytes; raise `memory`, or shuffle fewer windows at once",
                              bytes, pool_->limit())};
   }
-  const std::uint32_t number = new_slot();
-  Slot& slot = slots_[number];
-  slot.windows = std::move(windows);
-  slot.elements.assign(elements.begin(), elements.end());
-  slot.live = slot.windows.size();
+  const std::size_t live = windows.size();
+  const std::uint32_t number =
+      slots_.add({.windows = std::move(windows), .elements = {elements.begin(), elements.end()}, .live = live});
+  const Slot& slot = slots_[number];
   for (const Element element : elements) ++entries_[element].uses;
   for (std::size_t i = 0; i < slot.live; ++i) {
     double size = 0;
@@ -70,11 +52,9 @@ Result<void> WindowTable::add(SpanTable windows, std::span<const Element> elemen
 }
 
 void WindowTable::retire(std::uint32_t number) {
-  Slot& slot = slots_[number];
+  const Slot slot = slots_.take(number);
   for (const Element element : slot.elements) release_element(element);
   bytes_ -= slot.windows.bytes();
-  slot = Slot{};
-  free_slots_.push_back(number);
   charge_.set(*pool_, static_cast<std::int64_t>(bytes_));
 }
 

@@ -11,6 +11,7 @@
 #include <forebay/window.h>
 
 #include "engine/blocks/batch_layout.h"
+#include "engine/blocks/numbered_table.h"
 #include "engine/memory/buffer_pool.h"
 #include "engine/program/program.h"
 
@@ -83,7 +84,6 @@ class WindowTable {
     std::vector<Element> elements;
     std::size_t live = 0;
   };
-  [[nodiscard]] std::uint32_t new_slot();
   void retire(std::uint32_t number);
   void add_row(const Handle& window, std::size_t row, BatchLayout& layout);
   void add_part(const Handle& window, const columns::PlacedSpan& part, std::span<const RowAxis> axes,
@@ -97,10 +97,8 @@ class WindowTable {
   Reader& reader_;
   const std::shared_ptr<BufferPool> pool_;
   const std::size_t axes_;
-  std::vector<ElementEntry> entries_;
-  std::vector<Element> free_elements_;
-  std::vector<Slot> slots_;
-  std::vector<std::uint32_t> free_slots_;
+  NumberedTable<ElementEntry, Element> entries_;
+  NumberedTable<Slot, std::uint32_t> slots_;
   std::uint64_t rounds_ = 0;  // lists of elements, each once, that were made so far
   std::vector<Handle> fetched_;
   std::size_t bytes_ = 0;  // of all span tables
