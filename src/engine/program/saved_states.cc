@@ -122,7 +122,7 @@ Result<SavedStates> join_saved(std::vector<SavedStates> parts) {
                                out.first, end - 1, part.first, out.lanes)};
     out.live.insert(out.live.end(), part.live.begin(), part.live.end());
     for (auto& [name, bytes] : out.values) {
-      const auto of = [&](const auto& value) { return value.first == name; };
+      const auto of = [&wanted = name](const auto& value) { return value.first == wanted; };
       const auto& more = std::ranges::find_if(part.values, of)->second;
       bytes.insert(bytes.end(), more.begin(), more.end());
     }
