@@ -124,12 +124,13 @@ namespace {
 
 /// Whether the initial value of each state fits its type.
 void check_initial_states(const BoundDocument& bound, Faults& faults) {
-  const Json& states = *bound.stages.batch_stage->options->find("states");
+  const Json* const states = bound.stages.batch_stage->options->find("states");
+  if (states == nullptr) return;
   for (const StateSpec& state : bound.columns.batching.states) {
     const Json initial = JsonCodec<Scalar>::write(state.initial);
     const auto element = columns::element_from(initial, state.dtype);
     if (element.ok()) continue;
-    complain(*states.find(state.name)->find("initial"),
+    complain(*states->find(state.name)->find("initial"),
              fmt::format("state {}: {}", quote(state.name), element.error().message()), faults);
   }
 }
