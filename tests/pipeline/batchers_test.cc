@@ -113,12 +113,7 @@ TEST(Buckets, WithARareLengthAreRestoredAtEveryBatch) {
                                R"(, "epochs": 14)");
   auto whole = load(json);
   ASSERT_TRUE(whole.ok());
-  std::vector<Json> states{testing::kept(*whole)};
-  std::vector<std::string> batches;
-  for (auto next = testing::rest(*whole, 1); !next.empty(); next = testing::rest(*whole, 1)) {
-    batches.push_back(next.front());
-    states.push_back(testing::kept(*whole));
-  }
+  const auto [batches, states] = testing::whole_run(*whole);
   EXPECT_EQ(batches.size(), 23U);
   for (std::size_t at = 0; at < states.size(); ++at) {
     auto again = testing::resumed(json, states[at], {.threads = static_cast<std::int64_t>(1 + at % 3)});

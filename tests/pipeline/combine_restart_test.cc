@@ -56,16 +56,9 @@ TEST_P(CombineRestart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
   std::vector<std::string> branches;
   for (std::size_t i = 0; i < stream.branches.size(); ++i) branches.push_back(branch_of(folder, i, stream.branches[i]));
   const Json json = document_of(stream.combined, branches);
-  std::vector<Json> states;
-  std::vector<std::string> unbroken;
   auto loader = load(json, {.threads = 2});
   ASSERT_TRUE(loader.ok()) << loader.error().text();
-  for (bool more = true; more;) {
-    states.push_back(kept(*loader));
-    const auto batch = rest(*loader, 1);
-    more = !batch.empty() && !batch.front().starts_with("error");
-    if (!batch.empty()) unbroken.push_back(batch.front());
-  }
+  const auto [unbroken, states] = testing::whole_run(*loader);
   ASSERT_GT(unbroken.size(), 6U) << (unbroken.empty() ? "" : unbroken.back());
   EXPECT_THAT(unbroken.back(), ::testing::Not(HasSubstr("error")));
   EXPECT_EQ(rest(*std::make_unique<Loader>(*load(json, {.threads = 1}))), unbroken);
@@ -89,16 +82,9 @@ TEST(Combine, AMixOfFiftyPassesRestartsFromTheBeginningOfAPass) {
                                  .steps = R"({"shuffle": {"buffer": 10}}, {"batch": {"size": 8}})",
                                  .more = R"(, "epochs": 50)"},
                                 {branch_of(folder, 0, shuffled + repeats), branch_of(folder, 1, repeats)});
-  std::vector<Json> states;
-  std::vector<std::string> unbroken;
   auto loader = load(json, {.threads = 1});
   ASSERT_TRUE(loader.ok()) << loader.error().text();
-  for (bool more = true; more;) {
-    states.push_back(kept(*loader));
-    const auto batch = rest(*loader, 1);
-    more = !batch.empty();
-    if (more) unbroken.push_back(batch.front());
-  }
+  const auto [unbroken, states] = testing::whole_run(*loader);
   ASSERT_EQ(unbroken.size(), 125U);
   for (std::size_t at = 0; at < unbroken.size(); ++at) {
     SCOPED_TRACE(at);

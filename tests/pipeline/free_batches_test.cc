@@ -65,12 +65,7 @@ TEST(FreeBatches, AreRestoredAtEveryBatch) {
     const Json json = free_batches(folder, more);
     auto whole = load(json);
     ASSERT_TRUE(whole.ok()) << whole.error().text();
-    std::vector<Json> states{testing::kept(*whole)};
-    std::vector<std::string> batches;
-    for (auto next = testing::rest(*whole, 1); !next.empty(); next = testing::rest(*whole, 1)) {
-      batches.push_back(next.front());
-      states.push_back(testing::kept(*whole));
-    }
+    const auto [batches, states] = testing::whole_run(*whole);
     EXPECT_GT(batches.size(), 50U);
     EXPECT_THAT(batches.back(), ::testing::Not(::testing::StartsWith("error")));
     for (std::size_t at = 0; at < states.size(); ++at) {

@@ -80,7 +80,7 @@ TEST(Functions, AnOrderOfFilesReadsThemOneAfterTheOther) {
   EXPECT_EQ(answers.asked(), (std::set<Integers>{{0, 3}, {1, 3}}));
 }
 
-/// Lists of steps with functions, and who answers.
+/// Lists of steps with functions, and their answers.
 struct Asking {
   std::string steps;
   Answering::Answer answer;
@@ -111,13 +111,8 @@ TEST_P(FunctionRestart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
     const Json json = files_document(folder, asking.steps, boundary);
     auto loader = load(json, {.threads = 2}, ".", answers.bindings());
     ASSERT_TRUE(loader.ok()) << loader.error().text();
-    std::vector<Json> states{kept(*loader)};
-    std::vector<std::string> all;
-    for (auto left = rest(*loader, 1); !left.empty(); left = rest(*loader, 1)) {
-      all.push_back(left.front());
-      ASSERT_THAT(all.back(), ::testing::Not(HasSubstr("error"))) << all.back();
-      states.push_back(kept(*loader));
-    }
+    const auto [all, states] = testing::whole_run(*loader);
+    ASSERT_THAT(all, ::testing::Each(::testing::Not(HasSubstr("error"))));
     ASSERT_GT(all.size(), 20U);
     auto one = load(json, {.threads = 1}, ".", answers.bindings());
     EXPECT_EQ(rest(*one), all);
@@ -264,7 +259,7 @@ TEST(Function, AQuestionIsTakenOnceAndItsAnswerGivenOnce) {
   EXPECT_FALSE(*function.ask(Integers{1, 2}));
   EXPECT_EQ(*function.next({}), (Integers{1, 2}));
   EXPECT_FALSE(*function.next({}));
-  function.answer({9}, {1});  // nobody asked
+  function.answer({9}, {1});  // it was not asked
   EXPECT_EQ(woken, 0);
   function.answer({1, 2}, {3});
   EXPECT_EQ(woken, 1);

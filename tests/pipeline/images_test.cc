@@ -73,12 +73,7 @@ TEST(Images, ARandomCropIsTheSameForAnyNumberOfThreadsAndAfterEveryRestart) {
     const Json json = image_document(file, steps, R"("seed": 3, "epochs": 2)");
     auto loader = load(json, {.threads = 1});
     ASSERT_TRUE(loader.ok()) << loader.error().text();
-    std::vector<Json> states{testing::kept(*loader)};
-    std::vector<std::string> all;
-    for (auto left = testing::rest(*loader, 1); !left.empty(); left = testing::rest(*loader, 1)) {
-      all.push_back(left.front());
-      states.push_back(testing::kept(*loader));
-    }
+    const auto [all, states] = testing::whole_run(*loader);
     ASSERT_GT(all.size(), 6U);
     for (std::size_t i = 0; i < states.size(); ++i) {
       auto again = testing::resumed(json, states[i], {.threads = i % 2 == 0 ? 8 : 3});
@@ -114,12 +109,7 @@ TEST(Images, RepeatsInShuffledBatchesDrawAnewAndRestartExactly) {
   for (const auto& [id, looks] : looks_of(json)) EXPECT_EQ(std::set(looks.begin(), looks.end()).size(), 4) << id;
   auto loader = load(json, {.threads = 1});
   ASSERT_TRUE(loader.ok()) << loader.error().text();
-  std::vector<Json> states{testing::kept(*loader)};
-  std::vector<std::string> all;
-  for (auto left = testing::rest(*loader, 1); !left.empty(); left = testing::rest(*loader, 1)) {
-    all.push_back(left.front());
-    states.push_back(testing::kept(*loader));
-  }
+  const auto [all, states] = testing::whole_run(*loader);
   ASSERT_EQ(all.size(), 20U);
   for (std::size_t i = 0; i < states.size(); ++i) {
     auto again = testing::resumed(json, states[i], {.threads = 3});

@@ -104,13 +104,8 @@ TEST_P(SampleRestart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
     const Json json = sample_document(folder, samples()[GetParam()], boundary);
     auto loader = load(json, {.threads = 1});
     ASSERT_TRUE(loader.ok()) << loader.error().text();
-    std::vector<Json> states{kept(*loader)};
-    std::vector<std::string> all;
-    for (auto left = rest(*loader, 1); !left.empty(); left = rest(*loader, 1)) {
-      all.push_back(left.front());
-      ASSERT_THAT(all.back(), ::testing::Not(HasSubstr("error"))) << all.back();
-      states.push_back(kept(*loader));
-    }
+    const auto [all, states] = testing::whole_run(*loader);
+    ASSERT_THAT(all, ::testing::Each(::testing::Not(HasSubstr("error"))));
     ASSERT_GT(all.size(), 40U);
     auto eight = load(json, {.threads = 8});
     EXPECT_EQ(rest(*eight), all);

@@ -113,16 +113,9 @@ TEST_F(RequestedFiles, RestartAtEveryBatch) {
   for (const std::string& steps : streams()) {
     SCOPED_TRACE(steps);
     const Json json = of_slow(steps, R"(, "epochs": 2, "seed": 5)");
-    std::vector<Json> states;
-    std::vector<std::string> unbroken;
     auto loader = load(json, {.threads = 2});
     ASSERT_TRUE(loader.ok()) << loader.error().text();
-    while (true) {
-      states.push_back(kept(*loader));
-      const auto batch = rest(*loader, 1);
-      if (batch.empty()) break;
-      unbroken.push_back(batch.front());
-    }
+    const auto [unbroken, states] = testing::whole_run(*loader);
     ASSERT_GT(unbroken.size(), 30U);
     for (std::size_t at = 0; at < states.size(); at += tests::sanitized ? 7 : 1) {
       auto again = resumed(json, states[at], {.threads = static_cast<std::int64_t>(1 + at % 3)});

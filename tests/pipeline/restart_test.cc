@@ -28,16 +28,9 @@ TEST_P(Restart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
   const Folder folder;
   write_five(folder);
   const Json json = document(folder.file("part-?.tfrecord"), std::get<0>(GetParam()), std::get<1>(GetParam()));
-  std::vector<Json> states;
-  std::vector<std::string> unbroken;
   auto pipeline = load(json, {.threads = 2});
   ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
-  while (true) {
-    states.push_back(kept(*pipeline));
-    const auto batch = rest(*pipeline, 1);
-    if (batch.empty()) break;
-    unbroken.push_back(batch.front());
-  }
+  const auto [unbroken, states] = testing::whole_run(*pipeline);
   ASSERT_GT(unbroken.size(), 10U);
   EXPECT_EQ(kept(*pipeline), states.back()) << "the end is a place, too";
   const std::size_t stride = tests::sanitized ? 5 : 1;

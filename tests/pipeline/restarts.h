@@ -86,6 +86,22 @@ inline Json kept(const Loader& pipeline) {
   return parse(state->text());
 }
 
+/// A whole run: a line per batch, and the state before each of them and after the last.
+struct WholeRun {
+  std::vector<std::string> lines;
+  std::vector<Json> states;
+};
+
+inline WholeRun whole_run(Loader& pipeline) {
+  WholeRun out{.lines = {}, .states = {kept(pipeline)}};
+  for (auto left = rest(pipeline, 1); !left.empty(); left = rest(pipeline, 1)) {
+    out.lines.push_back(left.front());
+    if (left.front().starts_with("error: ")) break;  // it repeats
+    out.states.push_back(kept(pipeline));
+  }
+  return out;
+}
+
 /// The files of a plan, as a state of a run that begins now has them.
 inline engine::SourceSizes sizes_now(const Plan& plan) {
   const Source& source = engine::program_of(plan).source;
