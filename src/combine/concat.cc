@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "combine/branch_rules.h"
+
 namespace forebay::combine {
 namespace {
 
@@ -36,7 +38,7 @@ Result<Combining> bind_concat(const Concat& options, const BranchList& branches)
 
 CombineType concat() {
   return describe<CombineType, Concat>("concat", "One branch after the other, each to its end.", bind_concat)
-      .field("fill", &Concat::fill, "By tensor: the value where a branch lacks it.")
+      .field("fill", &Concat::fill, fill_doc)
       .required("branches", &Concat::branches, "A list of {source, decode, steps, on_corrupt}.")
       .example({.options = "{}", .in = R"([[1, 2, 3], [10, 20]])", .out = R"([1, 2, 3, 10, 20])"});
 }

@@ -2,6 +2,7 @@
 #include <forebay/combine/join.h>
 #include <forebay/plugin.h>
 
+#include "combine/branch_rules.h"
 #include "combine/turns.h"
 
 namespace forebay::combine {
@@ -16,8 +17,8 @@ Result<Combining> bind_join(const Join& options, const BranchList&) {
 CombineType join() {
   return describe<CombineType, Join>("join", "One row of each branch in turn; a branch that has ended is left out.",
                                      bind_join)
-      .field("fill", &Join::fill, "By tensor: the value where a branch lacks it.")
-      .required("branches", &Join::branches, "A list of {source, decode, steps, repeat, on_corrupt}.")
+      .field("fill", &Join::fill, fill_doc)
+      .required("branches", &Join::branches, branches_doc)
       .example({.options = "{}", .in = R"([[1], [10, 20, 30], [100, 200]])", .out = R"([1, 10, 100, 20, 200, 30])"});
 }
 

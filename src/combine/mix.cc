@@ -92,13 +92,9 @@ CombineType mix() {
   return describe<CombineType, Mix>(
              "mix", "Draws the branch of every row at random. Branches go on across passes, where they are.", bind_mix)
       .field("weights", &Mix::weights, "One for each branch, larger than 0; empty: equal.")
-      .field(
-          "until", &Mix::until,
-          "When a pass ends: \"first\" when the first branch without `repeat` has no row left for its turn; \"all\" "
-          "when every branch has come to the end of an epoch, where branches without `repeat` are left out; or after "
-          "a number of rows.")
-      .field("fill", &Mix::fill, "By tensor: the value where a branch lacks it.")
-      .required("branches", &Mix::branches, "A list of {source, decode, steps, repeat, on_corrupt}.")
+      .field("until", &Mix::until, until_doc)
+      .field("fill", &Mix::fill, fill_doc)
+      .required("branches", &Mix::branches, branches_doc)
       .example({.options = R"({"weights": [3, 1], "until": "all"})",
                 .in = R"([[1, 2, 3, 4, 5, 6], [10, 20, 30]])",
                 .out = R"([1, 2, 10, 20, 30, 3, 4, 5, 6])"});

@@ -19,13 +19,9 @@ CombineType round_robin() {
   return describe<CombineType, RoundRobin>(
              "round_robin", "One row of each branch in turn. Branches go on across passes, where they are.",
              bind_round_robin)
-      .field(
-          "until", &RoundRobin::until,
-          "When a pass ends: \"first\" when the first branch without `repeat` has no row left for its turn; \"all\" "
-          "when every branch has come to the end of an epoch, where branches without `repeat` are left out; or after "
-          "a number of rows.")
-      .field("fill", &RoundRobin::fill, "By tensor: the value where a branch lacks it.")
-      .required("branches", &RoundRobin::branches, "A list of {source, decode, steps, repeat, on_corrupt}.")
+      .field("until", &RoundRobin::until, until_doc)
+      .field("fill", &RoundRobin::fill, fill_doc)
+      .required("branches", &RoundRobin::branches, branches_doc)
       .example({.options = "{}", .in = R"([[1, 2, 3], [10, 20]])", .out = R"([1, 10, 2, 20, 3])"})
       .example({.options = R"({"until": "all"})", .in = R"([[1, 2, 3], [10]])", .out = R"([1, 10, 2, 3])"})
       .example({.options = R"({"until": 2})", .in = R"([[1, 2, 3], [10, 20]])", .out = R"([1, 10])"});

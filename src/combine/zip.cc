@@ -2,6 +2,8 @@
 #include <forebay/combine/zip.h>
 #include <forebay/plugin.h>
 
+#include "combine/branch_rules.h"
+
 namespace forebay::combine {
 namespace {
 
@@ -15,7 +17,7 @@ CombineType zip() {
   return describe<CombineType, Zip>("zip", "Row i of every branch side by side: a row has the tensors of all branches.",
                                     bind_zip)
       .field("until", &Zip::until, "first: a pass ends with the shortest branch; null: other lengths are an error.")
-      .required("branches", &Zip::branches, "A list of {source, decode, steps, repeat, on_corrupt}.")
+      .required("branches", &Zip::branches, branches_doc)
       .example({.options = "{}", .in = R"([[1, 2], [10, 20]])", .out = R"([[1, 10], [2, 20]])"})
       .example({.options = R"({"until": "first"})", .in = R"([[1, 2], [10, 20, 30]])", .out = R"([[1, 10], [2, 20]])"});
 }

@@ -155,7 +155,10 @@ class PlanBuilder {
   [[nodiscard]] std::vector<Program> assemble_branches() {
     std::vector<Program> out;
     for (const auto& branch : branches_) {
-      out.push_back(branch_program({branch->stages_, branch->source_, branch->columns_, branch->document_}, registry_));
+      out.push_back(common_program({branch->stages_, branch->columns_, branch->document_}, registry_));
+      out.back().source = branch->source_;
+      out.back().schema = branch->columns_.schema;
+      out.back().late = branch->columns_.late;
       out.back().repeat = branch->branch_->repeat;
       out.back().seed = seed_of_branch(document_, out.size() - 1);
     }
@@ -249,36 +252,28 @@ class PlanBuilder {
 
   [[nodiscard]] Program assemble() {
     Faults none;  // has been read without faults
-    return Program{
-        .source = std::move(source_),
-        .decoder = columns_.decoder,
-        .file_orders = orderings(stages_.file_orders),
-        .interleave = stages_.interleave ? stages_.interleave->ordering : in_file_order(registry_),
-        .record_orders = orderings(stages_.record_orders),
-        .early = columns_.early,
-        .windows = columns_.windows,
-        .batching = columns_.batching,
-        .batcher_attribute = columns_.batcher_attribute,
-        .schema = every_column(),
-        .decoded = columns_.decoded,
-        .taking = taking(),
-        .late = {columns_.late.begin() + static_cast<std::ptrdiff_t>(columns_.element_steps), columns_.late.end()},
-        .batched = columns_.batched,
-        .batch_orders = orderings(stages_.batch_orders),
-        .after = columns_.after,
-        .outputs = columns_.outputs,
-        .epochs = document_.epochs,
-        .seed = static_cast<std::uint64_t>(document_.seed),
-        .hard_epochs = document_.epoch_boundary == EpochBoundary::hard,
-        .deterministic = document_.deterministic,
-        .on_corrupt = read_on_corrupt(document_.on_corrupt.json, none),
-        .threads = document_.threads,
-        .memory = read_memory(json_.find("memory"), none),
-        .prefetch = document_.prefetch,
-        .shard = read_shard(document_.shard.json, none),
-        .branches = assemble_branches(),
-        .combining = combining_,
-        .merged = merged_};
+    Program out = common_program({stages_, columns_, document_}, registry_);
+    out.source = std::move(source_);
+    out.windows = columns_.windows;
+    out.batching = columns_.batching;
+    out.batcher_attribute = columns_.batcher_attribute;
+    out.schema = every_column();
+    out.taking = taking();
+    out.late = {columns_.late.begin() + static_cast<std::ptrdiff_t>(columns_.element_steps), columns_.late.end()};
+    out.batched = columns_.batched;
+    out.batch_orders = orderings(stages_.batch_orders);
+    out.after = columns_.after;
+    out.outputs = columns_.outputs;
+    out.seed = static_cast<std::uint64_t>(document_.seed);
+    out.hard_epochs = document_.epoch_boundary == EpochBoundary::hard;
+    out.threads = document_.threads;
+    out.memory = read_memory(json_.find("memory"), none);
+    out.prefetch = document_.prefetch;
+    out.shard = read_shard(document_.shard.json, none);
+    out.branches = assemble_branches();
+    out.combining = combining_;
+    out.merged = merged_;
+    return out;
   }
 
   /// Fills the hashes of the plan in and returns the one of its stream.

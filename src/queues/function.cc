@@ -27,7 +27,7 @@ class Function::Questions {
     {
       const std::lock_guard lock{mutex_};
       const auto found = answers_.find(question);
-      if (found == answers_.end()) return;  // nobody asked
+      if (found == answers_.end()) return;  // it was not asked
       found->second = std::move(answer);
     }
     const std::lock_guard lock{wake_mutex_};

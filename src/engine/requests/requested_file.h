@@ -13,7 +13,7 @@ namespace forebay::engine {
 
 /// A file of a FileSystem, open for reading. It holds the ranges that were asked for, in the order of the file.
 ///
-///     sequential   go_to ─► ranges follow one another, several ahead ─► read_some ─► advance drops those behind
+///     sequential   go_to ─► ranges follow one another, several ahead ─► read_some ─► advance drops earlier ones
 ///     by index     want(range) … ─► all_ready ─► read_some ─► destroyed
 ///
 /// Bytes that were not asked for are asked for by `read_some`, which then waits. One thread at a time calls; the owner

@@ -13,7 +13,7 @@ inline constexpr std::size_t cache_line = 64;
 
 /// How many records before its turn one is fetched: enough to hide the memory's latency, and no more. What is fetched,
 /// the group that is worked on and the rows that it fills share the first-level cache, and what falls out of it comes
-/// back behind all fetches that are under way.
+/// back after all fetches that are under way.
 inline constexpr std::int64_t fetched_ahead = 12;
 
 /// The first line of a record is fetched so many records earlier than the rest, so that only one fetch waits for the

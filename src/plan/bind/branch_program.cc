@@ -29,18 +29,15 @@ void check_combined_batches(const Stages& stages, const Batching& batching, Faul
            faults);
 }
 
-engine::Program branch_program(const BoundBranch& branch, const Registry& registry) {
-  const auto& [stages, source, columns, document] = branch;
+engine::Program common_program(const BoundParts& bound, const Registry& registry) {
+  const auto& [stages, columns, document] = bound;
   Faults none;  // has been read without faults
-  return {.source = source,
-          .decoder = columns.decoder,
+  return {.decoder = columns.decoder,
           .file_orders = orderings(stages.file_orders),
           .interleave = stages.interleave ? stages.interleave->ordering : in_file_order(registry),
           .record_orders = orderings(stages.record_orders),
           .early = columns.early,
-          .schema = columns.schema,
           .decoded = columns.decoded,
-          .late = columns.late,
           .epochs = document.epochs,
           .deterministic = document.deterministic,
           .on_corrupt = read_on_corrupt(document.on_corrupt.json, none)};

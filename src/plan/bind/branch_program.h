@@ -10,15 +10,13 @@
 /// The branches of a combination as programs.
 namespace forebay::plan {
 
-/// A branch that was bound without a fault. `document`: the members of the whole document, with those of the branch.
-struct BoundBranch {
+/// A document, or a branch of it, that was bound without a fault. `document` of a branch: the members of the whole
+/// document, with those of the branch.
+struct BoundParts {
   const Stages& stages;
-  const Source& source;
   const BoundColumns& columns;
   const PipelineDocument& document;
 };
-
-[[nodiscard]] std::vector<Ordering> orderings(const std::vector<OrderStage>& stages);
 
 /// The branches in the options of a combination; null when they are missing.
 [[nodiscard]] const Json* branches_of(const CombineType& type, const Json& options);
@@ -26,8 +24,9 @@ struct BoundBranch {
 /// Complains about a batcher after a combination that looks at rows: they are decoded when their batch is made.
 void check_combined_batches(const Stages& stages, const Batching& batching, Faults& faults);
 
-/// The program of a branch, except its seed and whether it repeats.
-[[nodiscard]] engine::Program branch_program(const BoundBranch& branch, const Registry& registry);
+/// What the program of a whole document and that of a branch have in common: the decoder, the orders, the early work
+/// and what `epochs`, `deterministic` and `on_corrupt` say.
+[[nodiscard]] engine::Program common_program(const BoundParts& bound, const Registry& registry);
 
 /// Branches have seeds of their own, so that equal shuffles of two branches draw different orders.
 [[nodiscard]] std::uint64_t seed_of_branch(const PipelineDocument& whole, std::size_t number);
