@@ -119,12 +119,19 @@ void add_early(const engine::Program& program, Lines& lines) {
   const engine::EarlyWork& early = program.early;
   if (early.decoder) lines.add("early", fmt::format("decode {}", columns_text(program.schema, early.decoded)));
   std::size_t steps = 0;
-  for (const engine::EarlyAttribute& attribute : early.attributes) {
-    for (; steps < attribute.steps; ++steps) {
+  const auto add_steps_before = [&](std::size_t end) {
+    for (; steps < end; ++steps) {
       const engine::PlacedStep& step = early.steps[steps];
       lines.add("early", fmt::format("{} -> {}", step.name, columns_text(program.schema, step.makes)));
     }
+  };
+  for (const engine::EarlyAttribute& attribute : early.attributes) {
+    add_steps_before(attribute.steps);
     lines.add("early", fmt::format("{} {}", attribute.name, attribute.value.text()));
+  }
+  for (const engine::FrameAttribute& attribute : early.frame_attributes) {
+    add_steps_before(attribute.steps);
+    lines.add("early", fmt::format("{} {}, for each frame", attribute.name, attribute.value.text()));
   }
 }
 

@@ -57,7 +57,10 @@ inline const std::vector<std::string>& orders() {
       R"({"buckets": {"key": "tokens", "boundaries": [4, 12], "sizes": [5, 12]}},
          {"batch_slice": {"start": 2, "stop": 31}}, {"shuffle_batches": {"buffer": 3}})",
       R"({"shuffle": {"global": true}}, {"take": {"count": 25}}, {"unbatch": {"number": "number"}},
-         {"filter": {"where": "number != 3"}}, {"shuffle": {"buffer": 50}}, {"batch": {"size": 12}})"};
+         {"filter": {"where": "number != 3"}}, {"shuffle": {"buffer": 50}}, {"batch": {"size": 12}})",
+      R"({"shuffle": {"buffer": 30}}, {"unbatch": {"number": "number"}},
+         {"filter": {"where": "tokens % 3 != 1 and number < 9 and tokens != id"}}, {"shuffle": {"buffer": 50}},
+         {"batch": {"size": 12}})"};
   return all;
 }
 

@@ -11,12 +11,13 @@ namespace forebay::engine {
 
 namespace {
 
+constexpr std::size_t frames_at_once = 4096;
 constexpr std::int64_t max_kept = std::int64_t{4} << 20;  // bytes of columns that stay for the next group
 
 }  // namespace
 
 EarlyCheck::EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool)
-    : program_{program}, work_{program.early}, pool_{std::move(pool)} {
+    : program_{program}, work_{program.early}, pool_{std::move(pool)}, frames_{program, pool_} {
   if (corruption_of(program) == Corruption::find) {
     decodings_.push_back({.decoder = *program.decoder, .columns = program.decoded});
     use(program.decoded);
@@ -38,12 +39,21 @@ void EarlyCheck::use(const std::vector<ColumnId>& columns) {
 
 void EarlyCheck::run(std::span<const Record> records, std::vector<Malformed>& bad, std::span<std::int64_t> attributes) {
   const std::size_t width = work_.attributes.size();
+  if (!work_.frame_attributes.empty()) {
+    const auto is_verdict = [](const FrameAttribute& one) { return one.value.type() == expression::Type::boolean; };
+    lists_ = std::make_shared<FrameLists>(work_.frame_attributes.size(),
+                                          std::ranges::all_of(work_.frame_attributes, is_verdict));
+  }
   each_group(records, bad, [&](std::span<const Record> group, std::size_t first) {
-    return compute(group, attributes.subspan(first * width, group.size() * width));
+    return compute(group, first, attributes.subspan(first * width, group.size() * width));
   });
+  if (!lists_) return;
+  lists_->set_records(records.size());
+  lists_->charge(*pool_);
 }
 
-Result<void> EarlyCheck::compute(std::span<const Record> records, std::span<std::int64_t> attributes) {
+Result<void> EarlyCheck::compute(std::span<const Record> records, std::size_t first,
+                                 std::span<std::int64_t> attributes) {
   if (block_.columns.empty()) block_ = columns_of(program_.schema, pool_.get());
   pool_->look();
   for (Decoding& decoding : decodings_) {
@@ -51,17 +61,64 @@ Result<void> EarlyCheck::compute(std::span<const Record> records, std::span<std:
     begin_rows(block_, decoding.columns, std::ssize(records));
     FOREBAY_DO(decoding.decoder.decode(records, 0, block_, *decoding.memory));
   }
-  if (work_.attributes.empty()) return {};
+  if (work_.empty()) return {};
   begin_rows(block_, made_, std::ssize(records));
   std::size_t steps = 0;
   for (std::size_t number = 0; number < work_.attributes.size(); ++number) {
-    for (; steps < work_.attributes[number].steps; ++steps) {
-      const PlacedStep& placed = work_.steps[steps];
-      FOREBAY_DO(placed.step->apply(block_, {.stop = pool_.get()}, memories_[steps].get()).at(placed.name));
-    }
+    FOREBAY_DO(make_columns(steps, work_.attributes[number].steps));
     FOREBAY_DO(evaluate(work_.attributes[number], number, attributes));
   }
+  if (lists_) {
+    FOREBAY_DO(make_columns(steps, work_.frame_attributes.back().steps));
+    FOREBAY_DO(list_frames(first, std::ssize(records)));
+  }
   account();
+  return {};
+}
+
+/// Applies the steps from number `done` to `steps`, which are not applied yet.
+Result<void> EarlyCheck::make_columns(std::size_t& done, std::size_t steps) {
+  for (; done < steps; ++done) {
+    const PlacedStep& placed = work_.steps[done];
+    FOREBAY_DO(placed.step->apply(block_, {.stop = pool_.get()}, memories_[done].get()).at(placed.name));
+  }
+  return {};
+}
+
+/// Computes the integers of the frames of a group, some thousands at a time. `first`: the number of its first record.
+Result<void> EarlyCheck::list_frames(std::size_t first, std::int64_t records) {
+  lists_->set_records(first);
+  std::vector<FrameOf> frames;
+  std::size_t begin = 0;  // place of frames.front() in the lists
+  for (std::int64_t record = 0; record < records; ++record) {
+    const std::int64_t count = FrameValues::frames_of(program_, block_, record);
+    const std::size_t at = lists_->add_record(count);
+    for (std::int64_t frame = 0; frame < count; ++frame) {
+      if (frames.empty()) begin = at + static_cast<std::size_t>(frame);
+      frames.push_back({.record = static_cast<std::uint32_t>(record), .frame = frame});
+      if (frames.size() < frames_at_once) continue;
+      FOREBAY_DO(evaluate_frames(frames, begin));
+      frames.clear();
+    }
+  }
+  return evaluate_frames(frames, begin);
+}
+
+/// `first`: the place of the first frame in the lists. An error names the record.
+Result<void> EarlyCheck::evaluate_frames(std::span<const FrameOf> frames, std::size_t first) {
+  pool_->look();
+  const auto sources = [this](ColumnId id) { return std::vector{columns::Elements::of(block_[id])}; };
+  std::vector<std::int64_t> values(frames.size());
+  for (std::size_t number = 0; number < work_.frame_attributes.size(); ++number) {
+    const FrameAttribute& attribute = work_.frame_attributes[number];
+    const auto done = frames_.evaluate(attribute, sources, block_, frames, values);
+    if (!done.ok()) {
+      const auto row = static_cast<std::size_t>(std::max<std::int64_t>(0, done.error().place().row));
+      Error error{done.error().code(), done.error().detail(), done.error().message(), Place{.row = frames[row].record}};
+      return error.at(attribute.name);
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) lists_->set(first + i, number, values[i]);
+  }
   return {};
 }
 
@@ -88,20 +145,24 @@ void EarlyCheck::account() {
   for (const Decoding& decoding : decodings_) bytes += decoding.memory->bytes();
   for (const auto& memory : memories_) bytes += memory == nullptr ? 0 : memory->bytes();
   for (const ColumnId id : used_) bytes += owned_bytes(block_[id]);
+  bytes += frames_.bytes();
   charge_.set(*pool_, bytes);
   if (bytes <= max_kept) return;
   block_ = {};
+  frames_.clear();
   for (Decoding& decoding : decodings_) decoding.memory.reset();
   for (std::size_t i = 0; i < memories_.size(); ++i) memories_[i] = work_.steps[i].step->memory();
   charge_.set(*pool_, 0);
 }
 
 RecordCheck check_of(const Program& program, const std::shared_ptr<BufferPool>& pool) {
-  if (corruption_of(program) == Corruption::fail && program.early.attributes.empty()) return {};
-  return {.run = [check = std::make_shared<EarlyCheck>(program, pool)](
-                     std::span<const Record> records, std::vector<Malformed>& bad,
-                     std::span<std::int64_t> attributes) { check->run(records, bad, attributes); },
-          .attributes = program.early.attributes.size()};
+  if (corruption_of(program) == Corruption::fail && program.early.empty()) return {};
+  const auto check = std::make_shared<EarlyCheck>(program, pool);
+  RecordCheck out{.run = [check](std::span<const Record> records, std::vector<Malformed>& bad,
+                                 std::span<std::int64_t> attributes) { check->run(records, bad, attributes); },
+                  .attributes = program.early.attributes.size()};
+  if (!program.early.frame_attributes.empty()) out.frame_lists = [check] { return check->frame_lists(); };
+  return out;
 }
 
 }  // namespace forebay::engine

@@ -7,6 +7,7 @@
 
 #include "engine/index/trial_decode.h"
 #include "engine/memory/buffer_pool.h"
+#include "engine/read/frames/frame_values.h"
 
 namespace forebay::engine {
 
@@ -22,6 +23,8 @@ class EarlyCheck {
   EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool);
   /// A RecordCheck::Run.
   void run(std::span<const Record> records, std::vector<Malformed>& bad, std::span<std::int64_t> attributes);
+  /// A RecordCheck::frame_lists. Null when the program has no frame attributes.
+  std::shared_ptr<FrameLists> frame_lists() { return std::move(lists_); }
 
  private:
   struct Decoding {
@@ -30,9 +33,13 @@ class EarlyCheck {
     std::unique_ptr<DecoderMemory> memory = nullptr;
   };
   void use(const std::vector<ColumnId>& columns);
-  [[nodiscard]] Result<void> compute(std::span<const Record> records, std::span<std::int64_t> attributes);
+  [[nodiscard]] Result<void> compute(std::span<const Record> records, std::size_t first,
+                                     std::span<std::int64_t> attributes);
+  [[nodiscard]] Result<void> make_columns(std::size_t& done, std::size_t steps);
   [[nodiscard]] Result<void> evaluate(const EarlyAttribute& attribute, std::size_t number,
                                       std::span<std::int64_t> attributes);
+  [[nodiscard]] Result<void> list_frames(std::size_t first, std::int64_t records);
+  [[nodiscard]] Result<void> evaluate_frames(std::span<const FrameOf> frames, std::size_t first);
   void account();
 
   const Program& program_;
@@ -43,6 +50,8 @@ class EarlyCheck {
   std::vector<ColumnId> made_;                         // columns that the steps make
   std::vector<ColumnId> used_;                         // all columns that are filled, each once
   ColumnBlock block_;
+  FrameValues frames_;
+  std::shared_ptr<FrameLists> lists_;  // of the records of `run`
   Charge charge_;
 };
 

@@ -37,7 +37,7 @@ struct MadeIndex {
 
 /// Whether an index for the program depends on the content of the records: on attributes, or on which are corrupt.
 [[nodiscard]] inline bool looks_into_records(const Program& program) {
-  return skips_early(program.on_corrupt) || !program.early.attributes.empty();
+  return skips_early(program.on_corrupt) || !program.early.empty();
 }
 
 /// The stored index with all attributes of the program, and with the skips of its policy. Empty when a part of it is

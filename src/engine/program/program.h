@@ -47,18 +47,31 @@ struct EarlyAttribute {
   std::uint64_t made_by = 0;     ///< Hash of all that decides its values besides the file; 0: it is never stored.
 };
 
+/// An integer of each frame of a record, which an order of the rows needs that are frames (Windowing::frames).
+struct FrameAttribute {
+  expression::Expression value;      ///< Boolean or integer. Reads columns of the rows.
+  std::string name;                  ///< Of the order, for errors.
+  std::size_t steps = 0;             ///< Number of EarlyWork::steps before the windows.
+  std::vector<ColumnId> reads = {};  ///< Columns of the records that those of the rows are made of.
+  std::vector<ColumnId> keys = {};   ///< Those of them that are cut; at least one.
+};
+
 /// Work on the records of a block when it is read, because the order depends on its results.
 struct EarlyWork {
   std::shared_ptr<const Decoder> decoder;  ///< Null when no column is needed.
   std::vector<ColumnId> decoded;           ///< Columns that the decoder fills.
   std::vector<PlacedStep> steps;           ///< Those that make columns of the attributes, in order.
   std::vector<EarlyAttribute> attributes;  ///< Of all orders, in order.
+  std::vector<FrameAttribute> frame_attributes = {};
   /// The first attributes are conditions of filters that stand before an order that reads by index: a record for which
   /// one of them is 0 has no number, so that order never meets it.
   std::size_t selecting = 0;
   /// The attributes whose records `IndexedReader::count` counts: those for which all are not 0.
   std::vector<std::size_t> counted = {};
   std::uint64_t checked_by = 0;  ///< Hash of all that decides which records may be skipped; 0: it is never stored.
+
+  /// Whether no order looks into the records.
+  [[nodiscard]] bool empty() const { return attributes.empty() && frame_attributes.empty(); }
 };
 
 /// A column whose rows are spans of the elements of another one.
@@ -91,7 +104,8 @@ struct KeyLength {
 /// An integer of each window that an order or the batcher asks for.
 struct WindowAttribute {
   std::optional<expression::Expression> lengths;  ///< An expression over lengths and generated columns of windows.
-  std::size_t early = 0;  ///< Else an attribute of the element: number in EarlyWork::attributes.
+  std::size_t early = 0;                   ///< Else an attribute of the element: number in EarlyWork::attributes.
+  std::optional<std::size_t> frames = {};  ///< Set: of its frame instead. Number in EarlyWork::frame_attributes.
 };
 
 /// An axis of RowSpans::spans in a plan whose batcher packs windows.

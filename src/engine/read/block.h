@@ -14,6 +14,7 @@
 #include <forebay/rows.h>
 
 #include "engine/memory/buffer_pool.h"
+#include "engine/read/frames/frame_lists.h"
 #include "engine/read/mapped_file.h"
 
 namespace forebay::engine {
@@ -71,8 +72,9 @@ struct Block {
   /// Gathered, and row blocks that were compacted: by record, the ordinal of its handles, ascending. Else empty.
   std::vector<std::uint32_t> ordinals;
   std::vector<std::int64_t>
-      attributes;           ///< By record, as many for each as RecordCheck::attributes; 0 of a skipped one.
-  std::vector<Skip> skips;  ///< In the order of the file. Only with Corruption::find.
+      attributes;  ///< By record, as many for each as RecordCheck::attributes; 0 of a skipped one.
+  std::shared_ptr<const FrameLists> frame_lists;  ///< By record, when the orders need integers of frames; else null.
+  std::vector<Skip> skips;                        ///< In the order of the file. Only with Corruption::find.
   std::uint32_t file = 0;
   std::int64_t file_offset = 0;   ///< Offset of `base` in the (uncompressed) file. Gathered: that of the segment.
   std::int64_t file_end = 0;      ///< Offset of the next block in the (uncompressed) file.
@@ -109,6 +111,7 @@ struct Block {
     records.clear();
     skips.clear();
     attributes.clear();
+    frame_lists.reset();
   }
 
   /// Empties the block for another scan. Drops its memory and its mapping; the lists stay allocated.
@@ -118,6 +121,7 @@ struct Block {
     records.clear();
     ordinals.clear();
     attributes.clear();
+    frame_lists.reset();
     skips.clear();
     mapping.reset();
     content.reset();

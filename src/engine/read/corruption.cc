@@ -261,6 +261,11 @@ void check_messages(const Format& format, const RecordCheck& check, const std::s
   check.run(intact, malformed, found);
   block.attributes.assign(block.records.size() * width, 0);
   for (std::size_t i = 0; i < found.size(); ++i) block.attributes[indices[i / width] * width + i % width] = found[i];
+  if (check.frame_lists) {
+    auto lists = check.frame_lists();
+    lists->spread(indices, block.records.size());
+    block.frame_lists = std::move(lists);
+  }
   for (const Malformed& bad : malformed) {
     Skip skip = skip_of(format, block, indices[bad.record], bad.error);
     const std::int64_t record = block.first_record + static_cast<std::int64_t>(skip.index);

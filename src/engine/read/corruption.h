@@ -36,6 +36,8 @@ struct RecordCheck {
                                  std::span<std::int64_t> attributes)>;
   Run run = {};                ///< Unset: nothing is checked.
   std::size_t attributes = 0;  ///< Integers for each record.
+  /// Set when the orders need integers of frames: gives those of the records of the last `run`.
+  std::function<std::shared_ptr<FrameLists>()> frame_lists = {};
 };
 
 /// Finds the records in the bytes of one file, any of which may be corrupt. A FileReader owns it and calls it from one

@@ -51,6 +51,7 @@ Result<void> FileReader::check_records(Block& block, const RecordCheck& check) c
   if (block.mapping && block.mapping->corrupt()) {
     block.records.clear();
     block.attributes.clear();
+    block.frame_lists.reset();
     return Error{Code::data, Detail::failed_precondition, "the file changed while it was read: it was cut short"};
   }
   if (!bad) return {};
@@ -89,6 +90,7 @@ std::optional<Malformed> FileReader::first_malformed(Block& block, const RecordC
   block.attributes.assign(block.records.size() * check.attributes, 0);
   std::vector<Malformed> bad;
   check.run(records, bad, std::span{block.attributes}.first(records.size() * check.attributes));
+  if (check.frame_lists) block.frame_lists = check.frame_lists();
   return bad.empty() ? corrupt : std::optional{bad.front()};
 }
 

@@ -147,6 +147,11 @@ Result<void> WholeFileReader::check_files(Block& block, const RecordCheck& check
   if (!contents.empty()) check.run(contents, malformed, found);
   block.attributes.assign(block.records.size() * width, 0);
   for (std::size_t i = 0; i < found.size(); ++i) block.attributes[indices[i / width] * width + i % width] = found[i];
+  if (check.frame_lists && !contents.empty()) {
+    auto lists = check.frame_lists();
+    lists->spread(indices, block.records.size());
+    block.frame_lists = std::move(lists);
+  }
   for (const Malformed& bad : malformed) {
     const std::size_t index = indices[bad.record];
     const std::string& path = program_.source.files[first_ + static_cast<std::size_t>(block.first_record) + index];

@@ -20,11 +20,8 @@ Result<expression::Expression> bind_attribute(const Attribute& attribute, const 
                            condition ? "a condition, such as label >= 0," : "an integer")};
 }
 
-/// Returns the attribute, or the fault that it needs a step which must not run before the order is decided.
-Result<expression::Expression> check_steps(expression::Expression value, const Attribute& attribute,
-                                           const std::vector<engine::PlacedStep>& late) {
-  engine::EarlyWork alone;
-  alone.attributes.push_back({.value = value, .name = "", .steps = late.size()});
+Result<void> check_steps(const engine::EarlyWork& alone, const Attribute& attribute,
+                         const std::vector<engine::PlacedStep>& late) {
   const std::vector<bool> needed = needed_steps(late, alone);
   for (std::size_t i = 0; i < late.size(); ++i) {
     if (!needed[i]) continue;
@@ -41,7 +38,7 @@ Result<expression::Expression> check_steps(expression::Expression value, const A
                                late[i].name, late[i].pointer)};
     }
   }
-  return value;
+  return {};
 }
 
 bool names_unknown(const Attribute& attribute, const UnknownTensors& unknown) {
@@ -94,6 +91,10 @@ void sign_attributes(const Stages& stages, const std::vector<std::pair<std::stri
       attribute.made_by = mix(before ^ hash_of(*tree)) | 1;
     all = mix(all ^ attribute.made_by);
   }
+  for (const engine::FrameAttribute& attribute : program.early.frame_attributes) {
+    if (const auto tree = expression::parse(attribute.value.text()); tree.ok()) all = mix(all ^ hash_of(*tree));
+    for (const ColumnId key : attribute.keys) all = mix(all ^ fnv1a(program.schema[key].name));
+  }
   for (const ColumnId id : program.decoded) all = mix(all ^ fnv1a(program.schema[id].name));
   program.early.checked_by = mix(all ^ static_cast<std::uint64_t>(program.on_corrupt.policy)) | 1;
 }
@@ -103,7 +104,11 @@ void bind_attributes(const std::vector<Attribute>& attributes, const Stage& stag
   for (const Attribute& attribute : attributes) {
     if (names_unknown(attribute, columns.unknown)) continue;
     auto bound = bind_attribute(attribute, columns.schema);
-    if (bound.ok()) bound = check_steps(*std::move(bound), attribute, columns.late);
+    if (bound.ok()) {
+      engine::EarlyWork alone;
+      alone.attributes.push_back({.value = *bound, .name = "", .steps = columns.late.size()});
+      if (const auto done = check_steps(alone, attribute, columns.late); !done.ok()) bound = done.error();
+    }
     if (bound.ok()) {
       early.attributes.push_back({.value = *std::move(bound),
                                   .name = stage.plugin,
@@ -122,6 +127,9 @@ std::vector<bool> needed_steps(const std::vector<engine::PlacedStep>& late, cons
     for (const engine::EarlyAttribute& attribute : early.attributes) {
       if (attribute.steps <= i) continue;
       columns.insert(columns.end(), attribute.value.reads().begin(), attribute.value.reads().end());
+    }
+    for (const engine::FrameAttribute& attribute : early.frame_attributes) {
+      if (attribute.steps > i) columns.insert(columns.end(), attribute.reads.begin(), attribute.reads.end());
     }
     needed[i] = std::ranges::any_of(late[i].makes,
                                     [&](ColumnId made) { return std::ranges::find(columns, made) != columns.end(); });

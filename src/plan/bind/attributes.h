@@ -18,12 +18,16 @@ void bind_attributes(const std::vector<Attribute>& attributes, const Stage& stag
 
 /// Binds one attribute to these columns. Fails when the expression is not of the kind that the order asks for.
 [[nodiscard]] Result<expression::Expression> bind_attribute(const Attribute& attribute, const Schema& schema);
+/// Fails when the attributes of `alone` need a step that must not run before the order is decided. `attribute` is the
+/// one in `alone`, and `late` are the steps before it.
+[[nodiscard]] Result<void> check_steps(const engine::EarlyWork& alone, const Attribute& attribute,
+                                       const std::vector<engine::PlacedStep>& late);
 [[nodiscard]] bool names_unknown(const Attribute& attribute, const UnknownTensors& unknown);
 /// Adds the faults of an attribute, at the option of the stage that holds it.
 void add_attribute_fault(const Error& error, const Attribute& attribute, const Stage& stage, Faults& faults);
 
 /// Whether each of the late steps makes a column that an attribute needs. `EarlyAttribute::steps` are the numbers of
-/// late steps before the orders.
+/// late steps before the orders; those of frame attributes, before the windows.
 [[nodiscard]] std::vector<bool> needed_steps(const std::vector<engine::PlacedStep>& late,
                                              const engine::EarlyWork& early);
 

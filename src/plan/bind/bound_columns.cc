@@ -272,13 +272,20 @@ std::shared_ptr<const Decoder> decode_only(const Stages& stages, const std::vect
 /// Places what the attributes need: the steps that make their columns, and a decoder for the columns that those read.
 void place_early(const Stages& stages, BoundColumns& columns, Faults& faults) {
   engine::EarlyWork& early = columns.early;
-  if (early.attributes.empty()) return;
+  if (early.empty()) return;
   const std::vector<bool> needed = needed_steps(columns.late, early);
+  const auto placed = [&](std::size_t steps) {
+    const auto end = needed.begin() + static_cast<std::ptrdiff_t>(steps);
+    return static_cast<std::size_t>(std::count(needed.begin(), end, true));
+  };
   ColumnSet used{columns.schema.size()};
   for (engine::EarlyAttribute& attribute : early.attributes) {
     used.add(attribute.value.reads());
-    attribute.steps = static_cast<std::size_t>(
-        std::count(needed.begin(), needed.begin() + static_cast<std::ptrdiff_t>(attribute.steps), true));
+    attribute.steps = placed(attribute.steps);
+  }
+  for (engine::FrameAttribute& attribute : early.frame_attributes) {
+    used.add(attribute.reads);
+    attribute.steps = placed(attribute.steps);
   }
   for (std::size_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;

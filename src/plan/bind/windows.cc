@@ -139,6 +139,39 @@ void WindowBinder::take_columns() {
   columns_.taking = std::move(taking);
 }
 
+/// Binds an attribute over the values of frames, which is computed when their record is read.
+Result<engine::WindowAttribute> WindowBinder::bind_frames(const Stage& stage, const Attribute& attribute,
+                                                          expression::Expression bound) {
+  const Windowing& windowing = columns_.windows->windowing;
+  engine::FrameAttribute frames{.value = std::move(bound), .name = stage.plugin, .steps = columns_.element_steps};
+  for (const ColumnId id : frames.value.reads()) {
+    const auto made = std::ranges::find(windowing.made, id);
+    if (made != windowing.made.end()) {
+      frames.keys.push_back(windowing.keys[static_cast<std::size_t>(made - windowing.made.begin())]);
+    } else if (std::ranges::find(windowing.generated, id, &GeneratedColumn::column) == windowing.generated.end()) {
+      frames.reads.push_back(id);
+    }
+  }
+  if (frames.keys.empty()) frames.keys.push_back(windowing.keys.front());
+  frames.reads.insert(frames.reads.end(), frames.keys.begin(), frames.keys.end());
+  engine::EarlyWork alone;
+  alone.frame_attributes.push_back(frames);
+  FOREBAY_DO(check_steps(alone, attribute, columns_.late));
+  const auto by_index = [](const OrderStage& order) { return order.ordering.random_access; };
+  const auto order = std::ranges::find_if(stages_.record_orders, by_index);
+  const bool opens_by_index = stages_.interleave && by_index(*stages_.interleave);
+  if (rows_ == nullptr && (opens_by_index || order != stages_.record_orders.end())) {
+    const std::string& name = opens_by_index ? stages_.interleave->stage.plugin : order->stage.plugin;
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("it asks for the values of rows, which are computed when their record is read, and '{}' "
+                             "names the records before they are read; give '{}' a buffer, or filter records before "
+                             "'{}'",
+                             name, name, stages_.windows.front().stage.plugin)};
+  }
+  columns_.early.frame_attributes.push_back(std::move(frames));
+  return engine::WindowAttribute{.lengths = {}, .early = 0, .frames = columns_.early.frame_attributes.size() - 1};
+}
+
 Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage, const Attribute& attribute) {
   FOREBAY_TRY(const expression::Tree tree, expression::parse(attribute.expression));
   FOREBAY_TRY(expression::Expression bound, plan::bind_attribute(attribute, columns_.schema));
@@ -152,31 +185,29 @@ Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage,
   const auto refuse = [](std::string message) {
     return Error{Code::config, Detail::invalid_argument, std::move(message)};
   };
+  const auto late = [&](ColumnId id) { return static_cast<std::size_t>(id) >= windowing.out.size(); };
+  if ((windows == 0 || windowing.frames) && std::ranges::any_of(bound.reads(), late))
+    return refuse("a tensor that is made after the windows are cut is not known yet; move the step before them");
   if (windows == 0) {
-    const auto late = [&](ColumnId id) { return static_cast<std::size_t>(id) >= windowing.out.size(); };
-    if (std::ranges::any_of(bound.reads(), late))
-      return refuse("a tensor that is made after the windows are cut is not known yet; move the step before them");
     const std::size_t early = columns_.early.attributes.size();
     columns_.early.attributes.push_back({.value = std::move(bound),
                                          .name = stage.plugin,
                                          .steps = columns_.element_steps,
                                          .stages = columns_.element_steps});
-    return engine::WindowAttribute{.lengths = {}, .early = early};
+    return engine::WindowAttribute{.lengths = {}, .early = early, .frames = {}};
   }
   const auto looks_inside = [&](const expression::Node& node) {
     if (node.op == expression::Op::length || node.name.empty()) return false;
     const auto column = columns_.schema.find(node.name);
     return column.ok() && is_made(*column);
   };
-  if (windowing.frames && std::ranges::any_of(bound.reads(), is_made))
-    return refuse(
-        "the values of the rows that `unbatch` makes are not known when the order is decided; filter records before "
-        "it, or ask for tensors that it does not divide");
+  if (windowing.frames && (std::ranges::any_of(bound.reads(), is_made) || windows != std::ssize(bound.reads())))
+    return bind_frames(stage, attribute, std::move(bound));
   if (std::ranges::any_of(tree.nodes, looks_inside))
     return refuse("of a tensor that is cut, only the length of the windows is known here; ask for length(…)");
   if (windows != std::ssize(bound.reads()))
     return refuse("it has lengths of windows and tensors that are not cut; use two filters, one for each");
-  return engine::WindowAttribute{.lengths = std::move(bound), .early = 0};
+  return engine::WindowAttribute{.lengths = std::move(bound), .early = 0, .frames = {}};
 }
 
 void WindowBinder::bind_attributes(const std::vector<Attribute>& attributes, const Stage& stage) {

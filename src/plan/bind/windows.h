@@ -16,7 +16,7 @@ class WindowBinder {
   /// Binds the window steps that stand at this place: after `steps` steps and `orders` orders of records.
   void bind(std::size_t steps, std::size_t orders);
   /// Binds the attributes of an order or batcher after the windows. Each is either over lengths of windows, or over
-  /// columns that are not cut.
+  /// columns that are not cut, or, when the windows are single frames, over values of frames.
   void bind_attributes(const std::vector<Attribute>& attributes, const Stage& stage);
 
  private:
@@ -25,6 +25,8 @@ class WindowBinder {
   void add_lengths(const WindowItem& item);
   void take_columns();
   [[nodiscard]] Result<engine::WindowAttribute> bind_attribute(const Stage& stage, const Attribute& attribute);
+  [[nodiscard]] Result<engine::WindowAttribute> bind_frames(const Stage& stage, const Attribute& attribute,
+                                                            expression::Expression bound);
 
   const Stages& stages_;
   const RowSource* const rows_;

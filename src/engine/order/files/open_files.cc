@@ -56,7 +56,8 @@ Reader::Stream OpenFiles::open(Handle file) {
   announced_.clear();
   auto opened = std::make_shared<ReaderState>(program_, file.block, reader_of(file.block));
   const Stream number = open_.add(opened);
-  const bool looks = program_.source.files_a_part > 0 && !program_.early.attributes.empty();  // they have no index
+  const bool looks = (program_.source.files_a_part > 0 && !program_.early.empty()) ||  // they have no index
+                     !program_.early.frame_attributes.empty();                         // which are not stored
   const bool by_name = !skips_early(program_.on_corrupt) && !looks;
   if (catching_up_ && by_name) name_records(*opened);
   if (opened->named) return number;

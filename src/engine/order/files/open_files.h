@@ -90,6 +90,9 @@ class OpenFiles final : public OpenParts {
   /// As `fetch`, for the rows of a batch that this process makes. Afterwards all of them are in memory.
   Result<bool> fetch_batch(std::span<Handle> handles);
   Result<void> attributes(std::size_t attribute, std::span<const Handle> records, std::span<std::int64_t> out) override;
+  /// An integer of frame `frames[i]` of each record; `attribute` counts in EarlyWork::frame_attributes.
+  Result<void> frame_attributes(std::size_t attribute, std::span<const Handle> records,
+                                std::span<const std::int64_t> frames, std::span<std::int64_t> out);
   Result<void> attributes_of(std::size_t attribute, std::span<const RecordName> names,
                              std::span<std::int64_t> out) override;
   // The functions of OpenParts.

@@ -148,6 +148,19 @@ Result<void> OpenFiles::attributes(std::size_t attribute, std::span<const Handle
   return {};
 }
 
+Result<void> OpenFiles::frame_attributes(std::size_t attribute, std::span<const Handle> records,
+                                         std::span<const std::int64_t> frames, std::span<std::int64_t> out) {
+  if (indexed_ && interrupt()) return Error{Code::cancelled, "interrupted"};
+  if (row_attributes_) return row_attributes_->read_frames(attribute, records, frames, out);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Block& block = table_[records[i].block];
+    if (!block.frame_lists)
+      return Error{Code::internal, "the values of frames are known of records in file order only"};
+    out[i] = block.frame_lists->at(records[i].ordinal, frames[i], attribute);
+  }
+  return {};
+}
+
 Result<void> OpenFiles::attributes_of(std::size_t attribute, std::span<const RecordName> names,
                                       std::span<std::int64_t> out) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};

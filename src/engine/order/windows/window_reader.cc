@@ -237,6 +237,11 @@ Result<void> WindowReader::attributes(std::size_t attribute, std::span<const Han
   if (!wanted.lengths) {
     elements_.clear();
     for (const Handle& window : windows) elements_.push_back(table_.first_element(window));
+    if (wanted.frames) {
+      frames_.clear();
+      for (const Handle& window : windows) frames_.push_back(table_.start(window, 0));
+      return files_.frame_attributes(*wanted.frames, elements_, frames_, out);
+    }
     return files_.attributes(wanted.early, elements_, out);
   }
   const ColumnBlock block = known_columns(windows);

@@ -101,8 +101,9 @@ class WindowReader final : public Reader {
   ElementLengths lengths_;
   NumberedTable<Part, Reader::Stream> parts_;
   std::int64_t epoch_ = 0;
-  std::vector<Handle> elements_;  // scratch
-  std::vector<Handle> resolved_;  // scratch
+  std::vector<Handle> elements_;      // scratch
+  std::vector<std::int64_t> frames_;  // scratch
+  std::vector<Handle> resolved_;      // scratch
 };
 
 /// Adds the file to an error of a window plug-in that names an element of a part.
