@@ -186,6 +186,7 @@ struct Ordering {
   /// order with `random_access` it is applied when files are indexed, and never made.
   bool selects = false;
   std::optional<AskedFunction> asks = {};  ///< The function of the program that the order asks.
+  bool keeps_order = false;                ///< Passes elements on in the order in which they come.
 };
 
 /// An order plug-in: its description, and the function that checks its options and binds them.

@@ -102,7 +102,8 @@ Result<Ordering> bind(const Filter& options) {
                   .grain = Grain::records,
                   .count = [](std::int64_t n) { return n == 0 ? std::optional<std::int64_t>{0} : std::nullopt; },
                   .attributes = {{.expression = options.where, .option = {"where"}, .early = options.early}},
-                  .selects = true};
+                  .selects = true,
+                  .keeps_order = true};
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ Result<Ordering> bind(const Skip& options) {
       .make = [options](OrderContext context) -> std::unique_ptr<Handles> {
         return std::make_unique<Skipper>(options, std::move(context));
       },
-      .count = [options](std::int64_t n) -> std::optional<std::int64_t> { return n - std::min(n, options.count); }};
+      .count = [options](std::int64_t n) -> std::optional<std::int64_t> { return n - std::min(n, options.count); },
+      .keeps_order = true};
 }
 
 }  // namespace

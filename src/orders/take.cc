@@ -44,7 +44,8 @@ Result<Ordering> bind(const Take& options) {
       .make = [options](OrderContext context) -> std::unique_ptr<Handles> {
         return std::make_unique<Taker>(options, std::move(context));
       },
-      .count = [options](std::int64_t n) -> std::optional<std::int64_t> { return std::min(n, options.count); }};
+      .count = [options](std::int64_t n) -> std::optional<std::int64_t> { return std::min(n, options.count); },
+      .keeps_order = true};
 }
 
 }  // namespace

@@ -117,6 +117,8 @@ void add_late(const engine::Program& program, const Stages& stages, Lines& lines
 /// What is computed when a block is read, because the orders need it.
 void add_early(const engine::Program& program, Lines& lines) {
   const engine::EarlyWork& early = program.early;
+  if (program.taking && program.taking->early)
+    lines.add("early", fmt::format("decode {} once for all windows", columns_text(program.schema, program.decoded)));
   if (early.decoder) lines.add("early", fmt::format("decode {}", columns_text(program.schema, early.decoded)));
   std::size_t steps = 0;
   const auto add_steps_before = [&](std::size_t end) {

@@ -25,6 +25,7 @@ struct UsedBlock {
   std::int64_t file_offset = 0;         ///< Byte in the uncompressed file where the block begins.
   const MappedFile* mapping = nullptr;  ///< The mapping that has the block's bytes; null when a buffer has them.
   const RowBlock* rows = nullptr;       ///< Row block: its columns.
+  const RowBlock* decoded = nullptr;    ///< The block's records in columns, beside their bytes; or null.
 };
 
 /// A record of a batch whose mapped pages were given back to the system. The ticket reads it from the file instead.

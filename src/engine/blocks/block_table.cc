@@ -21,7 +21,14 @@ std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) 
   entry.batch = -1;
   entry.moved = entry.copies = entry.unmapped = entry.permanent = false;
   entry.base = block->base;
-  entry.used = {slot, block->file, block->first_record, block->file_offset, block->mapping.get(), block->rows.get()};
+  entry.used = {.slot = slot,
+                .file = block->file,
+                .first_record = block->first_record,
+                .file_offset = block->file_offset,
+                .mapping = block->mapping.get(),
+                .rows = block->rows.get(),
+                .decoded = block->decoded.rows.get()};
+  entry.decoded = 0;
   entry.window = 0;
   entry.released.clear();
   entry.held.clear();
@@ -42,6 +49,11 @@ std::uint32_t BlockTable::add(std::unique_ptr<Block> block) {
     entry.window = first_window_ + windows_.size();
     windows_.push_back({added.mapping, offset, added.mapped_bytes, slot});
     mapped_ += static_cast<std::int64_t>(added.mapped_bytes);
+  }
+  if (added.decoded.rows) {
+    entry.decoded = ++last_decoded_;
+    decoded_.push_back({slot, entry.decoded});
+    decoded_bytes_ += added.decoded.bytes;
   }
   return slot;
 }
@@ -213,6 +225,8 @@ void BlockTable::release_count(std::uint32_t slot, std::size_t count, std::int64
 void BlockTable::retire(std::uint32_t slot, std::int64_t batch) {
   Entry& entry = entries_[slot];
   if (entry.block->buffer || entry.block->row_charge) pinned_ -= static_cast<std::int64_t>(entry.block->buffer_bytes);
+  decoded_bytes_ -= entry.block->decoded.bytes;
+  entry.decoded = 0;
   if (entry.batch < 0) {
     unused_.push_back(std::move(entry.block));
   } else {
@@ -306,6 +320,19 @@ void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
   block.buffer = std::move(kept);
   block.buffer_bytes = bytes;
   entry.moved = true;
+}
+
+void BlockTable::limit_decoded(std::int64_t limit, std::int64_t batch) {
+  for (; !decoded_.empty(); decoded_.pop_front()) {
+    Entry& oldest = entries_[decoded_.front().slot];
+    if (oldest.decoded != decoded_.front().number) continue;
+    if (decoded_bytes_ <= limit) return;
+    decoded_bytes_ -= oldest.block->decoded.bytes;
+    retired_.push_back({.block = nullptr, .buffer = std::move(oldest.block->decoded.rows), .batch = batch});
+    oldest.block->decoded = {};
+    oldest.used.decoded = nullptr;
+    oldest.decoded = 0;
+  }
 }
 
 void BlockTable::limit_mapped(std::int64_t limit, std::int64_t finished) {

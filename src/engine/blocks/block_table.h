@@ -105,19 +105,23 @@ class BlockTable {
   /// Limits the mapped pages to about `limit` bytes. The pages of the oldest blocks go back to the system, now or when
   /// the batches that read there are finished; from now on records of these blocks are handed over as `unmapped`.
   void limit_mapped(std::int64_t limit, std::int64_t finished);
+  /// Drops the decoded records of the oldest blocks until those of all blocks take at most `limit` bytes. They stay
+  /// until batch `batch` is finished.
+  void limit_decoded(std::int64_t limit, std::int64_t batch);
 
  private:
   /// One slot of the table. A free slot has no block.
   struct Entry {
     const std::byte* base = nullptr;  // copy of block->base
     UsedBlock used;
-    std::size_t live = 0;      // handles that name the block, plus one for its stream; 0 of a segment
-    std::int64_t batch = -1;   // the last batch that a record was handed over to; -1: none
-    bool moved = false;        // was compacted: `offsets` has the places of the records
-    bool copies = false;       // from add_copies: extents have the offsets of the records
-    bool permanent = false;    // from add_permanent: never retired
-    bool unmapped = false;     // its mapped pages are not to be read; records are read from the file
-    std::uint64_t window = 0;  // the number of its window; 0: none
+    std::size_t live = 0;       // handles that name the block, plus one for its stream; 0 of a segment
+    std::int64_t batch = -1;    // the last batch that a record was handed over to; -1: none
+    bool moved = false;         // was compacted: `offsets` has the places of the records
+    bool copies = false;        // from add_copies: extents have the offsets of the records
+    bool permanent = false;     // from add_permanent: never retired
+    bool unmapped = false;      // its mapped pages are not to be read; records are read from the file
+    std::uint64_t window = 0;   // the number of its window; 0: none
+    std::uint64_t decoded = 0;  // its number in decoded_; 0: it has no decoded records
     // Of a streamed block, by record, and of a row block of a reader, by row: no handle names it. Empty of others.
     std::vector<bool> released;
     std::unordered_map<std::uint32_t, std::uint32_t> held;  // by ordinal, of such blocks: handles besides the first one
@@ -136,6 +140,11 @@ class BlockTable {
     std::size_t offset, bytes;  // in the mapping
     std::uint32_t slot;
     std::int64_t batch = -1;  // the last batch that reads these pages; -1: none
+  };
+  /// A block that came with decoded records.
+  struct DecodedBlock {
+    std::uint32_t slot;
+    std::uint64_t number;
   };
   template <bool releases>
   void fill_places(std::span<const Handle> handles, std::int64_t batch, const Places& places);
@@ -167,6 +176,9 @@ class BlockTable {
   std::int64_t mapped_ = 0;                     // bytes in windows_
   std::vector<Window> leaving_;                 // removed from windows_; given back when their batches are finished
   std::int64_t pinned_ = 0;                     // bytes of the buffers that entries own
+  std::deque<DecodedBlock> decoded_;            // in the order in which they were added; those that retired, too
+  std::uint64_t last_decoded_ = 0;              // the largest number in decoded_
+  std::int64_t decoded_bytes_ = 0;              // bytes of the decoded records of entries
 };
 
 }  // namespace forebay::engine

@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
+#include <optional>
 #include <utility>
 
+#include "columns/take/row_copy.h"
+#include "engine/memory/catch_all.h"
+#include "engine/memory/pool_budget.h"
 #include "engine/memory/ticket_columns.h"
 
 namespace forebay::engine {
@@ -16,9 +21,13 @@ constexpr std::int64_t max_kept = std::int64_t{4} << 20;  // bytes of columns th
 
 }  // namespace
 
-EarlyCheck::EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool)
-    : program_{program}, work_{program.early}, pool_{std::move(pool)}, frames_{program, pool_} {
-  if (corruption_of(program) == Corruption::find) {
+EarlyCheck::EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool, Keep keep)
+    : program_{program},
+      work_{program.early},
+      pool_{std::move(pool)},
+      frames_{program, pool_},
+      keeps_{keep == Keep::records && program.taking && program.taking->early} {
+  if (corruption_of(program) == Corruption::find || keeps_) {
     decodings_.push_back({.decoder = *program.decoder, .columns = program.decoded});
     use(program.decoded);
   }
@@ -30,6 +39,9 @@ EarlyCheck::EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool)
     memories_.push_back(step.step->memory());
   }
   use(made_);
+  if (!keeps_) return;
+  for (const PlacedStep& step : program.taking->element_steps)
+    of_elements_.insert(of_elements_.end(), step.makes.begin(), step.makes.end());
 }
 
 void EarlyCheck::use(const std::vector<ColumnId>& columns) {
@@ -39,21 +51,75 @@ void EarlyCheck::use(const std::vector<ColumnId>& columns) {
 
 void EarlyCheck::run(std::span<const Record> records, std::vector<Malformed>& bad, std::span<std::int64_t> attributes) {
   const std::size_t width = work_.attributes.size();
-  if (!work_.frame_attributes.empty()) {
-    const auto is_verdict = [](const FrameAttribute& one) { return one.value.type() == expression::Type::boolean; };
-    lists_ = std::make_shared<FrameLists>(work_.frame_attributes.size(),
-                                          std::ranges::all_of(work_.frame_attributes, is_verdict));
+  decoded_ = {};
+  if (!keeps_ || !compute_together(records, attributes)) {
+    begin_lists();
+    each_group(records, bad, [&](std::span<const Record> group, std::size_t first) {
+      return compute(group, first, attributes.subspan(first * width, group.size() * width));
+    });
   }
-  each_group(records, bad, [&](std::span<const Record> group, std::size_t first) {
-    return compute(group, first, attributes.subspan(first * width, group.size() * width));
-  });
   if (!lists_) return;
   lists_->set_records(records.size());
   lists_->charge(*pool_);
 }
 
+void EarlyCheck::begin_lists() {
+  if (work_.frame_attributes.empty()) return;
+  const auto is_verdict = [](const FrameAttribute& one) { return one.value.type() == expression::Type::boolean; };
+  lists_ = std::make_shared<FrameLists>(work_.frame_attributes.size(),
+                                        std::ranges::all_of(work_.frame_attributes, is_verdict));
+}
+
+/// Decodes all records at once and keeps their columns. False: a record is malformed, a step fails, or the budget has
+/// no room; then nothing is kept.
+bool EarlyCheck::compute_together(std::span<const Record> records, std::span<std::int64_t> attributes) {
+  const auto size = [](std::size_t sum, const Record& record) { return sum + record.size(); };
+  const auto bytes = static_cast<std::int64_t>(std::accumulate(records.begin(), records.end(), std::size_t{0}, size));
+  if (records.empty() || pool_->over(2 * bytes)) return false;
+  begin_lists();
+  block_ = {};
+  auto rows = std::make_shared<RowBlock>();
+  std::optional<bool> done;
+  if (catch_all([&] { done = evaluate(records, 0, attributes).ok() && make_elements().ok(); })) pool_->look();
+  auto columns = std::make_shared<TicketColumns>();
+  std::swap(columns->block, block_);
+  if (!done.value_or(false)) return false;
+  decoded_.bytes = 0;
+  for (const Column& column : columns->block.columns) {
+    rows->columns.push_back(columns::view_of(column));
+    decoded_.bytes += owned_bytes(column);
+  }
+  if (pool_->over(decoded_.bytes)) return true;
+  columns->charge.set(*pool_, decoded_.bytes);
+  rows->rows = std::ssize(records);
+  rows->owner = std::move(columns);
+  decoded_.rows = std::move(rows);
+  return true;
+}
+
+/// Applies the steps on elements, to all records of the block.
+Result<void> EarlyCheck::make_elements() {
+  begin_rows(block_, of_elements_, block_.rows);
+  const PoolBudget budget{*pool_};
+  StepContext context{.seed = program_.seed, .step = 0, .stop = pool_.get(), .budget = &budget};
+  for (const PlacedStep& placed : program_.taking->element_steps) {
+    pool_->look();
+    const auto memory = placed.step->memory();
+    FOREBAY_DO(placed.step->apply(block_, context, memory.get()));
+    ++context.step;
+  }
+  return {};
+}
+
 Result<void> EarlyCheck::compute(std::span<const Record> records, std::size_t first,
                                  std::span<std::int64_t> attributes) {
+  FOREBAY_DO(evaluate(records, first, attributes));
+  if (!work_.empty()) account();
+  return {};
+}
+
+Result<void> EarlyCheck::evaluate(std::span<const Record> records, std::size_t first,
+                                  std::span<std::int64_t> attributes) {
   if (block_.columns.empty()) block_ = columns_of(program_.schema, pool_.get());
   pool_->look();
   for (Decoding& decoding : decodings_) {
@@ -72,7 +138,6 @@ Result<void> EarlyCheck::compute(std::span<const Record> records, std::size_t fi
     FOREBAY_DO(make_columns(steps, work_.frame_attributes.back().steps));
     FOREBAY_DO(list_frames(first, std::ssize(records)));
   }
-  account();
   return {};
 }
 
@@ -155,13 +220,15 @@ void EarlyCheck::account() {
   charge_.set(*pool_, 0);
 }
 
-RecordCheck check_of(const Program& program, const std::shared_ptr<BufferPool>& pool) {
+RecordCheck check_of(const Program& program, const std::shared_ptr<BufferPool>& pool, EarlyCheck::Keep keep) {
   if (corruption_of(program) == Corruption::fail && program.early.empty()) return {};
-  const auto check = std::make_shared<EarlyCheck>(program, pool);
+  const auto check = std::make_shared<EarlyCheck>(program, pool, keep);
   RecordCheck out{.run = [check](std::span<const Record> records, std::vector<Malformed>& bad,
                                  std::span<std::int64_t> attributes) { check->run(records, bad, attributes); },
                   .attributes = program.early.attributes.size()};
   if (!program.early.frame_attributes.empty()) out.frame_lists = [check] { return check->frame_lists(); };
+  if (keep == EarlyCheck::Keep::records && program.taking && program.taking->early)
+    out.decoded = [check] { return check->decoded(); };
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/index/trial_decode.h"
@@ -16,15 +17,20 @@ namespace forebay::engine {
 ///
 ///     groups of 64 records: decode ─► steps ─► expressions ─► attributes
 ///
-/// A run that may skip decodes the columns of the tickets, else only those that the attributes need are decoded. One
-/// thread at a time uses it, for blocks of any part. With attributes, the memory counts against the budget.
+/// A run that may skip decodes the columns of the tickets, else only those that the attributes need are decoded. With
+/// `Keep::records` it decodes all records of a block together, and gives their columns to the block. One thread at a
+/// time uses it, for blocks of any part. With attributes, the memory counts against the budget.
 class EarlyCheck {
  public:
-  EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool);
+  enum class Keep : std::uint8_t { nothing, records };  ///< The second for programs with Taking::early.
+
+  EarlyCheck(const Program& program, std::shared_ptr<BufferPool> pool, Keep keep);
   /// A RecordCheck::Run.
   void run(std::span<const Record> records, std::vector<Malformed>& bad, std::span<std::int64_t> attributes);
   /// A RecordCheck::frame_lists. Null when the program has no frame attributes.
   std::shared_ptr<FrameLists> frame_lists() { return std::move(lists_); }
+  /// A RecordCheck::decoded.
+  DecodedRecords decoded() { return std::exchange(decoded_, {}); }
 
  private:
   struct Decoding {
@@ -33,8 +39,13 @@ class EarlyCheck {
     std::unique_ptr<DecoderMemory> memory = nullptr;
   };
   void use(const std::vector<ColumnId>& columns);
+  void begin_lists();
+  [[nodiscard]] bool compute_together(std::span<const Record> records, std::span<std::int64_t> attributes);
+  [[nodiscard]] Result<void> make_elements();
   [[nodiscard]] Result<void> compute(std::span<const Record> records, std::size_t first,
                                      std::span<std::int64_t> attributes);
+  [[nodiscard]] Result<void> evaluate(std::span<const Record> records, std::size_t first,
+                                      std::span<std::int64_t> attributes);
   [[nodiscard]] Result<void> make_columns(std::size_t& done, std::size_t steps);
   [[nodiscard]] Result<void> evaluate(const EarlyAttribute& attribute, std::size_t number,
                                       std::span<std::int64_t> attributes);
@@ -52,11 +63,15 @@ class EarlyCheck {
   ColumnBlock block_;
   FrameValues frames_;
   std::shared_ptr<FrameLists> lists_;  // of the records of `run`
+  const bool keeps_;
+  std::vector<ColumnId> of_elements_;  // columns that the steps on elements make, when they are kept
+  DecodedRecords decoded_;             // of the records of `run`
   Charge charge_;
 };
 
 /// A check of records for this program: none, a trial decode, attributes, or both. One thread at a time uses it.
-[[nodiscard]] RecordCheck check_of(const Program& program, const std::shared_ptr<BufferPool>& pool);
+[[nodiscard]] RecordCheck check_of(const Program& program, const std::shared_ptr<BufferPool>& pool,
+                                   EarlyCheck::Keep keep = EarlyCheck::Keep::nothing);
 
 /// Corruption is an error of the scan, or is found and listed when the program may skip.
 [[nodiscard]] inline Corruption corruption_of(const Program& program) {

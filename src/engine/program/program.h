@@ -86,6 +86,9 @@ struct TakenColumn {
 ///
 ///     records ─ decode ─► elements ─ element_steps ─► elements ─ take ─► rows ─ Program::late ─► rows
 ///     row blocks ─────────────┘
+///
+/// The first two are done by the tickets, for the elements of each. With `early` they are done when a block is read,
+/// because its windows come in many batches, and the tickets take from the decoded block.
 struct Taking {
   std::vector<PlacedStep> element_steps;  ///< Steps on whole elements, in order.
   std::vector<TakenColumn> cut;
@@ -93,6 +96,7 @@ struct Taking {
   std::vector<GeneratedColumn> generated;
   std::size_t axes = 1;
   columns::Unfold unfold;  ///< For all cut columns.
+  bool early = false;  ///< Only in plans with attributes. Tickets still decode what no check of a block has decoded.
 };
 
 /// Where the length of a key of each element is known from.

@@ -49,6 +49,12 @@ struct Skip {
   Error error;  ///< The fault. Its place has the file, the offset, and the record; for a range, the next record.
 };
 
+/// The records of a block in columns, beside their bytes (Taking::early). A cache: without it, tickets decode.
+struct DecodedRecords {
+  std::shared_ptr<const RowBlock> rows;  ///< Row i is record i. Its owner counts the memory in the budget. Null: none.
+  std::int64_t bytes = 0;                ///< Of memory.
+};
+
 /// The unit of reading: a run of bytes of one file, or of whole files, and the extents of the records in them.
 ///
 /// `base` points to the bytes. One of three members owns them:
@@ -74,7 +80,8 @@ struct Block {
   std::vector<std::int64_t>
       attributes;  ///< By record, as many for each as RecordCheck::attributes; 0 of a skipped one.
   std::shared_ptr<const FrameLists> frame_lists;  ///< By record, when the orders need integers of frames; else null.
-  std::vector<Skip> skips;                        ///< In the order of the file. Only with Corruption::find.
+  DecodedRecords decoded;
+  std::vector<Skip> skips;  ///< In the order of the file. Only with Corruption::find.
   std::uint32_t file = 0;
   std::int64_t file_offset = 0;   ///< Offset of `base` in the (uncompressed) file. Gathered: that of the segment.
   std::int64_t file_end = 0;      ///< Offset of the next block in the (uncompressed) file.
@@ -112,6 +119,7 @@ struct Block {
     skips.clear();
     attributes.clear();
     frame_lists.reset();
+    decoded = {};
   }
 
   /// Empties the block for another scan. Drops its memory and its mapping; the lists stay allocated.
@@ -122,6 +130,7 @@ struct Block {
     ordinals.clear();
     attributes.clear();
     frame_lists.reset();
+    decoded = {};
     skips.clear();
     mapping.reset();
     content.reset();

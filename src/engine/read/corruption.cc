@@ -249,6 +249,12 @@ Skip skip_of(const Format& format, const Block& block, std::size_t index, const 
 
 }  // namespace
 
+void RecordCheck::keep_decoded(Block& block) const {
+  if (!decoded) return;
+  DecodedRecords all = decoded();
+  if (all.rows && all.rows->rows == std::ssize(block.records)) block.decoded = std::move(all);
+}
+
 void check_messages(const Format& format, const RecordCheck& check, const std::string& path, Block& block) {
   const std::vector<std::size_t> indices = intact_records(block);
   std::vector<Record> intact;
@@ -266,6 +272,7 @@ void check_messages(const Format& format, const RecordCheck& check, const std::s
     lists->spread(indices, block.records.size());
     block.frame_lists = std::move(lists);
   }
+  check.keep_decoded(block);
   for (const Malformed& bad : malformed) {
     Skip skip = skip_of(format, block, indices[bad.record], bad.error);
     const std::int64_t record = block.first_record + static_cast<std::int64_t>(skip.index);

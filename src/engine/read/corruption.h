@@ -38,6 +38,12 @@ struct RecordCheck {
   std::size_t attributes = 0;  ///< Integers for each record.
   /// Set when the orders need integers of frames: gives those of the records of the last `run`.
   std::function<std::shared_ptr<FrameLists>()> frame_lists = {};
+  /// Set when the tickets take from decoded blocks: gives the records of the last `run`, without rows when one of them
+  /// was malformed or the budget had no room.
+  std::function<DecodedRecords()> decoded = {};
+
+  /// Keeps what the last `run` has decoded, if these are all records of the block.
+  void keep_decoded(Block& block) const;
 };
 
 /// Finds the records in the bytes of one file, any of which may be corrupt. A FileReader owns it and calls it from one

@@ -91,6 +91,7 @@ std::optional<Malformed> FileReader::first_malformed(Block& block, const RecordC
   std::vector<Malformed> bad;
   check.run(records, bad, std::span{block.attributes}.first(records.size() * check.attributes));
   if (check.frame_lists) block.frame_lists = check.frame_lists();
+  check.keep_decoded(block);
   return bad.empty() ? corrupt : std::optional{bad.front()};
 }
 

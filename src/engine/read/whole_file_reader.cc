@@ -152,6 +152,7 @@ Result<void> WholeFileReader::check_files(Block& block, const RecordCheck& check
     lists->spread(indices, block.records.size());
     block.frame_lists = std::move(lists);
   }
+  if (!contents.empty()) check.keep_decoded(block);
   for (const Malformed& bad : malformed) {
     const std::size_t index = indices[bad.record];
     const std::string& path = program_.source.files[first_ + static_cast<std::size_t>(block.first_record) + index];

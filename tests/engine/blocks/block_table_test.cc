@@ -48,6 +48,44 @@ class Table : public ::testing::Test {
   std::vector<Unmapped> unmapped_;
 };
 
+TEST_F(Table, DropsTheDecodedRecordsOfTheOldestBlocks) {
+  const auto decoded = [this] {
+    auto out = block();
+    out->decoded = {.rows = std::make_shared<const RowBlock>(RowBlock{.rows = block_records}), .bytes = 100};
+    return out;
+  };
+  std::vector<std::weak_ptr<const RowBlock>> rows;
+  std::vector<std::uint32_t> slots;
+  for (int i = 0; i < 3; ++i) {
+    auto added = decoded();
+    rows.push_back(added->decoded.rows);
+    slots.push_back(table_.add(std::move(added)));
+  }
+  Recycler<Block> free;
+  std::vector<Handle> one_of_each;
+  for (const std::uint32_t slot : slots) one_of_each.push_back(handles(slot, 0, 1)[0]);
+  hand_over(one_of_each, 7);
+  const RowBlock* const oldest = rows[0].lock().get();
+  EXPECT_EQ(blocks_[0].decoded, oldest);
+
+  table_.limit_decoded(200, 8);
+  EXPECT_FALSE(rows[0].expired()) << "batch 7 still reads it";
+  table_.collect(9, free);
+  EXPECT_TRUE(rows[0].expired());
+  for (Handle& handle : one_of_each) handle.ordinal = 1;
+  hand_over(one_of_each, 10);
+  EXPECT_EQ(blocks_[0].decoded, nullptr);
+  EXPECT_EQ(blocks_[2].decoded, rows[2].lock().get());
+
+  table_.release_rest(slots[1], 2, 11);
+  table_.release_stream(slots[1], 11);
+  table_.collect(12, free);
+  EXPECT_TRUE(rows[1].expired()) << "its block retired";
+  table_.limit_decoded(100, 12);
+  table_.collect(13, free);
+  EXPECT_FALSE(rows[2].expired()) << "the retired block does not count";
+}
+
 TEST_F(Table, GivesBackAsManyBlocksAsWereAddedHoweverOftenTheyAreCompacted) {
   Recycler<Block> free;
   for (std::int64_t batch = 0; batch < 20; batch += 2) {

@@ -281,6 +281,7 @@ void OpenFiles::limit_mapped() { table_.limit_mapped(pool_->limit() / 2 - pass_c
 
 void OpenFiles::limit_memory() {
   limit_mapped();
+  table_.limit_decoded(pool_->over(pool_->limit() / 8) ? 0 : pool_->limit() / 4, batch_);
   if (pool_->over(pool_->limit() / 8)) pass_cache_.drop_contents();
   if (table_.pinned_bytes() < compact_from_) return;
   table_.compact(batch_);

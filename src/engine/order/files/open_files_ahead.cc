@@ -135,7 +135,7 @@ void OpenFiles::look_into(const ReaderState& file, Block& block) {
   const auto thrown = catch_all(
       [&] {
         std::unique_ptr<RecordCheck> check = free_checks_.take();
-        if (!check) check = std::make_unique<RecordCheck>(check_of(program_, pool_));
+        if (!check) check = std::make_unique<RecordCheck>(check_of(program_, pool_, EarlyCheck::Keep::records));
         file.scanner->check(block, *check);
         free_checks_.give(std::move(check));
       },

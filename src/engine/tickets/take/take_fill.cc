@@ -76,6 +76,7 @@ class TakeRows::Filling {
  private:
   Column& column(ColumnId id) { return ticket_.columns->block[id]; }
   [[nodiscard]] bool in_blocks(ColumnId id) const {
+    if (memory_.decoded) return true;
     return program_.source.rows && program_.taking->element_steps.empty() &&
            std::ranges::find(memory_.copied, id) == memory_.copied.end();
   }
@@ -184,7 +185,7 @@ class TakeRows::Filling {
     if (!in_blocks) return span.element;
     const BatchLayout& layout = memory_.elements.layout;
     for (std::size_t i = 0; i < layout.handles.size(); ++i) {
-      if (memory_.block_of[i] == span.source && layout.handles[i].offset == span.element)
+      if (memory_.block_of[i] == span.source && memory_.row_in_block(i) == span.element)
         return static_cast<std::int64_t>(i);
     }
     return -1;

@@ -74,6 +74,8 @@ TakeRows::TakeRows(const Program& program) : program_{program}, sizes_{program} 
   element_columns_ = program.decoded;
   for (const PlacedStep& step : taking.element_steps)
     element_columns_.insert(element_columns_.end(), step.makes.begin(), step.makes.end());
+  const auto has_parts = [&](ColumnId id) { return !Column{program.schema[id]}.parts.empty(); };
+  early_ = taking.early && std::ranges::none_of(taken_from_, has_parts);  // row blocks have no parts
 }
 
 std::vector<ColumnId> TakeRows::columns() const {
@@ -99,7 +101,9 @@ void TakeRows::choose(const Ticket& ticket, TakeMemory& memory) const {
     spans.whole.push_back({.element = static_cast<std::uint32_t>(element), .row = row});
   }
   number_elements(ticket, memory);
-  if (program_.source.rows) choose_blocks(memory);
+  memory.decoded = false;
+  if (program_.source.rows) choose_copied(memory);
+  if (early_) choose_decoded(memory);
 }
 
 /// Lists the elements of the ticket, and lets the spans count in the list.
@@ -139,14 +143,33 @@ void TakeRows::number_elements(const Ticket& ticket, TakeMemory& memory) const {
   layout.rows = memory.ticket.rows = count;
 }
 
-/// Finds the columns whose spans are taken straight from row blocks.
-void TakeRows::choose_blocks(TakeMemory& memory) const {
-  const BatchLayout& layout = memory.elements.layout;
+/// Finds the columns of row blocks that are copied first, and lets the spans of the others count in the blocks.
+void TakeRows::choose_copied(TakeMemory& memory) const {
   memory.copied.clear();
   if (!program_.taking->element_steps.empty()) {
     memory.copied = program_.decoded;
     return;
   }
+  choose_blocks(memory);
+}
+
+/// Lets the spans count in the decoded blocks, if the records of all elements are decoded.
+void TakeRows::choose_decoded(TakeMemory& memory) const {
+  BatchLayout& layout = memory.elements.layout;
+  const UsedBlock* block = nullptr;
+  for (std::size_t i = 0; i < layout.handles.size(); ++i) {
+    if (block == nullptr || block->slot != layout.handles[i].block)
+      block = &layout.block_of(static_cast<std::int64_t>(i));
+    if (block->decoded == nullptr) return layout.row_blocks.clear();
+    layout.row_blocks.push_back(block->decoded);
+  }
+  memory.decoded = true;
+  choose_blocks(memory);
+}
+
+/// Finds the blocks of the elements, and the columns whose spans are taken straight from them.
+void TakeRows::choose_blocks(TakeMemory& memory) const {
+  const BatchLayout& layout = memory.elements.layout;
   memory.blocks.clear();
   memory.block_of.clear();
   for (const RowBlock* const block : layout.row_blocks) {
@@ -173,12 +196,12 @@ void TakeRows::choose_blocks(TakeMemory& memory) const {
   }
   each_span(memory.in_blocks, [&](columns::PlacedSpan& span) {
     span.source = memory.block_of[span.element];
-    span.element = layout.handles[span.element].offset;
+    span.element = memory.row_in_block(span.element);
   });
 }
 
 bool TakeRows::needs_columns(const TakeMemory& memory) const {
-  return !memory.elements.layout.handles.empty() && (program_.decoder || !memory.copied.empty());
+  return !memory.elements.layout.handles.empty() && ((program_.decoder && !memory.decoded) || !memory.copied.empty());
 }
 
 std::int64_t TakeRows::row_of(const Ticket& ticket, const TakeMemory& memory, std::int64_t element) {

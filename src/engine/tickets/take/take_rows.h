@@ -40,11 +40,18 @@ struct TakeMemory {
   std::vector<std::unique_ptr<StepMemory>> steps;  ///< By step on elements; empty until they run.
   TicketSpans in_columns;              ///< `element` is a row of the columns of `ticket`. Unset when no column is made.
   TicketSpans in_blocks;               ///< `source` counts in `blocks`, and `element` is a row of that block.
+  bool decoded = false;                ///< The elements are records of blocks that are decoded: `blocks` are these.
   std::vector<std::uint32_t> numbers;  ///< By element of the batch, from the first one used: its row in `elements`.
-  std::vector<const RowBlock*> blocks;     ///< Row blocks of the elements, each once.
+  std::vector<const RowBlock*> blocks;     ///< Row blocks of the elements, or decoded blocks, each once.
   std::vector<std::uint32_t> block_of;     ///< By element: its block.
   std::vector<ColumnId> copied;            ///< Columns of a row source that must be copied before spans are taken.
   std::vector<columns::Elements> sources;  ///< Of the column that is taken.
+
+  /// The row of element `i` in its block.
+  [[nodiscard]] std::uint32_t row_in_block(std::size_t i) const {
+    const Handle& handle = elements.layout.handles[i];
+    return decoded ? handle.ordinal : handle.offset;
+  }
 };
 
 /// A failure, the row of the batch, and the element (in TakeMemory::elements) that it belongs to; -1: none.
@@ -56,8 +63,8 @@ struct TakeFault {
 
 /// Makes rows out of spans of elements (Program::taking).
 ///
-///     elements (decoded, or copied from row blocks) ─┐
-///     row blocks whose columns are plain ────────────┴─► take ─► final tensor, or column of the ticket
+///     elements (decoded, or copied from row blocks) ──────┐
+///     row blocks whose columns are plain, decoded blocks ─┴─► take ─► final tensor, or column of the ticket
 ///
 /// Immutable; the Executor owns it and any thread calls it, each with its own memory.
 class TakeRows {
@@ -95,6 +102,8 @@ class TakeRows {
   class Filling;
   void number_elements(const Ticket& ticket, TakeMemory& memory) const;
   void choose_blocks(TakeMemory& memory) const;
+  void choose_copied(TakeMemory& memory) const;
+  void choose_decoded(TakeMemory& memory) const;
 
   const Program& program_;
   const TakeSizes sizes_;
@@ -102,6 +111,7 @@ class TakeRows {
   std::vector<Made> made_;
   std::vector<ColumnId> taken_from_;  // columns of elements that rows need
   std::vector<ColumnId> element_columns_;
+  bool early_ = false;  // blocks may be decoded
 };
 
 }  // namespace forebay::engine
