@@ -157,7 +157,9 @@ void Scheduler::take_turns(Worker& worker) {
   }
 }
 
-bool Scheduler::one_too_many() const { return caller_.stands_in() && started_ - resting_ >= threads_; }
+bool Scheduler::one_too_many() const {
+  return caller_.stands_in() && !caller_.waits() && started_ - resting_ >= threads_;
+}
 
 void Scheduler::rest() {
   ++resting_;
