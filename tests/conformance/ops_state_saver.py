@@ -10,6 +10,7 @@ from typing import Any
 
 import compare
 import numpy as np
+import pipeline_state_saver
 
 import forebay as fb
 
@@ -178,7 +179,9 @@ def script(vector: Vector, folder: Path) -> list[str]:
         differences = _event_difference(vector, want, *run.event(entry))
         if differences:
             return [f"event {number} ({entry['op']}): {text}" for text in differences]
-    return []
+    if not pipeline_state_saver.follows(vector):
+        return []
+    return [f"pipeline: {text}" for text in pipeline_state_saver.differences(vector, new_state, row_difference, _RULE)]
 
 
 def schedule_table(vector: Vector, folder: Path) -> list[str]:
