@@ -6,12 +6,12 @@ if(support)
   target_link_libraries(test_support PUBLIC forebay_config forebay_columns)
   target_include_directories(test_support PUBLIC ${CMAKE_SOURCE_DIR})
 endif()
-set(folders base config io columns expression sources decoders steps orders windows batchers
+set(folders base config io columns expression queues sources decoders steps orders windows batchers
   engine/memory engine/requests engine/read engine/index engine/blocks engine/order engine/tickets engine/run launch plan plan/loader tools pipeline)
 if(FOREBAY_SANITIZE STREQUAL "thread")
   # Threads live in src/engine and src/queues only (tools/check_layout.py), so no race can be found where neither a part
   # of the engine nor a whole run is tested.
-  set(folders engine/memory engine/requests engine/read engine/index engine/blocks engine/order engine/tickets engine/run tools pipeline)
+  set(folders queues engine/memory engine/requests engine/read engine/index engine/blocks engine/order engine/tickets engine/run tools pipeline)
 endif()
 if(FOREBAY_SANITIZE)
   set_target_properties(forebay_cli PROPERTIES EXCLUDE_FROM_ALL ON)  # tested by python/tests, with the release build

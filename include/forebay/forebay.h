@@ -20,4 +20,5 @@
 #include <forebay/shuffle_quality.h>
 #include <forebay/stall_notice.h>
 #include <forebay/state.h>
+#include <forebay/state_saver.h>
 #include <forebay/verify.h>

@@ -22,7 +22,10 @@ def integer_of(name: str, value: Any, allowed: str = "an integer or None") -> in
         return 0
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
         raise wrong_type(name, allowed, value)
-    number = operator.index(value)
+    try:
+        number = operator.index(value)
+    except TypeError:   # an array of several numbers
+        raise wrong_type(name, allowed, value) from None
     if not -2**63 <= number < 2**63:
         raise out_of_range(name, "an integer of 64 bits", number)
     return number

@@ -405,6 +405,107 @@ def plan_document(document: object, folder: str, bindings: dict[str, Rows | Func
 
 def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str) -> Run: ...
 
+class SegmentBatch:
+    """
+    Segments of several examples, one in each row, by ascending insertion index. Made by `StateSaver.take`.
+
+    Save every state, once: when the batch is gone before that, its examples cannot go on. Arrays may be written to, and stay valid when batch and saver are gone.
+    """
+
+    @property
+    def rows(self) -> int:
+        """Rows of the batch; 0 where 0 segments were asked for."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def sequences(self) -> dict[str, Any]:
+        """
+        By name: an ndarray [rows, num_unroll, …] of the declared dtype; strings are objects of bytes. Padding is 0, False or b"".
+        """
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """
+        By name: an ndarray [rows, …]; every segment of an example has the same.
+        """
+
+    def state(self, name: str) -> Any:
+        """
+        The state before these segments, an ndarray [rows, …] of the declared dtype: what was saved after the segment before, or the initial value. Raises KeyError for a name that was not declared.
+        """
+
+    def save_state(self, name: str, values: Any) -> None:
+        """
+        Saves a copy of the state after these segments: an array [rows, …] of the declared dtype and shape. When all states are saved, the next segments are ready. Values of last segments are left out.
+
+        Raises KeyError for a name that was not declared, ConfigError for another dtype or shape, StateError for a state that was saved before, Cancelled after `close(cancel=True)`.
+        """
+
+    @property
+    def key(self) -> list[str]:
+        """
+        "00001_of_00003:key" of each row. Bytes that are not UTF-8 come as os.fsdecode has them.
+        """
+
+    @property
+    def next_key(self) -> list[str]:
+        """The key of the next segment of each row; "STOP:key" after the last."""
+
+    @property
+    def sequence(self) -> Any:
+        """
+        Number of each segment in its example, from 0: int32 [rows]; -1 of an empty row.
+        """
+
+    @property
+    def sequence_count(self) -> Any:
+        """Segments of each example: int32 [rows]."""
+
+    @property
+    def length(self) -> Any:
+        """Frames of each segment that count, 0 … num_unroll: int32 [rows]."""
+
+    @property
+    def total_length(self) -> Any:
+        """Frames of each example that count: int32 [rows]."""
+
+    @property
+    def insertion_index(self) -> Any:
+        """
+        Number of each example in the order of insertion, from -2**63: int64 [rows].
+        """
+
+    @property
+    def epoch(self) -> Any:
+        """The epoch given to `insert`: int64 [rows]."""
+
+    @property
+    def reset(self) -> Any:
+        """Whether a row begins an example, or is empty: bool [rows]."""
+
+class StateSaver:
+    """The compiled part of forebay.StateSaver."""
+
+    def insert(self, key: bytes, length: int | None, sequences: list[object], context: list[object], states: list[object], epoch: int, timeout: int) -> None:
+        """
+        Tensors are arrays of numbers, or (bytes, byte splits, shape) of strings. The timeout is in ms; -1: for ever.
+        """
+
+    def take(self, size: int | None, timeout: int) -> SegmentBatch | None:
+        """None: the end."""
+
+    def close(self, cancel: bool) -> None: ...
+
+    @property
+    def closed(self) -> bool: ...
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int, int]: ...
+
+def make_state_saver(batch_size: int, num_unroll: int, sequences: list[tuple[object, ...]], context: list[tuple[object, ...]], states: list[tuple[object, ...]], capacity: int | None, allow_small_batch: bool, pad: bool, make_keys_unique: bool, sticky_rows: bool, save_timeout: int) -> StateSaver:
+    """Tensors are (name, dtype, shape, initial value or None)."""
+
 def read_records(path: str, compression: str) -> list[bytes]: ...
 
 def write_records(path: str, records: list[bytes], compression: str) -> None: ...

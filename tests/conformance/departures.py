@@ -18,6 +18,7 @@ import example_departures as examples
 import loader_departures as loaders
 import record_departures as files
 import source_departures as sources
+import state_saver_departures as savers
 import text_departures as texts
 
 Vector = dict[str, Any]
@@ -130,6 +131,21 @@ DEPARTURES: list[Departure] = [
               ("bucket_by_sequence_length",), batches.has_wrong_capacities, batches.no_full_bucket),
     Departure("D26", "`max_total_num_seqs` is exact",
               ("batch_dataset",), batches.lets_one_more_in, batches.exactly_so_many),
+    # The state saver.
+    Departure("D54", "a closed state saver whose examples do not fill a batch has ended",
+              ("script",), savers.blocks_after_close, savers.ends_instead),
+    Departure("D80", "a length below 0 is an error",
+              ("script",), savers.has_negative_length, savers.refused_length),
+    Departure("D80", "a live key is unique, also with another number of segments",
+              ("script",), savers.reuses_a_live_key, savers.refused_key),
+    Departure("D80", "a saved value of another type is refused at once",
+              ("use_batch",), savers.saves_another_type, savers.refused_type),
+    # The original counts an example that waits for room by the parts of it that it has stored already.
+    Departure("", "segments of an insert that waits for room are not counted",
+              ("script",), savers.counts_inserts_that_wait, savers.only_what_was_inserted),
+    # Python's integers have no width; the range is checked.
+    Departure("", "a length may be an integer of any width",
+              ("construct",), savers.has_long_length, savers.accepted),
 ]
 
 

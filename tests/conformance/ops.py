@@ -14,6 +14,7 @@ import ops_pieces
 import ops_probe
 import ops_records
 import ops_sources
+import ops_state_saver
 import ops_windows
 
 OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
@@ -48,4 +49,10 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "decode_raw": ops_example.decode_raw,
     "parse_example": ops_example.parse_example,
     "parse_single_example": ops_example.parse_single_example,
+    "script": ops_state_saver.script,
+    "schedule_table": ops_state_saver.schedule_table,
+    "script_unique_keys": ops_state_saver.script_unique_keys,
+    "construct": ops_state_saver.construct,
+    "construct_wrapper": ops_state_saver.construct_wrapper,
+    "use_batch": ops_state_saver.use_batch,
 }
