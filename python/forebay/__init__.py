@@ -25,13 +25,14 @@ from forebay.mapped import MappedBatch
 from forebay.records import IndexReport, decode_example, encode_example, index_files, read_records, write_records
 from forebay.replicas import verify_replicas
 from forebay.rows import Feed, arrays, feed, python
+from forebay.switch import Switch, switch
 from forebay.values import Ragged, Sparse
 
 __all__ = ["Batch", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed", "FileReport",
-           "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "Schema", "Sparse", "StateError", "Stats",
+           "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "Schema", "Sparse", "StateError", "Stats", "Switch",
            "TensorSpec", "__version__", "arrays", "atomic_file", "concat", "decode_example", "encode_example", "explain", "feed",
            "index_files", "join", "json_schema", "load", "mix", "python",
-           "read_records", "round_robin", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
+           "read_records", "round_robin", "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np
