@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from forebay._core import version as __version__
+from forebay.batch_set import BatchSet
 from forebay.builder import *  # noqa: F403
 from forebay.builder import __all__ as _builder_names
 from forebay.checkpoint import atomic_file
@@ -28,7 +29,7 @@ from forebay.rows import Feed, arrays, feed, python
 from forebay.switch import Switch, switch
 from forebay.values import Ragged, Sparse
 
-__all__ = ["Batch", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed", "FileReport",
+__all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed", "FileReport",
            "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "Schema", "Sparse", "StateError", "Stats", "Switch",
            "TensorSpec", "__version__", "arrays", "atomic_file", "concat", "decode_example", "encode_example", "explain", "feed",
            "index_files", "join", "json_schema", "load", "mix", "python",
