@@ -106,6 +106,9 @@ class Loader {
   /// `state` may be a list of the states that all shards by row have saved after the same batch: with saved states of
   /// sequences (Batch::save_state), another number of shards needs all of them.
   [[nodiscard]] Result<void> restore(const Json& state);
+  /// Goes back to the beginning of the run; nothing is planned again. Fails with Code::state, and changes nothing, when
+  /// the rows cannot be read again (feeds).
+  [[nodiscard]] Result<void> begin_anew();
   /// A sentence that the last `restore` has to say although it succeeded; else empty. A run that ended with a short
   /// batch and now has more epochs goes on with the first row of the next epoch.
   [[nodiscard]] const std::string& notice() const;

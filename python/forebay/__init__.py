@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from forebay._core import version as __version__
+from forebay.batch_set import BatchSet
 from forebay.builder import *  # noqa: F403
 from forebay.builder import __all__ as _builder_names
 from forebay.checkpoint import atomic_file
@@ -26,14 +27,15 @@ from forebay.records import IndexReport, decode_example, encode_example, index_f
 from forebay.replicas import verify_replicas
 from forebay.rows import Feed, arrays, feed, python
 from forebay.state_saver import SaverSizes, SegmentBatch, StateSaver
+from forebay.switch import Switch, switch
 from forebay.values import Ragged, Sparse
 
-__all__ = ["Batch", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed", "FileReport",
-           "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "SaverSizes", "Schema",
-           "SegmentBatch", "Sparse", "StateError", "StateSaver", "Stats",
+__all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed",
+           "FileReport", "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "SaverSizes", "Schema",
+           "SegmentBatch", "Sparse", "StateError", "StateSaver", "Stats", "Switch",
            "TensorSpec", "__version__", "arrays", "atomic_file", "concat", "decode_example", "encode_example", "explain", "feed",
            "index_files", "join", "json_schema", "load", "mix", "python",
-           "read_records", "round_robin", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
+           "read_records", "round_robin", "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np

@@ -380,6 +380,9 @@ class Run:
     def restore(self, state: str) -> str:
         """Goes on from a state. Returns a notice, or an empty text."""
 
+    def begin_anew(self) -> None:
+        """Goes back to the beginning."""
+
     @property
     def plan(self) -> Plan: ...
 

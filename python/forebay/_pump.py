@@ -203,6 +203,11 @@ class PumpedRun:
             pump.begin_anew()
         return self._run.restore(text)
 
+    def begin_anew(self) -> None:
+        self._run.begin_anew()
+        for pump in self._pumps:
+            pump.begin_anew()
+
     def __del__(self) -> None:
         for pump in self._pumps:
             pump.stop()

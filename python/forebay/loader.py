@@ -7,13 +7,14 @@ import collections.abc
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, NoReturn, Optional, Sequence, Union, cast
+from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Sequence, Union, cast
 
 from forebay import _core
 from forebay._arguments import integer_of, memory_of, wrong_type
 from forebay._core import Batch, Plan, Stats
 from forebay._paths import Path, path_of
 from forebay.errors import StateError
+from forebay.schema import Schema, TensorSpec, mapped_text
 
 if TYPE_CHECKING:
     from forebay._map.run import MapEpochs, MapRun
@@ -24,45 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Epoch", "Epochs", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
 Document = Union[Path, Mapping[str, Any]]
-Transform = Callable[..., Any]
 Shard = Union[Sequence[Any], str, Mapping[str, Any]]
 
 collections.abc.Mapping.register(Batch)
-
-
-class TensorSpec(NamedTuple):
-    """One tensor of a batch: dtype, shape of a row (None: rows differ) and delivery."""
-
-    dtype: str
-    shape: tuple[Optional[int], ...]
-    delivery: str
-
-    def __str__(self) -> str:
-        sizes = ",".join("?" if size is None else str(size) for size in self.shape)
-        how = "" if self.delivery == "equal" else f" {self.delivery}"
-        return f"{self.dtype}[{sizes}]{how}"
-
-
-class Schema(dict[str, TensorSpec]):
-    """The tensors of every batch by name, in order. Its str is a table.
-
-    mapped   the functions given to `map`
-    known    whether these are the tensors that the loop gets. False: they are those before `map`, and what the functions
-             return is unknown until they run; `output` of `map` states it
-    """
-
-    mapped: tuple[Transform, ...] = ()
-    known: bool = True
-
-    def __str__(self) -> str:
-        width = max(map(len, self), default=0)
-        lines = [f"{name:<{width}}  {spec}" for name, spec in self.items()]
-        if not self.known:
-            lines += mapped_text([_name(function) for function in self.mapped])
-            lines.append("what map returns is unknown until it runs; output= of map states it")
-        return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 class Loader:
@@ -246,6 +211,19 @@ class Loader:
     get_state = state_dict
     set_state = load_state_dict
 
+    def begin_anew(self) -> None:
+        """Goes back to the beginning of the run, before or after any batch; nothing is planned again. Raises StateError, and
+        changes nothing, when the rows cannot be read again."""
+        self._settle()
+        self._run.begin_anew()
+        if self._mapped is not None:
+            self._mapped.restored()
+
+    def _position(self) -> str:
+        """Where the caller's loop is, as JSON text; cheaper than a state."""
+        self._settle()
+        return self._run.position() if self._mapped is None else self._mapped.position()
+
     def __repr__(self) -> str:
         return f"Loader:\n{self.plan}" + "\n".join(mapped_text([step.name for step in self._maps]))
 
@@ -366,11 +344,6 @@ def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[in
     return Loader(run, (*first, *maps))
 
 
-def mapped_text(functions: Sequence[str]) -> list[str]:
-    """A line that names the functions given to `map`; no line without functions."""
-    return [f"then every batch goes through map: {', '.join(functions)}"] if functions else []
-
-
 def _position_of(batch: object) -> str:
     """The position of a Batch or of a MappedBatch, as JSON text."""
     if isinstance(batch, Batch):
@@ -381,10 +354,6 @@ def _position_of(batch: object) -> str:
         raise wrong_type("after", "a batch of this loader (a dict, or a MappedBatch made of values only, has no position)",
                          batch)
     return position
-
-
-def _name(function: object) -> str:
-    return str(getattr(function, "__name__", repr(function)))
 
 
 _live: "weakref.WeakSet[Loader]" = weakref.WeakSet()

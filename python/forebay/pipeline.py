@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Sequence, Typ
 
 from forebay._arguments import names_of, wrong_type
 from forebay.errors import ConfigError
-from forebay.loader import Loader, Plan, Shard, Transform, mapped_text, plan, start
+from forebay.loader import Loader, Plan, Shard, plan, start
+from forebay.schema import Transform, mapped_text
 
 if TYPE_CHECKING:
     from forebay._map.step import MapStep

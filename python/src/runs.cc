@@ -16,6 +16,7 @@
 #include "documents.h"
 #include "interpreter.h"
 #include "rows.h"
+#include "stats.h"
 
 namespace forebay::python {
 namespace {
@@ -111,6 +112,15 @@ class Run {
     }());
     ended_ = false;
     return pipeline_->notice();
+  }
+
+  void begin_anew() {
+    const Turn turn{busy_};
+    value_of([&] {
+      const Unlocked restarting;
+      return pipeline_->begin_anew();
+    }());
+    ended_ = false;
   }
 
   [[nodiscard]] bool ended() const { return ended_; }
@@ -267,77 +277,6 @@ void bind_plan(nb::module_& module) {
           "__repr__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __repr__(self) -> str"));
 }
 
-/// The counters of a run, and whether it has come to its end.
-struct RunStats : Stats {
-  bool ended = false;
-};
-
-std::string bottleneck_of(const RunStats& stats) {
-  return stats.ended && stats.batches == 0 ? "The run has ended and delivered nothing." : stats.bottleneck();
-}
-
-/// The text of the core with the last sentence replaced: the core does not know that the run has ended.
-std::string text_of(const RunStats& stats) {
-  const std::string text = stats.text();
-  return text.substr(0, text.size() - stats.bottleneck().size()) + bottleneck_of(stats);
-}
-
-nb::list skipped_of(const RunStats& stats) {
-  nb::list out;
-  for (const Error& error : stats.skipped) out.append(to_str(error.text()));
-  return out;
-}
-
-nb::list branches_of(const RunStats& stats) {
-  nb::list out;
-  for (const BranchStats& branch : stats.branches) {
-    nb::dict counts;
-    counts["rows"] = branch.rows;
-    counts["records"] = branch.records;
-    counts["bytes_read"] = branch.bytes_read;
-    counts["skipped_records"] = branch.skipped_records;
-    counts["skipped_ranges"] = branch.skipped_ranges;
-    counts["skipped_files"] = branch.skipped_files;
-    counts["skipped_bytes"] = branch.skipped_bytes;
-    out.append(counts);
-  }
-  return out;
-}
-
-void bind_stats(nb::module_& module) {
-  nb::class_<RunStats>(module, "Stats", "Counters of a run; printed, they end in a sentence that names the bottleneck.")
-      .def_ro("batches", &Stats::batches, "Delivered.")
-      .def_ro("rows", &Stats::rows, "Delivered.")
-      .def_ro("records", &Stats::records, "Found in the files.")
-      .def_ro("bytes_read", &Stats::bytes_read, "From files.")
-      .def_ro("skipped_records", &Stats::skipped_records, "Corrupt or malformed records that on_corrupt skipped.")
-      .def_ro("skipped_ranges", &Stats::skipped_ranges, "Ranges of bytes in which no record could be found.")
-      .def_ro("skipped_files", &Stats::skipped_files, "Files given up at their first corruption.")
-      .def_ro("skipped_bytes", &Stats::skipped_bytes, "Of all three.")
-      .def_prop_ro("skipped", &skipped_of, nb::sig("def skipped(self) -> list[str]"),
-                   "Where and why, the first 16 of them.")
-      .def_ro("seconds", &Stats::seconds, "Since the first batch was asked for.")
-      .def_ro("scan_seconds", &Stats::scan_seconds, "Worker time finding records, decompression included.")
-      .def_ro("order_seconds", &Stats::order_seconds, "Worker time deciding the order.")
-      .def_ro("decode_seconds", &Stats::decode_seconds, "Worker time decoding and transforming.")
-      .def_ro("idle_seconds", &Stats::idle_seconds, "Worker time with enough batches ready.")
-      .def_ro("consumer_wait_seconds", &Stats::consumer_wait_seconds, "Time in which the consumer waited or helped.")
-      .def_ro("ready_fill", &Stats::ready_fill, "Mean share of the prefetch depth that was ready.")
-      .def_ro("waiting_seconds", &Stats::waiting_seconds,
-              "How long the consumer has waited for the next batch; 0 when it does not wait.")
-      .def_ro("waiting", &Stats::waiting,
-              "What each thread does meanwhile, in words; empty when the consumer does not wait.")
-      .def_ro("memory_used", &Stats::memory_used, "Bytes charged to the budget now.")
-      .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
-      .def_ro("threads", &Stats::threads, "Workers.")
-      .def_prop_ro("branches", &branches_of, nb::sig("def branches(self) -> list[dict[str, int]]"),
-                   "Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, "
-                   "skipped_files, skipped_bytes.")
-      .def_prop_ro("bottleneck", &bottleneck_of, "The stage that limits the run, in one sentence.")
-      .def("__str__", &text_of)
-      .def("__repr__", &text_of);
-}
-
 }  // namespace
 
 void bind_runs(nb::module_& module) {
@@ -362,6 +301,7 @@ void bind_runs(nb::module_& module) {
       .def("state_at", &Run::state_at, nb::arg("position"), "The state at a position, as JSON text.")
       .def("position", &Run::position, "Where the run stands, as JSON text; no file is asked.")
       .def("restore", &Run::restore, nb::arg("state"), "Goes on from a state. Returns a notice, or an empty text.")
+      .def("begin_anew", &Run::begin_anew, "Goes back to the beginning.")
       .def_prop_ro("plan", [](const Run& run) { return run.pipeline().plan(); })
       .def_prop_ro(
           "shard",

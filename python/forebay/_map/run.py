@@ -144,6 +144,10 @@ class MapRun:
         """The state after the batch that `next` gave last, while later ones are out."""
         return self._run.state() if self._position is None else self._run.state_at(self._position.text())
 
+    def position(self) -> str:
+        """Where the loop is, as JSON text."""
+        return self._begin().text()
+
     def complete_frac(self) -> float:
         return self._run.complete_frac if self._position is None else self._position.complete_frac
 

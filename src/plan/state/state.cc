@@ -379,4 +379,9 @@ Result<void> Loader::restore(const Json& state) {
   return LoaderAccess::restart(*this, position, std::move(now), plan::notice_of(position, program));
 }
 
+Result<void> Loader::begin_anew() {
+  FOREBAY_DO(check_replay(engine::program_of(plan())));
+  return LoaderAccess::restart(*this, {}, {}, {});
+}
+
 }  // namespace forebay
