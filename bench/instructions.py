@@ -27,8 +27,11 @@ from contestant import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "bench/results/instructions.json"
-RECORDS = {"W1": 32768, "W2": 8192, "W2-3of40": 8192, "W3a": 4096, "W3b": 4096, "W3c": 4096}
+RECORDS = {"W1": 32768, "W2": 8192, "W2-3of40": 8192, "W3a": 4096, "W3b": 4096, "W3c": 4096, "W5": 96}
 WANTED = EXAMPLES | {"W2-3of40": {name: EXAMPLES["W2"][name] for name in ("I1", "C1", "label")}}
+SEQUENCES = {"W5": {"context": {"labels": {"kind": "var_len", "dtype": "int64"}},
+                    "lists": {"mel": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [80]}}}}
+BATCHES = {"W5": {"size": 16, "pad": True}}
 TOLERANCE = 0.01
 COPY = "copy_records"  # of src/engine/tickets/record_copies.cc
 
@@ -39,8 +42,9 @@ def document(folder: Path, workload: str, records: int) -> Path:
     path = folder / f"{workload}-{records}.json"
     path.write_text(json.dumps({
         "source": {"tfrecord": {"files": [data.name], "compression": "none"}},
-        "decode": {"example": {"features": WANTED[workload]}},
-        "steps": [{"batch": {"size": 256, "remainder": "keep"}}], "epochs": 1, "seed": 1}))
+        "decode": {"sequence_example": SEQUENCES[workload]} if workload in SEQUENCES else
+                  {"example": {"features": WANTED[workload]}},
+        "steps": [{"batch": BATCHES.get(workload, {"size": 256, "remainder": "keep"})}], "epochs": 1, "seed": 1}))
     return path
 
 

@@ -2,7 +2,8 @@
 """Small cuts of the benchmark workloads for counting instructions: always the same bytes, made with plain Python.
 
 W1: 64 floats and a label. W2: 13 floats, 26 integers of very different sizes and a label, in an order of its own per file.
-W3a, b, c: 512 integers below 1000, token ids of one to three varint bytes, and integers of nine.
+W3a, b, c: 512 integers below 1000, token ids of one to three varint bytes, and integers of nine. W5: sequence examples with 80 floats a
+frame, 20 to 160 frames, and a label for every 16 frames in the context.
 """
 from __future__ import annotations
 
@@ -79,6 +80,14 @@ def w3(kind: str, draw: random.Random) -> bytes:
     return integers("ids", [make() for _ in range(512)])
 
 
+def w5(draw: random.Random) -> bytes:
+    """A whole record."""
+    frames = draw.randrange(20, 161)
+    labels = message(0x0A, integers("labels", [draw.randrange(5000) for _ in range(frames // 16)]))
+    steps = b"".join(message(0x0A, message(0x12, message(0x0A, draw.randbytes(320)))) for _ in range(frames))
+    return labels + message(0x12, message(0x0A, message(0x0A, b"mel") + message(0x12, steps)))
+
+
 def write(path: Path, workload: str, records: int) -> None:
     """Writes the first `records` records of a workload's cut, unless the file is there."""
     if path.exists():
@@ -87,7 +96,8 @@ def write(path: Path, workload: str, records: int) -> None:
     order = list(range(40))
     draw.shuffle(order)
     make = {"W1": lambda: w1(draw), "W2": lambda: w2(draw, order)}.get(workload, lambda: w3(workload, draw))
+    whole = (lambda: w5(draw)) if workload == "W5" else (lambda: message(0x0A, make()))
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
-    part.write_bytes(b"".join(frame(message(0x0A, make())) for _ in range(records)))
+    part.write_bytes(b"".join(frame(whole()) for _ in range(records)))
     part.rename(path)

@@ -52,29 +52,13 @@ bool parse_features(Wire features, const KeyTable& wanted, Parsed& out) {
   });
 }
 
-bool parse_list(Parsed& out, FoundList& found) {
-  found = {true, static_cast<std::uint32_t>(out.steps.size()), 0};
-  for (const Wire& value : out.values) {
-    const bool good = each_bytes(value, out, [&](Tag tag, Wire feature) {
-      if (tag != first_bytes) return true;
-      FoundFeature step;
-      if (!parse_feature({&feature, 1}, out, step)) return false;
-      out.steps.push_back(step);
-      ++found.count;
-      return true;
-    });
-    if (!good) return false;
-  }
-  return true;
-}
-
 bool parse_lists(Wire lists, const KeyTable& wanted, Parsed& out) {
   return each_bytes(lists, out, [&](Tag tag, Wire entry) {
     if (tag != first_bytes) return true;
     Wire key;
     if (!read_entry(entry, key, out)) return false;
     const int source = wanted.find(key);
-    return source == KeyTable::none || parse_list(out, out.lists[static_cast<std::size_t>(source)]);
+    return source == KeyTable::none || parse_feature_list(out.values, out, out.lists[static_cast<std::size_t>(source)]);
   });
 }
 
@@ -102,6 +86,22 @@ bool parse_feature(std::span<const Wire> message, Parsed& out, FoundFeature& fou
       found.present = true;
       found.kind = kind;
       out.pieces.push_back(list);
+      ++found.count;
+      return true;
+    });
+    if (!good) return false;
+  }
+  return true;
+}
+
+bool parse_feature_list(std::span<const Wire> message, Parsed& out, FoundList& found) {
+  found = {true, static_cast<std::uint32_t>(out.steps.size()), 0};
+  for (const Wire& value : message) {
+    const bool good = each_bytes(value, out, [&](Tag tag, Wire feature) {
+      if (tag != first_bytes) return true;
+      FoundFeature step;
+      if (!parse_feature({&feature, 1}, out, step)) return false;
+      out.steps.push_back(step);
       ++found.count;
       return true;
     });

@@ -59,4 +59,7 @@ struct Parsed {
 /// Parses one Feature, which may come in several byte ranges.
 [[nodiscard]] bool parse_feature(std::span<const columns::Wire> message, Parsed& out, FoundFeature& found);
 
+/// Parses the steps of one FeatureList, which may come in several byte ranges.
+[[nodiscard]] bool parse_feature_list(std::span<const columns::Wire> message, Parsed& out, FoundList& found);
+
 }  // namespace forebay::decoders

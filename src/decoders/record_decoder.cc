@@ -171,10 +171,7 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
         memory.timeout = 1;
         continue;
       } else {
-        for (std::size_t output = 0; output < plan_.outputs.size(); ++output) {
-          if (appended(plan_.outputs[output]))
-            columns::truncate(block[plan_.outputs[output].column], memory.first_rows[output] + index);
-        }
+        undo(index, block, memory);
         // The fast path fails for this record: rest for a growing number of records, so that few pay for both paths.
         memory.timeout = std::min(memory.timeout * 2, max_timeout);
         memory.rest = memory.timeout / 4;
@@ -183,6 +180,13 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
     FOREBAY_DO(plain(records[i], first_row + index, index, block, memory));
   }
   return {};
+}
+
+void ExampleDecoder::undo(std::int64_t rows, ColumnBlock& block, const ExampleMemory& memory) const {
+  for (std::size_t output = 0; output < plan_.outputs.size(); ++output) {
+    if (appended(plan_.outputs[output]))
+      columns::truncate(block[plan_.outputs[output].column], memory.first_rows[output] + rows);
+  }
 }
 
 Result<void> ExampleDecoder::plain(Record record, std::int64_t row, std::int64_t index, ColumnBlock& block,
@@ -264,6 +268,10 @@ bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, Exa
   ++record.at;
   Wire entries;
   if (!columns::read_bytes(record, entries) || !record.empty() || entries.empty()) return false;
+  return read_entries(entries, row, block, memory);
+}
+
+bool ExampleDecoder::read_entries(Wire entries, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const {
   memory.parsed.pieces.clear();
   Layout* const layout = memory.layouts.last();
   StraightRun run{.layout = layout,

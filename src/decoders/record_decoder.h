@@ -50,8 +50,18 @@ class ExampleDecoder final : public Decoder {
   [[nodiscard]] Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
                                     DecoderMemory& memory) const override;
 
- private:
+  // For a decoder of messages that contain the features of an Example.
+  [[nodiscard]] const FeaturePlan& plan() const { return plan_; }
+  /// Begins a call: the columns of `block` may lie elsewhere than in the last call.
   void prepare(ColumnBlock& block, ExampleMemory& memory) const;
+  /// Decodes the entries of a Features message on the fast path. False: they have another form or a fault; the row is
+  /// then unspecified, and `undo` removes it.
+  [[nodiscard]] bool read_entries(columns::Wire entries, std::int64_t row, ColumnBlock& block,
+                                  ExampleMemory& memory) const;
+  /// Leaves the first `rows` rows of this call in the columns that decoding appends to.
+  void undo(std::int64_t rows, ColumnBlock& block, const ExampleMemory& memory) const;
+
+ private:
   [[nodiscard]] bool fast(columns::Wire record, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const;
   [[nodiscard]] bool put(const MessageTemplate& head, columns::Wire values, Sink& sink, std::int64_t row,
                          ColumnBlock& block, ExampleMemory& memory) const;

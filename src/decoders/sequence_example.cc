@@ -3,41 +3,10 @@
 
 #include <algorithm>
 
-#include "decoders/record_decoder.h"
+#include "decoders/lists/sequence_decoder.h"
 
 namespace forebay::decoders {
 namespace {
-
-/// Decodes tf.train.SequenceExample messages. The plan owns the decoder; any number of workers call it at once, each
-/// with its own memory. Fails at the first malformed record of a call.
-class SequenceDecoder final : public Decoder {
- public:
-  SequenceDecoder(FeaturePlan context, FeaturePlan lists) : context_{std::move(context)}, lists_{std::move(lists)} {}
-
-  std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<RecordMemory>(); }
-
-  Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
-                      DecoderMemory& kept) const override {
-    auto& memory = static_cast<RecordMemory&>(kept);
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      const auto index = static_cast<std::int64_t>(i);
-      const auto* at = reinterpret_cast<const std::uint8_t*>(records[i].data());
-      memory.parsed.clear(context_.sources.size(), lists_.sources.size());
-      if (!parse_sequence_example({at, at + records[i].size()}, context_.keys, lists_.keys, memory.parsed)) {
-        return malformed_record("tf.train.SequenceExample", records[i], memory.parsed, index);
-      }
-      for (const FeaturePlan* plan : {&context_, &lists_}) {
-        FeatureWriter writer{*plan, memory.parsed, memory.scratch, block};
-        for (const Output& output : plan->outputs) FOREBAY_DO(writer.write(output, first_row + index, index));
-      }
-    }
-    return {};
-  }
-
- private:
-  const FeaturePlan context_;
-  const FeaturePlan lists_;
-};
 
 Result<Bound<Decoder>> bind(const SequenceExampleFeatures& options, const std::vector<std::string>& wanted) {
   std::vector<Error> faults;
@@ -57,7 +26,7 @@ Result<Bound<Decoder>> bind(const SequenceExampleFeatures& options, const std::v
         Place{.field = {option_of(Role::lists), name}});
   }
   if (!faults.empty()) return Error::all(std::move(faults));
-  return Bound<Decoder>{.op = std::make_unique<SequenceDecoder>(std::move(context), std::move(lists)),
+  return Bound<Decoder>{.op = std::make_unique<SequenceDecoder>(std::move(context), std::move(lists), Path::fast),
                         .out = std::move(out)};
 }
 
