@@ -47,7 +47,11 @@ class SpanTable {
   /// The number of windows of its sequence; 0 when the cutter does not count them (Windowing::counts).
   [[nodiscard]] std::int64_t count(std::size_t window) const { return windows_[window].count; }
   /// The spans of one window: `axes()` spans for each of its elements.
-  [[nodiscard]] std::span<const WindowSpan> operator[](std::size_t window) const;
+  [[nodiscard]] std::span<const WindowSpan> operator[](std::size_t window) const {
+    const std::size_t first = windows_[window].first;
+    const std::size_t last = window + 1 < windows_.size() ? windows_[window + 1].first : spans_.size();
+    return {spans_.data() + first, last - first};
+  }
   /// Frames of one window along one axis, padding included.
   [[nodiscard]] std::int64_t length(std::size_t window, std::size_t axis = 0) const;
 
