@@ -83,7 +83,8 @@ class SaverCore : public std::enable_shared_from_this<SaverCore> {
   [[nodiscard]] Result<TakenSegments> deliver(Lock& lock, std::int64_t rows);
 
   const SaverPlan plan_;
-  const std::shared_ptr<SaverMemory> memory_ = std::make_shared<SaverMemory>();
+  const std::shared_ptr<SaverMemory> memory_ = std::make_shared<SaverMemory>();  // of batches
+  const std::shared_ptr<SaverMemory> example_memory_ = std::make_shared<SaverMemory>();
   mutable std::mutex mutex_;
   std::condition_variable changed_;          // for takers
   std::condition_variable room_;             // for inserters
