@@ -61,11 +61,11 @@ Result<bool> SaverCore::insert(SaverExample example, SaverWait wait) {
                     "of the other was taken, give it another epoch, or set make_keys_unique",
                     quote(*live->key), live->epoch)};
   }
-  add(std::move(live));
+  add(live);
   return true;
 }
 
-void SaverCore::add(Example example) {
+void SaverCore::add(Example& example) {
   example->index = std::numeric_limits<std::int64_t>::min() + inserted_;
   const auto key = keys_.emplace(example->epoch, *example->key).first;
   const std::int32_t count = example->count;

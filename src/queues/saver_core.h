@@ -34,6 +34,7 @@ struct SaverWait {
 ///                             └─ the batch goes before that: stuck_
 ///
 /// Copies of tensors are made without the mutex, by the thread that owns the examples at that time (LiveExample).
+/// Examples are freed without it, too: the owners of their tensors may take locks.
 class SaverCore : public std::enable_shared_from_this<SaverCore> {
  public:
   explicit SaverCore(SaverPlan plan);
@@ -73,7 +74,7 @@ class SaverCore : public std::enable_shared_from_this<SaverCore> {
   void put_back(Rows rows, bool dropped);
   void count_taken(SegmentBatch::Content& batch, Rows& rows, bool dropped);
   void make_ready(Rows& rows);
-  void add(Example example);
+  void add(Example& example);
   void cancel();
   [[nodiscard]] std::optional<Error> overdue(Time since) const;
   /// Sleeps until a notification, `until`, or a poll of the check. The mutex is free meanwhile.
