@@ -490,7 +490,7 @@ class SegmentBatch:
 class StateSaver:
     """The compiled part of forebay.StateSaver."""
 
-    def insert(self, key: bytes, length: int | None, sequences: list[object], context: list[object], states: list[object], epoch: int, timeout: int) -> None:
+    def insert(self, key: bytes, length: int | None, sequences: list[object], context: list[object], states: list[object], epoch: int, copy: bool, timeout: int) -> None:
         """
         Tensors are arrays of numbers, or (bytes, byte splits, shape) of strings. The timeout is in ms; -1: for ever.
         """
