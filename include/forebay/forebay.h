@@ -15,6 +15,7 @@
 #include <forebay/plugins.h>
 #include <forebay/records.h>
 #include <forebay/reference.h>
+#include <forebay/row_passes.h>
 #include <forebay/rows.h>
 #include <forebay/run_options.h>
 #include <forebay/shuffle_quality.h>

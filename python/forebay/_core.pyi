@@ -198,6 +198,20 @@ class Feed:
     @property
     def closed(self) -> bool: ...
 
+class RowPasses:
+    """Rows that a program gives anew for each pass of a run."""
+
+    def next(self) -> tuple[int, Feed] | None:
+        """
+        The epoch of the pass that a run has begun, and the feed for its rows. None: there was none for a short time. Raises Cancelled after close.
+        """
+
+    def close(self) -> None: ...
+
+    def rows(self, name: str) -> Rows: ...
+
+def make_passes(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> RowPasses: ...
+
 def make_feed(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> Feed: ...
 
 class Plan:
