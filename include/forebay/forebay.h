@@ -19,6 +19,7 @@
 #include <forebay/rows.h>
 #include <forebay/run_options.h>
 #include <forebay/shuffle_quality.h>
+#include <forebay/staging.h>
 #include <forebay/stall_notice.h>
 #include <forebay/state.h>
 #include <forebay/verify.h>

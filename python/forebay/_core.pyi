@@ -422,6 +422,33 @@ def plan_document(document: object, folder: str, bindings: dict[str, Rows | Func
 
 def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str) -> Run: ...
 
+class StagedTensors:
+    """Tensors on their way to a device."""
+
+    def tensors(self, gpu: int) -> list[Any]:
+        """Objects with __dlpack__; gpu: the number of the GPU, -1 on the host."""
+
+    def wait(self, stream: int) -> None:
+        """Work that is put into the stream from now on begins after the copies."""
+
+    @property
+    def ready(self) -> bool:
+        """The copies are complete."""
+
+class Staging:
+    """Brings tensors to a device."""
+
+    def begin(self, arrays: list[Any]) -> StagedTensors:
+        """Begins to copy arrays of numbers."""
+
+    @property
+    def device(self) -> str: ...
+
+def make_staging(gpu: int, library: str) -> Staging:
+    """
+    gpu: its number; -1: the host. library: the CUDA runtime; empty: the usual one.
+    """
+
 def read_records(path: str, compression: str) -> list[bytes]: ...
 
 def write_records(path: str, records: list[bytes], compression: str) -> None: ...

@@ -8,6 +8,7 @@
 #include "records.h"
 #include "rows.h"
 #include "runs.h"
+#include "staging.h"
 
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
@@ -21,6 +22,7 @@ NB_MODULE(_core, module) {
   bind_functions(module);
   bind_rows(module);
   bind_runs(module);
+  bind_staging(module);
   bind_records(module);
   bind_verify(module);
   module.def(
