@@ -2,7 +2,7 @@
 """Batches as torch tensors; imported only when asked for."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Protocol
 
 import numpy as np
 
@@ -83,15 +83,23 @@ def _taken(batch: Mapping[str, Any], names: list[str], staged: list[Any]) -> lis
 _VIEWS = {"bfloat16": (np.int16, torch.bfloat16), "bool": (np.uint8, torch.bool)}
 
 
-def save_with_state(path: Path, checkpoint: Any, loader: Loader) -> None:
-    """Saves a model checkpoint (any object for torch.save) and the state of the loader in one file: old or new, never
-    mixed, so that the model and the data cannot get out of step."""
+class HasState(Protocol):
+    """A Loader, or another object with a state: Switch, BatchSet, Prefetch."""
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: Mapping[str, Any], /) -> None: ...
+
+
+def save_with_state(path: Path, checkpoint: Any, loader: HasState) -> None:
+    """Saves a model checkpoint (any object for torch.save) and the state of the loader, or of what goes through it (Switch,
+    BatchSet, Prefetch), in one file: old or new, never mixed, so that the model and the data cannot get out of step."""
     together = {"checkpoint": checkpoint, "forebay": loader.state_dict()}
     with atomic_file(path) as file:
         torch.save(together, file)
 
 
-def load_with_state(path: Path, loader: Loader, **options: Any) -> Any:
+def load_with_state(path: Path, loader: HasState, **options: Any) -> Any:
     """The checkpoint that `save_with_state` saved; the loader goes on from there. `options` are torch.load's."""
     together = torch.load(path, **options)
     loader.load_state_dict(together["forebay"])

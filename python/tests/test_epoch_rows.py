@@ -65,7 +65,7 @@ def batches(size: int = 2, epochs: Optional[int] = 3, data: Optional[Speech] = N
 
 
 def seen(loader: Any) -> list[tuple[int, list[str], Any, Any]]:
-    return [(batch.epoch, tags(batch), batch["data"].tolist(), batch.lengths["classes"].tolist()) for batch in loader]
+    return [(batch.epoch, tags(batch), batch["data"].tolist(), batch["classes"].tolist()) for batch in loader]
 
 
 def test_every_epoch_has_the_sequences_in_the_order_of_the_data_set() -> None:
@@ -102,6 +102,45 @@ def test_a_restart_at_every_batch_is_exact(boundary: str) -> None:
             assert seen(other) == whole[at:]
         other.begin_anew()
         assert seen(other) == whole
+
+
+OTHERS = {"data": np.zeros((3, 2, 2), np.float32), "classes": np.zeros((3, 2), np.int32), "seq_tag": ["a", "b", "c"]}
+STAGES = {
+    "filter": lambda pipe: pipe.filter("length(classes) > 1").batch(size=2, pad=True),
+    "frames": lambda pipe: pipe.shuffle(buffer=3).frames(["data", "classes"], batch_size=9, max_seqs=3).shuffle_batches(2),
+    "buckets": lambda pipe: pipe.buckets("classes", [3, 6], [2, 2]),
+    "chunk": lambda pipe: pipe.chunk(size=2, step=1, keys=["data", "classes"]).shuffle(buffer=4).batch(size=3, pad=True),
+    "stateful": lambda pipe: pipe.unroll(2, keys=["data", "classes"]).stateful(2),
+    "mix": lambda pipe: fb.mix([pipe.shuffle(buffer=2), fb.arrays(OTHERS)], until=6, repeat=True).batch(size=2, pad=True),
+}
+
+
+@pytest.mark.parametrize("stages", list(STAGES))
+def test_every_stage_of_a_stream_restarts_over_a_data_set_at_every_batch(stages: str) -> None:
+    def pipe() -> fb.Pipeline:
+        return STAGES[stages](fb.python(Speech())).epochs(2).seed(1)
+
+    with pipe().load(threads=1) as loader:
+        states = [loader.state_dict()]
+        whole = []
+        for batch in loader:
+            whole += seen([batch])
+            states.append(loader.state_dict())
+    assert len(whole) > 5
+    with pipe().load(threads=2) as other:
+        for at, state in enumerate(states):
+            other.load_state_dict(state)
+            assert seen(other) == whole[at:]
+
+
+def test_shards_by_element_deal_the_sequences_of_an_epoch() -> None:
+    dealt = []
+    for rank in range(2):
+        shard = {"index": rank, "count": 2, "by": "element"}
+        with fb.python(Speech()).batch(size=2, remainder="drop", pad=True).load(shard=shard) as loader:
+            dealt.append([tag for batch in loader for tag in tags(batch)])
+    order = orders(1)[0]
+    assert dealt == [order[0:6:2], order[1:6:2]]
 
 
 def test_epochs_may_be_left_early_and_have_no_end() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from typing import Any, Iterator, Optional
@@ -262,6 +264,29 @@ def test_close_stops_from_any_state(keep_warm: bool) -> None:
         next(data)
     closer.join()
     assert time.monotonic() - began < 10 and rows.closed
+
+
+def test_ctrl_c_loses_no_batch() -> None:
+    program = """
+import os, signal, threading
+import numpy as np
+import forebay as fb
+rows = fb.Feed({"n": fb.fixed("int64")})
+data = fb.switch({"live": fb.feed(rows).batch(size=1), "eval": fb.arrays({"n": np.arange(3)}).batch(size=1)})
+for wait in (lambda: next(data), data.have_more_data):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        wait()
+    except KeyboardInterrupt:
+        print("interrupted")
+data.switch_to("eval")
+print(next(data)["n"].tolist())
+data.switch_to("live")
+rows.put({"n": 7})
+print(next(data)["n"].tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("interrupted\ninterrupted\n[0]\n[7]\n", "")
 
 
 def test_map_runs_for_the_loader_that_has_it_and_no_result_is_lost() -> None:
