@@ -8,6 +8,7 @@ from collections import deque
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, NoReturn, Optional
 
 from forebay import _core
+from forebay._arguments import wrong_type
 from forebay._core import Stats
 from forebay.errors import Cancelled
 from forebay.loader import Loader, Plan, Schema
@@ -40,6 +41,8 @@ class Prefetch:
     __slots__ = ("_loader", "_ahead", "_line", "_handover", "_at", "_begin", "__weakref__")
 
     def __init__(self, loader: Loader, staging: _core.Staging, carriers: Carriers, handover: Handover, ahead: int) -> None:
+        if not isinstance(loader, Loader):
+            raise wrong_type("loader", "a forebay Loader; of a Switch, its `loader`", loader)
         self._loader = loader
         self._ahead = ahead
         self._handover = handover

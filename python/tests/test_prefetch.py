@@ -2,9 +2,9 @@
 """Batches that are staged ahead (forebay._prefetch), with NumPy in the place of torch; torch: dlpack_cases.py, gpu_cases.py."""
 from __future__ import annotations
 
+import ctypes
 import json
 import pathlib
-import signal
 import subprocess
 import sys
 import threading
@@ -168,6 +168,41 @@ def test_a_prefetch_says_what_it_is_and_is_not_pickled() -> None:
             __import__("pickle").dumps(batches)
 
 
+def test_only_a_loader_is_prefetched() -> None:
+    with fb.switch({"a": pipe()}) as data, pytest.raises(TypeError, match="loader: must be a forebay Loader; of a Switch"):
+        prefetch(data)  # type: ignore[arg-type]
+
+
+def test_staged_arrays_are_memory_of_the_gpu(tmp_path: pathlib.Path) -> None:
+    library, root = tmp_path / "libfake_cudart.so", pathlib.Path(TESTS).parents[1]
+    source = root / "tests" / "support" / "cuda" / "fake_cudart.cc"
+    subprocess.run(["c++", "-std=c++20", "-shared", "-fPIC", "-I", root, "-o", library, source], check=True)
+    staging = _core.make_staging(1, str(library))
+    x, y = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([True])
+    staged = staging.begin([x, y])
+    tensors = staged.tensors(1)
+    assert staging.device == "cuda:1" and not staged.ready
+    assert [tensor.__dlpack_device__() for tensor in tensors] == [(2, 1), (2, 1)]
+    staged.wait(0)
+    device = ctypes.CDLL(str(library))
+    device.fake_cuda_advance(1)
+    assert staged.ready
+    capsule = tensors[0].__dlpack__()
+    address = ctypes.c_void_p.from_address(pointer_in(capsule)).value  # the first member of a DLTensor: its data
+    assert address is not None and list((ctypes.c_float * 6).from_address(address)) == x.reshape(-1).tolist()
+    with pytest.raises(TypeError, match="staging: an array of numbers is wanted"):
+        staging.begin([np.array(["a"], dtype=object)])
+    del staged, tensors, staging, capsule
+    device.fake_cuda_advance(1)
+
+
+def pointer_in(capsule: Any) -> int:
+    """The address of the DLTensor of a capsule, which owns it."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(get(capsule, b"dltensor"))
+
+
 def test_a_gpu_that_is_not_there_is_named() -> None:
     with pytest.raises(fb.ConfigError, match="the CUDA runtime cannot be used: .*/nowhere/libcudart.so"):
         _core.make_staging(0, "/nowhere/libcudart.so")
@@ -175,10 +210,12 @@ def test_a_gpu_that_is_not_there_is_named() -> None:
 
 def gpu_folder() -> list[str]:
     """The folder of a torch that has a GPU here."""
+    if not any(pathlib.Path(device).exists() for device in ("/dev/nvidiactl", "/dev/dxg")):
+        pytest.skip("no GPU is at hand: copies to it cannot be measured here")
     folder = torch_folder()
     code = "import sys; sys.path[:0] = sys.argv[1:]; import torch; sys.exit(not torch.cuda.is_available())"
     if subprocess.run([sys.executable, "-c", code, *folder], capture_output=True, timeout=120).returncode != 0:
-        pytest.skip("no GPU is at hand: copies to it cannot be measured here")
+        pytest.skip("torch finds no GPU: copies to it cannot be measured here")
     return folder
 
 

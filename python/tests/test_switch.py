@@ -103,8 +103,9 @@ def test_the_state_names_the_last_batch_that_the_loop_got_and_not_those_ahead() 
         assert data.state_dict()["loaders"]["train"] == alone.state_dict()
 
 
-def test_have_more_data_and_have_reached_end_tell_the_end_exactly() -> None:
-    with pair() as data:
+@pytest.mark.parametrize("keep_warm", [True, False])
+def test_have_more_data_and_have_reached_end_tell_the_end_exactly(keep_warm: bool) -> None:
+    with pair(keep_warm) as data:
         data.switch_to("eval")
         seen = []
         while data.have_more_data():
@@ -113,9 +114,13 @@ def test_have_more_data_and_have_reached_end_tell_the_end_exactly() -> None:
         assert data.have_reached_end() and next(data, None) is None
         data.switch_to("train")
         assert not data.have_reached_end() and data.have_more_data()
+        data.switch_to("eval")
+        assert data.have_reached_end() and data.complete_frac() == 1.0 and not data.have_more_data()
         data.switch_to("eval", anew=True)
         assert not data.have_reached_end() and data.have_more_data()
         assert len(list(data)) == 3 and data.have_reached_end()
+        data.loader.begin_anew()
+        assert not data.have_reached_end() and data.complete_frac() == 1e-10
 
 
 def test_more_data_is_waited_for_and_none_is_told_only_when_the_producer_has_ended() -> None:
