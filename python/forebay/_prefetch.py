@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
+from itertools import islice
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, NoReturn, Optional
 
 from forebay import _core
@@ -147,7 +148,9 @@ class _Line:
         self._ahead = ahead
         self._changed = threading.Condition()
         self._items: deque[Staged] = deque()  # the first one may be the batch that the consumer got last
-        self._made = 0
+        self._made = 0  # by the thread
+        # The batch of that number, which was taken from the loader and is not staged yet. An interrupt leaves it here.
+        self._taken: tuple[int, list[Any]] = (0, [])
         self._resting = False
         self._closed = False
         self._thread: Optional[threading.Thread] = None
@@ -163,7 +166,7 @@ class _Line:
             if self._items:
                 return self._items[0]
         if self._ahead == 0:
-            self._make()
+            self._add(self._make(given + 1))
         else:
             self._work()
         with self._changed:
@@ -192,24 +195,31 @@ class _Line:
                     self._changed.wait()
                 if self._resting or self._closed or self._over():
                     return
-            self._make()
+            try:
+                item = self._make(self._made + 1)
+            except BaseException as failure:
+                item = Staged(self._made + 1, None, [], None, failure)
+            self._made += 1
+            self._add(item)
 
     def _over(self) -> bool:
         return bool(self._items) and self._items[-1].failure is not None
 
-    def _make(self) -> None:
-        """Takes a batch from the loader, begins its copies, and adds it. Or adds what the loader raised."""
-        serial = self._made + 1
-        try:
-            batch = next(self._loader)
-            arrays = self._carriers(batch)
-            item = Staged(serial, batch, list(arrays), self._staging.begin(list(arrays.values())))
-        except BaseException as failure:
-            if self._ahead == 0:
-                raise
-            item = Staged(serial, None, [], None, failure)
+    def _make(self, serial: int) -> Staged:
+        """Takes a batch from the loader, and begins its copies. May be interrupted and repeated."""
+        if self._taken[0] != serial:
+            self._taken = (serial, [])
+        taken = self._taken[1]
+        if not taken:
+            # One call without bytecode inside: no interrupt comes between the loader and the list.
+            taken.extend(islice(self._loader, 1))
+        if not taken:
+            raise StopIteration
+        arrays = self._carriers(taken[0])
+        return Staged(serial, taken[0], list(arrays), self._staging.begin(list(arrays.values())))
+
+    def _add(self, item: Staged) -> None:
         with self._changed:
-            self._made = serial
             self._items.append(item)
             self._changed.notify_all()
 
@@ -224,6 +234,7 @@ class _Line:
         with self._changed:
             self._items.clear()
             self._made = 0
+            self._taken = (0, [])
 
     def stop(self) -> None:
         with self._changed:

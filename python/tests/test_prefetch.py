@@ -160,6 +160,28 @@ print(next(batches)["n"].tolist())
     assert (done.stdout, done.stderr) == ("interrupted\n[7]\n", "")
 
 
+def test_an_interrupt_while_a_batch_is_staged_loses_none() -> None:
+    staging, interrupted = _core.make_staging(-1, ""), []
+
+    def carriers_and_interrupt(batch: Any) -> dict[str, Any]:
+        if batch.number not in interrupted:
+            interrupted.append(batch.number)
+            raise KeyboardInterrupt
+        return carriers(batch)
+
+    def handover(batch: Any, names: list[str], staged: Any) -> list[Any]:
+        return [np.from_dlpack(tensor) for tensor in staged.tensors(-1)]
+
+    with pipe().load() as plain, Prefetch(pipe().load(), staging, carriers_and_interrupt, handover, 0) as batches:
+        got = []
+        for expected in plain:
+            with pytest.raises(KeyboardInterrupt):
+                next(batches)
+            got += seen([next(batches)])
+            assert got[-1] == seen([expected])[0]
+        assert next(batches, None) is None and interrupted == list(range(7))
+
+
 def test_a_prefetch_says_what_it_is_and_is_not_pickled() -> None:
     with prefetch(pipe().load()) as batches:
         assert repr(batches).startswith("Prefetch(cpu, ahead=2):") and len(batches) == 7
