@@ -57,9 +57,10 @@ struct Stats {
 
 /// A running plan: delivers batches in order.
 ///
-/// `close`, `stats`, `complete_frac` and `plan` may be called from any thread, meanwhile too; all else is for one
-/// thread at a time. A loader that was moved from may be closed (which does nothing), assigned to and destroyed. In a
-/// forked child `next`, `state` and `restore` of a loader of the parent fail, and its memory is not freed.
+/// `close`, `stats`, `complete_frac` and `plan` may be called from any thread, meanwhile too, and `state_at` by one
+/// thread while another one is in `next`; all else is for one thread at a time. A loader that was moved from may be
+/// closed (which does nothing), assigned to and destroyed. In a forked child `next`, `state` and `restore` of a loader
+/// of the parent fail, and its memory is not freed.
 class Loader {
  public:
   /// Starts the workers; nothing is opened before the first `next`.

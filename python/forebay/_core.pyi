@@ -198,6 +198,20 @@ class Feed:
     @property
     def closed(self) -> bool: ...
 
+class RowPasses:
+    """Rows that a program gives anew for each pass of a run."""
+
+    def next(self) -> tuple[int, Feed] | None:
+        """
+        The epoch of the pass that a run has begun, and the feed for its rows. None: there was none for a short time. Raises Cancelled after close.
+        """
+
+    def close(self) -> None: ...
+
+    def rows(self, name: str) -> Rows: ...
+
+def make_passes(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> RowPasses: ...
+
 def make_feed(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> Feed: ...
 
 class Plan:
@@ -508,6 +522,32 @@ class StateSaver:
 
 def make_state_saver(batch_size: int, num_unroll: int, sequences: list[tuple[object, ...]], context: list[tuple[object, ...]], states: list[tuple[object, ...]], capacity: int | None, allow_small_batch: bool, pad: bool, make_keys_unique: bool, sticky_rows: bool, save_timeout: int) -> StateSaver:
     """Tensors are (name, dtype, shape, initial value or None)."""
+class StagedTensors:
+    """Tensors on their way to a device."""
+
+    def tensors(self, gpu: int) -> list[Any]:
+        """Objects with __dlpack__; gpu: the number of the GPU, -1 on the host."""
+
+    def wait(self, stream: int) -> None:
+        """Work that is put into the stream from now on begins after the copies."""
+
+    @property
+    def ready(self) -> bool:
+        """The copies are complete."""
+
+class Staging:
+    """Brings tensors to a device."""
+
+    def begin(self, arrays: list[Any]) -> StagedTensors:
+        """Begins to copy arrays of numbers."""
+
+    @property
+    def device(self) -> str: ...
+
+def make_staging(gpu: int, library: str) -> Staging:
+    """
+    gpu: its number; -1: the host. library: the CUDA runtime; empty: the usual one.
+    """
 
 def read_records(path: str, compression: str) -> list[bytes]: ...
 

@@ -9,6 +9,7 @@
 #include "rows.h"
 #include "runs.h"
 #include "state_saver.h"
+#include "staging.h"
 
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
@@ -23,6 +24,7 @@ NB_MODULE(_core, module) {
   bind_rows(module);
   bind_runs(module);
   bind_state_saver(module);
+  bind_staging(module);
   bind_records(module);
   bind_verify(module);
   module.def(

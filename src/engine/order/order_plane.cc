@@ -16,10 +16,10 @@ constexpr std::uint64_t batch_purposes = 1'000'000;  // above those of the order
 constexpr std::int64_t whole_pass = 1'000'000;       // Position::done
 constexpr int max_passes_without_batch = 16;         // more than one: files may change from pass to pass
 
-/// Whether the rows come one after the other from the program, which may wait for a batch before it gives more.
+/// Whether the program gives rows as they come: it may wait for a batch before it gives more.
 bool of_feed(const Program& program) {
   if (std::ranges::any_of(program.branches, of_feed)) return true;
-  return program.source.rows && !program.source.rows->resident();
+  return program.source.rows && !program.source.rows->replays();
 }
 
 /// Removes all items but `from` … `to` - 1, if there are any.

@@ -171,7 +171,7 @@ void Passes::begin(std::int64_t epoch) {
   if (over()) return;
   if (windows_ != nullptr) windows_->begin(epoch);
   chain_->begin(epoch);  // closes files that the last pass left open; they count for the last pass
-  open_files_.begin_pass();
+  open_files_.begin_pass(epoch);
 }
 
 /// Adds to the position of the pass that begins what the batcher holds.

@@ -32,12 +32,12 @@ void check_decoder(const BoundDocument& bound, Faults& faults) {
   }
 }
 
-/// Rows that come one after the other can be read once, in their order.
+/// Rows that come one after the other can be read in their order only, and most of them once.
 void check_access(const BoundDocument& bound, Faults& faults) {
   if (!bound.source.rows || bound.source.rows->resident()) return;
   const Stages& stages = bound.stages;
   const std::string& name = stages.source_stage->plugin;
-  if (bound.document.epochs != 1) {
+  if (bound.document.epochs != 1 && !bound.source.rows->repeats) {
     const Json* epochs = bound.json.find("epochs");
     complain(epochs != nullptr ? *epochs : *stages.source_stage->options,
              fmt::format("the rows of '{}' can be read once, so 'epochs' must be 1{}", name,

@@ -114,7 +114,8 @@ class OpenFiles final : public OpenParts {
   double files_done() const override { return files_done_; }
   std::optional<std::int64_t> indexed() const override { return indexed_; }
   std::int64_t judged() const override { return judged_; }
-  void begin_pass() override {
+  void begin_pass(std::int64_t epoch) override {
+    if (row_streams_) row_streams_->begin_pass(epoch);
     files_done_ = 0;
     judged_ = 0;
     indexed_.reset();
