@@ -8,7 +8,6 @@ from typing import Any
 SKIPPED: dict[str, str] = {
     "returnn/collate.jsonl": "later issue: sequence data sets",
     "returnn/misc.jsonl": "later issue: sequence data sets",
-    "returnn/seq_order.jsonl": "later issue: sequence orders",
     "state_saver/errors.jsonl": "later issue: state saver",
     "state_saver/runs.jsonl": "later issue: state saver",
     "state_saver/wrapper.jsonl": "later issue: state saver",
