@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ MODES = ("default", "reverse", "sorted", "sorted_reverse", "random", "random:2",
 
 # ---------------------------------------------------------------- the orders, in plain Python
 
-def full_order(mode: str, lengths: "list[int]", seed: int) -> "list[int]":
+def full_order(mode: str, lengths: "Sequence[float]", seed: int) -> "list[int]":
     n, (name, *numbers) = len(lengths), mode.split(":")
     draws = np.random.RandomState(seed)
     if name == "default_every_n":
@@ -50,7 +50,7 @@ def full_order(mode: str, lengths: "list[int]", seed: int) -> "list[int]":
     return out
 
 
-def wanted(mode: str, lengths: "list[int]", tags: "list[str]", epoch: int, options: "dict[str, Any]",
+def wanted(mode: str, lengths: "Sequence[float]", tags: "list[str]", epoch: int, options: "dict[str, Any]",
            listed: Optional["set[str]"]) -> "list[int]":
     """The sequences of an epoch, which counts from 0."""
     parts, numbers = options["partition_epoch"], mode.split(":")[1:]
@@ -159,16 +159,19 @@ def test_lists_and_lengths_come_from_files_and_a_state_knows_their_content(files
     (tmp_path / "train.json").write_text(json.dumps(document))
     loader = fb.load(tmp_path / "train.json")
     given = [by_tag[tag] for tag in tags]
-    want = [wanted("laplace:3", given, tags, epoch, NO_OPTIONS, listed) for epoch in range(2)]
+    passes = [wanted("laplace:3", given, tags, epoch, NO_OPTIONS, listed) for epoch in range(2)]
+    want = passes[0] + passes[1]
     first = next(loader)["n"].tolist()
     state = loader.state_dict()
-    assert first + [n for batch in loader for n in batch["n"].tolist()] == want[0] + want[1]
+    assert first + [n for batch in loader for n in batch["n"].tolist()] == want
     again = fb.load(tmp_path / "train.json")
     again.load_state_dict(state)
-    assert [n for batch in again for n in batch["n"].tolist()] == (want[0] + want[1])[8:]
+    assert [n for batch in again for n in batch["n"].tolist()] == want[8:]
     (tmp_path / "tags.txt").write_text("\n".join([*listed][1:]))
     with pytest.raises(fb.StateError, match="seq_list_filter_file of sequence_order"):
         fb.load(tmp_path / "train.json").load_state_dict(state)
+    want = wanted("laplace:3", given, tags, 0, NO_OPTIONS, {*[*listed][1:]})
+    assert [n for batch in fb.load(tmp_path / "train.json") for n in batch["n"].tolist()][:len(want)] == want
 
 
 def test_faults_of_the_small_files(files: Any, tmp_path: pathlib.Path) -> None:
@@ -188,6 +191,11 @@ def test_faults_of_the_small_files(files: Any, tmp_path: pathlib.Path) -> None:
         plan(by="length(x)", seq_list_filter_file=str(tmp_path / "empty")).load()
     with pytest.raises(fb.DataError, match="part-0, record 0.*sequence_order: .*short' has no length of the tag, 'tag 0'"):
         list(plan(seq_order_seq_lens_file=str(tmp_path / "short")).load())
+    skipping = plan(seq_order_seq_lens_file=str(tmp_path / "short")).on_corrupt("skip_record").load()
+    assert [int(n) for batch in skipping for n in batch["n"]] == [i for i, tag in enumerate(tags) if tag == "tag 1"]
+    rows = fb.Feed({"x": fb.fixed("int64")}, capacity=3)
+    with pytest.raises(fb.ConfigError, match="cannot be reached in any order; sort those of a buffer instead, with 'laplace'"):
+        fb.feed(rows).sequence_order("sorted", by="x").batch(size=2).load()
     with pytest.raises(fb.ConfigError, match="sequence_order/tag.*but a string, such as the name of a tensor, is wanted"):
         examples(paths).sequence_order(tag="n", unique_seq_tags=True).batch(size=8, pad=True).load()
 
