@@ -114,7 +114,8 @@ class Loader {
   /// batch and now has more epochs goes on with the first row of the next epoch.
   [[nodiscard]] const std::string& notice() const;
 
-  /// A line for people, once: where this run has stored the first indexes of a folder, or why it cannot store any.
+  /// A line for people, each once: where this run has stored the first indexes of a folder, or why it cannot store any;
+  /// what an order leaves out.
   /// Empty when there is nothing to say.
   [[nodiscard]] std::string take_index_notice();
 

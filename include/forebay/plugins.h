@@ -17,9 +17,11 @@
 #include <forebay/orders/batch_slice.h>
 #include <forebay/orders/filter.h>
 #include <forebay/orders/interleave.h>
+#include <forebay/orders/laplace.h>
 #include <forebay/orders/random_sample.h>
 #include <forebay/orders/reorder.h>
 #include <forebay/orders/repeat.h>
+#include <forebay/orders/sequence_order.h>
 #include <forebay/orders/shuffle.h>
 #include <forebay/orders/shuffle_batches.h>
 #include <forebay/orders/skip.h>

@@ -10,6 +10,7 @@ from typing import Any
 import ops_batching
 import ops_example
 import ops_loader
+import ops_orders
 import ops_pieces
 import ops_probe
 import ops_records
@@ -30,6 +31,8 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "batch_pipe": ops_batching.frames,
     "len_filter": ops_batching.len_filter,
     "bucket_batch": ops_batching.bucket_batch,
+    "seq_order": ops_orders.seq_order,
+    "seq_order_cycle": ops_orders.seq_order_cycle,
     "bucket_by_sequence_length": ops_batching.bucket_by_sequence_length,
     "block_shuffle": ops_batching.block_shuffle,
     "interleave": ops_pieces.interleave,

@@ -8,7 +8,6 @@ from typing import Any
 SKIPPED: dict[str, str] = {
     "returnn/collate.jsonl": "later issue: sequence data sets",
     "returnn/misc.jsonl": "later issue: sequence data sets",
-    "returnn/seq_order.jsonl": "later issue: sequence orders",
     "tf/batch.jsonl": "later issue: queue front end",
     "tf/decode_csv.jsonl": "later issue: CSV",
     "tf/parse_sequence_example.jsonl": "later issue: sequence_example decoder of pipeline documents",

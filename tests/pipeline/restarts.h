@@ -60,7 +60,11 @@ inline const std::vector<std::string>& orders() {
          {"filter": {"where": "number != 3"}}, {"shuffle": {"buffer": 50}}, {"batch": {"size": 12}})",
       R"({"shuffle": {"buffer": 30}}, {"unbatch": {"number": "number"}},
          {"filter": {"where": "tokens % 3 != 1 and number < 9 and tokens != id"}}, {"shuffle": {"buffer": 50}},
-         {"batch": {"size": 12}})"};
+         {"batch": {"size": 12}})",
+      R"({"sequence_order": {"mode": "laplace:.30", "by": "length(tokens) % 40", "partition_epoch": 2}},
+         {"shuffle": {"buffer": 20}}, {"batch": {"size": 12, "pad": true}})",
+      R"({"interleave": {"cycle": 3}}, {"laplace": {"buffer": 25, "by": "length(tokens) % 40"}}, {"chunk": {"size": 5}},
+         {"batch": {"size": 12, "remainder": "drop", "pad": true}})"};
   return all;
 }
 

@@ -46,10 +46,11 @@ void check_access(const BoundDocument& bound, Faults& faults) {
   }
   const auto check = [&](const OrderStage& order) {
     if (!random_access(order)) return;
+    const bool sorts = !order.ordering.attributes.empty();
     complain(*order.stage.options,
-             fmt::format("the rows of '{}' come one after the other and cannot be reached in any order; give '{}' a "
-                         "buffer",
-                         name, order.stage.plugin),
+             fmt::format("the rows of '{}' come one after the other and cannot be reached in any order; {}", name,
+                         sorts ? "sort those of a buffer instead, with 'laplace'"
+                               : fmt::format("give '{}' a buffer", order.stage.plugin)),
              faults);
   };
   if (stages.interleave) check(*stages.interleave);

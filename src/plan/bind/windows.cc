@@ -185,6 +185,8 @@ Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage,
   const auto refuse = [](std::string message) {
     return Error{Code::config, Detail::invalid_argument, std::move(message)};
   };
+  if (attribute.kind == AttributeKind::text)
+    return refuse("strings of windows are not known before the windows are made; move the order before them");
   const auto late = [&](ColumnId id) { return static_cast<std::size_t>(id) >= windowing.out.size(); };
   if ((windows == 0 || windowing.frames) && std::ranges::any_of(bound.reads(), late))
     return refuse("a tensor that is made after the windows are cut is not known yet; move the step before them");
