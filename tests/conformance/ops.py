@@ -13,6 +13,7 @@ import ops_loader
 import ops_pieces
 import ops_probe
 import ops_records
+import ops_sequence
 import ops_sources
 import ops_windows
 
@@ -48,4 +49,6 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "decode_raw": ops_example.decode_raw,
     "parse_example": ops_example.parse_example,
     "parse_single_example": ops_example.parse_single_example,
+    "parse_sequence_example": ops_sequence.parse_sequence_example,
+    "parse_single_sequence_example": ops_sequence.parse_single_sequence_example,
 }
