@@ -18,7 +18,7 @@ import ops_sources
 import ops_windows
 
 OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
-    "load": ops_windows.load,
+    "load": ops_loader.load,
     "load_shuffled": ops_loader.load_shuffled,
     "load_random_windows": ops_windows.load_random_windows,
     "chunk_dataset": ops_windows.chunk,
