@@ -47,5 +47,6 @@
 #include <forebay/windows/chunk_function.h>
 #include <forebay/windows/context.h>
 #include <forebay/windows/continuous.h>
+#include <forebay/windows/discrete.h>
 #include <forebay/windows/unbatch.h>
 #include <forebay/windows/unroll.h>

@@ -142,6 +142,8 @@ struct Windowing {
   std::size_t axes = 1;         ///< Of the table. Over parts, 1: all keys share the axis.
   std::vector<GeneratedColumn> generated = {};  ///< Columns of `out` that say where each window lies.
   std::optional<AskedFunction> asks = {};       ///< Over sequences: the function of the program that the cutter asks.
+  /// Over parts: WindowRows::first_frame and WindowCursor::position count elements instead of frames.
+  bool by_element = false;
   bool draws = false;   ///< The windows depend on WindowPlace, so they are not stored between passes.
   bool counts = false;  ///< Over sequences: each window knows the number of windows of its sequence.
   Schema out;           ///< The columns after it.

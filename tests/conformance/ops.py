@@ -14,12 +14,13 @@ import ops_orders
 import ops_pieces
 import ops_probe
 import ops_records
+import ops_sequence
 import ops_sources
 import ops_state_saver
 import ops_windows
 
 OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
-    "load": ops_windows.load,
+    "load": ops_loader.load,
     "load_shuffled": ops_loader.load_shuffled,
     "load_random_windows": ops_windows.load_random_windows,
     "chunk_dataset": ops_windows.chunk,
@@ -58,4 +59,6 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "construct": ops_state_saver.construct,
     "construct_wrapper": ops_state_saver.construct_wrapper,
     "use_batch": ops_state_saver.use_batch,
+    "parse_sequence_example": ops_sequence.parse_sequence_example,
+    "parse_single_sequence_example": ops_sequence.parse_single_sequence_example,
 }

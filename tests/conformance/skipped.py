@@ -10,7 +10,6 @@ SKIPPED: dict[str, str] = {
     "returnn/misc.jsonl": "later issue: sequence data sets",
     "tf/batch.jsonl": "later issue: queue front end",
     "tf/decode_csv.jsonl": "later issue: CSV",
-    "tf/parse_sequence_example.jsonl": "later issue: sequence_example decoder of pipeline documents",
     "tf/producers.jsonl": "later issue: queue front end",
     "tf/queue_script.jsonl": "later issue: queue front end",
     "tf/shuffle_join.jsonl": "later issue: queue front end",

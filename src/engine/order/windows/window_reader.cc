@@ -196,7 +196,7 @@ Result<SpanTable> WindowReader::cut_before_faults(Part& part) {
 void WindowReader::forget(Part& part, bool all) {
   std::size_t gone = 0;
   for (; gone < part.elements.size(); ++gone) {
-    const std::int64_t length = part.lengths[gone * lengths_.keys()];
+    const std::int64_t length = windows_.windowing.by_element ? 1 : part.lengths[gone * lengths_.keys()];
     if (!all && part.first_frame + length > part.cursor.position) break;
     part.first_frame += length;
     table_.release_element(part.elements[gone]);

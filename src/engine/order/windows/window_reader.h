@@ -73,7 +73,7 @@ class WindowReader final : public Reader {
     std::uint32_t number = 0;
     WindowCursor cursor;
     std::int64_t first_element = 0;  // number of elements.front() in the part
-    std::int64_t first_frame = 0;    // its first frame in the stretch
+    std::int64_t first_frame = 0;    // its first frame in the stretch, or with Windowing::by_element its number
     std::vector<WindowTable::Element> elements;
     std::vector<std::int64_t> lengths;  // [elements, keys]
     std::vector<Handle> pulled;         // elements that were read, and whose lengths are not known yet
