@@ -136,6 +136,7 @@ enum class Grain : std::uint8_t { any, files_to_records, records, batches };
 enum class AttributeKind : std::uint8_t {
   condition,  ///< A boolean: 1 or 0.
   integer,
+  real,  ///< The bits of a double.
 };
 
 /// An integer that an order needs of each record: the value of an expression over the record's tensors. The engine

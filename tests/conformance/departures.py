@@ -130,6 +130,10 @@ DEPARTURES: list[Departure] = [
               ("bucket_by_sequence_length",), batches.has_wrong_capacities, batches.no_full_bucket),
     Departure("D26", "`max_total_num_seqs` is exact",
               ("batch_dataset",), batches.lets_one_more_in, batches.exactly_so_many),
+    Departure("D77", "`max_seqs` is exact in batches of one row",
+              ("batch_dataset",), batches.has_one_sequence_too_many, batches.no_sequence_too_many),
+    Departure("D25", "no rows make no batch",
+              ("collate",), batches.has_no_rows, batches.no_batch),
 ]
 
 

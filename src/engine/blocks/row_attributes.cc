@@ -140,11 +140,7 @@ Result<void> RowAttributes::compute(const EarlyAttribute& attribute, std::span<c
   const expression::Values values = attribute.value.evaluate(block_, faults);
   if (!faults.empty())
     return Error{Code::data, Detail::invalid_argument, faults.front().message, Place{.row = faults.front().row}};
-  const bool boolean = values.type == expression::Type::boolean;
-  for (std::size_t row = 0; row < out.size(); ++row) {
-    const std::size_t i = values.constant ? 0 : row;
-    out[row] = boolean ? values.booleans[i] : values.integers[i];
-  }
+  for (std::size_t row = 0; row < out.size(); ++row) out[row] = expression::attribute_of(values, row);
   return {};
 }
 

@@ -131,11 +131,8 @@ Result<void> EarlyCheck::evaluate(const EarlyAttribute& attribute, std::size_t n
         attribute.name);
   }
   const std::size_t width = work_.attributes.size();
-  const bool boolean = values.type == expression::Type::boolean;
-  for (std::size_t row = 0; row * width < attributes.size(); ++row) {
-    const std::size_t i = values.constant ? 0 : row;
-    attributes[row * width + number] = boolean ? values.booleans[i] : values.integers[i];
-  }
+  for (std::size_t row = 0; row * width < attributes.size(); ++row)
+    attributes[row * width + number] = expression::attribute_of(values, row);
   return {};
 }
 

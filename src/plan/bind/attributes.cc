@@ -2,6 +2,7 @@
 #include "plan/bind/attributes.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/core.h>
 
@@ -13,11 +14,17 @@ namespace forebay::plan {
 Result<expression::Expression> bind_attribute(const Attribute& attribute, const Schema& schema) {
   FOREBAY_TRY(const expression::Tree tree, expression::parse(attribute.expression));
   FOREBAY_TRY(expression::Expression bound, expression::bind(tree, schema));
-  const bool condition = attribute.kind == AttributeKind::condition;
-  if (bound.type() == (condition ? expression::Type::boolean : expression::Type::integer)) return bound;
+  struct Wanted {
+    expression::Type type;
+    std::string_view text;
+  };
+  static constexpr std::array<Wanted, 3> by_kind{Wanted{expression::Type::boolean, "a condition, such as label >= 0,"},
+                                                 Wanted{expression::Type::integer, "an integer"},
+                                                 Wanted{expression::Type::real, "a real number"}};
+  const auto& [type, text] = by_kind[static_cast<std::size_t>(attribute.kind)];
+  if (bound.type() == type) return bound;
   return Error{Code::config, Detail::invalid_argument,
-               fmt::format("the expression is {}, but {} is wanted", expression::to_string(bound.type()),
-                           condition ? "a condition, such as label >= 0," : "an integer")};
+               fmt::format("the expression is {}, but {} is wanted", expression::to_string(bound.type()), text)};
 }
 
 Result<void> check_steps(const engine::EarlyWork& alone, const Attribute& attribute,
