@@ -14,12 +14,13 @@ __all__ = ["Numbers", "collate"]
 _WIDER = {np.dtype(np.uint16): np.int32, np.dtype(np.uint32): np.int64}
 
 
-def collate(batch: Batch, facts: bool = False) -> dict[str, Any]:
+def collate(batch: Batch, facts: bool = False, lengths: str = "{}:seq_len") -> dict[str, Any]:
     """name → array, with `NAME:seq_len` (int32 [rows]) beside each tensor that has a first axis.
 
     batch    a padded batch; of `num_seqs` and `epoch` the value of the first row is given, of `complete_frac` the largest
     facts    add what the batch itself knows, where no tensor has the name: `seq_tag` (the record keys), `seq_idx`, `epoch`
              (from 1), `complete_frac`, `batch_dim` (the rows), `epoch_end` (bool [rows])
+    lengths  the name of the lengths of tensor {}; older versions have "{}/size0" or "{}_seq_lens"
 
     uint16 becomes int32, uint32 int64. Raises TypeError for ragged and sparse tensors: pad the batch.
     """
@@ -36,7 +37,7 @@ def collate(batch: Batch, facts: bool = False) -> dict[str, Any]:
         if values.ndim > 1:
             sizes = batch.lengths.get(name)
             sizes = np.full(len(values), values.shape[1]) if sizes is None else sizes.reshape(len(values), -1)[:, 0]
-            out[f"{name}:seq_len"] = sizes.astype(np.int32)
+            out[lengths.format(name)] = sizes.astype(np.int32)
     return {**_facts(batch), **out} if facts else out
 
 

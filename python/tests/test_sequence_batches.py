@@ -1,35 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of sequences against plain Python: rows of several sequences, random choices, token budgets, epoch ends."""
+"""Batches of sequences against plain Python: rows of several sequences, token budgets, random choices, restarts."""
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sequence_rows import LENGTHS, frames_of, ids, sequences
 from streams import digests, resumed
 
 import forebay as fb
-
-LENGTHS = [1 + i * 7 % 13 if i % 9 else 0 for i in range(61)]
-
-
-def sequences(lengths: Iterable[int] = LENGTHS, **more: Any) -> fb.Pipeline:
-    """Frame t of sequence s is 1000 s + t + 1, in `x` and, negative, in `y`."""
-    sizes = list(lengths)
-    splits = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    frames = np.concatenate([1000 * i + 1 + np.arange(size) for i, size in enumerate(sizes)] or [[]]).astype(np.int64)
-    return fb.arrays({"x": fb.Ragged(frames, splits), "y": fb.Ragged(-frames, splits),
-                      "id": np.arange(len(sizes)), **more})
-
-
-def frames_of(sequence: int, lengths: "list[int]") -> "list[int]":
-    return [1000 * sequence + 1 + t for t in range(lengths[sequence])]
-
-
-def ids(loader: Iterable[fb.Batch]) -> "list[list[int]]":
-    return [batch["id"][:batch.valid_rows].tolist() for batch in loader]
 
 
 # ---- rows of several sequences
@@ -230,77 +212,6 @@ def test_random_buckets_fit_and_do_not_depend_on_threads(threads):
     assert 8 < sum(size > 3 for size in short) < 28     # half of 50, and a third of these stay in the first bucket
 
 
-# ---- numbers of sequences, progress, ends of epochs
-
-def test_sequences_are_numbered_as_they_come():
-    pipe = sequences([3, 0, 2, 5, 1]).epochs(2)
-    assert [batch.seq_idx.tolist() for batch in pipe.batch(3, seq_idx=True, pad=True).load(threads=1)] == [
-        [0, 1, 2], [3, 4, 0], [1, 2, 3], [4]]
-    assert [batch.seq_idx.tolist() for batch in pipe.frames(["x"], max_seqs=2, min_seq_length=2, seq_idx=True)
-            .epoch_boundary("hard").load(threads=1)] == [[0, 2], [3]] * 2
-    chunks = sequences([3, 1, 5]).chunk(2).batch(4, seq_idx=True, pad=True)
-    assert [batch.seq_idx.tolist() for batch in chunks.load(threads=1)] == [[0, 0, 1, 2], [2, 2]]
-    assert next(iter(pipe.batch(3).load(threads=1))).seq_idx is None
-
-
-def test_the_progress_of_an_epoch_is_counted_where_its_sequences_are_known():
-    pipe = sequences([1] * 8).epochs(2).epoch_boundary("hard")
-    counted = [batch.complete_frac for batch in pipe.batch(3, seq_idx=True).load(threads=1)]
-    assert counted == [(3 / 8, True), (6 / 8, True), (1, True)] * 2
-    guessed = [batch.complete_frac for batch in pipe.filter("id != 5").batch(3, seq_idx=True).load(threads=1)]
-    assert guessed == [fb.complete_frac(2), fb.complete_frac(5), (1, True)] * 2
-    read = [batch.complete_frac.value for batch in pipe.batch(3).load(threads=1)]
-    assert read[:3] == sorted(read[:3]) and read[2] == read[-1] == 1
-
-
-ENDING: "dict[str, Callable[[fb.Pipeline], fb.Pipeline]]" = {
-    "batch": lambda p: p.batch(6, epoch_end=True, pad=True),
-    "short": lambda p: p.batch(9, epoch_end=True, remainder="drop", pad=True),
-    "shuffled": lambda p: p.batch(6, epoch_end=True, pad=True).shuffle_batches(3),
-    "chunks": lambda p: p.chunk(5).frames(["x"], batch_size=20, epoch_end=True),
-    "row": lambda p: p.frames(["x", "y"], batch_size=20, recurrent=False, epoch_end=True),
-    "buckets": lambda p: p.buckets("x", boundaries=[4, 13], sizes=[5, 3], epoch_end=True),
-    "tokens": lambda p: p.token_budget(26, epoch_end=True),
-    "packed": lambda p: p.packed(16, 2, epoch_end=True)}
-
-
-@pytest.mark.parametrize("name", ENDING)
-def test_an_epoch_ends_with_an_empty_row_that_has_the_number_of_sequences(name):
-    pipe = ENDING[name](sequences()).epochs(2).epoch_boundary("hard").seed(1)
-    batches = list(pipe.load(threads=2))
-    count = len(LENGTHS) - (LENGTHS.count(0) if name == "chunks" else 0)    # without a frame there is no chunk
-    for epoch in range(2):
-        of_epoch = [batch for batch in batches if batch.epoch == epoch]
-        assert [batch.epoch_end for batch in of_epoch] == [False] * (len(of_epoch) - 1) + [True]
-        last = of_epoch[-1]
-        assert last.ends_epoch and last.seq_idx[-1] == count and max(last.seq_idx[:-1]) < count
-        assert not np.any(last["x"][-1]) and last.rows > last.valid_rows
-    with pytest.raises(fb.ConfigError, match="marks where an epoch ends, and these batches mix epochs"):
-        ENDING[name](sequences()).epochs(2).plan()
-    shards = [list(pipe.load(threads=1, shard=(rank, 3))) for rank in range(3)]
-    for whole, *parts in zip(batches, *shards, strict=True):
-        assert [part.epoch_end for part in parts] == [False, False, whole.epoch_end]
-        assert sum((part.seq_idx.tolist() for part in parts), []) == whole.seq_idx.tolist()
-        if name not in ("batch", "short", "shuffled"):    # these pad each shard by itself
-            assert np.concatenate([part["x"] for part in parts]).tolist() == whole["x"].tolist()
-
-
-def test_an_epoch_without_a_batch_has_one_of_the_last_row_alone():
-    for pipe in (sequences([2, 3]).batch(3, remainder="drop", epoch_end=True, pad=True), sequences([]).batch(3, epoch_end=True),
-                 sequences([2, 3]).frames(["x"], max_seqs=3, min_seq_length=9, epoch_end=True),
-                 sequences([2, 3]).packed(4, 3, remainder="drop", epoch_end=True),
-                 sequences([2, 3]).frames(["x", "y"], batch_size=3, min_seq_length=9, recurrent=False, epoch_end=True)):
-        batches = list(pipe.epochs(3).epoch_boundary("hard").load(threads=1))
-        assert [(batch.rows, batch.valid_rows, batch.epoch, batch.epoch_end) for batch in batches] == [
-            (1, 0, epoch, True) for epoch in range(3)]
-        assert len({tuple(batch.seq_idx) for batch in batches}) == 1
-
-
-def test_rows_that_the_program_gives_have_no_known_end():
-    with pytest.raises(fb.ConfigError, match="rows that the program gives while the run goes on"):
-        fb.python(({"id": number} for number in range(5)), {"id": fb.fixed("int64")}).batch(2, epoch_end=True).load()
-
-
 # ---- restarts
 
 RESTARTED: "dict[str, Callable[[fb.Pipeline], fb.Pipeline]]" = {
@@ -325,17 +236,20 @@ def test_a_restart_at_every_batch_is_exact(name, boundary):
             next(iter(loader), None)
 
 
-@pytest.mark.parametrize("name", ENDING)
-def test_a_restart_knows_where_epochs_end(name):
-    pipe = ENDING[name](sequences(LENGTHS[:20])).epochs(3).epoch_boundary("hard").seed(5)
-    def facts(loader: fb.Loader) -> "list[Any]":
-        return [(batch.number, batch.epoch, batch.epoch_end, batch.seq_idx.tolist(), batch.complete_frac,
-                 batch["x"].tolist()) for batch in loader]
-    unbroken = facts(pipe.load(threads=2))
-    with pipe.load(threads=1) as loader:
-        for at in range(len(unbroken) + 1):
-            assert facts(resumed(pipe, loader.state_dict(), threads=1)) == unbroken[at:]
-            next(iter(loader), None)
+@pytest.mark.parametrize("name", RESTARTED)
+def test_shards_by_row_and_by_batch_make_up_the_stream(name):
+    pipe = RESTARTED[name](sequences()).epochs(2).seed(5)
+    whole = list(pipe.load(threads=8))
+    by_row = [list(pipe.load(threads=1, shard=(rank, 3))) for rank in range(3)]
+    for batch, *parts in zip(whole, *by_row, strict=True):
+        for tensor in batch:
+            if tensor not in ("y", "c"):    # `y` is no key in some, and padded in each shard by itself
+                assert np.concatenate([part[tensor] for part in parts]).tolist() == batch[tensor].tolist()
+    by_batch = [list(pipe.load(threads=1, shard={"index": i, "count": 2, "by": "batch"})) for i in range(2)]
+    assert [by_batch[i % 2][i // 2]["x"].tolist() for i in range(len(whole))] == [batch["x"].tolist() for batch in whole]
+    if name != "tokens":
+        with pytest.raises(fb.ConfigError, match="cannot be made for shards by element; shard by rows"):
+            pipe.load(shard={"index": 0, "count": 2, "by": "element"})
 
 
 def test_a_restart_of_a_shard_of_elements_is_exact():
@@ -347,25 +261,3 @@ def test_a_restart_of_a_shard_of_elements_is_exact():
             for at in range(len(unbroken) + 1):
                 assert digests(resumed(pipe, loader.state_dict(), threads=2, shard=shard)) == unbroken[at:]
                 next(iter(loader), None)
-
-
-# ---- the form of RETURNN
-
-def test_batches_in_the_form_of_returnn():
-    pipe = sequences([3, 1, 2]).batch(2, epoch_end=True, pad=True)
-    first, last = (fb.returnn.collate(batch, facts=True) for batch in pipe.load(threads=1))
-    assert first["x"].tolist() == [[1, 2, 3], [1001, 0, 0]] and first["x:seq_len"].tolist() == [3, 1]
-    assert first["x:seq_len"].dtype == np.int32 and "id:seq_len" not in first
-    assert (first["epoch"], first["batch_dim"], first["complete_frac"]) == (1, 2, 2 / 3)
-    assert first["seq_tag"].tolist() == [b"arrays:0", b"arrays:1"] and last["seq_tag"].tolist() == [b"arrays:2", b""]
-    assert first["epoch_end"].tolist() == [False, False] and last["epoch_end"].tolist() == [False, True]
-    assert last["seq_idx"].tolist() == [2, 3] and last["x:seq_len"].tolist() == [2, 0]
-    ragged = next(iter(sequences([3]).batch(1).load(threads=1)))
-    assert ragged.frames == {"x": 3, "y": 3}
-    with pytest.raises(TypeError, match="tensor 'x' is Ragged; use a batcher with pad=True"):
-        fb.returnn.collate(ragged)
-
-
-def test_the_frames_of_a_batch_are_counted_without_padding():
-    assert [batch.frames for batch in sequences([3, 1, 2]).batch(2, pad=True).load(threads=1)] == [
-        {"x": 4, "y": 4}, {"x": 2, "y": 2}]

@@ -45,7 +45,7 @@ class BucketBatcher final : public Batcher {
       : options_{options},
         column_{column},
         reader_{context.reader},
-        stream_{context, 1},
+        stream_{context, 1, options.seq_idx || options.epoch_end},
         buckets_(options.boundaries.size() + (options.longer == Longer::bucket ? 1 : 0)) {}
 
   Result<Cut> cut(Handles& in, BatchRows& out) override {

@@ -33,7 +33,7 @@ class FrameRowBatcher final : public Batcher {
       : limits_{limits},
         keys_{std::move(keys)},
         reader_{context.reader},
-        stream_{std::move(context), choice.attributes(keys_.size())},
+        stream_{std::move(context), choice.attributes(keys_.size()), limits.numbers || choice.counts()},
         choice_{std::move(choice)} {}
 
   Result<Cut> cut(Handles& in, BatchRows& out) override;

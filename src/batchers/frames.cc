@@ -36,7 +36,7 @@ class FramesBatcher final : public Batcher {
         numbers_{numbers},
         columns_{std::move(columns)},
         reader_{context.reader},
-        stream_{std::move(context), choice.attributes(columns_.size())},
+        stream_{std::move(context), choice.attributes(columns_.size()), numbers || choice.counts()},
         choice_{std::move(choice)},
         open_{columns_.size()} {}
 

@@ -57,7 +57,7 @@ Result<bool> Measured::ready(Handles& in, const BatchRows& out) {
   for (; measured_ < keys_ && !ahead.empty(); ++measured_)
     FOREBAY_DO(context_.reader.attributes(context_.first_attribute + measured_, ahead, lengths_[measured_]));
   if (next_ == filled_) return false;
-  if (!counted_) sequence_ = counter_.next(ahead_[next_], pass_);
+  if (counts_ && !counted_) sequence_ = counter_.next(ahead_[next_], pass_);
   counted_ = true;
   return true;
 }

@@ -60,8 +60,9 @@ enum BatcherDraw : std::uint64_t {
 /// A batcher owns it. It pulls only when it holds no element, so all that it holds is of the pass that was pulled last.
 class Measured {
  public:
-  Measured(BatcherContext context, std::size_t keys)
-      : context_{std::move(context)}, keys_{keys}, lengths_(keys), counter_{context_} {}
+  /// `counts`: the sequences are counted.
+  Measured(BatcherContext context, std::size_t keys, bool counts)
+      : context_{std::move(context)}, keys_{keys}, counts_{counts}, lengths_(keys), counter_{context_} {}
 
   /// Makes sure that there is an element; false: the stream has ended. Fails like `in.pull`, and with Code::data when
   /// an endless stream gave no element that was taken in 16 passes. The caller may repeat the call.
@@ -71,7 +72,8 @@ class Measured {
   [[nodiscard]] double real(std::size_t attribute) const { return std::bit_cast<double>(lengths_[attribute][next_]); }
   /// The pass of the element.
   [[nodiscard]] std::int64_t pass() const { return pass_; }
-  [[nodiscard]] std::int64_t sequence() const { return sequence_; }  ///< The number of its sequence in the pass.
+  /// The number of its sequence in the pass, if the sequences are counted.
+  [[nodiscard]] std::int64_t sequence() const { return sequence_; }
   /// At the end of the stream, what a batcher returns that holds nothing.
   [[nodiscard]] Cut end(BatchRows& out) const {
     out.end_pass(counter_.sequences(out.pass()));
@@ -107,6 +109,7 @@ class Measured {
 
   const BatcherContext context_;
   const std::size_t keys_;
+  const bool counts_;
   std::array<Handle, at_once> ahead_;
   std::vector<std::array<std::int64_t, at_once>> lengths_;  // by key
   std::size_t next_ = 0, filled_ = 0;

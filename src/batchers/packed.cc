@@ -48,7 +48,10 @@ struct PackedRow {
 class PackedBatcher final : public Batcher {
  public:
   PackedBatcher(const Packed& options, std::vector<std::string> keys, BatcherContext context)
-      : options_{options}, keys_{std::move(keys)}, reader_{context.reader}, stream_{std::move(context), keys_.size()} {}
+      : options_{options},
+        keys_{std::move(keys)},
+        reader_{context.reader},
+        stream_{std::move(context), keys_.size(), options.seq_idx || options.epoch_end} {}
 
   Result<Cut> cut(Handles& in, BatchRows& out) override {
     while (true) {
@@ -247,7 +250,7 @@ Result<Batching> bind(const Packed& options, const Schema& in) {
 }  // namespace
 
 BatcherType packed() {
-  constexpr Range frames{.min = 1, .max = std::int64_t{1} << 31};
+  constexpr Range frames{.min = 1, .max = (std::int64_t{1} << 31) - 1};
   return describe<BatcherType, Packed>("packed", "Batches whose rows have one length and hold several sequences each.",
                                        bind)
       .required("length", &Packed::length, "Frames of a row.", frames)

@@ -63,16 +63,17 @@ Result<ChoiceOptions> choice_of(const Frames& options, const LengthKeys& keys, c
 }
 
 bool SequenceChoice::wants(const Measured& stream) {
-  begin_pass(stream);
+  if (options_.counts()) begin_pass(stream);
   for (std::size_t key = 0; key < options_.longest.size(); ++key) {
     const std::int64_t length = stream.length(key);
     if (length > options_.longest[key] || length < options_.shortest[key]) return false;
   }
-  if (sequences_ == options_.sequences && !counted(stream)) return false;
+  if (options_.counts() && sequences_ == options_.sequences && !counted(stream)) return false;
   return drawn(stream);
 }
 
 void SequenceChoice::count(const Measured& stream) {
+  if (!options_.counts()) return;
   begin_pass(stream);
   if (counted(stream)) return;
   last_ = stream.sequence();

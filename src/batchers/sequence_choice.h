@@ -22,6 +22,8 @@ struct ChoiceOptions {
   double mean_weight = 1;
   double pruning = 0;
 
+  /// Whether the sequences of a pass are counted.
+  [[nodiscard]] bool counts() const { return sequences != no_limit; }
   /// The attributes that a Measured needs for `keys` keys.
   [[nodiscard]] std::size_t attributes(std::size_t keys) const { return keys + (weighs ? 1 : 0); }
 };

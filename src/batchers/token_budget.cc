@@ -39,7 +39,7 @@ class BudgetBatcher final : public Batcher {
         columns_{std::move(columns)},
         max_rows_{options.max_rows.value_or(max_tokens)},
         own_{own},
-        stream_{std::move(context), columns_.size()},
+        stream_{std::move(context), columns_.size(), options.seq_idx || options.epoch_end},
         open_(shares),
         longest_(columns_.size()) {}
 
