@@ -18,6 +18,7 @@ enum class AttributeKind : std::uint8_t {
   condition,  ///< A boolean: 1 or 0.
   integer,
   text,  ///< A string, which Attribute::lookup turns into an integer.
+  real,  ///< The bits of a double.
 };
 
 /// Turns the strings of an attribute into integers: by a function, or by one that is made of the content of a small

@@ -49,6 +49,8 @@ struct Stats {
   std::int64_t memory_used = 0;      ///< Bytes charged to the budget now.
   std::int64_t memory_limit = 0;
   std::int64_t threads = 0;
+  std::int64_t frames = 0;         ///< Delivered in padded tensors, along their first axis, without the padding.
+  std::int64_t padded_frames = 0;  ///< And with it.
   std::vector<BranchStats> branches = {};          ///< Of a combination: the share of each branch.
   [[nodiscard]] std::string bottleneck() const;    ///< The sentence.
   [[nodiscard]] std::string skipped_text() const;  ///< What was skipped, in words; empty when nothing was.

@@ -5,7 +5,9 @@
 #include <forebay/batchers/batch.h>
 #include <forebay/batchers/buckets.h>
 #include <forebay/batchers/frames.h>
+#include <forebay/batchers/packed.h>
 #include <forebay/batchers/stateful.h>
+#include <forebay/batchers/token_budget.h>
 #include <forebay/combine/concat.h>
 #include <forebay/combine/join.h>
 #include <forebay/combine/mix.h>

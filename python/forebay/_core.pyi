@@ -65,6 +65,28 @@ class Batch(Mapping[str, Any]):
     def state_names(self) -> list[str]:
         """The states that `stateful` declares."""
 
+    @property
+    def seq_idx(self) -> Any:
+        """
+        The number of each row's sequence in its pass, int64 [rows]; -1 for an empty row. None unless the batcher has `seq_idx` or `epoch_end`.
+        """
+
+    @property
+    def epoch_end(self) -> bool:
+        """
+        Whether the last row is the empty one that the batcher's `epoch_end` adds; its `seq_idx` is the number of sequences of the epoch.
+        """
+
+    @property
+    def complete_frac(self) -> Any:
+        """The done part of the epoch after this batch: Fraction(value, exact)."""
+
+    @property
+    def frames(self) -> dict[str, int]:
+        """
+        The frames of all rows of each tensor that has a first axis, without padding.
+        """
+
     def raw(self, name: str) -> tuple[Any, Any]:
         """
         (offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.
@@ -339,6 +361,16 @@ class Stats:
         """Workers."""
 
     @property
+    def frames(self) -> int:
+        """
+        Delivered in padded tensors, along their first axis, without the padding.
+        """
+
+    @property
+    def padded_frames(self) -> int:
+        """And with it."""
+
+    @property
     def branches(self) -> list[dict[str, int]]:
         """
         Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, skipped_files, skipped_bytes.
@@ -564,6 +596,9 @@ def encode_sequence_example(context: dict[str, Any], lists: dict[str, list[Any]]
 def decode_sequence_example(message: bytes) -> tuple[dict[str, Any], dict[str, list[Any]]]: ...
 
 def verify(paths: list[str], compression: str, threads: int) -> list[tuple[Any, ...]]: ...
+
+def complete_frac(seq_idx: int, sequences: int | None) -> tuple[float, bool]:
+    """The done part of an epoch, and whether it is exact."""
 
 def plugin_reference() -> str:
     """JSON text: every plug-in with its options."""

@@ -80,6 +80,14 @@ class PlanBuilder {
     project_branches();
     if (!faults_.empty()) return together(std::move(faults_));
     Program program = assemble();
+    if (program.batching.epoch_end && reads_once(program)) {
+      complain(
+          *stages_.batch_stage->options->find("epoch_end"),
+          "`epoch_end` marks the last batch of an epoch, and of rows that the program gives while the run goes on it "
+          "is not known which one that is; leave it out, or collect the rows in arrays",
+          faults_);
+      return together(std::move(faults_));
+    }
     take_late_steps(program);
     program.identity = identity_of(program);
     program.stream = hash(program.source);
@@ -232,6 +240,12 @@ class PlanBuilder {
     return std::ranges::any_of(program.late, draw) || std::ranges::any_of(program.after, draw);
   }
 
+  /// Whether rows come one after the other from the program.
+  static bool reads_once(const Program& program) {
+    if (std::ranges::any_of(program.branches, reads_once)) return true;
+    return program.source.rows && !program.source.rows->resident();
+  }
+
   /// Whether a record may come several times in a pass.
   static bool repeats(const Program& program) {
     const auto repeat = [](const Ordering& order) { return order.repeats; };
@@ -278,7 +292,7 @@ class PlanBuilder {
     out.after = columns_.after;
     out.outputs = columns_.outputs;
     out.seed = static_cast<std::uint64_t>(document_.seed);
-    out.hard_epochs = document_.epoch_boundary == EpochBoundary::hard;
+    out.hard_epochs = document_.epoch_boundary == EpochBoundary::hard || (out.batching.epoch_end && out.epochs == 1);
     out.threads = document_.threads;
     out.memory = read_memory(json_.find("memory"), none);
     out.prefetch = document_.prefetch;

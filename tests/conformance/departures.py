@@ -157,6 +157,10 @@ DEPARTURES: list[Departure] = [
     # Python's integers have no width; the range is checked.
     Departure("", "a length may be an integer of any width",
               ("construct",), savers.has_long_length, savers.accepted),
+    Departure("D77", "`max_seqs` is exact in batches of one row",
+              ("batch_dataset",), batches.has_one_sequence_too_many, batches.no_sequence_too_many),
+    Departure("D25", "no rows make no batch",
+              ("collate",), batches.has_no_rows, batches.no_batch),
 ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import ops_batching
+import ops_collate
 import ops_example
 import ops_loader
 import ops_orders
@@ -29,6 +30,7 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "parse_chunking": ops_windows.parse_chunking,
     "context_window": ops_windows.context_window,
     "batch_dataset": ops_batching.frames,
+    "batch_dataset_drop": ops_batching.dropped,
     "batch_pipe": ops_batching.frames,
     "len_filter": ops_batching.len_filter,
     "bucket_batch": ops_batching.bucket_batch,
@@ -36,6 +38,11 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "seq_order_cycle": ops_orders.seq_order_cycle,
     "bucket_by_sequence_length": ops_batching.bucket_by_sequence_length,
     "block_shuffle": ops_batching.block_shuffle,
+    "collate": ops_collate.collate,
+    "complete_frac": ops_collate.complete_frac,
+    "any_greater": ops_collate.any_greater,
+    "per_key_max": ops_collate.per_key,
+    "per_key_min": ops_collate.per_key,
     "interleave": ops_pieces.interleave,
     "onehot": ops_pieces.onehot,
     "reshape": ops_pieces.reshape,

@@ -100,7 +100,7 @@ def _sequences(vector: Vector) -> list[dict[str, int]]:
     return [{"data": given} if isinstance(given, int) else given for given in vector["input"]["lengths"]]
 
 
-def _chunk_stage(vector: Vector, used: list[str], rule: str) -> tuple[list[dict[str, Any]], list[str]]:
+def chunk_stage(vector: Vector, used: list[str], rule: str) -> tuple[list[dict[str, Any]], list[str]]:
     """The stages (none when chunking is off), and the keys that are cut."""
     answer = ask(op="parse_chunking", chunking=vector["args"]["chunking"])
     if "error" in answer:
@@ -115,7 +115,7 @@ def _chunk_stage(vector: Vector, used: list[str], rule: str) -> tuple[list[dict[
     return [{"chunk": options}], keys
 
 
-def _used(vector: Vector) -> list[str]:
+def used_keys(vector: Vector) -> list[str]:
     """The default key first: `data`, else the first by the alphabet."""
     keys = vector["args"].get("used_data_keys") or list(_sequences(vector)[0])
     return sorted(keys, key=lambda key: (key != "data", key))
@@ -129,7 +129,7 @@ def _windows(vector: Vector, stages: list[dict[str, Any]], keys: list[str]) -> l
     out = []
     for spans in windows:
         element = spans[0][0]
-        whole = {key: [element, 0, length, 0, 0] for key, length in sequences[element].items() if key in _used(vector)}
+        whole = {key: [element, 0, length, 0, 0] for key, length in sequences[element].items() if key in used_keys(vector)}
         out.append({**whole, **dict(zip(order, spans, strict=True))})
     return out
 
@@ -142,7 +142,7 @@ def _bounds(window: dict[str, Span]) -> dict[str, Any]:
 
 def _chunk(vector: Vector, rule: str) -> list[str]:
     try:
-        stages, keys = _chunk_stage(vector, _used(vector), rule)
+        stages, keys = chunk_stage(vector, used_keys(vector), rule)
         got = [_bounds(window) for window in _windows(vector, stages, keys)]
     except Refused as error:
         return _failure(vector, error) if "error" in vector["expect"] else [f"{rule}: {error}"]
@@ -165,7 +165,7 @@ def _frames(sequence: int, span: Span) -> list[float]:
 
 
 def chunk_data(vector: Vector, folder: Path) -> list[str]:
-    stages, keys = _chunk_stage(vector, _used(vector), "returnn_pipe")
+    stages, keys = chunk_stage(vector, used_keys(vector), "returnn_pipe")
     windows = _windows(vector, stages, keys)
     want = vector["expect"]["ok"]["chunks"]
     if len(windows) != len(want):
@@ -178,18 +178,18 @@ def chunk_data(vector: Vector, folder: Path) -> list[str]:
     return out
 
 
-def _context_stage(width: Any) -> dict[str, Any]:
+def context_stage(width: Any) -> dict[str, Any]:
     if isinstance(width, list):
         return {"context": {"left": width[0], "right": width[1]}}
     return {"context": {"window": width}}
 
 
 def context_window(vector: Vector, folder: Path) -> list[str]:
-    used = _used(vector)
+    used = used_keys(vector)
     try:
-        stages, keys = _chunk_stage(vector, used, "returnn")
+        stages, keys = chunk_stage(vector, used, "returnn")
         plain = _windows(vector, stages, keys)
-        windows = _windows(vector, [*stages, _context_stage(vector["args"]["context_window"])], keys)
+        windows = _windows(vector, [*stages, context_stage(vector["args"]["context_window"])], keys)
     except Refused as error:
         return _failure(vector, error) if "error" in vector["expect"] else [str(error)]
     if "error" in vector["expect"]:

@@ -233,6 +233,24 @@ double Passes::pass_frac() const {
   return open_files_.files_done() / static_cast<double>(std::max<std::int64_t>(1, files));
 }
 
+std::optional<std::int64_t> Passes::sequences() const {
+  const bool of_parts = program_.windows && program_.windows->windowing.grain == WindowGrain::parts;
+  if (combination_ != nullptr || of_parts) return std::nullopt;
+  std::optional<std::int64_t> out = open_files_.indexed();
+  if (const RowSource* const rows = program_.source.rows.get(); rows != nullptr && program_.file_orders.empty()) {
+    if (!rows->resident()) return std::nullopt;
+    out = 0;
+    for (const RowPart& part : rows->parts) *out += part.rows->rows;
+  }
+  const auto& orders = program_.record_orders;
+  const std::size_t before = program_.windows ? program_.windows->orders_before : orders.size();
+  for (std::size_t i = 0; i < orders.size() && out; ++i) {
+    if (orders[i].selects || (i >= before && orders[i].count)) return std::nullopt;
+    if (orders[i].count) out = orders[i].count(*out);
+  }
+  return out;
+}
+
 /// Fills `out` with handles without a block. They stand for records of earlier passes in the first batch of a
 /// restart, which is dropped.
 std::size_t Passes::fill_with_placeholders(std::span<Handle> out) {

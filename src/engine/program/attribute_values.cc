@@ -29,12 +29,8 @@ Result<void> write_found(const EarlyAttribute& attribute, const expression::Valu
 Result<void> write_integers(const EarlyAttribute& attribute, const expression::Values& values, std::size_t first,
                             std::size_t stride, std::span<std::int64_t> out) {
   if (values.type == expression::Type::string) return write_found(attribute, values, first, stride, out);
-  const bool boolean = values.type == expression::Type::boolean;
   std::size_t row = 0;
-  for (std::size_t at = first; at < out.size(); at += stride, ++row) {
-    const std::size_t i = values.constant ? 0 : row;
-    out[at] = boolean ? values.booleans[i] : values.integers[i];
-  }
+  for (std::size_t at = first; at < out.size(); at += stride) out[at] = expression::attribute_of(values, row++);
   return {};
 }
 

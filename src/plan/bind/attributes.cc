@@ -2,6 +2,7 @@
 #include "plan/bind/attributes.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/core.h>
 
@@ -15,6 +16,7 @@ namespace {
 /// The type of the expression of an attribute, and its name for messages.
 std::pair<expression::Type, std::string_view> wanted_of(AttributeKind kind) {
   if (kind == AttributeKind::condition) return {expression::Type::boolean, "a condition, such as label >= 0,"};
+  if (kind == AttributeKind::real) return {expression::Type::real, "a real number"};
   if (kind == AttributeKind::text) return {expression::Type::string, "a string, such as the name of a tensor,"};
   return {expression::Type::integer, "an integer"};
 }

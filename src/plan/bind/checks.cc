@@ -116,8 +116,24 @@ void check_source(const BoundDocument& bound, Faults& faults) {
   check_attributes(bound, faults);
 }
 
+namespace {
+
+/// Where an epoch ends is known of hard epochs, and when the run has one only.
+void check_epoch_end(const BoundDocument& bound, Faults& faults) {
+  const PipelineDocument& document = bound.document;
+  if (!bound.columns.batching.epoch_end || document.epoch_boundary == EpochBoundary::hard || document.epochs == 1)
+    return;
+  const Json& options = *bound.stages.batch_stage->options;
+  complain(*options.find("epoch_end"),
+           "`epoch_end` marks where an epoch ends, and these batches mix epochs; say \"epoch_boundary\": \"hard\"",
+           faults);
+}
+
+}  // namespace
+
 void check_rows(const BoundDocument& bound, Faults& faults) {
   check_draws(bound, faults);
+  check_epoch_end(bound, faults);
   check_skips(bound, faults);
 }
 

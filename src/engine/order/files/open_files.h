@@ -108,6 +108,11 @@ class OpenFiles final : public OpenParts {
   [[nodiscard]] std::int64_t record_of(const Handle& record) const {
     return table_[record.block].first_record + record.ordinal;
   }
+  /// The part and the record of a record that is in the table.
+  [[nodiscard]] RowIdentity identity(const Handle& record) const {
+    const auto at = program_.source.locate(table_[record.block].file, record_of(record), 0);
+    return {.part = static_cast<std::int64_t>(at.file), .record = at.record};
+  }
   /// Skips that `read` has passed in this stream. A call of `read` never returns records from both sides of a skip.
   [[nodiscard]] std::int64_t skips_of(Stream stream) const;
   /// Counts records as those that attributes() was asked for.
