@@ -554,6 +554,7 @@ class StateSaver:
 
 def make_state_saver(batch_size: int, num_unroll: int, sequences: list[tuple[object, ...]], context: list[tuple[object, ...]], states: list[tuple[object, ...]], capacity: int | None, allow_small_batch: bool, pad: bool, make_keys_unique: bool, sticky_rows: bool, save_timeout: int) -> StateSaver:
     """Tensors are (name, dtype, shape, initial value or None)."""
+
 class StagedTensors:
     """Tensors on their way to a device."""
 

@@ -12,8 +12,8 @@
 #include "records.h"
 #include "rows.h"
 #include "runs.h"
-#include "state_saver.h"
 #include "staging.h"
+#include "state_saver.h"
 
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
