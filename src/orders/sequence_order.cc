@@ -18,6 +18,9 @@ namespace forebay::orders {
 namespace {
 
 constexpr std::int64_t max_passes = 1'000'000;
+constexpr const char* no_number = "'default_every_n' needs its number; write \"default_every_n:K\"";
+
+bool lacks_number(const Mode& mode) { return mode.kind == ModeKind::default_every_n && !mode.every_n; }
 
 Error at_option(const char* option, std::string message) {
   return Error{Code::config, Detail::invalid_argument, std::move(message)}.at(Field{option});
@@ -52,8 +55,7 @@ Mode read_mode(const SequenceOrder& options, std::vector<Error>& faults) {
   take("bin_size", options.bin_size, has_bins(mode.kind), mode.bin_size);
   take("nth", options.nth, draws(mode.kind), mode.nth);
   if (mode.bins && mode.bin_size) faults.push_back(at_option("bin_size", "give one of `bins` and `bin_size`"));
-  if (mode.kind == ModeKind::default_every_n && !mode.every_n)
-    faults.push_back(at_option("mode", "'default_every_n' needs its number; write \"default_every_n:K\""));
+  if (lacks_number(mode)) faults.push_back(at_option("mode", no_number));
   return mode;
 }
 
@@ -61,9 +63,7 @@ std::vector<Mode> read_first_modes(const SequenceOrder& options, std::vector<Err
   std::vector<Mode> out;
   for (std::size_t i = 0; i < options.first_modes.size(); ++i) {
     auto mode = parse_mode(options.first_modes[i]);
-    if (mode.ok() && mode->kind == ModeKind::default_every_n && !mode->every_n)
-      mode = Error{Code::config, Detail::invalid_argument,
-                   "'default_every_n' needs its number; write \"default_every_n:K\""};
+    if (mode.ok() && lacks_number(*mode)) mode = Error{Code::config, Detail::invalid_argument, no_number};
     if (mode.ok()) {
       out.push_back(*mode);
     } else {
@@ -178,18 +178,13 @@ Result<Ordering> bind(const SequenceOrder& options) {
   return out;
 }
 
-}  // namespace
+using SequenceDescriber = Describer<OrderType, SequenceOrder>;
 
-OrderType sequence_order() {
-  return describe<OrderType, SequenceOrder>(
-             "sequence_order",
-             "Gives the sequences of all files in an order by their lengths and tags, as RETURNN does; instead of "
-             "`interleave`.",
-             bind)
-      .field(
-          "mode", &SequenceOrder::mode,
-          "`default`, `default_every_n`, `reverse`, `sorted`, `sorted_reverse`, `random`, `random_sample`, `laplace`, "
-          "`sort_bin_shuffle` or `sort_bin_shuffle_x2`; also with its numbers, as `laplace:.1000:2`.")
+void describe_mode(SequenceDescriber& out) {
+  out.field(
+         "mode", &SequenceOrder::mode,
+         "`default`, `default_every_n`, `reverse`, `sorted`, `sorted_reverse`, `random`, `random_sample`, `laplace`, "
+         "`sort_bin_shuffle` or `sort_bin_shuffle_x2`; also with its numbers, as `laplace:.1000:2`.")
       .field("first_modes", &SequenceOrder::first_modes,
              "Modes of the first passes, one each, with their numbers; later passes have `mode`.")
       .field("every_n", &SequenceOrder::every_n, "K of `default_every_n`: so many stretches of the data take turns.",
@@ -204,9 +199,12 @@ OrderType sequence_order() {
              {.min = 1, .max = max_nth})
       .field("by", &SequenceOrder::by,
              "The length of a sequence, for modes that sort: an integer, for example `length(tokens)`.")
-      .field("tag", &SequenceOrder::tag, "The name of a sequence: a string, for example the tensor `tag`.")
-      .field("seq_order_seq_lens_file", &SequenceOrder::seq_order_seq_lens_file,
-             "File of lengths by tag, instead of `by`: a JSON object of tags and numbers.")
+      .field("tag", &SequenceOrder::tag, "The name of a sequence: a string, for example the tensor `tag`.");
+}
+
+void describe_passes(SequenceDescriber& out) {
+  out.field("seq_order_seq_lens_file", &SequenceOrder::seq_order_seq_lens_file,
+            "File of lengths by tag, instead of `by`: a JSON object of tags and numbers.")
       .field("unique_seq_tags", &SequenceOrder::unique_seq_tags,
              "Of the sequences with the same tag only the first one in the full order stays.")
       .field("seq_list_filter_file", &SequenceOrder::seq_list_filter_file,
@@ -226,7 +224,20 @@ OrderType sequence_order() {
       .field("random_seed_offset", &SequenceOrder::random_seed_offset, "Added to the seed of a full order.",
              {.min = 0, .max = INT32_MAX})
       .field("rng", &SequenceOrder::rng,
-             "Where random numbers come from: the document's seed, or NumPy's RandomState, for the orders of RETURNN.")
+             "Where random numbers come from: the document's seed, or NumPy's RandomState, for the orders of RETURNN.");
+}
+
+}  // namespace
+
+OrderType sequence_order() {
+  auto out = describe<OrderType, SequenceOrder>(
+      "sequence_order",
+      "Gives the sequences of all files in an order by their lengths and tags, as RETURNN does; instead of "
+      "`interleave`.",
+      bind);
+  describe_mode(out);
+  describe_passes(out);
+  return out
       .example({.options = R"({"mode": "laplace:3", "by": "n", "rng": "numpy_legacy"})",
                 .in = R"([5, 1, 4, 2, 3, 6, 2, 7, 1, 3])",
                 .out = R"([2, 3, 4, 5, 3, 2, 1, 1, 6, 7])"})
