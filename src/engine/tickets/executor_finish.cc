@@ -34,21 +34,15 @@ FrameCount frames_of(const Batch::Content& content, std::size_t output) {
   return out;
 }
 
-namespace {
-
 /// Counts the frames of the padded tensors, for Stats.
-void count_frames(Batch::Content& content) {
+void Executor::count_frames(Batch::Content& content) const {
   content.frames = content.padded_frames = 0;
-  for (std::size_t i = 0; i < content.program->outputs.size(); ++i) {
-    const ColumnSpec& spec = content.program->outputs[i].spec;
-    if (spec.delivery != Delivery::padded || spec.shape.rank() == 0 || spec.shape[0] != unknown_dim) continue;
-    const FrameCount frames = frames_of(content, i);
+  for (const std::size_t output : padded_) {
+    const FrameCount frames = frames_of(content, output);
     content.frames += frames.real;
     content.padded_frames += frames.padded;
   }
 }
-
-}  // namespace
 
 /// Those of fixed tensors that no record fills.
 void Executor::clear_empty_rows(const Job& job) const {
