@@ -152,6 +152,28 @@ def test_discrete_windows_of_drawn_sizes_keep_every_record_once(data):
         assert (got == np.concatenate([row[name] for records in _rows() for row in records])).all()
 
 
+def _splits(rows: list[Row]) -> list[int]:
+    return [0, *np.cumsum([len(row["two"]) for row in rows]).tolist()]
+
+
+def test_splits_say_where_the_records_of_a_window_lie(data):
+    pipe = fb.tfrecord(str(data / "*.tfrecords")).sequence_example(
+        lists={"two": fb.fixed_len_sequence("int32", [2]), "x": fb.fixed_len_sequence("float32", [2])})
+    cut = pipe.discrete(4, 4, splits="at", tail="keep")
+    want = [_splits(records[at:at + 4]) for records in _rows() for at in range(0, len(records), 4)]
+    for threads in (1, 8):
+        got = [batch["at"] for batch in cut.batch(size=3).load(threads=threads)]
+        assert [row.tolist() for batch in got for row in batch] == want
+        padded = [(batch["at"], batch.lengths["at"]) for batch in cut.batch(size=3, pad=True).load(threads=threads)]
+        assert [row[:size].tolist() for rows, sizes in padded for row, size in zip(rows, sizes)] == want
+    fixed = pipe.discrete(2, 2, splits="at").batch(size=4, remainder="pad", pad=True).load()
+    got = np.concatenate([batch["at"] for batch in fixed])
+    pairs = [_splits(records[at:at + 2]) for records in _rows() for at in range(0, len(records) - 1, 2)]
+    assert got.dtype == np.int32 and got[:len(pairs)].tolist() == pairs and not got[len(pairs):].any()
+    long = cut.filter("length(at) == 5").batch(size=3, pad=True).load()
+    assert [row.tolist() for batch in long for row in batch["at"]] == [row for row in want if len(row) == 5]
+
+
 def test_steps_and_secondary_features_act_on_records_and_normalization_on_windows(data):
     want = []
     for records in filter(None, _rows()):
