@@ -240,6 +240,31 @@ def test_a_corrupt_record_ends_its_window_and_no_window_lies_on_both_sides_of_it
         _same(_windows({**lowered, "on_corrupt": "skip_record"}, threads=threads), want)
 
 
+@pytest.mark.parametrize("threads", [1, 8])
+def test_malformed_sequences_are_faults_of_their_record_or_are_skipped(tmp_path, threads):
+    def message(number: int) -> bytes:
+        steps = [[number, step] for step in range(number % 5)]
+        if number % 7 == 3:
+            steps.append([0.5, 1.5])         # of another kind
+        if number % 11 == 5:
+            steps.append([number])           # too few values
+        lists = {"other": steps} if number % 13 == 8 else {"x": steps}
+        whole = fb.encode_sequence_example({"id": number}, lists)
+        return whole[:-3] if number % 17 == 6 else whole
+
+    good = [i for i in range(200) if i % 7 != 3 and i % 11 != 5 and i % 13 != 8 and i % 17 != 6]
+    fb.write_records(tmp_path / "a", [message(number) for number in range(200)])
+    pipe = fb.tfrecord(str(tmp_path / "a")).sequence_example(
+        {"id": fb.fixed("int64")}, lists={"x": fb.fixed_len_sequence("int64", [2])}).batch(size=16, pad=True)
+    document = {**pipe.to_dict(), "on_corrupt": "skip_record"}
+    with fb.load(document, threads=threads) as loader:
+        rows = [(int(number), row[:length].tolist()) for batch in loader
+                for number, row, length in zip(batch["id"], batch["x"], batch.lengths["x"])]
+    assert rows == [(i, [[i, step] for step in range(i % 5)]) for i in good]
+    with pytest.raises(fb.DataError, match="record 3.*feature 'x': step 3: expected a list of int64, found a list of float"):
+        list(pipe.load(threads=threads))
+
+
 def _written(folder: pathlib.Path, data: pathlib.Path, kind: str, size: int, **args: Any) -> pathlib.Path:
     path = folder / "loader.json"
     args = {"min_window": size, "max_window": size, "last_window": "keep", "padding": True, **args}
