@@ -152,6 +152,28 @@ def test_discrete_windows_of_drawn_sizes_keep_every_record_once(data):
         assert (got == np.concatenate([row[name] for records in _rows() for row in records])).all()
 
 
+def _splits(rows: list[Row]) -> list[int]:
+    return [0, *np.cumsum([len(row["two"]) for row in rows]).tolist()]
+
+
+def test_splits_say_where_the_records_of_a_window_lie(data):
+    pipe = fb.tfrecord(str(data / "*.tfrecords")).sequence_example(
+        lists={"two": fb.fixed_len_sequence("int32", [2]), "x": fb.fixed_len_sequence("float32", [2])})
+    cut = pipe.discrete(4, 4, splits="at", tail="keep")
+    want = [_splits(records[at:at + 4]) for records in _rows() for at in range(0, len(records), 4)]
+    for threads in (1, 8):
+        got = [batch["at"] for batch in cut.batch(size=3).load(threads=threads)]
+        assert [row.tolist() for batch in got for row in batch] == want
+        padded = [(batch["at"], batch.lengths["at"]) for batch in cut.batch(size=3, pad=True).load(threads=threads)]
+        assert [row[:size].tolist() for rows, sizes in padded for row, size in zip(rows, sizes)] == want
+    fixed = pipe.discrete(2, 2, splits="at").batch(size=4, remainder="pad", pad=True).load()
+    got = np.concatenate([batch["at"] for batch in fixed])
+    pairs = [_splits(records[at:at + 2]) for records in _rows() for at in range(0, len(records) - 1, 2)]
+    assert got.dtype == np.int32 and got[:len(pairs)].tolist() == pairs and not got[len(pairs):].any()
+    long = cut.filter("length(at) == 5").batch(size=3, pad=True).load()
+    assert [row.tolist() for batch in long for row in batch["at"]] == [row for row in want if len(row) == 5]
+
+
 def test_steps_and_secondary_features_act_on_records_and_normalization_on_windows(data):
     want = []
     for records in filter(None, _rows()):
@@ -216,6 +238,31 @@ def test_a_corrupt_record_ends_its_window_and_no_window_lies_on_both_sides_of_it
     want = [_joined(rows[:2], ("x",)), _joined(rows[3:5], ("x",)), _joined(rows[5:], ("x",))]
     for threads in (1, 8):
         _same(_windows({**lowered, "on_corrupt": "skip_record"}, threads=threads), want)
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_malformed_sequences_are_faults_of_their_record_or_are_skipped(tmp_path, threads):
+    def message(number: int) -> bytes:
+        steps = [[number, step] for step in range(number % 5)]
+        if number % 7 == 3:
+            steps.append([0.5, 1.5])         # of another kind
+        if number % 11 == 5:
+            steps.append([number])           # too few values
+        lists = {"other": steps} if number % 13 == 8 else {"x": steps}
+        whole = fb.encode_sequence_example({"id": number}, lists)
+        return whole[:-3] if number % 17 == 6 else whole
+
+    good = [i for i in range(200) if i % 7 != 3 and i % 11 != 5 and i % 13 != 8 and i % 17 != 6]
+    fb.write_records(tmp_path / "a", [message(number) for number in range(200)])
+    pipe = fb.tfrecord(str(tmp_path / "a")).sequence_example(
+        {"id": fb.fixed("int64")}, lists={"x": fb.fixed_len_sequence("int64", [2])}).batch(size=16, pad=True)
+    document = {**pipe.to_dict(), "on_corrupt": "skip_record"}
+    with fb.load(document, threads=threads) as loader:
+        rows = [(int(number), row[:length].tolist()) for batch in loader
+                for number, row, length in zip(batch["id"], batch["x"], batch.lengths["x"])]
+    assert rows == [(i, [[i, step] for step in range(i % 5)]) for i in good]
+    with pytest.raises(fb.DataError, match="record 3.*feature 'x': step 3: expected a list of int64, found a list of float"):
+        list(pipe.load(threads=threads))
 
 
 def _written(folder: pathlib.Path, data: pathlib.Path, kind: str, size: int, **args: Any) -> pathlib.Path:

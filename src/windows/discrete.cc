@@ -60,6 +60,9 @@ Result<Windowing> bind(const Discrete& options, const Schema& in, const Windowin
   out.by_element = true;
   out.draws = options.min_window < options.max_window;
   out.cutter = std::make_shared<DiscreteCutter>(options, out.keys.size());
+  const bool one_size = options.min_window == options.max_window && options.tail != WindowTail::keep;
+  FOREBAY_DO(add_generated(options.splits, Generated::cu_seqlens, "splits", out,
+                           one_size ? options.min_window + 1 : unknown_dim));
   FOREBAY_DO(add_named(options, out));
   return out;
 }
@@ -76,6 +79,9 @@ WindowType discrete() {
           .required("max_window", &Discrete::max_window, "Greatest number of records; drawn uniformly.", records)
           .field("window_draw", &Discrete::window_draw, "Draw for each window, or once for each file and pass.")
           .field("tail", &Discrete::tail, "What becomes of records at the end that do not fill a window.")
+          .field("splits", &Discrete::splits,
+                 "Makes an int32 tensor of this name: the frame of the first key at which each record of the window "
+                 "begins, and the end of the last one.")
           .example({.options = R"({"min_window": 2, "max_window": 2})", .in = "[2, 3, 1, 2, 1]", .out = "[5, 3]"}));
 }
 

@@ -85,6 +85,25 @@ TEST(Discrete, NoWindowCrossesTheEndOfAStretch) {
   EXPECT_EQ(out.number(1), 1);
 }
 
+TEST(Discrete, SplitsHaveAKnownSizeWhenAllWindowsHaveAsManyRecords) {
+  const auto splits = [](const std::string& options) {
+    const Windowing out = bound(windows::discrete(), options, {"x", "y"});
+    EXPECT_EQ(out.generated.size(), 1U);
+    EXPECT_EQ(out.generated[0].kind, Generated::cu_seqlens);
+    EXPECT_EQ(out.generated[0].axis, 0U);
+    const ColumnSpec& spec = out.out[out.generated[0].column];
+    EXPECT_EQ(spec.name, "at");
+    EXPECT_EQ(spec.delivery, spec.shape.known() ? Delivery::equal : Delivery::ragged);
+    return spec.shape;
+  };
+  EXPECT_EQ(splits(R"({"min_window": 3, "max_window": 3, "splits": "at"})"), (Shape{4}));
+  EXPECT_EQ(splits(R"({"min_window": 3, "max_window": 3, "splits": "at", "tail": "keep_if_min"})"), (Shape{4}));
+  EXPECT_EQ(splits(R"({"min_window": 3, "max_window": 3, "splits": "at", "tail": "keep"})"), (Shape{unknown_dim}));
+  EXPECT_EQ(splits(R"({"min_window": 2, "max_window": 3, "splits": "at"})"), (Shape{unknown_dim}));
+  EXPECT_THAT(fault(windows::discrete(), R"({"min_window": 1, "max_window": 1, "splits": "x"})", sequences({"x"})),
+              HasSubstr("there is already a tensor 'x'"));
+}
+
 TEST(Discrete, FaultsNameTheOption) {
   const WindowType type = windows::discrete();
   const Schema in = sequences({"x"});

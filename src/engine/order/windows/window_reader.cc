@@ -234,9 +234,15 @@ ColumnBlock WindowReader::known_columns(std::span<const Handle> windows) const {
     }
   }
   for (const GeneratedColumn& made : windowing.generated) {
-    for (const Handle& window : windows)
-      block[made.column].values.push(made.kind == Generated::window ? table_.number(window).number
-                                                                    : table_.start(window, made.axis));
+    Column& column = block[made.column];
+    for (const Handle& window : windows) {
+      if (made.kind == Generated::cu_seqlens) {
+        if (!column.fixed()) column.dims.push(table_.spans(window) + 1);
+      } else {
+        column.values.push(made.kind == Generated::window ? table_.number(window).number
+                                                          : table_.start(window, made.axis));
+      }
+    }
   }
   return block;
 }

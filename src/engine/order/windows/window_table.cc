@@ -79,6 +79,10 @@ WindowNumber WindowTable::number(const Handle& window) const {
   return {.number = windows.number(window.ordinal), .count = windows.count(window.ordinal)};
 }
 
+std::int64_t WindowTable::spans(const Handle& window) const {
+  return static_cast<std::int64_t>(slots_[window.block].windows[window.ordinal].size() / axes_);
+}
+
 std::int64_t WindowTable::start(const Handle& window, std::size_t axis) const {
   return slots_[window.block].windows[window.ordinal][axis].start;
 }
