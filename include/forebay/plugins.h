@@ -50,5 +50,6 @@
 #include <forebay/windows/context.h>
 #include <forebay/windows/continuous.h>
 #include <forebay/windows/discrete.h>
+#include <forebay/windows/stack.h>
 #include <forebay/windows/unbatch.h>
 #include <forebay/windows/unroll.h>

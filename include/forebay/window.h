@@ -125,6 +125,12 @@ class WindowCutter {
                                            SpanTable& out) const = 0;
 };
 
+/// Frames before a frame or window, and after it.
+struct FramesAround {
+  std::int64_t left = 0;
+  std::int64_t right = 0;
+};
+
 /// What a window plug-in cuts.
 enum class WindowGrain : std::uint8_t {
   sequences,  ///< Each element is a sequence of its own.
@@ -138,8 +144,11 @@ struct Windowing {
   std::vector<ColumnId> keys;   ///< Columns that are cut. Over sequences, axis i of the table is that of key i.
   std::vector<ColumnId> made;   ///< The columns of `out` that hold the windows of each key.
   std::vector<ColumnId> whole;  ///< Columns that each window gets entirely.
-  bool frames = false;          ///< Each window is one frame, and the columns in `made` have no time axis.
-  std::size_t axes = 1;         ///< Of the table. Over parts, 1: all keys share the axis.
+  /// By key, or empty: each frame of the columns in `made` is so many frames of the sequence, one after the other.
+  /// Outside the sequence they are padding.
+  std::vector<FramesAround> stacked = {};
+  bool frames = false;   ///< Each window is one frame, and the columns in `made` have no time axis.
+  std::size_t axes = 1;  ///< Of the table. Over parts, 1: all keys share the axis.
   std::vector<GeneratedColumn> generated = {};  ///< Columns of `out` that say where each window lies.
   std::optional<AskedFunction> asks = {};       ///< Over sequences: the function of the program that the cutter asks.
   /// Over parts: WindowRows::first_frame and WindowCursor::position count elements instead of frames.

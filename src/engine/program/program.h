@@ -77,10 +77,11 @@ struct EarlyWork {
 
 /// A column whose rows are spans of the elements of another one.
 struct TakenColumn {
-  ColumnId from = 0;     ///< Column of the elements.
-  ColumnId to = 0;       ///< Column of the rows.
-  std::size_t axis = 0;  ///< Of RowSpans::spans.
-  bool frame = false;    ///< Each span is one frame, and `to` lacks the time axis of `from`.
+  ColumnId from = 0;            ///< Column of the elements.
+  ColumnId to = 0;              ///< Column of the rows.
+  std::size_t axis = 0;         ///< Of RowSpans::spans.
+  bool frame = false;           ///< Each span is one frame, and `to` lacks the time axis of `from`.
+  columns::Unfold unfold = {};  ///< Frames of `to` are several of `from`.
 };
 
 /// How rows are made of spans of elements, instead of one record each.
@@ -96,7 +97,6 @@ struct Taking {
   std::vector<ColumnId> whole;  ///< Columns that each row gets entirely, from RowSpans::whole.
   std::vector<GeneratedColumn> generated;
   std::size_t axes = 1;
-  columns::Unfold unfold;  ///< For all cut columns.
   bool early = false;  ///< Only in plans with attributes. Tickets still decode what no check of a block has decoded.
 };
 

@@ -67,7 +67,8 @@ Result<void> pack_windows(const Batching& batching, engine::Windows& windows, en
       if (packs(batching, window.to) != first) continue;
       cut.push_back({.from = window.from,
                      .to = first ? add_rows_of(window.to, schema) : window.to,
-                     .axis = windows.row_axes.size()});
+                     .axis = windows.row_axes.size(),
+                     .unfold = window.unfold});
       windows.row_axes.push_back({.axis = window.axis, .packs = first});
     }
   }

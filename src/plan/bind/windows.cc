@@ -138,13 +138,14 @@ void WindowBinder::take_columns() {
                         .cut = {},
                         .whole = windowing.whole,
                         .generated = windowing.generated,
-                        .axes = windowing.axes,
-                        .unfold = {}};
+                        .axes = windowing.axes};
   for (std::size_t i = 0; i < windowing.keys.size(); ++i) {
     taking.cut.push_back({.from = windowing.keys[i],
                           .to = windowing.made[i],
                           .axis = windowing.axes == 1 ? 0 : i,
                           .frame = windowing.frames});
+    if (windowing.stacked.empty()) continue;
+    taking.cut.back().unfold = {.left = windowing.stacked[i].left, .right = windowing.stacked[i].right};
   }
   columns_.taking = std::move(taking);
 }

@@ -47,8 +47,8 @@ TEST_F(TakeSequences, EachAxisHasSpansOfItsOwn) {
 }
 
 TEST_F(TakeSequences, StackedFramesSeeTheirNeighboursOutsideTheSpan) {
-  program_.taking->unfold = {.left = 1, .right = 1};
   cut({.name = "x", .shape = Shape{unknown_dim, 6}});
+  program_.taking->cut.back().unfold = {.left = 1, .right = 1};
   EXPECT_EQ(made({{span_of(0, 1, 2)}, {span_of(1, 0, 1)}}),
             "x: [[[1.0,2.0,3.0,4.0,5.0,6.0],[3.0,4.0,5.0,6.0,0.0,0.0]],"
             "[[0.0,0.0,7.0,8.0,9.5,9.0],[0.0,0.0,0.0,0.0,0.0,0.0]]] of [2,1]");

@@ -35,7 +35,7 @@ class TakeRows::Filling {
     const columns::Taking taking{.sources = memory_.sources,
                                  .spans = axis.spans,
                                  .filler = cut.filler,
-                                 .unfold = program_.taking->unfold,
+                                 .unfold = cut.column.unfold,
                                  .check = &check_};
     Column& to = column(cut.column.to);
     const auto done = cut.column.frame ? take_frames(taking, axis.range, cut.column.to, cut.output, to)
