@@ -24,7 +24,8 @@ def numbers(batch_size: int = 2, num_unroll: int = 3, **more: Any) -> fb.StateSa
 def test_every_frame_comes_once_in_order_and_states_add_up_to_whole_sequences() -> None:
     random = np.random.default_rng(3)
     given = {f"k{i}": random.standard_normal((random.integers(1, 40), 2)) for i in range(60)}
-    saver = fb.StateSaver.padded(5, 4, {"x": fb.fixed("float64", [2])}, {"sum": np.zeros(2), "steps": fb.fixed("int64", default=3)})
+    saver = fb.StateSaver.padded(5, 4, {"x": fb.fixed("float64", [2])},
+                                 {"sum": np.zeros(2), "steps": fb.fixed("int64", default=3)})
     for key, frames in given.items():
         saver.insert(key, {"x": frames})
     saver.close()
@@ -41,7 +42,8 @@ def test_every_frame_comes_once_in_order_and_states_add_up_to_whole_sequences() 
                 np.testing.assert_allclose(sums[row], given[name].sum(axis=0), rtol=0, atol=1e-12)
         batch.save_state("sum", sums)
         batch.save_state("steps", steps + 1)
-    assert {name: np.concatenate(pieces).tolist() for name, pieces in parts.items()} == {k: v.tolist() for k, v in given.items()}
+    assert {name: np.concatenate(pieces).tolist() for name, pieces in parts.items()} == {
+        key: frames.tolist() for key, frames in given.items()}
     assert saver.sizes == fb.SaverSizes(0, 0, 0, 0, 0)
 
 
@@ -49,7 +51,8 @@ def test_the_fields_of_a_batch() -> None:
     saver = fb.StateSaver(2, 2, {"x": fb.fixed("float32", [1]), "w": fb.fixed("string")},
                           {"h": fb.fixed("float32", [2]), "s": "begin"}, {"c": fb.fixed("int64", [2])}, pad=True)
     saver.insert("a", {"x": [[1], [2], [3]], "w": ["p", "q", b"r\0"]}, 2, {"c": [7, 8]})
-    saver.insert(b"\xff", {"x": np.ones((1, 1), np.float32), "w": ["z"]}, context={"c": [9, 9]}, initial_states={"h": [5, 6]}, epoch=4)
+    saver.insert(b"\xff", {"x": np.ones((1, 1), np.float32), "w": ["z"]}, context={"c": [9, 9]},
+                 initial_states={"h": [5, 6]}, epoch=4)
     batch = saver.take()
     assert batch is not None and (batch.rows, len(batch)) == (2, 2)
     assert batch.key == ["00000_of_00002:a", "00000_of_00001:\udcff"]
@@ -111,7 +114,8 @@ def test_sizes_take_and_timeouts() -> None:
     with pytest.raises(TimeoutError, match="too few segments are ready"):
         saver.take(timeout=0)
     saver.insert("b", {"x": [1, 2, 3]}, 3), saver.insert("c", {"x": [1]}, 1)
-    assert saver.sizes == fb.SaverSizes(ready_segments=3, ready_batches=1, waiting_segments=3, live_examples=3, undelivered_segments=0)
+    assert saver.sizes == fb.SaverSizes(ready_segments=3, ready_batches=1, waiting_segments=3, live_examples=3,
+                                        undelivered_segments=0)
     began = time.monotonic()
     with pytest.raises(TimeoutError, match="capacity"):
         saver.insert("d", {"x": [1]}, 1, timeout=0.05)
@@ -129,16 +133,22 @@ def test_sizes_take_and_timeouts() -> None:
     (lambda: numbers(save_timeout="1"), TypeError, "save_timeout: must be seconds, or None"),
     (lambda: numbers(save_timeout=float("nan")), fb.ConfigError, "save_timeout: must be 0 seconds or more"),
     (lambda: fb.StateSaver(1, 1, {}, {}), fb.ConfigError, "sequences: there is no sequence"),
-    (lambda: fb.StateSaver(1, 1, {"x": fb.var_len("int32")}, {}), fb.ConfigError, "sequences['x']: allowed is fb.fixed(dtype, shape)"),
-    (lambda: fb.StateSaver(1, 1, {"x": fb.fixed("int32")}, {"h": object()}), fb.ConfigError, "initial_states: array 'h': element 0 is object"),
-    (lambda: fb.StateSaver(1, 1, {"x": "int32"}, {}), TypeError, "sequences['x']: must be fb.fixed(dtype, shape); found 'int32'"),
+    (lambda: fb.StateSaver(1, 1, {"x": fb.var_len("int32")}, {}), fb.ConfigError,
+     "sequences['x']: allowed is fb.fixed(dtype, shape)"),
+    (lambda: fb.StateSaver(1, 1, {"x": fb.fixed("int32")}, {"h": object()}), fb.ConfigError,
+     "initial_states: array 'h': element 0 is object"),
+    (lambda: fb.StateSaver(1, 1, {"x": "int32"}, {}), TypeError,
+     "sequences['x']: must be fb.fixed(dtype, shape); found 'int32'"),
     (lambda: numbers().insert(5, {"x": [1]}), TypeError, "key: must be str or bytes; found 5"),
     (lambda: numbers().insert("a", {"y": [1]}), fb.ConfigError, "sequences of example 'a': found ['y'], expected ['x']"),
-    (lambda: numbers().insert("a", {"x": [1.5] * 3}, 3), fb.ConfigError, "sequences of example 'a': array 'x': values of type float64 do not fit"),
-    (lambda: numbers().insert("a", {"x": [1] * 4}, 4), fb.ConfigError, "example 'a': sequence 'x' has 4 frames, which should be a multiple of num_unroll, 3"),
+    (lambda: numbers().insert("a", {"x": [1.5] * 3}, 3), fb.ConfigError,
+     "sequences of example 'a': array 'x': values of type float64 do not fit"),
+    (lambda: numbers().insert("a", {"x": [1] * 4}, 4), fb.ConfigError,
+     "example 'a': sequence 'x' has 4 frames, which should be a multiple of num_unroll, 3"),
     (lambda: numbers().insert("a", {"x": [1] * 3}), fb.ConfigError, "example 'a': it has no length"),
     (lambda: numbers().insert("a", {"x": [1] * 3}, np.ones(2, int)), TypeError, "length: must be an integer"),
-    (lambda: numbers().insert("a", {"x": [1] * 3}, 3, initial_states={"g": 1}), fb.ConfigError, "initial_states of example 'a': found ['g', 'h'], expected ['h']"),
+    (lambda: numbers().insert("a", {"x": [1] * 3}, 3, initial_states={"g": 1}), fb.ConfigError,
+     "initial_states of example 'a': found ['g', 'h'], expected ['h']"),
     (lambda: numbers().take("2"), TypeError, "size: must be an integer or None; found '2'"),
     (lambda: numbers().take(-2), fb.ConfigError, "size: -2 segments, allowed is 0 or more"),
     (lambda: numbers().take(timeout=-1), fb.ConfigError, "timeout: must be 0 seconds or more, found -1"),
@@ -170,7 +180,8 @@ def test_a_state_that_nobody_saves_is_an_error_and_not_a_hang() -> None:
     saver = numbers(1, 1, save_timeout=0.05)
     saver.insert("a", {"x": [1, 2]}, 2)
     held = saver.take()
-    with pytest.raises(fb.StateError, match="no batch in 50 ms: 0 segments are ready; a batch has the examples 'a', and its states 'h'"):
+    with pytest.raises(fb.StateError, match="no batch in 50 ms: 0 segments are ready; a batch has the examples 'a', and its "
+                                               "states 'h'"):
         saver.take()
     assert held is not None
     held.save_state("h", [[np.int32(4)]])

@@ -192,7 +192,8 @@ def schedule_table(vector: Vector, folder: Path) -> list[str]:
     saver.close()
     got = []
     for batch in saver:
-        got.append([[int(index) + 2**63, int(number)] for index, number in zip(batch.insertion_index, batch.sequence, strict=True)])
+        rows = zip(batch.insertion_index, batch.sequence, strict=True)
+        got.append([[int(index) + 2**63, int(segment)] for index, segment in rows])
         batch.save_state("h", batch.state("h"))
     want = vector["expect"]["ok"]["batches"]
     if got != want:
@@ -261,7 +262,8 @@ def use_batch(vector: Vector, folder: Path) -> list[str]:
     assert batch is not None
     try:
         if args["call"] == "save_state":
-            batch.save_state(args["name"], np.zeros(args.get("value_shape", [given["batch_size"], 1]), args.get("value_dtype", "float32")))
+            shape = args.get("value_shape", [given["batch_size"], 1])
+            batch.save_state(args["name"], np.zeros(shape, args.get("value_dtype", "float32")))
         elif args["call"] == "state":
             batch.state(args["name"])
         else:
