@@ -9,6 +9,7 @@ import numpy as np
 from forebay import _core
 from forebay._core import Batch, Stats
 from forebay.errors import StateError
+from forebay.values import Fraction
 
 __all__ = ["MappedBatch"]
 
@@ -27,6 +28,10 @@ class Facts(NamedTuple):
     skipped: list[tuple[tuple[str, int, int], str]]
     branch: list[int]
     ends_epoch: Optional[bool]
+    seq_idx: Any
+    epoch_end: bool
+    complete_frac: Fraction
+    frames: dict[str, int]
     names: list[str]
     inputs: list[str]
     targets: list[str]
@@ -40,7 +45,9 @@ def facts_of(source: Any) -> Facts:
     if isinstance(source, MappedBatch):
         return facts_of(source._made_of())
     return Facts(source.number, source.epoch, source.rows, source.valid_rows, source.lengths, source.origins,
-                 source.record_keys, source.spans, source.skipped, source.branch, source.ends_epoch, list(source), list(source.inputs), list(source.targets), position_of(source))
+                 source.record_keys, source.spans, source.skipped, source.branch, source.ends_epoch,
+                 source.seq_idx, source.epoch_end, source.complete_frac, source.frames, list(source), list(source.inputs),
+                 list(source.targets), position_of(source))
 
 
 def position_of(source: Any) -> str:
@@ -53,8 +60,9 @@ def position_of(source: Any) -> str:
 class MappedBatch(dict[str, Any]):
     """What a function given to `map` returned: a dict from names to values, yours to change.
 
-    `number`, `epoch`, `rows`, `valid_rows`, `lengths`, `origins`, `record_keys`, `spans`, `skipped`, `branch` and
-    `ends_epoch` are those of the batch that the function was given. They raise AttributeError in a MappedBatch that your program made of values only.
+    `number`, `epoch`, `rows`, `valid_rows`, `lengths`, `origins`, `record_keys`, `spans`, `skipped`, `branch`,
+    `ends_epoch`, `seq_idx`, `epoch_end`, `complete_frac` and `frames` are those of the batch that the function was given. They raise
+    AttributeError in a MappedBatch that your program made of values only.
     """
 
     __slots__ = ("_source",)
@@ -117,6 +125,26 @@ class MappedBatch(dict[str, Any]):
     def ends_epoch(self) -> Optional[bool]:
         """Whether the batch is the last one of its epoch; None where that is not known."""
         return self._made_of().ends_epoch
+
+    @property
+    def seq_idx(self) -> Any:
+        """The number of each row's sequence in its pass; None where sequences are not numbered."""
+        return self._made_of().seq_idx
+
+    @property
+    def epoch_end(self) -> bool:
+        """Whether the last row is the empty one that ends an epoch."""
+        return self._made_of().epoch_end
+
+    @property
+    def complete_frac(self) -> Fraction:
+        """The done part of the epoch after this batch."""
+        return self._made_of().complete_frac
+
+    @property
+    def frames(self) -> dict[str, int]:
+        """The frames of each tensor before `map`, without padding."""
+        return self._made_of().frames
 
     @property
     def targets(self) -> dict[str, Any]:

@@ -126,6 +126,22 @@ def test_batches_in_the_form_of_returnn():
         fb.returnn.collate(ragged)
 
 
+def same(batch: fb.Batch) -> fb.Batch:
+    return batch
+
+
+@pytest.mark.parametrize("inside", ["threads", "processes"])
+def test_a_function_and_its_result_know_the_sequences_of_the_batch(inside):
+    pipe = sequences([3, 1, 2]).batch(2, epoch_end=True, pad=True)
+    def facts(batches: Any) -> "list[Any]":
+        return [(batch.seq_idx.tolist(), batch.epoch_end, batch.complete_frac, batch.frames) for batch in batches]
+    with pipe.map(same, workers=1, inside=inside).load(threads=1) as mapped:
+        assert facts(mapped) == facts(pipe.load(threads=1))
+    with sequences([3]).batch(1).map(same, workers=1, inside=inside).load(threads=1) as mapped:
+        plain = next(iter(mapped))
+    assert plain.seq_idx is None and plain.complete_frac == (1, False)
+
+
 def test_the_frames_of_a_batch_are_counted_without_padding():
     assert [batch.frames for batch in sequences([3, 1, 2]).batch(2, pad=True).load(threads=1)] == [
         {"x": 4, "y": 4}, {"x": 2, "y": 2}]

@@ -19,7 +19,7 @@ import numpy as np
 from forebay._core import Batch
 from forebay._map.output import bytes_array, numpy_type
 from forebay.mapped import strings_raw
-from forebay.values import Origin, Ragged, Span, Sparse
+from forebay.values import Fraction, Origin, Ragged, Span, Sparse
 
 ALIGNMENT = 64
 #: How paths become bytes: those that are not UTF-8 stay as they are.
@@ -150,6 +150,10 @@ class SentBatch(Mapping[str, Any]):
         self.valid_rows: int = header["valid_rows"]
         self.branch: list[int] = header["branch"]
         self.ends_epoch: Optional[bool] = header["ends_epoch"]
+        self.seq_idx = None if header["seq_idx"] is None else np.array(header["seq_idx"], np.int64)
+        self.epoch_end: bool = header["epoch_end"]
+        self.complete_frac = Fraction(*header["complete_frac"])
+        self.frames: dict[str, int] = header["frames"]
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._tensors:
@@ -245,6 +249,8 @@ def send_batch(batch: Any, region: Region) -> tuple[int, int]:
               "tensors": writer.tensors(batch), "lengths": writer.tensors(batch.lengths), "inputs": list(batch.inputs),
               "targets": list(batch.targets), "files": list(files), "origins": writer.tensor(places),
               "of_rows": of_rows, "side_by_side": side_by_side, "spans": spans is not None, "branch": batch.branch, "ends_epoch": batch.ends_epoch,
+              "seq_idx": None if batch.seq_idx is None else batch.seq_idx.tolist(), "epoch_end": batch.epoch_end,
+              "complete_frac": list(batch.complete_frac), "frames": batch.frames,
               "skipped": [(*origin, error) for origin, error in batch.skipped],
               "record_keys": writer.tensor(np.frombuffer("\0".join(batch.record_keys).encode(*TEXT), np.uint8))}
     return writer.write(header, region)
