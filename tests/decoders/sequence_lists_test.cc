@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fast path of sequence examples: whole values, and the same results as the path by the rules of protobuf.
 #include <cstring>
+#include <optional>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -188,6 +189,28 @@ TEST(SequenceLists, ListsComeInAnyOrderAndMayBeMissingWhereThatIsAllowed) {
   EXPECT_EQ(
       fast_values(options, {sequence("", a + other + b), sequence("", b), part('\x12', b + a), "", sequence("", "")}),
       R"({"a":[[1,1],[0,1,1,2,2,2]],"b":[[2,3,2,3,2,3],[0,2,4,6,6,6],[[0,2,0,2,0,2,0,0],[0,2,4,6,7,8]]]})");
+}
+
+TEST(SequenceLists, AnyOrderOfKeysFindsTheSameSources) {
+  const std::vector<std::string> names{"", "a", "b", "eight888", "nine99999", "sixteen_bytes_ok", "seventeen_bytes_x"};
+  std::vector<std::optional<std::string>> wanted;
+  for (const std::size_t i : {1U, 3U, 5U, 6U, 0U}) wanted.emplace_back(names[i]);
+  const decoders::KeyTable keys{wanted};
+  std::mt19937_64 random{3};
+  std::vector<std::string> others = names;
+  for (const std::string& name : names) others.push_back(name + "z");
+  for (const std::string& name : names) others.push_back(name.empty() ? "z" : "z" + name.substr(1));
+  decoders::KeyOrder order;
+  for (int round = 0; round < 9000; ++round) {
+    if (round % 9 == 0) order = {};
+    const std::size_t place = random() % 5;
+    const std::string padded = others[random() % others.size()];
+    const std::string bytes = padded + std::string(64, static_cast<char>(random()));
+    const auto* const at = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    const columns::Wire key{at, at + padded.size()};
+    ASSERT_EQ(order.find(place, key, keys), keys.find(key)) << padded;
+    ASSERT_EQ(order.find(place, key, keys), keys.find(key)) << padded << ", again";
+  }
 }
 
 TEST(SequenceLists, ListsMadeOfSeveralKeysAndRareFormsAreWrittenBesideTheOthers) {

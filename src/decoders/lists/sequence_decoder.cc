@@ -95,9 +95,10 @@ bool SequenceDecoder::write_lists(Wire entries, ColumnBlock& block, SequenceMemo
   ++memory.stamp;
   if (!together_.empty()) memory.parsed.clear(0, lists_.sources.size());
   std::size_t found = 0;
-  for (Wire key, steps; !entries.empty();) {
+  std::size_t place = 0;
+  for (Wire key, steps; !entries.empty(); ++place) {
     if (!next_entry(entries, key, steps)) return false;
-    const int source = lists_.keys.find(key);
+    const int source = memory.order.find(place, key, lists_.keys);
     if (source == KeyTable::none) continue;
     std::uint64_t& seen = memory.seen[static_cast<std::size_t>(source)];
     if (seen == memory.stamp) return false;  // the last entry of a key counts, but the row is already written

@@ -7,6 +7,7 @@
 
 #include <forebay/plugin.h>
 
+#include "decoders/lists/key_order.h"
 #include "decoders/lists/list_writer.h"
 #include "decoders/record_decoder.h"
 
@@ -15,9 +16,12 @@ namespace forebay::decoders {
 /// Memory of one worker between records of sequence examples.
 class SequenceMemory final : public DecoderMemory {
  public:
-  [[nodiscard]] std::int64_t bytes() const override { return context.bytes() + parsed.owned() + scratch.owned(); }
+  [[nodiscard]] std::int64_t bytes() const override {
+    return context.bytes() + parsed.owned() + scratch.owned() + order.owned();
+  }
 
   ExampleMemory context;  ///< Of the context on the fast path.
+  KeyOrder order;         ///< Of the lists.
   Parsed parsed;
   Scratch scratch;
   std::vector<std::uint64_t> seen;       ///< Stamp of the last record with the list, by source.
