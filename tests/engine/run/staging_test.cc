@@ -97,9 +97,11 @@ class FakeGpu {
   FakeGpu() : library_{dlopen(FOREBAY_FAKE_CUDART, RTLD_NOW | RTLD_LOCAL)} {
     cuda = reinterpret_cast<FakeCuda* (*)()>(dlsym(library_, "fake_cuda"))();
     advance = reinterpret_cast<FakeCudaAdvance*>(dlsym(library_, "fake_cuda_advance"));
-    advance(1'000);
     *cuda = {.devices = 2};
   }
+  FakeGpu(const FakeGpu&) = delete;
+  FakeGpu& operator=(const FakeGpu&) = delete;
+  ~FakeGpu() { advance(1'000); }  // also the ends of memory that are left
   static CudaStaging options(std::int64_t device = 0) { return {.device = device, .library = FOREBAY_FAKE_CUDART}; }
 
   FakeCuda* cuda;
