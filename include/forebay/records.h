@@ -78,6 +78,16 @@ using ExampleMap = std::map<std::string, FeatureValue>;
 [[nodiscard]] std::string encode_example(const ExampleMap& features);  ///< Packed lists, keys sorted.
 /// Fails with Code::data for a message that is not a tf.train.Example.
 [[nodiscard]] Result<ExampleMap> decode_example(std::string_view message);
+
+/// A tf.train.SequenceExample: features of the whole sequence, and lists with a feature for each step.
+struct SequenceExampleMap {
+  ExampleMap context;
+  std::map<std::string, std::vector<FeatureValue>> lists;
+};
+[[nodiscard]] std::string encode_sequence_example(const SequenceExampleMap& sequence);  ///< Packed lists, keys sorted.
+/// Fails with Code::data for a message that is not a tf.train.SequenceExample.
+[[nodiscard]] Result<SequenceExampleMap> decode_sequence_example(std::string_view message);
+
 /// Whether a message has feature lists: a tf.train.SequenceExample has them, an Example does not.
 [[nodiscard]] bool has_feature_lists(std::string_view message);
 

@@ -23,7 +23,8 @@ from forebay.features import *  # noqa: F403
 from forebay.features import __all__ as _feature_names
 from forebay.loader import Batch, Epoch, Epochs, Loader, Plan, Schema, Stats, TensorSpec, load
 from forebay.mapped import MappedBatch
-from forebay.records import IndexReport, decode_example, encode_example, index_files, read_records, write_records
+from forebay.records import (IndexReport, SequenceExample, decode_example, decode_sequence_example, encode_example,
+                             encode_sequence_example, index_files, read_records, write_records)
 from forebay.replicas import verify_replicas
 from forebay.rows import Feed, arrays, feed, python
 from forebay.state_saver import SaverSizes, SegmentBatch, StateSaver
@@ -32,9 +33,9 @@ from forebay.values import Ragged, Sparse
 
 __all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed",
            "FileReport", "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "SaverSizes", "Schema",
-           "SegmentBatch", "Sparse", "StateError", "StateSaver", "Stats", "Switch",
-           "TensorSpec", "__version__", "arrays", "atomic_file", "concat", "decode_example", "encode_example", "explain", "feed",
-           "index_files", "join", "json_schema", "load", "mix", "python",
+           "SegmentBatch", "SequenceExample", "Sparse", "StateError", "StateSaver", "Stats", "Switch",
+           "TensorSpec", "__version__", "arrays", "atomic_file", "concat", "decode_example", "decode_sequence_example",
+           "encode_example", "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "mix", "python",
            "read_records", "round_robin", "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole TFRecord files and single tf.train.Example messages: for tests, tools and small jobs."""
+"""Whole TFRecord files and single tf.train messages: for tests, tools and small jobs."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional
@@ -13,7 +13,8 @@ from forebay._paths import Path, Paths, path_of, paths_of
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["read_records", "write_records", "index_files", "IndexReport", "encode_example", "decode_example"]
+__all__ = ["read_records", "write_records", "index_files", "IndexReport", "SequenceExample", "encode_example",
+           "decode_example", "encode_sequence_example", "decode_sequence_example"]
 
 
 def read_records(path: Path, compression: Optional[str] = "auto") -> list[bytes]:
@@ -79,12 +80,53 @@ def encode_example(features: Mapping[str, Any]) -> bytes:
     Raises TypeError for other values, OverflowError for numbers that no int64 or float32 holds, ValueError for rows of
     different lengths.
     """
+    _check_names("features", features)
+    return _core.encode_example({name: _list_of(name, value) for name, value in features.items()})
+
+
+class SequenceExample(NamedTuple):
+    """The content of a tf.train.SequenceExample."""
+    context: dict[str, Any]      #: Features of the whole sequence, by name.
+    lists: dict[str, list[Any]]  #: Features of each step, by name.
+
+
+def encode_sequence_example(context: Mapping[str, Any] = {}, lists: Mapping[str, Iterable[Any]] = {}) -> bytes:
+    """A serialized tf.train.SequenceExample.
+
+    context: the features of the whole sequence, with values as in `encode_example`. lists: by name, one such value for each
+    step; of an array the first axis is the steps.
+    Raises as `encode_example` does.
+    """
+    _check_names("context", context)
+    _check_names("lists", lists)
+    steps = {name: [_list_of(name, step) for step in _steps_of(name, value)] for name, value in lists.items()}
+    return _core.encode_sequence_example({name: _list_of(name, value) for name, value in context.items()}, steps)
+
+
+def decode_sequence_example(message: Buffer) -> SequenceExample:
+    """The context and the feature lists of a serialized tf.train.SequenceExample, by name, in the order of the names.
+
+    A list has one entry a step; entries, and the features of the context, are as in `decode_example`.
+    Raises DataError when the bytes are no such message.
+    """
+    return SequenceExample(*_core.decode_sequence_example(_message_of(message)))
+
+
+def _check_names(argument: str, features: Any) -> None:
     if not isinstance(features, Mapping):
-        raise wrong_type("features", "a dict of the features by name", features)
+        raise wrong_type(argument, "a dict of the features by name", features)
     for name in features:
         if not isinstance(name, str):
-            raise wrong_type("features", "a dict whose keys are names (str)", name)
-    return _core.encode_example({name: _list_of(name, value) for name, value in features.items()})
+            raise wrong_type(argument, "a dict whose keys are names (str)", name)
+
+
+def _steps_of(name: str, value: Any) -> Iterable[Any]:
+    whole = isinstance(value, (str, bytes, bytearray, memoryview)) or getattr(value, "ndim", 1) == 0
+    if whole or not hasattr(value, "__iter__"):
+        raise TypeError(f"feature {name!r}: expected one value for each step, in a list, an array or another iterable, "
+                        f"found {type(value).__name__}")
+    steps: Iterable[Any] = value
+    return steps
 
 
 def decode_example(message: Buffer) -> dict[str, Any]:
@@ -93,12 +135,16 @@ def decode_example(message: Buffer) -> dict[str, Any]:
     int64_list → int64 ndarray, float_list → float32 ndarray, bytes_list → list of bytes, no kind → None.
     Raises DataError when the bytes are no such message.
     """
-    if type(message) is not bytes:
-        try:
-            message = bytes(memoryview(message))
-        except TypeError:
-            raise wrong_type("message", "bytes, or another bytes-like object", message) from None
-    return _core.decode_example(message)
+    return _core.decode_example(_message_of(message))
+
+
+def _message_of(message: Buffer) -> bytes:
+    if type(message) is bytes:
+        return message
+    try:
+        return bytes(memoryview(message))
+    except TypeError:
+        raise wrong_type("message", "bytes, or another bytes-like object", message) from None
 
 
 def _list_of(name: str, value: Any) -> Any:

@@ -113,10 +113,24 @@ FeatureValue feature_of(nb::handle value) {
   throw nb::type_error("expected None, a list of bytes, or an int64 or float32 array with one axis");
 }
 
-nb::bytes encode(const nb::dict& features) {
+ExampleMap map_of(const nb::dict& features) {
   ExampleMap map;
   for (const auto& [name, value] : features) map.emplace(from_str(name), feature_of(value));
-  const std::string message = encode_example(map);
+  return map;
+}
+
+nb::bytes encode(const nb::dict& features) {
+  const std::string message = encode_example(map_of(features));
+  return nb::bytes(message.data(), message.size());
+}
+
+nb::bytes encode_sequence(const nb::dict& context, const nb::dict& lists) {
+  SequenceExampleMap sequence{.context = map_of(context), .lists = {}};
+  for (const auto& [name, steps] : lists) {
+    std::vector<FeatureValue>& list = sequence.lists[from_str(name)];
+    for (const nb::handle step : nb::cast<nb::list>(steps)) list.push_back(feature_of(step));
+  }
+  const std::string message = encode_sequence_example(sequence);
   return nb::bytes(message.data(), message.size());
 }
 
@@ -127,11 +141,25 @@ struct ToPython {
   nb::object operator()(std::monostate) const { return nb::none(); }
 };
 
-nb::dict decode(const nb::bytes& message) {
-  const ExampleMap map = value_of(decode_example({message.c_str(), message.size()}));
+nb::dict dict_of(const ExampleMap& map) {
   nb::dict out;
   for (const auto& [name, value] : map) out[to_str(name)] = std::visit(ToPython{}, value);
   return out;
+}
+
+nb::dict decode(const nb::bytes& message) {
+  return dict_of(value_of(decode_example({message.c_str(), message.size()})));
+}
+
+nb::tuple decode_sequence(const nb::bytes& message) {
+  const SequenceExampleMap sequence = value_of(decode_sequence_example({message.c_str(), message.size()}));
+  nb::dict lists;
+  for (const auto& [name, steps] : sequence.lists) {
+    nb::list list;
+    for (const FeatureValue& step : steps) list.append(std::visit(ToPython{}, step));
+    lists[to_str(name)] = list;
+  }
+  return nb::make_tuple(dict_of(sequence.context), lists);
 }
 
 }  // namespace
@@ -158,6 +186,12 @@ void bind_records(nb::module_& module) {
              nb::sig("def encode_example(features: dict[str, typing.Any]) -> bytes"));
   module.def("decode_example", &decode, nb::arg("message"),
              nb::sig("def decode_example(message: bytes) -> dict[str, typing.Any]"));
+  module.def("encode_sequence_example", &encode_sequence, nb::arg("context"), nb::arg("lists"),
+             nb::sig("def encode_sequence_example(context: dict[str, typing.Any], "
+                     "lists: dict[str, list[typing.Any]]) -> bytes"));
+  module.def("decode_sequence_example", &decode_sequence, nb::arg("message"),
+             nb::sig("def decode_sequence_example(message: bytes) -> "
+                     "tuple[dict[str, typing.Any], dict[str, list[typing.Any]]]"));
 }
 
 }  // namespace forebay::python

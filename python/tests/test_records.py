@@ -101,3 +101,51 @@ def test_arbitrary_bytes_decode_or_are_a_data_error(message):
         fb.decode_example(message)
     except fb.DataError as error:
         assert error.code == "data"
+
+
+def plain_sequence(sequence):
+    return plain(sequence.context), {name: [plain({0: step})[0] for step in steps] for name, steps in sequence.lists.items()}
+
+
+def test_the_steps_of_a_list_are_the_first_axis_of_an_array_or_the_items_of_an_iterable():
+    lists = {"mel": np.arange(6, dtype=np.float32).reshape(3, 2), "id": np.array([7, 8]), "word": ["a", b"b", ["c", "d"]],
+             "gap": [1, None, [2, 3], np.zeros(0, np.int64)], "none": []}
+    message = fb.encode_sequence_example({"tag": "x"}, lists)
+    assert plain_sequence(fb.decode_sequence_example(message)) == ({"tag": [b"x"]}, {
+        "gap": [[1], None, [2, 3], []], "id": [[7], [8]], "mel": [[0, 1], [2, 3], [4, 5]], "none": [],
+        "word": [[b"a"], [b"b"], [b"c", b"d"]]})
+    # Context id = 7; list x = [1.0, 2.0], [3.0], a step without a kind.
+    known = "0a0d0a0b0a02696412051a030a010712210a1f0a0178121a0a0c120a0a080000803f000000400a0812060a04000040400a00"
+    assert fb.encode_sequence_example({"id": 7}, {"x": [[1.0, 2.0], [3.0], None]}).hex() == known
+    context, lists = fb.decode_sequence_example(bytes.fromhex(known))
+    assert context["id"].dtype == np.int64 and lists["x"][0].dtype == np.float32 and lists["x"][2] is None
+    assert fb.encode_sequence_example() == b"" and fb.decode_sequence_example(b"") == ({}, {})
+
+
+@pytest.mark.parametrize("arguments, error, text", [
+    (({}, {"x": "ab"}), TypeError, "feature 'x': expected one value for each step"),
+    (({}, {"x": 5}), TypeError, "feature 'x': expected one value for each step"),
+    (({}, {"x": np.array(5)}), TypeError, "feature 'x': expected one value for each step"),
+    (({}, {"x": [[1], [2**63]]}), OverflowError, "feature 'x'"), (({}, {1: []}), TypeError, "lists: must be a dict"),
+    (([], {}), TypeError, "context: must be a dict")])
+def test_what_no_sequence_holds_is_refused_by_name(arguments, error, text):
+    with pytest.raises(error) as caught:
+        fb.encode_sequence_example(*arguments)
+    assert str(caught.value).startswith(text)
+
+
+STEP = st.one_of(st.none(), st.lists(st.integers(-2**63, 2**63 - 1), min_size=1), st.lists(st.binary(max_size=9), min_size=1),
+                 st.lists(st.floats(width=32, allow_nan=False), min_size=1))
+
+
+@given(st.dictionaries(st.text(max_size=5), STEP), st.dictionaries(st.text(max_size=5), st.lists(STEP, max_size=5)))
+def test_a_sequence_comes_back_as_it_was(context, lists):
+    assert plain_sequence(fb.decode_sequence_example(fb.encode_sequence_example(context, lists))) == (context, lists)
+
+
+@given(st.binary(max_size=60))
+def test_arbitrary_bytes_decode_as_a_sequence_or_are_a_data_error(message):
+    try:
+        fb.decode_sequence_example(message)
+    except fb.DataError as error:
+        assert error.code == "data"

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <forebay/records.h>
+
 namespace forebay::testing {
 namespace {
 
@@ -63,6 +65,38 @@ TEST(SequenceExample, KindsOutOfPlaceAreRefused) {
   EXPECT_THAT(of(R"({"context": {"x": {"kind": "fixed_len_sequence", "dtype": "int64"}}})"),
               HasSubstr("is not possible in context"));
   EXPECT_THAT(of("{}"), HasSubstr("must name at least one feature"));
+}
+
+TEST(SequenceCodec, WhatWasEncodedIsDecodedAgain) {
+  using IntValues = std::vector<std::int64_t>;
+  using FloatValues = std::vector<float>;
+  using TextValues = std::vector<std::string>;
+  const SequenceExampleMap sequence{
+      .context = {{"id", IntValues{7}}, {"none", std::monostate{}}},
+      .lists = {{"empty", {}},
+                {"mixed", {IntValues{1, -2}, FloatValues{}, TextValues{"a", ""}, std::monostate{}}},
+                {"x", {FloatValues{1, 2}, FloatValues{3}, std::monostate{}}}}};
+  const auto again = decode_sequence_example(encode_sequence_example(sequence));
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(again->context, sequence.context);
+  EXPECT_EQ(again->lists, sequence.lists);
+  EXPECT_EQ(encode_sequence_example({.context = {{"id", IntValues{7}}}, .lists = {{"x", sequence.lists.at("x")}}}),
+            known);
+  EXPECT_EQ(encode_sequence_example({}), "");
+}
+
+TEST(SequenceCodec, TheLastEntryOfAKeyWinsAndMalformedMessagesAreRefused) {
+  const auto last =
+      decode_sequence_example(bytes_of("12210a0c0a017812070a051a030a01010a110a0178120c0a041a0208020a041a020803"));
+  ASSERT_TRUE(last.ok());
+  EXPECT_EQ(last->lists, (std::map<std::string, std::vector<FeatureValue>>{
+                             {"x", {std::vector<std::int64_t>{2}, std::vector<std::int64_t>{3}}}}));
+  for (std::size_t size = 0; size < known.size(); ++size) {
+    const auto cut = decode_sequence_example(known.substr(0, size));
+    EXPECT_EQ(cut.ok(), size == 0 || size == 15) << size;
+    if (cut.ok()) continue;
+    EXPECT_THAT(cut.error().text(), HasSubstr("not a tf.train.SequenceExample"));
+  }
 }
 
 }  // namespace
