@@ -79,7 +79,7 @@ Result<Loader> RunFlags::start() const {
 }
 
 void RunFlags::announce(Loader& pipeline, const Batch* first) const {
-  if (const std::string notice = pipeline.take_index_notice(); !notice.empty())
+  for (std::string notice; !(notice = pipeline.take_index_notice()).empty();)
     fmt::print(stderr, "forebay: {}\n", notice);
   if (!picked_) return;
   fmt::print(stderr, "forebay: {}\n", shard_text(pipeline.plan(), *picked_, first));

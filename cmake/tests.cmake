@@ -48,6 +48,13 @@ foreach(folder ${folders})
   endif()
 endforeach()
 
+# A CUDA runtime library without a GPU, for the tests of staging.
+add_library(fake_cudart MODULE ${CMAKE_SOURCE_DIR}/tests/support/cuda/fake_cudart.cc)
+target_include_directories(fake_cudart PRIVATE ${CMAKE_SOURCE_DIR})
+set_target_properties(fake_cudart PROPERTIES CXX_VISIBILITY_PRESET default)
+add_dependencies(engine_run_test fake_cudart)
+target_compile_definitions(engine_run_test PRIVATE FOREBAY_FAKE_CUDART="$<TARGET_FILE:fake_cudart>")
+
 # Every public header compiles alone.
 if(NOT FOREBAY_SANITIZE)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/*.h)

@@ -96,6 +96,32 @@ def examples() -> dict[str, bytes]:
     }
 
 
+def sequence(context: bytes, *lists: bytes) -> bytes:
+    return field(1, context) + field(2, b"".join(lists))
+
+
+def steps(key: bytes, *features: bytes) -> bytes:
+    return field(1, field(1, key) + field(2, b"".join(field(1, feature) for feature in features)))
+
+
+def sequences() -> dict[str, bytes]:
+    label = entry(b"label", ints(7))
+    full = [steps(b"x", floats(1, 2), floats(3, 4)), steps(b"half", floats(65504.0)), steps(b"i", ints(1), ints(-1), ints(300)),
+            steps(b"j", ints(1, 2, 3)), steps(b"s", texts(b"a"), texts(b"")), steps(b"t", texts(b"a", b"bc")),
+            steps(b"r", texts(b"\x00\x01\xff\xfe")), steps(b"vf", floats(1), b"", floats(2, 3)), steps(b"vi", ints(), ints(4, 5)),
+            steps(b"vs", texts(b"a", b"b"), texts()), steps(b"v", ints(4, 5, 6)), steps(b"n", ints(2, 1))]
+    return {
+        "sequence full": sequence(label + entry(b"names", texts(b"c", b"dd")), *full),
+        "sequence reversed": field(2, b"".join(full[::-1])) + field(1, label),
+        "sequence loose": sequence(label, steps(b"i", loose_ints(1), ints(2)), steps(b"vi", loose_ints(1, 2))),
+        "sequence twice": sequence(label, steps(b"i", ints(1)), steps(b"i", ints(2), ints(3))),
+        "sequence counts": sequence(label, steps(b"x", floats(1, 2), floats(3)), steps(b"j", ints(1, 2))),
+        "sequence kinds": sequence(label, steps(b"i", ints(1), floats(2))),
+        "sequence long": sequence(label, steps(b"s", *[texts(b"z" * 130)] * 3), steps(b"vf", floats(*range(40)))),
+        "sequence cut": sequence(label, *full)[:-9],
+    }
+
+
 def tfrecords() -> dict[str, bytes]:
     records = [b"", b"a", b"hello", bytes(range(200)), *list(examples().values())[:4]]
     whole = b"".join(frame(r) for r in records)
@@ -252,7 +278,7 @@ def images() -> dict[str, bytes]:
 
 def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
-    sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples(), "manifest": manifests(),
+    sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples() | sequences(), "manifest": manifests(),
             "document": documents(root), "slice": slices(), "expression": expressions(), "index": indexes(),
             "attribute": attributes(), "state": states(), "decode_image": images()}
     for target, seeds in sets.items():

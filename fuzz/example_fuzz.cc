@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Example messages: any bytes are decoded or refused, with the same result by every path. Columns have the right shape.
-// The memory of a worker does not change results.
+// Example and SequenceExample messages: any bytes are decoded or refused, with the same result by every path. Columns
+// have the right shape. The memory of a worker does not change results.
 #include <algorithm>
 #include <optional>
 
@@ -8,6 +8,7 @@
 #include <forebay/records.h>
 
 #include "decoders/feature_plan.h"
+#include "decoders/lists/sequence_decoder.h"
 #include "decoders/record_decoder.h"
 #include "fuzz/check.h"
 
@@ -31,18 +32,46 @@ constexpr std::string_view options = R"({"features": {
     "sparse": {"kind": "sparse", "dtype": "float32", "index_key": "ix", "value_key": "val", "size": 8},
     "ragged": {"kind": "ragged", "dtype": "int32", "value_key": "pieces", "partitions": [["row_lengths", "parts"]]}}})";
 
+constexpr std::string_view sequence_options = R"({"features": {
+    "label": {"dtype": "int64", "shape": [], "default": -1},
+    "names": {"kind": "var_len", "dtype": "string", "as": "sparse"}}, "lists": {
+    "x": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [2], "allow_missing": true},
+    "half": {"kind": "fixed_len_sequence", "dtype": "float16", "allow_missing": true},
+    "i": {"kind": "fixed_len_sequence", "dtype": "int64", "allow_missing": true},
+    "j": {"kind": "fixed_len_sequence", "dtype": "int32", "shape": [3], "allow_missing": true},
+    "s": {"kind": "fixed_len_sequence", "dtype": "string", "allow_missing": true},
+    "t": {"kind": "fixed_len_sequence", "dtype": "string", "shape": [2], "allow_missing": true},
+    "r": {"kind": "raw", "dtype": "int16", "shape": [2], "endian": "big", "allow_missing": true},
+    "vf": {"kind": "var_len", "dtype": "float32"}, "vi": {"kind": "ragged", "dtype": "int64"},
+    "vs": {"kind": "var_len", "dtype": "string", "as": "sparse"},
+    "ragged": {"kind": "ragged", "dtype": "int32", "value_key": "v", "partitions": [["row_lengths", "n"]]}}})";
+
 using forebay::decoders::Path;
+using forebay::decoders::Role;
 using forebay::decoders::StraightKernel;
 
-forebay::Bound<forebay::Decoder> decoder(Path path, StraightKernel kernel) {
-  const auto json = forebay::parse_json(options);
+forebay::decoders::FeaturePlan plan_of(std::string_view text, const char* key, Role role, forebay::Schema& schema) {
+  const auto json = forebay::parse_json(text);
   std::vector<forebay::Error> faults;
-  const auto map = forebay::JsonCodec<forebay::FeatureMap>::read(*json->find("features"), faults);
-  forebay::Bound<forebay::Decoder> made;
-  auto plan = forebay::decoders::plan_features(*map, forebay::decoders::Role::example, {}, made.out, faults);
+  const auto map = forebay::JsonCodec<forebay::FeatureMap>::read(*json->find(key), faults);
+  auto plan = forebay::decoders::plan_features(*map, role, {}, schema, faults);
   for (const forebay::Error& fault : faults) std::fprintf(stderr, "%s\n", fault.text().c_str());
   check(faults.empty(), "the options are good");
+  return plan;
+}
+
+forebay::Bound<forebay::Decoder> decoder(Path path, StraightKernel kernel) {
+  forebay::Bound<forebay::Decoder> made;
+  auto plan = plan_of(options, "features", Role::example, made.out);
   made.op = std::make_unique<forebay::decoders::ExampleDecoder>(std::move(plan), path, kernel);
+  return made;
+}
+
+forebay::Bound<forebay::Decoder> sequence_decoder(Path path) {
+  forebay::Bound<forebay::Decoder> made;
+  auto context = plan_of(sequence_options, "features", Role::context, made.out);
+  auto lists = plan_of(sequence_options, "lists", Role::lists, made.out);
+  made.op = std::make_unique<forebay::decoders::SequenceDecoder>(std::move(context), std::move(lists), path);
   return made;
 }
 
@@ -87,15 +116,39 @@ std::optional<std::string> decode(const forebay::Bound<forebay::Decoder>& decode
     all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     all += '|';
   };
-  for (const ColumnId id : schema.visible()) {
-    const Column& column = block[id];
-    check_column(column, rows);
+  const auto append_column = [&append](const Column& column) {
     append(column.values);
     append(column.row_splits);
     append(column.byte_splits);
     append(column.bytes);
+  };
+  for (const ColumnId id : schema.visible()) {
+    const Column& column = block[id];
+    check_column(column, rows);
+    append_column(column);
+    for (const Column& part : column.parts) append_column(part);
   }
   return all;
+}
+
+void check_sequence(const Record& record) {
+  static const auto fast = sequence_decoder(Path::fast);
+  static const auto plain = sequence_decoder(Path::plain);
+  static const auto warm = fast.op->memory();  // a decoder memory that has seen every input of this run
+  const auto fresh = fast.op->memory();
+  const auto alone = decode(fast, {record}, *fresh);
+  check(decode(fast, {record}, *warm) == alone, "what a worker remembers of sequences changes nothing");
+  check(decode(plain, {record}, *plain.op->memory()) == alone, "the plain way decodes the same sequence");
+  check(decode(fast, {record, record}, *fresh).has_value() == alone.has_value(),
+        "a sequence is good or bad on its own");
+}
+
+void check_sequence_codec(std::string_view message) {
+  const auto sequence = forebay::decode_sequence_example(message);
+  if (!sequence.ok()) return;
+  const auto again = forebay::decode_sequence_example(forebay::encode_sequence_example(*sequence));
+  check(again.ok() && forebay::encode_sequence_example(*again) == forebay::encode_sequence_example(*sequence),
+        "a sequence that is encoded is decoded as the same");
 }
 
 }  // namespace
@@ -114,6 +167,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(decode(portable, {record}, *warm_portable) == alone, "every processor decodes the same");
   check(decode(plain, {record}, *plain.op->memory()) == alone, "the plain way decodes the same");
   check(decode(fast, {record, record}, *fresh).has_value() == alone.has_value(), "a record is good or bad on its own");
+  check_sequence(record);
+  check_sequence_codec(forebay::fuzz::text_of(data, size));
   const auto map = forebay::decode_example(forebay::fuzz::text_of(data, size));
   if (map.ok()) {
     const auto again = forebay::decode_example(forebay::encode_example(*map));

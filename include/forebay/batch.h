@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <forebay/complete_frac.h>
 #include <forebay/error.h>
 #include <forebay/json.h>
 #include <forebay/schema.h>
@@ -129,6 +130,19 @@ class Batch {
   [[nodiscard]] bool side_by_side() const;  ///< … with `zip`: a row has an origin in each of them.
   /// Whether it is the last batch of its epoch; known with `epoch_boundary: hard` only, and not of feeds.
   [[nodiscard]] std::optional<bool> ends_epoch() const;
+
+  // Of batches that number their sequences (`seq_idx` of the batcher).
+  /// Of each row the number of its sequence in its pass, from 0; of an empty row -1. Else nothing.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> seq_idx() const;
+  /// Whether the last row is the empty one that `epoch_end` adds; its `seq_idx` is the number of sequences of the
+  /// epoch.
+  [[nodiscard]] bool epoch_end() const;
+  /// The done part of the epoch after this batch. Counted in sequences where the batcher numbers them; their number is
+  /// known of rows in memory and of files that are read by index, without filters and windows. Else of what was read.
+  [[nodiscard]] Fraction complete_frac() const;
+  /// The frames of all rows of a tensor without padding: its sizes along the first axis; 0 for one without such an
+  /// axis.
+  [[nodiscard]] std::int64_t frames(std::string_view name) const;
 
   // States that follow sequences, in plans with `stateful`. Any thread may call.
   /// The state of the sequence of each row, [rows, shape…], as it is saved now: the initial value for rows that begin a

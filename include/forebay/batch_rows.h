@@ -74,6 +74,10 @@ class BatchRows {
   [[nodiscard]] std::span<const Handle> elements() const { return std::span{*elements_}.first(used_); }
   /// Appends empty rows until the batch has `rows`.
   void pad_to(std::int64_t rows) { rows_ = std::max(rows_, rows); }
+  /// The number in its pass of the sequence of the next row that has none yet (Batching::numbers). Of rows of spans, of
+  /// the first sequence; -1: of an empty row. Rows at the end need none.
+  void number(std::int64_t sequence) { numbers_.push_back(sequence); }
+  [[nodiscard]] std::span<const std::int64_t> numbers() const { return numbers_; }
 
   // Rows of spans.
   /// Begins a row; without spans it is an empty one.
@@ -96,6 +100,7 @@ class BatchRows {
     rows_ = 0;
     parts_.clear();
     longest_.clear();
+    numbers_.clear();
     first_pass_.reset();
     placed_ = false;
   }
@@ -108,6 +113,10 @@ class BatchRows {
   /// Pads a padded column to at least `frames`, so that each shard of the batch has the same shape.
   void pad_frames(ColumnId column, std::int64_t frames) { longest_.push_back({column, frames}); }
   [[nodiscard]] std::span<const Longest> longest() const { return longest_; }
+
+  /// Says, before Cut::end_of_pass, how many sequences the pass has (Batching::numbers).
+  void end_pass(std::int64_t sequences) { sequences_ = sequences; }
+  [[nodiscard]] std::int64_t sequences() const { return sequences_; }
 
   // For the engine.
   /// Goes on with the same rows, whose elements were moved to another vector.
@@ -122,6 +131,8 @@ class BatchRows {
   bool placed_ = false;
   std::vector<Part> parts_;
   std::vector<Longest> longest_;
+  std::vector<std::int64_t> numbers_;
+  std::int64_t sequences_ = 0;
   std::optional<std::int64_t> first_pass_;
 };
 

@@ -15,6 +15,7 @@
 #include <forebay/describe.h>
 #include <forebay/generated.h>
 #include <forebay/order.h>
+#include <forebay/row_identity.h>
 
 namespace forebay {
 
@@ -58,6 +59,13 @@ struct BatcherContext {
   bool endless = false;             ///< Passes follow each other for ever.
   std::int64_t first = 0;           ///< Number of the first batch that `cut` gives.
   Ask ask = {};                     ///< Asks the function of Batching::asks.
+  std::uint64_t seed = 0;           ///< Of the run, for draws.
+  bool windows = false;             ///< Elements are windows over sequences: several may lie in one record.
+  /// What tells an element from all others of its pass; `epoch` and `occurrence` are 0. Unset where branches are
+  /// combined.
+  std::function<RowIdentity(const Handle& element)> identity = {};
+  /// Adds the place of an element to an error. Unset as `identity` is.
+  std::function<Error(const Handle& element, const Error& error)> at = {};
 };
 
 /// How the batch pads one tensor; see the option `pad` of `batch`.
@@ -79,6 +87,11 @@ struct Batching {
   std::function<std::unique_ptr<Batcher>(BatcherContext)> make;
   /// Makes the batcher with batches of `rows` rows, for shards of whole files. Unset: the size cannot be changed.
   std::function<std::unique_ptr<Batcher>(BatcherContext, std::int64_t rows)> make_sized = {};
+  /// Makes the batcher of shard `index` of `count`, which deals the elements itself: each shard goes through all of
+  /// them, and has as many batches as the others. For shards by element, at most `max_dealt`. Unset: `make_sized`
+  /// serves them.
+  std::function<std::unique_ptr<Batcher>(BatcherContext, std::int64_t index, std::int64_t count)> make_dealt = {};
+  std::int64_t max_dealt = 0;
   bool fixed = false;                                                ///< Every batch but a last one has `max_rows`.
   Remainder remainder = Remainder::keep;                             ///< For a last batch that is not full.
   std::optional<std::int64_t> max_rows = {};                         ///< Rows of a batch at most; unset: no limit.
@@ -93,6 +106,10 @@ struct Batching {
   std::vector<ColumnId> packs = {};
   /// With `packs`: columns that say which span of the row each frame belongs to, by name. No other tensor has the name.
   std::vector<std::pair<Generated, std::string>> generated = {};
+  /// The batcher numbers the sequences of each pass (BatchRows::number).
+  bool numbers = false;
+  /// The last batch of an epoch gets one empty row more; see the option `epoch_end`. Only with `numbers`.
+  bool epoch_end = false;
   bool carries = false;                    ///< The batcher overrides `carried` and `resume`.
   std::optional<AskedFunction> asks = {};  ///< The function of the program that the batcher asks.
   /// Not 0: each batch has so many rows, and row i goes on with the sequence of row i of the batch before. Elements are

@@ -15,9 +15,11 @@
 #include <forebay/plugins.h>
 #include <forebay/records.h>
 #include <forebay/reference.h>
+#include <forebay/row_passes.h>
 #include <forebay/rows.h>
 #include <forebay/run_options.h>
 #include <forebay/shuffle_quality.h>
+#include <forebay/staging.h>
 #include <forebay/stall_notice.h>
 #include <forebay/state.h>
 #include <forebay/state_saver.h>

@@ -49,6 +49,8 @@ struct Stats {
   std::int64_t memory_used = 0;      ///< Bytes charged to the budget now.
   std::int64_t memory_limit = 0;
   std::int64_t threads = 0;
+  std::int64_t frames = 0;         ///< Delivered in padded tensors, along their first axis, without the padding.
+  std::int64_t padded_frames = 0;  ///< And with it.
   std::vector<BranchStats> branches = {};          ///< Of a combination: the share of each branch.
   [[nodiscard]] std::string bottleneck() const;    ///< The sentence.
   [[nodiscard]] std::string skipped_text() const;  ///< What was skipped, in words; empty when nothing was.
@@ -57,9 +59,10 @@ struct Stats {
 
 /// A running plan: delivers batches in order.
 ///
-/// `close`, `stats`, `complete_frac` and `plan` may be called from any thread, meanwhile too; all else is for one
-/// thread at a time. A loader that was moved from may be closed (which does nothing), assigned to and destroyed. In a
-/// forked child `next`, `state` and `restore` of a loader of the parent fail, and its memory is not freed.
+/// `close`, `stats`, `complete_frac` and `plan` may be called from any thread, meanwhile too, and `state_at` by one
+/// thread while another one is in `next`; all else is for one thread at a time. A loader that was moved from may be
+/// closed (which does nothing), assigned to and destroyed. In a forked child `next`, `state` and `restore` of a loader
+/// of the parent fail, and its memory is not freed.
 class Loader {
  public:
   /// Starts the workers; nothing is opened before the first `next`.
@@ -113,7 +116,8 @@ class Loader {
   /// batch and now has more epochs goes on with the first row of the next epoch.
   [[nodiscard]] const std::string& notice() const;
 
-  /// A line for people, once: where this run has stored the first indexes of a folder, or why it cannot store any.
+  /// A line for people, each once: where this run has stored the first indexes of a folder, or why it cannot store any;
+  /// what an order leaves out.
   /// Empty when there is nothing to say.
   [[nodiscard]] std::string take_index_notice();
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <forebay/attribute.h>
 #include <forebay/describe.h>
 #include <forebay/function.h>
 #include <forebay/record.h>
@@ -87,6 +88,8 @@ class Reader {
   /// Returns the number of records of each file. Reads the index of the file, or makes one, and retains it for
   /// `locate`.
   [[nodiscard]] virtual Result<std::vector<std::int64_t>> index(std::span<const Handle> files) = 0;
+  /// Says how many of them the present pass gives, which its progress is measured by.
+  virtual void expect_places([[maybe_unused]] std::int64_t places) {}
   /// Writes the handles of these records to `out`. `index` must have been called with their files. Reads nothing.
   [[nodiscard]] virtual Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) = 0;
   /// Reads the bytes of records that are not in memory, in the order of the files, and updates the handles. An order
@@ -112,6 +115,8 @@ class Reader {
                                                    [[maybe_unused]] std::span<std::int64_t> out) {
     return Error{Code::internal, "this reader knows no attributes"};
   }
+  /// Gives people a line (Loader::take_index_notice).
+  virtual void note([[maybe_unused]] std::string line) {}
   /// The number of a window, of a handle that names one.
   [[nodiscard]] virtual WindowNumber window_number([[maybe_unused]] const Handle& window) const { return {}; }
 };
@@ -132,20 +137,6 @@ struct OrderContext {
 /// without `interleave` has one that reads file after file). `files_to_records`: takes files and gives their records.
 /// `records`: records only. `batches`: cut batches (Ordering::batches), so it stands after the batcher.
 enum class Grain : std::uint8_t { any, files_to_records, records, batches };
-
-enum class AttributeKind : std::uint8_t {
-  condition,  ///< A boolean: 1 or 0.
-  integer,
-};
-
-/// An integer that an order needs of each record: the value of an expression over the record's tensors. The engine
-/// computes it when it reads the record, on any thread, and decodes only the columns that it needs for that.
-struct Attribute {
-  Expression expression;
-  AttributeKind kind = AttributeKind::condition;
-  std::vector<std::string> option;  ///< The option that holds the expression, for faults (Field).
-  bool early = false;               ///< It may read the output of an expensive step.
-};
 
 /// Consecutive batches that an order on batches decides about.
 struct BatchBlock {

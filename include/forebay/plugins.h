@@ -5,7 +5,9 @@
 #include <forebay/batchers/batch.h>
 #include <forebay/batchers/buckets.h>
 #include <forebay/batchers/frames.h>
+#include <forebay/batchers/packed.h>
 #include <forebay/batchers/stateful.h>
+#include <forebay/batchers/token_budget.h>
 #include <forebay/combine/concat.h>
 #include <forebay/combine/join.h>
 #include <forebay/combine/mix.h>
@@ -17,9 +19,11 @@
 #include <forebay/orders/batch_slice.h>
 #include <forebay/orders/filter.h>
 #include <forebay/orders/interleave.h>
+#include <forebay/orders/laplace.h>
 #include <forebay/orders/random_sample.h>
 #include <forebay/orders/reorder.h>
 #include <forebay/orders/repeat.h>
+#include <forebay/orders/sequence_order.h>
 #include <forebay/orders/shuffle.h>
 #include <forebay/orders/shuffle_batches.h>
 #include <forebay/orders/skip.h>
@@ -45,5 +49,6 @@
 #include <forebay/windows/chunk_function.h>
 #include <forebay/windows/context.h>
 #include <forebay/windows/continuous.h>
+#include <forebay/windows/discrete.h>
 #include <forebay/windows/unbatch.h>
 #include <forebay/windows/unroll.h>

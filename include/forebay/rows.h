@@ -59,6 +59,7 @@ class PartReader {
 struct ReadContext {
   /// May be called from any thread while the reader exists, also inside `read`.
   std::function<void()> wake;
+  std::int64_t epoch = 0;  ///< Of the pass that reads the part.
 };
 
 /// A part of a row source: rows that follow one another. It has either `rows` or `open`.
@@ -73,9 +74,12 @@ struct RowPart {
 struct RowSource {
   Schema schema;  ///< The columns that a decoder would make.
   std::vector<RowPart> parts;
+  bool repeats = false;  ///< Parts may be opened in every pass, and give the same rows for the same epoch.
 
-  /// Whether all rows are in memory, so that every row can be reached, and a run can begin anew.
+  /// Whether all rows are in memory, so that every row can be reached.
   [[nodiscard]] bool resident() const;
+  /// Whether rows can be read again, so that a run may have several epochs, a state, and begin anew.
+  [[nodiscard]] bool replays() const { return repeats || resident(); }
 };
 
 /// An object of the program: rows, or a function.

@@ -47,7 +47,11 @@ class SpanTable {
   /// The number of windows of its sequence; 0 when the cutter does not count them (Windowing::counts).
   [[nodiscard]] std::int64_t count(std::size_t window) const { return windows_[window].count; }
   /// The spans of one window: `axes()` spans for each of its elements.
-  [[nodiscard]] std::span<const WindowSpan> operator[](std::size_t window) const;
+  [[nodiscard]] std::span<const WindowSpan> operator[](std::size_t window) const {
+    const std::size_t first = windows_[window].first;
+    const std::size_t last = window + 1 < windows_.size() ? windows_[window + 1].first : spans_.size();
+    return {spans_.data() + first, last - first};
+  }
   /// Frames of one window along one axis, padding included.
   [[nodiscard]] std::int64_t length(std::size_t window, std::size_t axis = 0) const;
 
@@ -138,6 +142,8 @@ struct Windowing {
   std::size_t axes = 1;         ///< Of the table. Over parts, 1: all keys share the axis.
   std::vector<GeneratedColumn> generated = {};  ///< Columns of `out` that say where each window lies.
   std::optional<AskedFunction> asks = {};       ///< Over sequences: the function of the program that the cutter asks.
+  /// Over parts: WindowRows::first_frame and WindowCursor::position count elements instead of frames.
+  bool by_element = false;
   bool draws = false;   ///< The windows depend on WindowPlace, so they are not stored between passes.
   bool counts = false;  ///< Over sequences: each window knows the number of windows of its sequence.
   Schema out;           ///< The columns after it.

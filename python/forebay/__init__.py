@@ -29,22 +29,22 @@ from forebay.replicas import verify_replicas
 from forebay.rows import Feed, arrays, feed, python
 from forebay.state_saver import SaverSizes, SegmentBatch, StateSaver
 from forebay.switch import Switch, switch
-from forebay.values import Ragged, Sparse
+from forebay.values import Fraction, Ragged, Sparse, complete_frac
 
 __all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed",
-           "FileReport", "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "SaverSizes", "Schema",
-           "SegmentBatch", "SequenceExample", "Sparse", "StateError", "StateSaver", "Stats", "Switch",
-           "TensorSpec", "__version__", "arrays", "atomic_file", "concat", "decode_example", "decode_sequence_example",
-           "encode_example", "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "mix", "python",
+           "FileReport", "Fraction", "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "SaverSizes", "Schema",
+           "SegmentBatch", "SequenceExample", "Sparse", "StateError", "StateSaver", "Stats", "Switch", "TensorSpec", "__version__",
+           "arrays", "atomic_file", "complete_frac", "concat", "decode_example", "decode_sequence_example", "encode_example",
+           "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "mix", "python",
            "read_records", "round_robin", "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np
-    from forebay import jax, tf, torch
+    from forebay import jax, returnn, tf, torch
     from forebay.reference import explain, json_schema
     bfloat16: "_np.dtype[Any]"
 else:
-    _LATER = {"bfloat16", "explain", "jax", "json_schema", "tf", "torch"}
+    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "tf", "torch"}
 
     # What is rarely needed is imported when it is asked for; frameworks only then.
     def __getattr__(name):

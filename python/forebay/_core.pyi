@@ -65,6 +65,28 @@ class Batch(Mapping[str, Any]):
     def state_names(self) -> list[str]:
         """The states that `stateful` declares."""
 
+    @property
+    def seq_idx(self) -> Any:
+        """
+        The number of each row's sequence in its pass, int64 [rows]; -1 for an empty row. None unless the batcher has `seq_idx` or `epoch_end`.
+        """
+
+    @property
+    def epoch_end(self) -> bool:
+        """
+        Whether the last row is the empty one that the batcher's `epoch_end` adds; its `seq_idx` is the number of sequences of the epoch.
+        """
+
+    @property
+    def complete_frac(self) -> Any:
+        """The done part of the epoch after this batch: Fraction(value, exact)."""
+
+    @property
+    def frames(self) -> dict[str, int]:
+        """
+        The frames of all rows of each tensor that has a first axis, without padding.
+        """
+
     def raw(self, name: str) -> tuple[Any, Any]:
         """
         (offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.
@@ -198,6 +220,20 @@ class Feed:
     @property
     def closed(self) -> bool: ...
 
+class RowPasses:
+    """Rows that a program gives anew for each pass of a run."""
+
+    def next(self) -> tuple[int, Feed] | None:
+        """
+        The epoch of the pass that a run has begun, and the feed for its rows. None: there was none for a short time. Raises Cancelled after close.
+        """
+
+    def close(self) -> None: ...
+
+    def rows(self, name: str) -> Rows: ...
+
+def make_passes(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> RowPasses: ...
+
 def make_feed(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> Feed: ...
 
 class Plan:
@@ -323,6 +359,16 @@ class Stats:
     @property
     def threads(self) -> int:
         """Workers."""
+
+    @property
+    def frames(self) -> int:
+        """
+        Delivered in padded tensors, along their first axis, without the padding.
+        """
+
+    @property
+    def padded_frames(self) -> int:
+        """And with it."""
 
     @property
     def branches(self) -> list[dict[str, int]]:
@@ -490,7 +536,7 @@ class SegmentBatch:
 class StateSaver:
     """The compiled part of forebay.StateSaver."""
 
-    def insert(self, key: bytes, length: int | None, sequences: list[object], context: list[object], states: list[object], epoch: int, timeout: int) -> None:
+    def insert(self, key: bytes, length: int | None, sequences: list[object], context: list[object], states: list[object], epoch: int, copy: bool, timeout: int) -> None:
         """
         Tensors are arrays of numbers, or (bytes, byte splits, shape) of strings. The timeout is in ms; -1: for ever.
         """
@@ -509,6 +555,33 @@ class StateSaver:
 def make_state_saver(batch_size: int, num_unroll: int, sequences: list[tuple[object, ...]], context: list[tuple[object, ...]], states: list[tuple[object, ...]], capacity: int | None, allow_small_batch: bool, pad: bool, make_keys_unique: bool, sticky_rows: bool, save_timeout: int) -> StateSaver:
     """Tensors are (name, dtype, shape, initial value or None)."""
 
+class StagedTensors:
+    """Tensors on their way to a device."""
+
+    def tensors(self, gpu: int) -> list[Any]:
+        """Objects with __dlpack__; gpu: the number of the GPU, -1 on the host."""
+
+    def wait(self, stream: int) -> None:
+        """Work that is put into the stream from now on begins after the copies."""
+
+    @property
+    def ready(self) -> bool:
+        """The copies are complete."""
+
+class Staging:
+    """Brings tensors to a device."""
+
+    def begin(self, arrays: list[Any]) -> StagedTensors:
+        """Begins to copy arrays of numbers."""
+
+    @property
+    def device(self) -> str: ...
+
+def make_staging(gpu: int, library: str) -> Staging:
+    """
+    gpu: its number; -1: the host. library: the CUDA runtime; empty: the usual one.
+    """
+
 def read_records(path: str, compression: str) -> list[bytes]: ...
 
 def write_records(path: str, records: list[bytes], compression: str) -> None: ...
@@ -524,6 +597,9 @@ def encode_sequence_example(context: dict[str, Any], lists: dict[str, list[Any]]
 def decode_sequence_example(message: bytes) -> tuple[dict[str, Any], dict[str, list[Any]]]: ...
 
 def verify(paths: list[str], compression: str, threads: int) -> list[tuple[Any, ...]]: ...
+
+def complete_frac(seq_idx: int, sequences: int | None) -> tuple[float, bool]:
+    """The done part of an epoch, and whether it is exact."""
 
 def plugin_reference() -> str:
     """JSON text: every plug-in with its options."""

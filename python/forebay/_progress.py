@@ -2,8 +2,9 @@
 """How far a run is, as a share that learning rates can follow."""
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Optional
+
+from forebay.values import complete_frac
 
 if TYPE_CHECKING:
     from forebay.loader import Loader
@@ -17,9 +18,7 @@ def share_after(index: int, count: Optional[int]) -> float:
 
     count   None: not known, or endless. The share then grows more and more slowly, and stays below 0.99.
     """
-    if count:
-        return max(SMALLEST, min((index + 1) / count, 1.0))
-    return max(SMALLEST, 0.99 * (1 - 1 / (math.sqrt(max(index, 0)) / 100 + 1)))
+    return complete_frac(max(index, 0), count).value
 
 
 def batches_before(position: str) -> int:

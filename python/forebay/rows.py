@@ -60,10 +60,15 @@ class Feed:
     __slots__ = ("_feed", "_specs")
 
     def __init__(self, columns: Mapping[str, Feature], capacity: int = 1024) -> None:
-        if not isinstance(columns, Mapping):
-            raise wrong_type("columns", "a dict of fb.fixed and fb.var_len by name", columns)
-        self._specs = {str(name): _spec(str(name), feature) for name, feature in columns.items()}
+        self._specs = column_specs(columns)
         self._feed = _core.make_feed([(name, *spec) for name, spec in self._specs.items()], integer_of("capacity", capacity))
+
+    @classmethod
+    def _of(cls, feed: _core.Feed, specs: "dict[str, tuple[str, tuple[Optional[int], ...]]]") -> "Feed":
+        """A feed that exists already, and its columns."""
+        out = cls.__new__(cls)
+        out._feed, out._specs = feed, specs
+        return out
 
     def put(self, row: Mapping[str, Any]) -> None:
         """Gives one row: a value for every column. Waits while the feed is full; Ctrl-C interrupts it, and then the row was
@@ -124,23 +129,34 @@ def feed(rows: Feed, name: str = "feed") -> Pipeline:
     return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: rows})
 
 
-def python(rows: Iterable[Mapping[str, Any]], columns: Optional[Mapping[str, Feature]] = None, *, capacity: int = 1024,
-           workers: int = 0, inside: Literal["threads", "processes"] = "threads", name: str = "python") -> Pipeline:
+def python(rows: Any, columns: Optional[Mapping[str, Feature]] = None, *, capacity: int = 1024,
+           workers: int = 0, inside: Literal["threads", "processes"] = "threads", name: str = "python",
+           first_epoch: int = 1) -> Pipeline:
     """A pipeline over Python objects: each row is a dict of values by column.
 
     rows       A sequence (it has len() and items by number): the engine orders the numbers of the items, so that they can be
                shuffled globally, sharded and restarted exactly; an item is looked up when its batch is delivered. Steps see
                the column `index` only, and what they make of it is dropped.
+               An object with the epoch protocol (docs/switching.md): init_seq_order(epoch), is_less_than_num_seqs(i),
+               get_data(i, key) and, if it has tags, get_tag(i). A thread asks it for the sequences of each epoch, one after
+               the other, in the order that it gives them. Any number of epochs, and exact restarts, when the same epoch
+               has the same sequences again; orders by index and global shuffles are refused.
                Any other iterable: a thread goes through it and puts its rows into a feed (fb.Feed), once, without states. An
                exception that it raises is raised by the loader, the same object, after the rows before it.
-    columns    of an iterable: `fb.fixed` and `fb.var_len` by name; left out: fixed columns as in the first row, which is
-               then asked for when the pipeline is planned
-    capacity   of an iterable: rows that wait ahead
+    columns    of an iterable or a data set: `fb.fixed` and `fb.var_len` by name; left out: columns as in the first row, which
+               is then asked for when the pipeline is planned. Of a data set the first axis of an array is time, and
+               `seq_tag` and `seq_idx` may be columns, too
+    capacity   of an iterable or a data set: rows that wait ahead
     workers    of a sequence: workers that look items up ahead; see `map`
     inside     of a sequence: "threads" or "processes"
     name       stands for a file name in record keys, origins and errors
+    first_epoch   of a data set: what init_seq_order gets for epoch 0
     """
+    from forebay._epoch_rows import EpochRows, first_epoch_of, has_epochs
     from forebay._pump import Items, Rows
+    if has_epochs(rows):
+        epochs = EpochRows(rows, columns, capacity, first_epoch_of(first_epoch))
+        return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: epochs})
     if hasattr(rows, "__len__") and hasattr(rows, "__getitem__") and not isinstance(rows, Mapping):
         if columns is not None:
             raise ConfigError("columns: the items of a sequence say their columns themselves; leave it out", code="config",
@@ -155,6 +171,7 @@ def python(rows: Iterable[Mapping[str, Any]], columns: Optional[Mapping[str, Fea
 def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...]]":
     """The objects of `bind` as the core takes them, the threads that their runs need, and the functions of `map` that come
     first."""
+    from forebay._epoch_rows import EpochRows, has_epochs
     from forebay._pump import AnswerPump, Items, Rows
     if not isinstance(bind, Mapping):
         raise wrong_type("bind", "a dict of objects by name", bind)
@@ -162,7 +179,9 @@ def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump
     pumps: "list[Pump]" = []
     steps: "list[MapStep]" = []
     for name, value in bind.items():
-        if isinstance(value, Rows):
+        if not isinstance(value, EpochRows) and has_epochs(value):
+            value = EpochRows(value, None)
+        if isinstance(value, (Rows, EpochRows)):
             row_pump = value.pump(str(name))
             pumps.append(row_pump)
             rows[name] = row_pump.bound
@@ -178,6 +197,13 @@ def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump
         else:
             rows[name] = _core.array_rows(_columns(name, value), str(name))
     return rows, pumps, tuple(steps)
+
+
+def column_specs(columns: Any) -> "dict[str, tuple[str, tuple[Optional[int], ...]]]":
+    """(dtype, shape of a row) of the columns of a feed, by name."""
+    if not isinstance(columns, Mapping):
+        raise wrong_type("columns", "a dict of fb.fixed and fb.var_len by name", columns)
+    return {str(name): _spec(str(name), feature) for name, feature in columns.items()}
 
 
 def _spec(name: str, feature: Any) -> "tuple[str, tuple[Optional[int], ...]]":

@@ -103,8 +103,8 @@ class StateSaver:
 
     def insert(self, key: Union[str, bytes], sequences: Mapping[str, Any], length: Optional[int] = None,
                context: Optional[Mapping[str, Any]] = None, initial_states: Optional[Mapping[str, Any]] = None, *,
-               epoch: int = 0, timeout: Optional[float] = None) -> None:
-        """Adds an example. Waits while `capacity` examples are live. The arrays are copied.
+               epoch: int = 0, copy: bool = True, timeout: Optional[float] = None) -> None:
+        """Adds an example. Waits while `capacity` examples are live.
 
         key               no live example of the same epoch has it
         sequences         every declared name: an array [frames, …]. All have the same number of frames, a multiple of
@@ -113,6 +113,7 @@ class StateSaver:
         context           every declared name: an array of the declared shape
         initial_states    declared names: the value at the beginning of this example
         epoch             a number that the example and its batches have: the same key may be live in two epochs
+        copy              False: arrays of numbers are shared, and must not change until the last segment was taken
         timeout           seconds to wait; None: no limit
 
         Raises ConfigError for values that do not fit and for a key that is live, TypeError for arguments of another type,
@@ -124,7 +125,7 @@ class StateSaver:
         if initial_states is not None:
             states = self._initial(key, initial_states)
         self._saver.insert(_key(key), None if length is None else integer_of("length", length, "an integer"), given, beside,
-                           states, integer_of("epoch", epoch, "an integer"), _milliseconds("timeout", timeout))
+                           states, integer_of("epoch", epoch, "an integer"), bool(copy), _milliseconds("timeout", timeout))
 
     def _initial(self, key: Union[str, bytes], given: Mapping[str, Any]) -> "list[object]":
         what = f"initial_states of example {key!r}"

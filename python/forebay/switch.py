@@ -96,7 +96,7 @@ class Switch:
             given, loader._given = loader._given, False
             batch = loader._advance(given)
         except StopIteration:
-            member.ended = True
+            member.end = loader._position()
             raise
         loader._given = True
         return batch
@@ -143,14 +143,16 @@ class Switch:
         """Whether the loader in use has another batch. Waits until that is known. False says that its run is over: all of
         its batches were given. Raises as `Loader.peek` does: an error is no end."""
         member = self._current
-        more = member.begin().peek() is not None
-        member.ended = member.ended or not more
+        loader = member.begin()
+        more = loader.peek() is not None
+        if not more:
+            member.end = loader._position()
         return more
 
     def have_reached_end(self) -> bool:
         """Whether the loader in use was seen to be at its end, by `next` or by `have_more_data`. Never waits. An error is
         no end."""
-        return self._current.ended
+        return self._current.at_end()
 
     def complete_frac(self, only_if_known: bool = False) -> Optional[float]:
         """How much of the run of the loader in use was given: above 0, at most 1, and it never falls.
@@ -162,7 +164,7 @@ class Switch:
         """
         member = self._current
         loader = member.begin()
-        if member.ended:
+        if member.at_end():
             return 1.0
         count = batches_of(loader)
         if count is None and only_if_known:
@@ -179,16 +181,15 @@ class Switch:
         """Goes on from a state of a switch with the same names and pipelines; the loaders may be kept warm or not. Raises
         StateError, which names the loader, and changes nothing when one of them does not fit."""
         current, states = self._checked(state)
-        done: dict[str, tuple[Any, bool]] = {}
+        done: dict[str, Any] = {}
         try:
             for name, member in self._members.items():
-                before = member.state(), member.ended
+                before = member.state()
                 member.go_on(states[name])
                 done[name] = before
         except BaseException:
-            for name, (old, ended) in done.items():
+            for name, old in done.items():
                 self._members[name].go_on(old)
-                self._members[name].ended = ended
             raise
         left, self._current = self._current, self._members[current]
         if left is not self._current:
@@ -234,15 +235,15 @@ class _Member:
 
         at work: `loader` ── rest, when it is not kept warm ──► at rest: `stored` ── begin ──► at work
 
-    name     its name
-    ended    its end was seen
+    name   its name
+    end    the position at which its end was seen; None: it was not
     """
 
-    __slots__ = ("name", "ended", "_start", "_warm", "_loader", "_stored", "_closed")
+    __slots__ = ("name", "end", "_start", "_warm", "_loader", "_stored", "_closed")
 
     def __init__(self, name: str, start: Callable[[], Loader], warm: bool) -> None:
         self.name = name
-        self.ended = False
+        self.end: Optional[str] = None
         self._start = start
         self._warm = warm
         self._loader: Optional[Loader] = start()
@@ -268,6 +269,10 @@ class _Member:
             raise
         return loader
 
+    def at_end(self) -> bool:
+        """Whether its end was seen where it stands now."""
+        return self.end is not None and self.begin()._position() == self.end
+
     def prepare_rest(self) -> None:
         """Asks for the state that `rest` keeps. Raises StateError where there is none."""
         if not self._warm and self._loader is not None:
@@ -290,7 +295,6 @@ class _Member:
                 self._loader.begin_anew()
         except StateError as problem:
             raise _of(self.name, problem) from problem
-        self.ended = False
 
     def state(self) -> dict[str, Any]:
         """Where the loader stands."""
@@ -318,7 +322,6 @@ class _Member:
                     self._stored = loader.state_dict()
         except StateError as problem:
             raise _of(self.name, problem) from problem
-        self.ended = False
 
     def check_open(self) -> None:
         if self._closed:

@@ -312,6 +312,7 @@ void bind_batches(nb::module_& module) {
       "Arrays share the batch's memory, may be written to, and stay valid when batch and loader are gone."};
   bind_mapping(batch);
   bind_states(batch);
+  bind_sequences(batch);
   batch
       .def("raw", &PyBatch::raw, nb::arg("name"), nb::sig("def raw(self, name: str) -> tuple[typing.Any, typing.Any]"),
            "(offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.\n\n"

@@ -64,6 +64,10 @@ class PyBatch {
   [[nodiscard]] nb::object state(nb::handle name) const;
   void save_state(nb::handle name, nb::handle values) const;
   [[nodiscard]] nb::list state_names() const;
+  [[nodiscard]] nb::object seq_idx() const;
+  [[nodiscard]] bool epoch_end() const;
+  [[nodiscard]] nb::object complete_frac() const;
+  [[nodiscard]] nb::dict frames() const;
   [[nodiscard]] nb::object text();
 
  private:
@@ -84,6 +88,7 @@ class PyBatch {
 };
 
 void bind_batches(nb::module_& module);
-void bind_states(nb::class_<PyBatch>& batch);  ///< Called by `bind_batches`.
+void bind_states(nb::class_<PyBatch>& batch);     ///< Called by `bind_batches`.
+void bind_sequences(nb::class_<PyBatch>& batch);  ///< Also.
 
 }  // namespace forebay::python

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
+#include <forebay/complete_frac.h>
 #include <forebay/reference.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 
 #include "arrays.h"
 #include "batches.h"
@@ -8,6 +12,7 @@
 #include "records.h"
 #include "rows.h"
 #include "runs.h"
+#include "staging.h"
 #include "state_saver.h"
 
 NB_MODULE(_core, module) {
@@ -23,8 +28,18 @@ NB_MODULE(_core, module) {
   bind_rows(module);
   bind_runs(module);
   bind_state_saver(module);
+  bind_staging(module);
   bind_records(module);
   bind_verify(module);
+  module.def(
+      "complete_frac",
+      [](std::int64_t seq_idx, std::optional<std::int64_t> sequences) {
+        const forebay::Fraction done = forebay::complete_frac(seq_idx, sequences);
+        return nb::make_tuple(done.value, done.exact);
+      },
+      nb::arg("seq_idx"), nb::arg("sequences").none(),
+      nb::sig("def complete_frac(seq_idx: int, sequences: int | None) -> tuple[float, bool]"),
+      "The done part of an epoch, and whether it is exact.");
   module.def(
       "plugin_reference", [] { return to_str(forebay::plugin_reference().text()); },
       nb::sig("def plugin_reference() -> str"), "JSON text: every plug-in with its options.");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <forebay/feed.h>
+#include <forebay/row_passes.h>
 #include <nanobind/stl/string.h>
 
 #include "interpreter.h"
@@ -100,7 +101,7 @@ Rows rows_of_columns(const nb::list& columns, const std::string& name) {
 }
 
 /// (name, dtype, sizes of a row with None where rows differ) for each column.
-Feed make_feed(const nb::list& columns, std::int64_t capacity) {
+Schema schema_of(const nb::list& columns) {
   Schema schema;
   for (const nb::handle item : columns) {
     const auto column = nb::cast<nb::tuple>(item);
@@ -113,7 +114,25 @@ Feed make_feed(const nb::list& columns, std::int64_t capacity) {
                 .shape = shape,
                 .delivery = shape.known() ? Delivery::equal : Delivery::ragged});
   }
-  return value_of(Feed::make(std::move(schema), capacity));
+  return schema;
+}
+
+Feed make_feed(const nb::list& columns, std::int64_t capacity) {
+  return value_of(Feed::make(schema_of(columns), capacity));
+}
+
+RowPasses make_passes(const nb::list& columns, std::int64_t capacity) {
+  return value_of(RowPasses::make(schema_of(columns), capacity));
+}
+
+/// Waits for a short time only. None: try again.
+nb::object next_pass(const RowPasses& passes) {
+  auto begun = value_of([&] {
+    const Unlocked waiting;
+    return passes.next(timeout);
+  }());
+  if (!begun) return nb::none();
+  return nb::make_tuple(begun->epoch, nb::cast(std::move(begun->rows)));
 }
 
 /// Waits for a short time only, so that Ctrl-C is seen. False: try again.
@@ -161,6 +180,17 @@ void bind_rows(nb::module_& module) {
           "rows", [](const Feed& feed, const std::string& name) { return Rows{feed.source(name)}; }, nb::arg("name"))
       .def_prop_ro("waiting", &Feed::waiting)
       .def_prop_ro("closed", &Feed::closed);
+  nb::class_<RowPasses>(module, "RowPasses", "Rows that a program gives anew for each pass of a run.")
+      .def("next", &next_pass, nb::sig("def next(self) -> tuple[int, Feed] | None"),
+           "The epoch of the pass that a run has begun, and the feed for its rows. None: there was none for a short "
+           "time. Raises Cancelled after close.")
+      .def("close", &RowPasses::close)
+      .def(
+          "rows", [](const RowPasses& passes, const std::string& name) { return Rows{passes.source(name)}; },
+          nb::arg("name"));
+  module.def("make_passes", &make_passes, nb::arg("columns"), nb::arg("capacity"),
+             nb::sig("def make_passes(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> "
+                     "RowPasses"));
   module.def("make_feed", &make_feed, nb::arg("columns"), nb::arg("capacity"),
              nb::sig("def make_feed(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> Feed"));
 }

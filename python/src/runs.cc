@@ -148,8 +148,11 @@ class Run {
     announced_ = true;
     const std::string picked = shard_text(pipeline_->plan(), shard_, first);
     if (!picked.empty()) PySys_FormatStderr("forebay: %s\n", picked.c_str());
-    const std::string notice = pipeline_->take_index_notice();
-    if (!notice.empty()) PySys_FormatStderr("forebay: %s\n", notice.c_str());
+    while (true) {
+      const std::string notice = pipeline_->take_index_notice();
+      if (notice.empty()) return;
+      PySys_FormatStderr("forebay: %s\n", notice.c_str());
+    }
   }
 
   std::optional<Loader> pipeline_;

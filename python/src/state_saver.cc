@@ -19,15 +19,39 @@ namespace {
 
 using Declared = std::vector<SaverTensor>;
 
+/// An array that an example shares. The example may end on any thread, so the release takes the interpreter's lock;
+/// after the interpreter has ended the memory stays.
+class SharedArray {
+ public:
+  explicit SharedArray(nb::object array) : array_{std::move(array)} {}
+  SharedArray(const SharedArray&) = delete;
+  SharedArray& operator=(const SharedArray&) = delete;
+  ~SharedArray() {
+    if (Py_IsInitialized() == 0) {
+      static_cast<void>(array_.release());
+      return;
+    }
+    const nb::gil_scoped_acquire locked;
+    array_.reset();
+  }
+
+ private:
+  nb::object array_;
+};
+
 /// Tensors over the memory of Python objects, which this keeps alive. Strings come as (bytes, byte splits, shape).
 class Lent {
  public:
+  /// `share`: tensors of numbers keep their arrays alive by themselves.
+  explicit Lent(bool share = false) : share_{share} {}
+
   Tensor tensor(nb::handle value, DType wanted, const std::string& what) {
     if (nb::isinstance<nb::tuple>(value)) return texts(nb::borrow<nb::tuple>(value));
     owners_.emplace_back();
     Tensor out = to_tensor(value, what, owners_.back());
     // Without NumPy's type of that name, bfloat16 is its bits.
     if (wanted == DType::bfloat16 && out.dtype == DType::uint16) out.dtype = DType::bfloat16;
+    if (share_) out.owner = std::make_shared<SharedArray>(owners_.back());
     return out;
   }
   std::vector<Tensor> tensors(const nb::list& values, const Declared& declared, const char* kind) {
@@ -55,6 +79,7 @@ class Lent {
     return out;
   }
 
+  const bool share_;
   std::deque<nb::object> owners_;
   std::deque<std::vector<std::int64_t>> splits_;
 };
@@ -172,8 +197,8 @@ class PySaver {
       : options_{std::make_shared<const StateSaverOptions>(std::move(options))}, saver_{saver} {}
 
   void insert(const nb::bytes& key, std::optional<std::int64_t> length, const nb::list& sequences,
-              const nb::list& context, const nb::list& states, std::int64_t epoch, std::int64_t timeout) {
-    Lent lent;
+              const nb::list& context, const nb::list& states, std::int64_t epoch, bool copy, std::int64_t timeout) {
+    Lent lent{!copy};
     SaverExample example{.key = std::string{key.c_str(), key.size()},
                          .length = length,
                          .sequences = lent.tensors(sequences, options_->sequences, "sequence"),
@@ -309,9 +334,9 @@ void bind_state_saver(nb::module_& module) {
   bind_segments(module);
   nb::class_<PySaver>(module, "StateSaver", "The compiled part of forebay.StateSaver.")
       .def("insert", &PySaver::insert, nb::arg("key"), nb::arg("length").none(), nb::arg("sequences"),
-           nb::arg("context"), nb::arg("states"), nb::arg("epoch"), nb::arg("timeout"),
+           nb::arg("context"), nb::arg("states"), nb::arg("epoch"), nb::arg("copy"), nb::arg("timeout"),
            nb::sig("def insert(self, key: bytes, length: int | None, sequences: list[object], context: list[object], "
-                   "states: list[object], epoch: int, timeout: int) -> None"),
+                   "states: list[object], epoch: int, copy: bool, timeout: int) -> None"),
            "Tensors are arrays of numbers, or (bytes, byte splits, shape) of strings. The timeout is in ms; -1: for "
            "ever.")
       .def("take", &PySaver::take, nb::arg("size").none(), nb::arg("timeout"),

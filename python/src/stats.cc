@@ -68,6 +68,8 @@ void bind_stats(nb::module_& module) {
       .def_ro("memory_used", &Stats::memory_used, "Bytes charged to the budget now.")
       .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
       .def_ro("threads", &Stats::threads, "Workers.")
+      .def_ro("frames", &Stats::frames, "Delivered in padded tensors, along their first axis, without the padding.")
+      .def_ro("padded_frames", &Stats::padded_frames, "And with it.")
       .def_prop_ro("branches", &branches_of, nb::sig("def branches(self) -> list[dict[str, int]]"),
                    "Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, "
                    "skipped_files, skipped_bytes.")

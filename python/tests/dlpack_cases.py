@@ -89,4 +89,37 @@ def adaptor_converts_what_can_be_a_tensor(folder: pathlib.Path) -> None:
     assert fb.torch.to(batch, "cpu")["x"].tolist() == batch["x"].tolist()
 
 
+def prefetch_gives_tensors_and_the_state_of_the_last_batch(folder: pathlib.Path) -> None:
+    document = counts_document(write_counts(folder, 12))
+    plain = fb.load(document)
+    for ahead in (0, 2):
+        with fb.torch.prefetch(fb.load(document), device="cpu", ahead=ahead) as batches:
+            plain.begin_anew()
+            for batch in batches:
+                expected = next(plain)
+                assert torch.is_tensor(batch["x"]) and batch["x"].tolist() == expected["x"].tolist()
+                assert batch["s"].tolist() == expected["s"].tolist() and batch["v"].to_list() == expected["v"].to_list()
+                assert (batch.number, batch.epoch, batch.record_keys) == (expected.number, 0, expected.record_keys)
+                assert batches.state_dict() == plain.state_dict()
+    for name in ["bool", "int16", "uint16", "float16", "bfloat16", "float64"]:
+        array = cast_to(folder, name)
+        pipe = fb.arrays({"a": array}).batch(2)
+        (batch,) = fb.torch.prefetch(pipe.load(), device="cpu")
+        if hasattr(torch, array.dtype.name):
+            assert (batch["a"].dtype, batch["a"].tolist()) == (getattr(torch, array.dtype.name), [1, 0]), name
+        else:
+            assert batch["a"].tolist() == array.tolist(), name
+
+
+def prefetch_refuses_what_it_cannot_reach(folder: pathlib.Path) -> None:
+    loader = fb.load(counts_document(write_counts(folder, 12)))
+    for device, ahead, words in (("meta", 2, "device: must be a GPU"), ("cpu", -1, "ahead: must be an integer of 0 or more")):
+        try:
+            fb.torch.prefetch(loader, device, ahead)
+        except fb.ConfigError as problem:
+            assert words in str(problem)
+        else:
+            raise AssertionError(f"{device} was not refused")
+
+
 assert np.__file__.startswith(sys.prefix), "numpy must be the one we were built for"

@@ -50,6 +50,21 @@ def test_shuffled_rows_are_a_permutation_and_restart_at_every_batch(shuffle: dic
         next(loader)
 
 
+@pytest.mark.parametrize("threads", [1, 8])
+def test_filters_before_an_order_by_index_decide_what_it_meets(threads: int) -> None:
+    pipe = fb.arrays(columns()).filter("n % 3 == 0").filter("n >= 30")
+    kept = list(range(30, ROWS, 3))
+    shuffled = rows_of(pipe.shuffle(global_=True).batch(size=64).load(threads=threads))
+    assert sorted(shuffled) == kept and shuffled != kept
+    assert rows_of(pipe.sorted("-n").batch(size=64).epochs(2).load(threads=threads)) == kept[::-1] * 2
+    assert rows_of(pipe.filter("n < 0").shuffle(global_=True).batch(size=64).load(threads=threads)) == []
+
+
+def test_the_number_of_batches_is_that_of_the_order_that_draws() -> None:
+    pipe = fb.arrays(columns()).random_sample(size=130).batch(size=64)
+    assert len(pipe.load()) == 3 == len(list(pipe.load()))
+
+
 def test_shards_take_their_rows_of_every_batch() -> None:
     pipe = fb.arrays(columns()).shuffle(global_=True).batch(size=100)
     whole = np.array(rows_of(pipe.load())).reshape(-1, 100)

@@ -25,7 +25,9 @@ def torch_folder() -> list[str]:
 
 @pytest.mark.parametrize("case", ["shares_the_memory", "is_written_through", "outlives_batch_and_loader",
                                   "has_the_dtype", "bfloat16_is_a_view_of_its_bits",
-                                  "adaptor_converts_what_can_be_a_tensor"])
+                                  "adaptor_converts_what_can_be_a_tensor",
+                                  "prefetch_gives_tensors_and_the_state_of_the_last_batch",
+                                  "prefetch_refuses_what_it_cannot_reach"])
 def test_a_tensor(case, tmp_path):
     code = f"import pathlib, dlpack_cases; dlpack_cases.{case}(pathlib.Path({str(tmp_path)!r})); print('passed')"
     done = subprocess.run([sys.executable, "-c", code, *torch_folder()], cwd=TESTS, capture_output=True, text=True, timeout=120)

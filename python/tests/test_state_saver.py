@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,28 @@ def test_arrays_outlive_the_batch_and_the_saver_and_inserted_arrays_may_change()
     x = batch.sequences["x"]
     del batch, saver
     assert x.tolist() == [[1, 2]]
+
+
+def test_shared_arrays_live_as_long_as_their_example() -> None:
+    saver = numbers(1, 2, capacity=2)
+    frames = np.array([1, 2, 3, 4], np.int32)
+    gone = weakref.ref(frames)
+    saver.insert("a", {"x": frames}, 4, copy=False)
+    frames[3] = 9
+    del frames
+    first = saver.take()
+    assert first is not None and gone() is not None
+    first.save_state("h", first.state("h"))
+    last = saver.take()
+    assert last is not None and gone() is None
+    assert (first.sequences["x"].tolist(), last.sequences["x"].tolist()) == ([[1, 2]], [[3, 9]])
+    frames = np.array([1, 2], np.int32)
+    gone = weakref.ref(frames)
+    saver.insert("b", {"x": frames}, 2, copy=False)
+    del frames, saver
+    assert gone() is not None, "the batches keep the saver alive"
+    del first, last
+    assert gone() is None
 
 
 def test_sizes_take_and_timeouts() -> None:

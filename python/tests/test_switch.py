@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from typing import Any, Iterator, Optional
@@ -101,8 +103,9 @@ def test_the_state_names_the_last_batch_that_the_loop_got_and_not_those_ahead() 
         assert data.state_dict()["loaders"]["train"] == alone.state_dict()
 
 
-def test_have_more_data_and_have_reached_end_tell_the_end_exactly() -> None:
-    with pair() as data:
+@pytest.mark.parametrize("keep_warm", [True, False])
+def test_have_more_data_and_have_reached_end_tell_the_end_exactly(keep_warm: bool) -> None:
+    with pair(keep_warm) as data:
         data.switch_to("eval")
         seen = []
         while data.have_more_data():
@@ -111,9 +114,13 @@ def test_have_more_data_and_have_reached_end_tell_the_end_exactly() -> None:
         assert data.have_reached_end() and next(data, None) is None
         data.switch_to("train")
         assert not data.have_reached_end() and data.have_more_data()
+        data.switch_to("eval")
+        assert data.have_reached_end() and data.complete_frac() == 1.0 and not data.have_more_data()
         data.switch_to("eval", anew=True)
         assert not data.have_reached_end() and data.have_more_data()
         assert len(list(data)) == 3 and data.have_reached_end()
+        data.loader.begin_anew()
+        assert not data.have_reached_end() and data.complete_frac() == 1e-10
 
 
 def test_more_data_is_waited_for_and_none_is_told_only_when_the_producer_has_ended() -> None:
@@ -262,6 +269,29 @@ def test_close_stops_from_any_state(keep_warm: bool) -> None:
         next(data)
     closer.join()
     assert time.monotonic() - began < 10 and rows.closed
+
+
+def test_ctrl_c_loses_no_batch() -> None:
+    program = """
+import os, signal, threading
+import numpy as np
+import forebay as fb
+rows = fb.Feed({"n": fb.fixed("int64")})
+data = fb.switch({"live": fb.feed(rows).batch(size=1), "eval": fb.arrays({"n": np.arange(3)}).batch(size=1)})
+for wait in (lambda: next(data), data.have_more_data):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        wait()
+    except KeyboardInterrupt:
+        print("interrupted")
+data.switch_to("eval")
+print(next(data)["n"].tolist())
+data.switch_to("live")
+rows.put({"n": 7})
+print(next(data)["n"].tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("interrupted\ninterrupted\n[0]\n[7]\n", "")
 
 
 def test_map_runs_for_the_loader_that_has_it_and_no_result_is_lost() -> None:

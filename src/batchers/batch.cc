@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "batchers/padding.h"
+#include "batchers/sequence_counter.h"
 
 namespace forebay {
 
@@ -74,8 +75,10 @@ namespace {
 /// calls it on one thread at a time. `cut` fails when the stream does, or when the rows exceed the budget.
 class FixedBatcher final : public Batcher {
  public:
-  FixedBatcher(const FixedBatch& options, Reader& reader)
-      : size_{static_cast<std::size_t>(options.size)}, remainder_{options.remainder}, reader_{reader} {}
+  FixedBatcher(const FixedBatch& options, const BatcherContext& context)
+      : size_{static_cast<std::size_t>(options.size)}, remainder_{options.remainder}, reader_{context.reader} {
+    if (options.seq_idx || options.epoch_end) counter_.emplace(context);
+  }
 
   Result<Cut> cut(Handles& in, BatchRows& out) override {
     std::shared_ptr<void> charge;  // of the new room; the engine counts it when this call returns
@@ -83,9 +86,11 @@ class FixedBatcher final : public Batcher {
       if (out.room().empty()) FOREBAY_DO(make_room(out, charge));
       FOREBAY_TRY(const std::size_t count, in.pull(out.room()));
       if (count == 0) break;
+      if (counter_) number(out.room().first(count), out);
       out.add(count);
     }
     const std::size_t count = out.elements().size();
+    if (counter_ && count < size_) out.end_pass(counter_->sequences(out.pass()));
     if (count == 0) return Cut::end_of_pass;
     if (count == size_ || remainder_ == Remainder::keep) return Cut::batch;
     if (remainder_ == Remainder::pad) return out.pad_to(static_cast<std::int64_t>(size_)), Cut::batch;
@@ -99,6 +104,10 @@ class FixedBatcher final : public Batcher {
   void set_size(std::int64_t size) { size_ = static_cast<std::size_t>(size); }
 
  private:
+  void number(std::span<const Handle> elements, BatchRows& out) {
+    for (const Handle& element : elements) out.number(counter_->next(element, out.pass()));
+  }
+
   /// Grows the room to that of an earlier batch, else doubles it: the stream may have much fewer rows than `size`.
   Result<void> make_room(BatchRows& out, std::shared_ptr<void>& charge) {
     const std::size_t room = std::min(size_, std::max({min_room, out.capacity(), 2 * out.elements().size()}));
@@ -122,6 +131,7 @@ class FixedBatcher final : public Batcher {
     out.make_room(size_);
     for (std::size_t i = 0; i < size_ - count; ++i) out.room()[i] = out.elements()[i % count];
     reader_.hold(out.room());
+    for (std::size_t i = 0; counter_ && i < size_ - count; ++i) out.number(out.numbers()[i % count]);
     out.add(size_ - count);
     return Cut::batch;
   }
@@ -130,6 +140,7 @@ class FixedBatcher final : public Batcher {
   std::size_t size_;
   const Remainder remainder_;
   Reader& reader_;
+  std::optional<SequenceCounter> counter_;  // set: sequences are numbered
 };
 
 /// Cuts batches whose rows a function of the program says, by the number of the batch. The engine owns the batcher and
@@ -141,7 +152,7 @@ class AskedBatcher final : public Batcher {
         ask_{context.ask},
         reader_{context.reader},
         number_{context.first},
-        batcher_{options_, context.reader} {}
+        batcher_{options_, context} {}
 
   Result<Cut> cut(Handles& in, BatchRows& out) override {
     if (!size_) {
@@ -222,13 +233,14 @@ Result<Batching> bind(const FixedBatch& options, const Schema& in) {
     return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
   if (pads) batching.delivery = Delivery::padded;
   if (options.require_equal) batching.delivery = Delivery::equal;
-  batching.make = [options](BatcherContext context) { return std::make_unique<FixedBatcher>(options, context.reader); };
-  batching.make_sized = [options](BatcherContext context, std::int64_t rows) {
+  batching.make = [options](const BatcherContext& context) { return std::make_unique<FixedBatcher>(options, context); };
+  batching.make_sized = [options](const BatcherContext& context, std::int64_t rows) {
     FixedBatch sized = options;
     sized.size = rows;
-    return std::make_unique<FixedBatcher>(sized, context.reader);
+    return std::make_unique<FixedBatcher>(sized, context);
   };
   batching.fixed = true;
+  set_numbers(options, batching);
   batching.remainder = options.remainder;
   batching.max_rows = options.size;
   batching.batches = [options](std::int64_t rows) -> std::optional<std::int64_t> {
@@ -252,6 +264,8 @@ BatcherType batch() {
       .field("pad", &FixedBatch::pad,
              "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
              "value}.")
+      .field("seq_idx", &FixedBatch::seq_idx, seq_idx_doc)
+      .field("epoch_end", &FixedBatch::epoch_end, epoch_end_doc)
       .field("require_equal", &FixedBatch::require_equal,
              "Refuse rows of unequal shape instead of delivering them ragged.")
       .example({.options = R"({"size": 2})", .in = R"([1, 2, 3, 4, 5])", .out = R"([[1, 2], [3, 4], [5]])"})

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/draw.h"
 #include "batchers/measured.h"
 #include "batchers/padding.h"
 
@@ -26,8 +27,9 @@ namespace {
 /// A bucket: the elements that wait for their batch, in the order of the stream.
 struct Bucket {
   std::vector<Handle> held;
-  std::int64_t earlier = 0;  // rows of passes before the restart: their batch was delivered then
-  std::int64_t oldest = 0;   // pass of held.front()
+  std::vector<std::int64_t> numbers;  // of their sequences, if they are counted
+  std::int64_t earlier = 0;           // rows of passes before the restart: their batch was delivered then
+  std::int64_t oldest = 0;            // pass of held.front()
   std::int64_t longest = 0;
   [[nodiscard]] std::int64_t rows() const { return earlier + std::ssize(held); }
 };
@@ -43,14 +45,14 @@ class BucketBatcher final : public Batcher {
       : options_{options},
         column_{column},
         reader_{context.reader},
-        stream_{context, 1},
+        stream_{context, 1, options.seq_idx || options.epoch_end},
         buckets_(options.boundaries.size() + (options.longer == Longer::bucket ? 1 : 0)) {}
 
   Result<Cut> cut(Handles& in, BatchRows& out) override {
     while (true) {
       FOREBAY_TRY(const bool more, stream_.ready(in, out));
-      if (!more) return flush(out) ? Cut::batch : Cut::end_of_pass;
-      const std::size_t number = bucket_of(stream_.length(0));
+      if (!more) return flush(out) ? Cut::batch : stream_.end(out);
+      const std::size_t number = bucket_of();
       if (number == buckets_.size()) {
         stream_.drop();
         continue;
@@ -87,10 +89,15 @@ class BucketBatcher final : public Batcher {
   }
 
  private:
-  [[nodiscard]] std::size_t bucket_of(std::int64_t length) const {
+  /// The bucket of the element that the stream is at; the number of buckets for one that fits none.
+  [[nodiscard]] std::size_t bucket_of() const {
     const auto& ends = options_.boundaries;
-    const auto found = std::ranges::lower_bound(ends, length);
-    return static_cast<std::size_t>(found - ends.begin());
+    const auto found = std::ranges::lower_bound(ends, stream_.length(0));
+    const auto first = static_cast<std::size_t>(found - ends.begin());
+    const std::size_t fitting = buckets_.size() - first;
+    const bool random =
+        options_.random_bucket > 0 && fitting > 1 && unit_of(stream_.draw(random_bucket_draw)) < options_.random_bucket;
+    return random ? first + below(stream_.draw(bucket_draw), fitting) : first;
   }
   [[nodiscard]] std::int64_t size_of(std::size_t bucket) const {
     return options_.sizes.size() == 1 ? options_.sizes.front() : options_.sizes[bucket];
@@ -106,6 +113,7 @@ class BucketBatcher final : public Batcher {
     }
     if (bucket.held.empty()) bucket.oldest = stream_.pass();
     bucket.longest = std::max(bucket.longest, stream_.length(0));
+    if (options_.seq_idx || options_.epoch_end) bucket.numbers.push_back(stream_.sequence());
     bucket.held.push_back(stream_.take());
     ++held_;
     return {};
@@ -113,6 +121,7 @@ class BucketBatcher final : public Batcher {
 
   void give(Bucket& bucket, BatchRows& out) {
     for (const Handle& element : bucket.held) out.row(element);
+    for (const std::int64_t number : bucket.numbers) out.number(number);
     out.set_epoch(stream_.pass());
     out.pad_frames(column_, bucket.longest);
     empty(bucket);
@@ -121,6 +130,7 @@ class BucketBatcher final : public Batcher {
   void empty(Bucket& bucket) {
     held_ -= std::ssize(bucket.held);
     bucket.held.clear();
+    bucket.numbers.clear();
     bucket.earlier = bucket.longest = 0;
   }
 
@@ -166,6 +176,9 @@ Result<void> check(const Buckets& options) {
   if (options.sizes.size() != 1 && options.sizes.size() != buckets)
     return bad_buckets("sizes", "one number of rows is wanted, or one for each of the " + std::to_string(buckets) +
                                     " buckets; found " + std::to_string(options.sizes.size()));
+  if (!(options.random_bucket >= 0 && options.random_bucket <= 1))
+    return bad_buckets("random_bucket",
+                       "a probability, from 0 to 1, is wanted, found " + std::to_string(options.random_bucket));
   for (const std::int64_t size : options.sizes) {
     if (size < 1 || size > 100'000'000)
       return bad_buckets("sizes", "a bucket has 1 to 100000000 rows, found " + std::to_string(size));
@@ -185,6 +198,7 @@ Result<Batching> bind(const Buckets& options, const Schema& in) {
   keys.names.push_back(options.key);
   batching.attributes = length_attributes(keys, "key");
   batching.carries = true;
+  set_numbers(options, batching);
   batching.make = [options, column](BatcherContext context) {
     return std::make_unique<BucketBatcher>(options, column, context);
   };
@@ -203,6 +217,10 @@ BatcherType buckets() {
              "What becomes of sequences beyond the last boundary: drop them, or bucket: they have one of their own.")
       .field("remainder", &Buckets::remainder,
              "What becomes of buckets that are not full at the end (of each epoch, where epochs are hard): keep, drop.")
+      .field("random_bucket", &Buckets::random_bucket,
+             "Probability that a sequence goes into a random one of the buckets that it fits, in place of the first.")
+      .field("seq_idx", &Buckets::seq_idx, seq_idx_doc)
+      .field("epoch_end", &Buckets::epoch_end, epoch_end_doc)
       .field("pad", &Buckets::pad,
              "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
              "value}.")

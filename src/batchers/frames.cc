@@ -6,20 +6,17 @@
 #include <array>
 #include <limits>
 
-#include "batchers/measured.h"
+#include "batchers/frame_row.h"
 #include "batchers/padding.h"
+#include "batchers/sequence_choice.h"
 
 namespace forebay::batchers {
 namespace {
 
-constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
-
 /// The limits of the options by key; `no_limit` where there is none.
 struct FrameLimits {
-  std::vector<std::int64_t> padded, frames, padding, longest;
-  std::vector<std::int64_t> shortest;  // 0: no limit
+  std::vector<std::int64_t> padded, frames, padding;
   std::int64_t rows = no_limit;
-  std::int64_t rows_of_pass = no_limit;
 };
 
 /// The rows of the batch that is open, by key. Also what a restart knows of rows of earlier passes.
@@ -29,36 +26,29 @@ struct OpenFrames {
   std::vector<std::int64_t> longest, sum;
 };
 
-/// a * b and a + b of numbers that are not negative; the largest integer when that is too small.
-std::int64_t product(std::int64_t a, std::int64_t b) {
-  std::int64_t out = 0;
-  return __builtin_mul_overflow(a, b, &out) ? no_limit : out;
-}
-std::int64_t sum_of(std::int64_t a, std::int64_t b) {
-  std::int64_t out = 0;
-  return __builtin_add_overflow(a, b, &out) ? no_limit : out;
-}
-
 /// Cuts batches by frames: the rows come in the order of the stream, and a batch ends before the row that would exceed
 /// a limit. That row is the first one of the next batch. The engine owns the batcher; one thread at a time calls it.
 class FramesBatcher final : public Batcher {
  public:
-  FramesBatcher(FrameLimits limits, std::vector<ColumnId> columns, BatcherContext context)
+  FramesBatcher(FrameLimits limits, ChoiceOptions choice, std::vector<ColumnId> columns, bool numbers,
+                BatcherContext context)
       : limits_{std::move(limits)},
+        numbers_{numbers},
         columns_{std::move(columns)},
         reader_{context.reader},
-        stream_{context, columns_.size()},
+        stream_{std::move(context), choice.attributes(columns_.size()), numbers || choice.counts()},
+        choice_{std::move(choice)},
         open_{columns_.size()} {}
 
   Result<Cut> cut(Handles& in, BatchRows& out) override {
     while (true) {
       FOREBAY_TRY(const bool more, stream_.ready(in, out));
-      if (more && !wanted()) {
+      if (more && !choice_.wants(stream_)) {
         stream_.drop();
         continue;
       }
       if (!more || (open_.rows > 0 && !fits())) {
-        if (open_.rows == 0) return Cut::end_of_pass;
+        if (open_.rows == 0) return stream_.end(out);
         if (close(out)) return Cut::batch;
         continue;
       }
@@ -88,20 +78,6 @@ class FramesBatcher final : public Batcher {
   }
 
  private:
-  /// Whether the element ahead is one of the sequences that the batches may have.
-  [[nodiscard]] bool wanted() {
-    if (stream_.pass() != pass_) {
-      pass_ = stream_.pass();
-      rows_of_pass_ = 0;
-    }
-    if (rows_of_pass_ == limits_.rows_of_pass) return false;
-    for (std::size_t key = 0; key < columns_.size(); ++key) {
-      const std::int64_t length = stream_.length(key);
-      if (length > limits_.longest[key] || length < limits_.shortest[key]) return false;
-    }
-    return true;
-  }
-
   [[nodiscard]] bool fits() const {
     const std::int64_t rows = open_.rows + 1;
     if (rows > limits_.rows) return false;
@@ -129,7 +105,8 @@ class FramesBatcher final : public Batcher {
       open_.sum[key] = sum_of(open_.sum[key], stream_.length(key));
     }
     ++open_.rows;
-    ++rows_of_pass_;
+    choice_.count(stream_);
+    if (numbers_) out.number(stream_.sequence());
     out.row(stream_.take());
     return {};
   }
@@ -149,36 +126,14 @@ class FramesBatcher final : public Batcher {
   static constexpr std::size_t min_room = 4096;
   static constexpr std::int64_t max_rows = std::int64_t{1} << 40;  // more than a run can hold
   const FrameLimits limits_;
+  const bool numbers_;
   const std::vector<ColumnId> columns_;
   Reader& reader_;
   Measured stream_;
+  SequenceChoice choice_;
   OpenFrames open_;
-  std::int64_t pass_ = 0;
-  std::int64_t rows_of_pass_ = 0;
   std::shared_ptr<void> charge_;  // of the room of the batch that is cut
 };
-
-Error bad_frames(const std::string& option, const std::string& message) {
-  return Error{Code::config, Detail::invalid_argument, message}.at(Field{option});
-}
-
-/// The numbers of a limit by key; `none` for keys without one. Fails for a number below `min` and for other names.
-Result<std::vector<std::int64_t>> by_key(const std::optional<FramesByKey>& limit, const LengthKeys& keys,
-                                         const std::string& option, std::int64_t none, std::int64_t min) {
-  std::vector<std::int64_t> out(keys.names.size(), none);
-  if (!limit) return out;
-  if (const auto* const named = std::get_if<FramesOfKeys>(&*limit)) {
-    for (const auto& [name, value] : *named) {
-      if (std::ranges::find(keys.names, name) != keys.names.end()) continue;
-      return bad_frames(option, "'" + name + "' is not one of the tensors whose frames count; list it in `keys`");
-    }
-  }
-  for (std::size_t key = 0; key < out.size(); ++key) {
-    out[key] = frames_of(*limit, keys.names[key]).value_or(none);
-    if (out[key] < min) return bad_frames(option, "must be at least " + std::to_string(min));
-  }
-  return out;
-}
 
 Result<FrameLimits> limits_of(const Frames& options, const LengthKeys& keys) {
   if (!options.batch_size && !options.packed_batch_size && !options.max_seqs)
@@ -187,11 +142,26 @@ Result<FrameLimits> limits_of(const Frames& options, const LengthKeys& keys) {
   FOREBAY_TRY(out.padded, by_key(options.batch_size, keys, "batch_size", no_limit, 1));
   FOREBAY_TRY(out.frames, by_key(options.packed_batch_size, keys, "packed_batch_size", no_limit, 1));
   FOREBAY_TRY(out.padding, by_key(options.max_pad_size, keys, "max_pad_size", no_limit, 0));
-  FOREBAY_TRY(out.longest, by_key(options.max_seq_length, keys, "max_seq_length", no_limit, 1));
-  FOREBAY_TRY(out.shortest, by_key(options.min_seq_length, keys, "min_seq_length", 0, 0));
   out.rows = options.max_seqs.value_or(no_limit);
-  out.rows_of_pass = options.max_total_num_seqs.value_or(no_limit);
   return out;
+}
+
+/// Batches of one row, with sequences one after the other.
+Result<void> bind_row(const Frames& options, const LengthKeys& keys, ChoiceOptions choice, Batching& batching) {
+  if (!options.batch_size) return bad_frames("batch_size", "a row of several sequences has `batch_size` frames");
+  for (const char* const other : {"packed_batch_size", "max_pad_size"}) {
+    const bool given = other[0] == 'p' ? options.packed_batch_size.has_value() : options.max_pad_size.has_value();
+    if (given) return bad_frames(other, "with `recurrent: false` a batch is one row and has no padding; leave it out");
+  }
+  FOREBAY_TRY(const auto frames, by_key(options.batch_size, keys, "batch_size", no_limit, 1));
+  batching.packs = keys.columns;
+  const FrameRowLimits limits{.frames = *std::ranges::min_element(frames),
+                              .sequences = options.max_seqs.value_or(no_limit),
+                              .numbers = batching.numbers};
+  batching.make = [limits, choice = std::move(choice), names = keys.names](BatcherContext context) {
+    return std::make_unique<FrameRowBatcher>(limits, choice, names, std::move(context));
+  };
+  return {};
 }
 
 Result<Batching> bind(const Frames& options, const Schema& in) {
@@ -199,11 +169,17 @@ Result<Batching> bind(const Frames& options, const Schema& in) {
   FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching));
   if (pads) batching.delivery = Delivery::padded;
   FOREBAY_TRY(const LengthKeys keys, find_length_keys(options.keys, in, "keys"));
-  FOREBAY_TRY(const FrameLimits limits, limits_of(options, keys));
   batching.attributes = length_attributes(keys, "keys");
   batching.carries = true;
-  batching.make = [limits, columns = keys.columns](BatcherContext context) {
-    return std::make_unique<FramesBatcher>(limits, columns, context);
+  set_numbers(options, batching);
+  FOREBAY_TRY(const ChoiceOptions choice, choice_of(options, keys, in, batching));
+  if (!options.recurrent) {
+    FOREBAY_DO(bind_row(options, keys, choice, batching));
+    return batching;
+  }
+  FOREBAY_TRY(const FrameLimits limits, limits_of(options, keys));
+  batching.make = [limits, choice, columns = keys.columns, numbers = batching.numbers](BatcherContext context) {
+    return std::make_unique<FramesBatcher>(limits, choice, columns, numbers, std::move(context));
   };
   return batching;
 }
@@ -217,12 +193,27 @@ BatcherType frames() {
              "Frames of a batch with its padding at most, longest row times rows: a number for all keys, or one by "
              "key. A sequence that is longer is a batch of its own.")
       .field("packed_batch_size", &Frames::packed_batch_size, "Frames of a batch without its padding at most.")
-      .field("max_seqs", &Frames::max_seqs, "Rows of a batch at most.", {.min = 1})
+      .field("max_seqs", &Frames::max_seqs, "Sequences of a batch at most.", {.min = 1})
       .field("max_pad_size", &Frames::max_pad_size, "Frames of padding of a batch at most.")
       .field("max_seq_length", &Frames::max_seq_length, "Sequences that have more frames are left out.")
       .field("min_seq_length", &Frames::min_seq_length, "Sequences that have fewer frames are left out.")
-      .field("max_total_num_seqs", &Frames::max_total_num_seqs,
-             "Sequences of a pass at most; those that are left out by their length do not count.", {.min = 1})
+      .field(
+          "max_total_num_seqs", &Frames::max_total_num_seqs,
+          "Sequences of a pass at most; those that are left out for another reason do not count. Windows of a record "
+          "that follow each other are one sequence.",
+          {.min = 1})
+      .field("seq_drop", &Frames::seq_drop,
+             "Probability that a sequence, or a window, is left out; drawn anew in each pass.")
+      .field("weight", &Frames::weight, "Tensor with the weight of each sequence, of shape []; see `pruning`.")
+      .field("mean_weight", &Frames::mean_weight, "Mean of the weights.")
+      .field("pruning", &Frames::pruning,
+             "A sequence stays when weight * (1 + pruning) is not below a number drawn between 0 and mean_weight * "
+             "pruning; 0: all stay.")
+      .field("recurrent", &Frames::recurrent,
+             "false: a batch is one row of `batch_size` frames, with one sequence after the other; what does not fit "
+             "goes on in the next batch.")
+      .field("seq_idx", &Frames::seq_idx, seq_idx_doc)
+      .field("epoch_end", &Frames::epoch_end, epoch_end_doc)
       .field("pad", &Frames::pad,
              "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
              "value}.")
@@ -231,7 +222,10 @@ BatcherType frames() {
                 .out = R"([{"x": [[1, 2], [3, 0]]}, {"x": [[4, 5, 6], [7, 0, 0]]}])"})
       .example({.options = R"({"packed_batch_size": 3, "pad": false})",
                 .in = R"({"x": [[1, 2], [3], [4, 5, 6, 7], [8]]})",
-                .out = R"([{"x": [[1, 2], [3]]}, {"x": [[4, 5, 6, 7]]}, {"x": [[8]]}])"});
+                .out = R"([{"x": [[1, 2], [3]]}, {"x": [[4, 5, 6, 7]]}, {"x": [[8]]}])"})
+      .example({.options = R"({"batch_size": 5, "recurrent": false})",
+                .in = R"({"x": [[1, 2, 3], [4, 5, 6, 7], [], [8]]})",
+                .out = R"([{"x": [[1, 2, 3, 4, 5]]}, {"x": [[6, 7, 8]]}])"});
 }
 
 }  // namespace forebay::batchers

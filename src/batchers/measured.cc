@@ -6,7 +6,13 @@
 namespace forebay::batchers {
 namespace {
 
-/// The name of a tensor as an expression quotes it.
+Error no_length(const std::string& name, const ColumnSpec& column) {
+  return Error{Code::config, Detail::invalid_argument,
+               "tensor '" + name + "' has shape " + column.shape.text() + ", which has no first axis to count"};
+}
+
+}  // namespace
+
 std::string quoted_name(const std::string& name) {
   std::string out = "`";
   for (const char c : name) {
@@ -15,13 +21,6 @@ std::string quoted_name(const std::string& name) {
   }
   return out + "`";
 }
-
-Error no_length(const std::string& name, const ColumnSpec& column) {
-  return Error{Code::config, Detail::invalid_argument,
-               "tensor '" + name + "' has shape " + column.shape.text() + ", which has no first axis to count"};
-}
-
-}  // namespace
 
 Result<LengthKeys> find_length_keys(const std::vector<TensorName>& names, const Schema& in, const std::string& option) {
   LengthKeys out;
@@ -57,7 +56,16 @@ Result<bool> Measured::ready(Handles& in, const BatchRows& out) {
   const std::span<const Handle> ahead = std::span{ahead_}.first(filled_);
   for (; measured_ < keys_ && !ahead.empty(); ++measured_)
     FOREBAY_DO(context_.reader.attributes(context_.first_attribute + measured_, ahead, lengths_[measured_]));
-  return next_ < filled_;
+  if (next_ == filled_) return false;
+  if (counts_ && !counted_) sequence_ = counter_.next(ahead_[next_], pass_);
+  counted_ = true;
+  return true;
+}
+
+std::uint64_t Measured::draw(std::uint64_t purpose) const {
+  RowIdentity own = context_.identity(ahead_[next_]);
+  own.epoch = pass_;
+  return draw_of_row(context_.seed, own, purpose);
 }
 
 Result<void> Measured::refill(Handles& in, const BatchRows& out) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,6 +32,13 @@ struct Values {
   std::vector<double> reals = {};
   std::vector<std::string_view> strings = {};  ///< Point into the columns and into the expression.
 };
+
+/// The value of a row as an attribute holds it: 0 or 1, the integer, or the bits of the real number. Not for strings.
+[[nodiscard]] inline std::int64_t attribute_of(const Values& values, std::size_t row) {
+  const std::size_t at = values.constant ? 0 : row;
+  if (values.type == Type::boolean) return values.booleans[at];
+  return values.type == Type::real ? std::bit_cast<std::int64_t>(values.reals[at]) : values.integers[at];
+}
 
 /// A row for which the expression has no value: an integer overflowed, or a divisor was zero.
 struct RowFault {

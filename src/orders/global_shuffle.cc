@@ -18,9 +18,9 @@ class Permuted final : public Route {
   void begin(std::int64_t epoch) override {
     key_ = draw_key({.seed = seed_, .epoch = static_cast<std::uint64_t>(epoch), .purpose = purpose_});
   }
-  Result<std::int64_t> plan(std::int64_t records) override {
-    permutation_.emplace(static_cast<std::uint64_t>(records), key_);
-    return records;
+  Result<std::int64_t> plan(const Census& census) override {
+    permutation_.emplace(static_cast<std::uint64_t>(census.records()), key_);
+    return census.records();
   }
   void numbers(std::int64_t first, std::span<std::uint64_t> out) override {
     permutation_->map(static_cast<std::uint64_t>(first), out);

@@ -7,6 +7,8 @@
 
 #include <forebay/order.h>
 
+#include "orders/census.h"
+
 namespace forebay::orders {
 
 /// Says which record comes at which place of a pass, by the record's number among all records of all files. A walk owns
@@ -16,9 +18,9 @@ class Route {
   static constexpr std::int64_t endless = INT64_MAX;
   virtual ~Route() = default;
   virtual void begin(std::int64_t epoch) = 0;
-  /// Called once in a pass, when the number of records is known. Returns the number of places of the pass. Fails as
-  /// Handles::pull does; a failed call is repeated.
-  [[nodiscard]] virtual Result<std::int64_t> plan(std::int64_t records) = 0;
+  /// Called once in a pass, when the records of all files are counted. Returns the number of places of the pass. Fails
+  /// as Handles::pull does; a failed call is repeated with the same census.
+  [[nodiscard]] virtual Result<std::int64_t> plan(const Census& census) = 0;
   /// Writes the numbers of the records at the places from `first` on.
   virtual void numbers(std::int64_t first, std::span<std::uint64_t> out) = 0;
 };

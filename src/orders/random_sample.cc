@@ -27,9 +27,9 @@ class Sampled final : public Route {
       : size_{size}, seed_{context.seed}, purpose_{context.purpose} {}
 
   void begin(std::int64_t epoch) override { key_ = key_of_pass(seed_, purpose_, epoch); }
-  Result<std::int64_t> plan(std::int64_t records) override {
-    records_ = static_cast<std::uint64_t>(records);
-    return records == 0 ? 0 : size_.value_or(records);
+  Result<std::int64_t> plan(const Census& census) override {
+    records_ = static_cast<std::uint64_t>(census.records());
+    return records_ == 0 ? 0 : size_.value_or(census.records());
   }
   void numbers(std::int64_t first, std::span<std::uint64_t> out) override {
     for (std::size_t i = 0; i < out.size(); ++i)

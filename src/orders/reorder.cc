@@ -49,8 +49,8 @@ class Asked final : public Route {
     charge_.reset();
   }
 
-  Result<std::int64_t> plan(std::int64_t records) override {
-    FOREBAY_TRY(Function::Integers order, ask_for_order(ask_, name_, epoch_, records, "records"));
+  Result<std::int64_t> plan(const Census& census) override {
+    FOREBAY_TRY(Function::Integers order, ask_for_order(ask_, name_, epoch_, census.records(), "records"));
     FOREBAY_TRY(charge_, reader_.charge(static_cast<std::int64_t>(order.size() * sizeof(std::int64_t)))
                              .at("the order that function '" + name_ + "' gives"));
     order_ = std::move(order);

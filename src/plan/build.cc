@@ -17,6 +17,7 @@
 #include "plan/bind/branch_program.h"
 #include "plan/bind/checks.h"
 #include "plan/bind/functions.h"
+#include "plan/bind/lookups.h"
 #include "plan/bind/outputs.h"
 #include "plan/bind/taking.h"
 #include "plan/canonical.h"
@@ -49,6 +50,7 @@ class PlanBuilder {
     if (branch_->on_corrupt) document_.on_corrupt = *branch_->on_corrupt;
     stages_ = read_stages(json_, registry_, faults_, DocumentKind::branch);
     bind_functions(stages_, context_, faults_);
+    read_lookups(stages_, context_, faults_);
     bind_source();
     check_source(bound(), faults_);
     columns_ = bind_columns(stages_, source_.rows.get(), faults_);
@@ -59,6 +61,7 @@ class PlanBuilder {
     document_ = read_pipeline(json_, faults_).document;
     stages_ = read_stages(json_, registry_, faults_);
     bind_functions(stages_, context_, faults_);
+    read_lookups(stages_, context_, faults_);
     if (stages_.combination != nullptr) bind_branches();
     bind_source();
     check_source(bound(), faults_);
@@ -77,6 +80,14 @@ class PlanBuilder {
     project_branches();
     if (!faults_.empty()) return together(std::move(faults_));
     Program program = assemble();
+    if (program.batching.epoch_end && reads_once(program)) {
+      complain(
+          *stages_.batch_stage->options->find("epoch_end"),
+          "`epoch_end` marks the last batch of an epoch, and of rows that the program gives while the run goes on it "
+          "is not known which one that is; leave it out, or collect the rows in arrays",
+          faults_);
+      return together(std::move(faults_));
+    }
     take_late_steps(program);
     program.identity = identity_of(program);
     program.stream = hash(program.source);
@@ -229,6 +240,12 @@ class PlanBuilder {
     return std::ranges::any_of(program.late, draw) || std::ranges::any_of(program.after, draw);
   }
 
+  /// Whether rows come one after the other from the program.
+  static bool reads_once(const Program& program) {
+    if (std::ranges::any_of(program.branches, reads_once)) return true;
+    return program.source.rows && !program.source.rows->resident();
+  }
+
   /// Whether a record may come several times in a pass.
   static bool repeats(const Program& program) {
     const auto repeat = [](const Ordering& order) { return order.repeats; };
@@ -275,7 +292,7 @@ class PlanBuilder {
     out.after = columns_.after;
     out.outputs = columns_.outputs;
     out.seed = static_cast<std::uint64_t>(document_.seed);
-    out.hard_epochs = document_.epoch_boundary == EpochBoundary::hard;
+    out.hard_epochs = document_.epoch_boundary == EpochBoundary::hard || (out.batching.epoch_end && out.epochs == 1);
     out.threads = document_.threads;
     out.memory = read_memory(json_.find("memory"), none);
     out.prefetch = document_.prefetch;
@@ -293,6 +310,7 @@ class PlanBuilder {
     parts_.without_files = with_files(json_, files_option_, Json::array());
     if (!branches_.empty()) take_out_branch_files();
     Hashes hashes = hashes_of(parts_.without_files, files_option_, source.files, registry_);
+    hash_lookups("", stages_, hashes);
     for (std::size_t i = 0; i < branches_.size(); ++i) hash_branch(i, hashes);
     if (source.rows) {
       const std::uint64_t rows = fnv1a(columns_text(source.rows->schema));
@@ -318,9 +336,18 @@ class PlanBuilder {
     parts_.without_files = with_branch_files(json_, none, registry_);
   }
 
+  /// Adds the content of the small files that orders read.
+  static void hash_lookups(const std::string& where, const Stages& stages, Hashes& hashes) {
+    for (auto& [name, hash] : lookup_hashes(stages)) {
+      hashes.whole = hashes.whole * 31 + hash;
+      hashes.sections.emplace_back(where + name, hash);
+    }
+  }
+
   /// Adds the files of a branch, and the columns of rows that come ready.
   void hash_branch(std::size_t number, Hashes& hashes) {
     const PlanBuilder& branch = *branches_[number];
+    hash_lookups(fmt::format("branch/{}: ", number), branch.stages_, hashes);
     for (const std::string& file : branch.source_.files) hashes.whole = hashes.whole * 31 + fnv1a(file);
     if (branch.stages_.decoder_stage) return;
     const std::uint64_t rows = fnv1a(columns_text(branch.columns_.decoder_schema));

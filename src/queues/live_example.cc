@@ -65,7 +65,22 @@ Result<std::int32_t> length_of(const SaverPlan& plan, const SaverExample& exampl
                                  *example.length, padded));
 }
 
-Tensor shared_or_copied(Tensor&& tensor) { return tensor.owner ? std::move(tensor) : copy_of(tensor); }
+/// Copies the tensors that have no owner: numbers to one block, each string tensor to memory of its own.
+void copy_unowned(std::vector<Tensor>& tensors, SaverMemory& memory) {
+  std::vector<Tensor> copies;
+  std::vector<Tensor*> places;
+  copies.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) {
+    copies.push_back(tensor.owner || tensor.dtype != DType::string ? tensor : copy_of(tensor));
+    if (!copies.back().owner) places.push_back(&copies.back());
+  }
+  if (!places.empty()) memory.place(places);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const auto bytes = static_cast<std::size_t>(tensors[i].count()) * size_of(tensors[i].dtype);
+    if (copies[i].data != tensors[i].data) std::memcpy(copies[i].data, tensors[i].data, bytes);
+  }
+  tensors = std::move(copies);
+}
 
 Result<void> give_states(const SaverPlan& plan, const SaverExample& example, LiveExample& out) {
   out.states = plan.initial;
@@ -120,7 +135,7 @@ Tensor copy_of(const Tensor& tensor) {
   return out;
 }
 
-Result<std::unique_ptr<LiveExample>> make_live(const SaverPlan& plan, SaverExample example) {
+Result<std::unique_ptr<LiveExample>> make_live(const SaverPlan& plan, SaverExample example, SaverMemory& memory) {
   auto out = std::make_unique<LiveExample>();
   FOREBAY_TRY(out->frames, frames_of(plan, example));
   FOREBAY_TRY(out->length, length_of(plan, example, out->frames));
@@ -131,8 +146,10 @@ Result<std::unique_ptr<LiveExample>> make_live(const SaverPlan& plan, SaverExamp
     FOREBAY_DO(check_tensor(example.context[i], column.dtype, column.shape, name_of(example, "context", column)));
   }
   FOREBAY_DO(give_states(plan, example, *out));
-  for (Tensor& tensor : example.sequences) out->sequences.push_back(shared_or_copied(std::move(tensor)));
-  for (Tensor& tensor : example.context) out->context.push_back(shared_or_copied(std::move(tensor)));
+  out->sequences = std::move(example.sequences);
+  out->context = std::move(example.context);
+  copy_unowned(out->sequences, memory);
+  copy_unowned(out->context, memory);
   out->epoch = example.epoch;
   out->key = std::make_shared<const std::string>(std::move(example.key));
   return out;

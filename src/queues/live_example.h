@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "queues/saver_memory.h"
 #include "queues/saver_plan.h"
 
 namespace forebay::queues {
@@ -23,8 +24,9 @@ struct LiveExample {
   std::vector<Tensor> texts;      // by state; only those of strings are set
 };
 
-/// Checks an example and copies what it does not share (SaverExample). It has no index yet.
-[[nodiscard]] Result<std::unique_ptr<LiveExample>> make_live(const SaverPlan& plan, SaverExample example);
+/// Checks an example and copies what it does not share (SaverExample) to memory of `memory`. It has no index yet.
+[[nodiscard]] Result<std::unique_ptr<LiveExample>> make_live(const SaverPlan& plan, SaverExample example,
+                                                             SaverMemory& memory);
 
 /// A tensor with memory of its own.
 [[nodiscard]] Tensor copy_of(const Tensor& tensor);

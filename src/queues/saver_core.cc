@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ void SaverCore::doze(Lock& lock, std::condition_variable& condition, Time until,
 }
 
 Result<bool> SaverCore::insert(SaverExample example, SaverWait wait) {
-  FOREBAY_TRY(Example live, make_live(plan_, std::move(example)));
+  FOREBAY_TRY(Example live, make_live(plan_, std::move(example), *example_memory_));
   const Time until = later(SaverClock::now(), wait.longest);
   Lock lock{mutex_};
   while (!closed_ && !has_room()) {
@@ -61,11 +61,11 @@ Result<bool> SaverCore::insert(SaverExample example, SaverWait wait) {
                     "of the other was taken, give it another epoch, or set make_keys_unique",
                     quote(*live->key), live->epoch)};
   }
-  add(std::move(live));
+  add(live);
   return true;
 }
 
-void SaverCore::add(Example example) {
+void SaverCore::add(Example& example) {
   example->index = std::numeric_limits<std::int64_t>::min() + inserted_;
   const auto key = keys_.emplace(example->epoch, *example->key).first;
   const std::int32_t count = example->count;
@@ -142,7 +142,9 @@ Result<TakenSegments> SaverCore::deliver(Lock& lock, std::int64_t count) {
     fill(*batch, plan_, rows, *memory_);
     batch->rows.resize(rows.size());
     filled = true;
-  } catch (const std::bad_alloc&) {}
+  } catch (const std::exception&) {  // bad_alloc or length_error
+    batch.reset();                   // its end takes the mutex
+  }
   lock.lock();
   held_ -= examples;
   taking_ -= examples;

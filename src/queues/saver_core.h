@@ -34,6 +34,7 @@ struct SaverWait {
 ///                             └─ the batch goes before that: stuck_
 ///
 /// Copies of tensors are made without the mutex, by the thread that owns the examples at that time (LiveExample).
+/// Examples are freed without it, too: the owners of their tensors may take locks.
 class SaverCore : public std::enable_shared_from_this<SaverCore> {
  public:
   explicit SaverCore(SaverPlan plan);
@@ -73,7 +74,7 @@ class SaverCore : public std::enable_shared_from_this<SaverCore> {
   void put_back(Rows rows, bool dropped);
   void count_taken(SegmentBatch::Content& batch, Rows& rows, bool dropped);
   void make_ready(Rows& rows);
-  void add(Example example);
+  void add(Example& example);
   void cancel();
   [[nodiscard]] std::optional<Error> overdue(Time since) const;
   /// Sleeps until a notification, `until`, or a poll of the check. The mutex is free meanwhile.
@@ -83,7 +84,8 @@ class SaverCore : public std::enable_shared_from_this<SaverCore> {
   [[nodiscard]] Result<TakenSegments> deliver(Lock& lock, std::int64_t rows);
 
   const SaverPlan plan_;
-  const std::shared_ptr<SaverMemory> memory_ = std::make_shared<SaverMemory>();
+  const std::shared_ptr<SaverMemory> memory_ = std::make_shared<SaverMemory>();  // of batches
+  const std::shared_ptr<SaverMemory> example_memory_ = std::make_shared<SaverMemory>();
   mutable std::mutex mutex_;
   std::condition_variable changed_;          // for takers
   std::condition_variable room_;             // for inserters

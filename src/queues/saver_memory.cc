@@ -2,6 +2,7 @@
 #include "queues/saver_memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -10,9 +11,16 @@ namespace forebay::queues {
 namespace {
 
 constexpr std::size_t saver_alignment = 64;
-constexpr std::size_t max_free_blocks = 8;
+constexpr std::size_t max_free_blocks = 32;
+constexpr std::size_t max_free_bytes = std::size_t{32} << 20;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + saver_alignment - 1) / saver_alignment * saver_alignment; }
+
+/// Rounded up to one of four sizes for each power of two, so that blocks fit again.
+std::size_t rounded(std::size_t bytes) {
+  const std::size_t step = std::max<std::size_t>(saver_alignment, std::bit_floor(bytes) / 4);
+  return (bytes + step - 1) / step * step;
+}
 
 }  // namespace
 
@@ -27,19 +35,19 @@ struct SaverMemory::Lent {
 };
 
 std::shared_ptr<std::byte> SaverMemory::lend(std::size_t bytes) {
+  const std::size_t size = rounded(bytes);
   Block block;
   {
     const std::lock_guard lock{mutex_};
     free_.reserve(max_free_blocks);
-    // A block much larger than asked for would keep memory from the batches that need it.
-    const auto fits = [&](const Block& free) { return free.size >= bytes && free.size / 4 <= bytes; };
-    if (const auto found = std::ranges::find_if(free_, fits); found != free_.end()) {
+    const auto found = std::ranges::find(free_, size, &Block::size);
+    if (found != free_.end()) {
       block = std::move(*found);
-      *found = std::move(free_.back());
-      free_.pop_back();
+      free_.erase(found);
+      free_bytes_ -= size;
     }
   }
-  if (!block.bytes) block = {std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
+  if (!block.bytes) block = {std::make_unique_for_overwrite<std::byte[]>(size), size};
   const auto at = reinterpret_cast<std::uintptr_t>(block.bytes.get());
   std::byte* const first = block.bytes.get() + (aligned(at) - at);
   return {std::make_shared<Lent>(shared_from_this(), std::move(block)), first};
@@ -47,8 +55,13 @@ std::shared_ptr<std::byte> SaverMemory::lend(std::size_t bytes) {
 
 void SaverMemory::give_back(Block block) noexcept {
   const std::lock_guard lock{mutex_};
-  if (free_.size() == max_free_blocks) std::swap(free_.front(), block);   // the oldest one goes
-  if (free_.size() < max_free_blocks) free_.push_back(std::move(block));  // `lend` has reserved the room
+  if (block.size > max_free_bytes) return;
+  while (!free_.empty() && (free_.size() == max_free_blocks || free_bytes_ + block.size > max_free_bytes)) {
+    free_bytes_ -= free_.front().size;
+    free_.erase(free_.begin());  // the oldest one
+  }
+  free_bytes_ += block.size;
+  free_.push_back(std::move(block));  // `lend` has reserved the room
 }
 
 void SaverMemory::place(const std::vector<Tensor*>& tensors) {

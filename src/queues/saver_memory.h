@@ -10,7 +10,7 @@
 
 namespace forebay::queues {
 
-/// A free list of the memory of batches. Thread-safe. A block returns when its last tensor is gone.
+/// A free list of the memory of batches, or of examples. Thread-safe. A block returns when its last tensor is gone.
 class SaverMemory : public std::enable_shared_from_this<SaverMemory> {
  public:
   /// Gives each tensor memory for its shape, in one block. The memory is not initialized. Strings are left out.
@@ -27,6 +27,7 @@ class SaverMemory : public std::enable_shared_from_this<SaverMemory> {
 
   std::mutex mutex_;
   std::vector<Block> free_;
+  std::size_t free_bytes_ = 0;
 };
 
 }  // namespace forebay::queues

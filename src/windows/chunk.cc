@@ -4,6 +4,7 @@
 #include <forebay/window.h>
 #include <forebay/windows/chunk.h>
 
+#include <algorithm>
 #include <array>
 
 #include "windows/chunk_rules.h"
@@ -31,6 +32,7 @@ class ChunkCutter final : public WindowCutter {
     const std::uint64_t key = place_key(rows.place);
     Chunks chunks;
     std::vector<ChunkKey> varied;
+    std::vector<Steps> steps;
     return each_sequence(
         rows, elements, at, max_windows, out,
         [&](std::size_t index, std::int64_t first, std::int64_t room) -> Result<bool> {
@@ -41,23 +43,35 @@ class ChunkCutter final : public WindowCutter {
           const std::vector<ChunkKey>& keys = options_.variance > 0 ? varied : keys_;
           FOREBAY_DO(count_chunks(options_, keys, lead_, lengths, chunks).at(Place{.record = element}));
           const std::int64_t last = first + std::min(room, std::max<std::int64_t>(chunks.count - first, 0));
-          for (std::int64_t number = first; number < last; ++number) add(keys, element, number, lengths, chunks, out);
+          set_steps(keys, lengths, chunks, steps);
+          for (std::int64_t number = first; number < last; ++number) add(steps, element, number, out);
           return last >= chunks.count;
         });
   }
 
  private:
-  /// Adds one chunk.
-  static void add(const std::vector<ChunkKey>& keys, std::int64_t element, std::int64_t number,
-                  std::span<const std::int64_t> lengths, const Chunks& chunks, SpanTable& out) {
-    out.begin(number);
+  /// The chunks of one key of a sequence.
+  struct Steps {
+    std::int64_t size = 0;
+    std::int64_t step = 0;
+    std::int64_t length = 0;  // of the key
+  };
+
+  static void set_steps(const std::vector<ChunkKey>& keys, std::span<const std::int64_t> lengths, const Chunks& chunks,
+                        std::vector<Steps>& out) {
+    out.resize(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      WindowSpan span{.element = element, .length = lengths[i]};
-      if (!chunks.whole[i]) {
-        span.start = number * keys[i].step;
-        span.length = std::min(keys[i].size, lengths[i] - span.start);
-      }
-      out.add(span);
+      out[i] = {.size = keys[i].size, .step = keys[i].step, .length = lengths[i]};
+      if (chunks.whole[i]) out[i] = {.size = lengths[i], .step = 0, .length = lengths[i]};
+    }
+  }
+
+  /// Adds one chunk.
+  static void add(std::span<const Steps> keys, std::int64_t element, std::int64_t number, SpanTable& out) {
+    out.begin(number);
+    for (const Steps& key : keys) {
+      const std::int64_t start = number * key.step;
+      out.add({.element = element, .start = start, .length = std::min(key.size, key.length - start)});
     }
   }
 

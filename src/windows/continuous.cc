@@ -3,25 +3,12 @@
 #include <forebay/window.h>
 #include <forebay/windows/continuous.h>
 
-#include <array>
 #include <limits>
 
-#include "base/draw.h"
+#include "windows/joined.h"
 #include "windows/keys.h"
 
-namespace forebay {
-
-template <>
-struct EnumNames<WindowDraw> {
-  static constexpr std::array<std::string_view, 2> names{"per_window", "per_file"};
-};
-
-template <>
-struct EnumNames<WindowTail> {
-  static constexpr std::array<std::string_view, 3> names{"drop", "keep_if_min", "keep"};
-};
-
-namespace windows {
+namespace forebay::windows {
 namespace {
 
 /// The elements of a call, as one sequence of frames. Windows only move forward, so the walk never goes back.
@@ -67,7 +54,7 @@ class ContinuousCutter final : public WindowCutter {
       const std::int64_t left = std::max<std::int64_t>(end - at.position, 0);
       const Size size = draw(key, at.window);
       const bool tail = left < size.window;
-      if (tail && !(rows.ends && is_window(left))) return CutEnd::needs_rows;
+      if (tail && !(rows.ends && is_last_window(options_.tail, left, options_.min_window))) return CutEnd::needs_rows;
       if (made == max_windows) return CutEnd::full;
       out.begin(at.window);
       walk.add(at.position, tail ? left : size.window, out);
@@ -82,22 +69,12 @@ class ContinuousCutter final : public WindowCutter {
     std::int64_t stride;
   };
 
-  /// A short last window of so many frames is asked for.
-  [[nodiscard]] bool is_window(std::int64_t frames) const {
-    if (options_.tail == WindowTail::drop || frames == 0) return false;
-    return options_.tail == WindowTail::keep || frames >= options_.min_window;
-  }
-
   [[nodiscard]] Size draw(std::uint64_t key, std::int64_t window) const {
-    const std::uint64_t index = options_.window_draw == WindowDraw::per_file ? 0 : static_cast<std::uint64_t>(window);
-    const std::int64_t frames = within(draw_at(key, 2 * index), options_.min_window, options_.max_window);
+    const std::uint64_t index = draw_index(options_.window_draw, window);
+    const std::int64_t frames = size_within(draw_at(key, 2 * index), options_.min_window, options_.max_window);
     if (options_.min_stride)
-      return {frames, within(draw_at(key, 2 * index + 1), *options_.min_stride, *options_.max_stride)};
+      return {frames, size_within(draw_at(key, 2 * index + 1), *options_.min_stride, *options_.max_stride)};
     return {frames, options_.stride.value_or(frames)};
-  }
-
-  [[nodiscard]] static std::int64_t within(std::uint64_t bits, std::int64_t min, std::int64_t max) {
-    return min + static_cast<std::int64_t>(below(bits, static_cast<std::uint64_t>(max - min) + 1));
   }
 
   /// The frame after the last element; fails when the keys of one differ in length.
@@ -166,5 +143,4 @@ WindowType continuous() {
           .example({.options = R"({"min_window": 3, "max_window": 3})", .in = "[4, 3, 3]", .out = "[3, 3, 3]"}));
 }
 
-}  // namespace windows
-}  // namespace forebay
+}  // namespace forebay::windows

@@ -69,12 +69,17 @@ void make_frame_columns(Windowing& windowing, const Schema& in) {
 }
 
 Result<void> add_generated(const std::optional<NewTensorName>& name, Generated kind, const std::string& option,
-                           Windowing& windowing) {
+                           Windowing& windowing, std::int64_t size) {
   if (!name) return {};
   if (name->empty()) return bad_window("a tensor's name must not be empty").at(Field{option});
   if (windowing.out.find(*name).ok())
     return bad_window("there is already a tensor '" + *name + "'; choose another name").at(Field{option});
-  const ColumnId column = windowing.out.put(generated_spec(kind, *name));
+  ColumnSpec spec = generated_spec(kind, *name);
+  if (spec.shape.rank() > 0) {
+    spec.shape = {size};
+    spec.delivery = size == unknown_dim ? Delivery::ragged : Delivery::equal;
+  }
+  const ColumnId column = windowing.out.put(std::move(spec));
   windowing.generated.push_back({.kind = kind, .column = column});
   return {};
 }

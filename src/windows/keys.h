@@ -31,9 +31,11 @@ void make_columns(Windowing& windowing, const Schema& in, std::int64_t frames);
 /// Adds the columns of windows that are single frames: those of the keys, without their first axis.
 void make_frame_columns(Windowing& windowing, const Schema& in);
 
-/// Adds a column of windows; nothing without a name. Fails when there is a tensor of that name.
+/// Adds a column of windows; nothing without a name. `size`: of a column with an axis, if all windows have that many.
+/// Fails when there is a tensor of that name.
 [[nodiscard]] Result<void> add_generated(const std::optional<NewTensorName>& name, Generated kind,
-                                         const std::string& option, Windowing& windowing);
+                                         const std::string& option, Windowing& windowing,
+                                         std::int64_t size = unknown_dim);
 
 /// Adds the columns that the options of `with_names` ask for, after those of the keys.
 template <class Options>

@@ -3,12 +3,6 @@
 
 namespace forebay {
 
-std::span<const WindowSpan> SpanTable::operator[](std::size_t window) const {
-  const std::size_t first = windows_[window].first;
-  const std::size_t last = window + 1 < windows_.size() ? windows_[window + 1].first : spans_.size();
-  return {spans_.data() + first, last - first};
-}
-
 std::int64_t SpanTable::length(std::size_t window, std::size_t axis) const {
   std::int64_t frames = 0;
   const std::span<const WindowSpan> spans = (*this)[window];

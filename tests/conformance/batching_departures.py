@@ -56,17 +56,50 @@ def no_full_bucket(vector: Vector) -> None:
     vector["expect"] = {"ok": {"per_bucket": {}}}
 
 
+def _sequences(vector: Vector) -> list[int]:
+    """Each sequence once, in order."""
+    return list(dict.fromkeys(seq for batch in _batches(vector) for seq in _seqs(batch)))
+
+
 def lets_one_more_in(vector: Vector) -> bool:
     """`max_total_num_seqs` n lets n + 1 sequences through."""
     limit = vector["args"].get("max_total_num_seqs")
-    return limit is not None and sum(len(_seqs(batch)) for batch in _batches(vector)) == limit + 1
+    return limit is not None and len(_sequences(vector)) == limit + 1
 
 
 def exactly_so_many(vector: Vector) -> None:
-    batches = _batches(vector)
-    if len(_seqs(batches[-1])) == 1:
-        batches.pop()
-        return
-    last = batches[-1]["parts"].pop()
-    left = batches[-1]["parts"]
-    batches[-1]["max_frames"] = {key: max(part["length"][key] for part in left) for key in last["length"]}
+    batches, last = _batches(vector), _sequences(vector)[-1]
+    for batch in batches:
+        batch["parts"] = left = [part for part in batch["parts"] if part["seq"] != last]
+        if left:
+            batch["max_frames"] = {key: max(part["length"][key] for part in left) for key in left[0]["length"]}
+            batch["num_slices"] = len(left)
+    batches[:] = [batch for batch in batches if batch["parts"]]
+
+
+def has_one_sequence_too_many(vector: Vector) -> bool:
+    """In batches of one row, `max_seqs` n lets n + 1 sequences in."""
+    limit = vector["args"].get("max_seqs")
+    return not vector["args"].get("recurrent", True) and any(len(_seqs(batch)) == (limit or 0) + 1
+                                                              for batch in _batches(vector) if limit)
+
+
+def no_sequence_too_many(vector: Vector) -> None:
+    """The sequences of these vectors are whole, and no batch is full of frames."""
+    limit, parts = vector["args"]["max_seqs"], [part for batch in _batches(vector) for part in batch["parts"]]
+    batches = []
+    for first in range(0, len(parts), limit):
+        inside, at = [], dict.fromkeys(parts[first]["length"], 0)
+        for part in parts[first:first + limit]:
+            inside.append({**part, "offset": dict(at)})
+            at = {key: frames + part["length"][key] for key, frames in at.items()}
+        batches.append({"parts": inside, "num_slices": 1, "max_frames": at})
+    vector["expect"]["ok"]["batches"] = batches
+
+
+def has_no_rows(vector: Vector) -> bool:
+    return not vector["input"]["rows"]
+
+
+def no_batch(vector: Vector) -> None:
+    vector["expect"] = {"ok": {}}

@@ -17,6 +17,7 @@ import batching_departures as batches
 import example_departures as examples
 import loader_departures as loaders
 import record_departures as files
+import sequence_departures as sequences
 import source_departures as sources
 import state_saver_departures as savers
 import text_departures as texts
@@ -36,6 +37,7 @@ class Departure:
 _LOAD = ("load",)
 _READ = ("tfrecord_read",)
 _PARSE = ("parse_example", "parse_single_example")
+_SEQUENCE = ("parse_sequence_example", "parse_single_sequence_example")
 
 DEPARTURES: list[Departure] = [
     # The JSON loader.
@@ -114,6 +116,15 @@ DEPARTURES: list[Departure] = [
               _PARSE, examples.has_index_outside, examples.refused),
     Departure("D25", "no records make no batch",
               (*_PARSE, "decode_raw"), examples.has_no_records, examples.nothing),
+    # SequenceExamples.
+    Departure("D25", "no records make no batch", _SEQUENCE, sequences.has_no_records, sequences.nothing),
+    Departure("D33, D34, D35", "of several faults any is named, with its record and without example names",
+              _SEQUENCE, sequences.names_a_fault, sequences.name_any_fault),
+    Departure("D33, D34, D84, D87", "what is no fault by the protobuf rules is read; a context feature without a kind is missing",
+              _SEQUENCE, sequences.is_right_by_protobuf, sequences.parsed),
+    # The original drops values of steps that the partition does not have.
+    Departure("B33", "the partitions of a list have as many steps as its values",
+              _SEQUENCE, sequences.partitions_lack_steps, sequences.refused),
     # Raw bytes.
     Departure("B31", "every numeric dtype can be read from bytes",
               ("decode_raw",), examples.is_new_raw, examples.raw_values),
@@ -146,6 +157,10 @@ DEPARTURES: list[Departure] = [
     # Python's integers have no width; the range is checked.
     Departure("", "a length may be an integer of any width",
               ("construct",), savers.has_long_length, savers.accepted),
+    Departure("D77", "`max_seqs` is exact in batches of one row",
+              ("batch_dataset",), batches.has_one_sequence_too_many, batches.no_sequence_too_many),
+    Departure("D25", "no rows make no batch",
+              ("collate",), batches.has_no_rows, batches.no_batch),
 ]
 
 

@@ -12,7 +12,7 @@ import wire
 
 Spec = dict[str, Any]
 Stored = tuple[str, list] | None
-_KINDS = {"int64": "int64", "float32": "float", "string": "bytes"}
+KINDS = {"int64": "int64", "float32": "float", "string": "bytes"}
 
 
 def records(vector: dict[str, Any]) -> list[bytes]:
@@ -22,7 +22,7 @@ def records(vector: dict[str, Any]) -> list[bytes]:
 
 def _keys(name: str, spec: Spec) -> dict[str, str]:
     """The keys that a feature reads, and the kind that each must have."""
-    kind = _KINDS.get(spec["dtype"], "int64" if "int" in spec["dtype"] else "float")
+    kind = KINDS.get(spec["dtype"], "int64" if "int" in spec["dtype"] else "float")
     index = spec.get("index_key", [])
     parts = [key for form, key in spec.get("partitions", []) if form != "uniform_row_length"]
     extra = [index] if isinstance(index, str) else index
@@ -40,7 +40,7 @@ def _sparse_is_wrong(spec: Spec, values: list, indices: list[list]) -> bool:
     return any(len(axis) != len(values) or any(not 0 <= at < size for at in axis) for axis, size in axes)
 
 
-def _is_wrong(name: str, spec: Spec, entries: dict[str, bytes]) -> bool:
+def is_wrong(name: str, spec: Spec, entries: dict[str, bytes]) -> bool:
     try:
         found = {key: wire.feature(entries[key]) if key in entries else None for key in _keys(name, spec)}
     except ValueError:
@@ -68,5 +68,5 @@ def faults(vector: dict[str, Any]) -> Iterator[tuple[int, str | None]]:
             yield i, None
             continue
         for name, spec in vector["args"]["features"].items():
-            if _is_wrong(name, spec, entries):
+            if is_wrong(name, spec, entries):
                 yield i, name

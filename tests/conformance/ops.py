@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import ops_batching
+import ops_collate
 import ops_example
 import ops_loader
+import ops_orders
 import ops_pieces
 import ops_probe
 import ops_records
+import ops_sequence
 import ops_sources
 import ops_state_saver
 import ops_windows
 
 OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
-    "load": ops_windows.load,
+    "load": ops_loader.load,
     "load_shuffled": ops_loader.load_shuffled,
     "load_random_windows": ops_windows.load_random_windows,
     "chunk_dataset": ops_windows.chunk,
@@ -27,11 +30,19 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "parse_chunking": ops_windows.parse_chunking,
     "context_window": ops_windows.context_window,
     "batch_dataset": ops_batching.frames,
+    "batch_dataset_drop": ops_batching.dropped,
     "batch_pipe": ops_batching.frames,
     "len_filter": ops_batching.len_filter,
     "bucket_batch": ops_batching.bucket_batch,
+    "seq_order": ops_orders.seq_order,
+    "seq_order_cycle": ops_orders.seq_order_cycle,
     "bucket_by_sequence_length": ops_batching.bucket_by_sequence_length,
     "block_shuffle": ops_batching.block_shuffle,
+    "collate": ops_collate.collate,
+    "complete_frac": ops_collate.complete_frac,
+    "any_greater": ops_collate.any_greater,
+    "per_key_max": ops_collate.per_key,
+    "per_key_min": ops_collate.per_key,
     "interleave": ops_pieces.interleave,
     "onehot": ops_pieces.onehot,
     "reshape": ops_pieces.reshape,
@@ -55,4 +66,6 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "construct": ops_state_saver.construct,
     "construct_wrapper": ops_state_saver.construct_wrapper,
     "use_batch": ops_state_saver.use_batch,
+    "parse_sequence_example": ops_sequence.parse_sequence_example,
+    "parse_single_sequence_example": ops_sequence.parse_single_sequence_example,
 }

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import compare
+import ops_windows
 import pipeline
 import wire
 
 Vector = dict[str, Any]
 Lengths = dict[str, int]
 _LIMITS = ("batch_size", "packed_batch_size", "max_seqs", "max_pad_size", "max_seq_length", "min_seq_length",
-           "max_total_num_seqs")
+           "max_total_num_seqs", "seq_drop", "recurrent", "pruning")
 
 
 def sequences(vector: Vector) -> list[Lengths]:
@@ -25,13 +26,40 @@ def _run(vector: Vector, folder: Path, steps: list[dict[str, Any]]) -> pipeline.
     given = sequences(vector)
     keys = sorted({key for lengths in given for key in lengths}) or ["data"]
     file = folder / "x.tfrecord"
+    weights = vector["args"].get("weights") or [1] * len(given)
     file.write_bytes(wire.frame([
-        wire.encode({"seq": ("int64", [number]), **{key: ("int64", [number] * lengths[key]) for key in keys}})
+        wire.encode({"seq": ("int64", [number]), "weight": ("float", [weights[number]]),
+                     **{key: ("int64", [number] * lengths[key]) for key in keys}})
         for number, lengths in enumerate(given)]))
     features: dict[str, Any] = {key: {"kind": "var_len", "dtype": "int64"} for key in keys}
     features["seq"] = {"dtype": "int64", "shape": []}
-    document = pipeline.read([file], {"example": {"features": features}}, steps)
-    return pipeline.run(document, lambda batch: {name: batch[name].copy() for name in [*keys, "seq"]})
+    features["weight"] = {"dtype": "float32", "shape": []}
+    document = {**pipeline.read([file], {"example": {"features": features}}, steps), "seed": vector["args"].get("epoch", 0)}
+    return pipeline.run(document, lambda batch: {**{name: batch[name].copy() for name in [*keys, "seq"]},
+                                                 "parts": _parts(batch, keys)})
+
+
+def _parts(batch: Any, keys: list[str]) -> list[dict[str, Any]]:
+    """What lies where in the rows, as the vectors say it; of whole records nothing."""
+    out = []
+    for row, spans in enumerate(batch.spans or []):
+        padding = len(spans) == 1 and spans[0].at   # of context before the first frame; a row begins with a part
+        for span in spans:
+            length = int(batch.lengths[keys[0]][row]) if padding or len(spans) == 1 else span.length
+            part = {"start": span.start - padding, "length": length, "offset": 0 if padding else span.at}
+            out.append({"seq": span.origin[1], "slice": row,
+                        **{name: dict.fromkeys(keys, value) for name, value in part.items()}})
+    return out
+
+
+def _windows(vector: Vector) -> list[dict[str, Any]]:
+    """The steps before the batches. Batches of one row have whole sequences: they ignore chunks."""
+    args = vector["args"]
+    if not args.get("recurrent", True):
+        return []
+    given = {"args": {"chunking": args.get("chunking")}, "input": vector["input"]}
+    steps = ops_windows.chunk_stage(given, ops_windows.used_keys(given), "returnn")[0] if "chunking" in args else []
+    return [*steps, ops_windows.context_stage(args["context"])] if "context" in args else steps
 
 
 def _limits(args: dict[str, Any]) -> dict[str, Any]:
@@ -46,6 +74,8 @@ def _limits(args: dict[str, Any]) -> dict[str, Any]:
         del out["max_seq_length"]
         if longest < 0:
             out["max_seq_length"] = {"classes": -longest}
+    if "weights" in args:
+        out.update(weight="weight", mean_weight=sum(args["weights"]) / len(args["weights"]))
     return out
 
 
@@ -68,15 +98,51 @@ def frames(vector: Vector, folder: Path) -> list[str]:
         limits["max_seqs"] = 10**6 if vector["op"] == "batch_pipe" else 0   # the older one wants a limit
         if vector["op"] != "batch_pipe":
             limits = {"batch_size": None}
-    out = _run(vector, folder, [{"frames": limits}])
+    windows = _windows(vector)
+    out = _run(vector, folder, [*windows, {"frames": limits}])
     failed = _failed(vector, out)
     if failed is not None:
         return failed
     expected = vector["expect"]["ok"]["batches"]
+    if windows or not limits.get("recurrent", True):
+        return _compare_parts(out, expected, bool(windows))
     got, want = [batch["seq"].tolist() for batch in out.values], [_seqs(batch) for batch in expected]
     if got != want:
         return [f"{compare.short(got)}, expected {compare.short(want)}"]
     return [text for batch, whole in zip(out.values, expected, strict=True) for text in _shape(batch, whole)]
+
+
+def _compare_parts(out: pipeline.Run, expected: list[Any], windows: bool) -> list[str]:
+    """Windows, and rows of several sequences: each part, the shapes, and the values of rows of sequences."""
+    got, want = [batch["parts"] for batch in out.values], [batch["parts"] for batch in expected]
+    if got != want:
+        return [f"{compare.short(got, 300)}, expected {compare.short(want, 300)}"]
+    wrong = []
+    for batch, whole in zip(out.values, expected, strict=True):
+        for key, frames in whole["max_frames"].items():
+            shape = [whole["num_slices"], frames]
+            if list(batch[key].shape) != shape:
+                wrong.append(f"{key}: {batch[key].shape}, expected {shape}")
+            values = [part["seq"] for part in whole["parts"] for _ in range(part["length"][key])]
+            if not windows and batch[key][0].tolist() != values:
+                wrong.append(f"{key}: {batch[key][0].tolist()}, expected {values}")
+    return wrong
+
+
+def dropped(vector: Vector, folder: Path) -> list[str]:
+    """The original's generator is not ours: what is left must be in order, about as many, and the same in every run."""
+    limits = _limits({name: value for name, value in vector["args"].items() if name != "epoch"})
+    lists = []
+    for _ in range(2):
+        out = _run(vector, folder, [{"frames": limits}])
+        failed = _failed(vector, out)
+        if failed is not None:
+            return failed
+        lists.append([seq for batch in out.values for seq in batch["seq"].tolist()])
+    count, drop = len(vector["input"]["lengths"]), vector["args"]["seq_drop"]
+    right = lists[0] == lists[1] == sorted(set(lists[0])) and set(lists[0]) <= set(range(count))
+    far = 4 * (count * drop * (1 - drop)) ** 0.5
+    return [] if right and abs(len(lists[0]) - count * (1 - drop)) <= far else [f"{lists}"]
 
 
 def _shape(batch: dict[str, Any], expected: Any) -> list[str]:

@@ -31,7 +31,7 @@ _AS = {"var_len": "sparse", "fixed_len_sequence": "padded"}
 _LEFT_OUT = ("has_default", "allow_missing")
 
 
-def _feature(spec: Value) -> Value:
+def feature(spec: Value) -> Value:
     """The kinds and options have the names of the original."""
     out = {key: _plain(value) for key, value in spec.items() if key not in _LEFT_OUT}
     if out.get("value_key", "") is None:
@@ -45,7 +45,7 @@ def _document(vector: Vector, folder: Path) -> Value:
     messages = records(vector)
     file = folder / "x.tfrecord"
     file.write_bytes(wire.frame(messages))
-    features = {key: _feature(spec) for key, spec in vector["args"]["features"].items()}
+    features = {key: feature(spec) for key, spec in vector["args"]["features"].items()}
     batch = {"batch": {"size": max(len(messages), 1)}}
     return pipeline.read([file], {"example": {"features": features}}, [batch])
 
@@ -84,7 +84,7 @@ def _ragged_difference(want: Value, got: Any, single: bool) -> compare.Differenc
     return compare.array_difference(inner, got.values)
 
 
-def _difference(spec: Value, want: Value, got: Any, single: bool) -> compare.Difference:
+def difference(spec: Value, want: Value, got: Any, single: bool) -> compare.Difference:
     if spec["kind"] in ("var_len", "sparse"):
         return _sparse_difference(want, got, single)
     if spec["kind"] == "ragged":
@@ -92,7 +92,7 @@ def _difference(spec: Value, want: Value, got: Any, single: bool) -> compare.Dif
     return compare.array_difference(want, got[0, ...] if single and isinstance(got, np.ndarray) else got)
 
 
-def _failed(vector: Vector, out: pipeline.Run) -> list[str]:
+def failed(vector: Vector, out: pipeline.Run) -> list[str]:
     expect = vector["expect"]
     ways = [expect["mentions"], *expect.get("any_of", [])]
     differences = [compare.error_difference(words, out.error) for words in ways]
@@ -106,13 +106,13 @@ def _parse(vector: Vector, folder: Path, single: bool) -> list[str]:
     specs = vector["args"]["features"]
     out = pipeline.run(_document(vector, folder), lambda batch: {key: batch[key] for key in specs})
     if "error" in vector["expect"]:
-        return _failed(vector, out)
+        return failed(vector, out)
     if out.error:
         return [f"{type(out.error).__name__}: {compare.short(str(out.error), 200)}"]
     want = vector["expect"]["ok"]
     if want is None:
         return [f"{len(out.values)} batches of nothing"] if out.values else []
-    differences = ((key, _difference(spec, want[key], out.values[0][key], single)) for key, spec in specs.items())
+    differences = ((key, difference(spec, want[key], out.values[0][key], single)) for key, spec in specs.items())
     return [f"{key}: {difference}" for key, difference in differences if difference]
 
 
@@ -139,7 +139,7 @@ def decode_raw(vector: Vector, folder: Path) -> list[str]:
     document = pipeline.read([file], {"example": {"features": {"x": _raw_feature(vector["args"])}}}, [batch])
     out = pipeline.run(document, lambda batch: batch["x"])
     if "error" in vector["expect"]:
-        return _failed(vector, out)
+        return failed(vector, out)
     if out.error:
         return [f"{type(out.error).__name__}: {compare.short(str(out.error), 200)}"]
     want = vector["expect"]["ok"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,11 @@ def load(vector: Vector, folder: Path) -> list[str]:
         if differences:
             return [f"batch {i}: {differences[0]}"]
     return [] if out.ended == want["end_reached"] else [f"end reached: {out.ended}, expected {want['end_reached']}"]
+
+
+def run(vector: Vector, folder: Path, take: Callable[[Any], Any]) -> pipeline.Run:
+    """What `take` makes of every batch."""
+    return pipeline.run(_prepare(vector, folder), take)
 
 
 def load_shuffled(vector: Vector, folder: Path) -> list[str]:

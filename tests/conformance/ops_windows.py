@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows, by the window plug-ins alone (`forebay_probe`): they cut lengths, and the rows are put together here."""
+"""Windows: those of the JSON loader in whole runs; chunks and context by the window plug-ins alone (`forebay_probe`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from ops_probe import ask
 
 Vector = dict[str, Any]
 Span = list[int]   # element, start, length, padding left and right
-_OPTIONS = ("min_window", "max_window", "stride", "min_stride", "max_stride")
 
 
 class Refused(Exception):
@@ -42,87 +41,46 @@ def _failure(vector: Vector, error: Refused | None) -> list[str]:
 
 # ---- continuous windows over the records of files
 
-def _sliced(vector: Vector, row: reference.Row) -> reference.Row:
-    for step in vector["args"]["config"].get("processing_steps", []):
-        items = ask(op="parse_slice", slice=step["args"]["slice"])["items"]
-        cells = tuple(item["index"] if "index" in item else slice(item["start"], item["stop"], item["step"])
-                      for item in items)
-        row[step["tensor"]] = row[step["tensor"]][cells]
-    return row
-
-
-def _files(vector: Vector) -> list[list[reference.Row]]:
-    given = vector["input"]
+def _files(vector: Vector) -> list[np.ndarray]:
+    """The rows of each file; every row is another one."""
+    given, (feature,) = vector["input"], vector["args"]["config"]["primary_features"]
     compression = (given["manifest"]["compression"] or "").upper()
     out = []
     for name in sorted(given["files_b64"], key=str.encode):
         data = wire.decompress(base64.b64decode(given["files_b64"][name]), compression)
-        out.append([_sliced(vector, reference.row(vector, payload)) for _, payload in wire.whole_records(data)[0]])
+        rows = [reference.row(vector, payload)[feature["to_name"]] for _, payload in wire.whole_records(data)[0]]
+        out.append(np.concatenate(rows))
     return out
 
 
-def _windows_of(vector: Vector, rows: list[reference.Row], seed: int = 0) -> list[list[Span]]:
-    config = vector["args"]["config"]
-    options = {key: config[key] for key in _OPTIONS if key in config}
-    names = [feature["to_name"] for feature in config["primary_features"]]
-    lengths = [len(row[name]) for row in rows for name in names]
-    return _cut([{"continuous": options}], names, lengths, seed)[1]
-
-
-def _batches(vector: Vector) -> list[dict[str, np.ndarray]]:
-    config = vector["args"]["config"]
-    elements = []
-    for rows in _files(vector):
-        for spans in _windows_of(vector, rows):
-            elements.append({name: np.concatenate([rows[e][name][s : s + n] for e, s, n, _, _ in spans])
-                             for name in rows[0]})
-    size, stream = config["target_batch_size"], elements * config["epochs"]
-    cut = [stream[at : at + size] for at in range(0, len(stream), size)]
-    if cut and config["drop_remainder"] and len(cut[-1]) < size:
-        cut.pop()
-    return [{name: np.stack([element[name] for element in batch]) for name in batch[0]} for batch in cut]
-
-
-def load(vector: Vector, folder: Path) -> list[str]:
-    """Documents of the JSON loader run whole, except those with windows: no loader runs them yet."""
-    if vector["args"]["loader"] != "continuous_sequence" or vector["expect"].get("stage") == "config":
-        return ops_loader.load(vector, folder)
-    try:
-        got = _batches(vector)
-    except Refused as error:
-        return _failure(vector, error) if "error" in vector["expect"] else [str(error)]
-    if "error" in vector["expect"]:
-        return _failure(vector, None)
-    want = vector["expect"]["ok"]["batches"]
-    if len(got) != len(want):
-        return [f"{len(got)} batches, expected {len(want)}"]
-    out = []
-    for expected, batch in zip(want, got, strict=True):
-        for name, spec in [*expected["inputs"].items(), *expected["targets"].items()]:
-            difference = compare.array_difference(spec, batch[name])
-            out += [f"{name}: {difference}"] if difference else []
-    return out
+def _outside(what: str, found: list[int], allowed: list[int]) -> list[str]:
+    return [f"{what} {one}, allowed are {allowed}" for one in found if not allowed[0] <= one <= allowed[1]]
 
 
 def load_random_windows(vector: Vector, folder: Path) -> list[str]:
-    want = vector["expect"]["ok"]
+    """The loader, with the sizes of its windows free within their bounds, drawn for each window or for each file."""
+    want, files = vector["expect"]["ok"], _files(vector)
+    if [len(rows) for rows in files] != want["rows_per_file"]:
+        return [f"{[len(rows) for rows in files]} rows, expected {want['rows_per_file']}"]
+    place = {row.tobytes(): (file, at) for file, rows in enumerate(files) for at, row in enumerate(rows)}
+    name = vector["args"]["config"]["primary_features"][0]["to_name"]
     out = []
-    for number, rows in enumerate(_files(vector)):
-        lengths = [len(next(iter(row.values()))) for row in rows]
-        firsts = [sum(lengths[:i]) for i in range(len(lengths))]
-        if sum(lengths) != want["rows_per_file"][number]:
-            out.append(f"file {number} has {sum(lengths)} rows")
-        for seed in range(20):
-            windows = _windows_of(vector, rows, seed)
-            places = [[firsts[e] + s + i for e, s, n, _, _ in spans for i in range(n)] for spans in windows]
-            starts = [place[0] for place in places]
-            whole = all(place == list(range(place[0], place[0] + len(place))) for place in places)
-            if starts[:1] not in ([], [0]) or not whole:
-                out.append(f"file {number}, seed {seed}: {places}")
-            low, high = want["allowed_lengths"]
-            out += [f"length {len(place)}" for place in places if not low <= len(place) <= high]
-            low, high = want["allowed_strides"]
-            out += [f"stride {b - a}" for a, b in zip(starts, starts[1:], strict=False) if not low <= b - a <= high]
+    for draw in ("per_window", "per_file"):
+        run = folder / draw
+        run.mkdir()
+        got = ops_loader.run({**vector, "args": {**vector["args"], "config": {**vector["args"]["config"], "window_draw": draw}}},
+                             run, lambda batch: batch[name][0])
+        starts: list[list[int]] = [[] for _ in files]
+        for window in got.values:
+            file, at = place[window[0].tobytes()]
+            if not np.array_equal(window, files[file][at : at + len(window)]):
+                out.append(f"a window is not made of consecutive rows: {compare.short(window.tolist())}")
+            starts[file].append(at)
+        out += [f"{got.error}"] if got.error else []
+        out += _outside("length", [len(window) for window in got.values], want["allowed_lengths"])
+        out += _outside("first row", [own[0] for own in starts if own], [0, 0])
+        strides = [b - a for own in starts for a, b in zip(own, own[1:], strict=False)]
+        out += _outside("stride", strides, want["allowed_strides"])
     return out
 
 
@@ -142,7 +100,7 @@ def _sequences(vector: Vector) -> list[dict[str, int]]:
     return [{"data": given} if isinstance(given, int) else given for given in vector["input"]["lengths"]]
 
 
-def _chunk_stage(vector: Vector, used: list[str], rule: str) -> tuple[list[dict[str, Any]], list[str]]:
+def chunk_stage(vector: Vector, used: list[str], rule: str) -> tuple[list[dict[str, Any]], list[str]]:
     """The stages (none when chunking is off), and the keys that are cut."""
     answer = ask(op="parse_chunking", chunking=vector["args"]["chunking"])
     if "error" in answer:
@@ -157,7 +115,7 @@ def _chunk_stage(vector: Vector, used: list[str], rule: str) -> tuple[list[dict[
     return [{"chunk": options}], keys
 
 
-def _used(vector: Vector) -> list[str]:
+def used_keys(vector: Vector) -> list[str]:
     """The default key first: `data`, else the first by the alphabet."""
     keys = vector["args"].get("used_data_keys") or list(_sequences(vector)[0])
     return sorted(keys, key=lambda key: (key != "data", key))
@@ -171,7 +129,7 @@ def _windows(vector: Vector, stages: list[dict[str, Any]], keys: list[str]) -> l
     out = []
     for spans in windows:
         element = spans[0][0]
-        whole = {key: [element, 0, length, 0, 0] for key, length in sequences[element].items() if key in _used(vector)}
+        whole = {key: [element, 0, length, 0, 0] for key, length in sequences[element].items() if key in used_keys(vector)}
         out.append({**whole, **dict(zip(order, spans, strict=True))})
     return out
 
@@ -184,7 +142,7 @@ def _bounds(window: dict[str, Span]) -> dict[str, Any]:
 
 def _chunk(vector: Vector, rule: str) -> list[str]:
     try:
-        stages, keys = _chunk_stage(vector, _used(vector), rule)
+        stages, keys = chunk_stage(vector, used_keys(vector), rule)
         got = [_bounds(window) for window in _windows(vector, stages, keys)]
     except Refused as error:
         return _failure(vector, error) if "error" in vector["expect"] else [f"{rule}: {error}"]
@@ -207,7 +165,7 @@ def _frames(sequence: int, span: Span) -> list[float]:
 
 
 def chunk_data(vector: Vector, folder: Path) -> list[str]:
-    stages, keys = _chunk_stage(vector, _used(vector), "returnn_pipe")
+    stages, keys = chunk_stage(vector, used_keys(vector), "returnn_pipe")
     windows = _windows(vector, stages, keys)
     want = vector["expect"]["ok"]["chunks"]
     if len(windows) != len(want):
@@ -220,18 +178,18 @@ def chunk_data(vector: Vector, folder: Path) -> list[str]:
     return out
 
 
-def _context_stage(width: Any) -> dict[str, Any]:
+def context_stage(width: Any) -> dict[str, Any]:
     if isinstance(width, list):
         return {"context": {"left": width[0], "right": width[1]}}
     return {"context": {"window": width}}
 
 
 def context_window(vector: Vector, folder: Path) -> list[str]:
-    used = _used(vector)
+    used = used_keys(vector)
     try:
-        stages, keys = _chunk_stage(vector, used, "returnn")
+        stages, keys = chunk_stage(vector, used, "returnn")
         plain = _windows(vector, stages, keys)
-        windows = _windows(vector, [*stages, _context_stage(vector["args"]["context_window"])], keys)
+        windows = _windows(vector, [*stages, context_stage(vector["args"]["context_window"])], keys)
     except Refused as error:
         return _failure(vector, error) if "error" in vector["expect"] else [str(error)]
     if "error" in vector["expect"]:

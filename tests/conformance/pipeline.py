@@ -21,11 +21,12 @@ class Run:
     ended: bool = False          # the source ended by itself
 
 
-def run(document: Any, take: Callable[[Any], Any], most: int | None = None, threads: int = 2) -> Run:
+def run(document: Any, take: Callable[[Any], Any], most: int | None = None, threads: int = 2,
+        index_dir: Path | None = None) -> Run:
     """`document` is a path or a dict; `take` copies what is wanted out of a batch."""
     out = Run()
     try:
-        loader = fb.load(document if isinstance(document, dict) else str(document), threads=threads)
+        loader = fb.load(document if isinstance(document, dict) else str(document), threads=threads, index_dir=index_dir)
     except fb.Error as error:
         out.error, out.at_load = error, True
         return out

@@ -90,3 +90,15 @@ def differences(vector: Vector, new_state: Any, row_difference: Any, rule: dict[
             if wrong:
                 return [f"batch {number}, row {key}: {text}" for text in wrong]
     return []
+
+
+def table(vector: Vector) -> list[str]:
+    """The batches of a schedule, as sets of (example, segment)."""
+    args, counts = vector["args"], vector["input"]["segments_per_example"]
+    frames = sum(counts) * args["num_unroll"]
+    x = fb.Ragged(np.zeros(frames, np.int32), np.cumsum([0, *counts]) * args["num_unroll"])
+    pipe = fb.arrays({"x": x, _EXAMPLE: np.arange(len(counts))}).unroll(args["num_unroll"], keys=["x"]).stateful(args["batch_size"])
+    got = [sorted([int(batch[_EXAMPLE][row]), spans[0].origin.window] for row, spans in enumerate(batch.spans) if spans)
+           for batch in pipe.load()]
+    want = vector["expect"]["ok"]["batches"]
+    return [] if got == want else [f"pipeline: {compare.short(got)}, expected {compare.short(want)}"]

@@ -111,6 +111,17 @@ def example(message: bytes) -> dict[str, Any]:
     return {key: feature(value) for key, value in entries(message).items()}
 
 
+def list_entries(message: bytes) -> dict[str, bytes]:
+    """Feature lists of a SequenceExample, not looked into."""
+    block = b"".join(body for number, wire, body in fields(message) if (number, wire) == (2, 2))
+    return {key.decode("utf-8", "surrogateescape"): value for key, value in _entries(block).items()}
+
+
+def steps(message: bytes) -> list[tuple[str, Values] | None]:
+    """The features of a FeatureList."""
+    return [feature(step) for number, wire, step in fields(message) if (number, wire) == (1, 2)]
+
+
 def sequences(message: bytes) -> dict[str, list[tuple[str, Values] | None]]:
     """Feature lists of a SequenceExample."""
     block = b"".join(body for number, _, body in fields(message) if number == 2)

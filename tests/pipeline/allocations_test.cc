@@ -246,5 +246,53 @@ TEST(Memory, ResidentSetStaysWithinTheBudgetAndDoesNotGrow) {
   EXPECT_LT(max - before, budget + (std::int64_t{64} << 20));
 }
 
+/// Files of sequences: many records of a few frames, and some of tens of thousands.
+void write_sequences(const testing::Folder& folder) {
+  for (int file = 0; file < 3; ++file) {
+    std::vector<std::string> records;
+    for (int i = 0; i < 300; ++i) {
+      const std::vector<float> frames(i % 20 == 7 ? 60'000 : static_cast<std::size_t>(i % 13) * 100);
+      SequenceExampleMap message;
+      for (std::size_t frame = 0; frame < frames.size(); frame += 100)
+        message.lists["x"].emplace_back(std::vector<float>(frames.begin(), frames.begin() + 100));
+      records.push_back(encode_sequence_example(message));
+    }
+    ASSERT_TRUE(write_records(folder.file("part-" + std::to_string(file)), records,
+                              file == 2 ? Compression::gzip : Compression::none)
+                    .ok());
+  }
+}
+
+TEST(Memory, OfWindowsOverRecordsOfAnySizeStaysWithinTheBudgetAndDoesNotGrow) {
+  const testing::Folder folder;
+  write_sequences(folder);
+  constexpr std::int64_t budget = std::int64_t{32} << 20;
+  for (const std::string windows :
+       {R"({"continuous": {"min_window": 20, "max_window": 300, "stride": 150, "tail": "keep"}})",
+        R"({"continuous": {"min_window": 1000, "max_window": 1000, "stride": 900}})",
+        R"({"discrete": {"min_window": 1, "max_window": 9, "tail": "keep"}})"}) {
+    const Json json = testing::parse(
+        R"({"source": {"tfrecord": {"files": [")" + folder.file("part-*") +
+        R"("]}}, "decode": {"sequence_example": {"lists":
+            {"x": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [100], "allow_missing": true}}}},
+            "steps": [{"shuffle": {"buffer": 3}}, )" +
+        windows + R"(, {"interleave": {"cycle": 2}}, {"shuffle": {"buffer": 40}}, {"batch": {"size": 4, "pad": true}}],
+            "epochs": 20})");
+    const std::int64_t before = tests::resident_bytes();
+    auto pipeline = load(json, {.threads = 2, .memory = budget});
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    std::int64_t max = 0, rows = 0;
+    while (true) {
+      auto batch = pipeline->next();
+      ASSERT_TRUE(batch.ok()) << batch.error().text();
+      if (!*batch) break;
+      rows += (*batch)->rows();
+      max = std::max(max, tests::resident_bytes());
+    }
+    EXPECT_GT(rows, 600);
+    EXPECT_LT(max - before, budget + (std::int64_t{64} << 20)) << windows;
+  }
+}
+
 }  // namespace
 }  // namespace forebay

@@ -213,8 +213,7 @@ TEST_F(PackedWindows, ChunksFillRowsAndGoOnInTheNextOne) {
 TEST_F(PackedWindows, ContinuousWindowsThatCrossRecordsAreOneSegmentEach) {
   write(pack_lengths);
   PackWindow all;
-  for (std::int64_t r = 0; r < std::ssize(lengths_); ++r)
-    add_pack_frames(r, 0, lengths_[static_cast<std::size_t>(r)], all);
+  for (std::size_t r = 0; r < pack_lengths.size(); ++r) add_pack_frames(std::int64_t(r), 0, pack_lengths[r], all);
   std::vector<PackWindow> windows;
   for (std::int64_t at = 0; at + 8 <= std::ssize(all.x); at += 3) {
     windows.push_back({.number = at / 3});
@@ -223,6 +222,14 @@ TEST_F(PackedWindows, ContinuousWindowsThatCrossRecordsAreOneSegmentEach) {
   }
   check(document(R"({"continuous": {"keys": ["x", "y"], "min_window": 8, "max_window": 8, "stride": 3,
                                     "number": "number", "start": "start"}})"),
+        pack_batches(windows));
+}
+
+TEST_F(PackedWindows, OfWholeRecordsAreOneSegmentEach) {
+  write(pack_lengths);
+  std::vector<PackWindow> windows{{.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}, {.number = 4}};
+  for (std::size_t r = 0; r < 10; ++r) add_pack_frames(std::int64_t(r), 0, pack_lengths[r], windows[r / 2]);
+  check(document(R"({"discrete": {"min_window": 2, "max_window": 2, "number": "number", "start": "start"}})"),
         pack_batches(windows));
 }
 

@@ -47,6 +47,9 @@ inline const std::vector<std::string>& orders() {
                                                    "longer": "bucket", "remainder": "drop"}})",
       R"({"buckets": {"key": "tokens", "boundaries": [1, 6], "sizes": [12]}})",
       R"({"shuffle": {"global": true}}, {"frames": {"batch_size": 110, "max_seqs": 12}})",
+      R"({"shuffle": {"buffer": 40}}, {"token_budget": {"keys": ["tokens"], "tokens": 110, "max_rows": 12}})",
+      R"({"shuffle": {"global": true}}, {"chunk": {"size": 9, "step": 7}},
+         {"packed": {"length": 24, "rows": 6, "fit": "best", "positions": "at"}})",
       R"({"shuffle": {"buffer": 40}}, {"filter": {"where": "length(tokens) > 0"}}, {"unroll": {"num_unroll": 3}},
          {"stateful": {"batch_size": 12}})",
       R"({"shuffle": {"global": true}}, {"filter": {"where": "length(tokens) > 0"}}, {"unroll": {"num_unroll": 4}},
@@ -60,7 +63,11 @@ inline const std::vector<std::string>& orders() {
          {"filter": {"where": "number != 3"}}, {"shuffle": {"buffer": 50}}, {"batch": {"size": 12}})",
       R"({"shuffle": {"buffer": 30}}, {"unbatch": {"number": "number"}},
          {"filter": {"where": "tokens % 3 != 1 and number < 9 and tokens != id"}}, {"shuffle": {"buffer": 50}},
-         {"batch": {"size": 12}})"};
+         {"batch": {"size": 12}})",
+      R"({"sequence_order": {"mode": "laplace:.30", "by": "length(tokens) % 40", "partition_epoch": 2}},
+         {"shuffle": {"buffer": 20}}, {"batch": {"size": 12, "pad": true}})",
+      R"({"interleave": {"cycle": 3}}, {"laplace": {"buffer": 25, "by": "length(tokens) % 40"}}, {"chunk": {"size": 5}},
+         {"batch": {"size": 12, "remainder": "drop", "pad": true}})"};
   return all;
 }
 

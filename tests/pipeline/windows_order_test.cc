@@ -105,6 +105,21 @@ TEST_F(WindowsOfFiles, ContinuousWindowsCrossRecordsAndNotFiles) {
             (Lines{"0[0,3)", "0[3,4) 1[0,2)", "1[2,3) 2[0,2)", "2[2,3)", "--", "0[0,2) 1[0,1)", "1[1,2)", "--"}));
 }
 
+TEST_F(WindowsOfFiles, DiscreteWindowsAreWholeRecordsAndEmptyOnesCount) {
+  write("part-0", {2, 3, 0, 0, 1, 2, 1});
+  write("part-1", {4});
+  plan(R"({"discrete": {"min_window": 2, "max_window": 2, "tail": "keep", "number": "n"}}, {"batch": {"size": 3}})");
+  EXPECT_EQ(rows(), (Lines{"0[0,2) 1[0,3)", "2[0,0) 3[0,0)", "4[0,1) 5[0,2)", "--", "6[0,1)", "0[0,4)", "--"}));
+}
+
+TEST_F(WindowsOfFiles, NoDiscreteWindowLiesOnBothSidesOfASkippedRecord) {
+  write("part-0", {1, 2, 3, 4, 5, 6});
+  break_record(folder_.file("part-0"), 3);
+  plan(R"({"discrete": {"min_window": 2, "max_window": 2, "tail": "keep"}}, {"batch": {"size": 10}})",
+       R"(, "on_corrupt": "skip_record")");
+  EXPECT_EQ(rows(), (Lines{"0[0,1) 1[0,2)", "2[0,3)", "4[0,5) 5[0,6)", "--"}));
+}
+
 TEST_F(WindowsOfFiles, ChunksAreCutOutOfEachSequence) {
   write("part-0", {5, 0, 3});
   plan(R"({"chunk": {"size": 3, "step": 2}}, {"batch": {"size": 10}})");
@@ -197,6 +212,9 @@ INSTANTIATE_TEST_SUITE_P(
            {"shuffle": {"buffer": 20}}, {"batch": {"size": 8}})",
         R"({"continuous": {"min_window": 1, "max_window": 2, "min_stride": 1, "max_stride": 20}},
            {"batch": {"size": 4, "remainder": "drop"}})",
+        R"({"discrete": {"min_window": 1, "max_window": 3}}, {"batch": {"size": 4}})",
+        R"({"discrete": {"min_window": 2, "max_window": 4, "tail": "keep"}}, {"interleave": {"cycle": 3}},
+           {"shuffle": {"buffer": 20}}, {"batch": {"size": 3}})",
         R"({"shuffle": {"buffer": 8}}, {"chunk": {"size": 4, "step": 3}}, {"shuffle": {"buffer": 30}},
            {"batch": {"size": 8}})",
         R"({"shuffle": {"global": true}}, {"chunk": {"size": 4}}, {"context": {"window": 3}}, {"batch": {"size": 8}})",

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 #include <thread>
 
 #include "tests/queues/saver_examples.h"
+#include "tests/support/sanitized.h"
 
 namespace forebay {
 namespace {
@@ -361,6 +363,23 @@ TEST(StateSaver, StickyRowsKeepTheirExamplesAndSayWhereOnesBegin) {
   EXPECT_THAT(states, ElementsAre(Numbers{0, 0}, Numbers{0, 4}, Numbers{0, 8}));
   EXPECT_THAT(numbers, ElementsAre(Numbers{0, 0}, Numbers{0, 1}, Numbers{-1, 2}));
   EXPECT_THAT(saver.take(1, no_wait).error().text(), HasSubstr("allowed is batch_size, 2"));
+}
+
+TEST(StateSaver, ABatchThatMemoryDoesNotHoldTakesNothing) {
+  if (tests::sanitized) return;  // a sanitizer ends the process when so much memory is asked for
+  constexpr std::int64_t rows = 1 << 13;
+  StateSaverOptions options = one_sequence(1, 1 << 30);
+  options.sequences = {{.name = "x", .dtype = DType::int8, .shape = {32}}};
+  options.pad = true;
+  StateSaver saver = saver_of(options);
+  std::array<std::byte, 32> frame{};
+  const Tensor x{.dtype = DType::int8, .shape = {1, 32}, .data = frame.data()};
+  for (std::int64_t i = 0; i < rows; ++i) ASSERT_TRUE(saver.insert({.key = std::to_string(i), .sequences = {x}}).ok());
+  const auto taken = saver.take(rows);  // 2^48 bytes
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.error().detail(), Detail::resource_exhausted);
+  EXPECT_EQ(saver.sizes().ready_segments, rows);
+  EXPECT_EQ(saver.sizes().live_examples, rows);
 }
 
 TEST(StateSaver, BatchesOutliveTheSaver) {

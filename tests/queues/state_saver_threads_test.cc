@@ -163,6 +163,19 @@ TEST(StateSaverThreads, CloseEndsTheWaitsOfProducersAndConsumers) {
   consumer.join();
 }
 
+TEST(StateSaverThreads, ATakeThatWaitedBeforeABatchWasTakenAlsoNamesItsExamples) {
+  StateSaverOptions options = one_sequence(1, 1);
+  options.save_timeout = Milliseconds{30};
+  StateSaver saver = saver_of(options);
+  std::string text;
+  std::thread waits{[&] { text = saver.take(2).error().text(); }};
+  std::this_thread::sleep_for(Milliseconds{5});
+  ASSERT_TRUE(insert_frames(saver, "held", 2).ok());
+  const auto held = take_now(saver);  // nothing wakes the other thread any more
+  waits.join();
+  EXPECT_THAT(text, ::testing::HasSubstr("a batch has the examples 'held', and its states 'h' are not saved"));
+}
+
 /// Counts polls and ends the wait at the second one.
 class EndsWait final : public StopCheck {
  public:

@@ -52,10 +52,11 @@ class BlockwiseCut {
   }
   void drop() {
     while (!held_.empty()) {
-      const bool used = windowing_.grain == WindowGrain::parts ? first_frame_ + held_[0] <= at_.position
-                                                               : first_element_ < at_.position;
+      const std::int64_t size = windowing_.by_element ? 1 : held_[0];
+      const bool used =
+          windowing_.grain == WindowGrain::parts ? first_frame_ + size <= at_.position : first_element_ < at_.position;
       if (!used) return;
-      first_frame_ += held_[0];
+      first_frame_ += size;
       ++first_element_;
       held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(in_.keys));
     }
@@ -93,6 +94,10 @@ std::vector<Case> cases() {
     const Windowing chunk = out.back().windowing;
     out.push_back({"context", bound(windows::context(), R"({"window": {"x": 4, "y": 7}})", {"x", "y"}, &chunk)});
   }
+  for (const char* options :
+       {R"({"min_window": 3, "max_window": 3})", R"({"min_window": 1, "max_window": 5, "tail": "keep"})",
+        R"({"min_window": 2, "max_window": 9, "window_draw": "per_file", "tail": "keep_if_min"})"})
+    out.push_back({options, bound(windows::discrete(), options, {"x", "y"})});
   out.push_back({"unbatch", bound(windows::unbatch(), "{}", {"x", "y"})});
   out.push_back({"whole context", bound(windows::context(), R"({"window": 5})", {"x", "y"})});
   return out;

@@ -15,6 +15,7 @@ WindowType chunk();
 WindowType chunk_function();
 WindowType context();
 WindowType continuous();
+WindowType discrete();
 WindowType unbatch();
 WindowType unroll();
 }  // namespace forebay::windows

@@ -41,6 +41,8 @@ struct FixedBatch {
   std::optional<BindingName> size_function = {};
   Remainder remainder = Remainder::keep;  ///< Handling of a last batch that is not full.
   Pad pad = false;
+  bool seq_idx = false;        ///< Number the sequences of each pass (Batch::seq_idx).
+  bool epoch_end = false;      ///< The last batch of each epoch has one empty row more (Batch::epoch_end).
   bool require_equal = false;  ///< Rows of unequal shape are an error instead of being delivered ragged.
 };
 

@@ -29,6 +29,9 @@ struct Buckets {
   std::vector<std::int64_t> sizes;          ///< Rows of a batch of each bucket; one number: of all.
   Longer longer = Longer::drop;             ///< Handling of sequences that are longer than the last boundary.
   BucketRest remainder = BucketRest::keep;  ///< Handling of buckets that are not full at the end.
+  double random_bucket = 0;                 ///< Probability of a random one of the buckets that a sequence fits.
+  bool seq_idx = false;                     ///< Number the sequences of each pass.
+  bool epoch_end = false;                   ///< End each epoch with an empty row.
   Pad pad = true;
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include <forebay/describe.h>
 #include <forebay/field_types.h>
 
 namespace forebay {
@@ -34,6 +37,15 @@ struct Continuous {
   WindowTail tail = WindowTail::drop;
   std::optional<NewTensorName> number;  ///< Name of a column: the number of the window.
   std::optional<NewTensorName> start;   ///< Name of a column: the first frame of the window in its record.
+};
+
+template <>
+struct EnumNames<WindowDraw> {
+  static constexpr std::array<std::string_view, 2> names{"per_window", "per_file"};
+};
+template <>
+struct EnumNames<WindowTail> {
+  static constexpr std::array<std::string_view, 3> names{"drop", "keep_if_min", "keep"};
 };
 
 }  // namespace forebay

@@ -3,9 +3,9 @@
 """A method for each order."""
 from __future__ import annotations
 
-from typing import Literal, Optional
+from typing import Literal, Optional, Sequence
 
-from forebay.pipeline import P, PipelineBase
+from forebay.pipeline import P, PipelineBase, given
 
 
 class Orders(PipelineBase):
@@ -91,6 +91,68 @@ class Orders(PipelineBase):
                   records, by their indexes, instead of `interleave`.
         """
         return self._then("random_sample", {"size": size, "buffer": buffer})
+
+    def sequence_order(self: P, mode: str = "default", *, first_modes: Sequence[str] = [],
+                       every_n: Optional[int] = None, keep_tail: bool = False, bins: Optional[int] = None,
+                       bin_size: Optional[int] = None, nth: Optional[int] = None, by: Optional[str] = None,
+                       tag: Optional[str] = None, seq_order_seq_lens_file: Optional[str] = None,
+                       unique_seq_tags: bool = False, seq_list_filter_file: Optional[str] = None,
+                       partition_epoch: int = 1, repeat_epoch: int = 1, num_shards: int = 1, shard_index: int = 0,
+                       fixed_random_seed: Optional[int] = None, random_seed_offset: int = 0,
+                       rng: Literal["forebay", "numpy_legacy"] = "forebay") -> P:
+        """Gives the sequences of all files in an order by their lengths and tags, as RETURNN does; instead of
+        `interleave`.
+
+        mode                       `default`, `default_every_n`, `reverse`, `sorted`, `sorted_reverse`,
+                                   `random`, `random_sample`, `laplace`, `sort_bin_shuffle` or
+                                   `sort_bin_shuffle_x2`; also with its numbers, as `laplace:.1000:2`.
+        first_modes                Modes of the first passes, one each, with their numbers; later passes have
+                                   `mode`.
+        every_n                    K of `default_every_n`: so many stretches of the data take turns.
+        keep_tail                  The sequences that `default_every_n` leaves out, because their number is no
+                                   multiple of K, come last.
+        bins                       Bins of `laplace` and `sort_bin_shuffle`; null: 2.
+        bin_size                   Sequences of a bin, instead of `bins`; there are at least 2 bins.
+        nth                        Full orders, one after the other, with the same random numbers; null: 1.
+        by                         The length of a sequence, for modes that sort: an integer, for example
+                                   `length(tokens)`.
+        tag                        The name of a sequence: a string, for example the tensor `tag`.
+        seq_order_seq_lens_file    File of lengths by tag, instead of `by`: a JSON object of tags and numbers.
+        unique_seq_tags            Of the sequences with the same tag only the first one in the full order
+                                   stays.
+        seq_list_filter_file       File with a tag on each line: only these sequences stay, after all other
+                                   options. A pass without any is an error.
+        partition_epoch            A full order is given in so many passes, a part in each.
+        repeat_epoch               A pass gives its order so often.
+        num_shards                 A pass is dealt to so many processes, a stretch of the order to each.
+        shard_index                Which of these stretches this plan gives, from 0.
+        fixed_random_seed          Every pass has the random numbers of this seed; null: each full order has its
+                                   own.
+        random_seed_offset         Added to the seed of a full order.
+        rng                        Where random numbers come from: the document's seed, or NumPy's RandomState,
+                                   for the orders of RETURNN.
+        """
+        return self._then("sequence_order", {"mode": mode, "first_modes": first_modes, "every_n": every_n,
+                                            "keep_tail": keep_tail, "bins": bins, "bin_size": bin_size, "nth": nth,
+                                            "by": by, "tag": tag, "seq_order_seq_lens_file": seq_order_seq_lens_file,
+                                            "unique_seq_tags": unique_seq_tags,
+                                            "seq_list_filter_file": seq_list_filter_file,
+                                            "partition_epoch": partition_epoch, "repeat_epoch": repeat_epoch,
+                                            "num_shards": num_shards, "shard_index": shard_index,
+                                            "fixed_random_seed": fixed_random_seed,
+                                            "random_seed_offset": random_seed_offset, "rng": rng}, mode="default",
+                                            first_modes=[], keep_tail=False, unique_seq_tags=False, partition_epoch=1,
+                                            repeat_epoch=1, num_shards=1, shard_index=0, random_seed_offset=0,
+                                            rng="forebay")
+
+    def laplace(self: P, buffer: int, by: str) -> P:
+        """Sorts buffers of the stream by an integer, up and down in turn; comes after `interleave`.
+
+        buffer    Elements that are sorted together. The last ones may be fewer.
+        by        The integer, for example `length(tokens)`; after window steps it may be the length of a
+                  window.
+        """
+        return self._then("laplace", {"buffer": buffer, "by": by})
 
     def shuffle_batches(self: P, buffer: int) -> P:
         """Puts blocks of batches into a random order; rows stay in their batches.

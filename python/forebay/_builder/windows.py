@@ -38,6 +38,28 @@ class Windows(PipelineBase):
                                         "window_draw": window_draw, "tail": tail, "number": number, "start": start},
                                         keys=[], window_draw="per_window", tail="drop")
 
+    def discrete(self: P, min_window: int, max_window: int, *, keys: Sequence[str] = [],
+                 window_draw: Literal["per_window", "per_file"] = "per_window",
+                 tail: Literal["drop", "keep_if_min", "keep"] = "drop", splits: Optional[str] = None,
+                 number: Optional[str] = None, start: Optional[str] = None) -> P:
+        """Makes windows of whole records of a part, joined along their first axis.
+
+        keys           Tensors to join; empty: all whose first size is unknown.
+        min_window     Least number of records of a window.
+        max_window     Greatest number of records; drawn uniformly.
+        window_draw    Draw for each window, or once for each file and pass.
+        tail           What becomes of records at the end that do not fill a window.
+        splits         Makes an int32 tensor of this name: the frame of the first key at which each record of
+                       the window begins, and the end of the last one.
+        number         Makes an int64 tensor of this name: the number of the window, in its record or, for
+                       windows that join records, in its file; -1 in an empty row.
+        start          Makes an int64 tensor of this name: the first frame of the window in its first record,
+                       which padding is not; -1 in an empty row.
+        """
+        return self._then("discrete", {"keys": keys, "min_window": min_window, "max_window": max_window,
+                                      "window_draw": window_draw, "tail": tail, "splits": splits, "number": number,
+                                      "start": start}, keys=[], window_draw="per_window", tail="drop")
+
     def chunk(self: P, size: Union[int, Mapping[str, int]], *, keys: Sequence[str] = [],
               step: Optional[Union[int, Mapping[str, int]]] = None,
               min_size: Optional[Union[int, Mapping[str, int]]] = None, drop_short: bool = False,

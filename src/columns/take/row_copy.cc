@@ -62,6 +62,10 @@ void append_row(const RowColumn& from, std::int64_t row, const Shape& shape, Col
   end_row(shape, from.dims + row * static_cast<std::int64_t>(shape.unknown()), to);
 }
 
+void append_sizes(const RowColumn& from, std::int64_t row, Column& to) {
+  end_row(to.shape, from.dims + row * static_cast<std::int64_t>(to.shape.unknown()), to);
+}
+
 std::int64_t bytes_of(const Schema& schema, const RowBlock& block) {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < block.columns.size(); ++i) {

@@ -14,6 +14,9 @@ namespace forebay::columns {
 /// have sizes where the column's shape has unknown dims.
 void append_row(const RowColumn& from, std::int64_t row, const Shape& shape, Column& to);
 
+/// Appends the sizes of a row to a column with unknown dims, without its elements.
+void append_sizes(const RowColumn& from, std::int64_t row, Column& to);
+
 /// The bytes of all elements of a row block.
 [[nodiscard]] std::int64_t bytes_of(const Schema& schema, const RowBlock& block);
 

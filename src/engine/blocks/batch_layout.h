@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <forebay/batch_rows.h>
+#include <forebay/complete_frac.h>
 #include <forebay/record.h>
 #include <forebay/row_identity.h>
 #include <forebay/rows.h>
@@ -106,14 +107,18 @@ struct BatchLayout {
   std::vector<UsedBlock> blocks;            ///< The blocks that the handles name, each once.
   std::vector<Unmapped> unmapped;           ///< Records that are to be read from their files, by row.
   RowSpans taken;                           ///< Only in plans that take spans.
+  std::vector<std::int64_t> numbers;        ///< BatchRows::numbers.
   std::vector<BatchRows::Longest> longest;  ///< Frames that padded columns have at least, on every shard.
   std::int64_t rows = 0;           ///< Rows of the batch; without `taken`, those from handles.size() on are empty.
   std::int64_t epoch = 0;          ///< The pass of the first row.
   std::int64_t number = 0;         ///< Number of the batch in the run, from 0.
   std::optional<bool> ends_epoch;  ///< Whether it is the last of its epoch; known with hard epochs, but for feeds.
   double complete_frac = 0;        ///< Done part of the run, or of the pass when the run is endless: 0 … 1.
-  Position after;                  ///< Where a run that continues after this batch starts.
-  Charge charge;                   ///< Charges the rows to the memory budget.
+  Fraction epoch_frac;             ///< Done part of the epoch.
+  /// The last row is the one of Batching::epoch_end: the number of sequences of the epoch. Else -1.
+  std::int64_t epoch_count = -1;
+  Position after;  ///< Where a run that continues after this batch starts.
+  Charge charge;   ///< Charges the rows to the memory budget.
   /// Of a combination: the rows of each branch. Each has handles, places and blocks of its own, which those of the
   /// whole layout do not: its handles are for OpenBranches only.
   std::vector<BatchLayout> branches;
@@ -133,7 +138,8 @@ struct BatchLayout {
   /// Charges the capacity of `handles`, `bytes_a_row` bytes per row, and of the rest to the budget.
   void account(BufferPool& pool) {
     charge.set(pool, static_cast<std::int64_t>(handles.capacity()) * bytes_a_row +
-                         static_cast<std::int64_t>(identities.capacity() * sizeof(RowIdentity) + taken.bytes()));
+                         static_cast<std::int64_t>(identities.capacity() * sizeof(RowIdentity) +
+                                                   numbers.capacity() * sizeof(std::int64_t) + taken.bytes()));
     for (BatchLayout& branch : branches) branch.account(pool);
   }
   /// Removes the rows; the capacity of the vectors stays.
@@ -146,7 +152,9 @@ struct BatchLayout {
     blocks.clear();
     unmapped.clear();
     taken.clear();
+    numbers.clear();
     longest.clear();
+    epoch_count = -1;
     rows = 0;
     row_of.clear();
     for (BatchLayout& branch : branches) branch.clear();

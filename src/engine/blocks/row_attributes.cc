@@ -9,6 +9,7 @@
 #include "columns/take/strided_rows.h"
 #include "engine/index/trial_decode.h"
 #include "engine/memory/ticket_columns.h"
+#include "engine/program/attribute_values.h"
 
 namespace forebay::engine {
 
@@ -134,24 +135,46 @@ Result<void> RowAttributes::make_columns(std::size_t steps) {
 Result<void> RowAttributes::compute(const EarlyAttribute& attribute, std::span<const Handle> rows,
                                     std::span<std::int64_t> out) {
   pool_->look();
-  gather(rows);
+  if (attribute.steps == 0) {
+    gather_operands(attribute, rows);
+  } else {
+    gather(rows);
+  }
   FOREBAY_DO(make_columns(attribute.steps));
   std::vector<expression::RowFault> faults;
   const expression::Values values = attribute.value.evaluate(block_, faults);
   if (!faults.empty())
     return Error{Code::data, Detail::invalid_argument, faults.front().message, Place{.row = faults.front().row}};
-  const bool boolean = values.type == expression::Type::boolean;
-  for (std::size_t row = 0; row < out.size(); ++row) {
-    const std::size_t i = values.constant ? 0 : row;
-    out[row] = boolean ? values.booleans[i] : values.integers[i];
+  return write_integers(attribute, values, 0, 1, out);
+}
+
+/// Copies what the expression computes with: single values, and of tensors with axes the sizes of their rows.
+void RowAttributes::gather_operands(const EarlyAttribute& attribute, std::span<const Handle> rows) {
+  std::vector<ColumnId> single, sized;
+  for (const ColumnId id : attribute.value.reads()) {
+    const Shape& shape = block_[id].shape;
+    if (shape.rank() == 0) single.push_back(id);
+    if (!shape.known()) sized.push_back(id);
   }
-  return {};
+  begin_rows(block_, sized, std::ssize(rows));
+  for (const ColumnId id : sized) {
+    for (const Handle& handle : rows) {
+      const RowColumn& from = table_[handle.block].rows->columns[static_cast<std::size_t>(id)];
+      columns::append_sizes(from, static_cast<std::int64_t>(table_.row_of(handle)), block_[id]);
+    }
+  }
+  begin_rows(block_, single, std::ssize(rows));
+  gather_columns(single, rows);
 }
 
 /// Copies the columns that the attributes need.
 void RowAttributes::gather(std::span<const Handle> rows) {
   begin_rows(block_, program_.early.decoded, std::ssize(rows));
-  for (const ColumnId id : program_.early.decoded) {
+  gather_columns(program_.early.decoded, rows);
+}
+
+void RowAttributes::gather_columns(std::span<const ColumnId> ids, std::span<const Handle> rows) {
+  for (const ColumnId id : ids) {
     Column& to = block_[id];
     const bool known = to.fixed() && to.dtype != DType::string;
     std::byte* out = to.values.data();

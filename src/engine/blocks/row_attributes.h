@@ -51,6 +51,8 @@ class RowAttributes {
   [[nodiscard]] Result<void> compute(const EarlyAttribute& attribute, std::span<const Handle> rows,
                                      std::span<std::int64_t> out);
   void gather(std::span<const Handle> rows);
+  void gather_operands(const EarlyAttribute& attribute, std::span<const Handle> rows);
+  void gather_columns(std::span<const ColumnId> ids, std::span<const Handle> rows);
   [[nodiscard]] Error at_row(const Error& error, std::span<const Handle> rows) const;
 
   const Program& program_;

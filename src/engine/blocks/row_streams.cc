@@ -96,7 +96,7 @@ Result<PartReader::Got> RowStreams::next_rows(Open& at, std::shared_ptr<const Ro
     return PartReader::Got::rows;
   }
   if (!at.reader && part.open) {
-    FOREBAY_TRY(at.reader, part.open({.wake = wake_}));
+    FOREBAY_TRY(at.reader, part.open({.wake = wake_, .epoch = epoch_}));
   }
   if (at.reader) return at.reader->read(out);
   return Error{Code::config, Detail::invalid_argument, "the part has no reader; its `open` must return one"};

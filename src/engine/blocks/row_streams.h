@@ -27,6 +27,7 @@ class RowStreams {
   /// `source` and `table` must outlive this object. Readers call `wake` from any thread.
   RowStreams(const RowSource& source, std::shared_ptr<BufferPool> pool, BlockTable& table, std::function<void()> wake);
 
+  void begin_pass(std::int64_t epoch) { epoch_ = epoch; }  ///< Parts that are opened from now on belong to it.
   [[nodiscard]] Reader::Stream open(std::uint32_t part) { return open_.add({.part = part}); }
   /// The next handles of a stream. `nothing_yet`: the reader has no rows now, and wakes the run when it has. Fails with
   /// the reader's error, at the part.
@@ -63,6 +64,7 @@ class RowStreams {
   std::shared_ptr<BufferPool> pool_;
   BlockTable& table_;
   const std::function<void()> wake_;
+  std::int64_t epoch_ = 0;
   NumberedTable<Open, Reader::Stream> open_;
 };
 

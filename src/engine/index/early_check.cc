@@ -11,6 +11,7 @@
 #include "engine/memory/catch_all.h"
 #include "engine/memory/pool_budget.h"
 #include "engine/memory/ticket_columns.h"
+#include "engine/program/attribute_values.h"
 
 namespace forebay::engine {
 
@@ -195,13 +196,7 @@ Result<void> EarlyCheck::evaluate(const EarlyAttribute& attribute, std::size_t n
     return Error{Code::data, Detail::invalid_argument, faults.front().message, Place{.row = faults.front().row}}.at(
         attribute.name);
   }
-  const std::size_t width = work_.attributes.size();
-  const bool boolean = values.type == expression::Type::boolean;
-  for (std::size_t row = 0; row * width < attributes.size(); ++row) {
-    const std::size_t i = values.constant ? 0 : row;
-    attributes[row * width + number] = boolean ? values.booleans[i] : values.integers[i];
-  }
-  return {};
+  return write_integers(attribute, values, number, work_.attributes.size(), attributes).at(attribute.name);
 }
 
 /// Charges the memory of the columns and of the decoder to the budget, and frees what a long record has made large.

@@ -256,12 +256,21 @@ Result<std::string> IndexStores::append(const std::string& file, std::span<const
 
 /// Retains the first line only: one says enough.
 void IndexStores::note(std::string line) {
-  if (!std::exchange(noted_, true)) notice_ = std::move(line);
+  if (!std::exchange(noted_, true)) notices_.push_back(std::move(line));
+}
+
+void IndexStores::add_notice(std::string line) {
+  constexpr std::size_t max_notices = 16;
+  const Lock lock{mutex_};
+  if (notices_.size() < max_notices) notices_.push_back(std::move(line));
 }
 
 std::string IndexStores::take_notice() {
   const Lock lock{mutex_};
-  return std::exchange(notice_, {});
+  if (notices_.empty()) return {};
+  std::string out = std::move(notices_.front());
+  notices_.pop_front();
+  return out;
 }
 
 }  // namespace forebay::engine

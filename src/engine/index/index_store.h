@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -114,6 +115,8 @@ class IndexStores {
   /// A line for people, once: where a new store was made that nobody asked for by `index_dir`, or why none can be made.
   /// Empty when there is nothing to say.
   [[nodiscard]] std::string take_notice() EXCLUDES(mutex_);
+  /// Adds another line for people, which comes with a later call. Of many that nobody takes only the first ones stay.
+  void add_notice(std::string line) EXCLUDES(mutex_);
 
  private:
   void note(std::string line) REQUIRES(mutex_);
@@ -122,7 +125,7 @@ class IndexStores {
   const std::string index_dir_;
   Mutex mutex_;
   std::map<StorePlace, IndexStore> stores_ GUARDED_BY(mutex_);
-  std::string notice_ GUARDED_BY(mutex_);
+  std::deque<std::string> notices_ GUARDED_BY(mutex_);
   bool noted_ GUARDED_BY(mutex_) = false;
 };
 

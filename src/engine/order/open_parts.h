@@ -44,7 +44,7 @@ class OpenParts : public Reader {
   [[nodiscard]] virtual std::optional<std::int64_t> indexed() const = 0;
   /// Records of this pass for which the first attribute of the orders of records was asked.
   [[nodiscard]] virtual std::int64_t judged() const = 0;
-  virtual void begin_pass() = 0;  ///< Resets the counts of the pass.
+  virtual void begin_pass(std::int64_t epoch) = 0;  ///< Resets the counts of the pass.
   /// Called at the end of a pass. Fails with Code::data when the pass exceeds `max_fraction` of skips, or when a plain
   /// file that is read by its index was changed.
   [[nodiscard]] virtual Result<void> end_pass() const = 0;

@@ -6,8 +6,6 @@
 
 #include <fmt/core.h>
 
-#include "engine/order/placed_rows.h"
-
 namespace forebay::engine {
 
 namespace {
@@ -16,19 +14,10 @@ constexpr std::uint64_t batch_purposes = 1'000'000;  // above those of the order
 constexpr std::int64_t whole_pass = 1'000'000;       // Position::done
 constexpr int max_passes_without_batch = 16;         // more than one: files may change from pass to pass
 
-/// Whether the rows come one after the other from the program, which may wait for a batch before it gives more.
+/// Whether the program gives rows as they come: it may wait for a batch before it gives more.
 bool of_feed(const Program& program) {
   if (std::ranges::any_of(program.branches, of_feed)) return true;
-  return program.source.rows && !program.source.rows->resident();
-}
-
-/// Removes all items but `from` … `to` - 1, if there are any.
-template <class Item>
-void keep_range(std::vector<Item>& items, std::size_t from, std::size_t to) {
-  if (items.empty()) return;
-  const auto begin = items.begin();
-  items.erase(begin + static_cast<std::ptrdiff_t>(to), items.end());
-  items.erase(begin, begin + static_cast<std::ptrdiff_t>(from));
+  return program.source.rows && !program.source.rows->replays();
 }
 
 }  // namespace
@@ -40,11 +29,7 @@ OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position star
       shard_{shard},
       windows_{program.windows ? std::make_unique<WindowReader>(program, streams.branch(0)) : nullptr},
       occurrences_{program, streams},
-      batcher_{program.batching.make({.reader = reader(),
-                                      .first_attribute = program.batcher_attribute,
-                                      .endless = !program.epochs,
-                                      .first = start.batch,
-                                      .ask = ask_of(streams, program.batching.asks)})},
+      batcher_{program.batching.make(batcher_context())},
       number_{start.batch},
       ordinal_{start.batch},
       from_{start.from},
@@ -66,7 +51,8 @@ Result<void> OrderPlane::begin() {
   // The last batch is cut as usual, and so is every batch that is not full.
   const std::int64_t batches = start_.next - 1 - start_.batch;
   if (batches <= 0 || !program_.batching.fixed || !program_.batching.max_rows) return {};
-  if (program_.identity == Program::Identity::occurrences) return {};  // they count every row of the pass
+  if (program_.identity == Program::Identity::occurrences || program_.batching.numbers)
+    return {};  // they count every row of the pass
   if (__builtin_mul_overflow(batches, *program_.batching.max_rows, &passing_)) passing_ = 0;
   return {};
 }
@@ -153,6 +139,7 @@ Result<bool> OrderPlane::decide(BatchLayout& layout) {
     }
     if (program_.hard_epochs && !of_feed(program_)) FOREBAY_DO(look_ahead(layout));
     stage_ = Stage::cut;
+    add_epoch_end(layout);
     if (wanted(layout)) return true;
     leave_out(layout);
   }
@@ -183,6 +170,7 @@ Result<void> OrderPlane::look_ahead(BatchLayout& layout) {
   layout.ends_epoch = more.ok() && (!*more || ahead_.epoch > layout.epoch);
   if (!*layout.ends_epoch) return {};
   layout.after = after_epoch(layout);
+  layout.epoch_frac = {.value = 1, .exact = true};
   layout.complete_frac = program_.epochs ? share_of_run(layout.after, program_) : layout.complete_frac;
   return {};
 }
@@ -230,6 +218,8 @@ Result<bool> OrderPlane::cut(BatchLayout& layout) {
   layout.after = after(layout);
   if (!blocks_.empty()) cut_after_ = layout.after;
   layout.complete_frac = share_of_run({.epoch = pass_, .done = done_}, program_);
+  layout.epoch_frac = done_of_epoch(layout);
+  layout.epoch_count = -1;
   layout.ends_epoch.reset();
   return true;
 }
@@ -242,8 +232,10 @@ Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
       FOREBAY_DO(take_rows(layout));
       occurrences_.assign(layout, *passes_);
       passes_without_batch_ = 0;
+      ++cut_in_pass_;
       return true;
     }
+    if (end_of_pass(layout)) return true;
     if (passes_->over()) return false;
     if (!program_.epochs && !passes_->was_empty() && ++passes_without_batch_ == max_passes_without_batch) {
       return Error{Code::data, Detail::failed_precondition,
@@ -273,19 +265,6 @@ Result<Cut> OrderPlane::cut_batch(BatchLayout& layout) {
   rows_.trim();
   if (got.ok()) open_ = nullptr;
   return got;
-}
-
-/// Makes the batch that the batcher has placed the rows of `layout`.
-Result<void> OrderPlane::take_rows(BatchLayout& layout) {
-  layout.rows = rows_.rows();
-  layout.epoch = rows_.epoch().value_or(passes_->batch_epoch());
-  layout.longest.assign(rows_.longest().begin(), rows_.longest().end());
-  if (!rows_.placed()) return {};
-  if (program_.batching.packs.empty())
-    return Error{Code::internal, "the batcher places spans of elements, and lists no columns in Batching::packs"};
-  if (windows_) FOREBAY_DO(windows_->check_parts(rows_.parts()));
-  reader().drop(place_rows(rows_, layout));
-  return {};
 }
 
 /// Records of the last batch of a run, when more passes would have filled it; else 0.
@@ -350,33 +329,9 @@ void OrderPlane::leave_out(BatchLayout& layout) {
   layout.handles.clear();
   layout.occurrences.clear();
   layout.identities.clear();
+  layout.numbers.clear();
   open_files_.collect();
   open_files_.limit_memory();
-}
-
-/// Drops the rows of the other shards. Rows that the count does not divide are dealt as evenly as possible.
-void OrderPlane::keep_shard(BatchLayout& layout) {
-  const std::int64_t first = layout.rows * shard_.index / shard_.count;
-  const std::int64_t end = layout.rows * (shard_.index + 1) / shard_.count;
-  if (!program_.batching.packs.empty()) {
-    const auto frames_of = [this](const Handle& window, std::size_t axis) {
-      return windows_->table().frames(window, axis);
-    };
-    pad_as_whole_batch(program_, frames_of, layout);
-    reader().drop(keep_rows(layout, first, end));
-    return;
-  }
-  const auto records = static_cast<std::int64_t>(layout.handles.size());
-  const std::span<const Handle> all{layout.handles};
-  const auto from = static_cast<std::size_t>(std::min(first, records));
-  const auto to = static_cast<std::size_t>(std::min(end, records));
-  reader().drop(all.first(from));
-  reader().drop(all.subspan(to));
-  const std::size_t a_row = layout.identities.size() / std::max<std::size_t>(1, all.size());  // several side by side
-  keep_range(layout.handles, from, to);
-  keep_range(layout.occurrences, from, to);
-  keep_range(layout.identities, from * a_row, to * a_row);
-  layout.rows = end - first;
 }
 
 }  // namespace forebay::engine

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/blocks/batch_layout.h"
@@ -62,9 +63,12 @@ class OrderPlane {
   [[nodiscard]] Position epoch_start(std::int64_t epoch) const;
   /// Whether the number of a batch does not tell where the next epoch begins.
   [[nodiscard]] bool keeps_starts() const { return !blocks_.empty() || !program_.branches.empty(); }
-  Result<bool> cut_rows(BatchLayout& layout);     // its handles, rows and epoch
-  Result<Cut> cut_batch(BatchLayout& layout);     // the batcher's next batch, which may be interrupted
-  Result<void> take_rows(BatchLayout& layout);    // from `rows_`
+  Result<bool> cut_rows(BatchLayout& layout);   // its handles, rows and epoch
+  Result<Cut> cut_batch(BatchLayout& layout);   // the batcher's next batch, which may be interrupted
+  Result<void> take_rows(BatchLayout& layout);  // from `rows_`
+  bool end_of_pass(BatchLayout& layout);        // true: `layout` is a batch without rows, of an epoch without a batch
+  void add_epoch_end(BatchLayout& layout);      // the row of Batching::epoch_end
+  [[nodiscard]] Fraction done_of_epoch(const BatchLayout& layout);
   Result<bool> cut_or_take(BatchLayout& layout);  // the batch that was cut ahead, else the next one
   Result<void> look_ahead(BatchLayout& layout);   // cuts one more, and says whether `layout` ends its epoch
   Result<bool> decide(BatchLayout& layout);       // the next batch that is wanted
@@ -78,6 +82,7 @@ class OrderPlane {
   void keep_shard(BatchLayout& layout);  // drops the rows of other shards
   Result<void> hand_over(BatchLayout& layout);
   [[nodiscard]] Reader& reader();  // of the handles that the batcher gets
+  [[nodiscard]] BatcherContext batcher_context();
 
   const Program& program_;
   OpenParts& open_files_;
@@ -94,7 +99,11 @@ class OrderPlane {
   std::int64_t pass_;             // the pass that `done_` belongs to
   std::int64_t done_;             // millionths of that pass: the largest so far
   std::int64_t passing_ = 0;      // rows of a restart that `pass_over` has to go past
-  int passes_without_batch_ = 0;  // consecutive passes that had records but no batch
+  std::int64_t cut_in_pass_ = 0;  // batches, with Batching::epoch_end
+  std::pair<std::int64_t, double> epoch_frac_{-1, 0};  // an epoch, and the largest fraction of it so far
+  std::int64_t ended_pass_ = -1;                       // the last pass that is known to have no more batches
+  std::map<std::int64_t, std::int64_t> sequences_;     // by epoch whose end was not handed over: its sequences
+  int passes_without_batch_ = 0;                       // consecutive passes that had records but no batch
   Stage stage_ = Stage::cut;
   BatchLayout ahead_;                              // with hard epochs: the batch after the one that is handed over next
   bool has_ahead_ = false;                         // and it is whole

@@ -171,7 +171,7 @@ void Passes::begin(std::int64_t epoch) {
   if (over()) return;
   if (windows_ != nullptr) windows_->begin(epoch);
   chain_->begin(epoch);  // closes files that the last pass left open; they count for the last pass
-  open_files_.begin_pass();
+  open_files_.begin_pass(epoch);
 }
 
 /// Adds to the position of the pass that begins what the batcher holds.
@@ -231,6 +231,24 @@ double Passes::pass_frac() const {
   const auto all = static_cast<std::int64_t>(program_.source.parts());
   const std::int64_t files = program_.files_a_pass > 0 ? program_.files_a_pass : all;
   return open_files_.files_done() / static_cast<double>(std::max<std::int64_t>(1, files));
+}
+
+std::optional<std::int64_t> Passes::sequences() const {
+  const bool of_parts = program_.windows && program_.windows->windowing.grain == WindowGrain::parts;
+  if (combination_ != nullptr || of_parts) return std::nullopt;
+  std::optional<std::int64_t> out = open_files_.indexed();
+  if (const RowSource* const rows = program_.source.rows.get(); rows != nullptr && program_.file_orders.empty()) {
+    if (!rows->resident()) return std::nullopt;
+    out = 0;
+    for (const RowPart& part : rows->parts) *out += part.rows->rows;
+  }
+  const auto& orders = program_.record_orders;
+  const std::size_t before = program_.windows ? program_.windows->orders_before : orders.size();
+  for (std::size_t i = 0; i < orders.size() && out; ++i) {
+    if (orders[i].selects || (i >= before && orders[i].count)) return std::nullopt;
+    if (orders[i].count) out = orders[i].count(*out);
+  }
+  return out;
 }
 
 /// Fills `out` with handles without a block. They stand for records of earlier passes in the first batch of a

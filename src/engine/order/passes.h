@@ -78,6 +78,9 @@ class Passes final : public Handles {
   };
   [[nodiscard]] const std::vector<PassBegin>& batch_passes() const { return batch_passes_; }
 
+  /// Sequences of a pass, when that is known before: of rows in memory, and of records that are read by index. Empty
+  /// also where filters, windows over parts or a combination decide.
+  [[nodiscard]] std::optional<std::int64_t> sequences() const;
   /// Handles pulled into the present batch.
   [[nodiscard]] std::int64_t pulled() const { return pulled_; }
   /// The done part of the present pass in millionths.

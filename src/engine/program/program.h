@@ -40,11 +40,12 @@ struct PlacedStep {
 
 /// An integer per record that an order needs.
 struct EarlyAttribute {
-  expression::Expression value;  ///< Boolean or integer.
+  expression::Expression value;  ///< Boolean or integer; or a string, for which `lookup` has an integer.
   std::string name;              ///< Of the order, for errors.
   std::size_t steps = 0;         ///< Number of EarlyWork::steps before the order.
   std::size_t stages = 0;        ///< Number of steps of the document before the order.
   std::uint64_t made_by = 0;     ///< Hash of all that decides its values besides the file; 0: it is never stored.
+  TextLookup lookup = {};
 };
 
 /// An integer of each frame of a record, which an order of the rows needs that are frames (Windowing::frames).

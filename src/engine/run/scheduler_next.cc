@@ -137,6 +137,8 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
   std::shared_ptr<const Batch::Content> content = std::move(job->content);
   ++stats_.batches;
   stats_.rows += content->layout.rows;
+  stats_.frames += content->frames;
+  stats_.padded_frames += content->padded_frames;
   stats_.branches.resize(content->layout.branches.size());
   for (std::size_t i = 0; i < stats_.branches.size(); ++i)
     stats_.branches[i].rows += std::ssize(content->layout.branches[i].handles);

@@ -49,6 +49,10 @@ std::string Stats::text() const {
   out += fmt::format("{} threads: scan {:.0f} %, order {:.0f} %, decode {:.0f} %, idle {:.0f} %\n", threads,
                      100 * share(scan_seconds, workers), 100 * share(order_seconds, workers),
                      100 * share(decode_seconds, workers), 100 * share(idle_seconds, workers));
+  if (padded_frames > 0)
+    out += fmt::format("padding {:.1f} % of {} frames\n",
+                       100 * share(static_cast<double>(padded_frames - frames), static_cast<double>(padded_frames)),
+                       padded_frames);
   out += fmt::format("memory {:.1f} of {:.0f} MiB\n", static_cast<double>(memory_used) / 1048576,
                      static_cast<double>(memory_limit) / 1048576);
   for (std::size_t i = 0; i < branches.size(); ++i)

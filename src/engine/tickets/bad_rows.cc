@@ -81,6 +81,7 @@ void remove_from(BatchLayout& layout, std::span<const std::int64_t> bad) {
   remove(layout.identities, bad);
   remove(layout.payloads, bad);
   remove(layout.row_blocks, bad);
+  remove(layout.numbers, bad);
 }
 
 void remove_from_branch(BatchLayout& branch, std::span<const std::int64_t> bad) {

@@ -49,6 +49,11 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
                                   : 0);
     if (in_place) in_place_[static_cast<std::size_t>(output.id)] = static_cast<ColumnId>(row_bytes_.size() - 1);
   }
+  for (std::size_t i = 0; i < program_->outputs.size(); ++i) {
+    const ColumnSpec& spec = program_->outputs[i].spec;
+    if (spec.delivery == Delivery::padded && spec.shape.rank() > 0 && spec.shape[0] == unknown_dim)
+      padded_.push_back(i);
+  }
   std::vector<ColumnId> growing;
   std::copy_if(used_.begin(), used_.end(), std::back_inserter(growing),
                [this](ColumnId id) { return in_place_[static_cast<std::size_t>(id)] < 0; });

@@ -94,6 +94,7 @@ class Executor {
   [[nodiscard]] std::optional<Error> too_large(const Job& job) const;
   [[nodiscard]] std::optional<Error> make(Job& job) const;
   void clear_empty_rows(const Job& job) const;
+  void count_frames(Batch::Content& content) const;
   void cut_tickets(Job& job, std::int64_t bytes) const;
   [[nodiscard]] Result<std::int64_t> bytes_of(const Job& job) const;
   RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
@@ -108,6 +109,7 @@ class Executor {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
+  std::vector<std::size_t> padded_;     // outputs whose frames are padded
   const std::size_t trailer_;           // bytes after a record that its format verifies
   std::vector<ColumnId> used_;          // columns that a ticket fills
   std::vector<std::size_t> row_bytes_;  // by batched output; 0 where rows are not written in place

@@ -19,6 +19,31 @@ std::optional<Error> Executor::finish(Job& job) const {
   return failed;
 }
 
+FrameCount frames_of(const Batch::Content& content, std::size_t output) {
+  const Shape& rows = content.program->outputs[output].spec.shape;
+  if (rows.rank() == 0) return {};
+  const Value& value = content.values[output];
+  const std::int64_t padded = value.kind == Value::Kind::dense ? content.layout.rows * value.values.shape[1] : 0;
+  if (rows[0] != unknown_dim) return {.real = content.layout.rows * rows[0], .padded = padded};
+  if (!content.lengths[output]) return {.real = padded, .padded = padded};
+  const Tensor& lengths = *content.lengths[output];
+  const std::span<const std::int64_t> all = lengths.as<std::int64_t>();
+  const std::size_t a_row = lengths.shape.rank() == 1 ? 1 : static_cast<std::size_t>(lengths.shape[1]);
+  FrameCount out{.padded = padded};
+  for (std::size_t i = 0; i < all.size(); i += a_row) out.real += all[i];
+  return out;
+}
+
+/// Counts the frames of the padded tensors, for Stats.
+void Executor::count_frames(Batch::Content& content) const {
+  content.frames = content.padded_frames = 0;
+  for (const std::size_t output : padded_) {
+    const FrameCount frames = frames_of(content, output);
+    content.frames += frames.real;
+    content.padded_frames += frames.padded;
+  }
+}
+
 /// Those of fixed tensors that no record fills.
 void Executor::clear_empty_rows(const Job& job) const {
   const auto first = static_cast<std::size_t>(job.layout.filled_rows());
@@ -53,6 +78,7 @@ std::optional<Error> Executor::make(Job& job) const {
   std::swap(content->layout.payloads, job.layout.payloads);  // of records that are gone when the batch is out
   job.layout.clear();
   content->skipped = std::move(job.skipped);
+  count_frames(*content);
   job.skipped.clear();
   job.content = std::move(content);
   job.fixed.reset();

@@ -2,6 +2,7 @@
 #include "plan/bind/attributes.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/core.h>
 
@@ -10,14 +11,25 @@
 
 namespace forebay::plan {
 
+namespace {
+
+/// The type of the expression of an attribute, and its name for messages.
+std::pair<expression::Type, std::string_view> wanted_of(AttributeKind kind) {
+  if (kind == AttributeKind::condition) return {expression::Type::boolean, "a condition, such as label >= 0,"};
+  if (kind == AttributeKind::real) return {expression::Type::real, "a real number"};
+  if (kind == AttributeKind::text) return {expression::Type::string, "a string, such as the name of a tensor,"};
+  return {expression::Type::integer, "an integer"};
+}
+
+}  // namespace
+
 Result<expression::Expression> bind_attribute(const Attribute& attribute, const Schema& schema) {
   FOREBAY_TRY(const expression::Tree tree, expression::parse(attribute.expression));
   FOREBAY_TRY(expression::Expression bound, expression::bind(tree, schema));
-  const bool condition = attribute.kind == AttributeKind::condition;
-  if (bound.type() == (condition ? expression::Type::boolean : expression::Type::integer)) return bound;
+  const auto [type, wanted] = wanted_of(attribute.kind);
+  if (bound.type() == type) return bound;
   return Error{Code::config, Detail::invalid_argument,
-               fmt::format("the expression is {}, but {} is wanted", expression::to_string(bound.type()),
-                           condition ? "a condition, such as label >= 0," : "an integer")};
+               fmt::format("the expression is {}, but {} is wanted", expression::to_string(bound.type()), wanted)};
 }
 
 Result<void> check_steps(const engine::EarlyWork& alone, const Attribute& attribute,
@@ -88,7 +100,7 @@ void sign_attributes(const Stages& stages, const std::vector<std::pair<std::stri
     for (std::size_t i = 0; i < attribute.stages; ++i)
       before = mix(before ^ stage_hash(*stages.before[i].stage.json, registry));
     if (const auto tree = expression::parse(attribute.value.text()); tree.ok())
-      attribute.made_by = mix(before ^ hash_of(*tree)) | 1;
+      attribute.made_by = mix(before ^ hash_of(*tree) ^ attribute.lookup.made_of) | 1;
     all = mix(all ^ attribute.made_by);
   }
   for (const engine::FrameAttribute& attribute : program.early.frame_attributes) {
@@ -113,7 +125,8 @@ void bind_attributes(const std::vector<Attribute>& attributes, const Stage& stag
       early.attributes.push_back({.value = *std::move(bound),
                                   .name = stage.plugin,
                                   .steps = columns.late.size(),
-                                  .stages = columns.late.size()});
+                                  .stages = columns.late.size(),
+                                  .lookup = attribute.lookup});
       continue;
     }
     add_attribute_fault(bound.error(), attribute, stage, faults);

@@ -32,12 +32,12 @@ void check_decoder(const BoundDocument& bound, Faults& faults) {
   }
 }
 
-/// Rows that come one after the other can be read once, in their order.
+/// Rows that come one after the other can be read in their order only, and most of them once.
 void check_access(const BoundDocument& bound, Faults& faults) {
   if (!bound.source.rows || bound.source.rows->resident()) return;
   const Stages& stages = bound.stages;
   const std::string& name = stages.source_stage->plugin;
-  if (bound.document.epochs != 1) {
+  if (bound.document.epochs != 1 && !bound.source.rows->repeats) {
     const Json* epochs = bound.json.find("epochs");
     complain(epochs != nullptr ? *epochs : *stages.source_stage->options,
              fmt::format("the rows of '{}' can be read once, so 'epochs' must be 1{}", name,
@@ -46,10 +46,11 @@ void check_access(const BoundDocument& bound, Faults& faults) {
   }
   const auto check = [&](const OrderStage& order) {
     if (!random_access(order)) return;
+    const bool sorts = !order.ordering.attributes.empty();
     complain(*order.stage.options,
-             fmt::format("the rows of '{}' come one after the other and cannot be reached in any order; give '{}' a "
-                         "buffer",
-                         name, order.stage.plugin),
+             fmt::format("the rows of '{}' come one after the other and cannot be reached in any order; {}", name,
+                         sorts ? "sort those of a buffer instead, with 'laplace'"
+                               : fmt::format("give '{}' a buffer", order.stage.plugin)),
              faults);
   };
   if (stages.interleave) check(*stages.interleave);
@@ -115,8 +116,24 @@ void check_source(const BoundDocument& bound, Faults& faults) {
   check_attributes(bound, faults);
 }
 
+namespace {
+
+/// Where an epoch ends is known of hard epochs, and when the run has one only.
+void check_epoch_end(const BoundDocument& bound, Faults& faults) {
+  const PipelineDocument& document = bound.document;
+  if (!bound.columns.batching.epoch_end || document.epoch_boundary == EpochBoundary::hard || document.epochs == 1)
+    return;
+  const Json& options = *bound.stages.batch_stage->options;
+  complain(*options.find("epoch_end"),
+           "`epoch_end` marks where an epoch ends, and these batches mix epochs; say \"epoch_boundary\": \"hard\"",
+           faults);
+}
+
+}  // namespace
+
 void check_rows(const BoundDocument& bound, Faults& faults) {
   check_draws(bound, faults);
+  check_epoch_end(bound, faults);
   check_skips(bound, faults);
 }
 

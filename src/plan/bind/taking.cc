@@ -48,6 +48,12 @@ Result<void> pack_windows(const Batching& batching, engine::Windows& windows, en
   };
   if (windowing.frames)
     return refuse("a batcher that packs places frames of windows, which `unbatch` leaves none of; leave `unbatch` out");
+  for (const GeneratedColumn& made : windowing.generated) {
+    if (made.kind == Generated::cu_seqlens)
+      return refuse("'" + schema[made.column].name +
+                    "' says where the records of one window lie, and a batcher that packs puts several windows in a "
+                    "row; leave `splits` out");
+  }
   for (const ColumnId id : batching.packs) {
     if (std::ranges::find(windowing.made, id) == windowing.made.end())
       return refuse(

@@ -14,6 +14,16 @@ namespace {
 
 constexpr std::uint64_t window_purpose = std::uint64_t{1} << 32;  // of draws; orders count from 1
 
+/// A name as expressions quote it.
+std::string in_backquotes(std::string_view name) {
+  std::string out = "`";
+  for (const char c : name) {
+    if (c == '`' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '`';
+}
+
 }  // namespace
 
 void WindowBinder::bind(std::size_t steps, std::size_t orders) {
@@ -96,7 +106,7 @@ void WindowBinder::add_lengths(const WindowItem& item) {
     if (spec.shape[0] != unknown_dim) {
       length.constant = spec.shape[0];
     } else if (rows_ == nullptr) {
-      const auto tree = expression::parse(fmt::format("length({})", spec.name));
+      const auto tree = expression::parse(fmt::format("length({})", in_backquotes(spec.name)));
       auto bound = tree.ok() ? expression::bind(*tree, columns_.schema) : Result<expression::Expression>{tree.error()};
       if (!bound.ok()) {
         complain(*item.stage.options,
@@ -185,6 +195,8 @@ Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage,
   const auto refuse = [](std::string message) {
     return Error{Code::config, Detail::invalid_argument, std::move(message)};
   };
+  if (attribute.kind == AttributeKind::text)
+    return refuse("strings of windows are not known before the windows are made; move the order before them");
   const auto late = [&](ColumnId id) { return static_cast<std::size_t>(id) >= windowing.out.size(); };
   if ((windows == 0 || windowing.frames) && std::ranges::any_of(bound.reads(), late))
     return refuse("a tensor that is made after the windows are cut is not known yet; move the step before them");

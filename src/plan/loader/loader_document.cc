@@ -33,7 +33,6 @@ class LoaderReader {
     else
       restore_type();
     if (loader_.json != nullptr && loader_.json->is(Json::Kind::object)) read_args();
-    refuse_sequences();
     if (!faults_.empty()) return together(std::move(faults_));
     return std::move(loader_);
   }
@@ -110,6 +109,7 @@ class LoaderReader {
     if (loader_.document.type != LoaderType::continuous_sequence) return;
     check_least(args, "min_stride", "max_stride");
     const Json* stride = args.find("stride");
+    if (stride != nullptr && stride->is(Json::Kind::null)) stride = nullptr;
     const Json* least = args.find("min_stride");
     const Json* most = args.find("max_stride");
     if (stride != nullptr && (least != nullptr || most != nullptr)) {
@@ -316,12 +316,6 @@ class LoaderReader {
       if (list != nullptr && !list->items().empty()) refuse(fmt::format("together with {}", key));
     }
     if (loader_.pads) refuse("together with padding");
-  }
-
-  void refuse_sequences() {
-    if (!type_known_ || loader_.document.type == LoaderType::independent) return;
-    const Json& type = *json_.find("type");
-    complain(type, fmt::format("the loader type '{}' is not available yet; 'independent' is", type.string()), faults_);
   }
 
   const Json& json_;

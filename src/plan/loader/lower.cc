@@ -115,11 +115,16 @@ class Lowerer {
     return out;
   }
 
+  /// Steps act on records; of a loader with windows, they stand before the windows, whose order is shuffled.
   Json steps() {
+    const bool windows = loader_.document.type != LoaderType::independent;
     std::vector<Json> out;
-    add_order(out);
+    if (loader_.args.shuffle) out.push_back(shuffle("num_filenames_shuffle_buffer"));
+    if (!windows) add_order(out);
     for (const auto& [feature, json] : loader_.secondaries) out.push_back(constant(feature, *json));
     for (const auto& [step, json] : loader_.steps) out.push_back(processing(step, *json));
+    if (windows) out.push_back(windows_of_files());
+    if (windows) add_order(out);
     // Before the batch a row has its true length; after it the padding counts (D9).
     add_normalization(out, false);
     out.push_back(batch());
@@ -136,22 +141,42 @@ class Lowerer {
     }
   }
 
+  Json shuffle(const char* key) {
+    const Json& buffer = *args_.find(key);
+    Json options = object_at(buffer);
+    options.set("buffer", buffer);
+    return stage(buffer, "shuffle", std::move(options));
+  }
+
   void add_order(std::vector<Json>& out) {
     if (!loader_.args.shuffle) return;
-    const auto shuffle = [&](const char* key) {
-      const Json& buffer = *args_.find(key);
-      Json options = object_at(buffer);
-      options.set("buffer", buffer);
-      out.push_back(stage(buffer, "shuffle", std::move(options)));
-    };
-    shuffle("num_filenames_shuffle_buffer");
     const Json& mix = *args_.find("num_mix_files");
     Json options = object_at(mix);
     options.set("cycle", mix);
     options.set("block", from(mix, Json{1}));
     options.set("sloppy", from(mix, Json{loader_.args.sloppy_interleave}));
     out.push_back(stage(mix, "interleave", std::move(options)));
-    shuffle("num_shuffle_buffer_elements");
+    out.push_back(shuffle("num_shuffle_buffer_elements"));
+  }
+
+  /// The windows: every tensor is joined along its first axis.
+  Json windows_of_files() {
+    std::vector<Json> keys;
+    for (const auto& [feature, json] : loader_.primaries) keys.push_back(*json->find("to_name"));
+    for (const auto& [feature, json] : loader_.secondaries) keys.push_back(*json->find("to_name"));
+    Json options = object_at(args_);
+    options.set("keys", from(args_, Json::array(std::move(keys))));
+    copy(&args_,
+         {{"min_window", "min_window"},
+          {"max_window", "max_window"},
+          {"stride", "stride"},
+          {"min_stride", "min_stride"},
+          {"max_stride", "max_stride"},
+          {"window_draw", "window_draw"},
+          {"last_window", "tail"}},
+         options);
+    const bool continuous = loader_.document.type == LoaderType::continuous_sequence;
+    return stage(args_, continuous ? "continuous" : "discrete", std::move(options));
   }
 
   [[nodiscard]] std::vector<std::string> primary_names() const {

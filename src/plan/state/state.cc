@@ -337,7 +337,7 @@ Result<engine::Position> with_states(const Loader& loader, const engine::Positio
 Result<void> check_replay(const engine::Program& program) {
   for (const engine::Program& branch : program.branches) FOREBAY_DO(check_replay(branch));
   const auto& source = program.source;
-  if (!source.rows || source.rows->resident()) return {};
+  if (!source.rows || source.rows->replays()) return {};
   return Error{
       Code::state, Detail::failed_precondition,
       fmt::format("the rows of '{}' are given by the program and cannot be read again, so this run has no state "

@@ -188,17 +188,74 @@ TEST_F(LoaderDocument, AMissingListIsToldWhereTheDocumentNamesIt) {
                                      "/lines.txt': No such file or directory"}));
 }
 
-TEST_F(LoaderDocument, SequenceLoadersAreCheckedAndThenRefused) {
-  std::string text =
-      document(R"("primary_features": [{"from_name": "id", "to_name": "x"}], "stride": 2, "min_stride": 3,
+/// A document of another type of loader.
+std::string typed(std::string text, const std::string& type) {
+  return text.replace(text.find("independent"), 11, type);
+}
+
+TEST_F(LoaderDocument, WindowSizesMustFitEachOther) {
+  const std::string text =
+      document(R"("primary_features": [{"from_name": "word", "to_name": "x"}], "stride": 2, "min_stride": 3,
 "max_stride": 2, "min_window": 4, "max_window": 2)",
                "sequence");
-  text.replace(text.find("independent"), 11, "continuous_sequence");
-  EXPECT_EQ(faults_of(text),
-            (Faults{"1:10 /type: the loader type 'continuous_sequence' is not available yet; 'independent' is",
-                    "4:70 /args/stride: 'stride' cannot be given together with 'min_stride' and 'max_stride'",
-                    "4:87 /args/min_stride: 'min_stride' must not be greater than 'max_stride': found 3 and 2",
+  EXPECT_EQ(faults_of(typed(text, "continuous_sequence")),
+            (Faults{"4:72 /args/stride: 'stride' cannot be given together with 'min_stride' and 'max_stride'",
+                    "4:89 /args/min_stride: 'min_stride' must not be greater than 'max_stride': found 3 and 2",
                     "5:32 /args/min_window: 'min_window' must not be greater than 'max_window': found 4 and 2"}));
+}
+
+TEST_F(LoaderDocument, ContinuousSequencesBecomeWindowsAfterTheStepsAndBeforeTheShuffle) {
+  const Json json = testing::parse(typed(document(R"("primary_features": [{"from_name": "word", "to_name": "w"}],
+"secondary_features": [{"to_name": "mask", "type": "ones", "args": {"shape": "w", "dtype": "float32"}}],
+"processing_steps": [{"tensor": "w", "type": "slice", "args": {"slice": "[1:]"}}],
+"normalization": [{"tensor": "mask", "axis": 0}], "padding": true, "min_window": 2, "max_window": 3,
+"min_stride": 1, "max_stride": 4, "stride": null, "window_draw": "per_file", "last_window": "keep_if_min",
+"shuffle": true, "num_shuffle_buffer_elements": 50, "num_filenames_shuffle_buffer": 5, "num_mix_files": 2)",
+                                                  "sequence"),
+                                         "continuous_sequence"));
+  const auto loader = plan::read_loader(json, folder_.path());
+  ASSERT_TRUE(loader.ok()) << loader.error().text();
+  EXPECT_EQ(plan::lower(*loader).find("steps")->text(), testing::parse(R"([
+      {"shuffle": {"buffer": 5}},
+      {"constant": {"tensor": "mask", "shape": "w", "dtype": "float32", "value": 1}},
+      {"slice": {"tensor": "w", "slice": "[1:]"}},
+      {"continuous": {"keys": ["w", "mask"], "min_window": 2, "max_window": 3, "stride": null, "min_stride": 1,
+                      "max_stride": 4, "window_draw": "per_file", "tail": "keep_if_min"}},
+      {"interleave": {"cycle": 2, "block": 1, "sloppy": false}},
+      {"shuffle": {"buffer": 50}},
+      {"normalize": {"tensor": "mask", "axis": 0}},
+      {"batch": {"size": 4, "remainder": "drop", "pad": true}}])")
+                                                            .text());
+  EXPECT_TRUE(Plan::make(json, folder_.path()).ok());
+}
+
+TEST_F(LoaderDocument, DiscreteSequencesBecomeWindowsOfRecords) {
+  const std::string text = document(
+      R"("primary_features": [{"from_name": "word", "to_name": "w"}], "min_window": 2, "max_window": 3)", "sequence");
+  const Json json = testing::parse(typed(text, "discrete_sequence"));
+  const auto loader = plan::read_loader(json, folder_.path());
+  ASSERT_TRUE(loader.ok()) << loader.error().text();
+  EXPECT_EQ(plan::lower(*loader).find("steps")->text(),
+            R"([{"discrete":{"keys":["w"],"min_window":2,"max_window":3}},)"
+            R"({"batch":{"size":4,"remainder":"drop","require_equal":true}}])");
+  EXPECT_TRUE(Plan::make(json, folder_.path()).ok());
+  std::string stride = typed(text, "discrete_sequence");
+  const Faults unknown = faults_of(stride.replace(stride.find("max_window"), 10, "max_stride"));
+  ASSERT_EQ(unknown.size(), 2U);
+  EXPECT_NE(unknown[0].find("missing required option 'max_window'"), std::string::npos) << unknown[0];
+  EXPECT_NE(unknown[1].find("unexpected option 'max_stride'"), std::string::npos) << unknown[1];
+}
+
+TEST_F(LoaderDocument, ATensorWithoutATimeAxisCannotBeJoined) {
+  const std::string text = document(
+      R"("primary_features": [{"from_name": "word", "to_name": "w"}, {"from_name": "id", "to_name": "i"}],
+"min_window": 2, "max_window": 3)",
+      "sequence");
+  for (const char* type : {"continuous_sequence", "discrete_sequence"}) {
+    EXPECT_EQ(faults_of(typed(text, type)),
+              (Faults{"4:92 /args/primary_features/1/to_name: tensor 'i' has the shape [], so it has no time axis to "
+                      "cut"}));
+  }
 }
 
 TEST_F(LoaderDocument, AFaultOfAStepIsToldInTheLoadersWords) {

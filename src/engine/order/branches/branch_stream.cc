@@ -22,7 +22,7 @@ Result<bool> BranchStream::fill() {
   if (full_) return OpenBranches::too_many_blocks();
   if (!begun_) {
     chain_->begin(epoch_);  // closes files that the last epoch left open; they count for the last epoch
-    files_.begin_pass();
+    files_.begin_pass(epoch_);
     begun_ = true;
   }
   FOREBAY_DO(drop_taken());

@@ -80,7 +80,7 @@ class OpenBranches final : public OpenParts {
   double files_done() const override { return 0; }
   std::optional<std::int64_t> indexed() const override { return std::nullopt; }
   std::int64_t judged() const override { return 0; }
-  void begin_pass() override {}
+  void begin_pass(std::int64_t) override {}
   Result<void> end_pass() const override { return {}; }
   Result<bool> end_run(Deadline deadline) override;
   void set_deadline(Deadline deadline) override;

@@ -100,6 +100,7 @@ class IndexedReader {
   [[nodiscard]] Result<void> unchanged() const;
   /// IndexStores::take_notice, for any thread.
   [[nodiscard]] std::string take_notice() const { return stores_->take_notice(); }
+  void note(std::string line) const { stores_->add_notice(std::move(line)); }
   /// Returns the number of bytes of files that `fetch` has read since the last call.
   [[nodiscard]] std::int64_t take_bytes_read() { return std::exchange(bytes_read_, 0); }
 

@@ -16,6 +16,7 @@
 #include "engine/blocks/resident_rows.h"
 #include "engine/blocks/row_attributes.h"
 #include "engine/blocks/row_streams.h"
+#include "engine/blocks/selected_rows.h"
 #include "engine/blocks/whole_file_access.h"
 #include "engine/memory/sync.h"
 #include "engine/order/files/indexed_reader.h"
@@ -80,6 +81,7 @@ class OpenFiles final : public OpenParts {
   std::int64_t files_ahead() const override;
   Result<std::vector<std::int64_t>> index(std::span<const Handle> files) override EXCLUDES(mutex_);
   Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override EXCLUDES(mutex_);
+  void expect_places(std::int64_t places) override { indexed_ = places; }
   Result<void> locate(std::span<const RecordName> names, std::span<Handle> out) override;
   /// Whole files are not read here: records that lie together in an order do not lie together on the disk, and a shard
   /// reads only the files of its own rows, in `fetch_batch`.
@@ -106,6 +108,11 @@ class OpenFiles final : public OpenParts {
   [[nodiscard]] std::int64_t record_of(const Handle& record) const {
     return table_[record.block].first_record + record.ordinal;
   }
+  /// The part and the record of a record that is in the table.
+  [[nodiscard]] RowIdentity identity(const Handle& record) const {
+    const auto at = program_.source.locate(table_[record.block].file, record_of(record), 0);
+    return {.part = static_cast<std::int64_t>(at.file), .record = at.record};
+  }
   /// Skips that `read` has passed in this stream. A call of `read` never returns records from both sides of a skip.
   [[nodiscard]] std::int64_t skips_of(Stream stream) const;
   /// Counts records as those that attributes() was asked for.
@@ -114,7 +121,8 @@ class OpenFiles final : public OpenParts {
   double files_done() const override { return files_done_; }
   std::optional<std::int64_t> indexed() const override { return indexed_; }
   std::int64_t judged() const override { return judged_; }
-  void begin_pass() override {
+  void begin_pass(std::int64_t epoch) override {
+    if (row_streams_) row_streams_->begin_pass(epoch);
     files_done_ = 0;
     judged_ = 0;
     indexed_.reset();
@@ -146,6 +154,7 @@ class OpenFiles final : public OpenParts {
   bool keeps_content() const override { return pass_cache_.keeps_content(); }
   void drop_kept_content() override { pass_cache_.drop_contents(); }
   std::string take_index_notice() override { return access_.take_notice(); }
+  void note(std::string line) override { access_.note(std::move(line)); }
   void stop() override EXCLUDES(mutex_);
   std::vector<std::int64_t> sizes() const override { return versions_.sizes(); }
   std::int64_t records() const override EXCLUDES(mutex_);
@@ -164,7 +173,8 @@ class OpenFiles final : public OpenParts {
   void went_on(ReaderState& file, std::int64_t count);
   [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out);
   void close_rows(Stream stream);
-  [[nodiscard]] Result<std::vector<std::int64_t>> count_rows(std::span<const std::uint32_t> parts) const;
+  [[nodiscard]] Result<std::vector<std::int64_t>> count_rows(std::span<const std::uint32_t> parts);
+  void name_rows(std::span<const RecordName> names, std::span<Handle> out);
   void name_records(ReaderState& file);
   [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
@@ -209,7 +219,8 @@ class OpenFiles final : public OpenParts {
   std::optional<ResidentRows> rows_;
   std::optional<RowStreams> row_streams_;
   std::optional<RowAttributes> row_attributes_;
-  WholeFileAccess whole_files_;  // used instead of access_ when records are whole files
+  std::optional<SelectedRows> selected_rows_;  // set when filters stand before an order that reads by index
+  WholeFileAccess whole_files_;                // used instead of access_ when records are whole files
   bool catching_up_ = false;
   std::vector<RecordName> names_;  // scratch
   FunctionCalls calls_;

@@ -110,7 +110,7 @@ Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files
 
 Result<void> OpenFiles::locate_names(std::span<const RecordName> names, std::span<Handle> out) {
   if (rows_) {
-    rows_->name(names, out);
+    name_rows(names, out);
   } else if (program_.source.files_a_part > 0) {
     whole_files_.locate(names, out);
   } else {
@@ -164,6 +164,11 @@ Result<void> OpenFiles::frame_attributes(std::size_t attribute, std::span<const 
 Result<void> OpenFiles::attributes_of(std::size_t attribute, std::span<const RecordName> names,
                                       std::span<std::int64_t> out) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
+  if (rows_) {
+    std::vector<Handle> rows(names.size());
+    name_rows(names, rows);
+    return row_attributes_->read(attribute, rows, out);
+  }
   std::ranges::transform(names, out.begin(),
                          [&](const RecordName& name) { return access_.attribute(name, attribute); });
   return {};

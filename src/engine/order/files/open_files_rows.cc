@@ -24,6 +24,7 @@ void OpenFiles::begin_rows(const RowSource& source, std::function<void()> wake) 
   row_attributes_.emplace(program_, pool_, table_);
   if (source.resident()) {
     rows_.emplace(source, table_);
+    if (program_.early.selecting > 0) selected_rows_.emplace(program_, pool_, *rows_, *row_attributes_);
   } else {
     row_streams_.emplace(source, pool_, table_, std::move(wake));
   }
@@ -82,11 +83,21 @@ void OpenFiles::close_rows(Stream stream) {
   return rows_ ? rows_->close(stream) : row_streams_->close(stream, batch_);
 }
 
-Result<std::vector<std::int64_t>> OpenFiles::count_rows(std::span<const std::uint32_t> parts) const {
+Result<std::vector<std::int64_t>> OpenFiles::count_rows(std::span<const std::uint32_t> parts) {
   if (!rows_) return no_random_access();
+  if (selected_rows_) FOREBAY_DO(selected_rows_->select(parts, [this] { return !interrupt(); }));
   std::vector<std::int64_t> counts;
-  for (const std::uint32_t part : parts) counts.push_back(rows_->rows(part));
+  for (const std::uint32_t part : parts)
+    counts.push_back(selected_rows_ ? selected_rows_->rows(part) : rows_->rows(part));
   return counts;
+}
+
+/// Writes the handles of rows in memory.
+void OpenFiles::name_rows(std::span<const RecordName> names, std::span<Handle> out) {
+  if (!selected_rows_) return rows_->name(names, out);
+  std::vector<RecordName> in_parts;
+  for (const RecordName& name : names) in_parts.push_back(selected_rows_->in_part(name));
+  rows_->name(in_parts, out);
 }
 
 }  // namespace forebay::engine

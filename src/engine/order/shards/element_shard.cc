@@ -100,6 +100,13 @@ Result<void> check_element_shard(const Program& program, std::int64_t count) {
 
 std::shared_ptr<const Program> element_shard(const Program& program, std::int64_t index, std::int64_t count) {
   auto out = std::make_shared<Program>(program);
+  out->stream = stream_of(program, {.count = count, .by = ShardBy::element});
+  if (program.batching.make_dealt) {
+    out->batching.make = [make = program.batching.make_dealt, index, count](const BatcherContext& context) {
+      return make(context, index, count);
+    };
+    return out;
+  }
   const auto pass = std::make_shared<PassBatches>();
   out->record_orders.push_back(
       {.make = [index, count, batching = program.batching, pass](OrderContext context) -> std::unique_ptr<Handles> {
@@ -108,7 +115,6 @@ std::shared_ptr<const Program> element_shard(const Program& program, std::int64_
        .count = [count, drops = program.batching.remainder == Remainder::drop](
                     std::int64_t n) { return std::optional{drops ? n / count : batches_for(n, count)}; }});
   set_own_batches(*out, count, pass);
-  out->stream = stream_of(program, {.count = count, .by = ShardBy::element});
   return out;
 }
 

@@ -259,6 +259,14 @@ std::optional<std::int64_t> known_records(const Program& program) {
   return records;
 }
 
+/// The records that come out of the order that opens the files when all filters together keep `records`. Empty when it
+/// gives another number and a filter after it does not know which ones.
+std::optional<std::int64_t> count_of_interleave(const Program& program, std::int64_t records) {
+  const auto& count = program.interleave.count;
+  const auto given = count ? count(records) : std::optional{records};
+  return given == records || !std::ranges::any_of(program.record_orders, &Ordering::selects) ? given : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
@@ -273,7 +281,8 @@ std::optional<std::int64_t> batches_by_index(const Program& program, const Shard
   if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
   const auto records = known_records(program);
   if (!records) return std::nullopt;
-  const auto pass = count_after_filters(program.record_orders, *records);
+  const auto opened = count_of_interleave(program, *records);
+  const auto pass = opened ? count_after_filters(program.record_orders, *opened) : std::nullopt;
   std::int64_t all = 0;
   if (!pass || __builtin_mul_overflow(*pass, program.epochs.value_or(1), &all)) return std::nullopt;
   auto batches = program.batching.batches(program.hard_epochs ? *pass : all);

@@ -53,9 +53,13 @@ std::string shard_misfit(std::int64_t rows, std::int64_t count) {
 Result<void> check_own_batches(const Program& program, const Shard& shard) {
   const Batching& batching = program.batching;
   const std::string by = fmt::format("by {}", EnumNames<ShardBy>::names[static_cast<std::size_t>(shard.by)]);
-  if (!batching.make_sized || !batching.max_rows)
+  const bool deals = shard.by == ShardBy::element && batching.make_dealt;
+  if (deals && shard.count > batching.max_dealt)
+    return refused(fmt::format("shard: these batches are made for at most {} shards {}, found {}", batching.max_dealt,
+                               by, shard.count));
+  if (!deals && (!batching.make_sized || !batching.max_rows))
     return refused(fmt::format("shard: these batches cannot be made for shards {}; shard by rows", by));
-  if (batching.remainder == Remainder::keep) {
+  if (!deals && batching.remainder == Remainder::keep) {
     return refused(
         fmt::format("shard: shards {} have unequal numbers of records, so with `remainder: keep` some would have more "
                     "batches than others; set the batch's `remainder` to drop, pad or repeat, or shard by rows",

@@ -51,18 +51,28 @@ void WindowReader::hand_over(BatchLayout& layout, std::int64_t batch) {
   table_.release(resolved_);
 }
 
+RowIdentity WindowReader::identity(const Handle& window) const {
+  RowIdentity out = files_.identity(table_.first_element(window));
+  out.window = table_.number(window).number;
+  return out;
+}
+
+Error WindowReader::at(const Handle& window, const Error& error) const {
+  const Handle& element = table_.first_element(window);
+  return place_of_element(program_, files_.table()[element.block].file,
+                          error.at(Place{.record = files_.record_of(element)}));
+}
+
 Result<void> WindowReader::check_parts(std::span<const BatchRows::Part> parts) const {
   for (const BatchRows::Part& part : parts) {
     const std::int64_t frames = table_.frames(part.element, windows_.row_axes.front().axis);
     for (const RowAxis& axis : windows_.row_axes) {
       const std::int64_t other = table_.frames(part.element, axis.axis);
       if (!axis.packs || other == frames) continue;
-      const Handle& element = table_.first_element(part.element);
       const auto message = "a window has " + std::to_string(frames) + " frames of one tensor and " +
                            std::to_string(other) +
                            " of another one; tensors that a batcher packs together are equally long";
-      const Error error{Code::data, Detail::invalid_argument, message, Place{.record = files_.record_of(element)}};
-      return place_of_element(program_, files_.table()[element.block].file, error);
+      return at(part.element, Error{Code::data, Detail::invalid_argument, message});
     }
     if (part.start < 0 || part.length < 0 || part.start > frames - part.length)
       return Error{Code::internal, "the batcher has placed frames " + std::to_string(part.start) + " to " +
@@ -196,7 +206,7 @@ Result<SpanTable> WindowReader::cut_before_faults(Part& part) {
 void WindowReader::forget(Part& part, bool all) {
   std::size_t gone = 0;
   for (; gone < part.elements.size(); ++gone) {
-    const std::int64_t length = part.lengths[gone * lengths_.keys()];
+    const std::int64_t length = windows_.windowing.by_element ? 1 : part.lengths[gone * lengths_.keys()];
     if (!all && part.first_frame + length > part.cursor.position) break;
     part.first_frame += length;
     table_.release_element(part.elements[gone]);
@@ -224,9 +234,15 @@ ColumnBlock WindowReader::known_columns(std::span<const Handle> windows) const {
     }
   }
   for (const GeneratedColumn& made : windowing.generated) {
-    for (const Handle& window : windows)
-      block[made.column].values.push(made.kind == Generated::window ? table_.number(window).number
-                                                                    : table_.start(window, made.axis));
+    Column& column = block[made.column];
+    for (const Handle& window : windows) {
+      if (made.kind == Generated::cu_seqlens) {
+        if (!column.fixed()) column.dims.push(table_.spans(window) + 1);
+      } else {
+        column.values.push(made.kind == Generated::window ? table_.number(window).number
+                                                          : table_.start(window, made.axis));
+      }
+    }
   }
   return block;
 }
@@ -250,10 +266,7 @@ Result<void> WindowReader::attributes(std::size_t attribute, std::span<const Han
   if (!faults.empty()) {
     return Error{Code::data, Detail::invalid_argument, faults.front().message};
   }
-  for (std::size_t i = 0; i < windows.size(); ++i) {
-    const std::size_t from = values.constant ? 0 : i;
-    out[i] = values.type == expression::Type::boolean ? values.booleans[from] : values.integers[from];
-  }
+  for (std::size_t i = 0; i < windows.size(); ++i) out[i] = expression::attribute_of(values, i);
   return {};
 }
 

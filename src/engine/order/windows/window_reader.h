@@ -35,6 +35,10 @@ class WindowReader final : public Reader {
   /// A new pass begins: the draws of its windows are those of `epoch`.
   void begin(std::int64_t epoch) { epoch_ = epoch; }
 
+  /// What tells a window from all others of its pass.
+  [[nodiscard]] RowIdentity identity(const Handle& window) const;
+  /// Adds the place of a window to an error.
+  [[nodiscard]] Error at(const Handle& window, const Error& error) const;
   /// Fails with Code::data when a batcher has placed a part of a window whose tensors differ in length.
   [[nodiscard]] Result<void> check_parts(std::span<const BatchRows::Part> parts) const;
   /// Brings the elements of the windows of a batch into memory, as OpenFiles::fetch_batch does.
@@ -73,7 +77,7 @@ class WindowReader final : public Reader {
     std::uint32_t number = 0;
     WindowCursor cursor;
     std::int64_t first_element = 0;  // number of elements.front() in the part
-    std::int64_t first_frame = 0;    // its first frame in the stretch
+    std::int64_t first_frame = 0;    // its first frame in the stretch, or with Windowing::by_element its number
     std::vector<WindowTable::Element> elements;
     std::vector<std::int64_t> lengths;  // [elements, keys]
     std::vector<Handle> pulled;         // elements that were read, and whose lengths are not known yet

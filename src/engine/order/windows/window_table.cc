@@ -79,6 +79,10 @@ WindowNumber WindowTable::number(const Handle& window) const {
   return {.number = windows.number(window.ordinal), .count = windows.count(window.ordinal)};
 }
 
+std::int64_t WindowTable::spans(const Handle& window) const {
+  return static_cast<std::int64_t>(slots_[window.block].windows[window.ordinal].size() / axes_);
+}
+
 std::int64_t WindowTable::start(const Handle& window, std::size_t axis) const {
   return slots_[window.block].windows[window.ordinal][axis].start;
 }
@@ -96,8 +100,9 @@ Result<bool> WindowTable::fetch(std::span<const Handle> windows, const Fetch& fe
   for (const Handle& window : windows) {
     if (window.block == BlockTable::nowhere) continue;
     const Slot& slot = slots_[window.block];
-    for (const WindowSpan& span : slot.windows[window.ordinal]) {
-      const Element element = slot.elements[static_cast<std::size_t>(span.element)];
+    const std::span<const WindowSpan> spans = slot.windows[window.ordinal];
+    for (std::size_t i = 0; i < spans.size(); i += axes_) {  // all axes have the same elements
+      const Element element = slot.elements[static_cast<std::size_t>(spans[i].element)];
       if (place_of(element, fetched_) == elements.size()) elements.push_back(element);
     }
   }
@@ -130,21 +135,20 @@ void WindowTable::add_row(const Handle& window, std::size_t row, BatchLayout& la
     layout.taken.counts.resize(layout.taken.windows.size());
     layout.taken.counts[row] = count;
   }
-  for (std::size_t axis = 0; axis < axes_; ++axis) {
-    std::int64_t at = 0;
-    for (std::size_t i = axis; i < spans.size(); i += axes_) {
-      const WindowSpan& span = spans[i];
-      const std::uint32_t element = place_of(slot.elements[static_cast<std::size_t>(span.element)], layout.handles);
-      layout.taken.spans[axis].push_back({.source = 0,
-                                          .element = element,
-                                          .start = span.start,
-                                          .length = span.length,
-                                          .pad_left = span.pad_left,
-                                          .pad_right = span.pad_right,
-                                          .row = static_cast<std::int64_t>(row),
-                                          .at = at});
-      at = layout.taken.spans[axis].back().end();
-      if (i == 0) layout.taken.whole[row] = element;
+  for (std::size_t i = 0; i < spans.size(); i += axes_) {
+    const std::uint32_t element = place_of(slot.elements[static_cast<std::size_t>(spans[i].element)], layout.handles);
+    if (i == 0) layout.taken.whole[row] = element;
+    for (std::size_t axis = 0; axis < axes_; ++axis) {
+      const WindowSpan& span = spans[i + axis];
+      std::vector<columns::PlacedSpan>& out = layout.taken.spans[axis];
+      out.push_back({.source = 0,
+                     .element = element,
+                     .start = span.start,
+                     .length = span.length,
+                     .pad_left = span.pad_left,
+                     .pad_right = span.pad_right,
+                     .row = static_cast<std::int64_t>(row),
+                     .at = i == 0 ? 0 : out.back().end()});
     }
   }
 }

@@ -51,6 +51,8 @@ class WindowTable {
   /// Frames of a window along one axis, padding included.
   [[nodiscard]] std::int64_t frames(const Handle& window, std::size_t axis) const;
   [[nodiscard]] WindowNumber number(const Handle& window) const;
+  /// Spans of a window along each axis: one for each of its elements.
+  [[nodiscard]] std::int64_t spans(const Handle& window) const;
   /// First frame of a window in its first element along one axis.
   [[nodiscard]] std::int64_t start(const Handle& window, std::size_t axis) const;
   /// The element of a window's first span.

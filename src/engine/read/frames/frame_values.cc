@@ -91,11 +91,7 @@ Result<void> FrameValues::evaluate(const FrameAttribute& attribute, const Source
   const expression::Values values = attribute.value.evaluate(block_, faults);
   if (!faults.empty())
     return Error{Code::data, Detail::invalid_argument, faults.front().message, Place{.row = faults.front().row}};
-  const bool boolean = values.type == expression::Type::boolean;
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    const std::size_t at = values.constant ? 0 : i;
-    out[i] = boolean ? values.booleans[at] : values.integers[at];
-  }
+  for (std::size_t i = 0; i < frames.size(); ++i) out[i] = expression::attribute_of(values, i);
   return {};
 }
 

@@ -24,6 +24,16 @@ std::int64_t Batch::valid_rows() const {
 std::int64_t Batch::epoch() const { return content_->layout.epoch; }
 std::int64_t Batch::number() const { return content_->layout.number; }
 std::optional<bool> Batch::ends_epoch() const { return content_->layout.ends_epoch; }
+bool Batch::epoch_end() const { return content_->layout.epoch_count >= 0; }
+Fraction Batch::complete_frac() const { return content_->layout.epoch_frac; }
+std::optional<std::vector<std::int64_t>> Batch::seq_idx() const {
+  const engine::BatchLayout& layout = content_->layout;
+  if (!content_->program->batching.numbers) return std::nullopt;
+  std::vector<std::int64_t> out = layout.numbers;
+  out.resize(static_cast<std::size_t>(layout.rows), -1);
+  if (epoch_end()) out.back() = layout.epoch_count;
+  return out;
+}
 const std::vector<std::string>& Batch::names() const { return *content_->names; }
 
 namespace {
@@ -50,6 +60,11 @@ const Tensor& Batch::tensor(std::string_view name) const {
 const Tensor* Batch::lengths(std::string_view name) const {
   const auto at = place_of(names(), name);
   return at && content_->lengths[*at] ? &*content_->lengths[*at] : nullptr;
+}
+
+std::int64_t Batch::frames(std::string_view name) const {
+  const auto at = place_of(names(), name);
+  return at ? engine::frames_of(*content_, *at).real : 0;
 }
 
 namespace {

@@ -34,6 +34,17 @@ struct Batch::Content {
   std::vector<std::optional<Tensor>> lengths;  ///< In the order of `names`; empty: the value is not padded.
   engine::BatchLayout layout;
   std::vector<engine::SkippedRow> skipped;
+  std::int64_t frames = 0, padded_frames = 0;  ///< Of padded tensors; see Stats.
 };
+
+namespace engine {
+
+/// The frames of a tensor of a batch, along its first axis: those of its rows, and with their padding.
+struct FrameCount {
+  std::int64_t real = 0, padded = 0;
+};
+[[nodiscard]] FrameCount frames_of(const Batch::Content& content, std::size_t output);
+
+}  // namespace engine
 
 }  // namespace forebay

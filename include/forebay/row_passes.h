@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <forebay/feed.h>
+
+namespace forebay {
+
+/// Rows that a program gives anew for each pass of a run: a data set with epochs of its own, as a source.
+///
+///     run       begins pass e ──► next(timeout): {e, rows} ──► rows.put …, then rows.close or rows.fail    program
+///               leaves pass e ──► rows are closed: `put` fails with Code::cancelled; `next` gives the next pass
+///
+/// The program must give the same rows for the same epoch: a restart asks for an epoch again, and goes past the rows
+/// that were delivered. The rows of a pass come one after the other, so a run cannot reach them in any order.
+///
+/// Any number of threads may call. One run at a time reads it, one pass at a time. Copies share the passes.
+class RowPasses {
+ public:
+  /// A pass that a run has begun.
+  struct Pass {
+    std::int64_t epoch;  ///< From 0.
+    Feed rows;           ///< Takes the rows of this pass.
+  };
+
+  /// The arguments are those of Feed::make, and it fails like that.
+  [[nodiscard]] static Result<RowPasses> make(Schema schema, std::int64_t capacity = 1024);
+
+  /// The pass that a run has begun last, once; empty when there is none until the timeout. Fails with Code::cancelled
+  /// after `close`.
+  [[nodiscard]] Result<std::optional<Pass>> next(std::chrono::milliseconds timeout) const;
+  /// Ends the wait of `next`. Does nothing when it was closed.
+  void close() const;
+
+  /// The source that a document names (Bindings), of the kind of a feed. It keeps the passes alive.
+  [[nodiscard]] std::shared_ptr<const RowSource> source(const std::string& name = "passes") const;
+
+ private:
+  class Begun;
+  explicit RowPasses(std::shared_ptr<Begun> begun) : begun_{std::move(begun)} {}
+  std::shared_ptr<Begun> begun_;
+};
+
+}  // namespace forebay
