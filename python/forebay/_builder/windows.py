@@ -121,6 +121,25 @@ class Windows(PipelineBase):
         return self._then("context", {"keys": keys, "window": window, "left": left, "right": right, "number": number,
                                      "start": start}, keys=[])
 
+    def stack(self: P, keys: Sequence[str] = [], *, window: Optional[Union[int, Mapping[str, int]]] = None,
+              left: Optional[Mapping[str, int]] = None, right: Optional[Mapping[str, int]] = None,
+              number: Optional[str] = None, start: Optional[str] = None) -> P:
+        """Puts the frames around each frame beside it; those outside the sequence are padding.
+
+        keys      Tensors with a time axis, if no window step comes before; empty: all whose first size is
+                  unknown.
+        window    Frames side by side, the frame itself included; of an even number one more comes after it. A
+                  number is for `data`, else for the first key.
+        left      Instead of `window`: frames before, by key.
+        right     Frames after, by key.
+        number    Makes an int64 tensor of this name: the number of the window, in its record or, for windows
+                  that join records, in its file; -1 in an empty row.
+        start     Makes an int64 tensor of this name: the first frame of the window in its first record, which
+                  padding is not; -1 in an empty row.
+        """
+        return self._then("stack", {"keys": keys, "window": window, "left": left, "right": right, "number": number,
+                                   "start": start}, keys=[])
+
     def unbatch(self: P, keys: Sequence[str] = [], *, number: Optional[str] = None, start: Optional[str] = None) -> P:
         """Makes a row of each frame of a record; the first axis is left out of the rows.
 
