@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Sequence, Union
+from typing import Optional, Sequence, Union
 
 from forebay._arguments import wrong_type
 
@@ -18,6 +18,11 @@ def path_of(path: Path, name: str = "path") -> str:
         if isinstance(text, str):
             return text
     raise wrong_type(name, "a str or a pathlib.Path", path)
+
+
+def path_or_none(path: Optional[Path], name: str) -> Optional[str]:
+    """The path of an option that may be left out."""
+    return None if path is None else path_of(path, name)
 
 
 def paths_of(paths: Paths, name: str = "paths") -> list[str]:

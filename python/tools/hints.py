@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 #: Kinds of fields (FieldKind in C++) whose parameters take more types than the document has.
-WIDER = {"paths": "Paths", "dtype": "DType", "dtype_or_tensor": "DType | str", "bytes": "int | str", "shard": "Shard | None"}
+WIDER = {"paths": "Paths", "dtype": "DType", "dtype_or_tensor": "DType | str", "bytes": "int | str", "shard": "Shard | None",
+         "data_file": "Path"}
 
 
 def python_type(field: dict[str, Any]) -> str:

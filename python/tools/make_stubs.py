@@ -42,6 +42,7 @@ from __future__ import annotations
 from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
 from forebay._arguments import dtype_of, sizes_of
+from forebay._paths import Path, path_or_none
 from forebay.features import DType, _DTYPES
 from forebay.loader import Shard
 from forebay.pipeline import P, PipelineBase, given
@@ -161,7 +162,8 @@ def default_argument(name: str, value: str) -> str:
 
 #: How an argument of a kind becomes the document's value.
 CONVERTED = {"paths": 'paths_of({0}, "{0}")', "dtype": 'dtype_of("{0}", {0}, _DTYPES)',
-             "dtype_or_tensor": 'dtype_of("{0}", {0}, _DTYPES)', "sizes": "sizes_of({0})"}
+             "dtype_or_tensor": 'dtype_of("{0}", {0}, _DTYPES)', "sizes": "sizes_of({0})",
+             "data_file": 'path_or_none({0}, "{0}")'}
 
 
 def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str) -> str:

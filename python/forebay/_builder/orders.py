@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Literal, Optional, Sequence
 
+from forebay._paths import Path, path_or_none
 from forebay.pipeline import P, PipelineBase, given
 
 
@@ -95,8 +96,8 @@ class Orders(PipelineBase):
     def sequence_order(self: P, mode: str = "default", *, first_modes: Sequence[str] = [],
                        every_n: Optional[int] = None, keep_tail: bool = False, bins: Optional[int] = None,
                        bin_size: Optional[int] = None, nth: Optional[int] = None, by: Optional[str] = None,
-                       tag: Optional[str] = None, seq_order_seq_lens_file: Optional[str] = None,
-                       unique_seq_tags: bool = False, seq_list_filter_file: Optional[str] = None,
+                       tag: Optional[str] = None, seq_order_seq_lens_file: Optional[Path] = None,
+                       unique_seq_tags: bool = False, seq_list_filter_file: Optional[Path] = None,
                        partition_epoch: int = 1, repeat_epoch: int = 1, num_shards: int = 1, shard_index: int = 0,
                        fixed_random_seed: Optional[int] = None, random_seed_offset: int = 0,
                        rng: Literal["forebay", "numpy_legacy"] = "forebay") -> P:
@@ -134,9 +135,10 @@ class Orders(PipelineBase):
         """
         return self._then("sequence_order", {"mode": mode, "first_modes": first_modes, "every_n": every_n,
                                             "keep_tail": keep_tail, "bins": bins, "bin_size": bin_size, "nth": nth,
-                                            "by": by, "tag": tag, "seq_order_seq_lens_file": seq_order_seq_lens_file,
+                                            "by": by, "tag": tag,
+                                            "seq_order_seq_lens_file": path_or_none(seq_order_seq_lens_file, "seq_order_seq_lens_file"),
                                             "unique_seq_tags": unique_seq_tags,
-                                            "seq_list_filter_file": seq_list_filter_file,
+                                            "seq_list_filter_file": path_or_none(seq_list_filter_file, "seq_list_filter_file"),
                                             "partition_epoch": partition_epoch, "repeat_epoch": repeat_epoch,
                                             "num_shards": num_shards, "shard_index": shard_index,
                                             "fixed_random_seed": fixed_random_seed,
