@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/queues/saver_examples.h"
+#include "tests/support/sanitized.h"
 
 namespace forebay {
 namespace {
@@ -207,7 +208,8 @@ class Script {
 };
 
 TEST(StateSaverModel, RandomScriptsFollowTheRules) {
-  for (std::uint32_t seed = 0; seed < 2000 && !::testing::Test::HasFailure(); ++seed) {
+  const std::uint32_t scripts = tests::sanitized ? 200 : 2000;
+  for (std::uint32_t seed = 0; seed < scripts && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Script{seed}.run();
   }
