@@ -9,8 +9,8 @@
 
 namespace forebay::python {
 
-/// Adds read_records, write_records, index_files, and the codecs of Examples and SequenceExamples, which forebay.records
-/// wraps.
+/// Adds read_records, write_records, index_files, and the codecs of Examples and SequenceExamples, which
+/// forebay.records wraps.
 void bind_records(nb::module_& module);
 /// Adds verify, which forebay.corruption wraps.
 void bind_verify(nb::module_& module);
