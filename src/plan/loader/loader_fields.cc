@@ -140,8 +140,11 @@ Fields<Args> common() {
 
 Fields<Args> discrete() {
   Fields<Args> fields = common();
-  fields.required("min_window", &Args::min_window, "Least length of a window.", {.min = 1, .max = many})
-      .required("max_window", &Args::max_window, "Greatest length of a window.", {.min = 1, .max = many})
+  fields
+      .required("min_window", &Args::min_window,
+                "Least length of a window, in frames; of a discrete_sequence in records.", {.min = 1, .max = many})
+      .required("max_window", &Args::max_window, "Greatest length of a window; drawn uniformly.",
+                {.min = 1, .max = many})
       .field("window_draw", &Args::window_draw,
              "When a length is drawn: for each window, or once for a file and epoch.")
       .field("last_window", &Args::last_window, "What becomes of a last window that cannot be filled.");
