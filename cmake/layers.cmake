@@ -78,3 +78,6 @@ endfunction()
 # unique in a folder, in anonymous namespaces too. Twins for one instruction set share theirs on purpose.
 file(GLOB FOREBAY_TWINS ${CMAKE_SOURCE_DIR}/src/columns/*_avx*.cc)
 set_source_files_properties(${FOREBAY_TWINS} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# Programs that do not stage on a GPU, such as the command, get no code that loads a library.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/engine/run/cuda_runtime.cc ${CMAKE_SOURCE_DIR}/src/engine/run/staging_cuda.cc
+  PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

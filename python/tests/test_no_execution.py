@@ -21,12 +21,24 @@ STARTERS = ("system", "popen", "execl", "execle", "execlp", "execv", "execve", "
             "Py_CompileStringFlags", "PyMarshal_ReadObjectFromString")
 
 
-@pytest.mark.parametrize("program", [COMMAND, fb._core.__file__], ids=["command", "module"])
-def test_nothing_compiled_can_start_a_program_or_evaluate_text(program: str) -> None:
+# The module loads the CUDA runtime when the program asks for a GPU (fb.torch.prefetch); the next test shows that nothing else
+# loads a library, and that no document names one.
+@pytest.mark.parametrize("program, needed", [(COMMAND, set()), (fb._core.__file__, {"dlopen"})], ids=["command", "module"])
+def test_nothing_compiled_can_start_a_program_or_evaluate_text(program: str, needed: set[str]) -> None:
     listed = subprocess.run(["nm", "-D", "--undefined-only", program], capture_output=True, text=True, check=True).stdout
     wanted = {line.split()[-1].partition("@")[0] for line in listed.splitlines()}
     assert "memcpy" in wanted
-    assert wanted & set(STARTERS) == set()
+    assert wanted & set(STARTERS) == needed
+
+
+def test_only_staging_loads_a_library_and_only_programs_ask_for_staging() -> None:
+    def having(pattern: str) -> set[str]:
+        places = [path for folder in ("src", "cli", "python/src") for path in (ROOT / folder).rglob("*.*")]
+        return {path.relative_to(ROOT).as_posix() for path in places if re.search(pattern, path.read_text(errors="replace"))}
+
+    assert having(r"\bdlopen\b|dlfcn\.h") == {"src/engine/run/cuda_runtime.cc"}
+    assert having(r"\bCudaRuntime::load\b") == {"src/engine/run/cuda_runtime.cc", "src/engine/run/staging_cuda.cc"}
+    assert having(r"\bcuda_staging\b") == {"src/engine/run/staging_cuda.cc", "python/src/staging.cc"}
 
 
 # What `map` with processes needs: it starts them, sends them the program's own function, and takes what that returns. Every
