@@ -186,7 +186,7 @@ def test_an_exception_is_raised_as_the_same_object_after_the_sequences_before_it
 @pytest.mark.parametrize("step, words", [
     (lambda pipe: pipe.shuffle(global_=True), "cannot be reached in any order; give 'shuffle' a buffer"),
     (lambda pipe: pipe.reorder("f").bind({"f": lambda epoch, n: range(n)}), "cannot be reached in any order; give 'reorder'"),
-    (lambda pipe: pipe.sorted(by="length(classes)"), "cannot be reached in any order; give 'sorted'"),
+    (lambda pipe: pipe.sorted(by="length(classes)"), "cannot be reached in any order; sort those of a buffer instead, with 'laplace'"),
 ])
 def test_orders_that_need_a_count_are_refused_by_name(step: Any, words: str) -> None:
     with pytest.raises(fb.ConfigError, match=words):

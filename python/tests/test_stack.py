@@ -22,7 +22,7 @@ def _sequences() -> tuple[dict[str, Any], list[Any], list[Any]]:
 def _stacked(frames: Any, left: int, right: int) -> Any:
     """Frame t and its neighbours side by side."""
     edge = [(left, right)] + [(0, 0)] * (frames.ndim - 1)
-    padded = np.pad(frames, edge).reshape(len(frames) + left + right, -1)
+    padded = np.pad(frames, edge).reshape(len(frames) + left + right, int(np.prod(frames.shape[1:])))
     return np.concatenate([padded[at:at + len(frames)] for at in range(left + 1 + right)], axis=1)
 
 
@@ -47,7 +47,7 @@ def test_frames_stand_beside_their_neighbours(around: tuple[int, int]) -> None:
     arrays, xs, ys = _sequences()
     left, right = around
     pipe = fb.arrays(arrays).stack(left={"x": left}, right={"x": right, "y": 1}).batch(size=4, pad=True)
-    assert pipe.plan().outputs["x"].shape == (None, 2 * (left + 1 + right))
+    assert pipe.load().schema["x"].shape == (None, 2 * (left + 1 + right))
     want = [(_stacked(x, left, right), _stacked(y, 0, 1)) for x, y in zip(xs, ys, strict=True)]
     for threads in (1, 8):
         _equal(_rows(pipe.load(threads=threads), "x", "y"), want)
