@@ -1,14 +1,15 @@
 # Every target does the set-up that it needs; a second call repeats nothing.
 #   make run      build, then run the example job        make test         everything that CI checks
 #   make build    command line and Python package        make conformance  vectors of the original systems
-#   make bench    compare with other pipelines           make fuzz         each target for SECONDS=30
+#   make bench    compare with other pipelines           make fuzz         each target for SECONDS=12
 #   make wheel    the Python package, into dist/         make test-all    make test, and the long tests: many runs
-#                                                                         over torn files and killed workers, all
+#                                                                         over torn files and killed workers, two
+#                                                                         minutes of each fuzz target, all
 #                                                                         recordings, and examples that train in full
 SHELL := /bin/bash
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
-SECONDS := 30
+SECONDS := 12
 RIVALS ?=
 VENV := $(CURDIR)/.venv
 CLANG_FORMAT ?= clang-format-14
@@ -38,6 +39,7 @@ test: setup
 test-all: test
 	@$(VENV)/bin/python tests/torn_rows.py --runs 20000
 	@$(VENV)/bin/python tests/killed_workers.py --kills 1000
+	@$(MAKE) --no-print-directory test-fuzz SECONDS=120
 	@FOREBAY_LONG_TESTS=1 $(VENV)/bin/python -m pytest -q python/tests/test_audio_windows.py python/tests/test_training_examples.py
 
 conformance: build
