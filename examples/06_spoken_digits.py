@@ -74,19 +74,19 @@ def train(path: pathlib.Path, steps: int, seed: int) -> Network:
     optimizer = torch.optim.Adam(network.parameters(), lr=2e-3)
     pipe = (decoded(path).shuffle(buffer=1000).buckets("mel", LENGTHS, [16], longer="bucket").shuffle_batches(20)
             .epochs(1000).seed(seed))
-    frames = padded = 0
+    loader = pipe.load(threads=1)
     losses = []
-    for batch in itertools.islice(pipe.load(threads=1), steps):
+    for batch in itertools.islice(loader, steps):
         mel, lengths, digits = batch_of(batch)
         loss = torch.nn.functional.cross_entropy(network(mel, lengths), digits)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-        frames, padded = frames + int(lengths.sum()), padded + mel.shape[0] * mel.shape[1]
         if len(losses) % max(steps // 5, 1) == 0:
             print(f"  step {len(losses)}: loss {np.mean(losses[-(steps // 5):]):.3f}")
-    print(f"  padding: {100 * (1 - frames / padded):.0f} % of the frames")
+    stats = loader.stats()
+    print(f"  padding: {100 * (1 - stats.frames / stats.padded_frames):.0f} % of the frames")
     return network
 
 

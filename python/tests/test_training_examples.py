@@ -78,6 +78,19 @@ def test_spoken_digits():
     assert number(r"held out: (\d+) of 60 digits are right \(\d+ %\)", lines[8]) > (50 if LONG else 10)
 
 
+def test_packed_rows():
+    lines = lines_of("07_packed_transformer.py")
+    assert falling_losses(lines[:5], 600)[0] < 2 * math.log(100) and len(lines) == 7
+    filled = re.fullmatch(r"(\d+) % of the rows is text; with a row of (\d+) characters for each of the (\d+) lines it would be "
+                          r"(\d+) %", lines[5])
+    assert filled, lines[5]
+    packed, longest, segments, padded = map(int, filled.groups())
+    assert packed > max(85, padded) and longest <= 128
+    steps = 600 if LONG else 30
+    assert padded * longest * segments == pytest.approx(packed * steps * 8 * 128, rel=0.03)  # both are 100 * characters
+    assert number(r"largest difference to the logits of a segment alone: (\d\.\de-\d\d)", lines[6]) < 1e-4
+
+
 def test_missing_data_is_an_error_that_says_where_it_is(tmp_path):
     done = run("06_spoken_digits.py", "--recordings", str(tmp_path / "nothing"))
     assert done.returncode == 2
