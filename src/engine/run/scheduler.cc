@@ -158,7 +158,8 @@ void Scheduler::take_turns(Worker& worker) {
 }
 
 bool Scheduler::one_too_many() const {
-  return caller_.stands_in() && !caller_.waits() && started_ - resting_ >= threads_;
+  const bool left_to_workers = caller_.waits() && line_.next_is_large();
+  return caller_.stands_in() && !left_to_workers && started_ - resting_ >= threads_;
 }
 
 void Scheduler::rest() {
