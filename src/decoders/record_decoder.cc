@@ -19,7 +19,6 @@ using columns::Wire;
 
 constexpr std::size_t max_skeletons = 512;
 constexpr std::size_t look_ahead = 8;
-constexpr std::uint32_t max_timeout = 1024;
 constexpr std::size_t cast_at_once = 2048;  // bytes, and so the maximum of integers
 
 Wire wire_of(Record record) {
@@ -164,18 +163,13 @@ Result<void> ExampleDecoder::decode(std::span<const Record> records, std::int64_
   prepare(block, memory);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    if (path_ == Path::fast) {
-      if (memory.rest > 0) {
-        --memory.rest;
-      } else if (fast(wire_of(records[i]), first_row + index, block, memory)) {
-        memory.timeout = 1;
+    if (path_ == Path::fast && !memory.rest.goes_on()) {
+      if (fast(wire_of(records[i]), first_row + index, block, memory)) {
+        memory.rest.worked();
         continue;
-      } else {
-        undo(index, block, memory);
-        // The fast path fails for this record: rest for a growing number of records, so that few pay for both paths.
-        memory.timeout = std::min(memory.timeout * 2, max_timeout);
-        memory.rest = memory.timeout / 4;
       }
+      undo(index, block, memory);
+      memory.rest.failed();
     }
     FOREBAY_DO(plain(records[i], first_row + index, index, block, memory));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,6 +14,29 @@
 #include "decoders/message_template.h"
 
 namespace forebay::decoders {
+
+/// Lets the fast path rest for a growing number of records after it failed, so that few records pay for both paths.
+class FastPathRest {
+ public:
+  /// Whether the next record takes the slow path.
+  [[nodiscard]] bool goes_on() {
+    if (left_ == 0) return false;
+    --left_;
+    return true;
+  }
+  [[nodiscard]] bool has_failed() const { return next_ > 1; }  ///< Since it worked last.
+  void worked() { next_ = 1; }
+  void failed() {
+    next_ = std::min(next_ * 2, longest);
+    left_ = next_ / 4;
+  }
+
+ private:
+  static constexpr std::uint32_t longest = 1024;  // four times the records
+
+  std::uint32_t left_ = 0;
+  std::uint32_t next_ = 1;
+};
 
 /// Memory of one worker between records.
 class RecordMemory : public DecoderMemory {
@@ -30,8 +54,7 @@ class ExampleMemory final : public RecordMemory {
   std::vector<Sink> sinks;
   std::vector<std::int64_t> first_rows;  ///< First row of appended columns, by output.
   std::uint64_t stamp = 0;
-  std::uint32_t rest = 0;  ///< Records that take the slow path because the fast path failed recently.
-  std::uint32_t timeout = 1;
+  FastPathRest rest;
 };
 
 /// How records are read. The results are the same.

@@ -10,8 +10,6 @@ namespace {
 
 using columns::Wire;
 
-constexpr std::uint32_t longest_rest = 1024;  // records
-
 Wire bytes_of_record(Record record) {
   const auto* at = reinterpret_cast<const std::uint8_t*>(record.data());
   return {at, at + record.size()};
@@ -47,18 +45,13 @@ Result<void> SequenceDecoder::decode(std::span<const Record> records, std::int64
   prepare(block, memory);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    if (path_ == Path::fast) {
-      if (memory.rest > 0) {
-        --memory.rest;
-      } else if (fast(bytes_of_record(records[i]), first_row + index, block, memory)) {
-        memory.timeout = 1;
+    if (path_ == Path::fast && !memory.rest.goes_on()) {
+      if (fast(bytes_of_record(records[i]), first_row + index, block, memory)) {
+        memory.rest.worked();
         continue;
-      } else {
-        undo(index, block, memory);
-        // The fast path fails for this record: rest for a growing number of records, so that few pay for both paths.
-        memory.timeout = std::min(memory.timeout * 2, longest_rest);
-        memory.rest = memory.timeout / 4;
       }
+      undo(index, block, memory);
+      memory.rest.failed();
     }
     FOREBAY_DO(plain(records[i], first_row + index, index, block, memory));
   }

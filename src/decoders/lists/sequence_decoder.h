@@ -27,8 +27,7 @@ class SequenceMemory final : public DecoderMemory {
   std::vector<std::uint64_t> seen;       ///< Stamp of the last record with the list, by source.
   std::vector<std::int64_t> first_rows;  ///< First row of the columns of lists, by output.
   std::uint64_t stamp = 0;
-  std::uint32_t rest = 0;  ///< Records that take the slow path because the fast path failed recently.
-  std::uint32_t timeout = 1;
+  FastPathRest rest;
 };
 
 /// Decodes tf.train.SequenceExample. The context of a record is read like an Example; a list in the usual form is read
