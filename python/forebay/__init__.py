@@ -25,6 +25,7 @@ from forebay.features import __all__ as _feature_names
 from forebay.loader import Batch, Epoch, Epochs, Loader, Plan, Schema, Stats, TensorSpec, load
 from forebay.mapped import MappedBatch
 from forebay.queue import Queue, QueueStats
+from forebay.reader import Reader, ReaderCounters
 from forebay.records import (IndexReport, SequenceExample, decode_example, decode_sequence_example, encode_example,
                              encode_sequence_example, index_files, read_records, write_records)
 from forebay.replicas import verify_replicas
@@ -35,7 +36,7 @@ from forebay.values import Fraction, Ragged, Sparse, complete_frac
 
 __all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "Coordinator", "CorruptPlace", "DataError", "EndOfData", "Epoch", "Epochs", "Error", "Feed",
            "FileReport", "Fraction", "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Queue", "QueueRunner",
-           "QueueStats", "Ragged", "SaverSizes", "Schema",
+           "QueueStats", "Ragged", "Reader", "ReaderCounters", "SaverSizes", "Schema",
            "SegmentBatch", "SequenceExample", "Sparse", "StateError", "StateSaver", "Stats", "Switch", "TensorSpec", "__version__",
            "arrays", "atomic_file", "complete_frac", "concat", "decode_example", "decode_sequence_example", "encode_example",
            "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "mix", "python",

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Callable, Iterable, Iterator, Optional, Sequence, Union
 
 from forebay._arguments import wrong_type
-from forebay.errors import ConfigError, EndOfData
+from forebay.errors import Cancelled, ConfigError, EndOfData
 from forebay.queue import Queue
 
 __all__ = ["Coordinator", "QueueRunner", "start_queue_runners"]
@@ -38,8 +38,8 @@ class Coordinator:
         self._joined = False
 
     def request_stop(self, ex: "Union[BaseException, tuple[Any, ...], None]" = None) -> None:
-        """Asks the threads to stop. The first exception that is given is kept, unless it is of a clean type; after `join` it is
-        raised here."""
+        """Asks the threads to stop. The first call decides: its exception, if any that is not of a clean type, is the one that `join`
+        raises. After `join` an exception is raised here."""
         problem = ex[1] if isinstance(ex, tuple) else ex
         if problem is not None and not isinstance(problem, BaseException):
             raise wrong_type("ex", "an exception, the tuple of sys.exc_info(), or None", ex)
@@ -51,8 +51,6 @@ class Coordinator:
             if not self._stop.is_set():
                 self._exception = problem
                 self._stop.set()
-            elif self._exception is None and problem is not None and not self._joined:
-                pass   # the first request decides, also when it had no exception
 
     def should_stop(self) -> bool:
         """Whether a stop was requested."""
@@ -156,10 +154,10 @@ class QueueRunner:
     get it instead of EndOfData. Without a coordinator it is kept in `exceptions_raised`, too, and the queues are closed at once.
     """
 
-    def __init__(self, queue: "Union[Queue, Sequence[Queue]]", enqueue_ops: "Sequence[Callable[[], Any]]", *,
+    def __init__(self, queue: "Union[Queue, Sequence[Any], Any]", enqueue_ops: "Sequence[Callable[[], Any]]", *,
                  queue_closed_exception_types: "Sequence[type[BaseException]]" = (EndOfData, StopIteration),
                  name: Optional[str] = None) -> None:
-        self.queues = (queue,) if isinstance(queue, Queue) else tuple(queue)
+        self.queues = (queue,) if hasattr(queue, "close") else tuple(queue)
         if not self.queues or not enqueue_ops:
             raise ConfigError("a QueueRunner needs a queue and one function or more that fill it", code="config",
                               detail="invalid_argument")
@@ -175,6 +173,11 @@ class QueueRunner:
     def queue(self) -> Queue:
         """The first queue."""
         return self.queues[0]
+
+    @property
+    def started(self) -> bool:
+        """Whether threads were ever made."""
+        return bool(self._threads)
 
     @property
     def exceptions_raised(self) -> "list[BaseException]":
@@ -211,6 +214,9 @@ class QueueRunner:
                 op()
         except self.queue_closed_exception_types:
             ended = True
+        except Cancelled as problem:
+            if not any(queue.closed for queue in self.queues):   # else it was closed with cancel, and nothing is wrong
+                self._failed(problem, coord)
         except BaseException as problem:  # noqa: B036 (whatever it is, the consumers get it)
             self._failed(problem, coord)
         finally:

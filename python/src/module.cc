@@ -10,6 +10,7 @@
 #include "batches.h"
 #include "functions.h"
 #include "queue.h"
+#include "reader.h"
 #include "records.h"
 #include "rows.h"
 #include "runs.h"
@@ -27,6 +28,7 @@ NB_MODULE(_core, module) {
   bind_batches(module);
   bind_functions(module);
   bind_queue(module);
+  bind_reader(module);
   bind_rows(module);
   bind_runs(module);
   bind_state_saver(module);
