@@ -20,13 +20,23 @@ nb::list records_of(const std::vector<ReadRecord>& records) {
   return out;
 }
 
+/// Without the places in the text, which the caller never saw.
+void forget_places(Json& value) {
+  const std::string pointer = value.place().pointer;
+  value.mark({.pointer = pointer});
+  for (Json& item : value.items()) forget_places(item);
+  for (Json::Member& member : value.members()) forget_places(member.second);
+}
+
 RecordReader make_reader(const std::string& kind, const std::string& options, const std::string& on_corrupt,
                    bool skip_missing) {
   const auto& names = EnumNames<OnCorruptFile>::names;
   const auto found = std::ranges::find(names, on_corrupt);
   if (found == names.end()) throw nb::value_error("an unknown way with corrupt data");
+  Json given = value_of(parse_json(options));
+  forget_places(given);
   return value_of(RecordReader::make({.kind = kind,
-                                .options = value_of(parse_json(options)),
+                                .options = std::move(given),
                                 .on_corrupt = static_cast<OnCorruptFile>(found - names.begin()),
                                 .skip_missing = skip_missing}));
 }

@@ -173,6 +173,8 @@ def enqueuer(source: Source, keep: KeepInput, elements: Elements, late: LateQueu
 
     def enqueue() -> None:
         element, kept = kept_part(source(), keep)
+        if isinstance(kept, np.ndarray) and not elements.many:
+            raise refused("keep_input: with one value for each row, set enqueue_many=True")
         if kept is False or isinstance(kept, np.ndarray) and not kept.any():
             return
         values = [*extra(element), *elements.take_apart(element)]

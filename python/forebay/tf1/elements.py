@@ -34,10 +34,11 @@ class Elements:
         self._numbers = itertools.count()
         self._sparse: "dict[int, Sparse]" = {}
         self._lock = threading.Lock()
-        if shapes is not None and not dynamic_pad:
-            for shape in shapes.values() if isinstance(shapes, Mapping) else shapes:
-                if shape is None or any(size is None for size in shape):
-                    raise refused(f"shapes: {shape}; all sizes must be known, or set dynamic_pad=True")
+        for shape in [] if shapes is None else shapes.values() if isinstance(shapes, Mapping) else shapes:
+            if shape is None:
+                raise refused("shapes: a shape of None; the number of axes must be known")
+            if not dynamic_pad and any(size is None for size in shape):
+                raise refused(f"shapes: {list(shape)}; all sizes must be known, or set dynamic_pad=True")
 
     def take_apart(self, element: Any) -> "list[Any]":
         """The tensors of an element, by component."""

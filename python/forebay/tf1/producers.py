@@ -90,7 +90,7 @@ def input_producer(input_tensor: Any, element_shape: Optional[Sequence[int]] = N
     num_epochs   ends after so many; None: never
     shuffle      another order in each epoch, drawn from `seed`; None: drawn
     """
-    rows = _array("input_tensor", input_tensor)
+    rows = _bytes(_array("input_tensor", input_tensor))
     if rows.ndim == 0:
         raise refused("input_tensor: a scalar has no rows; allowed is an array with one axis or more")
     if element_shape is not None and tuple(element_shape) != rows.shape[1:]:
@@ -124,7 +124,7 @@ def slice_input_producer(tensor_list: Sequence[Any], num_epochs: Optional[int] =
                          seed: Optional[int] = None, capacity: int = 32, shared_name: Optional[str] = None,
                          name: Optional[str] = None) -> Stream:
     """Row i of each of several arrays, which have as many rows, epoch after epoch. Elements are lists."""
-    arrays = [_array(f"tensor_list[{place}]", tensor) for place, tensor in enumerate(tensor_list)]
+    arrays = [_bytes(_array(f"tensor_list[{place}]", tensor)) for place, tensor in enumerate(tensor_list)]
     if not arrays:
         raise refused("tensor_list: expected at least one array in slice_input_producer")
     if any(array.ndim == 0 for array in arrays):
@@ -158,6 +158,15 @@ def _producer(rows: Any, num_epochs: Optional[int], shuffle: bool, seed: Optiona
     late = LateQueues(name, lambda _: [queue])
     late.of([])
     return Stream(name, late, [QueueRunner(queue, [enqueue], name=name)], [], _take_one)
+
+
+def _bytes(array: Any) -> Any:
+    """Strings as bytes, as queues give them."""
+    if array.dtype.kind not in "SUO":
+        return array
+    out = np.empty(array.shape, object)
+    out.reshape(-1)[:] = [text.encode() if isinstance(text, str) else text for text in array.reshape(-1).tolist()]
+    return out
 
 
 def _count() -> "Iterator[int]":
