@@ -42,11 +42,11 @@ struct QueueComponent {
 
 struct QueueOptions {
   QueueKind kind = QueueKind::fifo;
-  std::string name = "queue";               ///< For messages.
-  std::vector<QueueComponent> components;   ///< At least one.
-  std::int64_t capacity = 32;               ///< Elements; below 0: no limit.
-  std::int64_t min_after_dequeue = 0;       ///< Of random_shuffle: 0 or more, and fewer than `capacity`.
-  std::optional<std::uint64_t> seed = {};   ///< Of random_shuffle. None: every queue draws another order.
+  std::string name = "queue";              ///< For messages.
+  std::vector<QueueComponent> components;  ///< At least one.
+  std::int64_t capacity = 32;              ///< Elements; below 0: no limit.
+  std::int64_t min_after_dequeue = 0;      ///< Of random_shuffle: 0 or more, and fewer than `capacity`.
+  std::optional<std::uint64_t> seed = {};  ///< Of random_shuffle. None: every queue draws another order.
 };
 
 using QueueElement = std::vector<Tensor>;  ///< A tensor for each component, in their order.
@@ -65,7 +65,8 @@ struct TakenElements {
 
 /// A queue of elements between threads; each element is a fixed tuple of typed tensors.
 ///
-///     producers   enqueue, one after the other ─► elements, at most `capacity` ─► dequeue, one after the other   consumers
+///     producers   enqueue, one after the other ─► elements, at most `capacity` ─► dequeue, one after the other
+///     consumers
 ///
 /// Calls of one direction are served in the order in which they came: one that waits blocks those after it. A call for
 /// many elements takes or gives them one by one as they come, so it may be for more than `capacity`.

@@ -29,16 +29,16 @@ void forget_places(Json& value) {
 }
 
 RecordReader make_reader(const std::string& kind, const std::string& options, const std::string& on_corrupt,
-                   bool skip_missing) {
+                         bool skip_missing) {
   const auto& names = EnumNames<OnCorruptFile>::names;
   const auto found = std::ranges::find(names, on_corrupt);
   if (found == names.end()) throw nb::value_error("an unknown way with corrupt data");
   Json given = value_of(parse_json(options));
   forget_places(given);
   return value_of(RecordReader::make({.kind = kind,
-                                .options = std::move(given),
-                                .on_corrupt = static_cast<OnCorruptFile>(found - names.begin()),
-                                .skip_missing = skip_missing}));
+                                      .options = std::move(given),
+                                      .on_corrupt = static_cast<OnCorruptFile>(found - names.begin()),
+                                      .skip_missing = skip_missing}));
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ Result<TakenElements> take_joined(queues::QueueCore& core, std::int64_t count, b
   } catch (const std::exception&) {  // bad_alloc or length_error
     const auto size = std::ssize(taken.elements);
     core.put_back(std::move(taken.elements));
-    return Error{Code::io, Detail::resource_exhausted,
-                 fmt::format("queue {}: no memory for a batch of {} elements; take fewer",
-                             quote(core.options().name), size)};
+    return Error{
+        Code::io, Detail::resource_exhausted,
+        fmt::format("queue {}: no memory for a batch of {} elements; take fewer", quote(core.options().name), size)};
   }
 }
 
@@ -69,8 +69,7 @@ Result<TakenElements> Queue::dequeue_many(std::int64_t count, std::chrono::milli
   return take_joined(*core_, count, false, {wait, check});
 }
 
-Result<TakenElements> Queue::dequeue_up_to(std::int64_t count, std::chrono::milliseconds wait,
-                                           const StopCheck* check) {
+Result<TakenElements> Queue::dequeue_up_to(std::int64_t count, std::chrono::milliseconds wait, const StopCheck* check) {
   return take_joined(*core_, count, true, {wait, check});
 }
 

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <new>
-#include <random>
 
 #include <fmt/format.h>
 
 #include <forebay/messages.h>
+
+#include "base/draw.h"
 
 namespace forebay::queues {
 
@@ -24,17 +25,17 @@ QueueClock::time_point queue_deadline(std::chrono::milliseconds wait) {
   return wait >= longest ? QueueClock::time_point::max() : now + std::max(wait, std::chrono::milliseconds{0});
 }
 
-std::uint64_t seed_of(const QueueOptions& options) {
-  if (options.kind != QueueKind::random_shuffle) return 0;
+/// The seed of the options, or one that differs from queue to queue and from run to run.
+std::uint64_t seed_of(const QueueOptions& options, const void* queue) {
   if (options.seed) return *options.seed;
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
+  const auto time = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  return mix(mix(time) + reinterpret_cast<std::uintptr_t>(queue)) + static_cast<std::uint64_t>(getpid());
 }
 
 }  // namespace
 
 QueueCore::QueueCore(QueueOptions options)
-    : options_{std::move(options)}, process_{getpid()}, store_{options_.kind, seed_of(options_)} {}
+    : options_{std::move(options)}, process_{getpid()}, store_{options_.kind, seed_of(options_, this)} {}
 
 Result<void> QueueCore::usable() const {
   if (process_ == getpid()) return {};
@@ -149,8 +150,8 @@ bool QueueCore::await(Lock& lock, Calls& calls, QueueCall& call, QueueWait wait)
     const Time now = QueueClock::now();
     if (now >= until) return leave(calls, call), false;
     const Time end = wait.check == nullptr ? until : std::min(until, now + queue_poll);
-    const auto found = end == Time::max() ? (call.woken.wait(lock), std::cv_status::no_timeout)
-                                          : call.woken.wait_until(lock, end);
+    const auto found =
+        end == Time::max() ? (call.woken.wait(lock), std::cv_status::no_timeout) : call.woken.wait_until(lock, end);
     if (wait.check == nullptr || found == std::cv_status::no_timeout) continue;
     lock.unlock();
     try {

@@ -29,12 +29,12 @@ struct QueueWait {
 struct QueueCall {
   enum class State : std::uint8_t { waits, done, closed, end, no_memory };
   State state = State::waits;
-  bool closes = false;                // a plain close, which comes after the calls before it
-  bool up_to = false;                 // of a closed queue, takes what is left
-  std::int64_t wanted = 0;            // elements that are still to be taken
+  bool closes = false;                  // a plain close, which comes after the calls before it
+  bool up_to = false;                   // of a closed queue, takes what is left
+  std::int64_t wanted = 0;              // elements that are still to be taken
   std::vector<QueueElement> rows = {};  // to go in; of a taking call those that it has
-  std::size_t next = 0;               // of `rows`, to go in
-  std::int64_t left = 0;              // at the end: elements in the queue
+  std::size_t next = 0;                 // of `rows`, to go in
+  std::int64_t left = 0;                // at the end: elements in the queue
   std::condition_variable woken = {};
 };
 
@@ -42,7 +42,7 @@ struct QueueCall {
 ///
 ///     enqueues_  first ─► store_ ─► first  dequeues_
 ///
-/// Whoever changes one of the three serves the first calls of both sides until nothing moves any more (`serve`).
+/// The thread that changes one of the three serves the first calls of both sides until nothing moves any more (`serve`).
 /// Memory for batches is taken and filled without the mutex.
 class QueueCore {
  public:

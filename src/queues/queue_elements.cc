@@ -18,7 +18,7 @@ namespace forebay::queues {
 
 namespace {
 
-constexpr std::int64_t max_joined = std::int64_t{1} << 48;  // elements of a batch
+constexpr std::int64_t max_joined = std::int64_t{1} << 40;  // elements of a batch
 
 Error queue_fault(const QueueOptions& options, std::string_view what) {
   return Error{Code::config, Detail::invalid_argument, fmt::format("queue {}: {}", quote(options.name), what)};

@@ -39,8 +39,8 @@ Result<Source> bind_source(const RecordReaderOptions& options) {
     if (!source.format) break;
     return source;
   }
-  return reader_fault(fmt::format("kind: {}{}", quote(options.kind),
-                                  among(options.kind, known, "is no source of files; sources are")));
+  return reader_fault(
+      fmt::format("kind: {}{}", quote(options.kind), among(options.kind, known, "is no source of files; sources are")));
 }
 
 }  // namespace
@@ -204,11 +204,11 @@ Result<void> RecordReader::restore(std::string_view state) {
     next.open();
     for (std::int64_t record = 0; record < next.produced; ++record) {
       auto skipped = next.file->next(nullptr);
-      if (!skipped.ok()) return Error{Code::state, skipped.error().detail(), skipped.error().message(),
-                                      skipped.error().place()};
+      if (!skipped.ok())
+        return Error{Code::state, skipped.error().detail(), skipped.error().message(), skipped.error().place()};
       if (!*skipped)
-        return bad_state(fmt::format("file {} has {} records now, and {} were read", quote(*next.work), record,
-                                     next.produced));
+        return bad_state(
+            fmt::format("file {} has {} records now, and {} were read", quote(*next.work), record, next.produced));
     }
     static_cast<void>(next.file->take_skipped());  // counted in the state
   }
