@@ -160,9 +160,8 @@ void join_texts(const std::vector<QueueElement>& elements, std::size_t component
     }
     for (const std::int64_t place : places) {
       if (place >= 0) {
-        const std::string_view text = part.string(place);
-        const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
-        texts->bytes.insert(texts->bytes.end(), bytes, bytes + text.size());
+        const std::int64_t* const splits = part.byte_splits + place;
+        texts->bytes.insert(texts->bytes.end(), part.bytes + splits[0], part.bytes + splits[1]);
       }
       texts->splits.push_back(std::ssize(texts->bytes));
     }

@@ -20,7 +20,7 @@ using tests::numbers_of;
 using tests::queue_of;
 using tests::rows;
 using Found = TakenElements::Got;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 QueueOptions number_options(QueueKind kind, std::int64_t capacity, std::int64_t floor = 0) {
   return {.kind = kind,

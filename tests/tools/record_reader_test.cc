@@ -12,8 +12,8 @@
 namespace forebay {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Keys = std::vector<std::string>;
 
 RecordReader reader_of(RecordReaderOptions options) {

@@ -18,6 +18,7 @@ from forebay.errors import EndOfData as OutOfRangeError
 from forebay.tf1.batching import (batch, batch_join, maybe_batch, maybe_batch_join, maybe_shuffle_batch, maybe_shuffle_batch_join,
                                   shuffle_batch, shuffle_batch_join)
 from forebay.tf1.bucketing import bucket, bucket_by_sequence_length
+from forebay.tf1.plans import batch_steps, shuffle_batch_steps
 from forebay.tf1.producers import (input_producer, limit_epochs, match_filenames_once, range_input_producer,
                                    slice_input_producer, string_input_producer)
 from forebay.tf1.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
@@ -26,7 +27,8 @@ from forebay.tf1.stream import Stream
 
 __all__ = ["CancelledError", "Coordinator", "FIFOQueue", "FixedLengthRecordReader", "IdentityReader", "OutOfRangeError",
            "PaddingFIFOQueue", "PriorityQueue", "QueueRunner", "RandomShuffleQueue", "Stream", "TFRecordReader",
-           "TextLineReader", "WholeFileReader", "batch", "batch_join", "bucket", "bucket_by_sequence_length", "input_producer",
+           "TextLineReader", "WholeFileReader", "batch", "batch_join", "batch_steps", "bucket", "bucket_by_sequence_length", "input_producer",
            "limit_epochs", "match_filenames_once", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
-           "maybe_shuffle_batch_join", "range_input_producer", "shuffle_batch", "shuffle_batch_join", "slice_input_producer",
+           "maybe_shuffle_batch_join", "range_input_producer", "shuffle_batch", "shuffle_batch_join", "shuffle_batch_steps",
+           "slice_input_producer",
            "start_queue_runners", "string_input_producer"]

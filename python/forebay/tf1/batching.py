@@ -10,7 +10,7 @@ from forebay._arguments import integer_of, wrong_type
 from forebay.coordinator import QueueRunner
 from forebay.queue import Queue
 from forebay.tf1.elements import Elements
-from forebay.tf1.stream import LateQueues, Source, Stream, refused, source_of
+from forebay.tf1.stream import LateQueues, Source, Stream, is_structure, refused, source_of
 
 __all__ = ["batch", "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join",
            "shuffle_batch", "shuffle_batch_join"]
@@ -125,8 +125,7 @@ def _several(tensors_list: Sequence[Any]) -> "list[Any]":
 
 def _check_alike(entries: "list[Any]") -> None:
     """Sources whose structure is known before they give an element."""
-    known = [entry for entry in entries if isinstance(entry, dict)
-             or isinstance(entry, (list, tuple)) and all(callable(each) or hasattr(each, "get") for each in entry)]
+    known = [entry for entry in entries if isinstance(entry, dict) or is_structure(entry)]
     for entry in known[1:]:
         if type(entry) is not type(known[0]) or len(entry) != len(known[0]) or (
                 isinstance(entry, dict) and entry.keys() != known[0].keys()):

@@ -159,6 +159,12 @@ class Stream:
             source.close()
 
 
+def is_structure(value: Any) -> bool:
+    """Whether it is a list or tuple of functions and streams, and not of elements."""
+    return isinstance(value, (list, tuple)) and bool(value) and all(
+        callable(each) or hasattr(each, "get") and not isinstance(each, Mapping) for each in value)
+
+
 def source_of(value: Any, name: str = "tensors") -> "tuple[Source, list[Stream]]":
     """A function that gives the next element, and the streams that it reads.
 
@@ -167,11 +173,11 @@ def source_of(value: Any, name: str = "tensors") -> "tuple[Source, list[Stream]]
     if isinstance(value, Mapping):
         parts = {key: source_of(value[key], f"{name}[{key!r}]") for key in sorted(value, key=str)}
         return lambda: {key: part[0]() for key, part in parts.items()}, [one for part in parts.values() for one in part[1]]
-    if isinstance(value, (list, tuple)) and value and all(callable(each) or hasattr(each, "get") for each in value):
+    if is_structure(value):
         several = [source_of(each, f"{name}[{place}]") for place, each in enumerate(value)]
         kind = tuple if isinstance(value, tuple) else list
         return lambda: kind(part[0]() for part in several), [one for part in several for one in part[1]]
-    if hasattr(value, "get") and not isinstance(value, np.ndarray):
+    if hasattr(value, "get"):
         return value.get, [value] if isinstance(value, Stream) else []
     if isinstance(value, Queue):
         return value.dequeue, []
