@@ -44,11 +44,11 @@ __all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "Coordinator", "Corr
 
 if TYPE_CHECKING:
     import numpy as _np
-    from forebay import jax, returnn, tf, torch
+    from forebay import jax, returnn, tf, tf1, torch
     from forebay.reference import explain, json_schema
     bfloat16: "_np.dtype[Any]"
 else:
-    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "tf", "torch"}
+    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "tf", "tf1", "torch"}
 
     # What is rarely needed is imported when it is asked for; frameworks only then.
     def __getattr__(name):

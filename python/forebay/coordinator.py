@@ -157,7 +157,7 @@ class QueueRunner:
     def __init__(self, queue: "Union[Queue, Sequence[Any], Any]", enqueue_ops: "Sequence[Callable[[], Any]]", *,
                  queue_closed_exception_types: "Sequence[type[BaseException]]" = (EndOfData, StopIteration),
                  name: Optional[str] = None) -> None:
-        self.queues = (queue,) if hasattr(queue, "close") else tuple(queue)
+        self.queues: "tuple[Any, ...]" = (queue,) if hasattr(queue, "close") else tuple(queue)
         if not self.queues or not enqueue_ops:
             raise ConfigError("a QueueRunner needs a queue and one function or more that fill it", code="config",
                               detail="invalid_argument")
@@ -170,7 +170,7 @@ class QueueRunner:
         self._threads: "list[threading.Thread]" = []
 
     @property
-    def queue(self) -> Queue:
+    def queue(self) -> Any:
         """The first queue."""
         return self.queues[0]
 

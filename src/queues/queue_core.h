@@ -42,8 +42,8 @@ struct QueueCall {
 ///
 ///     enqueues_  first ─► store_ ─► first  dequeues_
 ///
-/// The thread that changes one of the three serves the first calls of both sides until nothing moves any more (`serve`).
-/// Memory for batches is taken and filled without the mutex.
+/// The thread that changes one of the three serves the first calls of both sides until nothing moves any more
+/// (`serve`). Memory for batches is taken and filled without the mutex.
 class QueueCore {
  public:
   explicit QueueCore(QueueOptions options);

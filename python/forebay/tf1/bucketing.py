@@ -2,6 +2,7 @@
 """`bucket` and `bucket_by_sequence_length`: batches of elements that belong together."""
 from __future__ import annotations
 
+import bisect
 from typing import Any, Callable, Optional, Sequence, Union
 
 import numpy as np
@@ -48,8 +49,13 @@ def bucket_by_sequence_length(input_length: _Number, tensors: Any, batch_size: "
         raise refused("bucket_boundaries: the list is empty; allowed is 1 boundary or more")
     if any(b <= a for a, b in zip(limits, limits[1:])):
         raise refused(f"bucket_boundaries: must increase, found {limits}")
-    length = lambda element: _number(element, input_length)  # noqa: E731
-    which = lambda element: int(np.searchsorted(limits, length(element), side="right"))  # noqa: E731
+
+    def length(element: Any) -> int:
+        return _number(element, input_length)
+
+    def which(element: Any) -> int:
+        return bisect.bisect_right(limits, length(element))
+
     return _buckets(tensors, which, length, batch_size, len(limits) + 1, num_threads, capacity, bucket_capacities,
                     Elements(shapes=shapes, dynamic_pad=dynamic_pad), dynamic_pad, allow_smaller_final_batch, keep_input,
                     name or "bucket_by_sequence_length")

@@ -52,9 +52,10 @@ class Elements:
         return [self._keep(value) if sparse else value for value, sparse in zip(values, structure.sparse)]
 
     def _parts(self, element: Any) -> "tuple[_Structure, list[Any]]":
+        kind: type = dict
         if isinstance(element, Mapping):
-            names = tuple(sorted(element, key=str))
-            values, kind = [element[name] for name in names], dict
+            names: "tuple[Any, ...]" = tuple(sorted(element, key=str))
+            values = [element[name] for name in names]
         elif isinstance(element, (list, tuple)):
             names, values = tuple(range(len(element))), list(element)
             kind = tuple if isinstance(element, tuple) else list

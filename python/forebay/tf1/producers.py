@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import secrets
 import threading
 from typing import Any, Iterator, Optional, Sequence, Union
 
@@ -145,7 +146,7 @@ def _producer(rows: Any, num_epochs: Optional[int], shuffle: bool, seed: Optiona
         raise refused("capacity: 0 elements; nothing would ever come out. Allowed is 1 or more, or below 0 for no limit")
     dtype, shape = spec_of(rows)
     queue = Queue([{"kind": "fixed_len", "dtype": dtype, "shape": list(shape[1:])}], capacity, name=name)
-    drawn = np.random.SeedSequence().entropy if seed is None else integer_of("seed", seed, "an integer or None") % 2**64
+    drawn = secrets.randbits(64) if seed is None else integer_of("seed", seed, "an integer or None") % 2**64
     epochs = iter(range(num_epochs)) if num_epochs is not None else _count()
 
     def enqueue() -> None:

@@ -73,6 +73,6 @@ def _dtype(kind: Any) -> str:
     if kind in (bytes, str):
         return "string"
     try:
-        return np.dtype(kind).name
+        return str(np.dtype(kind).name)
     except TypeError:
         raise wrong_type("dtypes", "names of dtypes, such as \"int64\" and \"string\"", kind) from None

@@ -76,9 +76,12 @@ class LateQueues:
             parts = [queue.stats() for queue in self._queues]
         if not parts:
             return QueueStats(0, 0, 0, 0, 0, self._closed, 0.0, 0.0)
-        sums = [sum(part[field] for part in parts) for field in range(5)]
         count = len(parts)
-        return QueueStats(*sums, closed=all(part.closed for part in parts),
+        return QueueStats(elements=sum(part.elements for part in parts),
+                          waiting_enqueues=sum(part.waiting_enqueues for part in parts),
+                          waiting_dequeues=sum(part.waiting_dequeues for part in parts),
+                          enqueued=sum(part.enqueued for part in parts), dequeued=sum(part.dequeued for part in parts),
+                          closed=all(part.closed for part in parts),
                           fill_ratio=sum(part.fill_ratio for part in parts) / count,
                           fill_over_min=sum(part.fill_over_min for part in parts) / count)
 
