@@ -59,6 +59,7 @@ class Reader:
         self.kind = kind
         self._reader = _core.make_reader(kind, json.dumps(options, default=_plain), on_corrupt, on_missing == "skip_file")
         self._lock = threading.Lock()
+        self._counters = ReaderCounters(0, 0, 0, 0)
         self._list: "tuple[Any, Iterator[Any]]" = (None, iter(()))
 
     def read(self, works: Any) -> "tuple[str, bytes]":
@@ -73,7 +74,10 @@ class Reader:
             while True:
                 if self._reader.needs_work:
                     self._reader.start(_path(self._next(works)))
-                records = self._reader.read(wanted)
+                try:
+                    records = self._reader.read(wanted)
+                finally:
+                    self._count()
                 if records:
                     return records
 
@@ -90,10 +94,15 @@ class Reader:
         """Sets the counters to 0 and forgets the open file. The queue stays as it is."""
         with self._lock:
             self._reader.reset()
+            self._count()
+
+    def _count(self) -> None:
+        self._counters = ReaderCounters(*self._reader.counters)
 
     @property
     def counters(self) -> ReaderCounters:
-        return ReaderCounters(*self._reader.counters)
+        """What it has done, after the last read that has ended."""
+        return self._counters
 
     def num_records_produced(self) -> int:
         """Records that were read."""
@@ -106,7 +115,7 @@ class Reader:
     def serialize_state(self) -> bytes:
         """The open file, the place in it and the counters; not the queue."""
         with self._lock:
-            return self._reader.state().encode()
+            return self._reader.state().encode("utf-8", "surrogateescape")
 
     def restore_state(self, state: "Union[bytes, str]") -> None:
         """Goes on where the state was taken. Raises StateError for a state of another kind of reader, and when the file has
@@ -115,6 +124,7 @@ class Reader:
             raise wrong_type("state", "the bytes of serialize_state", state)
         with self._lock:
             self._reader.restore(state.decode("utf-8", "surrogateescape") if isinstance(state, bytes) else state)
+            self._count()
 
     def _next(self, works: Any) -> Any:
         """The next work item."""

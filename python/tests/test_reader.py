@@ -162,5 +162,16 @@ def test_ctrl_c_ends_a_read_that_waits_for_a_file() -> None:
         fb.Reader("lines").read(queue)
 
 
+def test_paths_are_bytes(tmp_path: pathlib.Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff"
+    with open(path, "wb") as file:
+        file.write(b"one\ntwo\n")
+    first = fb.Reader("lines")
+    assert first.read([path])[0] == f"{os.fsdecode(path)}:1"
+    second = fb.Reader("lines")
+    second.restore_state(first.serialize_state())
+    assert second.read([])[1] == b"two"
+
+
 def test_paths_may_be_scalars_of_numpy(lines: "list[pathlib.Path]") -> None:
     assert fb.Reader("whole_file").read([np.array(os.fsencode(lines[0]), object)])[1].startswith(b"a1")

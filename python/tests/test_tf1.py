@@ -184,6 +184,14 @@ def test_threads_of_a_stream_that_is_dropped_end() -> None:
     assert running() == []
 
 
+def test_inputs_of_which_nothing_is_left_end() -> None:
+    assert list(tf1.batch(({"x": []} for _ in range(2000)), 2, enqueue_many=True, allow_smaller_final_batch=True)) == []
+    assert list(tf1.maybe_batch(count(2000), lambda element: False, 2)) == []
+    pipe = fb.arrays({"x": np.arange(2000)}).filter("x < 0").batch(size=2)
+    with pipe.load(threads=1) as loader:
+        assert list(loader) == []
+
+
 def test_timeouts_of_a_stream() -> None:
     go = threading.Event()
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/record_reader.h>
 
-#include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <forebay/messages.h>
 #include <forebay/plugin.h>
 
+#include "base/base64.h"
 #include "tools/work_file.h"
 
 namespace forebay {
@@ -167,7 +168,8 @@ std::string RecordReader::state() const {
   out.set("work_units_completed", Json{body_->counters.work_units_completed});
   out.set("records_skipped", Json{body_->counters.records_skipped});
   out.set("files_skipped", Json{body_->counters.files_skipped});
-  out.set("work", body_->work ? Json{*body_->work} : Json{});
+  // Paths are bytes, and JSON text is not.
+  out.set("work_base64", body_->work ? Json{to_base64(std::as_bytes(std::span{*body_->work}))} : Json{});
   out.set("records", Json{body_->produced});
   return out.text();
 }
@@ -198,9 +200,11 @@ Result<void> RecordReader::restore(std::string_view state) {
   FOREBAY_TRY(next.counters.records_skipped, state_number(*parsed, "records_skipped"));
   FOREBAY_TRY(next.counters.files_skipped, state_number(*parsed, "files_skipped"));
   FOREBAY_TRY(next.produced, state_number(*parsed, "records"));
-  const Json* const work = parsed->find("work");
-  if (work != nullptr && work->kind() == Json::Kind::string) {
-    next.work = work->string();
+  const Json* const work = parsed->find("work_base64");
+  if (work != nullptr && work->is(Json::Kind::string)) {
+    const auto path = from_base64(work->string());
+    if (!path) return bad_state("work_base64: must be base64");
+    next.work = std::string{reinterpret_cast<const char*>(path->data()), path->size()};
     next.open();
     for (std::int64_t record = 0; record < next.produced; ++record) {
       auto skipped = next.file->next(nullptr);

@@ -28,7 +28,7 @@ class LateQueues:
     def __init__(self, name: str, make: "Callable[[list[Any]], list[Queue]]") -> None:
         self.name = name
         self._make = make
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()    # a collected stream closes its queues on any thread, also inside `of`
         self._known = threading.Event()   # the queues are made, or closed
         self._queues: "list[Queue]" = []
         self._closed = False
@@ -39,11 +39,9 @@ class LateQueues:
         if not self._queues:
             with self._lock:
                 if not self._queues:
-                    queues = self._make(values)
+                    self._queues = self._make(values)
                     if self._closed:
-                        for queue in queues:
-                            queue.close(cancel=True, reason=self._reason)
-                    self._queues = queues
+                        self.close(cancel=True, reason=self._reason)
                     self._known.set()
         return self._queues
 
