@@ -237,10 +237,10 @@ class QueueRunner:
     def _close_on_stop(self, coord: Coordinator) -> None:
         while not coord.wait_for_stop(0.05):
             with self._lock:
-                if self._running == 0:
-                    break
-        else:
-            self.close(cancel=True, reason=coord.exception)
+                ended = self._running == 0
+            if ended and not coord.should_stop():   # by themselves, and not because of a stop
+                return
+        self.close(cancel=True, reason=coord.exception)
 
     def close(self, cancel: bool = False, reason: Optional[BaseException] = None) -> None:
         """Closes its queues."""

@@ -199,7 +199,7 @@ calls = st.one_of(st.tuples(st.just("enqueue"), st.lists(st.integers(0, 9), max_
                   st.tuples(st.just("close"), st.booleans()))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4000 if os.environ.get("FOREBAY_LONG_TESTS") else 150, deadline=None)
 @given(kind=st.sampled_from(["fifo", "random_shuffle", "padding_fifo", "priority"]), capacity=st.integers(-1, 6),
        floor=st.integers(0, 3), script=st.lists(calls, max_size=25))
 def test_any_script_gives_what_a_plain_queue_gives(kind: str, capacity: int, floor: int,
