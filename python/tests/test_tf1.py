@@ -169,6 +169,19 @@ def test_a_whole_chain_ends_or_fails_through_a_coordinator(tmp_path: pathlib.Pat
     coord.join(threads)
 
 
+def test_record_files_through_files_readers_and_batches() -> None:
+    """The reading of TensorFlow 1 as its programs wrote it, over the files of the example."""
+    names = tf1.match_filenames_once(pathlib.Path(__file__).resolve().parents[2] / "examples/taxi/data/*.gz")
+    want = collections.Counter(record for name in names for record in fb.read_records(name))
+    files = tf1.string_input_producer(names, num_epochs=2, seed=1)
+    readers = [tf1.TFRecordReader(options="GZIP") for _ in range(2)]
+    batches = tf1.shuffle_batch_join([lambda reader=reader: reader.read(files) for reader in readers], 32, 400, 200,
+                                     allow_smaller_final_batch=True)
+    found = collections.Counter(value for _, values in batches for value in values.tolist())
+    assert len(names) > 0 and found == collections.Counter({record: 2 * number for record, number in want.items()})
+    assert sum(reader.num_work_units_completed() for reader in readers) == 2 * len(names)
+
+
 def test_threads_of_a_stream_that_is_dropped_end() -> None:
     def running() -> "list[str]":
         return [thread.name for thread in threading.enumerate() if thread.name.startswith("dropped")]
