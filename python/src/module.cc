@@ -9,6 +9,8 @@
 #include "arrays.h"
 #include "batches.h"
 #include "functions.h"
+#include "queue.h"
+#include "reader.h"
 #include "records.h"
 #include "rows.h"
 #include "runs.h"
@@ -25,6 +27,8 @@ NB_MODULE(_core, module) {
   module.attr("version") = FOREBAY_VERSION;
   bind_batches(module);
   bind_functions(module);
+  bind_queue(module);
+  bind_reader(module);
   bind_rows(module);
   bind_runs(module);
   bind_state_saver(module);

@@ -211,7 +211,7 @@ def test_a_typo_is_a_type_error(tmp_path):
 
 def test_dir_shows_what_there_is_and_nothing_else():
     shown = [name for name in dir(fb) if not name.startswith("__")]
-    later = ["bfloat16", "jax", "returnn", "tf", "torch"]
+    later = ["bfloat16", "jax", "returnn", "tf", "tf1", "torch"]
     assert shown == sorted([*(name for name in fb.__all__ if not name.startswith("__")), *later])
     assert all(hasattr(fb, name) for name in fb.__all__)
     with pytest.raises(AttributeError, match="^module 'forebay' has no attribute 'nonsense'$"):
