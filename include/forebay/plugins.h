@@ -14,6 +14,8 @@
 #include <forebay/combine/round_robin.h>
 #include <forebay/combine/zip.h>
 #include <forebay/decoders/example.h>
+#include <forebay/decoders/json_example.h>
+#include <forebay/decoders/raw.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>
 #include <forebay/orders/batch_slice.h>
@@ -37,6 +39,7 @@
 #include <forebay/sources/whole_file.h>
 #include <forebay/steps/cast.h>
 #include <forebay/steps/constant.h>
+#include <forebay/steps/decode.h>
 #include <forebay/steps/decode_image.h>
 #include <forebay/steps/normalize.h>
 #include <forebay/steps/one_hot.h>

@@ -18,6 +18,7 @@ from forebay.checkpoint import atomic_file
 from forebay.combine import concat, join, mix, round_robin
 from forebay.combine import zip as zip  # not in __all__: `import *` must not hide the function of Python
 from forebay.corruption import CorruptPlace, FileReport, verify
+from forebay.decoding import decode, decode_json_example, decode_raw
 from forebay.errors import Cancelled, ConfigError, DataError, Error, IoError, StateError
 from forebay.features import *  # noqa: F403
 from forebay.features import __all__ as _feature_names
@@ -34,17 +35,17 @@ from forebay.values import Fraction, Ragged, Sparse, complete_frac
 __all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed",
            "FileReport", "Fraction", "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "SaverSizes", "Schema",
            "SegmentBatch", "SequenceExample", "Sparse", "StateError", "StateSaver", "Stats", "Switch", "TensorSpec", "__version__",
-           "arrays", "atomic_file", "complete_frac", "concat", "decode_example", "decode_sequence_example", "encode_example",
+           "arrays", "atomic_file", "complete_frac", "concat", "decode", "decode_example", "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example",
            "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "mix", "python",
            "read_records", "round_robin", "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np
-    from forebay import jax, returnn, tf, torch
+    from forebay import jax, returnn, slim, tf, torch
     from forebay.reference import explain, json_schema
     bfloat16: "_np.dtype[Any]"
 else:
-    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "tf", "torch"}
+    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "slim", "tf", "torch"}
 
     # What is rarely needed is imported when it is asked for; frameworks only then.
     def __getattr__(name):

@@ -177,6 +177,15 @@ def batch_of(names: list[str], values: list[Any], lengths: dict[str, Any], input
 def position_of(batch: Batch) -> str:
     """The position after a batch, as JSON text."""
 
+class DecodeFunction:
+    """A decoder that was bound to its options."""
+
+    def __call__(self, records: list[bytes]) -> dict[str, Any]: ...
+
+def decode_function(kind: str, options: dict[str, Any], memory: int | str) -> DecodeFunction: ...
+
+def decode_json_example(text: bytes) -> bytes: ...
+
 class Function:
     """A function of the program, which runs ask."""
 

@@ -8,6 +8,7 @@
 
 #include "arrays.h"
 #include "batches.h"
+#include "decode.h"
 #include "functions.h"
 #include "records.h"
 #include "rows.h"
@@ -24,6 +25,7 @@ NB_MODULE(_core, module) {
   module.doc() = "The compiled part of forebay; use the names of the package.";
   module.attr("version") = FOREBAY_VERSION;
   bind_batches(module);
+  bind_decode(module);
   bind_functions(module);
   bind_rows(module);
   bind_runs(module);

@@ -11,9 +11,6 @@ SKIPPED: dict[str, str] = {
     "tf/producers.jsonl": "later issue: queue front end",
     "tf/queue_script.jsonl": "later issue: queue front end",
     "tf/shuffle_join.jsonl": "later issue: queue front end",
-    "tf/slim_decoder.jsonl": "later issue: item decoders",
-    "tf/slim_provider.jsonl": "later issue: item decoders",
-    "tf/slim_sequence_decoder.jsonl": "later issue: item decoders",
 }
 
 # Operations that are not built yet, in files of which other vectors must pass.

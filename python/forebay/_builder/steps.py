@@ -93,6 +93,15 @@ class Steps(PipelineBase):
         """
         return self._then("rename", {"from": from_, "to": to})
 
+    def decode(self: P, column: str, as_: Mapping[str, Any], *, keep: bool = False) -> P:
+        """Decodes the strings of a column with a decoder; the decoder's tensors take their place.
+
+        column    The strings, one a row.
+        as_       The decoder and its options: {decoder: options}.
+        keep      Keep the strings beside the tensors.
+        """
+        return self._then("decode", {"column": column, "as": as_, "keep": keep}, keep=False)
+
     def decode_image(self: P, tensor: str, *, out: Optional[str] = None, channels: int = 3,
                      region: Mapping[str, Any] = {'central': None, 'random_resized': None},
                      resize: Optional[Sequence[int]] = None, flip: Literal["none", "random"] = "none",
