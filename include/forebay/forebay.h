@@ -7,6 +7,7 @@
 #include <forebay/convert.h>
 #include <forebay/feed.h>
 #include <forebay/files.h>
+#include <forebay/image.h>
 #include <forebay/index.h>
 #include <forebay/infer.h>
 #include <forebay/loader.h>

@@ -9,6 +9,7 @@
 #include "arrays.h"
 #include "batches.h"
 #include "functions.h"
+#include "images.h"
 #include "records.h"
 #include "rows.h"
 #include "runs.h"
@@ -30,6 +31,7 @@ NB_MODULE(_core, module) {
   bind_state_saver(module);
   bind_staging(module);
   bind_records(module);
+  bind_images(module);
   bind_verify(module);
   module.def(
       "complete_frac",
