@@ -119,7 +119,7 @@ TEST(DecodeImage, AnAreaIsTheSameAreaOfTheWholeImage) {
     ASSERT_TRUE(reader.begin({.channels = 3, .eighths = eighths, .area = area}).ok());
     std::vector<std::uint8_t> found;
     for (std::int64_t y = 0; y < area.height; ++y) {
-      const auto row = reader.row();
+      const auto row = reader.row(nullptr);
       ASSERT_TRUE(row.ok()) << row.error().text();
       const auto* const pixel = reinterpret_cast<const std::uint8_t*>(*row);
       found.insert(found.end(), pixel, pixel + area.width * 3);

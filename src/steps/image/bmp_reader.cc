@@ -35,7 +35,7 @@ class BmpReader final : public ImageReader {
     return read_bmp_runs(bytes_, header_, indexes_);
   }
 
-  Result<const std::byte*> row() override {
+  Result<const std::byte*> row(std::byte* /*place*/) override {
     const std::int64_t shown = request_.area.y + y_++;
     const std::int64_t y = header_.top_down ? shown : header_.height - 1 - shown;
     int channels = 3;

@@ -85,7 +85,7 @@ class GifReader final : public ImageReader {
     return {};
   }
 
-  Result<const std::byte*> row() override {
+  Result<const std::byte*> row(std::byte* /*place*/) override {
     if (y_ == request_.area.height) {
       FOREBAY_DO(draw_frame());
       y_ = 0;

@@ -163,11 +163,13 @@ PixelTarget moved(PixelTarget target, std::int64_t elements) {
 Result<void> ImageDecoding::copy(ImageReader& reader, const Work& work, const PixelTarget& target,
                                  const StopCheck* stop) const {
   FOREBAY_DO(reader.begin({.channels = work.channels, .wide = work.wide, .area = work.area}));
+  const bool bytes = target.dtype == DType::uint8 && target.column == work.channels && target.channel == 1;
   for (std::int64_t frame = 0; frame < work.header.frames; ++frame) {
     const PixelTarget place = moved(target, frame * work.width * work.height * work.channels);
     for (std::int64_t y = 0; y < work.area.height; ++y) {
       if (y % rows_a_look == 0) StopCheck::look(stop);
-      FOREBAY_TRY(const std::byte* const pixels, reader.row());
+      std::byte* const there = bytes ? place.elements + place.first + y * place.row : nullptr;
+      FOREBAY_TRY(const std::byte* const pixels, reader.row(there));
       copy_pixels(pixels, {.width = work.area.width, .channels = work.channels, .wide = work.wide}, y, place);
     }
   }
@@ -196,7 +198,7 @@ Result<void> ImageDecoding::resize(ImageReader& reader, const Work& work, const 
                            moved(target, frame * work.width * work.height * work.channels));
     for (std::int64_t y = 0; y < area.height; ++y) {
       if (y % rows_a_look == 0) StopCheck::look(stop);
-      FOREBAY_TRY(const std::byte* const pixels, reader.row());
+      FOREBAY_TRY(const std::byte* const pixels, reader.row(memory.resampler.place()));
       memory.resampler.add(pixels);
     }
   }

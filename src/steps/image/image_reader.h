@@ -67,8 +67,9 @@ class ImageReader {
   /// Begins to decode.
   [[nodiscard]] virtual Result<void> begin(const ImageRequest& request) = 0;
   /// The next row of the area: its pixels, as many channels as were asked for, of 1 byte, or of 2 when the request and
-  /// the header say `wide`. Valid until the next call.
-  [[nodiscard]] virtual Result<const std::byte*> row() = 0;
+  /// the header say `wide`. Valid until the next call. The reader may write the row to `place`, which has room for it,
+  /// and return that; null: it never does.
+  [[nodiscard]] virtual Result<const std::byte*> row(std::byte* place) = 0;
   /// Gives the memory of the image back.
   virtual void close() = 0;
 };

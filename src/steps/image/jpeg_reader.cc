@@ -152,6 +152,7 @@ Result<void> JpegReader::begin(const ImageRequest& request) {
     if (!crop(static_cast<JDIMENSION>(from), static_cast<JDIMENSION>(to - from))) return failed();
   }
   left_ = (left_ + static_cast<std::size_t>(area.x - from)) * components;
+  direct_ = info_.out_color_space != JCS_CMYK && left_ == 0 && std::int64_t{info_.output_width} == width_;
   row_.resize(static_cast<std::size_t>(info_.output_width) * components);
   // Each call decodes some rows at the end of what it skips, so the calls are few.
   const JDIMENSION at_once = std::max<JDIMENSION>(64, pixels_a_skip / info_.image_width);
@@ -164,7 +165,11 @@ Result<void> JpegReader::begin(const ImageRequest& request) {
   return {};
 }
 
-Result<const std::byte*> JpegReader::row() {
+Result<const std::byte*> JpegReader::row(std::byte* place) {
+  if (place != nullptr && direct_) {
+    if (!read(reinterpret_cast<std::uint8_t*>(place))) return failed();
+    return place;
+  }
   if (!read(row_.data())) return failed();
   if (info_.out_color_space != JCS_CMYK) return reinterpret_cast<const std::byte*>(row_.data() + left_);
   convert_ink();

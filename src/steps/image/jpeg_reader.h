@@ -25,7 +25,7 @@ class JpegReader final : public ImageReader {
 
   Result<ImageHeader> open(std::span<const std::byte> bytes, const FrameLimit& frames, const StopCheck* stop) override;
   Result<void> begin(const ImageRequest& request) override;
-  Result<const std::byte*> row() override;
+  Result<const std::byte*> row(std::byte* place) override;
   void close() override;
 
  private:
@@ -58,6 +58,7 @@ class JpegReader final : public ImageReader {
   const StopCheck* stop_ = nullptr;
   std::exception_ptr stopped_;
   bool created_ = false;
+  bool direct_ = false;  // a row of the library is a row of the area
   int channels_ = 3;
   std::size_t left_ = 0;              // bytes of a row before the area
   std::int64_t width_ = 0;            // of the area

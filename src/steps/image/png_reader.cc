@@ -82,7 +82,7 @@ class PngReader final : public ImageReader {
     return {};
   }
 
-  Result<const std::byte*> row() override {
+  Result<const std::byte*> row(std::byte* /*place*/) override {
     const std::byte* found = row_.data();
     if (interlaced_) {
       found = image_.data() + static_cast<std::size_t>(request_.area.y + y_++) * row_.size();

@@ -10,6 +10,8 @@
 #include <forebay/dtype.h>
 #include <forebay/steps/decode_image.h>
 
+#include "steps/image/axis_weights.h"
+
 namespace forebay::steps {
 
 /// How pixels become elements: value · factor + offset for each channel, of floats only.
@@ -35,62 +37,45 @@ struct RowForm {
   bool wide = false;
 };
 
-/// The weights of one axis of a resize: output i is the sum of `count` inputs from `begin` on.
-class AxisWeights {
- public:
-  struct Taps {
-    std::int64_t begin = 0, count = 0;
-    const float* weights = nullptr;
-  };
-  /// Maps `length` from `from` on, in an axis of `size` inputs, to `outputs` outputs.
-  void set(ResizeMethod method, std::int64_t size, double from, double length, std::int64_t outputs);
-  [[nodiscard]] Taps of(std::int64_t output) const {
-    const Place& at = places_[static_cast<std::size_t>(output)];
-    return {at.begin, at.count, weights_.data() + at.weights};
-  }
-  [[nodiscard]] std::int64_t outputs() const { return static_cast<std::int64_t>(places_.size()); }
-  /// Outputs that need one and the same input, at most.
-  [[nodiscard]] std::int64_t max_overlap() const;
-
- private:
-  struct Place {
-    std::int64_t begin, count;
-    std::size_t weights;
-  };
-  std::vector<Place> places_;
-  std::vector<float> weights_;
-};
-
-/// Resizes an image whose rows come one after the other. Holds sums for as many output rows as one input row goes into.
+/// Resizes an image whose rows come one after the other.
 ///
-///     input row y ─► weighted into the sums of output rows i … j ─► row i is complete: its columns are weighted,
-///     written
+///     8 bits to uint8:  input rows ─► the last few are held ─► row i: sum of its rows, then of its columns, as
+///     integers otherwise:        input row y ─► its columns are summed ─► weighted into the sums of output rows i … j,
+///     as floats
 class Resampler {
  public:
   /// `rows` and `columns` must outlive the last `add`.
-  void begin(const AxisWeights& rows, const AxisWeights& columns, const RowForm& form, const PixelTarget& target);
+  void begin(AxisWeights& rows, AxisWeights& columns, const RowForm& form, const PixelTarget& target);
+  /// Where the next input row may be written before it is added; null: anywhere.
+  [[nodiscard]] std::byte* place();
   void add(const std::byte* row);  ///< The next input row.
-  [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(sums_.capacity() * sizeof(float)); }
+  [[nodiscard]] std::int64_t bytes() const;
 
  private:
-  [[nodiscard]] float* sum_of(std::int64_t output) { return sums_.data() + (output % held_) * width_; }
+  void add_bytes(const std::byte* row, std::int64_t y);
+  void write_bytes(std::int64_t output);
   template <class Input>
-  void sum(const Input* row, std::int64_t y);
-  void write(std::int64_t output);
+  void sum_line(const Input* row);
+  void add_line(std::int64_t y);
+  [[nodiscard]] float* sum_of(std::int64_t output) { return sums_.data() + (output % held_) * width_; }
   template <class Element>
-  void write_as(const float* sums, std::int64_t output) const;
-  template <int channels, class Element>
-  void write_row(const float* sums, std::int64_t output) const;
+  void write_line(const float* sums, std::int64_t output) const;
 
   const AxisWeights* rows_ = nullptr;
   const AxisWeights* columns_ = nullptr;
   PixelTarget target_;
   RowForm form_;
-  std::int64_t width_ = 0;  // numbers of a row
-  std::int64_t held_ = 1;   // output rows in sums_
+  bool bytes_ = false;      // the integer sums are used
+  std::int64_t width_ = 0;  // numbers of an output row
+  std::int64_t held_ = 1;   // output rows in sums_, or input rows in ring_
   std::int64_t next_input_ = 0;
   std::int64_t next_output_ = 0;  // not written yet
-  std::vector<float> sums_;
+  std::vector<float> input_, line_, sums_;
+  std::int64_t pitch_ = 0;  // bytes from one row of ring_ to the next
+  std::vector<std::uint8_t> ring_;
+  std::vector<const std::uint8_t*> taps_;  // rows of one output
+  std::vector<std::int16_t> between_;
+  std::vector<std::int32_t> columns_sums_;
 };
 
 /// Writes a row of pixels as it is.

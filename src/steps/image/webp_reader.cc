@@ -75,7 +75,7 @@ class WebpReader final : public ImageReader {
     return {};
   }
 
-  Result<const std::byte*> row() override {
+  Result<const std::byte*> row(std::byte* /*place*/) override {
     if (y_ == request_.area.height) {
       StopCheck::look(stop_);
       FOREBAY_DO(animation_ != nullptr ? next_frame() : decode_image());
