@@ -8,6 +8,7 @@
 #include <forebay/decode.h>
 #include <forebay/feed.h>
 #include <forebay/files.h>
+#include <forebay/image.h>
 #include <forebay/index.h>
 #include <forebay/infer.h>
 #include <forebay/loader.h>

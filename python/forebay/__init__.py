@@ -22,6 +22,7 @@ from forebay.decoding import decode, decode_json_example, decode_raw
 from forebay.errors import Cancelled, ConfigError, DataError, Error, IoError, StateError
 from forebay.features import *  # noqa: F403
 from forebay.features import __all__ as _feature_names
+from forebay.images import decode_image
 from forebay.loader import Batch, Epoch, Epochs, Loader, Plan, Schema, Stats, TensorSpec, load
 from forebay.mapped import MappedBatch
 from forebay.records import (IndexReport, SequenceExample, decode_example, decode_sequence_example, encode_example,
@@ -35,8 +36,9 @@ from forebay.values import Fraction, Ragged, Sparse, complete_frac
 __all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed",
            "FileReport", "Fraction", "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "SaverSizes", "Schema",
            "SegmentBatch", "SequenceExample", "Sparse", "StateError", "StateSaver", "Stats", "Switch", "TensorSpec", "__version__",
-           "arrays", "atomic_file", "complete_frac", "concat", "decode", "decode_example", "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example",
-           "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "mix", "python",
+           "arrays", "atomic_file", "complete_frac", "concat", "decode", "decode_example", "decode_image",
+           "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example", "encode_sequence_example",
+           "explain", "feed", "index_files", "join", "json_schema", "load", "mix", "python",
            "read_records", "round_robin", "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:

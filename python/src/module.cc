@@ -10,6 +10,7 @@
 #include "batches.h"
 #include "decode.h"
 #include "functions.h"
+#include "images.h"
 #include "records.h"
 #include "rows.h"
 #include "runs.h"
@@ -32,6 +33,7 @@ NB_MODULE(_core, module) {
   bind_state_saver(module);
   bind_staging(module);
   bind_records(module);
+  bind_images(module);
   bind_verify(module);
   module.def(
       "complete_frac",
