@@ -15,6 +15,8 @@
 #include <forebay/pipeline.h>
 #include <forebay/plan.h>
 #include <forebay/plugins.h>
+#include <forebay/queue.h>
+#include <forebay/record_reader.h>
 #include <forebay/records.h>
 #include <forebay/reference.h>
 #include <forebay/row_passes.h>

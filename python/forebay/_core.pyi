@@ -203,6 +203,55 @@ class Function:
 
     def close(self) -> None: ...
 
+class Queue:
+    """The compiled part of forebay.Queue."""
+
+    def enqueue(self, element: list[object], copy: bool, timeout: int) -> bool:
+        """
+        Tensors are arrays of numbers, or (bytes, byte splits, shape) of strings. The timeout is in ms; -1: for ever. False: the time was over.
+        """
+
+    def enqueue_many(self, rows: list[object], copy: bool, timeout: int) -> int:
+        """How many rows went in."""
+
+    def dequeue(self, timeout: int) -> list[Any] | int | None:
+        """
+        Arrays. A number: the end, with so many elements left. None: the time was over.
+        """
+
+    def dequeue_many(self, count: int, up_to: bool, timeout: int) -> list[Any] | int | None: ...
+
+    def close(self, cancel: bool) -> None: ...
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int, int, bool, float, float]: ...
+
+def make_queue(kind: str, name: str, components: list[tuple[str, str, tuple[int | None, ...] | None]], capacity: int, min_after_dequeue: int, seed: int | None) -> Queue:
+    """Components are (name, dtype, shape or None)."""
+
+class Reader:
+    """The compiled part of forebay.Reader. One thread at a time may call it."""
+
+    @property
+    def needs_work(self) -> bool: ...
+
+    def start(self, work: str) -> None: ...
+
+    def read(self, count: int) -> list[tuple[str, bytes]]:
+        """Keys and values; none: a file is needed."""
+
+    def reset(self) -> None: ...
+
+    def state(self) -> str: ...
+
+    def restore(self, state: str) -> None: ...
+
+    @property
+    def counters(self) -> tuple[int, int, int, int]: ...
+
+def make_reader(kind: str, options: str, on_corrupt: str, skip_missing: bool) -> Reader:
+    """The options are JSON text."""
+
 class Rows:
     """Rows of arrays, which a document names."""
 

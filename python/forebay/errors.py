@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import Optional, Sequence
 
-__all__ = ["Error", "ConfigError", "DataError", "IoError", "StateError", "Cancelled"]
+__all__ = ["Error", "ConfigError", "DataError", "IoError", "StateError", "Cancelled", "EndOfData"]
 
 
 class Error(Exception):
     """A failure of Forebay. Its text has the place, the value found and the allowed values.
 
-    code     "config", "data", "io", "state", "cancelled" or "internal"
+    code     "config", "data", "io", "state", "cancelled", "end" (of EndOfData) or "internal"
     detail   finer cause: "none", "invalid_argument", "data_loss", "resource_exhausted", "not_found",
              "permission_denied" or "failed_precondition"
     file, record, offset, feature      place in the data; None where unknown
@@ -62,10 +62,15 @@ class StateError(Error):
 
 
 class Cancelled(Error):
-    """The loader was closed."""
+    """The loader or the queue was closed."""
 
 
-_CLASSES = {"config": ConfigError, "data": DataError, "io": IoError, "state": StateError, "cancelled": Cancelled}
+class EndOfData(Error):
+    """A queue is closed and has fewer elements than were asked for: the normal end of a loop over its elements."""
+
+
+_CLASSES = {"config": ConfigError, "data": DataError, "io": IoError, "state": StateError, "cancelled": Cancelled,
+            "end": EndOfData}
 _FOLDER = 21
 # Errors of the system for each detail. The end of the message decides between them.
 _ERRNOS = {"not_found": (2, 20), "permission_denied": (13, 1, 30), "resource_exhausted": (12, 28, 122, 24, 23),

@@ -11,6 +11,8 @@
 #include "decode.h"
 #include "functions.h"
 #include "images.h"
+#include "queue.h"
+#include "reader.h"
 #include "records.h"
 #include "rows.h"
 #include "runs.h"
@@ -28,6 +30,8 @@ NB_MODULE(_core, module) {
   bind_batches(module);
   bind_decode(module);
   bind_functions(module);
+  bind_queue(module);
+  bind_reader(module);
   bind_rows(module);
   bind_runs(module);
   bind_state_saver(module);

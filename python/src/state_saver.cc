@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state_saver.h"
 
-#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,122 +11,19 @@
 #include <nanobind/stl/string.h>
 
 #include "arrays.h"
-#include "interpreter.h"
+#include "lent.h"
+#include "waiting.h"
 
 namespace forebay::python {
 namespace {
 
 using Declared = std::vector<SaverTensor>;
 
-/// An array that an example shares. The example may end on any thread, so the release takes the interpreter's lock;
-/// after the interpreter has ended the memory stays.
-class SharedArray {
- public:
-  explicit SharedArray(nb::object array) : array_{std::move(array)} {}
-  SharedArray(const SharedArray&) = delete;
-  SharedArray& operator=(const SharedArray&) = delete;
-  ~SharedArray() {
-    if (Py_IsInitialized() == 0) {
-      static_cast<void>(array_.release());
-      return;
-    }
-    const nb::gil_scoped_acquire locked;
-    array_.reset();
-  }
-
- private:
-  nb::object array_;
-};
-
-/// Tensors over the memory of Python objects, which this keeps alive. Strings come as (bytes, byte splits, shape).
-class Lent {
- public:
-  /// `share`: tensors of numbers keep their arrays alive by themselves.
-  explicit Lent(bool share = false) : share_{share} {}
-
-  Tensor tensor(nb::handle value, DType wanted, const std::string& what) {
-    if (nb::isinstance<nb::tuple>(value)) return texts(nb::borrow<nb::tuple>(value));
-    owners_.emplace_back();
-    Tensor out = to_tensor(value, what, owners_.back());
-    // Without NumPy's type of that name, bfloat16 is its bits.
-    if (wanted == DType::bfloat16 && out.dtype == DType::uint16) out.dtype = DType::bfloat16;
-    if (share_) out.owner = std::make_shared<SharedArray>(owners_.back());
-    return out;
-  }
-  std::vector<Tensor> tensors(const nb::list& values, const Declared& declared, const char* kind) {
-    std::vector<Tensor> out;
-    for (std::size_t i = 0; i < nb::len(values) && i < declared.size(); ++i)
-      out.push_back(tensor(values[i], declared[i].dtype, std::string{kind} + " '" + declared[i].name + "'"));
-    return out;
-  }
-
- private:
-  Tensor texts(nb::tuple value) {
-    const nb::object bytes = value[0];
-    auto splits = int64_values(value[1]);
-    if (!splits || splits->empty() || PyBytes_Check(bytes.ptr()) == 0)
-      throw nb::type_error("strings are (bytes, int64 byte splits, shape)");
-    std::vector<std::int64_t> sizes;
-    for (const nb::handle size : nb::cast<nb::tuple>(value[2])) sizes.push_back(nb::cast<std::int64_t>(size));
-    Tensor out{.dtype = DType::string, .shape = Shape{std::move(sizes)}};
-    if (out.shape.count() + 1 != std::ssize(*splits) || splits->back() > PyBytes_GET_SIZE(bytes.ptr()))
-      throw nb::value_error("byte splits do not fit the shape and the bytes");
-    owners_.push_back(bytes);
-    splits_.push_back(*std::move(splits));
-    out.byte_splits = splits_.back().data();
-    out.bytes = reinterpret_cast<const std::byte*>(PyBytes_AS_STRING(bytes.ptr()));
-    return out;
-  }
-
-  const bool share_;
-  std::deque<nb::object> owners_;
-  std::deque<std::vector<std::int64_t>> splits_;
-};
-
-/// A signal handler has raised; the exception is set.
-struct Raised {};
-
-/// Lets signal handlers run during a wait.
-class SignalCheck final : public StopCheck {
- public:
-  explicit SignalCheck(Unlocked& unlocked) : unlocked_{unlocked} {}
-  void look() const override {
-    if (!unlocked_.no_signal()) throw Raised{};
-  }
-
- private:
-  Unlocked& unlocked_;
-};
-
-/// `call` without the interpreter's lock.
-template <class Call>
-auto waiting(Call call) {
-  auto result = [&] {
-    try {
-      Unlocked unlocked;
-      const SignalCheck check{unlocked};
-      return std::optional{call(&check)};
-    } catch (const Raised&) {
-      return decltype(std::optional{call(nullptr)}){};
-    }
-  }();
-  if (!result) throw nb::python_error();
-  return value_of(*std::move(result));
-}
-
-[[noreturn]] void timed_out(const std::string& what) {
-  PyErr_SetString(PyExc_TimeoutError, what.c_str());
-  throw nb::python_error();
-}
-
-/// Below 0: for ever.
-std::chrono::milliseconds wait_of(std::int64_t milliseconds) {
-  return milliseconds < 0 ? StateSaver::forever : std::chrono::milliseconds{milliseconds};
-}
-
-nb::object array_of(const Tensor& tensor) {
-  if (tensor.dtype != DType::bfloat16) return to_array(tensor);
-  return to_array(tensor, nb::module_::import_("forebay.values").attr("bfloat16_type")());
+std::vector<Tensor> lent_tensors(Lent& lent, const nb::list& values, const Declared& declared, const char* kind) {
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < nb::len(values) && i < declared.size(); ++i)
+    out.push_back(lent.tensor(values[i], declared[i].dtype, std::string{kind} + " '" + declared[i].name + "'"));
+  return out;
 }
 
 /// The error of an unknown name as KeyError, and others as `raise` does.
@@ -201,9 +97,9 @@ class PySaver {
     Lent lent{!copy};
     SaverExample example{.key = std::string{key.c_str(), key.size()},
                          .length = length,
-                         .sequences = lent.tensors(sequences, options_->sequences, "sequence"),
-                         .context = lent.tensors(context, options_->context, "context tensor"),
-                         .states = lent.tensors(states, options_->states, "state"),
+                         .sequences = lent_tensors(lent, sequences, options_->sequences, "sequence"),
+                         .context = lent_tensors(lent, context, options_->context, "context tensor"),
+                         .states = lent_tensors(lent, states, options_->states, "state"),
                          .epoch = epoch};
     const bool added =
         waiting([&](const StopCheck* check) { return saver_.insert(std::move(example), wait_of(timeout), check); });

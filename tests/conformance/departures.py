@@ -16,6 +16,7 @@ from typing import Any
 import batching_departures as batches
 import example_departures as examples
 import loader_departures as loaders
+import queue_departures as queues
 import record_departures as files
 import sequence_departures as sequences
 import slim_departures as items
@@ -38,6 +39,7 @@ class Departure:
 _LOAD = ("load",)
 _READ = ("tfrecord_read",)
 _PARSE = ("parse_example", "parse_single_example")
+_BATCH = ("batch", "maybe_batch", "batch_join", "shuffle_batch", "shuffle_batch_join")
 _SEQUENCE = ("parse_sequence_example", "parse_single_sequence_example")
 
 DEPARTURES: list[Departure] = [
@@ -166,6 +168,20 @@ DEPARTURES: list[Departure] = [
               ("construct",), savers.has_long_length, savers.accepted),
     Departure("D77", "`max_seqs` is exact in batches of one row",
               ("batch_dataset",), batches.has_one_sequence_too_many, batches.no_sequence_too_many),
+    # Queues, producers and batches of queues.
+    Departure("D88", "closing twice is harmless",
+              ("queue_script",), queues.closes_again, queues.harmless),
+    Departure("D43", "the arrays of a slice producer have as many rows",
+              ("slice_input_producer",), queues.has_unequal_arrays, queues.arrays_refused),
+    Departure("D68", "the consumer gets the error of the producer", _BATCH, queues.hides_an_error, queues.error_shown),
+    Departure("D90", "a batch has rows", _BATCH, queues.has_no_batch_size, queues.batch_size_refused),
+    Departure("D90", "where nothing is kept, the batches end with the input",
+              _BATCH, queues.never_ends, queues.ends_with_the_input),
+    Departure("D74", "a floor below 0 is an error at once", _BATCH, queues.has_negative_floor, queues.floor_refused),
+    Departure("D89", "sources that are joined have as many tensors",
+              _BATCH, queues.has_other_components, queues.components_refused),
+    # The original knows shapes before there is an element; here only `shapes` says that a size must not differ.
+    Departure("", "dynamic_pad pads any size", _BATCH, queues.pads_known_sizes, queues.padded),
     Departure("D25", "no rows make no batch",
               ("collate",), batches.has_no_rows, batches.no_batch),
 ]

@@ -14,6 +14,9 @@ import ops_loader
 import ops_orders
 import ops_pieces
 import ops_probe
+import ops_producers
+import ops_queues
+import ops_readers
 import ops_records
 import ops_sequence
 import ops_slim
@@ -65,6 +68,18 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "slim_single_pass": ops_slim.single_pass,
     "parse_example": ops_example.parse_example,
     "parse_single_example": ops_example.parse_single_example,
+    "identity": ops_readers.identity,
+    "queue_script": ops_queues.queue_script,
+    "string_input_producer": ops_producers.producer,
+    "range_input_producer": ops_producers.producer,
+    "slice_input_producer": ops_producers.producer,
+    "input_producer": ops_producers.producer,
+    "limit_epochs": ops_producers.producer,
+    "batch": ops_producers.batch,
+    "maybe_batch": ops_producers.batch,
+    "batch_join": ops_producers.join,
+    "shuffle_batch": ops_producers.join,
+    "shuffle_batch_join": ops_producers.join,
     "script": ops_state_saver.script,
     "schedule_table": ops_state_saver.schedule_table,
     "script_unique_keys": ops_state_saver.script_unique_keys,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import compare
+import ops_producers
 import ops_windows
 import pipeline
 import wire
@@ -194,6 +195,8 @@ def block_shuffle(vector: Vector, folder: Path) -> list[str]:
 
 def bucket_by_sequence_length(vector: Vector, folder: Path) -> list[str]:
     args = vector["args"]
+    if wrong := ops_producers.bucket_by_sequence_length(vector):
+        return wrong
     limits, sizes = args["bucket_boundaries"], args["batch_size"]
     options = {"key": "data", "boundaries": [limit - 1 for limit in limits], "longer": "bucket",
                "sizes": sizes if isinstance(sizes, list) else [sizes],

@@ -10,6 +10,7 @@ from typing import Any
 import forebay as fb
 
 import compare
+import ops_readers
 import pipeline
 import record_departures
 import wire
@@ -46,6 +47,8 @@ def tfrecord_read(vector: Vector, folder: Path) -> list[str]:
         if not file.get("missing"):
             path.write_bytes(base64.b64decode(file["data_b64"]))
     compression = _COMPRESSION[vector["args"]["compression"]]
+    if wrong := ops_readers.differs(vector, files, "tfrecord", {"compression": compression}):
+        return wrong
     document = pipeline.read(files, {"record": {}}, [{"batch": {"size": 1}}], compression)
     out = pipeline.run(document, lambda batch: (Path(batch.record_keys[0]).name, batch["record"][0]))
     if "error" in vector["expect"]:

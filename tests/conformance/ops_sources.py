@@ -9,6 +9,7 @@ from typing import Any
 
 import compare
 import forebay as fb
+import ops_readers
 import pipeline
 
 Vector = dict[str, Any]
@@ -52,6 +53,8 @@ def _read(vector: Vector, folder: Path, source: str, options: dict[str, Any]) ->
     for path, file in zip(files, vector["input"]["files"], strict=True):
         if not file.get("missing"):
             path.write_bytes(base64.b64decode(file["data_b64"]))
+    if wrong := ops_readers.differs(vector, files, source, options):
+        return wrong
     document = {"source": {source: {"files": [str(file) for file in files], **options}}, "decode": {"record": {}},
                 "steps": [{"batch": {"size": 1}}]}
     out = pipeline.run(document, lambda batch: (Path(batch.record_keys[0]).name, batch["record"][0]))

@@ -6,17 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 SKIPPED: dict[str, str] = {
-    "tf/batch.jsonl": "later issue: queue front end",
     "tf/decode_csv.jsonl": "later issue: CSV",
-    "tf/producers.jsonl": "later issue: queue front end",
-    "tf/queue_script.jsonl": "later issue: queue front end",
-    "tf/shuffle_join.jsonl": "later issue: queue front end",
 }
 
 # Operations that are not built yet, in files of which other vectors must pass.
-SKIPPED_OPS: dict[str, str] = {
-    "identity": "later issue: readers as objects",
-}
+SKIPPED_OPS: dict[str, str] = {}
 
 
 def skipped(file: str, vector: dict[str, Any]) -> bool:
