@@ -90,8 +90,8 @@ class Work:
             if kind == "W4a":
                 return pipe.batch(size)
             crop = {"region": {"random_resized": {"scale": [0.08, 1.0], "ratio": [3 / 4, 4 / 3]}}, "resize": [224, 224]}
-            pixels = pipe.decode_image("image/encoded", out="image", **(crop if kind == "W4c" else {}))
-            return pixels.select(["image", "label"]).batch(size, pad=kind == "W4b")
+            options = crop if kind == "W4c" else {"size": [375, 500]}
+            return pipe.decode_image("image/encoded", out="image", **options).select(["image", "label"]).batch(size)
         if kind == "W5":
             mel = {"mel": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [80]}}
             pipe = fb.tfrecord(self.files).sequence_example({"labels": fb.var_len("int64")}, lists=mel)

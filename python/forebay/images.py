@@ -21,7 +21,7 @@ _SAME = {"jpg": "jpeg"}
 
 def decode_image(data: Buffer, *, channels: Optional[int] = None, dtype: Any = None,
                  frames: Optional[Literal["first", "all"]] = None, region: Optional[Mapping[str, Any]] = None,
-                 resize: Optional[Sequence[int]] = None, method: Optional[str] = None,
+                 resize: Optional[Sequence[int]] = None, size: Optional[Sequence[int]] = None, method: Optional[str] = None,
                  flip: Optional[Literal["none", "random"]] = None, scale: Optional[Literal["none", "unit"]] = None,
                  normalize: Optional[Mapping[str, Any]] = None, layout: Optional[Literal["hwc", "chw"]] = None,
                  orientation: Optional[bool] = None, decoder_scale: Optional[bool] = None,
@@ -40,7 +40,7 @@ def decode_image(data: Buffer, *, channels: Optional[int] = None, dtype: Any = N
     if format is not None:
         _check_format(file, format)
     options = {"channels": channels, "dtype": None if dtype is None else dtype_of("dtype", dtype, _DTYPES), "frames": frames,
-               "region": region, "resize": resize, "method": method, "flip": flip, "scale": scale, "normalize": normalize,
+               "region": region, "resize": resize, "size": size, "method": method, "flip": flip, "scale": scale, "normalize": normalize,
                "layout": layout, "orientation": orientation, "decoder_scale": decoder_scale,
                "max_image_pixels": max_image_pixels, "max_frames": max_frames}
     given = {name: value for name, value in options.items() if value is not None}

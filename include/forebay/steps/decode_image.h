@@ -64,6 +64,9 @@ struct DecodeImage {
   ImageFrames frames = ImageFrames::first;               ///< all: an axis of frames comes before the others.
   ImageRegion region = {};                               ///< Of the image in the orientation in which it is shown.
   std::optional<std::vector<std::int64_t>> resize = {};  ///< [height, width]; empty: the size of the region.
+  /// [height, width] that every image has as it is shown; another size is a fault of the row. The tensor then has a
+  /// fixed shape, and images are decoded straight into the batch. Neither with `resize` nor with a region.
+  std::optional<std::vector<std::int64_t>> size = {};
   ResizeMethod method = ResizeMethod::antialias_bilinear;
   ImageFlip flip = ImageFlip::none;                  ///< random: every other row is mirrored left to right.
   DType dtype = DType::uint8;                        ///< uint8, uint16 (both rounded) or float32.

@@ -105,7 +105,7 @@ class Steps(PipelineBase):
     def decode_image(self: P, tensor: str, *, out: Optional[str] = None, channels: int = 3,
                      frames: Literal["first", "all"] = "first",
                      region: Mapping[str, Any] = {'central': None, 'random_resized': None},
-                     resize: Optional[Sequence[int]] = None,
+                     resize: Optional[Sequence[int]] = None, size: Optional[Sequence[int]] = None,
                      method: Literal["antialias_bilinear", "antialias_bicubic", "bilinear", "area", "nearest"] = "antialias_bilinear",
                      flip: Literal["none", "random"] = "none", dtype: DType = "uint8",
                      scale: Literal["none", "unit"] = "none", normalize: Optional[Mapping[str, Any]] = None,
@@ -120,6 +120,8 @@ class Steps(PipelineBase):
         frames              Of GIF and WebP animations; all: an axis of frames comes first.
         region              The part that is decoded; left out: the whole image.
         resize              [height, width]; null: the size of the region.
+        size                [height, width] that every image has; another one is a corrupt row. Makes the shape
+                            a fixed one.
         method              How `resize` makes pixels.
         flip                random: every other row, by a draw, is mirrored left to right.
         dtype               uint8, uint16 or float32; the latter two keep the 16 bits of a PNG that has them.
@@ -133,8 +135,8 @@ class Steps(PipelineBase):
         max_frames          An image of more frames is a corrupt row.
         """
         return self._then("decode_image", {"tensor": tensor, "out": out, "channels": channels, "frames": frames,
-                                          "region": region, "resize": resize, "method": method, "flip": flip,
-                                          "dtype": dtype_of("dtype", dtype, _DTYPES), "scale": scale,
+                                          "region": region, "resize": resize, "size": size, "method": method,
+                                          "flip": flip, "dtype": dtype_of("dtype", dtype, _DTYPES), "scale": scale,
                                           "normalize": normalize, "layout": layout, "orientation": orientation,
                                           "decoder_scale": decoder_scale, "max_image_pixels": max_image_pixels,
                                           "max_frames": max_frames}, channels=3, frames="first",

@@ -67,10 +67,11 @@ void AxisWeights::set(ResizeMethod method, std::int64_t size, double from, doubl
 
 void AxisWeights::fix() {
   constexpr auto one = static_cast<float>(1 << fixed_bits);
-  fixed_.assign(weights_.size(), 0);
+  fixed_stride_ = max_taps_ + max_taps_ % 2;
+  fixed_.assign(places_.size() * static_cast<std::size_t>(fixed_stride_), 0);
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const float* const weights = weights_.data() + i * static_cast<std::size_t>(stride_);
-    std::int16_t* const fixed = fixed_.data() + i * static_cast<std::size_t>(stride_);
+    std::int16_t* const fixed = fixed_.data() + i * static_cast<std::size_t>(fixed_stride_);
     int left = 1 << fixed_bits;
     std::int64_t largest = 0;
     for (std::int64_t k = 0; k < places_[i].count; ++k) {

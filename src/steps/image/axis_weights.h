@@ -25,11 +25,13 @@ class AxisWeights {
   void fix();  ///< Computes the weights as integers.
   [[nodiscard]] Taps of(std::int64_t output) const {
     const Place& at = places_[static_cast<std::size_t>(output)];
-    return {at.begin, at.count, weights_.data() + output * stride_, fixed_.data() + output * stride_};
+    return {at.begin, at.count, weights_.data() + output * stride_, fixed_.data() + output * fixed_stride_};
   }
   [[nodiscard]] std::int64_t outputs() const { return static_cast<std::int64_t>(places_.size()); }
   [[nodiscard]] std::int64_t max_taps() const { return max_taps_; }  ///< Inputs of one output, at most.
-  [[nodiscard]] bool negative() const { return negative_; }          ///< Some weights may be below 0.
+  /// Integer weights of each output, an even number; those after `count` are 0.
+  [[nodiscard]] std::int64_t fixed_taps() const { return fixed_stride_; }
+  [[nodiscard]] bool negative() const { return negative_; }  ///< Some weights may be below 0.
   /// Outputs that need one and the same input, at most.
   [[nodiscard]] std::int64_t max_overlap() const;
 
@@ -41,6 +43,7 @@ class AxisWeights {
   std::vector<float> weights_;  // `stride_` for each output
   std::vector<std::int16_t> fixed_;
   std::int64_t stride_ = 0;
+  std::int64_t fixed_stride_ = 0;
   std::int64_t max_taps_ = 0;
   bool negative_ = false;
 };

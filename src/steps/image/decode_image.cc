@@ -111,6 +111,16 @@ Result<void> check_normalization(const DecodeImage& options) {
   return {};
 }
 
+Result<void> check_sizes(const std::optional<std::vector<std::int64_t>>& sizes, std::int64_t channels) {
+  if (!sizes) return {};
+  const auto outside = [](std::int64_t side) { return side < 1 || side > max_side; };
+  if (sizes->size() != 2 || std::ranges::any_of(*sizes, outside))
+    return refusal(fmt::format("must be [height, width], each from 1 to {}", max_side));
+  if ((*sizes)[0] * (*sizes)[1] * std::max<std::int64_t>(channels, 1) > max_elements)
+    return refusal(fmt::format("an image has at most {} elements", max_elements));
+  return {};
+}
+
 Result<void> check(const DecodeImage& options) {
   if (options.channels != 0 && options.channels != 1 && options.channels != 3 && options.channels != 4)
     return refusal(fmt::format("must be 0, 1, 3 or 4; found {}", options.channels)).at(Field{"channels"});
@@ -130,14 +140,10 @@ Result<void> check(const DecodeImage& options) {
     FOREBAY_DO(check_pair(region.random_resized->scale, 1, "scale"));
     FOREBAY_DO(check_pair(region.random_resized->ratio, 1000, "ratio"));
   }
-  if (!options.resize) return {};
-  const auto& size = *options.resize;
-  if (size.size() != 2 || std::ranges::any_of(size, [](std::int64_t side) { return side < 1 || side > max_side; })) {
-    return refusal(fmt::format("must be [height, width], each from 1 to {}", max_side)).at(Field{"resize"});
-  }
-  if (size[0] * size[1] * std::max<std::int64_t>(options.channels, 1) > max_elements)
-    return refusal(fmt::format("an image has at most {} elements", max_elements)).at(Field{"resize"});
-  return {};
+  if (options.size && (options.resize || region.central || region.random_resized))
+    return refusal("is the size of whole images: neither a region nor resize may be given").at(Field{"size"});
+  FOREBAY_DO(check_sizes(options.resize, options.channels).at(Field{"resize"}));
+  return check_sizes(options.size, options.channels).at(Field{"size"});
 }
 
 Result<Bound<Step>> bind(const DecodeImage& options, const Schema& in) {
@@ -172,6 +178,7 @@ Result<void> check_options(const Json& options) {
   take("dtype", read.dtype);
   take("region", read.region);
   take("resize", read.resize);
+  take("size", read.size);
   take("scale", read.scale);
   take("normalize", read.normalize);
   return check(read);
@@ -192,6 +199,8 @@ StepType decode_image() {
           .field("frames", &DecodeImage::frames, "Of GIF and WebP animations; all: an axis of frames comes first.")
           .field("region", &DecodeImage::region, "The part that is decoded; left out: the whole image.")
           .field("resize", &DecodeImage::resize, "[height, width]; null: the size of the region.")
+          .field("size", &DecodeImage::size,
+                 "[height, width] that every image has; another one is a corrupt row. Makes the shape a fixed one.")
           .field("method", &DecodeImage::method, "How `resize` makes pixels.")
           .field("flip", &DecodeImage::flip, "random: every other row, by a draw, is mirrored left to right.")
           .field("dtype", &DecodeImage::dtype,

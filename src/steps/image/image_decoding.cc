@@ -26,13 +26,15 @@ Result<ImageReader*> ImageMemory::reader_of(std::span<const std::byte> bytes) {
 }
 
 Shape image_shape(const DecodeImage& options) {
-  const std::int64_t height = options.resize ? (*options.resize)[0] : unknown_dim;
-  const std::int64_t width = options.resize ? (*options.resize)[1] : unknown_dim;
+  const auto& known = options.resize ? options.resize : options.size;
+  const std::int64_t height = known ? (*known)[0] : unknown_dim;
+  const std::int64_t width = known ? (*known)[1] : unknown_dim;
   const std::int64_t channels = options.channels == 0 ? unknown_dim : options.channels;
   std::vector<std::int64_t> dims;
   if (options.frames == ImageFrames::all) dims.push_back(unknown_dim);
   if (options.layout == ImageLayout::chw) dims.push_back(channels);
-  dims.insert(dims.end(), {height, width});
+  dims.push_back(height);
+  dims.push_back(width);
   if (options.layout == ImageLayout::hwc) dims.push_back(channels);
   return Shape{std::move(dims)};
 }
@@ -75,6 +77,11 @@ Result<void> ImageDecoding::decode(ImageReader& reader, std::span<const std::byt
   FOREBAY_TRY(const ImageHeader header, reader.open(bytes, frames, context.stop));
   FOREBAY_DO(check_size(header));
   const Work work = plan(header, row, context);
+  if (options_.size && (*options_.size != std::vector{work.height, work.width})) {
+    return Error{Code::data, Detail::invalid_argument,
+                 fmt::format("an image of {} x {} pixels (height x width) where all should have {} x {}", work.height,
+                             work.width, (*options_.size)[0], (*options_.size)[1])};
+  }
   Orientation shown = work.turned;
   if (options_.flip == ImageFlip::random && (context.draw(row, flip_draw) & 1) != 0) shown.mirror_x ^= true;
   std::shared_ptr<void> charge;
@@ -230,7 +237,10 @@ void ImageDecoding::end_row(const Work& work, Column& out) const {
   std::vector<std::int64_t> unknown;
   if (options_.frames == ImageFrames::all) unknown.push_back(work.header.frames);
   if (options_.channels == 0 && options_.layout == ImageLayout::chw) unknown.push_back(work.channels);
-  if (!options_.resize) unknown.insert(unknown.end(), {work.height, work.width});
+  if (!options_.resize && !options_.size) {
+    unknown.push_back(work.height);
+    unknown.push_back(work.width);
+  }
   if (options_.channels == 0 && options_.layout == ImageLayout::hwc) unknown.push_back(work.channels);
   out.end_row(unknown);
 }

@@ -47,8 +47,7 @@ constexpr std::int64_t max_held_rows = 16;  // an image that is made much smalle
 
 std::int64_t Resampler::bytes() const {
   return static_cast<std::int64_t>((input_.capacity() + line_.capacity() + sums_.capacity()) * sizeof(float) +
-                                   ring_.capacity() + between_.capacity() * sizeof(std::int16_t) +
-                                   columns_sums_.capacity() * sizeof(std::int32_t));
+                                   ring_.capacity() + between_.capacity() * sizeof(std::int16_t) + pixels_.capacity());
 }
 
 void Resampler::begin(AxisWeights& rows, AxisWeights& columns, const RowForm& form, const PixelTarget& target) {
@@ -76,7 +75,7 @@ void Resampler::begin(AxisWeights& rows, AxisWeights& columns, const RowForm& fo
   ring_.resize(static_cast<std::size_t>(held_ * pitch_));
   taps_.resize(static_cast<std::size_t>(held_) + 1);
   between_.resize(in + slack);
-  columns_sums_.resize(out + slack);
+  pixels_.resize(out);
 }
 
 std::byte* Resampler::place() {
@@ -110,17 +109,15 @@ void Resampler::write_bytes(std::int64_t output) {
     taps_[static_cast<std::size_t>(k)] = ring_.data() + row % held_ * pitch_;
   }
   kernels.sum_rows(taps_.data(), taps.fixed, even, form_.width * form_.channels, between_.data());
-  kernels.sum_columns(between_.data(), *columns_, form_.channels, columns_sums_.data());
-  constexpr int shift = AxisWeights::fixed_bits + ByteKernels::between_bits;
-  const std::int32_t* in = columns_sums_.data();
   auto* out = reinterpret_cast<std::uint8_t*>(target_.elements) + target_.first + output * target_.row;
-  const auto byte_of = [](std::int32_t sum) { return static_cast<std::uint8_t>((sum + (1 << (shift - 1))) >> shift); };
-  if (target_.column == form_.channels && target_.channel == 1) {
-    for (std::int64_t i = 0; i < width_; ++i) out[i] = byte_of(in[i]);
+  if (target_.channel == 1) {
+    kernels.sum_columns(between_.data(), *columns_, form_.channels, out, target_.column);
     return;
   }
+  kernels.sum_columns(between_.data(), *columns_, form_.channels, pixels_.data(), form_.channels);
+  const std::uint8_t* in = pixels_.data();
   for (std::int64_t x = 0; x < columns_->outputs(); ++x, out += target_.column) {
-    for (int c = 0; c < form_.channels; ++c) out[c * target_.channel] = byte_of(*in++);
+    for (int c = 0; c < form_.channels; ++c) out[c * target_.channel] = *in++;
   }
 }
 

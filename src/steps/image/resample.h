@@ -75,7 +75,7 @@ class Resampler {
   std::vector<std::uint8_t> ring_;
   std::vector<const std::uint8_t*> taps_;  // rows of one output
   std::vector<std::int16_t> between_;
-  std::vector<std::int32_t> columns_sums_;
+  std::vector<std::uint8_t> pixels_;  // an output row, where channels lie apart
 };
 
 /// Writes a row of pixels as it is.

@@ -15,14 +15,15 @@ void sum_rows_scalar(const std::uint8_t* const* rows, const std::int16_t* weight
   }
 }
 
-void sum_columns_scalar(const std::int16_t* row, const AxisWeights& columns, int channels, std::int32_t* out) {
-  for (std::int64_t x = 0; x < columns.outputs(); ++x) {
+void sum_columns_scalar(const std::int16_t* row, const AxisWeights& columns, int channels, std::uint8_t* out,
+                        std::int64_t column) {
+  for (std::int64_t x = 0; x < columns.outputs(); ++x, out += column) {
     const auto taps = columns.of(x);
     for (int c = 0; c < channels; ++c) {
       const std::int16_t* in = row + taps.begin * channels + c;
-      std::int32_t sum = 0;
+      std::int32_t sum = 1 << (ByteKernels::shift - 1);
       for (std::int64_t k = 0; k < taps.count; ++k, in += channels) sum += *in * taps.fixed[k];
-      *out++ = sum;
+      out[c] = static_cast<std::uint8_t>(sum >> ByteKernels::shift);
     }
   }
 }
