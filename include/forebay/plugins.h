@@ -31,6 +31,7 @@
 #include <forebay/orders/skip.h>
 #include <forebay/orders/sorted.h>
 #include <forebay/orders/take.h>
+#include <forebay/orders/take_while.h>
 #include <forebay/sources/arrays.h>
 #include <forebay/sources/feed.h>
 #include <forebay/sources/fixed_length.h>

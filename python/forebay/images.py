@@ -25,6 +25,7 @@ def decode_image(data: Buffer, *, channels: Optional[int] = None, dtype: Any = N
                  flip: Optional[Literal["none", "random"]] = None, scale: Optional[Literal["none", "unit"]] = None,
                  normalize: Optional[Mapping[str, Any]] = None, layout: Optional[Literal["hwc", "chw"]] = None,
                  orientation: Optional[bool] = None, decoder_scale: Optional[bool] = None,
+                 dct: Optional[Literal["accurate", "fast"]] = None,
                  max_image_pixels: Optional[int] = None, max_frames: Optional[int] = None, format: Optional[str] = None,
                  seed: int = 0) -> np.ndarray:
     """The pixels of an image file (JPEG, PNG, GIF, BMP, WebP): height, width, channels, as uint8.
@@ -41,7 +42,7 @@ def decode_image(data: Buffer, *, channels: Optional[int] = None, dtype: Any = N
         _check_format(file, format)
     options = {"channels": channels, "dtype": None if dtype is None else dtype_of("dtype", dtype, _DTYPES), "frames": frames,
                "region": region, "resize": resize, "size": size, "method": method, "flip": flip, "scale": scale, "normalize": normalize,
-               "layout": layout, "orientation": orientation, "decoder_scale": decoder_scale,
+               "layout": layout, "orientation": orientation, "decoder_scale": decoder_scale, "dct": dct,
                "max_image_pixels": max_image_pixels, "max_frames": max_frames}
     given = {name: value for name, value in options.items() if value is not None}
     return _core.decode_image(file, given, integer_of("seed", seed) % 2**64)

@@ -38,6 +38,7 @@ struct ImageNormalization {
 enum class ImageFlip : std::uint8_t { none, random };
 enum class ImageFrames : std::uint8_t { first, all };
 enum class ImageLayout : std::uint8_t { hwc, chw };
+enum class JpegTransform : std::uint8_t { accurate, fast };
 enum class ImageScale : std::uint8_t { none, unit };
 
 /// How output pixel i is made of the pixels around (i + 0.5) · s, where s is the ratio of the sizes.
@@ -76,6 +77,7 @@ struct DecodeImage {
   bool orientation = true;                           ///< Whether to turn the image as its EXIF data says.
   bool decoder_scale = true;                         ///< Whether a JPEG may be decoded at 1/2, 1/4 or 1/8 where
                                                      ///< `resize` makes the region that much smaller.
+  JpegTransform dct = JpegTransform::accurate;       ///< fast: pixels of a JPEG differ by a few levels.
   std::int64_t max_image_pixels = 178'956'970;       ///< More pixels, of all frames, are a fault of the row.
   std::int64_t max_frames = 10'000;                  ///< More frames are a fault of the row.
 };

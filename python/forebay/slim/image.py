@@ -2,7 +2,6 @@
 """The item handler for images."""
 from __future__ import annotations
 
-import warnings
 from typing import Any, Mapping, Optional, Sequence
 
 import numpy as np
@@ -14,8 +13,9 @@ from forebay.values import Sparse
 
 __all__ = ["Image"]
 
-# What the first bytes of a file say about its format.
-_MAGIC = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"BM": "bmp", b"RIFF": "webp"}
+_FORMATS = (b"jpeg", b"jpg", b"png", b"gif", b"bmp", b"webp")
+_PNG, _COLORED = b"\x89PNG\r\n\x1a\n", (b"\2", b"\3", b"\6")
+_DTYPES = ("uint8", "uint16", "float32")   # of forebay.decode_image
 
 
 class Image(ItemHandler):
@@ -30,7 +30,7 @@ class Image(ItemHandler):
     dtype         the numbers are not scaled: a float32 image has values from 0 to 255; a PNG of 16 bits keeps them where the
                   dtype holds them
     repeated      the feature is a list of images (kind fixed_len or fixed_len_sequence): [number, height, width, channels]
-    dct_method    "INTEGER_FAST", "INTEGER_ACCURATE" or "": accepted; JPEG is always decoded accurately
+    dct_method    of JPEGs: "INTEGER_FAST" (also ""), or "INTEGER_ACCURATE"
     height_key, width_key    features with the sizes of raw images
     """
 
@@ -43,15 +43,16 @@ class Image(ItemHandler):
             raise ValueError("height_key and width_key go together")
         self._image_key = image_key or "image/encoded"
         self._format_key = format_key or "image/format"
-        self._shape, self.channels, self.dtype = shape, channels, np.dtype(dtype)
+        self.shape, self.channels, self.dtype = shape, channels, np.dtype(dtype)
         self.repeated = repeated
+        self.dct = "accurate" if dct_method == "INTEGER_ACCURATE" else "fast"
         self._sizes = [] if height_key is None or width_key is None else [height_key, width_key]
         super().__init__([self._image_key, self._format_key, *self._sizes])
 
     def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
         buffers = keys_to_tensors[self._image_key]
         form = _text(self._format_key, keys_to_tensors[self._format_key])
-        shape = self._shape
+        shape = self.shape
         if self._sizes:
             shape = [*(int(np.asarray(keys_to_tensors[key]).reshape(-1)[0]) for key in self._sizes), self.channels or 1]
         if isinstance(buffers, Sparse):
@@ -69,19 +70,18 @@ class Image(ItemHandler):
             if shape is None:
                 raise data_fault(f"{self._image_key}: a raw image needs `shape`, or `height_key` and `width_key`")
             return reshaped(self._image_key, forebay.decode_raw([buffer], self.dtype)[0], shape)
-        self._compare(buffer, form)
-        image = self._decoded(buffer)
+        image = self._decoded(buffer, form)
         return image if shape is None or self._sizes else reshaped(self._image_key, image, shape)
 
-    def _decoded(self, buffer: bytes) -> Any:
-        image = forebay.decode_image(buffer, channels=self.channels)
+    def _decoded(self, buffer: bytes, form: bytes) -> Any:
+        stated = form.lower()
+        dtype = self.dtype.name if self.dtype.name in _DTYPES else "float32" if self.dtype.itemsize > 2 else "uint8"
+        gray = self.channels == 1 and buffer.startswith(_PNG) and buffer[25:26] in _COLORED
+        image = forebay.decode_image(buffer, channels=3 if gray else self.channels, dtype=dtype, orientation=False,
+                                     frames="first", dct=self.dct, format=stated.decode() if stated in _FORMATS else None)
+        if gray:   # the weights of libpng, in 15 bits, and no rounding
+            image = (image.astype(np.int64) @ np.array([[9798], [19235], [3735]])) >> 15
         return image.astype(self.dtype, copy=False)
-
-    def _compare(self, buffer: bytes, form: bytes) -> None:
-        content = next((name for magic, name in _MAGIC.items() if buffer.startswith(magic)), None)
-        stated = form.decode("latin-1").lower().replace("jpg", "jpeg")
-        if content is not None and stated in _MAGIC.values() and stated != content:
-            warnings.warn(f"feature {self._format_key!r} says {stated}, and the image is {content}", stacklevel=4)
 
 
 def _text(key: str, value: Any) -> bytes:

@@ -22,7 +22,7 @@ def pipeline(dataset: Dataset, items: Optional[Sequence[str]] = None, *,
     """The items of a data set as a pipeline, whose tensors have their names; add `.shuffle`, `.batch` and so on.
 
     It takes the handlers whose shapes are known without a record: Tensor without `shape_keys`, SparseTensor with `shape`, and
-    Image of encoded images. A var_len feature comes as fb.Ragged, or padded with `.batch(pad=True)`. The engine decodes on all
+    Image of encoded images, whose batches need images of one size. A var_len feature comes as fb.Ragged, or padded with `.batch(pad=True)`. The engine decodes on all
     threads, and restarts exactly. For other handlers use DatasetDataProvider; ConfigError names them.
     """
     decoder = dataset.decoder
@@ -79,7 +79,9 @@ class _Lowering:
         if handler.repeated or handler.channels not in (1, 3):
             raise self._no(item, handler, "only single images with 1 or 3 channels can be lowered")
         self.features[item] = self._feature(item, handler.keys[0])
-        self.steps.append(("decode_image", {"tensor": item, "channels": handler.channels}))
+        size = {"size": list(handler.shape[:2])} if handler.shape is not None and len(handler.shape) == 3 else {}
+        self.steps.append(("decode_image", {"tensor": item, "channels": handler.channels, "orientation": False,
+                                            "dct": handler.dct, **size}))
         if handler.dtype != np.uint8:
             self.steps.append(("cast", {"tensor": item, "dtype": handler.dtype.name}))
 

@@ -82,6 +82,7 @@ class ParallelReader:
             pipe = pipe.shuffle(buffer=max(min_after_dequeue, 1))
         pipe = pipe.batch(size=self._ROWS).epochs(num_epochs)
         self._loader = (pipe if seed is None else pipe.seed(seed)).load()
+        self._bare = not any(file.startswith("./") for file in files)
         self._num_readers, self._begun, self._ended = num_readers, 0, False
         self._start = self._loader.state_dict()
         self._before: Any = None     # the batch before the present one
@@ -103,7 +104,8 @@ class ParallelReader:
         row, self._row = self._row, self._row + 1
         self.num_records_produced += 1
         self._begun += self._batch.origins[row][1] == 0
-        return Record(self._batch.record_keys[row], self._batch["value"][row])
+        key = self._batch.record_keys[row]   # a run names files of the working directory ./name
+        return Record(key[2:] if self._bare and key.startswith("./") else key, self._batch["value"][row])
 
     def read_up_to(self, num_records: int) -> list[Record]:
         """The next records, at most so many; fewer at the end only. An empty list: there are no more."""

@@ -27,6 +27,10 @@ struct EnumNames<ImageScale> {
   static constexpr std::array<std::string_view, 2> names{"none", "unit"};
 };
 template <>
+struct EnumNames<JpegTransform> {
+  static constexpr std::array<std::string_view, 2> names{"accurate", "fast"};
+};
+template <>
 struct EnumNames<ResizeMethod> {
   static constexpr std::array<std::string_view, 5> names{"antialias_bilinear", "antialias_bicubic", "bilinear", "area",
                                                          "nearest"};
@@ -212,6 +216,7 @@ StepType decode_image() {
           .field("decoder_scale", &DecodeImage::decoder_scale,
                  "Whether to decode JPEGs at 1/2, 1/4 or 1/8 of the size where `resize` makes the region that much "
                  "smaller.")
+          .field("dct", &DecodeImage::dct, "Of JPEGs; fast: a few levels less exact, as TensorFlow decodes them.")
           .field("max_image_pixels", &DecodeImage::max_image_pixels, "An image of more pixels is a corrupt row.",
                  {.min = 1, .max = std::int64_t{1} << 32})
           .field("max_frames", &DecodeImage::max_frames, "An image of more frames is a corrupt row.",

@@ -169,7 +169,9 @@ PixelTarget moved(PixelTarget target, std::int64_t elements) {
 /// Without a resize: the pixels of the area as they are.
 Result<void> ImageDecoding::copy(ImageReader& reader, const Work& work, const PixelTarget& target,
                                  const StopCheck* stop) const {
-  FOREBAY_DO(reader.begin({.channels = work.channels, .wide = work.wide, .area = work.area}));
+  const bool fast_dct = options_.dct == JpegTransform::fast;
+  FOREBAY_DO(reader.begin(
+      {.channels = work.channels, .wide = work.wide, .area = work.area, .fast_dct = fast_dct}));
   const bool bytes = target.dtype == DType::uint8 && target.column == work.channels && target.channel == 1;
   for (std::int64_t frame = 0; frame < work.header.frames; ++frame) {
     const PixelTarget place = moved(target, frame * work.width * work.height * work.channels);
@@ -198,7 +200,9 @@ Result<void> ImageDecoding::resize(ImageReader& reader, const Work& work, const 
                      scaled(work.area.width), columns);
   memory.rows.set(options_.method, area.height, scaled(work.area.y) - static_cast<double>(area.y),
                   scaled(work.area.height), rows);
-  FOREBAY_DO(reader.begin({.channels = work.channels, .wide = work.wide, .eighths = eighths, .area = area}));
+  const bool fast_dct = options_.dct == JpegTransform::fast;
+  FOREBAY_DO(reader.begin(
+      {.channels = work.channels, .wide = work.wide, .eighths = eighths, .area = area, .fast_dct = fast_dct}));
   const RowForm form{.width = area.width, .channels = work.channels, .wide = work.wide};
   for (std::int64_t frame = 0; frame < work.header.frames; ++frame) {
     memory.resampler.begin(memory.rows, memory.columns, form,

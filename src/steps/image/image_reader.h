@@ -48,6 +48,7 @@ struct ImageRequest {
   bool wide = false;    ///< Rows have 16 bits for each channel where the image has; else 8.
   int eighths = 8;      ///< Scale: 1, 2, 4 or 8 eighths; 8 unless the header says `scales`.
   PixelArea area = {};  ///< In the scaled image, whose sizes are those of the header times the scale, rounded up.
+  bool fast_dct = false;  ///< JPEG: the faster transform, whose pixels differ by a few levels.
 };
 
 /// Reads one image of one format after the other: the header first, then the rows of an area from top to bottom; of

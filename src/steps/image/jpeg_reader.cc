@@ -105,14 +105,14 @@ std::int64_t JpegReader::memory_needed() {
              : buffers;
 }
 
-bool JpegReader::start(int channels, int eighths) {
+bool JpegReader::start(int channels, int eighths, bool fast_dct) {
   if (setjmp(failure_.jump) != 0) return false;
   info_.scale_num = static_cast<unsigned>(eighths);
   info_.scale_denom = 8;
   const bool ink = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
   const J_COLOR_SPACE colors = channels == 4 ? JCS_EXT_RGBA : JCS_RGB;
   info_.out_color_space = ink ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : colors;
-  info_.dct_method = JDCT_ISLOW;
+  info_.dct_method = fast_dct ? JDCT_IFAST : JDCT_ISLOW;
   jpeg_start_decompress(&info_);
   return true;
 }
@@ -143,7 +143,7 @@ Result<void> JpegReader::begin(const ImageRequest& request) {
   channels_ = request.channels;
   width_ = area.width;
   std::snprintf(failure_.message, sizeof(failure_.message), "it ends early");
-  if (!start(channels_, request.eighths)) return failed();
+  if (!start(channels_, request.eighths, request.fast_dct)) return failed();
   left_ = 0;
   const std::int64_t from = std::max<std::int64_t>(0, area.x - edge);
   const std::int64_t to = std::min<std::int64_t>(info_.output_width, area.x + area.width + edge);

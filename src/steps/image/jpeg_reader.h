@@ -45,7 +45,7 @@ class JpegReader final : public ImageReader {
   [[nodiscard]] std::int64_t memory_needed();
   [[nodiscard]] bool create();
   [[nodiscard]] bool read_header(std::span<const std::byte> bytes);
-  [[nodiscard]] bool start(int channels, int eighths);
+  [[nodiscard]] bool start(int channels, int eighths, bool fast_dct);
   [[nodiscard]] bool crop(JDIMENSION x, JDIMENSION width);
   [[nodiscard]] bool skip(JDIMENSION rows);
   [[nodiscard]] bool read(std::uint8_t* row);
