@@ -2,7 +2,7 @@
 """The item handler for images."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Literal, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Image(ItemHandler):
         self._format_key = format_key or "image/format"
         self.shape, self.channels, self.dtype = shape, channels, np.dtype(dtype)
         self.repeated = repeated
-        self.dct = "accurate" if dct_method == "INTEGER_ACCURATE" else "fast"
+        self.dct: Literal["accurate", "fast"] = "accurate" if dct_method == "INTEGER_ACCURATE" else "fast"
         self._sizes = [] if height_key is None or width_key is None else [height_key, width_key]
         super().__init__([self._image_key, self._format_key, *self._sizes])
 
@@ -59,7 +59,7 @@ class Image(ItemHandler):
             raise TypeError(f"feature {self._image_key!r}: an image must be a dense feature (fixed_len or fixed_len_sequence)")
         if not self.repeated:
             return self._decode(_text(self._image_key, buffers), form, shape)
-        images = [self._decode(buffer, form, shape) for buffer in np.asarray(buffers).reshape(-1)]
+        images = [self._decode(buffer, form, shape) for buffer in np.asarray(buffers).reshape(-1).tolist()]
         if len({image.shape for image in images}) != 1:
             sizes = ", ".join(str(list(image.shape)) for image in images) or "there are none"
             raise data_fault(f"{self._image_key}: repeated images must have one size, and there must be one at least; {sizes}")
@@ -88,5 +88,4 @@ def _text(key: str, value: Any) -> bytes:
     array = np.asarray(value)
     if array.ndim != 0 or array.dtype != object:
         raise TypeError(f"feature {key!r}: must be one byte string, shape []; found {array.dtype} of shape {list(array.shape)}")
-    text: bytes = array[()]
-    return text
+    return bytes(array[()])

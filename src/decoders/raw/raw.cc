@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/decoders/raw.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <forebay/plugin.h>
@@ -49,10 +50,24 @@ Error of_option(const Error& fault) {
   return {fault.code(), fault.detail(), fault.message(), std::move(place)};
 }
 
+/// The shape of a record: with a fixed length, a size of -1 is known. Sizes that do not fit stay, for their fault.
+Shape known_shape(const RawRecords& options) {
+  if (!options.fixed_length || options.as || options.shape.unknown() != 1) return options.shape;
+  auto item = static_cast<std::int64_t>(size_of(options.dtype));
+  std::vector<std::int64_t> dims = options.shape.dims();
+  for (const std::int64_t dim : dims) {
+    if (dim != unknown_dim && (dim < 1 || dim > *options.fixed_length)) return options.shape;
+    if (dim != unknown_dim && __builtin_mul_overflow(item, dim, &item)) return options.shape;
+  }
+  if (item == 0 || *options.fixed_length % item != 0) return options.shape;
+  *std::ranges::find(dims, unknown_dim) = *options.fixed_length / item;
+  return Shape{std::move(dims)};
+}
+
 // A record is read like a feature of kind `raw` with one byte string, so the options have the same rules.
 Result<Bound<Decoder>> bind(const RawRecords& options, const std::vector<std::string>&) {
   RawFeature feature{.dtype = options.dtype,
-                     .shape = options.shape,
+                     .shape = known_shape(options),
                      .endian = options.endian,
                      .fixed_length = options.fixed_length,
                      .as = options.as};

@@ -170,8 +170,7 @@ PixelTarget moved(PixelTarget target, std::int64_t elements) {
 Result<void> ImageDecoding::copy(ImageReader& reader, const Work& work, const PixelTarget& target,
                                  const StopCheck* stop) const {
   const bool fast_dct = options_.dct == JpegTransform::fast;
-  FOREBAY_DO(reader.begin(
-      {.channels = work.channels, .wide = work.wide, .area = work.area, .fast_dct = fast_dct}));
+  FOREBAY_DO(reader.begin({.channels = work.channels, .wide = work.wide, .area = work.area, .fast_dct = fast_dct}));
   const bool bytes = target.dtype == DType::uint8 && target.column == work.channels && target.channel == 1;
   for (std::int64_t frame = 0; frame < work.header.frames; ++frame) {
     const PixelTarget place = moved(target, frame * work.width * work.height * work.channels);

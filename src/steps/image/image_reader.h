@@ -44,10 +44,10 @@ struct FrameLimit {
 
 /// The pixels that are wanted.
 struct ImageRequest {
-  int channels = 3;     ///< 1 … 4.
-  bool wide = false;    ///< Rows have 16 bits for each channel where the image has; else 8.
-  int eighths = 8;      ///< Scale: 1, 2, 4 or 8 eighths; 8 unless the header says `scales`.
-  PixelArea area = {};  ///< In the scaled image, whose sizes are those of the header times the scale, rounded up.
+  int channels = 3;       ///< 1 … 4.
+  bool wide = false;      ///< Rows have 16 bits for each channel where the image has; else 8.
+  int eighths = 8;        ///< Scale: 1, 2, 4 or 8 eighths; 8 unless the header says `scales`.
+  PixelArea area = {};    ///< In the scaled image, whose sizes are those of the header times the scale, rounded up.
   bool fast_dct = false;  ///< JPEG: the faster transform, whose pixels differ by a few levels.
 };
 
