@@ -10,8 +10,9 @@ from forebay._builder.members import Members
 from forebay._builder.orders import Orders
 from forebay._builder.steps import Steps
 from forebay._builder.windows import Windows
+from forebay._arguments import dtype_of, sizes_of
 from forebay._paths import Paths, paths_of
-from forebay.features import Feature
+from forebay.features import DType, Feature, _DTYPES
 from forebay.pipeline import StageSource, given
 
 __all__ = ["Pipeline", "Source", "fixed_length", "lines", "tfrecord", "whole_file"]

@@ -110,7 +110,8 @@ class Steps(PipelineBase):
                      flip: Literal["none", "random"] = "none", dtype: DType = "uint8",
                      scale: Literal["none", "unit"] = "none", normalize: Optional[Mapping[str, Any]] = None,
                      layout: Literal["hwc", "chw"] = "hwc", orientation: bool = True, decoder_scale: bool = True,
-                     max_image_pixels: int = 178956970, max_frames: int = 10000) -> P:
+                     dct: Literal["accurate", "fast"] = "accurate", max_image_pixels: int = 178956970,
+                     max_frames: int = 10000) -> P:
         """Decodes images (JPEG, PNG, GIF, BMP, WebP) to pixels: orientation, region, resize and flip in one
         step.
 
@@ -131,6 +132,7 @@ class Steps(PipelineBase):
         orientation         Whether to turn images as their EXIF data says.
         decoder_scale       Whether to decode JPEGs at 1/2, 1/4 or 1/8 of the size where `resize` makes the
                             region that much smaller.
+        dct                 Of JPEGs; fast: a few levels less exact, as TensorFlow decodes them.
         max_image_pixels    An image of more pixels is a corrupt row.
         max_frames          An image of more frames is a corrupt row.
         """
@@ -138,8 +140,9 @@ class Steps(PipelineBase):
                                           "region": region, "resize": resize, "size": size, "method": method,
                                           "flip": flip, "dtype": dtype_of("dtype", dtype, _DTYPES), "scale": scale,
                                           "normalize": normalize, "layout": layout, "orientation": orientation,
-                                          "decoder_scale": decoder_scale, "max_image_pixels": max_image_pixels,
-                                          "max_frames": max_frames}, channels=3, frames="first",
-                                          region={'central': None, 'random_resized': None}, method="antialias_bilinear",
-                                          flip="none", dtype="uint8", scale="none", layout="hwc", orientation=True,
-                                          decoder_scale=True, max_image_pixels=178956970, max_frames=10000)
+                                          "decoder_scale": decoder_scale, "dct": dct,
+                                          "max_image_pixels": max_image_pixels, "max_frames": max_frames}, channels=3,
+                                          frames="first", region={'central': None, 'random_resized': None},
+                                          method="antialias_bilinear", flip="none", dtype="uint8", scale="none",
+                                          layout="hwc", orientation=True, decoder_scale=True, dct="accurate",
+                                          max_image_pixels=178956970, max_frames=10000)
