@@ -23,8 +23,8 @@ foreach(folder ${folders})
     string(REPLACE "/" "_" name ${folder})
     add_executable(${name}_test ${sources})
     set(layer ${name})
-    if(folder MATCHES "^(engine/.*|plan/.*|pipeline|steps)$")
-      set(layer tools)  # everything; the step `decode` asks the registry of src/plan
+    if(folder MATCHES "^(engine/.*|plan/.*|pipeline)$")
+      set(layer tools)  # everything
     endif()
     target_link_libraries(${name}_test PRIVATE forebay_${layer} GTest::gtest_main GTest::gmock $<TARGET_NAME_IF_EXISTS:test_support>)
     target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
