@@ -77,11 +77,9 @@ DecoderType json_example() {
              "json_example", "Decodes tf.train.Example messages in JSON text, with the options of `example`.", bind)
       .required("features", &JsonExampleFeatures::features,
                 "The tensors by name, each with kind, dtype, shape and how it is stored.")
-      .example(
-          {.options = R"({"features": {"x": {"dtype": "float32", "shape": [2]}, "y": {"dtype": "int64"}}})",
-           .in =
-               R"(["{\"features\": {\"feature\": {\"x\": {\"floatList\": {\"value\": [0.5, \"NaN\"]}}, \"y\": {\"int64List\": {\"value\": [\"7\"]}}}}}"])",
-           .out = R"({"x": [[0.5, 1.5]], "y": [7]})"});
+      .example({.options = R"({"features": {"y": {"dtype": "int64", "shape": [2]}}})",
+                .in = R"(["{\"features\": {\"feature\": {\"y\": {\"int64List\": {\"value\": [\"7\", 8]}}}}}"])",
+                .out = R"({"y": [[7, 8]]})"});
 }
 
 }  // namespace forebay::decoders
