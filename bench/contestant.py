@@ -44,7 +44,7 @@ EXAMPLES = {"W1": small(), "W2": many(), "W3a": IDS, "W3b": IDS, "W3c": IDS, "W6
             "W13": small()}
 
 
-WORKLOADS = [*EXAMPLES, "W4c", "W5", "W8", "W9", "W10"]
+WORKLOADS = [*EXAMPLES, "W4a", "W4b", "W4c", "W5", "W8", "W9", "W10"]
 #: Batches of W10: rows of at most so many tokens, so that rows times longest is at most 16,384.
 LONGEST = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2000]
 
@@ -85,10 +85,13 @@ class Work:
             if kind == "W12":
                 pipe = pipe.shuffle(buffer=self.spec["shuffle_buffer"])
             return (pipe.shuffle(global_=True) if kind == "W13" else pipe).batch(size)
-        if kind == "W4c":
+        if kind in ("W4a", "W4b", "W4c"):
             pipe = fb.tfrecord(self.files).example({"image/encoded": fb.fixed("string"), "label": fb.fixed("int64")})
-            region = {"random_resized": {"scale": [0.08, 1.0], "ratio": [3 / 4, 4 / 3]}}
-            return pipe.decode_image("image/encoded", out="image", region=region, resize=[224, 224]).select(["image", "label"]).batch(size)
+            if kind == "W4a":
+                return pipe.batch(size)
+            crop = {"region": {"random_resized": {"scale": [0.08, 1.0], "ratio": [3 / 4, 4 / 3]}}, "resize": [224, 224]}
+            options = crop if kind == "W4c" else {"size": [375, 500]}
+            return pipe.decode_image("image/encoded", out="image", **options).select(["image", "label"]).batch(size)
         if kind == "W5":
             mel = {"mel": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [80]}}
             pipe = fb.tfrecord(self.files).sequence_example({"labels": fb.var_len("int64")}, lists=mel)
@@ -111,12 +114,15 @@ class Work:
     def tensors(self, batch: Any) -> list[Any]:
         """What the checksum is made of, in the order of the benchmark."""
         import numpy as np
-        from benchlib.checksum import Dense, Padded
+        from benchlib.checksum import Dense, Padded, Ragged
         kind = self.options.workload
         if kind in ("W2", "W6b"):
             return [Dense("floats", np.stack([batch[name] for name in FLOATS], 1)),
                     Dense("ints", np.stack([batch[name] for name in INTS], 1)), Dense("label", batch["label"])]
-        if kind == "W4c":
+        if kind == "W4a":
+            offsets, data = batch.raw("image/encoded")
+            return [Ragged("image/encoded", np.asarray(data), np.diff(offsets)), Dense("label", batch["label"])]
+        if kind in ("W4b", "W4c"):
             return [Dense("label", batch["label"])]
         if kind in ("W5", "W10"):
             names = ["mel", "labels"] if kind == "W5" else ["ids"]

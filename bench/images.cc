@@ -89,11 +89,12 @@ void loop(const std::vector<std::string>& files) {
     const steps::PixelArea area = steps::choose_region(region, whole.width, whole.height, draw);
     const steps::Orientation flip{.mirror_x = (draw(63) & 1) != 0};
     std::byte* const to = out.data() + i % batch * static_cast<std::size_t>(side * side * 3);
-    rows.set(area.height, 0, static_cast<double>(area.height), side);
-    columns.set(area.width, 0, static_cast<double>(area.width), side);
-    resampler.begin(rows, columns, area.width, 3, flip.target(to, DType::uint8, ImageLayout::hwc, side, side, 3));
+    rows.set(ResizeMethod::antialias_bilinear, area.height, 0, static_cast<double>(area.height), side);
+    columns.set(ResizeMethod::antialias_bilinear, area.width, 0, static_cast<double>(area.width), side);
+    resampler.begin(rows, columns, {.width = area.width}, flip.target(to, DType::uint8, ImageLayout::hwc, side, side, 3));
     for (std::int64_t y = 0; y < area.height; ++y)
-      resampler.add(whole.values.data() + ((area.y + y) * whole.width + area.x) * 3);
+      resampler.add(reinterpret_cast<const std::byte*>(whole.values.data()) +
+                    ((area.y + y) * whole.width + area.x) * 3);
   }
 }
 

@@ -28,7 +28,7 @@ forebay::Json options_of(std::uint8_t choice) {
   if ((choice & 2) != 0) text += R"(, "resize": [9, 7])";
   if ((choice & 4) != 0) text += R"(, "region": {"random_resized": {}})";
   if ((choice & 8) != 0) text += R"(, "flip": "random", "layout": "chw")";
-  if ((choice & 16) != 0) text += R"(, "dtype": "float32", "scale": false)";
+  if ((choice & 16) != 0) text += R"(, "dtype": "float32", "decoder_scale": false)";
   return *forebay::parse_json(text + "}");
 }
 

@@ -5,8 +5,10 @@
 /// <forebay/plugin.h>.
 #include <forebay/batch.h>
 #include <forebay/convert.h>
+#include <forebay/decode.h>
 #include <forebay/feed.h>
 #include <forebay/files.h>
+#include <forebay/image.h>
 #include <forebay/index.h>
 #include <forebay/infer.h>
 #include <forebay/loader.h>

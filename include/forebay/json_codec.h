@@ -39,6 +39,7 @@ enum class FieldKind : std::uint8_t {
   shard,            ///< A part of the batches.
   binding,          ///< Name of an object that the program binds.
   branches,         ///< Documents of the branches of a combination.
+  decoder,          ///< A decoder with its options.
 };
 [[nodiscard]] std::string_view to_string(FieldKind kind);
 

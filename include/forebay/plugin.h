@@ -9,6 +9,7 @@
 #include <forebay/batcher.h>
 #include <forebay/column.h>
 #include <forebay/combine.h>
+#include <forebay/decoder_choice.h>
 #include <forebay/describe.h>
 #include <forebay/format.h>
 #include <forebay/order.h>
@@ -66,6 +67,11 @@ struct DecoderType {
   template <class Options>
   using Bind = Result<Bound<Decoder>> (*)(const Options&, const std::vector<std::string>&);
 };
+
+/// Finds the decoder in Registry::global and binds it. Fails with Code::config and the places of all faults. A step may
+/// call it.
+[[nodiscard]] Result<Bound<Decoder>> bind_decoder(const DecoderChoice& decoder,
+                                                  const std::vector<std::string>& wanted = {});
 
 // ---------------------------------------------------------------- steps: columns → columns (step.h)
 

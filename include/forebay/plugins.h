@@ -14,6 +14,8 @@
 #include <forebay/combine/round_robin.h>
 #include <forebay/combine/zip.h>
 #include <forebay/decoders/example.h>
+#include <forebay/decoders/json_example.h>
+#include <forebay/decoders/raw.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>
 #include <forebay/orders/batch_slice.h>
@@ -29,6 +31,7 @@
 #include <forebay/orders/skip.h>
 #include <forebay/orders/sorted.h>
 #include <forebay/orders/take.h>
+#include <forebay/orders/take_while.h>
 #include <forebay/sources/arrays.h>
 #include <forebay/sources/feed.h>
 #include <forebay/sources/fixed_length.h>
@@ -37,6 +40,7 @@
 #include <forebay/sources/whole_file.h>
 #include <forebay/steps/cast.h>
 #include <forebay/steps/constant.h>
+#include <forebay/steps/decode.h>
 #include <forebay/steps/decode_image.h>
 #include <forebay/steps/normalize.h>
 #include <forebay/steps/one_hot.h>

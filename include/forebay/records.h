@@ -79,6 +79,12 @@ using ExampleMap = std::map<std::string, FeatureValue>;
 /// Fails with Code::data for a message that is not a tf.train.Example.
 [[nodiscard]] Result<ExampleMap> decode_example(std::string_view message);
 
+/// The message of a tf.train.Example in JSON text, by protobuf's rules for JSON: bytes are base64, integers may be
+/// text, NaN and infinities are text, names are `bytesList` or `bytes_list`. Lists are packed, keys in the order of the
+/// text. Fails with Code::data and line, column and feature for text that is not JSON, an unknown or repeated name, and
+/// a value of a wrong type or out of range.
+[[nodiscard]] Result<std::string> decode_json_example(std::string_view json);
+
 /// A tf.train.SequenceExample: features of the whole sequence, and lists with a feature for each step.
 struct SequenceExampleMap {
   ExampleMap context;

@@ -19,9 +19,11 @@ from forebay.combine import concat, join, mix, round_robin
 from forebay.combine import zip as zip  # not in __all__: `import *` must not hide the function of Python
 from forebay.coordinator import Coordinator, QueueRunner, start_queue_runners
 from forebay.corruption import CorruptPlace, FileReport, verify
+from forebay.decoding import decode, decode_json_example, decode_raw
 from forebay.errors import Cancelled, ConfigError, DataError, EndOfData, Error, IoError, StateError
 from forebay.features import *  # noqa: F403
 from forebay.features import __all__ as _feature_names
+from forebay.images import decode_image
 from forebay.loader import Batch, Epoch, Epochs, Loader, Plan, Schema, Stats, TensorSpec, load
 from forebay.mapped import MappedBatch
 from forebay.queue import Queue, QueueStats
@@ -34,21 +36,23 @@ from forebay.state_saver import SaverSizes, SegmentBatch, StateSaver
 from forebay.switch import Switch, switch
 from forebay.values import Fraction, Ragged, Sparse, complete_frac
 
-__all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "Coordinator", "CorruptPlace", "DataError", "EndOfData", "Epoch", "Epochs", "Error", "Feed",
-           "FileReport", "Fraction", "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Queue", "QueueRunner",
-           "QueueStats", "Ragged", "Reader", "ReaderCounters", "SaverSizes", "Schema",
-           "SegmentBatch", "SequenceExample", "Sparse", "StateError", "StateSaver", "Stats", "Switch", "TensorSpec", "__version__",
-           "arrays", "atomic_file", "complete_frac", "concat", "decode_example", "decode_sequence_example", "encode_example",
-           "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "mix", "python",
-           "read_records", "round_robin", "start_queue_runners", "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
+__all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "Coordinator", "CorruptPlace", "DataError", "EndOfData",
+           "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "IndexReport", "IoError", "Loader",
+           "MappedBatch", "Plan", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader", "ReaderCounters",
+           "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError", "StateSaver", "Stats",
+           "Switch", "TensorSpec", "__version__", "arrays", "atomic_file", "complete_frac", "concat", "decode",
+           "decode_example", "decode_image", "decode_json_example", "decode_raw", "decode_sequence_example",
+           "encode_example", "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema",
+           "load", "mix", "python", "read_records", "round_robin", "start_queue_runners", "switch", "verify",
+           "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np
-    from forebay import jax, returnn, tf, tf1, torch
+    from forebay import jax, returnn, slim, tf, tf1, torch
     from forebay.reference import explain, json_schema
     bfloat16: "_np.dtype[Any]"
 else:
-    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "tf", "tf1", "torch"}
+    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "slim", "tf", "tf1", "torch"}
 
     # What is rarely needed is imported when it is asked for; frameworks only then.
     def __getattr__(name):

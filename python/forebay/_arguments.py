@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterable, Optional, Sequence, Union
 
 import numpy as np
 
 from forebay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 def wrong_type(name: str, allowed: str, found: object) -> TypeError:
@@ -85,3 +88,20 @@ def sizes_of(shape: Any) -> list[Any]:
     if isinstance(shape, (str, bytes)) or not hasattr(shape, "__iter__"):
         raise wrong_type("shape", "a list of sizes, [] for a single number", shape)
     return list(shape)
+
+
+def bytes_of(name: str, value: Buffer) -> bytes:
+    """The bytes of a bytes-like object."""
+    if type(value) is bytes:
+        return value
+    try:
+        return bytes(memoryview(value))
+    except TypeError:
+        raise wrong_type(name, "bytes, or another bytes-like object", value) from None
+
+
+def records_of(records: Iterable[Buffer]) -> list[bytes]:
+    """A new list of the bytes of bytes-like objects."""
+    if isinstance(records, (str, bytes, bytearray, memoryview)) or not hasattr(records, "__iter__"):
+        raise wrong_type("records", "a list or another iterable of bytes-like objects", records)
+    return [bytes_of(f"records[{place}]", record) for place, record in enumerate(records)]

@@ -3,15 +3,16 @@
 """Pipelines in Python: a function for every format, a method for every decoder, step, order, window and batcher."""
 from __future__ import annotations
 
-from typing import Literal, Mapping
+from typing import Literal, Mapping, Optional, Sequence
 
 from forebay._builder.batchers import Batchers
 from forebay._builder.members import Members
 from forebay._builder.orders import Orders
 from forebay._builder.steps import Steps
 from forebay._builder.windows import Windows
+from forebay._arguments import dtype_of, sizes_of
 from forebay._paths import Paths, paths_of
-from forebay.features import Feature
+from forebay.features import DType, Feature, _DTYPES
 from forebay.pipeline import StageSource, given
 
 __all__ = ["Pipeline", "Source", "fixed_length", "lines", "tfrecord", "whole_file"]
@@ -53,6 +54,30 @@ class Source(StageSource):
         """
         options = given({"name": name}, name="record")
         return Pipeline({"source": self._source, "decode": {"record": options}, "steps": []})
+
+    def raw(self, dtype: DType, *, name: str = "values", shape: Sequence[int] = [-1],
+            endian: Optional[Literal["little", "big"]] = None, fixed_length: Optional[int] = None,
+            as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None) -> Pipeline:
+        """Takes the bytes of each record for numbers: one tensor.
+
+        name            Name of the tensor.
+        dtype           Type of the numbers.
+        shape           Shape of a record; one size may be -1.
+        endian          Byte order; must be given for numbers of several bytes.
+        fixed_length    Cut or zero-fill every record to so many bytes.
+        as_             How a size of -1 is handed over: equal (rows of a batch must agree), padded or ragged.
+        """
+        options = given({"name": name, "dtype": dtype_of("dtype", dtype, _DTYPES), "shape": sizes_of(shape),
+                        "endian": endian, "fixed_length": fixed_length, "as": as_}, name="values", shape=[-1])
+        return Pipeline({"source": self._source, "decode": {"raw": options}, "steps": []})
+
+    def json_example(self, features: Mapping[str, Feature]) -> Pipeline:
+        """Decodes tf.train.Example messages in JSON text, with the options of `example`.
+
+        features    The tensors by name, each with kind, dtype, shape and how it is stored.
+        """
+        options = given({"features": features})
+        return Pipeline({"source": self._source, "decode": {"json_example": options}, "steps": []})
 
 
 def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "auto"] = "auto",

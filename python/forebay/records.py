@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional
 import numpy as np
 
 from forebay import _core
-from forebay._arguments import compression_of, wrong_type
+from forebay._arguments import bytes_of, compression_of, records_of, wrong_type
 from forebay._paths import Path, Paths, path_of, paths_of
 
 if TYPE_CHECKING:
@@ -31,19 +31,7 @@ def write_records(path: Path, records: Iterable[Buffer], compression: Optional[s
 
     records: bytes-like objects. compression: None, "gzip", "zlib" or "zstd". Raises IoError. Ctrl-C leaves the existing file.
     """
-    if isinstance(records, (str, bytes, bytearray, memoryview)) or not hasattr(records, "__iter__"):
-        raise wrong_type("records", "a list or another iterable of bytes-like objects", records)
-    whole = [_record(place, record) for place, record in enumerate(records)]
-    _core.write_records(path_of(path), whole, compression_of(compression))
-
-
-def _record(place: int, record: Buffer) -> bytes:
-    if type(record) is bytes:
-        return record
-    try:
-        return bytes(memoryview(record))
-    except TypeError:
-        raise wrong_type(f"records[{place}]", "bytes, or another bytes-like object", record) from None
+    _core.write_records(path_of(path), records_of(records), compression_of(compression))
 
 
 class IndexReport(NamedTuple):
@@ -109,7 +97,7 @@ def decode_sequence_example(message: Buffer) -> SequenceExample:
     A list has one entry a step; entries, and the features of the context, are as in `decode_example`.
     Raises DataError when the bytes are no such message.
     """
-    return SequenceExample(*_core.decode_sequence_example(_message_of(message)))
+    return SequenceExample(*_core.decode_sequence_example(bytes_of("message", message)))
 
 
 def _check_names(argument: str, features: Any) -> None:
@@ -135,16 +123,7 @@ def decode_example(message: Buffer) -> dict[str, Any]:
     int64_list → int64 ndarray, float_list → float32 ndarray, bytes_list → list of bytes, no kind → None.
     Raises DataError when the bytes are no such message.
     """
-    return _core.decode_example(_message_of(message))
-
-
-def _message_of(message: Buffer) -> bytes:
-    if type(message) is bytes:
-        return message
-    try:
-        return bytes(memoryview(message))
-    except TypeError:
-        raise wrong_type("message", "bytes, or another bytes-like object", message) from None
+    return _core.decode_example(bytes_of("message", message))
 
 
 def _list_of(name: str, value: Any) -> Any:

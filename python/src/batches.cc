@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batches.h"
 
+#include <algorithm>
+
 #include <forebay/state.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -17,17 +19,29 @@ nb::list names_of(const std::vector<std::string>& names) {
   return out;
 }
 
-bool has_bfloat16(const Plan& plan) {
-  for (const ColumnSpec& column : plan.outputs()) {
-    if (column.dtype == DType::bfloat16) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
+ValueTypes::ValueTypes(const std::vector<ColumnSpec>& columns) : bfloat16{nb::none()} {
+  const nb::module_ values = nb::module_::import_("forebay.values");
+  ragged = values.attr("Ragged");
+  sparse = values.attr("Sparse");
+  const auto is_bfloat16 = [](const ColumnSpec& column) { return column.dtype == DType::bfloat16; };
+  if (std::ranges::any_of(columns, is_bfloat16)) bfloat16 = values.attr("bfloat16_type")();
+}
+
+nb::object ValueTypes::make(const Value& value) const {
+  if (value.kind == Value::Kind::dense) return to_array(value.values, bfloat16);
+  nb::object values = to_array(value.values, bfloat16);
+  if (value.kind == Value::Kind::sparse) {
+    return sparse(to_array(value.indices), values, nb::tuple(nb::cast(value.dense_shape.dims())));
+  }
+  nb::list splits;
+  for (const Tensor& level : value.row_splits) splits.append(to_array(level));
+  return ragged(values, splits);
+}
+
 Layout::Layout(const Plan& plan)
-    : inputs{names_of(plan.inputs())}, targets{names_of(plan.targets())}, bfloat16{nb::none()} {
+    : inputs{names_of(plan.inputs())}, targets{names_of(plan.targets())}, types{plan.outputs()} {
   std::size_t place = 0;
   for (const ColumnSpec& column : plan.outputs()) {
     nb::object name = to_str(column.name);
@@ -38,19 +52,10 @@ Layout::Layout(const Plan& plan)
   const nb::module_ values = nb::module_::import_("forebay.values");
   origin = values.attr("Origin");
   span = values.attr("Span");
-  ragged = values.attr("Ragged");
-  sparse = values.attr("Sparse");
-  if (has_bfloat16(plan)) bfloat16 = values.attr("bfloat16_type")();
 }
 
 Layout::Layout(const nb::list& names, nb::list in, nb::list out)
-    : inputs{std::move(in)},
-      targets{std::move(out)},
-      bfloat16{nb::none()},
-      ragged{nb::none()},
-      sparse{nb::none()},
-      origin{nb::none()},
-      span{nb::none()} {
+    : inputs{std::move(in)}, targets{std::move(out)}, origin{nb::none()}, span{nb::none()} {
   std::size_t place = 0;
   for (const nb::handle name : names) places[name] = nb::int_(place++);
 }
@@ -121,22 +126,11 @@ void PyBatch::unknown(nb::handle name) const {
   throw nb::python_error();
 }
 
-nb::object PyBatch::make(const Value& value) const {
-  if (value.kind == Value::Kind::dense) return to_array(value.values, layout_->bfloat16);
-  nb::object values = to_array(value.values, layout_->bfloat16);
-  if (value.kind == Value::Kind::sparse) {
-    return layout_->sparse(to_array(value.indices), values, nb::tuple(nb::cast(value.dense_shape.dims())));
-  }
-  nb::list splits;
-  for (const Tensor& level : value.row_splits) splits.append(to_array(level));
-  return layout_->ragged(values, splits);
-}
-
 nb::object PyBatch::at(std::size_t place) {
   if (made_.empty()) made_.resize(batch_.names().size());
   if (!made_[place].is_valid()) {
     const Value* value = batch_.find(batch_.names()[place]);
-    made_[place] = make(*value);
+    made_[place] = layout_->types.make(*value);
   }
   return made_[place];
 }

@@ -14,16 +14,25 @@
 
 namespace forebay::python {
 
+/// The Python types that values of tensors become. Immutable.
+struct ValueTypes {
+  ValueTypes() : bfloat16{nb::none()}, ragged{nb::none()}, sparse{nb::none()} {}
+  explicit ValueTypes(const std::vector<ColumnSpec>& columns);
+  [[nodiscard]] nb::object make(const Value& value) const;  ///< An array, Ragged or Sparse.
+
+  nb::object bfloat16;        ///< NumPy's type, or None.
+  nb::object ragged, sparse;  ///< Classes of forebay.values.
+};
+
 /// The part of a batch that is the same for all batches of a run. Immutable; shared by them.
 struct Layout {
   explicit Layout(const Plan& plan);
   Layout(const nb::list& names, nb::list inputs, nb::list targets);
 
-  nb::dict places;            ///< Name → place in the schema.
-  nb::list inputs, targets;   ///< Names.
-  nb::object bfloat16;        ///< NumPy's type, or None.
-  nb::object ragged, sparse;  ///< Classes of forebay.values, like the next two.
-  nb::object origin, span;
+  nb::dict places;           ///< Name → place in the schema.
+  nb::list inputs, targets;  ///< Names.
+  ValueTypes types;
+  nb::object origin, span;  ///< Classes of forebay.values.
 };
 
 /// What a batch that was pickled in another process knows besides its values.
@@ -72,7 +81,6 @@ class PyBatch {
 
  private:
   [[nodiscard]] nb::object at(std::size_t place);
-  [[nodiscard]] nb::object make(const Value& value) const;
   [[nodiscard]] nb::object origin_of(const Origin& origin, std::int64_t row) const;
   [[nodiscard]] nb::handle place_of(nb::handle name) const;
   [[noreturn]] void unknown(nb::handle name) const;

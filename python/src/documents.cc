@@ -5,6 +5,7 @@
 #include <string>
 
 #include <forebay/messages.h>
+#include <forebay/run_options.h>
 #include <nanobind/stl/string.h>
 
 namespace forebay::python {
@@ -106,5 +107,10 @@ Json convert(nb::handle value, const std::string& pointer, int depth) {
 }  // namespace
 
 Json to_json(nb::handle value, const std::string& pointer) { return convert(value, pointer, 0); }
+
+std::int64_t memory_of(nb::handle memory) {
+  const Json json = to_json(memory).mark({});
+  return value_of(parse_memory(json).at("memory"));
+}
 
 }  // namespace forebay::python

@@ -14,4 +14,7 @@ namespace forebay::python {
 /// Raises ConfigError for anything else, and when nested deeper than 64.
 [[nodiscard]] Json to_json(nb::handle value, const std::string& pointer = "");
 
+/// A number of bytes, or text such as "1GiB". Raises ConfigError for anything else.
+[[nodiscard]] std::int64_t memory_of(nb::handle memory);
+
 }  // namespace forebay::python

@@ -8,7 +8,9 @@
 
 #include "arrays.h"
 #include "batches.h"
+#include "decode.h"
 #include "functions.h"
+#include "images.h"
 #include "queue.h"
 #include "reader.h"
 #include "records.h"
@@ -26,6 +28,7 @@ NB_MODULE(_core, module) {
   module.doc() = "The compiled part of forebay; use the names of the package.";
   module.attr("version") = FOREBAY_VERSION;
   bind_batches(module);
+  bind_decode(module);
   bind_functions(module);
   bind_queue(module);
   bind_reader(module);
@@ -34,6 +37,7 @@ NB_MODULE(_core, module) {
   bind_state_saver(module);
   bind_staging(module);
   bind_records(module);
+  bind_images(module);
   bind_verify(module);
   module.def(
       "complete_frac",

@@ -207,11 +207,6 @@ Plan plan_document(nb::handle document, const std::string& folder, const nb::dic
   return value_of(std::move(plan));
 }
 
-std::int64_t bytes_of(nb::handle memory) {
-  const Json json = to_json(memory).mark({});
-  return value_of(parse_memory(json).at("memory"));
-}
-
 Shard shard_of(nb::handle shard) {
   const Json json = to_json(shard, "/shard").mark({});
   auto chosen = parse_shard(json);
@@ -226,7 +221,7 @@ Shard shard_of(nb::handle shard) {
 
 std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle memory, std::int64_t prefetch,
                            nb::handle shard, const std::string& index_dir) {
-  RunOptions options{.threads = threads, .memory = bytes_of(memory), .prefetch = prefetch, .index_dir = index_dir};
+  RunOptions options{.threads = threads, .memory = memory_of(memory), .prefetch = prefetch, .index_dir = index_dir};
   const Shard chosen = shard.is_none() ? plan.shard() : shard_of(shard);
   options.take(chosen);
   auto pipeline = [&] {

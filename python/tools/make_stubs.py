@@ -28,8 +28,9 @@ from __future__ import annotations
 from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
 {imports}
+from forebay._arguments import dtype_of, sizes_of
 from forebay._paths import Paths, paths_of
-from forebay.features import Feature
+from forebay.features import DType, Feature, _DTYPES
 from forebay.pipeline import StageSource, given
 
 {names}'''
@@ -308,7 +309,7 @@ def builder(plugins: list[dict[str, Any]]) -> str:
     out = HEAD.format(names=listed(names), imports=imports)
     out += PIPELINE_HEAD.format(bases=", ".join(name for _, name, _, _ in METHODS)) + SOURCE_HEAD
     out += "".join("\n" + decoder(plugin) for plugin in plugins if plugin["kind"] == "decoder")
-    return out + "".join("\n\n" + source(plugin) for plugin in formats)
+    return without_unused(out + "".join("\n\n" + source(plugin) for plugin in formats))
 
 
 def methods(plugins: list[dict[str, Any]], document: dict[str, Any]) -> dict[str, str]:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <forebay/decoder_choice.h>
 #include <forebay/field_types.h>
 
 #include <array>
@@ -6,9 +7,9 @@
 namespace forebay {
 
 std::string_view to_string(FieldKind kind) {
-  constexpr std::array<std::string_view, 14> names{
-      "value",           "paths", "data_file", "tensor", "new_tensor", "expression", "sizes_or_tensor",
-      "dtype_or_tensor", "dtype", "sizes",     "bytes",  "shard",      "binding",    "branches"};
+  constexpr std::array<std::string_view, 15> names{
+      "value", "paths", "data_file", "tensor", "new_tensor", "expression", "sizes_or_tensor", "dtype_or_tensor",
+      "dtype", "sizes", "bytes",     "shard",  "binding",    "branches",   "decoder"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -30,6 +31,30 @@ Json JsonCodec<SizesOrTensor>::schema() {
   Json any = Json::object();
   any.set("anyOf", Json::array({JsonCodec<std::vector<std::int64_t>>::schema(), JsonCodec<std::string>::schema()}));
   return any;
+}
+
+std::optional<DecoderChoice> JsonCodec<DecoderChoice>::read(const Json& json, std::vector<Error>& faults) {
+  if (!json.is(Json::Kind::object) || json.members().size() != 1) {
+    fault_type(json, "one decoder with its options, like {\"record\": {}}", faults);
+    return std::nullopt;
+  }
+  const auto& [name, options] = json.members().front();
+  if (!options.is(Json::Kind::object)) return fault_type(options, "an object of options", faults), std::nullopt;
+  return DecoderChoice{.name = name, .options = options};
+}
+
+Json JsonCodec<DecoderChoice>::write(const DecoderChoice& value) {
+  Json out = Json::object();
+  out.set(value.name, value.options);
+  return out;
+}
+
+Json JsonCodec<DecoderChoice>::schema() {
+  Json out = Json::object();
+  out.set("type", "object");
+  out.set("minProperties", 1);
+  out.set("maxProperties", 1);
+  return out;
 }
 
 }  // namespace forebay

@@ -4,22 +4,16 @@
 
 #include <forebay/records.h>
 
+#include "columns/wire_writer.h"
+#include "decoders/json/json_message.h"
 #include "decoders/message.h"
 #include "decoders/value_list.h"
 
 namespace forebay {
 namespace {
 
-void put_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-  out.push_back(static_cast<char>(value));
-}
-
-void put_bytes(std::string& out, int field, std::string_view bytes) {
-  out.push_back(static_cast<char>(field * 8 + 2));
-  put_varint(out, bytes.size());
-  out += bytes;
-}
+using columns::put_bytes;
+using columns::put_varint;
 
 /// Visitor that returns the encoded Feature: a list in the field of its kind.
 struct FeatureEncoder {
@@ -162,6 +156,12 @@ Result<ExampleMap> decode_example(std::string_view message) {
   parsed.clear(keys.size(), 0);
   ExampleMap out;
   if (!parse_example(padded.wire(), table, parsed) || !read_features(parsed, table, keys, out)) return refused;
+  return out;
+}
+
+Result<std::string> decode_json_example(std::string_view json) {
+  std::string out;
+  FOREBAY_DO(decoders::append_example(json, out));
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "columns/cast.h"
+#include "decoders/raw/raw_numbers.h"
 #include "decoders/value_list.h"
 
 namespace forebay::decoders {
@@ -282,47 +283,27 @@ Result<void> FeatureWriter::raw(const Output& output) {
                              strings.size()));
   }
   Column& column = block_[output.column];
-  const std::size_t size = size_of(output.dtype);
   if (output.variable) {
-    const std::size_t bytes =
-        output.fixed_length != 0 ? static_cast<std::size_t>(output.fixed_length) : strings[0].size();
-    const std::size_t item = static_cast<std::size_t>(output.count) * size;
-    if (bytes % item != 0) {
-      return fault(Detail::data_loss, output.source,
-                   fmt::format("{} bytes are not a multiple of {}, the size of one {} of shape {}", bytes, item,
-                               to_string(output.dtype), output.shape.text()));
-    }
-    FOREBAY_DO(raw_item(output, strings[0], column.values.extend(bytes), static_cast<std::int64_t>(bytes / size)));
-    const auto sizes = static_cast<std::int64_t>(bytes / item);
-    column.end_row({&sizes, 1});
+    FOREBAY_TRY(const std::int64_t count, raw_elements(output, strings[0]));
+    const std::size_t bytes = static_cast<std::size_t>(count) * size_of(output.dtype);
+    copy_raw(output, strings[0], count, column.values.extend(bytes));
+    const std::int64_t size = count / output.count;
+    column.end_row({&size, 1});
     return {};
   }
   std::byte* to = column.values.data() + static_cast<std::size_t>(row_) * column.row_bytes();
   for (const columns::Wire& string : strings) {
-    FOREBAY_DO(raw_item(output, string, to, output.count));
-    to += static_cast<std::size_t>(output.count) * size;
+    FOREBAY_TRY(const std::int64_t count, raw_elements(output, string));
+    copy_raw(output, string, count, to);
+    to += static_cast<std::size_t>(count) * size_of(output.dtype);
   }
   return {};
 }
 
-Result<void> FeatureWriter::raw_item(const Output& output, columns::Wire bytes, std::byte* to, std::int64_t count) {
-  const std::size_t item = size_of(output.dtype);
-  const std::size_t size = static_cast<std::size_t>(count) * item;
-  if (output.fixed_length == 0 && bytes.size() != size) {
-    return fault(Detail::data_loss, output.source,
-                 fmt::format("expected {} bytes for {} {} (shape {}), found {}", size, count, to_string(output.dtype),
-                             output.shape.text(), bytes.size()));
-  }
-  const std::size_t there = std::min(size, bytes.size());
-  if (there != 0) std::memcpy(to, bytes.at, there);
-  if (there < size) std::memset(to + there, 0, size - there);
-  if (output.dtype == DType::boolean) {
-    for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<std::byte>(to[i] != std::byte{0});
-  } else if (output.swaps && item > 1) {
-    const std::size_t part = is_complex(output.dtype) ? item / 2 : item;
-    for (std::size_t i = 0; i < size; i += part) std::reverse(to + i, to + i + part);
-  }
-  return {};
+Result<std::int64_t> FeatureWriter::raw_elements(const Output& output, columns::Wire bytes) const {
+  auto count = raw_count(output, bytes.size());
+  if (count.ok()) return count;
+  return fault(count.error().detail(), output.source, count.error().message());
 }
 
 }  // namespace forebay::decoders

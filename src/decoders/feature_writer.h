@@ -66,7 +66,7 @@ class FeatureWriter {
   void sort_by_indices(StoredAs stored);
   Result<void> ragged(const Output& output);
   Result<void> raw(const Output& output);
-  Result<void> raw_item(const Output& output, columns::Wire bytes, std::byte* to, std::int64_t count);
+  [[nodiscard]] Result<std::int64_t> raw_elements(const Output& output, columns::Wire bytes) const;
 
   Result<void> list(const Output& output);
   Result<void> list_sequence(const Output& output, const FoundList& list);

@@ -7,6 +7,7 @@
 
 #include "columns/packed.h"
 #include "decoders/feature_writer.h"
+#include "decoders/raw/raw_numbers.h"
 #include "decoders/value_list.h"
 
 namespace forebay::decoders {
@@ -205,8 +206,8 @@ Result<void> FeatureWriter::list_raw(const Output& output, const FoundList& list
     if (strings.size() != 1) {
       return fault(Detail::data_loss, output.source, fmt::format("expected 1 byte string, found {}", strings.size()));
     }
-    std::byte* const to = column.values.extend(static_cast<std::size_t>(output.count) * size_of(output.dtype));
-    FOREBAY_DO(raw_item(output, strings[0], to, output.count));
+    FOREBAY_TRY(const std::int64_t count, raw_elements(output, strings[0]));
+    copy_raw(output, strings[0], count, column.values.extend(static_cast<std::size_t>(count) * size_of(output.dtype)));
   }
   const auto steps = static_cast<std::int64_t>(list.count);
   column.end_row({&steps, 1});

@@ -41,13 +41,19 @@ Json plain(const Json& json) {
 }
 
 Json canonical_branches(const Json& branches, const Registry& registry);
+Json stage(const Json& json, const Registry& registry);
+
+Json canonical_value(const Json& value, FieldKind kind, const Registry& registry) {
+  if (kind == FieldKind::branches) return canonical_branches(value, registry);
+  return kind == FieldKind::decoder ? stage(value, registry) : plain(value);
+}
 
 Json with_defaults(const Json& options, const std::vector<FieldInfo>& fields, const Registry& registry) {
   Json out = Json::object();
   for (const FieldInfo& field : fields) {
     const Json* value = options.find(field.name);
     const Json& given = value != nullptr ? *value : field.default_value;
-    out.set(field.name, field.kind == FieldKind::branches ? canonical_branches(given, registry) : plain(given));
+    out.set(field.name, canonical_value(given, field.kind, registry));
   }
   return out;
 }

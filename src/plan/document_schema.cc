@@ -57,11 +57,24 @@ Json combination_schema(const CombineType& type, const Json& branch) {
   return stage_schema(out);
 }
 
+/// The schemas of steps. An option that is a decoder is one of `decoders`.
+void add_steps(const std::vector<StepType>& types, const std::vector<Json>& decoders, std::vector<Json>& out) {
+  for (StepType type : types) {
+    for (FieldInfo& field : type.description.fields) {
+      if (field.kind != FieldKind::decoder) continue;
+      Json schema = one_of(decoders);
+      schema.set("description", field.doc);
+      field.schema = std::move(schema);
+    }
+    out.push_back(stage_schema(type));
+  }
+}
+
 Json full_pipeline_schema(const Registry& registry) {
   std::vector<Json> sources, decoders, steps, branch_steps;
   add_stages(registry.sources(), sources);
   add_stages(registry.decoders(), decoders);
-  add_stages(registry.steps(), steps);
+  add_steps(registry.steps(), decoders, steps);
   add_stages(registry.orders(), steps);
   branch_steps = steps;
   add_stages(registry.windows(), steps);

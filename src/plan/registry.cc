@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+#include <forebay/messages.h>
+
 // The kind of a plug-in follows from its folder.
 #define FOREBAY_TYPE_sources SourceType
 #define FOREBAY_TYPE_decoders DecoderType
@@ -45,6 +48,17 @@ Registry::Registry() {
 Registry& Registry::global() {
   static Registry registry;
   return registry;
+}
+
+Result<Bound<Decoder>> bind_decoder(const DecoderChoice& decoder, const std::vector<std::string>& wanted) {
+  std::vector<std::string> names;
+  for (const DecoderType& type : Registry::global().decoders()) {
+    if (type.description.name == decoder.name) return type.bind(decoder.options, wanted);
+    names.push_back(type.description.name);
+  }
+  return Error{Code::config, Detail::invalid_argument,
+               fmt::format("there is no decoder {}{}", quote(decoder.name), among(decoder.name, names, "known")),
+               decoder.options.place()};
 }
 
 void Registry::add(SourceType type) { put(sources_, std::move(type)); }

@@ -19,6 +19,7 @@ import loader_departures as loaders
 import queue_departures as queues
 import record_departures as files
 import sequence_departures as sequences
+import slim_departures as items
 import source_departures as sources
 import state_saver_departures as savers
 import text_departures as texts
@@ -117,7 +118,7 @@ DEPARTURES: list[Departure] = [
     Departure("D84", "sparse indices lie inside the size, one for each value",
               _PARSE, examples.has_index_outside, examples.refused),
     Departure("D25", "no records make no batch",
-              (*_PARSE, "decode_raw"), examples.has_no_records, examples.nothing),
+              _PARSE, examples.has_no_records, examples.nothing),
     # SequenceExamples.
     Departure("D25", "no records make no batch", _SEQUENCE, sequences.has_no_records, sequences.nothing),
     Departure("D33, D34, D35", "of several faults any is named, with its record and without example names",
@@ -130,6 +131,12 @@ DEPARTURES: list[Departure] = [
     # Raw bytes.
     Departure("B31", "every numeric dtype can be read from bytes",
               ("decode_raw",), examples.is_new_raw, examples.raw_values),
+    # The layer of TF-Slim.
+    Departure("D52", "a sparse item without a shape is as large as its largest id needs",
+              ("slim_decode",), items.lacks_sparse_shape, items.largest_id_is_the_shape),
+    Departure("D51", "a raw image needs a shape", ("slim_decode",), items.has_raw_image_without_shape, items.raw_needs_shape),
+    Departure("D50", "a PNG of 16 bits keeps them where the dtype holds them",
+              ("slim_decode",), items.has_deep_png, items.keeps_16_bits),
     # Batches by frames.
     Departure("D76", "no batch is without a frame",
               ("batch_dataset", "batch_pipe"), batches.has_empty_batches, batches.no_empty_batches),

@@ -19,6 +19,7 @@ import ops_queues
 import ops_readers
 import ops_records
 import ops_sequence
+import ops_slim
 import ops_sources
 import ops_state_saver
 import ops_windows
@@ -61,6 +62,10 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "fixed_length": ops_sources.fixed_length,
     "whole_file": ops_sources.whole_file,
     "decode_raw": ops_example.decode_raw,
+    "slim_decode": ops_slim.decode,
+    "slim_decode_sequence": ops_slim.decode_sequence,
+    "slim_provider": ops_slim.provider,
+    "slim_single_pass": ops_slim.single_pass,
     "parse_example": ops_example.parse_example,
     "parse_single_example": ops_example.parse_single_example,
     "identity": ops_readers.identity,

@@ -16,7 +16,7 @@ Vector = dict[str, Any]
 Value = dict[str, Any]
 
 
-def _list(spec: Value) -> Value:
+def list_feature(spec: Value) -> Value:
     """A feature list; unlike sequences in an Example it says whether it may be missing."""
     out = ops_example.feature(spec)
     return {**out, "allow_missing": spec["allow_missing"]} if spec.get("allow_missing") else out
@@ -31,7 +31,7 @@ def _document(vector: Vector, folder: Path) -> Value:
     messages, args = records(vector), vector["args"]
     file = folder / "x.tfrecord"
     file.write_bytes(wire.frame(messages))
-    lists = {_tensor(vector, key): {**_list(spec), **({} if _tensor(vector, key) == key else {"key": key})}
+    lists = {_tensor(vector, key): {**list_feature(spec), **({} if _tensor(vector, key) == key else {"key": key})}
              for key, spec in args["sequence_features"].items()}
     options = {"context": {key: ops_example.feature(spec) for key, spec in args["context_features"].items()}, "lists": lists}
     return pipeline.read([file], {"sequence_example": options}, [{"batch": {"size": max(len(messages), 1)}}])

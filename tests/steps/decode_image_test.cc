@@ -115,13 +115,14 @@ TEST(DecodeImage, AnAreaIsTheSameAreaOfTheWholeImage) {
     PixelArea area{.x = below(whole.width), .y = below(whole.height)};
     area.width = 1 + below(whole.width - area.x);
     area.height = 1 + below(whole.height - area.y);
-    ASSERT_TRUE(reader.open(bytes_of(file), nullptr).ok());
-    ASSERT_TRUE(reader.begin(3, eighths, area).ok());
+    ASSERT_TRUE(reader.open(bytes_of(file), {}, nullptr).ok());
+    ASSERT_TRUE(reader.begin({.channels = 3, .eighths = eighths, .area = area}).ok());
     std::vector<std::uint8_t> found;
     for (std::int64_t y = 0; y < area.height; ++y) {
-      const auto row = reader.row();
+      const auto row = reader.row(nullptr);
       ASSERT_TRUE(row.ok()) << row.error().text();
-      found.insert(found.end(), *row, *row + area.width * 3);
+      const auto* const pixel = reinterpret_cast<const std::uint8_t*>(*row);
+      found.insert(found.end(), pixel, pixel + area.width * 3);
     }
     ASSERT_EQ(found, part_of(whole, area).values)
         << i << ": " << area.x << " " << area.y << " " << area.width << " " << area.height << " of " << whole.width
@@ -160,7 +161,7 @@ TEST(DecodeImage, ResizeIsTheMeanWeightedByATriangle) {
   const std::string file = jpeg_of(picture(37, 29, 3));
   const Pixels whole = pixels_of(file, 3);
   for (const auto& [height, width] : std::vector<std::pair<int, int>>{{10, 12}, {29, 37}, {50, 61}, {7, 60}, {1, 1}}) {
-    const std::string options = R"({"tensor": "image", "scale": false, "dtype": "float32", "resize": [)" +
+    const std::string options = R"({"tensor": "image", "decoder_scale": false, "dtype": "float32", "resize": [)" +
                                 std::to_string(height) + ", " + std::to_string(width) + "]}";
     const auto out = decoded(options, {file});
     ASSERT_TRUE(out.ok());
@@ -177,7 +178,7 @@ TEST(DecodeImage, ScaleInTheDecoderIsCloseToTheExactMean) {
     smooth.values.push_back(static_cast<std::uint8_t>(i / 3 % smooth.width / 2 + i / 3 / smooth.width / 2));
   const std::string file = jpeg_of(smooth, {.quality = 98});
   const auto fast = pixels(R"({"tensor": "image", "resize": [24, 32]})", file);
-  const auto exact = pixels(R"({"tensor": "image", "resize": [24, 32], "scale": false})", file);
+  const auto exact = pixels(R"({"tensor": "image", "resize": [24, 32], "decoder_scale": false})", file);
   for (std::size_t i = 0; i < fast.size(); ++i) ASSERT_NEAR(fast[i], exact[i], 2) << i;
 }
 
@@ -327,7 +328,7 @@ TEST(DecodeImage, AHugeHeaderIsRefusedBeforeAnythingIsAllocated) {
   const std::size_t frame = file.find("\xFF\xC0");
   for (const std::size_t at : {5, 6, 7, 8}) file[frame + at] = at % 2 == 0 ? '\x00' : '\xFF';
   EXPECT_EQ(fault_of(R"({"tensor": "image"})", file),
-            "feature 'image': an image of 65280 x 65280 pixels has more than max_image_pixels, 134217728");
+            "feature 'image': an image of 65280 x 65280 pixels has more than max_image_pixels, 178956970");
 }
 
 TEST(DecodeImage, TooManyScansAreRefused) {
@@ -354,7 +355,8 @@ TEST(DecodeImage, FaultsOfRowsLeaveTheOtherRowsAsTheyAre) {
     ASSERT_TRUE(out.ok());
     EXPECT_EQ(out->rows, 5);
     ASSERT_EQ(faults.found.size(), 3);
-    EXPECT_THAT(faults.found[1], HasSubstr("not a JPEG: the bytes do not begin with FF D8"));
+    EXPECT_THAT(faults.found[1],
+                HasSubstr("not an image that can be decoded: the bytes begin with 6E 6F 20 69 6D 61 67 65;"));
     EXPECT_THAT(faults.found[3], HasSubstr("not an intact JPEG"));
     EXPECT_THAT(faults.found[4], HasSubstr("there are no bytes"));
     Column rest = columns::empty_like(*out);
@@ -376,9 +378,9 @@ TEST(DecodeImage, InkIsTurnedIntoLight) {
 }
 
 TEST(DecodeImage, FaultsOfTheOptionsSayWhatIsAllowed) {
-  EXPECT_EQ(fault_of(R"({"tensor": "image", "channels": 2})"), "line 1:33, /channels: must be 1 or 3; found 2");
+  EXPECT_EQ(fault_of(R"({"tensor": "image", "channels": 2})"), "line 1:33, /channels: must be 0, 1, 3 or 4; found 2");
   EXPECT_EQ(fault_of(R"({"tensor": "image", "dtype": "int8"})"),
-            "line 1:30, /dtype: pixels are uint8 or float32, not int8");
+            "line 1:30, /dtype: pixels are uint8, uint16 or float32, not int8");
   EXPECT_EQ(fault_of(R"({"tensor": "image", "resize": [0, 4]})"),
             "line 1:31, /resize: must be [height, width], each from 1 to 65535");
   EXPECT_EQ(

@@ -48,6 +48,15 @@ class Orders(PipelineBase):
         """
         return self._then("take", {"count": count})
 
+    def take_while(self: P, where: str, *, early: bool = False) -> P:
+        """Ends the pass before the first record for which a condition does not hold.
+
+        where    Condition, for example `step < 1000`; docs/expressions.md has the grammar.
+        early    Allows a condition over the output of an expensive step such as `decode_image`, which then runs
+                 when the record is read, and again for its row.
+        """
+        return self._then("take_while", {"where": where, "early": early}, early=False)
+
     def skip(self: P, count: int) -> P:
         """Leaves out the first `count` elements of a pass; before `interleave` it counts files.
 

@@ -93,29 +93,56 @@ class Steps(PipelineBase):
         """
         return self._then("rename", {"from": from_, "to": to})
 
+    def decode(self: P, column: str, as_: Mapping[str, Any], *, keep: bool = False) -> P:
+        """Decodes the strings of a column with a decoder; the decoder's tensors take their place.
+
+        column    The strings, one a row.
+        as_       The decoder and its options: {decoder: options}.
+        keep      Keep the strings beside the tensors.
+        """
+        return self._then("decode", {"column": column, "as": as_, "keep": keep}, keep=False)
+
     def decode_image(self: P, tensor: str, *, out: Optional[str] = None, channels: int = 3,
+                     frames: Literal["first", "all"] = "first",
                      region: Mapping[str, Any] = {'central': None, 'random_resized': None},
-                     resize: Optional[Sequence[int]] = None, flip: Literal["none", "random"] = "none",
-                     dtype: DType = "uint8", layout: Literal["hwc", "chw"] = "hwc", orientation: bool = True,
-                     scale: bool = True, max_image_pixels: int = 134217728) -> P:
-        """Decodes images (JPEG) to pixels: orientation, region, scale, resize and flip in one step.
+                     resize: Optional[Sequence[int]] = None, size: Optional[Sequence[int]] = None,
+                     method: Literal["antialias_bilinear", "antialias_bicubic", "bilinear", "area", "nearest"] = "antialias_bilinear",
+                     flip: Literal["none", "random"] = "none", dtype: DType = "uint8",
+                     scale: Literal["none", "unit"] = "none", normalize: Optional[Mapping[str, Any]] = None,
+                     layout: Literal["hwc", "chw"] = "hwc", orientation: bool = True, decoder_scale: bool = True,
+                     dct: Literal["accurate", "fast"] = "accurate", max_image_pixels: int = 178956970,
+                     max_frames: int = 10000) -> P:
+        """Decodes images (JPEG, PNG, GIF, BMP, WebP) to pixels: orientation, region, resize and flip in one
+        step.
 
         tensor              Scalar strings: the bytes of an image file each.
         out                 Name of the pixels; null: they replace the tensor.
-        channels            1: luminance; 3: red, green and blue.
+        channels            1: luminance; 3: red, green and blue; 4: and alpha; 0: as each image is stored.
+        frames              Of GIF and WebP animations; all: an axis of frames comes first.
         region              The part that is decoded; left out: the whole image.
-        resize              [height, width], bilinear with antialias; null: the size of the region.
+        resize              [height, width]; null: the size of the region.
+        size                [height, width] that every image has; another one is a corrupt row. Makes the shape
+                            a fixed one.
+        method              How `resize` makes pixels.
         flip                random: every other row, by a draw, is mirrored left to right.
-        dtype               uint8 or float32; pixels are 0 to 255 in both.
+        dtype               uint8, uint16 or float32; the latter two keep the 16 bits of a PNG that has them.
+        scale               none: values as stored, 0 to 255 or 65535; unit: floats from 0 to 1.
+        normalize           Subtracts a mean and divides by a deviation, after `scale`.
         layout              hwc: height, width, channels; chw: channels first.
         orientation         Whether to turn images as their EXIF data says.
-        scale               Whether to decode at 1/2, 1/4 or 1/8 of the size where `resize` makes the region
-                            that much smaller.
+        decoder_scale       Whether to decode JPEGs at 1/2, 1/4 or 1/8 of the size where `resize` makes the
+                            region that much smaller.
+        dct                 Of JPEGs; fast: a few levels less exact, as TensorFlow decodes them.
         max_image_pixels    An image of more pixels is a corrupt row.
+        max_frames          An image of more frames is a corrupt row.
         """
-        return self._then("decode_image", {"tensor": tensor, "out": out, "channels": channels, "region": region,
-                                          "resize": resize, "flip": flip, "dtype": dtype_of("dtype", dtype, _DTYPES),
-                                          "layout": layout, "orientation": orientation, "scale": scale,
-                                          "max_image_pixels": max_image_pixels}, channels=3,
-                                          region={'central': None, 'random_resized': None}, flip="none", dtype="uint8",
-                                          layout="hwc", orientation=True, scale=True, max_image_pixels=134217728)
+        return self._then("decode_image", {"tensor": tensor, "out": out, "channels": channels, "frames": frames,
+                                          "region": region, "resize": resize, "size": size, "method": method,
+                                          "flip": flip, "dtype": dtype_of("dtype", dtype, _DTYPES), "scale": scale,
+                                          "normalize": normalize, "layout": layout, "orientation": orientation,
+                                          "decoder_scale": decoder_scale, "dct": dct,
+                                          "max_image_pixels": max_image_pixels, "max_frames": max_frames}, channels=3,
+                                          frames="first", region={'central': None, 'random_resized': None},
+                                          method="antialias_bilinear", flip="none", dtype="uint8", scale="none",
+                                          layout="hwc", orientation=True, decoder_scale=True, dct="accurate",
+                                          max_image_pixels=178956970, max_frames=10000)

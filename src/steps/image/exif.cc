@@ -53,6 +53,8 @@ std::optional<int> orientation_of(std::span<const std::byte> exif) {
 
 }  // namespace
 
+int orientation_in(std::span<const std::byte> exif) { return orientation_of(exif).value_or(1); }
+
 int exif_orientation(std::span<const std::byte> jpeg) {
   const auto byte = [&](std::size_t at) { return std::to_integer<std::size_t>(jpeg[at]); };
   // Segments of the header: FF, marker, length of what follows (with these two bytes), content.
@@ -62,7 +64,7 @@ int exif_orientation(std::span<const std::byte> jpeg) {
     if (marker == 0xDA || length < 2 || jpeg.size() - at - 2 < length) break;
     const auto content = jpeg.subspan(at + 4, length - 2);
     if (marker == 0xE1 && content.size() > 6 && std::memcmp(content.data(), "Exif\0", 6) == 0)
-      return orientation_of(content.subspan(6)).value_or(1);
+      return orientation_in(content.subspan(6));
     at += 2 + length;
   }
   return 1;

@@ -58,7 +58,7 @@ void JpegReader::look(j_common_ptr info) {
 Error JpegReader::failed() {
   jpeg_abort_decompress(&info_);
   if (stopped_) std::rethrow_exception(std::exchange(stopped_, nullptr));
-  return {Code::data, Detail::data_loss, std::string{"not an intact JPEG: "} + failure_.message};
+  return image_fault("JPEG", failure_.message);
 }
 
 bool JpegReader::create() {
@@ -80,20 +80,18 @@ bool JpegReader::read_header(std::span<const std::byte> bytes) {
   return true;
 }
 
-Result<JpegReader::Header> JpegReader::open(std::span<const std::byte> bytes, const StopCheck* stop) {
+Result<ImageHeader> JpegReader::open(std::span<const std::byte> bytes, const FrameLimit& /*frames*/,
+                                     const StopCheck* stop) {
   if (!created_ && !(created_ = create())) throw std::bad_alloc{};
   jpeg_abort_decompress(&info_);
   stop_ = stop;
-  if (bytes.size() < 4 || bytes[0] != std::byte{0xFF} || bytes[1] != std::byte{0xD8}) {
-    return Error{Code::data, Detail::data_loss,
-                 bytes.empty() ? "not an intact JPEG: there are no bytes"
-                               : "not a JPEG: the bytes do not begin with FF D8; only JPEG can be decoded"};
-  }
   if (!read_header(bytes)) return failed();
-  return Header{.width = info_.image_width,
-                .height = info_.image_height,
-                .orientation = exif_orientation(bytes),
-                .whole = jpeg_has_multiple_scans(&info_) != FALSE};
+  return ImageHeader{.width = info_.image_width,
+                     .height = info_.image_height,
+                     .channels = info_.num_components == 1 ? 1 : 3,
+                     .orientation = exif_orientation(bytes),
+                     .scales = true,
+                     .memory = memory_needed()};
 }
 
 std::int64_t JpegReader::memory_needed() {
@@ -107,13 +105,14 @@ std::int64_t JpegReader::memory_needed() {
              : buffers;
 }
 
-bool JpegReader::start(int channels, int eighths) {
+bool JpegReader::start(int channels, int eighths, bool fast_dct) {
   if (setjmp(failure_.jump) != 0) return false;
   info_.scale_num = static_cast<unsigned>(eighths);
   info_.scale_denom = 8;
   const bool ink = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
-  info_.out_color_space = ink ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  info_.dct_method = JDCT_ISLOW;
+  const J_COLOR_SPACE colors = channels == 4 ? JCS_EXT_RGBA : JCS_RGB;
+  info_.out_color_space = ink ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : colors;
+  info_.dct_method = fast_dct ? JDCT_IFAST : JDCT_ISLOW;
   jpeg_start_decompress(&info_);
   return true;
 }
@@ -139,11 +138,12 @@ bool JpegReader::read(std::uint8_t* row) {
   return jpeg_read_scanlines(&info_, rows, 1) == 1;
 }
 
-Result<void> JpegReader::begin(int channels, int eighths, const PixelArea& area) {
-  channels_ = channels;
+Result<void> JpegReader::begin(const ImageRequest& request) {
+  const PixelArea& area = request.area;
+  channels_ = request.channels;
   width_ = area.width;
   std::snprintf(failure_.message, sizeof(failure_.message), "it ends early");
-  if (!start(channels, eighths)) return failed();
+  if (!start(channels_, request.eighths, request.fast_dct)) return failed();
   left_ = 0;
   const std::int64_t from = std::max<std::int64_t>(0, area.x - edge);
   const std::int64_t to = std::min<std::int64_t>(info_.output_width, area.x + area.width + edge);
@@ -152,6 +152,7 @@ Result<void> JpegReader::begin(int channels, int eighths, const PixelArea& area)
     if (!crop(static_cast<JDIMENSION>(from), static_cast<JDIMENSION>(to - from))) return failed();
   }
   left_ = (left_ + static_cast<std::size_t>(area.x - from)) * components;
+  direct_ = info_.out_color_space != JCS_CMYK && left_ == 0 && std::int64_t{info_.output_width} == width_;
   row_.resize(static_cast<std::size_t>(info_.output_width) * components);
   // Each call decodes some rows at the end of what it skips, so the calls are few.
   const JDIMENSION at_once = std::max<JDIMENSION>(64, pixels_a_skip / info_.image_width);
@@ -164,11 +165,15 @@ Result<void> JpegReader::begin(int channels, int eighths, const PixelArea& area)
   return {};
 }
 
-Result<const std::uint8_t*> JpegReader::row() {
+Result<const std::byte*> JpegReader::row(std::byte* place) {
+  if (place != nullptr && direct_) {
+    if (!read(reinterpret_cast<std::uint8_t*>(place))) return failed();
+    return place;
+  }
   if (!read(row_.data())) return failed();
-  if (info_.out_color_space != JCS_CMYK) return row_.data() + left_;
+  if (info_.out_color_space != JCS_CMYK) return reinterpret_cast<const std::byte*>(row_.data() + left_);
   convert_ink();
-  return pixels_.data();
+  return reinterpret_cast<const std::byte*>(pixels_.data());
 }
 
 /// From CMYK as Adobe writes it, 255 for no ink, or the other way round.
@@ -187,11 +192,14 @@ void JpegReader::convert_ink() {
       continue;
     }
     for (std::size_t i = 0; i < 3; ++i) *out++ = static_cast<std::uint8_t>(light(i));
+    if (channels_ == 4) *out++ = 255;
   }
 }
 
 void JpegReader::close() {
   if (created_) jpeg_abort_decompress(&info_);
 }
+
+std::unique_ptr<ImageReader> make_jpeg_reader() { return std::make_unique<JpegReader>(); }
 
 }  // namespace forebay::steps

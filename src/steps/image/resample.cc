@@ -2,8 +2,11 @@
 #include "steps/image/resample.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "steps/image/resample_bytes.h"
 
 namespace forebay::steps {
 
@@ -11,126 +14,191 @@ namespace {
 
 using FourFloats [[gnu::vector_size(16)]] = float;
 
+/// The element of a value: rounded and limited to the range of an integer.
 template <class Element>
-Element element_of(float value) {
-  if constexpr (sizeof(Element) == 1) {  // a mean of bytes: at most 255 and some rounding
-    return static_cast<Element>(static_cast<std::int32_t>(value + 0.5F));
+Element element_of(float value, const PixelValues& values, std::size_t channel) {
+  if constexpr (std::is_integral_v<Element>) {
+    constexpr auto max = static_cast<float>(std::numeric_limits<Element>::max());
+    return static_cast<Element>(static_cast<std::int32_t>(std::clamp(value, 0.0F, max) + 0.5F));
   } else {
-    return value;
+    return value * values.factor[channel] + values.offset[channel];
   }
 }
 
-template <class Element>
-void copy_as(const std::uint8_t* pixels, std::int64_t width, int channels, std::int64_t row,
-             const PixelTarget& target) {
+template <class Input, class Element>
+void copy_as(const std::byte* pixels, const RowForm& form, std::int64_t row, const PixelTarget& target) {
+  const auto* in = reinterpret_cast<const Input*>(pixels);
   auto* const out = reinterpret_cast<Element*>(target.elements) + target.first + row * target.row;
-  for (std::int64_t x = 0; x < width; ++x) {
-    for (int c = 0; c < channels; ++c) out[x * target.column + c * target.channel] = static_cast<Element>(*pixels++);
+  for (std::int64_t x = 0; x < form.width; ++x) {
+    for (int c = 0; c < form.channels; ++c, ++in) {
+      Element& to = out[x * target.column + c * target.channel];
+      if constexpr (std::is_integral_v<Element>) {
+        to = static_cast<Element>(*in);
+      } else {
+        to = element_of<Element>(static_cast<float>(*in), target.values, static_cast<std::size_t>(c));
+      }
+    }
   }
 }
+
+constexpr std::int64_t max_held_rows = 16;  // an image that is made much smaller is summed row by row
 
 }  // namespace
 
-void AxisWeights::set(std::int64_t size, double from, double length, std::int64_t outputs) {
-  places_.clear();
-  weights_.clear();
-  const double step = length / static_cast<double>(outputs);
-  const double half = std::max(step, 1.0);  // of the triangle
-  for (std::int64_t i = 0; i < outputs; ++i) {
-    const double center = from + (static_cast<double>(i) + 0.5) * step;
-    const auto begin =
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(center - half + 0.5)), 0, size - 1);
-    const auto end =
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(center + half + 0.5)), begin + 1, size);
-    places_.push_back({.begin = begin, .count = end - begin, .weights = weights_.size()});
-    double sum = 0;
-    for (std::int64_t at = begin; at < end; ++at) {
-      const double off = std::abs(static_cast<double>(at) + 0.5 - center) / half;
-      weights_.push_back(static_cast<float>(std::max(0.0, 1 - off)));
-      sum += weights_.back();
-    }
-    float* const weights = weights_.data() + places_.back().weights;
-    if (sum == 0) weights[0] = 1, sum = 1;
-    for (std::int64_t k = 0; k < end - begin; ++k) weights[k] = static_cast<float>(weights[k] / sum);
-  }
+std::int64_t Resampler::bytes() const {
+  return static_cast<std::int64_t>((input_.capacity() + line_.capacity() + sums_.capacity()) * sizeof(float) +
+                                   ring_.capacity() + between_.capacity() * sizeof(std::int16_t) + pixels_.capacity());
 }
 
-std::int64_t AxisWeights::max_overlap() const {
-  std::int64_t most = 1;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    while (places_[first].begin + places_[first].count <= places_[i].begin) ++first;
-    most = std::max(most, static_cast<std::int64_t>(i - first + 1));
-  }
-  return most;
-}
-
-void Resampler::begin(const AxisWeights& rows, const AxisWeights& columns, std::int64_t width, int channels,
-                      const PixelTarget& target) {
+void Resampler::begin(AxisWeights& rows, AxisWeights& columns, const RowForm& form, const PixelTarget& target) {
   rows_ = &rows;
   columns_ = &columns;
   target_ = target;
-  channels_ = channels;
-  width_ = width * channels;
-  held_ = rows.max_overlap();
+  form_ = form;
   next_input_ = next_output_ = 0;
-  sums_.resize(static_cast<std::size_t>(held_ * width_) + 1);  // the last pixel is read as four numbers
+  width_ = columns.outputs() * form.channels;
+  const auto in = static_cast<std::size_t>(form.width * form.channels);
+  const auto out = static_cast<std::size_t>(width_);
+  bytes_ = !form.wide && target.dtype == DType::uint8 && !rows.negative() && rows.max_taps() <= max_held_rows;
+  if (!bytes_) {
+    held_ = rows.max_overlap();
+    input_.resize(in + 4);  // the last pixel is read as four numbers
+    line_.resize(out);
+    sums_.resize(static_cast<std::size_t>(held_) * out);
+    return;
+  }
+  rows.fix();
+  columns.fix();
+  constexpr auto slack = static_cast<std::size_t>(ByteKernels::slack);
+  held_ = rows.max_taps();
+  pitch_ = static_cast<std::int64_t>(in + slack);
+  ring_.resize(static_cast<std::size_t>(held_ * pitch_));
+  taps_.resize(static_cast<std::size_t>(held_) + 1);
+  between_.resize(in + slack);
+  pixels_.resize(out);
 }
 
-void Resampler::add(const std::uint8_t* row) {
+std::byte* Resampler::place() {
+  return bytes_ ? reinterpret_cast<std::byte*>(ring_.data() + next_input_ % held_ * pitch_) : nullptr;
+}
+
+void Resampler::add(const std::byte* row) {
   const std::int64_t y = next_input_++;
+  if (bytes_) return add_bytes(row, y);
+  form_.wide ? sum_line(reinterpret_cast<const std::uint16_t*>(row))
+             : sum_line(reinterpret_cast<const std::uint8_t*>(row));
+  add_line(y);
+}
+
+void Resampler::add_bytes(const std::byte* row, std::int64_t y) {
+  auto* const held = reinterpret_cast<std::byte*>(ring_.data() + y % held_ * pitch_);
+  if (row != held) std::memcpy(held, row, static_cast<std::size_t>(form_.width * form_.channels));
+  for (; next_output_ < rows_->outputs(); ++next_output_) {
+    const auto taps = rows_->of(next_output_);
+    if (taps.begin + taps.count > y + 1) break;
+    write_bytes(next_output_);
+  }
+}
+
+void Resampler::write_bytes(std::int64_t output) {
+  const ByteKernels& kernels = byte_kernels();
+  const auto taps = rows_->of(output);
+  const std::int64_t even = taps.count + taps.count % 2;  // the weight of the row that is added is 0
+  for (std::int64_t k = 0; k < even; ++k) {
+    const std::int64_t row = taps.begin + std::min(k, taps.count - 1);
+    taps_[static_cast<std::size_t>(k)] = ring_.data() + row % held_ * pitch_;
+  }
+  kernels.sum_rows(taps_.data(), taps.fixed, even, form_.width * form_.channels, between_.data());
+  auto* out = reinterpret_cast<std::uint8_t*>(target_.elements) + target_.first + output * target_.row;
+  if (target_.channel == 1) {
+    kernels.sum_columns(between_.data(), *columns_, form_.channels, out, target_.column);
+    return;
+  }
+  kernels.sum_columns(between_.data(), *columns_, form_.channels, pixels_.data(), form_.channels);
+  const std::uint8_t* in = pixels_.data();
+  for (std::int64_t x = 0; x < columns_->outputs(); ++x, out += target_.column) {
+    for (int c = 0; c < form_.channels; ++c) out[c * target_.channel] = *in++;
+  }
+}
+
+template <class Input>
+void Resampler::sum_line(const Input* row) {
+  const auto count = static_cast<std::size_t>(form_.width * form_.channels);
+  for (std::size_t i = 0; i < count; ++i) input_[i] = static_cast<float>(row[i]);
+  float* out = line_.data();
+  for (std::int64_t x = 0; x < columns_->outputs(); ++x, out += form_.channels) {
+    const auto taps = columns_->of(x);
+    const float* in = input_.data() + taps.begin * form_.channels;
+    FourFloats pixel{};  // numbers after those of the pixel are not used
+    for (std::int64_t k = 0; k < taps.count; ++k, in += form_.channels) {
+      FourFloats four;
+      std::memcpy(&four, in, sizeof(four));
+      pixel += four * taps.weights[k];
+    }
+    for (int c = 0; c < form_.channels; ++c) out[c] = pixel[c];
+  }
+  if (!columns_->negative()) return;
+  constexpr auto max = static_cast<float>(std::numeric_limits<Input>::max());
+  for (float& value : line_) value = std::clamp(value, 0.0F, max);
+}
+
+void Resampler::add_line(std::int64_t y) {
+  const auto count = static_cast<std::size_t>(width_);
   for (std::int64_t output = next_output_; output < rows_->outputs(); ++output) {
     const auto taps = rows_->of(output);
     if (taps.begin > y) break;
     const float weight = taps.weights[y - taps.begin];
     float* const sums = sum_of(output);
-    const auto count = static_cast<std::size_t>(width_);
     if (taps.begin == y) {
-      for (std::size_t i = 0; i < count; ++i) sums[i] = weight * static_cast<float>(row[i]);
-    } else {
-      for (std::size_t i = 0; i < count; ++i) sums[i] += weight * static_cast<float>(row[i]);
+      for (std::size_t i = 0; i < count; ++i) sums[i] = weight * line_[i];
+    } else if (taps.begin + taps.count > y) {
+      for (std::size_t i = 0; i < count; ++i) sums[i] += weight * line_[i];
     }
   }
   for (; next_output_ < rows_->outputs(); ++next_output_) {
     const auto taps = rows_->of(next_output_);
     if (taps.begin + taps.count > y + 1) break;
-    write(next_output_);
-  }
-}
-
-void Resampler::write(std::int64_t output) {
-  const float* const sums = sum_of(output);
-  const bool bytes = target_.dtype == DType::uint8;
-  if (channels_ == 1) return bytes ? write_row<1, std::uint8_t>(sums, output) : write_row<1, float>(sums, output);
-  return bytes ? write_row<3, std::uint8_t>(sums, output) : write_row<3, float>(sums, output);
-}
-
-template <int channels, class Element>
-void Resampler::write_row(const float* sums, std::int64_t output) const {
-  auto* out = reinterpret_cast<Element*>(target_.elements) + target_.first + output * target_.row;
-  for (std::int64_t x = 0; x < columns_->outputs(); ++x, out += target_.column) {
-    const auto taps = columns_->of(x);
-    const float* in = sums + taps.begin * channels;
-    if constexpr (channels == 1) {
-      float pixel = 0;
-      for (std::int64_t k = 0; k < taps.count; ++k) pixel += taps.weights[k] * in[k];
-      *out = element_of<Element>(pixel);
-    } else {  // the fourth number of a vector is the next pixel's, and is not used
-      FourFloats pixel{};
-      for (std::int64_t k = 0; k < taps.count; ++k, in += channels) {
-        FourFloats four;
-        std::memcpy(&four, in, sizeof(four));
-        pixel += four * taps.weights[k];
-      }
-      for (int c = 0; c < channels; ++c) out[c * target_.channel] = element_of<Element>(pixel[c]);
+    const float* const sums = sum_of(next_output_);
+    if (target_.dtype == DType::uint8) {
+      write_line<std::uint8_t>(sums, next_output_);
+    } else if (target_.dtype == DType::uint16) {
+      write_line<std::uint16_t>(sums, next_output_);
+    } else {
+      write_line<float>(sums, next_output_);
     }
   }
 }
 
-void copy_pixels(const std::uint8_t* pixels, std::int64_t width, int channels, std::int64_t row,
-                 const PixelTarget& target) {
-  if (target.dtype == DType::uint8) return copy_as<std::uint8_t>(pixels, width, channels, row, target);
-  copy_as<float>(pixels, width, channels, row, target);
+template <class Element>
+void Resampler::write_line(const float* sums, std::int64_t output) const {
+  auto* out = reinterpret_cast<Element*>(target_.elements) + target_.first + output * target_.row;
+  // A narrow image has no values above 255, in uint16 neither.
+  const float max = form_.wide ? 65535 : 255;
+  for (std::int64_t x = 0; x < columns_->outputs(); ++x, out += target_.column) {
+    for (int c = 0; c < form_.channels; ++c) {
+      const float value = columns_->negative() ? std::clamp(*sums, 0.0F, max) : *sums;
+      out[c * target_.channel] = element_of<Element>(value, target_.values, static_cast<std::size_t>(c));
+      ++sums;
+    }
+  }
+}
+
+void copy_pixels(const std::byte* pixels, const RowForm& form, std::int64_t row, const PixelTarget& target) {
+  if (target.dtype == DType::uint8) {
+    std::byte* const out = target.elements + target.first + row * target.row;
+    if (pixels == out) return;
+    if (target.column == form.channels && target.channel == 1) {
+      std::memcpy(out, pixels, static_cast<std::size_t>(form.width * form.channels));
+      return;
+    }
+    return copy_as<std::uint8_t, std::uint8_t>(pixels, form, row, target);
+  }
+  if (target.dtype == DType::uint16) {
+    return form.wide ? copy_as<std::uint16_t, std::uint16_t>(pixels, form, row, target)
+                     : copy_as<std::uint8_t, std::uint16_t>(pixels, form, row, target);
+  }
+  if (form.wide) return copy_as<std::uint16_t, float>(pixels, form, row, target);
+  copy_as<std::uint8_t, float>(pixels, form, row, target);
 }
 
 }  // namespace forebay::steps
