@@ -134,3 +134,20 @@ class Steps(PipelineBase):
                                           region={'central': None, 'random_resized': None}, method="antialias_bilinear",
                                           flip="none", dtype="uint8", scale="none", layout="hwc", orientation=True,
                                           decoder_scale=True, max_image_pixels=178956970, max_frames=10000)
+
+    def color_jitter(self: P, tensor: str, *, brightness: float = 0.0, contrast: float = 0.0, saturation: float = 0.0,
+                     hue: float = 0.0, max: float = 255.0, layout: Literal["hwc", "chw"] = "hwc") -> P:
+        """Changes brightness, contrast, saturation and hue of images by random amounts.
+
+        tensor        Images of 1 or 3 channels, uint8 or float32; they are replaced.
+        brightness    Values times a factor from 1 - brightness to 1 + brightness.
+        contrast      Distances from the image's mean luminance, times such a factor.
+        saturation    Distances from the pixel's luminance, times such a factor.
+        hue           Turns colors around the circle by a share from -hue to hue; at most 0.5.
+        max           The value of white, to which floats are limited; of uint8 always 255.
+        layout        hwc: height, width, channels; chw: channels first.
+        """
+        return self._then("color_jitter", {"tensor": tensor, "brightness": brightness, "contrast": contrast,
+                                          "saturation": saturation, "hue": hue, "max": max, "layout": layout},
+                                          brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0, max=255.0,
+                                          layout="hwc")
