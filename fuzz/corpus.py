@@ -282,8 +282,8 @@ def other_images() -> dict[str, bytes]:
     frame = b"!\xf9\4\5\0\0\1\0,\0\0\0\0\2\0\2\0\0\2\3\x44\x34\5\0"
     vp8l = b"\x2f\0\0\0\0\x07\x10\xfd\x8f\xfe\x07\x22\xa2\xff\1\0"
     return {"gray": png(0, 8, b"\0abcd\1efgh"), "wide": png(2, 16, (b"\0" + bytes(24)) * 2), "palette": png(3, 1, b"\0\x50\0\xa0", colors),
-            "interlaced": png(6, 8, (b"\0" + bytes(range(16))) * 4, b"", 1),
-            "gif": b"GIF89a\2\0\2\0\x80\0\0\0\0\0\xff\xff\xff" + frame + frame + b";",
+            "interlaced": png(6, 8, bytes(64), b"", 1),
+            "gif": b"GIF89a\2\0\2\0\x81\0\0" + bytes(range(12)) + frame + frame + b";",
             "bmp runs": b"BM" + struct.pack("<IHHI", 80, 0, 0, 62) + info + bytes(8) + b"\4\1\0\0\0\4\0\1\1\0\0\1",
             "bmp": b"BM" + struct.pack("<IHHI", 78, 0, 0, 54) + struct.pack("<IiiHHIIIIII", 40, 4, -2, 1, 24, 0, 0, 0, 0, 0, 0) + bytes(24),
             "webp": b"RIFF" + struct.pack("<I", 12 + len(vp8l)) + b"WEBPVP8L" + struct.pack("<I", len(vp8l)) + vp8l}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of all formats: any bytes are decoded or refused. The first byte chooses the options. A row that is decoded alone and one
-// that is decoded after another have the same pixels, and a refused one is blank. With random regions the two rows may
-// have different verdicts: what lies below a region is not read.
+// Images of all formats: any bytes are decoded or refused. The first byte chooses the options. A row that is decoded
+// alone and one that is decoded after another have the same pixels, and a refused one is blank. With random regions the
+// two rows may have different verdicts: what lies below a region is not read.
 #include <forebay/plugin.h>
 
 #include <algorithm>
