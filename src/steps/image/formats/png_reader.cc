@@ -8,9 +8,9 @@
 
 #include <png.h>
 
-#include "steps/image/exif.h"
-#include "steps/image/image_reader.h"
-#include "steps/image/pixel_rows.h"
+#include "steps/image/formats/exif.h"
+#include "steps/image/formats/image_reader.h"
+#include "steps/image/formats/pixel_rows.h"
 
 // A function that calls setjmp has no local object with a destructor and changes no local variable afterwards, so a
 // jump leaves nothing behind.
