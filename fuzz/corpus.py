@@ -267,13 +267,35 @@ PROGRESSIVE_JPEG = base64.b64decode(
     "Vy6Sy97POZ7Bl7P//Z")
 
 
+def png(color: int, bits: int, rows: bytes, more: bytes = b"", interlaced: int = 0) -> bytes:
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    header = struct.pack(">IIBBBBB", 4, 2, bits, color, 0, 0, interlaced)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + more + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def other_images() -> dict[str, bytes]:
+    """A small file of each format beside JPEG."""
+    colors = struct.pack(">I", 6) + b"PLTE\1\2\3\4\5\6"
+    colors += struct.pack(">I", zlib.crc32(colors[4:]))
+    info = struct.pack("<IiiHHIIIIII", 40, 4, 2, 1, 8, 1, 0, 0, 0, 2, 0)
+    frame = b"!\xf9\4\5\0\0\1\0,\0\0\0\0\2\0\2\0\0\2\3\x44\x34\5\0"
+    vp8l = b"\x2f\0\0\0\0\x07\x10\xfd\x8f\xfe\x07\x22\xa2\xff\1\0"
+    return {"gray": png(0, 8, b"\0abcd\1efgh"), "wide": png(2, 16, (b"\0" + bytes(24)) * 2), "palette": png(3, 1, b"\0\x50\0\xa0", colors),
+            "interlaced": png(6, 8, bytes(64), b"", 1),
+            "gif": b"GIF89a\2\0\2\0\x81\0\0" + bytes(range(12)) + frame + frame + b";",
+            "bmp runs": b"BM" + struct.pack("<IHHI", 80, 0, 0, 62) + info + bytes(8) + b"\4\1\0\0\0\4\0\1\1\0\0\1",
+            "bmp": b"BM" + struct.pack("<IHHI", 78, 0, 0, 54) + struct.pack("<IiiHHIIIIII", 40, 4, -2, 1, 24, 0, 0, 0, 0, 0, 0) + bytes(24),
+            "webp": b"RIFF" + struct.pack("<I", 12 + len(vp8l)) + b"WEBPVP8L" + struct.pack("<I", len(vp8l)) + vp8l}
+
+
 def images() -> dict[str, bytes]:
-    """For fuzz/decode_image_fuzz.cc: a byte of options and a JPEG; turned ones have EXIF data."""
+    """For fuzz/decode_image_fuzz.cc: a byte of options and an image; turned ones have EXIF data."""
     tiff = b"II*\0" + struct.pack("<IHHHIH", 8, 1, 0x0112, 3, 1, 6) + bytes(6)
     exif = b"\xff\xe1" + struct.pack(">H", len(tiff) + 8) + b"Exif\0\0" + tiff
     files = {"gray": GRAY_JPEG, "progressive": PROGRESSIVE_JPEG, "turned": PROGRESSIVE_JPEG[:2] + exif + PROGRESSIVE_JPEG[2:],
-             "cut": PROGRESSIVE_JPEG[:300], "empty": b""}
-    return {f"{name} {options}": bytes([options]) + data for name, data in files.items() for options in (0, 2, 15, 21, 30)}
+             "cut": PROGRESSIVE_JPEG[:300], "empty": b"", **other_images()}
+    return {f"{name} {options}": bytes([options]) + data for name, data in files.items() for options in (0, 2, 15, 21, 30, 32)}
 
 
 def write(folder: Path, root: Path) -> None:

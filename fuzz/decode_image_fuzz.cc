@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images: any bytes are decoded or refused. The first byte chooses the options. A row that is decoded alone and one
-// that is decoded after another have the same pixels, and a refused one is blank. With random regions the two rows may
-// have different verdicts: what lies below a region is not read.
+// Images of all formats: any bytes are decoded or refused. The first byte chooses the options. A row that is decoded
+// alone and one that is decoded after another have the same pixels, and a refused one is blank. With random regions the
+// two rows may have different verdicts: what lies below a region is not read.
 #include <forebay/plugin.h>
 
 #include <algorithm>
@@ -29,6 +29,7 @@ forebay::Json options_of(std::uint8_t choice) {
   if ((choice & 4) != 0) text += R"(, "region": {"random_resized": {}})";
   if ((choice & 8) != 0) text += R"(, "flip": "random", "layout": "chw")";
   if ((choice & 16) != 0) text += R"(, "dtype": "float32", "decoder_scale": false)";
+  if ((choice & 32) != 0) text += R"(, "frames": "all", "max_frames": 20)";
   return *forebay::parse_json(text + "}");
 }
 

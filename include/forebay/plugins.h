@@ -39,6 +39,7 @@
 #include <forebay/sources/tfrecord.h>
 #include <forebay/sources/whole_file.h>
 #include <forebay/steps/cast.h>
+#include <forebay/steps/color_jitter.h>
 #include <forebay/steps/constant.h>
 #include <forebay/steps/decode.h>
 #include <forebay/steps/decode_image.h>

@@ -45,7 +45,8 @@ def decode_image(data: Buffer, *, channels: Optional[int] = None, dtype: Any = N
                "layout": layout, "orientation": orientation, "decoder_scale": decoder_scale, "dct": dct,
                "max_image_pixels": max_image_pixels, "max_frames": max_frames}
     given = {name: value for name, value in options.items() if value is not None}
-    return _core.decode_image(file, given, integer_of("seed", seed) % 2**64)
+    pixels: np.ndarray = _core.decode_image(file, given, integer_of("seed", seed) % 2**64)
+    return pixels
 
 
 def _file(data: Buffer) -> bytes:

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "columns/take/column_rows.h"
-#include "steps/image/jpeg_reader.h"
+#include "steps/image/formats/jpeg_reader.h"
 #include "steps/image/region.h"
 #include "tests/support/blocks.h"
 #include "tests/support/jpeg.h"

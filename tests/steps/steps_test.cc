@@ -15,6 +15,7 @@ StepType normalize();
 StepType select();
 StepType rename();
 StepType decode_image();
+StepType color_jitter();
 
 namespace {
 
@@ -26,8 +27,8 @@ std::string run(const StepType& type, std::string_view options, std::string_view
 }
 
 TEST(Steps, DoWhatTheirExamplesSay) {
-  for (const StepType& type :
-       {slice(), constant(), ones(), one_hot(), reshape(), cast(), normalize(), select(), rename(), decode_image()}) {
+  for (const StepType& type : {slice(), constant(), ones(), one_hot(), reshape(), cast(), normalize(), select(),
+                               rename(), decode_image(), color_jitter()}) {
     EXPECT_FALSE(type.description.examples.empty()) << type.description.name;
     for (const Example& example : type.description.examples) {
       Schema schema;

@@ -93,15 +93,6 @@ class Steps(PipelineBase):
         """
         return self._then("rename", {"from": from_, "to": to})
 
-    def decode(self: P, column: str, as_: Mapping[str, Any], *, keep: bool = False) -> P:
-        """Decodes the strings of a column with a decoder; the decoder's tensors take their place.
-
-        column    The strings, one a row.
-        as_       The decoder and its options: {decoder: options}.
-        keep      Keep the strings beside the tensors.
-        """
-        return self._then("decode", {"column": column, "as": as_, "keep": keep}, keep=False)
-
     def decode_image(self: P, tensor: str, *, out: Optional[str] = None, channels: int = 3,
                      frames: Literal["first", "all"] = "first",
                      region: Mapping[str, Any] = {'central': None, 'random_resized': None},
@@ -110,8 +101,7 @@ class Steps(PipelineBase):
                      flip: Literal["none", "random"] = "none", dtype: DType = "uint8",
                      scale: Literal["none", "unit"] = "none", normalize: Optional[Mapping[str, Any]] = None,
                      layout: Literal["hwc", "chw"] = "hwc", orientation: bool = True, decoder_scale: bool = True,
-                     dct: Literal["accurate", "fast"] = "accurate", max_image_pixels: int = 178956970,
-                     max_frames: int = 10000) -> P:
+                     max_image_pixels: int = 178956970, max_frames: int = 10000) -> P:
         """Decodes images (JPEG, PNG, GIF, BMP, WebP) to pixels: orientation, region, resize and flip in one
         step.
 
@@ -132,7 +122,6 @@ class Steps(PipelineBase):
         orientation         Whether to turn images as their EXIF data says.
         decoder_scale       Whether to decode JPEGs at 1/2, 1/4 or 1/8 of the size where `resize` makes the
                             region that much smaller.
-        dct                 Of JPEGs; fast: a few levels less exact, as TensorFlow decodes them.
         max_image_pixels    An image of more pixels is a corrupt row.
         max_frames          An image of more frames is a corrupt row.
         """
@@ -140,9 +129,25 @@ class Steps(PipelineBase):
                                           "region": region, "resize": resize, "size": size, "method": method,
                                           "flip": flip, "dtype": dtype_of("dtype", dtype, _DTYPES), "scale": scale,
                                           "normalize": normalize, "layout": layout, "orientation": orientation,
-                                          "decoder_scale": decoder_scale, "dct": dct,
-                                          "max_image_pixels": max_image_pixels, "max_frames": max_frames}, channels=3,
-                                          frames="first", region={'central': None, 'random_resized': None},
-                                          method="antialias_bilinear", flip="none", dtype="uint8", scale="none",
-                                          layout="hwc", orientation=True, decoder_scale=True, dct="accurate",
-                                          max_image_pixels=178956970, max_frames=10000)
+                                          "decoder_scale": decoder_scale, "max_image_pixels": max_image_pixels,
+                                          "max_frames": max_frames}, channels=3, frames="first",
+                                          region={'central': None, 'random_resized': None}, method="antialias_bilinear",
+                                          flip="none", dtype="uint8", scale="none", layout="hwc", orientation=True,
+                                          decoder_scale=True, max_image_pixels=178956970, max_frames=10000)
+
+    def color_jitter(self: P, tensor: str, *, brightness: float = 0.0, contrast: float = 0.0, saturation: float = 0.0,
+                     hue: float = 0.0, max: float = 255.0, layout: Literal["hwc", "chw"] = "hwc") -> P:
+        """Changes brightness, contrast, saturation and hue of images by random amounts.
+
+        tensor        Images of 1 or 3 channels, uint8 or float32; they are replaced.
+        brightness    Values times a factor from 1 - brightness to 1 + brightness.
+        contrast      Distances from the image's mean luminance, times such a factor.
+        saturation    Distances from the pixel's luminance, times such a factor.
+        hue           Turns colors around the circle by a share from -hue to hue; at most 0.5.
+        max           The value of white, to which floats are limited; of uint8 always 255.
+        layout        hwc: height, width, channels; chw: channels first.
+        """
+        return self._then("color_jitter", {"tensor": tensor, "brightness": brightness, "contrast": contrast,
+                                          "saturation": saturation, "hue": hue, "max": max, "layout": layout},
+                                          brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0, max=255.0,
+                                          layout="hwc")

@@ -9,8 +9,9 @@
 #include <fmt/core.h>
 
 #include "base/draw.h"
+#include "columns/fill.h"
+#include "steps/image/image_layout.h"
 #include "steps/output.h"
-#include "steps/rules.h"
 
 namespace forebay::steps {
 namespace {
@@ -202,7 +203,7 @@ StepType color_jitter() {
       .field("max", &ColorJitter::max, "The value of white, to which floats are limited; of uint8 always 255.")
       .field("layout", &ColorJitter::layout, "hwc: height, width, channels; chw: channels first.")
       .example({.options = R"({"tensor": "x", "brightness": 0})",
-                .in = R"({"x": [[[[10, 20, 30]]]]})",
+                .in = R"({"x": [[[[10.0, 20.0, 30.0]]]]})",
                 .out = R"({"x": [[[[10.0, 20.0, 30.0]]]]})"});
 }
 

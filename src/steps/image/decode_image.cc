@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "steps/image/image_decoding.h"
+#include "steps/image/image_layout.h"
 #include "steps/output.h"
 #include "steps/rules.h"
 
@@ -34,10 +35,6 @@ template <>
 struct EnumNames<ResizeMethod> {
   static constexpr std::array<std::string_view, 5> names{"antialias_bilinear", "antialias_bicubic", "bilinear", "area",
                                                          "nearest"};
-};
-template <>
-struct EnumNames<ImageLayout> {
-  static constexpr std::array<std::string_view, 2> names{"hwc", "chw"};
 };
 
 template <>

@@ -7,7 +7,7 @@
 
 #include <forebay/steps/decode_image.h>
 
-#include "steps/image/image_reader.h"
+#include "steps/image/formats/image_reader.h"
 #include "steps/image/region.h"
 #include "steps/image/resample.h"
 

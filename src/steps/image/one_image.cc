@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "steps/image/image_reader.h"
+#include "steps/image/formats/image_reader.h"
 
 namespace forebay {
 

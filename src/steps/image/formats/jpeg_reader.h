@@ -11,7 +11,7 @@
 
 #include <jpeglib.h>
 
-#include "steps/image/image_reader.h"
+#include "steps/image/formats/image_reader.h"
 
 namespace forebay::steps {
 

@@ -8,8 +8,8 @@
 #include <fmt/core.h>
 #include <gif_lib.h>
 
-#include "steps/image/image_reader.h"
-#include "steps/image/pixel_rows.h"
+#include "steps/image/formats/image_reader.h"
+#include "steps/image/formats/pixel_rows.h"
 
 namespace forebay::steps {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "steps/image/bmp_header.h"
+#include "steps/image/formats/bmp_header.h"
 
 #include <algorithm>
 #include <bit>
 
 #include <fmt/core.h>
 
-#include "steps/image/image_reader.h"
+#include "steps/image/formats/image_reader.h"
 
 namespace forebay::steps {
 

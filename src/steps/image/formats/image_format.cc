@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "steps/image/image_reader.h"
+#include "steps/image/formats/image_reader.h"
 
 namespace forebay::steps {
 

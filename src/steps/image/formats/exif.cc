@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "steps/image/exif.h"
+#include "steps/image/formats/exif.h"
 
 #include <cstdint>
 #include <cstring>

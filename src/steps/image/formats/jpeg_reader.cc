@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "steps/image/jpeg_reader.h"
+#include "steps/image/formats/jpeg_reader.h"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <jerror.h>
 
-#include "steps/image/exif.h"
+#include "steps/image/formats/exif.h"
 
 // A function that calls setjmp has no local object with a destructor and changes no local variable afterwards, so a
 // jump leaves nothing behind.

@@ -6,9 +6,9 @@
 #include <webp/decode.h>
 #include <webp/demux.h>
 
-#include "steps/image/exif.h"
-#include "steps/image/image_reader.h"
-#include "steps/image/pixel_rows.h"
+#include "steps/image/formats/exif.h"
+#include "steps/image/formats/image_reader.h"
+#include "steps/image/formats/pixel_rows.h"
 
 namespace forebay::steps {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "steps/image/bmp_header.h"
-#include "steps/image/image_reader.h"
-#include "steps/image/pixel_rows.h"
+#include "steps/image/formats/bmp_header.h"
+#include "steps/image/formats/image_reader.h"
+#include "steps/image/formats/pixel_rows.h"
 
 namespace forebay::steps {
 

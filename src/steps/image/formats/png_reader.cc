@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include <array>
 #include <bit>
 #include <csetjmp>
 #include <cstdio>
@@ -8,9 +8,9 @@
 
 #include <png.h>
 
-#include "steps/image/exif.h"
-#include "steps/image/image_reader.h"
-#include "steps/image/pixel_rows.h"
+#include "steps/image/formats/exif.h"
+#include "steps/image/formats/image_reader.h"
+#include "steps/image/formats/pixel_rows.h"
 
 // A function that calls setjmp has no local object with a destructor and changes no local variable afterwards, so a
 // jump leaves nothing behind.
@@ -68,7 +68,8 @@ class PngReader final : public ImageReader {
     request_ = request;
     wide_ = request.wide && png_get_bit_depth(png_, info_) == 16;
     if (!start()) return fault();
-    stored_ = png_get_channels(png_, info_);
+    stored_ = indexed_ ? 4 : png_get_channels(png_, info_);
+    if (indexed_) read_colors();
     height_ = png_get_image_height(png_, info_);
     const std::size_t bytes = png_get_rowbytes(png_, info_);
     row_.resize(bytes);
@@ -90,8 +91,11 @@ class PngReader final : public ImageReader {
       if (!read(row_.data())) return fault();
       if (++y_ == height_) FOREBAY_DO(finish());
     }
-    const auto pixel = static_cast<std::size_t>(stored_ * (wide_ ? 2 : 1));
-    found += static_cast<std::size_t>(request_.area.x) * pixel;
+    if (indexed_) {
+      FOREBAY_TRY(found, colors_of(found + request_.area.x));
+    } else {
+      found += request_.area.x * stored_ * (wide_ ? 2 : 1);
+    }
     if (stored_ == request_.channels) return found;
     convert_channels(found, stored_, converted_.data(), request_.channels, wide_, request_.area.width);
     return converted_.data();
@@ -140,14 +144,14 @@ class PngReader final : public ImageReader {
     png_read_info(png_, info_);
     return true;
   }
-  /// Whole bytes, palettes as colors, transparency as alpha if it is wanted.
+  /// Whole bytes; of palettes one for each pixel. Transparency is alpha, if it is wanted.
   bool start() {
     if (setjmp(jump_) != 0) return false;
-    png_set_expand(png_);
+    indexed_ ? png_set_packing(png_) : png_set_expand(png_);
     if (!wide_) png_set_strip_16(png_);
     if (wide_ && std::endian::native == std::endian::little) png_set_swap(png_);
-    if (request_.channels == 1 || request_.channels == 3) png_set_strip_alpha(png_);
-    if (request_.channels >= 3) png_set_gray_to_rgb(png_);
+    if (!indexed_ && (request_.channels == 1 || request_.channels == 3)) png_set_strip_alpha(png_);
+    if (!indexed_ && request_.channels >= 3) png_set_gray_to_rgb(png_);
     passes_ = png_set_interlace_handling(png_);
     png_read_update_info(png_, info_);
     return true;
@@ -173,14 +177,34 @@ class PngReader final : public ImageReader {
     }
     return finish();
   }
-  /// After the last row: the checksums to the end, and whether every pixel had a color.
+  /// After the last row: the checksums to the end.
   Result<void> finish() {
     if (!read_end()) return fault();
+    return {};
+  }
+
+  /// The palette with its transparency. The library would take pixels outside of it for black.
+  void read_colors() {
     png_colorp colors = nullptr;
-    int count = 0;
-    if (!indexed_) return {};
-    if (png_get_PLTE(png_, info_, &colors, &count) == 0 || png_get_palette_max(png_, info_) < count) return {};
-    return image_fault("PNG", "a pixel has a color outside of its palette");
+    png_bytep alphas = nullptr;
+    int alpha_count = 0;
+    color_count_ = 0;
+    png_get_PLTE(png_, info_, &colors, &color_count_);
+    png_get_tRNS(png_, info_, &alphas, &alpha_count, nullptr);
+    for (int i = 0; i < color_count_; ++i) {
+      const std::uint8_t alpha = alphas != nullptr && i < alpha_count ? alphas[i] : 255;
+      colors_[static_cast<std::size_t>(i)] = {colors[i].red, colors[i].green, colors[i].blue, alpha};
+    }
+    expanded_.resize(static_cast<std::size_t>(request_.area.width));
+  }
+  Result<const std::byte*> colors_of(const std::byte* indexes) {
+    for (Color& color : expanded_) {
+      const auto index = std::to_integer<std::size_t>(*indexes++);
+      if (index >= static_cast<std::size_t>(color_count_))
+        return image_fault("PNG", "a pixel has a color outside of its palette");
+      color = colors_[index];
+    }
+    return reinterpret_cast<const std::byte*>(expanded_.data());
   }
 
   png_structp png_ = nullptr;
@@ -193,7 +217,11 @@ class PngReader final : public ImageReader {
   ImageRequest request_;
   bool interlaced_ = false;
   bool wide_ = false;
+  using Color = std::array<std::uint8_t, 4>;
   bool indexed_ = false;
+  int color_count_ = 0;
+  std::array<Color, 256> colors_{};
+  std::vector<Color> expanded_;
   int passes_ = 1;
   int stored_ = 3;  // channels of a row of the library
   std::int64_t height_ = 0;

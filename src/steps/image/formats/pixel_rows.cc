@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "steps/image/pixel_rows.h"
+#include "steps/image/formats/pixel_rows.h"
 
 #include <cstring>
 #include <limits>

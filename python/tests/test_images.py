@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images of five formats, compared with Pillow, as a training loop reads them."""
+from __future__ import annotations
+
+import io
+import pathlib
+import warnings
+
+import numpy as np
+import pytest
+from conftest import SHARED
+from PIL import Image, ImageOps
+
+import forebay as fb
+
+IMAGES = SHARED / "data" / "images"
+FILES = sorted(path for folder in ("bmp", "broken", "jpeg", "orientation", "png", "webp") for path in (IMAGES / folder).iterdir())
+METHODS = {"antialias_bilinear": Image.Resampling.BILINEAR, "antialias_bicubic": Image.Resampling.BICUBIC,
+           "nearest": Image.Resampling.NEAREST, "area": Image.Resampling.BOX}
+
+
+def by_pillow(data: bytes) -> np.ndarray:
+    image = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+    return np.asarray(image.convert("RGB"))
+
+
+def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def test_every_image_is_what_pillow_reads() -> None:
+    """Equal to the last bit: both decode JPEG with the accurate integer DCT of libjpeg-turbo."""
+    assert len(FILES) == 67
+    pipe = fb.whole_file([str(path) for path in FILES]).record("data").decode_image("data", out="image")
+    with pipe.select(["image"]).batch(size=1, pad=True).load(threads=2) as loader:
+        for path, batch in zip(FILES, loader):
+            wanted = by_pillow(path.read_bytes())
+            assert np.array_equal(batch["image"][0], wanted), path
+            if path.parent.name != "jpeg":
+                assert np.array_equal(fb.decode_image(path.read_bytes()), wanted), path
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_resize_is_that_of_pillow_within_one_level(method: str) -> None:
+    image = Image.open(IMAGES / "png" / "cat-3113513_640.png").convert("RGB").crop((0, 0, 640, 296))
+    data = encoded(image, "PNG", compress_level=1)
+    # Nearest: sizes whose steps a float holds exactly, because Pillow adds steps up. Area: whole numbers of pixels.
+    sizes = {"nearest": ((256, 256), (64, 512), (16, 8)), "area": ((74, 160), (37, 128), (296, 80))}
+    for height, width in sizes.get(method, ((224, 224), (100, 333), (17, 5), (401, 700))):
+        wanted = np.asarray(image.resize((width, height), METHODS[method])).astype(int)
+        found = fb.decode_image(data, resize=[height, width], method=method)
+        assert np.abs(found - wanted).max() <= (0 if method == "nearest" else 1), (height, width)
+
+
+def test_animations_are_those_of_pillow(tmp_path: pathlib.Path) -> None:
+    noise = np.random.default_rng(1)
+    frames = [Image.fromarray(noise.integers(0, 255, (20, 30, 3), np.uint8)) for _ in range(3)]
+    for kind, options in (("GIF", {}), ("WEBP", {"lossless": True})):
+        data = encoded(frames[0], kind, save_all=True, append_images=frames[1:], **options)
+        wanted = []
+        with Image.open(io.BytesIO(data)) as animation:
+            for number in range(animation.n_frames):
+                animation.seek(number)
+                wanted.append(np.asarray(animation.convert("RGB")))
+        assert np.array_equal(fb.decode_image(data, frames="all"), np.stack(wanted)), kind
+        assert np.array_equal(fb.decode_image(data), wanted[0]), kind
+
+
+def test_pngs_of_16_bits_and_palettes_keep_their_values() -> None:
+    values = np.arange(0, 65536, 257, np.uint16).reshape(16, 16)
+    data = encoded(Image.fromarray(values), "PNG")
+    assert np.array_equal(fb.decode_image(data, channels=1, dtype="uint16")[..., 0], values)
+    assert np.array_equal(fb.decode_image(data, channels=0, dtype=np.float32)[..., 0], values.astype(np.float32))
+    image = Image.open(IMAGES / "png" / "cat-111793_640.png").convert("RGB").quantize(16)
+    assert np.array_equal(fb.decode_image(encoded(image, "PNG", bits=4)), np.asarray(image.convert("RGB")))
+    assert np.array_equal(fb.decode_image(encoded(image, "BMP")), np.asarray(image.convert("RGB")))
+
+
+def test_a_wrong_format_is_a_warning_and_the_bytes_decide() -> None:
+    data = encoded(Image.new("RGB", (2, 1), (1, 2, 3)), "PNG")
+    with pytest.warns(UserWarning, match="format is 'jpg', but the bytes are png"):
+        assert fb.decode_image(data, format="jpg").tolist() == [[[1, 2, 3], [1, 2, 3]]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fb.decode_image(memoryview(data), format="PNG")
+    for bad, found in ((b"", "no bytes"), (b"<html>", "HTML"), (b"<svg/>", "SVG"), (data[:40], "not an intact PNG")):
+        with pytest.raises(fb.DataError, match=found):
+            fb.decode_image(bad, format="png")
+    with pytest.raises(fb.ConfigError, match="channels.*must be 0, 1, 3 or 4; found 2"):
+        fb.decode_image(data, channels=2)
+
+
+@pytest.fixture
+def some_bad(tmp_path: pathlib.Path) -> list[str]:
+    """Eight small images of all formats; those of odd number are cut short."""
+    noise = np.random.default_rng(2)
+    paths = []
+    for number, kind in enumerate(["PNG", "GIF", "BMP", "WEBP", "JPEG", "PNG", "BMP", "GIF"]):
+        data = encoded(Image.fromarray(noise.integers(0, 255, (40, 50, 3), np.uint8)), kind)
+        path = tmp_path / f"{number}.{kind.lower()}"
+        path.write_bytes(data[:len(data) // 2] if number % 2 else data)
+        paths.append(str(path))
+    return paths
+
+
+def test_bad_files_are_named_and_skipped(some_bad: list[str]) -> None:
+    pipe = fb.whole_file(some_bad).record("data").decode_image("data", out="image", resize=[8, 8]).select(["image"]).batch(size=8)
+    with pytest.raises(fb.DataError, match=r"1\.gif.*not an intact GIF"):
+        list(pipe.load(threads=1))
+    (batch,) = pipe.on_corrupt("skip_row").load(threads=2)
+    assert batch.valid_rows == 4
+    assert [origin[0] for origin, _ in batch.skipped] == some_bad[1::2]
+
+
+def jittered(folder: pathlib.Path, threads: int, state: object = None) -> list[tuple[object, bytes]]:
+    for i in range(6):
+        image = Image.fromarray(np.random.default_rng(i).integers(0, 255, (30, 40, 3), np.uint8))
+        (folder / f"{i}.png").write_bytes(encoded(image, "PNG"))
+    pipe = fb.whole_file(str(folder / "*.png")).record("data").decode_image(
+        "data", out="image", region={"random_resized": {}}, resize=[8, 8], flip="random").color_jitter(
+            "image", brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1).select(["image"]).batch(size=2)
+    out = []
+    with pipe.epochs(2).seed(3).load(threads=threads) as loader:
+        if state is not None:
+            loader.load_state_dict(state)
+        for batch in loader:
+            out.append((loader.state_dict(), batch["image"].tobytes()))
+    return out
+
+
+def test_random_changes_go_on_after_a_restart_at_any_batch(tmp_path: pathlib.Path) -> None:
+    once = jittered(tmp_path, 1)
+    pixels = [each for _, each in once]
+    assert [each for _, each in jittered(tmp_path, 8)] == pixels
+    assert len(set(pixels)) == 6  # the second epoch draws anew
+    for number, (state, _) in enumerate(once):
+        assert [each for _, each in jittered(tmp_path, 8, state)] == pixels[number + 1:]
+
+
+def test_color_jitter_is_what_its_page_says() -> None:
+    """The factors of a row are found again from a gray, a colored and a white pixel."""
+    row = np.array([[[100, 100, 100], [200, 100, 50], [0, 0, 0]]], np.float32)
+    pipe = fb.arrays({"x": np.stack([row] * 50)})
+    for batch in pipe.color_jitter("x", brightness=0.5).batch(size=50).seed(1).load(threads=1):
+        factors = batch["x"][:, 0, 0, 0] / 100
+        assert factors.min() < 0.7 and factors.max() > 1.3
+        assert np.allclose(batch["x"], np.minimum(row * factors[:, None, None, None], 255), atol=1e-3)
+    gray = row @ np.array([0.299, 0.587, 0.114], np.float32)
+    for batch in pipe.color_jitter("x", saturation=0.5).batch(size=50).seed(1).load(threads=1):
+        factor = ((batch["x"] - gray[..., None]) / (row - gray[..., None] + 1e-9))[:, 0, 1, :]
+        assert np.allclose(factor, factor[:, :1], atol=1e-3) and factor.min() < 0.7 and factor.max() > 1.3
+    for batch in pipe.color_jitter("x", hue=0.5).batch(size=50).seed(1).load(threads=1):
+        assert np.allclose(batch["x"].max(-1), row.max(-1), atol=1e-3) and np.allclose(batch["x"].min(-1), row.min(-1), atol=1e-3)
+        assert len(np.unique(np.round(batch["x"][:, 0, 1], 3), axis=0)) == 50
