@@ -30,6 +30,7 @@
 #include <forebay/orders/sorted.h>
 #include <forebay/orders/take.h>
 #include <forebay/sources/arrays.h>
+#include <forebay/sources/arrow.h>
 #include <forebay/sources/feed.h>
 #include <forebay/sources/fixed_length.h>
 #include <forebay/sources/lines.h>

@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "arrays.h"
+#include "arrow.h"
 #include "batches.h"
 #include "functions.h"
 #include "records.h"
@@ -26,6 +27,7 @@ NB_MODULE(_core, module) {
   bind_batches(module);
   bind_functions(module);
   bind_rows(module);
+  bind_arrow(module);
   bind_runs(module);
   bind_state_saver(module);
   bind_staging(module);

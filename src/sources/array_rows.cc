@@ -157,6 +157,12 @@ Result<std::int64_t> check_arrays(const std::vector<ArrayView>& arrays) {
 
 }  // namespace
 
+std::int64_t RowPart::in_memory() const {
+  std::int64_t out = rows ? rows->rows : 0;
+  for (const auto& block : more) out += block->rows;
+  return out;
+}
+
 bool RowSource::resident() const {
   return std::ranges::all_of(parts, [](const RowPart& part) { return part.rows != nullptr; });
 }

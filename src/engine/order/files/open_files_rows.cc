@@ -61,6 +61,16 @@ Result<std::int64_t> OpenFiles::skip_resident(Stream stream, std::int64_t n) {
   return count;
 }
 
+/// `skip` of a part that has a reader.
+Result<std::int64_t> OpenFiles::skip_streamed(Stream stream, std::int64_t n) {
+  const std::int64_t count = row_streams_->skip_unread(stream, n);
+  if (count == 0) return Reader::skip(stream, n);
+  skips_.good(count);
+  const Lock lock{mutex_};
+  records_ += count;
+  return count;
+}
+
 /// `read` of a part that has a reader.
 Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> out) {
   table_.collect(finished_, free_blocks_);

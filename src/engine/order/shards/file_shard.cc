@@ -243,7 +243,7 @@ std::optional<std::int64_t> known_records(const Program& program) {
   std::int64_t records = 0;
   if (source.rows && (filtered || !source.rows->resident())) return std::nullopt;
   if (source.rows) {
-    for (const RowPart& part : source.rows->parts) records += part.rows->rows;
+    for (const RowPart& part : source.rows->parts) records += part.in_memory();
     return records;
   }
   if (source.files.size() > max_indexes_read || !countable(program.record_orders)) return std::nullopt;
