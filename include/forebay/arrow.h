@@ -82,8 +82,8 @@ class ArrowReader {
   /// Whether the columns of batches of this schema have the names and types that `read` takes. Fails with Code::data
   /// and the first column that differs.
   [[nodiscard]] Result<void> check(const ArrowSchema& schema) const;
-  /// Takes over a record batch, whose schema is the one that was given or was checked. Fails with Code::data at its first row that cannot be delivered: a null, offsets that
-  /// lie outside of the array.
+  /// Takes over a record batch, whose schema is the one that was given or was checked. Fails with Code::data at its
+  /// first row that cannot be delivered: a null, offsets that lie outside of the array.
   [[nodiscard]] Result<std::shared_ptr<const RowBlock>> read(ArrowArray& batch) const;
 
   class Plan;  ///< Of the implementation.
@@ -97,7 +97,6 @@ class ArrowReader {
 /// those of arrays. `name` stands for a file name in origins, keys and errors. May wait for the producer of the stream.
 ///
 /// Fails with Code::data and the message of the stream's error.
-[[nodiscard]] Result<std::shared_ptr<const RowTable>> arrow_table(ArrowArrayStream& stream,
-                                                                  std::string name = "arrow");
+[[nodiscard]] Result<std::shared_ptr<const RowTable>> arrow_table(ArrowArrayStream& stream, std::string name = "arrow");
 
 }  // namespace forebay

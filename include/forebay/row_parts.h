@@ -38,7 +38,7 @@ class RowParts {
     std::size_t part = 0;
     std::int64_t epoch = 0;
     std::int64_t first = 0;  ///< The row of the part to begin with.
-    bool left = false;  ///< The run does not read the part any more. Said once; nothing is wanted.
+    bool left = false;       ///< The run does not read the part any more. Said once; nothing is wanted.
   };
   /// Waits for a part of which a block is wanted. Returns nothing when the timeout is over. Fails with Code::cancelled
   /// after `close`.

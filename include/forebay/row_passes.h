@@ -16,8 +16,9 @@ namespace forebay {
 ///     run       begins pass e ──► next(timeout): {e, rows} ──► rows.put …, then rows.close or rows.fail    program
 ///               leaves pass e ──► rows are closed: `put` fails with Code::cancelled; `next` gives the next pass
 ///
-/// The program gives the same rows for the same epoch (see Promise): a restart asks for an epoch again, and goes past the
-/// rows that were delivered, or asks for those after them. The rows of a pass come one after the other, so a run cannot reach them in any order.
+/// The program gives the same rows for the same epoch (see Promise): a restart asks for an epoch again, and goes past
+/// the rows that were delivered, or asks for those after them. The rows of a pass come one after the other, so a run
+/// cannot reach them in any order.
 ///
 /// Any number of threads may call. One run at a time reads it, one pass at a time. Copies share the passes.
 class RowPasses {

@@ -105,11 +105,11 @@ class BoundObject {
  public:
   BoundObject() = default;
   template <std::convertible_to<std::shared_ptr<const RowSource>> Rows>
-  BoundObject(Rows rows) : rows_{std::move(rows)} {}                                    // NOLINT: rows are an object
+  BoundObject(Rows rows) : rows_{std::move(rows)} {}  // NOLINT: rows are an object
   template <std::convertible_to<std::shared_ptr<const RowTable>> Table>
-  BoundObject(Table table) : table_{std::move(table)} {}                                // NOLINT: so is a table
-  BoundObject(Function function) : function_{std::move(function)} {}                    // NOLINT: so is a function
-  [[nodiscard]] const std::shared_ptr<const RowSource>& rows() const { return rows_; }  ///< Null: it is no rows.
+  BoundObject(Table table) : table_{std::move(table)} {}                                 // NOLINT: so is a table
+  BoundObject(Function function) : function_{std::move(function)} {}                     // NOLINT: so is a function
+  [[nodiscard]] const std::shared_ptr<const RowSource>& rows() const { return rows_; }   ///< Null: it is no rows.
   [[nodiscard]] const std::shared_ptr<const RowTable>& table() const { return table_; }  ///< Null: it is no table.
   [[nodiscard]] const std::optional<Function>& function() const { return function_; }
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from forebay._core import version as __version__
-from forebay.arrow import ArrowFiles, arrow, arrow_file, parquet, present
+from forebay.tables import ArrowFiles, arrow, arrow_file, parquet, present
 from forebay.batch_set import BatchSet
 from forebay.builder import *  # noqa: F403
 from forebay.builder import __all__ as _builder_names

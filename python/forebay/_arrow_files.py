@@ -78,6 +78,8 @@ def list_of_parts(files: Sequence[str], format: Literal["parquet", "ipc"], by_gr
         version = version_of(path)
         try:
             found, own = list_parts(path, by_group, version)
+        except ConfigError:
+            raise
         except (OSError, ValueError, KeyError) as problem:  # the errors of pyarrow are kinds of these
             raise _unreadable(path, "footer", problem) from None
         schema = found if schema is None else schema

@@ -199,7 +199,7 @@ def python(rows: Any = None, columns: Optional[Mapping[str, Feature]] = None, *,
     first_epoch   of a data set: what init_seq_order gets for epoch 0
     open       instead of `rows`: a function open(epoch, start) that returns the rows of an epoch (from 0) as an iterable,
                from row `start` on. It must give the same rows for the same epoch: then any number of epochs and exact
-               restarts work, and a restart does not ask for the rows before it
+               restarts work, and a restart does not ask for the rows before the last batch
     """
     from forebay._epoch_rows import EpochRows, OpenedRows, first_epoch_of, has_epochs
     from forebay._pump import Items, Rows
@@ -232,7 +232,7 @@ def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump
     first."""
     from forebay._epoch_rows import EpochRows, OpenedRows, has_epochs
     from forebay._pump import AnswerPump, Items, Rows
-    from forebay.arrow import bound_table, is_table
+    from forebay.tables import bound_table, is_table
     if not isinstance(bind, Mapping):
         raise wrong_type("bind", "a dict of objects by name", bind)
     rows: "dict[str, Bound]" = {}

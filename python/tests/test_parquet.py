@@ -107,6 +107,7 @@ def test_shards_by_row_and_by_part(files: str) -> None:
     pipe = fb.parquet(f"{files}/*.parquet").batch(size=10)
     by_row = [sum(numbers(pipe.load(shard=(rank, 2))), []) for rank in (0, 1)]
     assert by_row[0][:6] == [0, 1, 2, 3, 4, 10] and sorted(sum(by_row, [])) == [*range(ROWS)]
+    pipe = fb.parquet(f"{files}/*.parquet").batch(size=10, remainder="drop")
     by_file = [sum(numbers(pipe.load(shard={"index": rank, "count": 2, "by": "file"})), []) for rank in (0, 1)]
     assert by_file[0][:11] == [*range(10), 20] and sorted(sum(by_file, [])) == [*range(ROWS)]
 

@@ -239,7 +239,7 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
   const std::int64_t capacity_;
   mutable std::mutex mutex_;
   std::condition_variable room_;
-  std::shared_ptr<OwnedRows> waiting_;  // null: no row waits
+  std::shared_ptr<OwnedRows> waiting_;     // null: no row waits
   std::optional<std::int64_t> producers_;  // open handles; empty: none was ever asked for
   bool closed_ = false;
   std::optional<Error> error_;

@@ -20,7 +20,8 @@ constexpr std::size_t blocks_ahead = 2;  // of a part, which wait for the run
 class RowParts::Open {
  public:
   Open(std::int64_t id, std::size_t source, std::size_t part, ReadContext context)
-      : wanted{.id = id, .source = source, .part = part, .epoch = context.epoch, .first = context.first}, wake_{std::move(context.wake)} {}
+      : wanted{.id = id, .source = source, .part = part, .epoch = context.epoch, .first = context.first},
+        wake_{std::move(context.wake)} {}
 
   /// Tells the run that there is something to read. Called without a mutex.
   void wake() {
@@ -63,7 +64,7 @@ class RowParts::Line : public std::enable_shared_from_this<RowParts::Line> {
   Result<std::optional<Wanted>> next(std::chrono::milliseconds timeout) {
     std::unique_lock lock{mutex_};
     std::shared_ptr<Open> found;
-    changed_.wait_for(lock, timeout, [&] { return closed_ || (found = most_wanted()) != nullptr; });
+    changed_.wait_for(lock, timeout, [&] { return closed_ || (found = next_wanted()) != nullptr; });
     if (closed_) return closed();
     if (!found) return std::optional<Wanted>{};
     found->busy = true;
@@ -129,11 +130,12 @@ class RowParts::Line : public std::enable_shared_from_this<RowParts::Line> {
   class PartOfRun;
 
   static Error closed() {
-    return Error{Code::cancelled, Detail::failed_precondition, "the rows are not read any more: their source is closed"};
+    return Error{Code::cancelled, Detail::failed_precondition,
+                 "the rows are not read any more: their source is closed"};
   }
 
   /// Called with the mutex. Parts that a run waits for come first, then those that were opened first.
-  [[nodiscard]] std::shared_ptr<Open> most_wanted() const {
+  [[nodiscard]] std::shared_ptr<Open> next_wanted() const {
     std::shared_ptr<Open> out;
     for (const auto& [id, open] : open_) {
       if (!open->wants()) continue;
@@ -213,7 +215,9 @@ std::shared_ptr<const RowSource> RowParts::source(Schema schema, std::vector<Par
           Error{Code::config, Detail::failed_precondition,
                 "a stream is read once, by one run; give each run a stream of its own"}};
     };
-    source->parts.push_back({.name = std::move(parts[part].name), .open = open, .count = parts[part].rows, .seeks = repeats});
+    const std::optional<std::int64_t> rows = parts[part].rows;
+    source->parts.push_back(
+        {.name = std::move(parts[part].name), .open = open, .count = rows, .seeks = repeats && rows.has_value()});
   }
   return source;
 }

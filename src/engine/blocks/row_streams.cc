@@ -40,13 +40,13 @@ Reader::Stream RowStreams::open(std::uint32_t part, bool catching_up) {
 std::int64_t RowStreams::skip_unread(Reader::Stream stream, std::int64_t n) {
   Open& at = open_[stream];
   const RowPart& part = source_.parts[at.part];
-  if (!part.open || at.ended || at.slot || at.rows > 0 || at.error) return 0;
-  const bool whole = part.count && *part.count <= n;
-  if (!whole && !part.seeks) return 0;
+  if (!part.open || at.ended || at.begun || at.error) return 0;
+  at.ended = part.count && *part.count - at.rows <= n;
+  if (!at.ended && !part.seeks) return 0;
+  const std::int64_t count = at.ended ? *part.count - at.rows : n;
   at.reader.reset();  // it may be open ahead
-  at.ended = whole;
-  at.rows = whole ? *part.count : n;
-  return at.rows;
+  at.rows += count;
+  return count;
 }
 
 Result<RowStreams::Rows> RowStreams::read(Reader::Stream stream, std::span<Handle> out, std::int64_t batch) {
@@ -86,6 +86,7 @@ void RowStreams::leave_block(Open& at, std::int64_t batch) {
 }
 
 Result<PartReader::Got> RowStreams::next_block(Open& at) {
+  at.begun = true;
   const auto here = [&](const Error& error) { return error.at(Place{.file = source_.parts[at.part].name}); };
   std::shared_ptr<const RowBlock> rows;
   const auto got = next_rows(at, rows);

@@ -58,6 +58,7 @@ class RowStreams {
     std::int64_t rows = 0;               // in the blocks before it
     std::uint32_t row_bytes = 0;         // of that block, on average
     std::size_t given = 0;               // a part in memory: its blocks that were read
+    bool begun = false;                  // the reader was asked for rows
     bool ended = false;
   };
   [[nodiscard]] Result<void> open_reader(Open& at);

@@ -111,8 +111,8 @@ Result<BatchReader::Elements> BatchReader::items_of(const View& lists, RowColumn
     FOREBAY_DO(read_offsets(view.buffer(1), column_.list == Column::List::large, view.at(), rows_, offsets));
   const ArrowArray* const items = view.array->children[0];
   Elements elements;
-  FOREBAY_TRY(elements.view, view_of(items, offsets[0], offsets[rows_] - offsets[0], 0,
-                                     items == nullptr ? 0 : items->n_children));
+  FOREBAY_TRY(elements.view,
+              view_of(items, offsets[0], offsets[rows_] - offsets[0], 0, items == nullptr ? 0 : items->n_children));
   std::int64_t* const lengths = kept_.integers(rows_);
   std::int64_t* const splits = kept_.integers(rows_ + 1);
   splits[0] = 0;
@@ -147,11 +147,12 @@ Result<void> BatchReader::go_into_fixed(Elements& elements) const {
     const std::int64_t places = view.at() + view.count;
     if (size > 0 && places > max_values / size) return bad_array(fmt::format("{} lists of {} items", places, size));
     const ArrowArray* const items = view.array->children[0];
-    FOREBAY_TRY(elements.view, view_of(items, view.at() * size, view.count * size, 0,
-                                       items == nullptr ? 0 : items->n_children));
+    FOREBAY_TRY(elements.view,
+                view_of(items, view.at() * size, view.count * size, 0, items == nullptr ? 0 : items->n_children));
     if (!elements.valid.empty()) {
       Valid spread;
-      for (const std::uint8_t valid : elements.valid) spread.insert(spread.end(), static_cast<std::size_t>(size), valid);
+      for (const std::uint8_t valid : elements.valid)
+        spread.insert(spread.end(), static_cast<std::size_t>(size), valid);
       elements.valid = std::move(spread);
     }
     if (elements.picks) {

@@ -14,9 +14,9 @@
 namespace forebay::arrow {
 namespace {
 
-constexpr int max_depth = 32;                                 // of types in types
-constexpr std::int64_t max_row = std::int64_t{1} << 40;       // elements of a row
-constexpr std::size_t max_fixed = 15;                         // axes of a row
+constexpr int max_depth = 32;                            // of types in types
+constexpr std::int64_t max_row = std::int64_t{1} << 40;  // elements of a row
+constexpr std::size_t max_fixed = 15;                    // axes of a row
 constexpr std::string_view way_out = "leave the column out with 'columns', or convert it before";
 
 std::string_view text_of(const char* text) { return text == nullptr ? std::string_view{} : text; }
@@ -117,10 +117,9 @@ class Walk {
     const auto found = value_type(text_of(coded ? type.dictionary->format : type.format));
     if (!found) {
       const bool inside = out.list != Column::List::none || !out.fixed.empty();
-      return unusable(out.name,
-                      fmt::format("{} {} cannot be delivered ({}); {}", inside ? "a list" : "a column",
-                                  refused_type(text_of(coded ? type.dictionary->format : type.format)),
-                                  quote(text_of(coded ? type.dictionary->format : type.format)), way_out));
+      return unusable(out.name, fmt::format("{} {} cannot be delivered ({}); {}", inside ? "a list" : "a column",
+                                            refused_type(text_of(coded ? type.dictionary->format : type.format)),
+                                            quote(text_of(coded ? type.dictionary->format : type.format)), way_out));
     }
     out.values = *found;
     if (!coded) return {};
@@ -187,10 +186,10 @@ std::string present_name(const std::string& name) { return fmt::format("present(
 
 Result<std::vector<Column>> columns_of(const ArrowSchema& schema, const Arrow& options, bool in_memory) {
   if (text_of(schema.format) != "+s")
-    return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("a table is a stream of record batches, found arrays {}",
-                             value_type(text_of(schema.format)) ? "of single values"
-                                                                : refused_type(text_of(schema.format)))};
+    return Error{
+        Code::config, Detail::invalid_argument,
+        fmt::format("a table is a stream of record batches, found arrays {}",
+                    value_type(text_of(schema.format)) ? "of single values" : refused_type(text_of(schema.format)))};
   if (schema.n_children < 0 || (schema.n_children > 0 && schema.children == nullptr))
     return Error{Code::config, Detail::invalid_argument, "the schema of the table has no list of columns"};
   Walk walk{options, in_memory};

@@ -68,7 +68,7 @@ Result<std::shared_ptr<ArrowReader::Plan>> ArrowReader::Plan::make(const ArrowSc
     plan->schema.put(spec_of(column));
     if (column.present) {
       const std::string name = arrow::present_name(column.name);
-      if (plan->schema.find(name).ok())
+      if (std::ranges::any_of(columns, [&](const arrow::Column& other) { return other.name == name; }))
         return Error{Code::config, Detail::invalid_argument, fmt::format("the table has a column {}", quote(name))};
       plan->schema.put({.name = name, .dtype = DType::boolean, .shape = {}});
     }
@@ -88,9 +88,7 @@ ArrowReader::ArrowReader(std::shared_ptr<const Plan> plan) : plan_{std::move(pla
 const Schema& ArrowReader::schema() const { return plan_->schema; }
 const std::vector<std::string>& ArrowReader::fields() const { return plan_->fields; }
 
-Result<std::shared_ptr<const RowBlock>> ArrowReader::read(ArrowArray& batch) const {
-  return plan_->read(batch, {}, 0);
-}
+Result<std::shared_ptr<const RowBlock>> ArrowReader::read(ArrowArray& batch) const { return plan_->read(batch, {}, 0); }
 
 Result<std::shared_ptr<const RowBlock>> ArrowReader::Plan::read(ArrowArray& batch,
                                                                 std::span<arrow::Categories> categories,

@@ -25,8 +25,7 @@ class ArrowReader::Plan {
                                                           bool in_memory, bool projected);
 
   /// `categories`: by column; needed when a column is delivered as codes. `first_row`: of the batch, for errors.
-  [[nodiscard]] Result<std::shared_ptr<const RowBlock>> read(ArrowArray& batch,
-                                                             std::span<arrow::Categories> categories,
+  [[nodiscard]] Result<std::shared_ptr<const RowBlock>> read(ArrowArray& batch, std::span<arrow::Categories> categories,
                                                              std::int64_t first_row) const;
 };
 

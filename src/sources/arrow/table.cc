@@ -110,8 +110,9 @@ class MemoryTable final : public RowTable {
 
 Error stream_error(ArrowArrayStream& stream, const char* what) {
   const char* const text = stream.get_last_error == nullptr ? nullptr : stream.get_last_error(&stream);
-  return Error{Code::data, Detail::none, fmt::format("the stream of record batches gave no {}: {}", what,
-                                                     text == nullptr ? "it does not say why" : text)};
+  return Error{
+      Code::data, Detail::none,
+      fmt::format("the stream of record batches gave no {}: {}", what, text == nullptr ? "it does not say why" : text)};
 }
 
 }  // namespace
@@ -130,8 +131,7 @@ Result<std::shared_ptr<const RowTable>> arrow_table(ArrowArrayStream& given, std
     if (batch->value.release == nullptr) break;
     batches.push_back(batch);
   }
-  return std::shared_ptr<const RowTable>{
-      std::make_shared<MemoryTable>(schema, std::move(batches), std::move(name))};
+  return std::shared_ptr<const RowTable>{std::make_shared<MemoryTable>(schema, std::move(batches), std::move(name))};
 }
 
 }  // namespace forebay

@@ -88,11 +88,17 @@ std::string_view refused_type(std::string_view format) {
     std::string_view prefix;
     std::string_view name;
   };
-  constexpr std::array refused{
-      Refused{"n", "of type null"}, Refused{"d:", "of decimals"},          Refused{"ti", "of calendar intervals"},
-      Refused{"+m", "of maps"},     Refused{"+u", "of unions"},            Refused{"+r", "run-end encoded"},
-      Refused{"+s", "of structs"},  Refused{"+v", "of views of lists"},    Refused{"+l", "of lists"},
-      Refused{"+L", "of lists"},    Refused{"+w:", "of lists of one size"}};
+  constexpr std::array refused{Refused{"n", "of type null"},
+                               Refused{"d:", "of decimals"},
+                               Refused{"ti", "of calendar intervals"},
+                               Refused{"+m", "of maps"},
+                               Refused{"+u", "of unions"},
+                               Refused{"+r", "run-end encoded"},
+                               Refused{"+s", "of structs"},
+                               Refused{"+v", "of views of lists"},
+                               Refused{"+l", "of lists"},
+                               Refused{"+L", "of lists"},
+                               Refused{"+w:", "of lists of one size"}};
   for (const Refused& type : refused) {
     if (format.starts_with(type.prefix)) return type.name;
   }

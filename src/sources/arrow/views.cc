@@ -34,7 +34,9 @@ bool all_set(const std::byte* bits, std::int64_t first, std::int64_t count) {
 
 }  // namespace
 
-Error bad_array(const std::string& what) { return Error{Code::data, Detail::data_loss, "the array is corrupt: " + what}; }
+Error bad_array(const std::string& what) {
+  return Error{Code::data, Detail::data_loss, "the array is corrupt: " + what};
+}
 
 Result<View> view_of(const ArrowArray* array, std::int64_t first, std::int64_t count, std::int64_t buffers,
                      std::int64_t children) {
@@ -45,8 +47,8 @@ Result<View> view_of(const ArrowArray* array, std::int64_t first, std::int64_t c
     return bad_array(fmt::format("elements {} to {} are used, and it has {}", first, first + count, array->length));
   if (array->n_buffers < buffers || array->n_children != children || (buffers > 0 && array->buffers == nullptr) ||
       (children > 0 && array->children == nullptr)) {
-    return bad_array(fmt::format("{} buffers and {} children, expected {} and {}", array->n_buffers,
-                                 array->n_children, buffers, children));
+    return bad_array(fmt::format("{} buffers and {} children, expected {} and {}", array->n_buffers, array->n_children,
+                                 buffers, children));
   }
   return View{.array = array, .first = first, .count = count};
 }
@@ -93,14 +95,14 @@ Result<Strings> Strings::make(const ValueType& type, const View& view) {
   out.splits_ = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(view.count) + 1);
   if (type.layout == Layout::fixed_bytes) {
     out.bytes_ = view.buffer(1);
-    for (std::int64_t i = 0; i <= view.count; ++i) out.splits_[static_cast<std::size_t>(i)] = (view.at() + i) * type.width;
+    for (std::int64_t i = 0; i <= view.count; ++i)
+      out.splits_[static_cast<std::size_t>(i)] = (view.at() + i) * type.width;
     return out;
   }
   out.splits_[0] = 0;
   out.bytes_ = view.buffer(2);
   if (view.count == 0) return out;
-  FOREBAY_DO(
-      read_offsets(view.buffer(1), type.layout == Layout::text64, view.at(), view.count, out.splits_.get()));
+  FOREBAY_DO(read_offsets(view.buffer(1), type.layout == Layout::text64, view.at(), view.count, out.splits_.get()));
   if (out.splits_[static_cast<std::size_t>(view.count)] > out.splits_[0] && out.bytes_ == nullptr)
     return bad_array("its strings have no bytes");
   return out;
@@ -134,10 +136,10 @@ std::string_view Strings::operator[](std::int64_t i) const {
   }
   const std::byte* const view = view_.buffer(1) + (view_.at() + i) * view_bytes;
   const std::int64_t size = number_at<std::int32_t>(view, 0);
-  const std::byte* const text =
-      size <= short_string
-          ? view + 4
-          : view_.buffer(static_cast<std::size_t>(2 + number_at<std::int32_t>(view, 2))) + number_at<std::int32_t>(view, 3);
+  const std::byte* const text = size <= short_string
+                                    ? view + 4
+                                    : view_.buffer(static_cast<std::size_t>(2 + number_at<std::int32_t>(view, 2))) +
+                                          number_at<std::int32_t>(view, 3);
   return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(size)};
 }
 

@@ -175,6 +175,7 @@ class OpenFiles final : public OpenParts {
   [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out);
   void close_rows(Stream stream);
   [[nodiscard]] Result<std::vector<std::int64_t>> count_rows(std::span<const std::uint32_t> parts);
+  [[nodiscard]] Result<std::vector<std::int64_t>> count_streamed(std::span<const std::uint32_t> parts) const;
   void name_rows(std::span<const RecordName> names, std::span<Handle> out);
   void name_records(ReaderState& file);
   [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
