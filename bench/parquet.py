@@ -42,10 +42,8 @@ def pyarrow(folder: pathlib.Path, buffer: int) -> Iterator[Any]:
     """The floor: decodes all, in order, into arrays; no shuffle, no batch."""
     import pyarrow.parquet as pq
     for path in sorted(folder.glob("*.parquet")):
-        file = pq.ParquetFile(path)
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group, use_threads=False)
-            yield {name: table[name].to_numpy() for name in table.column_names}
+        for batch in pq.ParquetFile(path, pre_buffer=False).iter_batches(65_536, use_threads=False):
+            yield {name: batch[name].to_numpy() for name in batch.schema.names}
 
 
 def forebay(folder: pathlib.Path, buffer: int) -> Iterator[Any]:

@@ -15,6 +15,8 @@ from forebay.errors import Cancelled, ConfigError, DataError, IoError
 #: Bytes of a slice of a row group. A few slices are in memory at a time.
 SLICE = 4 << 20
 MIN_ROWS, MAX_ROWS = 256, 1 << 17
+#: The first pyarrow that reads files without unpickling what they contain.
+OLDEST = (14, 0, 1)
 #: Files that stay open; several row groups of a file are read one after the other.
 OPEN_FILES = 8
 
@@ -50,6 +52,10 @@ def pyarrow_module(name: str) -> Any:
     """pyarrow or a module of it."""
     import importlib
     try:
+        version = importlib.import_module("pyarrow").__version__
+        if tuple(int(number) for number in version.split(".")[:3] if number.isdigit()) < OLDEST:
+            raise ConfigError(f"pyarrow {version} runs code that a file contains (CVE-2023-47248); install 14.0.1 or a later one "
+                              "with: pip install --upgrade pyarrow", code="config", detail="failed_precondition")
         return importlib.import_module(name)
     except ImportError as problem:
         raise ConfigError(f"Parquet and Arrow files are read by the package pyarrow, which is not installed ({problem}); "

@@ -337,8 +337,10 @@ void bind_runs(nb::module_& module) {
       .def_prop_ro("complete_frac", [](const Run& run) { return run.pipeline().complete_frac(); });
   module.def("plan_path", &plan_path, nb::arg("path"), nb::arg("bindings"),
              nb::sig("def plan_path(path: str, bindings: dict[str, Rows | Table | Function]) -> Plan"));
-  module.def("plan_document", &plan_document, nb::arg("document"), nb::arg("folder"), nb::arg("bindings"),
-             nb::sig("def plan_document(document: object, folder: str, bindings: dict[str, Rows | Table | Function]) -> Plan"));
+  module.def(
+      "plan_document", &plan_document, nb::arg("document"), nb::arg("folder"), nb::arg("bindings"),
+      nb::sig(
+          "def plan_document(document: object, folder: str, bindings: dict[str, Rows | Table | Function]) -> Plan"));
   module.def("start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
              nb::arg("shard").none(), nb::arg("index_dir"),
              nb::sig("def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, "

@@ -178,6 +178,12 @@ except fb.ConfigError as problem:
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
+def test_a_pyarrow_that_runs_code_of_files_is_refused(files: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pa, "__version__", "14.0.0")
+    with pytest.raises(fb.ConfigError, match="pyarrow 14.0.0 runs code that a file contains"):
+        fb.parquet(f"{files}/0.parquet").batch(size=1).load()
+
+
 def test_a_loader_that_is_left_in_the_middle_ends_its_thread(files: str) -> None:
     import threading
     before = threading.active_count()
