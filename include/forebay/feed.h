@@ -30,6 +30,9 @@ class Feed {
   /// Fails with Code::config for columns that do not fit, and with Code::cancelled when the feed was closed or the run
   /// that read it has ended.
   [[nodiscard]] Result<bool> put(const RowSource& rows, std::chrono::milliseconds timeout);
+  /// A handle of a producer, which is open as long as it exists. Once a feed has given a handle, a run that finds no
+  /// row, no open handle and no `close` fails instead of waiting for ever.
+  [[nodiscard]] std::shared_ptr<const void> producer() const;
   /// No more rows come. Does nothing when the feed is closed.
   void close();
   /// No more rows come, because of an error. Does nothing when the feed is closed.

@@ -33,6 +33,7 @@
 #include <forebay/orders/take.h>
 #include <forebay/orders/take_while.h>
 #include <forebay/sources/arrays.h>
+#include <forebay/sources/arrow.h>
 #include <forebay/sources/feed.h>
 #include <forebay/sources/fixed_length.h>
 #include <forebay/sources/lines.h>

@@ -16,8 +16,9 @@ namespace forebay {
 ///     run       begins pass e ──► next(timeout): {e, rows} ──► rows.put …, then rows.close or rows.fail    program
 ///               leaves pass e ──► rows are closed: `put` fails with Code::cancelled; `next` gives the next pass
 ///
-/// The program must give the same rows for the same epoch: a restart asks for an epoch again, and goes past the rows
-/// that were delivered. The rows of a pass come one after the other, so a run cannot reach them in any order.
+/// The program gives the same rows for the same epoch (see Promise): a restart asks for an epoch again, and goes past
+/// the rows that were delivered, or asks for those after them. The rows of a pass come one after the other, so a run
+/// cannot reach them in any order.
 ///
 /// Any number of threads may call. One run at a time reads it, one pass at a time. Copies share the passes.
 class RowPasses {
@@ -25,6 +26,7 @@ class RowPasses {
   /// A pass that a run has begun.
   struct Pass {
     std::int64_t epoch;  ///< From 0.
+    std::int64_t first;  ///< The row to begin with: 0, but for a source that `seeks`.
     Feed rows;           ///< Takes the rows of this pass.
   };
 
@@ -37,8 +39,16 @@ class RowPasses {
   /// Ends the wait of `next`. Does nothing when it was closed.
   void close() const;
 
+  /// What the program promises.
+  struct Promise {
+    bool seeks = false;  ///< It can begin an epoch with any row.
+    bool exact = true;   ///< It gives the same rows for the same epoch; otherwise a run has no state.
+  };
   /// The source that a document names (Bindings), of the kind of a feed. It keeps the passes alive.
-  [[nodiscard]] std::shared_ptr<const RowSource> source(const std::string& name = "passes") const;
+  [[nodiscard]] std::shared_ptr<const RowSource> source(const std::string& name, Promise promise) const;
+  [[nodiscard]] std::shared_ptr<const RowSource> source(const std::string& name = "passes") const {
+    return source(name, {.seeks = false, .exact = true});
+  }
 
  private:
   class Begun;

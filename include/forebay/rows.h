@@ -60,6 +60,7 @@ struct ReadContext {
   /// May be called from any thread while the reader exists, also inside `read`.
   std::function<void()> wake;
   std::int64_t epoch = 0;  ///< Of the pass that reads the part.
+  std::int64_t first = 0;  ///< The row to begin with, for a part that `seeks`.
 };
 
 /// A part of a row source: rows that follow one another. It has either `rows` or `open`.
@@ -68,32 +69,53 @@ struct RowPart {
   std::shared_ptr<const RowBlock> rows = {};  ///< All rows, when they are in memory.
   /// Begins to read the rows. Fails when the part is read already and can be read only once at a time.
   std::function<Result<std::unique_ptr<PartReader>>(ReadContext)> open = {};
+  std::vector<std::shared_ptr<const RowBlock>> more = {};  ///< Rows in memory that follow `rows`, in their order.
+  std::optional<std::int64_t> count = {};                  ///< Of a part with `open`: its rows, when they are known.
+  bool seeks = false;                                      ///< `open` can begin with any row of the part.
+
+  [[nodiscard]] std::int64_t in_memory() const;  ///< Rows of `rows` and `more`.
 };
 
 /// Rows that a program lends to a run. Immutable: any number of runs and threads may use it at once.
 struct RowSource {
   Schema schema;  ///< The columns that a decoder would make.
   std::vector<RowPart> parts;
-  bool repeats = false;  ///< Parts may be opened in every pass, and give the same rows for the same epoch.
+  bool repeats = false;  ///< Parts may be opened in every pass.
+  bool exact = true;     ///< With `repeats`: the rows are the same each time; else a run has no state.
+  bool ahead = false;    ///< Several parts may be open at once, so each is opened a little before its turn.
 
   /// Whether all rows are in memory, so that every row can be reached.
   [[nodiscard]] bool resident() const;
-  /// Whether rows can be read again, so that a run may have several epochs, a state, and begin anew.
-  [[nodiscard]] bool replays() const { return repeats || resident(); }
+  /// Whether the same rows can be read again, so that a run may have a state, and begin anew.
+  [[nodiscard]] bool replays() const { return (repeats && exact) || resident(); }
 };
 
-/// An object of the program: rows, or a function.
+struct Arrow;  // forebay/sources/arrow.h
+
+/// A table of the program, whose columns the document chooses.
+class RowTable {
+ public:
+  virtual ~RowTable() = default;
+  /// The rows with the columns that the options ask for. Called when a document is planned, on any thread.
+  [[nodiscard]] virtual Result<std::shared_ptr<const RowSource>> rows(const Arrow& options) const = 0;
+};
+
+/// An object of the program: rows, a table, or a function.
 class BoundObject {
  public:
   BoundObject() = default;
   template <std::convertible_to<std::shared_ptr<const RowSource>> Rows>
-  BoundObject(Rows rows) : rows_{std::move(rows)} {}                                    // NOLINT: rows are an object
-  BoundObject(Function function) : function_{std::move(function)} {}                    // NOLINT: so is a function
-  [[nodiscard]] const std::shared_ptr<const RowSource>& rows() const { return rows_; }  ///< Null: it is no rows.
+  BoundObject(Rows rows) : rows_{std::move(rows)} {}  // NOLINT: rows are an object
+  template <std::convertible_to<std::shared_ptr<const RowTable>> Table>
+  BoundObject(Table table) : table_{std::move(table)} {}                                 // NOLINT: so is a table
+  BoundObject(Function function) : function_{std::move(function)} {}                     // NOLINT: so is a function
+  [[nodiscard]] const std::shared_ptr<const RowSource>& rows() const { return rows_; }   ///< Null: it is no rows.
+  [[nodiscard]] const std::shared_ptr<const RowTable>& table() const { return table_; }  ///< Null: it is no table.
   [[nodiscard]] const std::optional<Function>& function() const { return function_; }
 
  private:
   std::shared_ptr<const RowSource> rows_;
+  std::shared_ptr<const RowTable> table_;
   std::optional<Function> function_;
 };
 

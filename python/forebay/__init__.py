@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from forebay._core import version as __version__
+from forebay.tables import ArrowFiles, arrow, arrow_file, parquet, present
 from forebay.batch_set import BatchSet
 from forebay.builder import *  # noqa: F403
 from forebay.builder import __all__ as _builder_names
@@ -31,20 +32,21 @@ from forebay.reader import Reader, ReaderCounters
 from forebay.records import (IndexReport, SequenceExample, decode_example, decode_sequence_example, encode_example,
                              encode_sequence_example, index_files, read_records, write_records)
 from forebay.replicas import verify_replicas
-from forebay.rows import Feed, arrays, feed, python
+from forebay.rows import Feed, Producer, arrays, feed, python
 from forebay.state_saver import SaverSizes, SegmentBatch, StateSaver
 from forebay.switch import Switch, switch
 from forebay.values import Fraction, Ragged, Sparse, complete_frac
 
-__all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "Coordinator", "CorruptPlace", "DataError", "EndOfData",
-           "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "IndexReport", "IoError", "Loader",
-           "MappedBatch", "Plan", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader", "ReaderCounters",
-           "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError", "StateSaver", "Stats",
-           "Switch", "TensorSpec", "__version__", "arrays", "atomic_file", "complete_frac", "concat", "decode",
-           "decode_example", "decode_image", "decode_json_example", "decode_raw", "decode_sequence_example",
-           "encode_example", "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema",
-           "load", "mix", "python", "read_records", "round_robin", "start_queue_runners", "switch", "verify",
-           "verify_replicas", "write_records", *_builder_names, *_feature_names]
+__all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "Coordinator", "CorruptPlace", "DataError",
+           "EndOfData", "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "IndexReport", "IoError",
+           "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
+           "ReaderCounters", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
+           "StateSaver", "Stats", "Switch", "TensorSpec", "__version__", "arrays", "arrow", "arrow_file",
+           "atomic_file", "complete_frac", "concat", "decode", "decode_example", "decode_image", "decode_json_example",
+           "decode_raw", "decode_sequence_example", "encode_example", "encode_sequence_example", "explain", "feed",
+           "index_files", "join", "json_schema", "load", "mix", "parquet", "present", "python", "read_records",
+           "round_robin", "start_queue_runners", "switch", "verify", "verify_replicas", "write_records",
+           *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np

@@ -260,6 +260,11 @@ def array_rows(columns: list[tuple[object, ...]], name: str) -> Rows:
     Columns as (name, dtype, array, swapped) or (name, "string", bytes, byte splits, shape), then row splits where rows have different lengths.
     """
 
+class Producer:
+    """A handle of a producer of a feed."""
+
+    def close(self) -> None: ...
+
 class Feed:
     """Rows that a program gives to a run."""
 
@@ -272,6 +277,8 @@ class Feed:
 
     def rows(self, name: str) -> Rows: ...
 
+    def producer(self) -> Producer: ...
+
     @property
     def waiting(self) -> int: ...
 
@@ -281,18 +288,61 @@ class Feed:
 class RowPasses:
     """Rows that a program gives anew for each pass of a run."""
 
-    def next(self) -> tuple[int, Feed] | None:
+    def next(self) -> tuple[int, int, Feed] | None:
         """
-        The epoch of the pass that a run has begun, and the feed for its rows. None: there was none for a short time. Raises Cancelled after close.
+        The epoch of the pass that a run has begun, its first row, and the feed for its rows. None: there was none for a short time. Raises Cancelled after close.
         """
 
     def close(self) -> None: ...
 
-    def rows(self, name: str) -> Rows: ...
+    def rows(self, name: str, seeks: bool = False, exact: bool = True) -> Rows: ...
 
 def make_passes(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> RowPasses: ...
 
 def make_feed(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> Feed: ...
+
+class Table:
+    """A table that a document names."""
+
+class StreamedTable:
+    """A table whose rows a thread reads for the runs."""
+
+    def rows(self) -> Table: ...
+
+    def next(self) -> tuple[int, int, int, int, int, bool] | None:
+        """
+        The part that a run waits for: id, source, part, epoch, first row, and whether the run has left it. None: there was none for a short time. Raises Cancelled after close.
+        """
+
+    def fields(self, source: int) -> list[str]:
+        """The columns that a source reads."""
+
+    def put(self, id: int, source: int, schema: object, array: object) -> None:
+        """
+        A record batch with the source's fields, as the capsules of __arrow_c_array__.
+        """
+
+    def pull(self, id: int, source: int) -> None:
+        """Reads the next batch of the stream."""
+
+    def end(self, id: int) -> None: ...
+
+    def fail(self, id: int, what: str) -> None: ...
+
+    def close(self) -> None: ...
+
+def arrow_table(stream: object, name: str) -> Table:
+    """
+    A table in memory, of a capsule of __arrow_c_stream__, which is read to its end.
+    """
+
+def arrow_stream(stream: object, name: str) -> StreamedTable:
+    """A stream of record batches that is read once."""
+
+def arrow_parts(schema: object, parts: list[tuple[str, int | None]]) -> StreamedTable:
+    """
+    Parts as (name, rows) whose batches have this schema, a capsule of __arrow_c_schema__.
+    """
 
 class Plan:
     """The checked, immutable description of a run; printable."""
@@ -316,8 +366,10 @@ class Plan:
         """The pipeline document it stands for, as JSON text, paths resolved."""
 
     @property
-    def columns(self) -> list[tuple[str, str, tuple[int | None, ...], str]]:
-        """(name, dtype, shape of a row, delivery) of every tensor."""
+    def columns(self) -> list[tuple[str, str, tuple[int | None, ...], str, str, tuple[bytes, ...]]]:
+        """
+        (name, dtype, shape of a row, delivery, logical type, categories) of every tensor.
+        """
 
     def __reduce__(self) -> NoReturn: ...
 
@@ -506,9 +558,9 @@ class Run:
     @property
     def complete_frac(self) -> float: ...
 
-def plan_path(path: str, bindings: dict[str, Rows | Function]) -> Plan: ...
+def plan_path(path: str, bindings: dict[str, Rows | Table | Function]) -> Plan: ...
 
-def plan_document(document: object, folder: str, bindings: dict[str, Rows | Function]) -> Plan: ...
+def plan_document(document: object, folder: str, bindings: dict[str, Rows | Table | Function]) -> Plan: ...
 
 def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str) -> Run: ...
 

@@ -2,7 +2,7 @@
 """Data sets with epochs of their own: objects with `init_seq_order`, which a thread asks for the sequences of each pass."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class PassPump(Pump):
                 return
             if begun is None:
                 continue
-            epoch, core = begun
+            epoch, _, core = begun
             feed = Feed._of(core, self._specs)
             try:
                 self._give(epoch, feed)
@@ -111,6 +111,68 @@ class PassPump(Pump):
         finally:
             if callable(getattr(rows, "finish_epoch", None)):
                 rows.finish_epoch()
+
+    def stop(self) -> None:
+        self._passes.close()
+
+
+class OpenedRows:
+    """A function open(epoch, start), and the columns of its rows.
+
+    exact   it gives the same rows for the same epoch, and can begin with any row
+    """
+
+    def __init__(self, open: Callable[[int, int], Iterable[Mapping[str, Any]]], columns: Optional[Mapping[str, Any]],
+                 capacity: int, exact: bool) -> None:
+        self._open = open
+        self._columns = columns
+        self._capacity = capacity
+        self._exact = exact
+
+    def pump(self, name: str) -> "OpenedPump":
+        """A pump for one run. Asks for the first row when the columns are not given."""
+        from forebay._pump import columns_of_row
+        from forebay.rows import column_specs
+        if self._columns is None:
+            self._columns = columns_of_row(next(iter(self._open(0, 0)), None), name)
+        specs = column_specs(self._columns)
+        passes = _core.make_passes([(column, *spec) for column, spec in specs.items()], self._capacity)
+        return OpenedPump(self._open, passes, specs, name, self._exact)
+
+
+class OpenedPump(Pump):
+    """Puts the rows of each pass that a run begins into the feed of the pass.
+
+    bound     the rows of the passes, as the core takes them
+    """
+
+    def __init__(self, open: Callable[[int, int], Iterable[Mapping[str, Any]]], passes: Any, specs: Mapping[str, Any],
+                 name: str, exact: bool) -> None:
+        super().__init__(name, "the next row of its iterable")
+        self.bound: Any = passes.rows(name, exact, exact)
+        self._open = open
+        self._passes = passes
+        self._specs = dict(specs)
+
+    def _run(self) -> None:
+        from forebay.rows import Feed
+        while True:
+            try:
+                begun = self._passes.next()
+            except Cancelled:
+                return
+            if begun is None:
+                continue
+            epoch, first, core = begun
+            feed = Feed._of(core, self._specs)
+            try:
+                for row in self._open(epoch, first):
+                    feed.put(row)
+            except BaseException as failure:
+                if not feed.closed:  # else the run has left the pass, and `put` was refused
+                    core.fail(self.failed(failure, f"the iterable of epoch {epoch}"))
+            else:
+                core.close()
 
     def stop(self) -> None:
         self._passes.close()

@@ -8,7 +8,7 @@ import itertools
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable, Iterator, Literal, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable, Iterator, Literal, Mapping, Optional, Sequence, cast
 
 import numpy as np
 
@@ -25,11 +25,13 @@ TIMEOUT = 2.0
 class Pump:
     """A thread of its own that works for a run.
 
+    bound     what the document names
     failure   what the program's object raised; None: nothing
     told      what the run says about it
     """
 
     def __init__(self, name: str, awaited: str) -> None:
+        self.bound: Any = None
         self.failure: Optional[BaseException] = None
         self.told = ""
         self._awaited = awaited
@@ -161,14 +163,19 @@ class Rows:
         if self._columns is None:
             iterator: Iterator[Mapping[str, Any]] = iter(self._rows)
             first = next(iterator, None)
-            if first is None:
-                raise ConfigError(f"the iterable of '{name}' has no row, so its columns are not known; give columns={{…}}",
-                                  code="config", detail="invalid_argument")
-            if not isinstance(first, Mapping):
-                raise TypeError(f"a row of '{name}' is a dict of values by column, found {type(first).__name__}")
-            self._columns = {column: _column_of(value) for column, value in first.items()}
-            rows = itertools.chain([first], iterator)
+            self._columns = columns_of_row(first, name)
+            rows = itertools.chain([cast("Mapping[str, Any]", first)], iterator)
         return RowPump(rows, Feed(self._columns, self._capacity), name)
+
+
+def columns_of_row(row: Any, name: str) -> "dict[str, Mapping[str, Any]]":
+    """The columns of rows like this one, the first of an iterable; None: it has no row."""
+    if row is None:
+        raise ConfigError(f"the iterable of '{name}' has no row, so its columns are not known; give columns={{…}}",
+                          code="config", detail="invalid_argument")
+    if not isinstance(row, Mapping):
+        raise TypeError(f"a row of '{name}' is a dict of values by column, found {type(row).__name__}")
+    return {str(column): _column_of(value) for column, value in row.items()}
 
 
 def _column_of(value: Any) -> Mapping[str, Any]:

@@ -113,7 +113,7 @@ class Loader:
     @property
     def schema(self) -> Schema:
         """The tensors of a batch by name. With `map`: as its `output` states them, else those before `map`."""
-        schema = Schema((name, TensorSpec(dtype, shape, delivery)) for name, dtype, shape, delivery in self.plan.columns)
+        schema = Schema((column[0], TensorSpec(*column[1:])) for column in self.plan.columns)
         if self._maps:
             stated = self._maps[-1].output
             if stated is not None:

@@ -2,7 +2,8 @@
 """Rows that a program holds or gives: arrays, feeds and iterables as sources."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, Literal, Mapping, Optional, Sequence, Union, cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Literal, Mapping, Optional, Sequence, Union, cast
 
 import numpy as np
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from forebay._map.step import MapStep
     from forebay._pump import Pump
 
-    Bound = Union[_core.Rows, _core.Function]
+    Bound = Union[_core.Rows, _core.Table, _core.Function]
 
-__all__ = ["Feed", "arrays", "feed", "python"]
+__all__ = ["Feed", "Producer", "arrays", "feed", "python"]
 
 _NUMBERS = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
             "float32", "float64", "complex64", "complex128"}
@@ -59,6 +60,9 @@ class Feed:
 
     __slots__ = ("_feed", "_specs")
 
+    _feed: _core.Feed
+    _specs: "dict[str, tuple[str, tuple[Optional[int], ...]]]"
+
     def __init__(self, columns: Mapping[str, Feature], capacity: int = 1024) -> None:
         self._specs = column_specs(columns)
         self._feed = _core.make_feed([(name, *spec) for name, spec in self._specs.items()], integer_of("capacity", capacity))
@@ -78,6 +82,17 @@ class Feed:
     def put_rows(self, rows: Mapping[str, Any]) -> None:
         """Gives several rows at once: arrays whose first axis counts the rows, or fb.Ragged."""
         self._put({name: value if isinstance(value, Ragged) else _array(name, value) for name, value in self._items(rows)})
+
+    put_many = put_rows
+
+    def producer(self) -> "Producer":
+        """A handle for a producer. Once a feed has given one, a loader that waits for a row while no handle is open, and
+        nobody has closed the feed, raises a DataError instead of waiting for ever."""
+        return Producer(self, self._feed.producer())
+
+    def fail(self, what: str) -> None:
+        """The loader raises a DataError with these words, after the rows that wait. No more rows are taken."""
+        self._feed.fail(what)
 
     def _items(self, row: Mapping[str, Any]) -> "list[tuple[str, Any]]":
         if not isinstance(row, Mapping):
@@ -118,6 +133,37 @@ class Feed:
             self._feed.fail(f"the producer failed: {type(problem).__name__}: {problem}")
 
 
+class Producer:
+    """A handle of a producer of a feed (Feed.producer); open until `close`, the end of its block, or its own end. An exception
+    in the block ends the loader's iteration with a DataError."""
+
+    __slots__ = ("_feed", "_handle")
+
+    def __init__(self, feed: Feed, handle: _core.Producer) -> None:
+        self._feed = feed
+        self._handle = handle
+
+    def put(self, row: Mapping[str, Any]) -> None:
+        """Feed.put."""
+        self._feed.put(row)
+
+    def put_many(self, rows: Mapping[str, Any]) -> None:
+        """Feed.put_rows."""
+        self._feed.put_rows(rows)
+
+    def close(self) -> None:
+        """This producer gives no more rows. May be called any number of times."""
+        self._handle.close()
+
+    def __enter__(self) -> "Producer":
+        return self
+
+    def __exit__(self, kind: Any, problem: Optional[BaseException], trace: Any) -> None:
+        if problem is not None:
+            self._feed.fail(f"the producer failed: {type(problem).__name__}: {problem}")
+        self.close()
+
+
 def feed(rows: Feed, name: str = "feed") -> Pipeline:
     """A pipeline over the rows that a program gives to a feed.
 
@@ -129,9 +175,9 @@ def feed(rows: Feed, name: str = "feed") -> Pipeline:
     return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: rows})
 
 
-def python(rows: Any, columns: Optional[Mapping[str, Feature]] = None, *, capacity: int = 1024,
+def python(rows: Any = None, columns: Optional[Mapping[str, Feature]] = None, *, capacity: int = 1024,
            workers: int = 0, inside: Literal["threads", "processes"] = "threads", name: str = "python",
-           first_epoch: int = 1) -> Pipeline:
+           first_epoch: int = 1, open: Optional[Callable[[int, int], Iterable[Mapping[str, Any]]]] = None) -> Pipeline:
     """A pipeline over Python objects: each row is a dict of values by column.
 
     rows       A sequence (it has len() and items by number): the engine orders the numbers of the items, so that they can be
@@ -141,8 +187,8 @@ def python(rows: Any, columns: Optional[Mapping[str, Feature]] = None, *, capaci
                get_data(i, key) and, if it has tags, get_tag(i). A thread asks it for the sequences of each epoch, one after
                the other, in the order that it gives them. Any number of epochs, and exact restarts, when the same epoch
                has the same sequences again; orders by index and global shuffles are refused.
-               Any other iterable: a thread goes through it and puts its rows into a feed (fb.Feed), once, without states. An
-               exception that it raises is raised by the loader, the same object, after the rows before it.
+               Any other iterable: a thread goes through it, without states: once an epoch, or once at all when it is an
+               iterator. An exception that it raises is raised by the loader, the same object, after the rows before it.
     columns    of an iterable or a data set: `fb.fixed` and `fb.var_len` by name; left out: columns as in the first row, which
                is then asked for when the pipeline is planned. Of a data set the first axis of an array is time, and
                `seq_tag` and `seq_idx` may be columns, too
@@ -151,9 +197,19 @@ def python(rows: Any, columns: Optional[Mapping[str, Feature]] = None, *, capaci
     inside     of a sequence: "threads" or "processes"
     name       stands for a file name in record keys, origins and errors
     first_epoch   of a data set: what init_seq_order gets for epoch 0
+    open       instead of `rows`: a function open(epoch, start) that returns the rows of an epoch (from 0) as an iterable,
+               from row `start` on. It must give the same rows for the same epoch: then any number of epochs and exact
+               restarts work, and a restart does not ask for the rows before the last batch
     """
-    from forebay._epoch_rows import EpochRows, first_epoch_of, has_epochs
+    from forebay._epoch_rows import EpochRows, OpenedRows, first_epoch_of, has_epochs
     from forebay._pump import Items, Rows
+    if (rows is None) == (open is None):
+        raise ConfigError("give either rows or open", code="config", detail="invalid_argument")
+    if open is not None:
+        if not callable(open):
+            raise wrong_type("open", "a function open(epoch, start)", open)
+        opened = OpenedRows(open, columns, capacity, exact=True)
+        return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: opened})
     if has_epochs(rows):
         epochs = EpochRows(rows, columns, capacity, first_epoch_of(first_epoch))
         return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: epochs})
@@ -165,14 +221,18 @@ def python(rows: Any, columns: Optional[Mapping[str, Feature]] = None, *, capaci
         return Pipeline({"source": {"arrays": {"bind": name}}, "steps": []}, (), {name: items})
     if isinstance(rows, Mapping) or not hasattr(rows, "__iter__"):
         raise wrong_type("rows", "an iterable or a sequence of dicts (fb.arrays takes a dict of arrays)", rows)
-    return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: Rows(rows, columns, capacity)})
+    once = isinstance(rows, Iterator)
+    again: "Union[Rows, OpenedRows]" = (Rows(rows, columns, capacity) if once else
+                                        OpenedRows(lambda epoch, start: rows, columns, capacity, exact=False))
+    return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: again})
 
 
 def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...]]":
     """The objects of `bind` as the core takes them, the threads that their runs need, and the functions of `map` that come
     first."""
-    from forebay._epoch_rows import EpochRows, has_epochs
+    from forebay._epoch_rows import EpochRows, OpenedRows, has_epochs
     from forebay._pump import AnswerPump, Items, Rows
+    from forebay.tables import bound_table, is_table
     if not isinstance(bind, Mapping):
         raise wrong_type("bind", "a dict of objects by name", bind)
     rows: "dict[str, Bound]" = {}
@@ -181,10 +241,14 @@ def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump
     for name, value in bind.items():
         if not isinstance(value, EpochRows) and has_epochs(value):
             value = EpochRows(value, None)
-        if isinstance(value, (Rows, EpochRows)):
+        if isinstance(value, (Rows, EpochRows, OpenedRows)):
             row_pump = value.pump(str(name))
             pumps.append(row_pump)
             rows[name] = row_pump.bound
+        elif is_table(value):
+            rows[name], reader = bound_table(value, str(name))
+            if reader is not None:
+                pumps.append(reader)
         elif callable(value) and not isinstance(value, (Mapping, Feed, Items)):
             answers = AnswerPump(value, str(name))
             pumps.append(answers)

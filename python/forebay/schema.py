@@ -10,16 +10,22 @@ Transform = Callable[..., Any]
 
 
 class TensorSpec(NamedTuple):
-    """One tensor of a batch: dtype, shape of a row (None: rows differ) and delivery."""
+    """One tensor of a batch: dtype, shape of a row (None: rows differ) and delivery.
+
+    logical      what the numbers mean: "timestamp[us, UTC]", "date[days]", "duration[ns]", "category"; "": themselves
+    categories   of a "category": its values, by code
+    """
 
     dtype: str
     shape: tuple[Optional[int], ...]
     delivery: str
+    logical: str = ""
+    categories: tuple[bytes, ...] = ()
 
     def __str__(self) -> str:
         sizes = ",".join("?" if size is None else str(size) for size in self.shape)
         how = "" if self.delivery == "equal" else f" {self.delivery}"
-        return f"{self.dtype}[{sizes}]{how}"
+        return f"{self.dtype}[{sizes}]{how}{f' {self.logical}' if self.logical else ''}"
 
 
 class Schema(dict[str, TensorSpec]):

@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "arrays.h"
+#include "arrow.h"
 #include "batches.h"
 #include "decode.h"
 #include "functions.h"
@@ -33,6 +34,7 @@ NB_MODULE(_core, module) {
   bind_queue(module);
   bind_reader(module);
   bind_rows(module);
+  bind_arrow(module);
   bind_runs(module);
   bind_state_saver(module);
   bind_staging(module);

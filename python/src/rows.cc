@@ -10,6 +10,7 @@
 #include <forebay/row_passes.h>
 #include <nanobind/stl/string.h>
 
+#include "arrow.h"
 #include "interpreter.h"
 
 namespace forebay::python {
@@ -18,6 +19,11 @@ namespace {
 /// Rows that Python lends to runs.
 struct Rows {
   std::shared_ptr<const RowSource> source;
+};
+
+/// A handle of a producer of a feed; empty when it was closed.
+struct Producer {
+  std::shared_ptr<const void> open;
 };
 
 /// The memory of one array. The last run that uses it may end on any thread, so the release takes the interpreter's
@@ -132,7 +138,7 @@ nb::object next_pass(const RowPasses& passes) {
     return passes.next(timeout);
   }());
   if (!begun) return nb::none();
-  return nb::make_tuple(begun->epoch, nb::cast(std::move(begun->rows)));
+  return nb::make_tuple(begun->epoch, begun->first, nb::cast(std::move(begun->rows)));
 }
 
 /// Waits for a short time only, so that Ctrl-C is seen. False: try again.
@@ -152,6 +158,8 @@ Bindings bindings_of(const nb::dict& bound) {
   for (const auto& [name, object] : bound) {
     if (nb::isinstance<Function>(object)) {
       out[from_str(name)] = nb::cast<const Function&>(object);
+    } else if (nb::isinstance<Table>(object)) {
+      out[from_str(name)] = nb::cast<const Table&>(object).rows;
     } else {
       out[from_str(name)] = nb::cast<const Rows&>(object).source;
     }
@@ -166,6 +174,9 @@ void bind_rows(nb::module_& module) {
       nb::sig("def array_rows(columns: list[tuple[object, ...]], name: str) -> Rows"),
       "Columns as (name, dtype, array, swapped) or (name, \"string\", bytes, byte splits, shape), then row splits "
       "where rows have different lengths.");
+  nb::class_<Producer>(module, "Producer", "A handle of a producer of a feed.").def("close", [](Producer& handle) {
+    handle.open.reset();
+  });
   nb::class_<Feed>(module, "Feed", "Rows that a program gives to a run.")
       .def("put", &put, nb::arg("columns"), nb::sig("def put(self, columns: list[tuple[object, ...]]) -> bool"),
            "False: there was no room for a short time.")
@@ -178,16 +189,20 @@ void bind_rows(nb::module_& module) {
           nb::arg("what"))
       .def(
           "rows", [](const Feed& feed, const std::string& name) { return Rows{feed.source(name)}; }, nb::arg("name"))
+      .def("producer", [](const Feed& feed) { return Producer{feed.producer()}; })
       .def_prop_ro("waiting", &Feed::waiting)
       .def_prop_ro("closed", &Feed::closed);
   nb::class_<RowPasses>(module, "RowPasses", "Rows that a program gives anew for each pass of a run.")
-      .def("next", &next_pass, nb::sig("def next(self) -> tuple[int, Feed] | None"),
-           "The epoch of the pass that a run has begun, and the feed for its rows. None: there was none for a short "
-           "time. Raises Cancelled after close.")
+      .def("next", &next_pass, nb::sig("def next(self) -> tuple[int, int, Feed] | None"),
+           "The epoch of the pass that a run has begun, its first row, and the feed for its rows. None: there was none "
+           "for a short time. Raises Cancelled after close.")
       .def("close", &RowPasses::close)
       .def(
-          "rows", [](const RowPasses& passes, const std::string& name) { return Rows{passes.source(name)}; },
-          nb::arg("name"));
+          "rows",
+          [](const RowPasses& passes, const std::string& name, bool seeks, bool exact) {
+            return Rows{passes.source(name, {.seeks = seeks, .exact = exact})};
+          },
+          nb::arg("name"), nb::arg("seeks") = false, nb::arg("exact") = true);
   module.def("make_passes", &make_passes, nb::arg("columns"), nb::arg("capacity"),
              nb::sig("def make_passes(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> "
                      "RowPasses"));

@@ -237,11 +237,21 @@ nb::object dims_of(const Shape& shape) {
   return nb::tuple(out);
 }
 
+nb::tuple categories_of(const ColumnSpec& column) {
+  nb::list out;
+  if (column.categories) {
+    for (const std::string& value : *column.categories)
+      out.append(nb::steal(PyBytes_FromStringAndSize(value.data(), static_cast<Py_ssize_t>(value.size()))));
+  }
+  return nb::tuple(out);
+}
+
 nb::list columns_of(const Plan& plan) {
   nb::list out;
   for (const ColumnSpec& column : plan.outputs()) {
     out.append(nb::make_tuple(to_str(column.name), to_str(to_string(column.dtype)), dims_of(column.shape),
-                              to_str(EnumNames<Delivery>::names[static_cast<std::size_t>(column.delivery)])));
+                              to_str(EnumNames<Delivery>::names[static_cast<std::size_t>(column.delivery)]),
+                              to_str(column.logical), categories_of(column)));
   }
   return out;
 }
@@ -266,8 +276,9 @@ void bind_plan(nb::module_& module) {
           "lowered", [](const Plan& plan) { return to_str(plan.lowered().pretty()); },
           nb::sig("def lowered(self) -> str"), "The pipeline document it stands for, as JSON text, paths resolved.")
       .def_prop_ro("columns", &columns_of,
-                   nb::sig("def columns(self) -> list[tuple[str, str, tuple[int | None, ...], str]]"),
-                   "(name, dtype, shape of a row, delivery) of every tensor.")
+                   nb::sig("def columns(self) -> list[tuple[str, str, tuple[int | None, ...], str, str, "
+                           "tuple[bytes, ...]]]"),
+                   "(name, dtype, shape of a row, delivery, logical type, categories) of every tensor.")
       .def("__reduce__", &refuse_to_pickle, nb::sig("def __reduce__(self) -> typing.NoReturn"))
       .def(
           "__str__", [](const Plan& plan) { return to_str(plan.text()); }, nb::sig("def __str__(self) -> str"))
@@ -320,9 +331,11 @@ void bind_runs(nb::module_& module) {
                    })
       .def_prop_ro("complete_frac", [](const Run& run) { return run.pipeline().complete_frac(); });
   module.def("plan_path", &plan_path, nb::arg("path"), nb::arg("bindings"),
-             nb::sig("def plan_path(path: str, bindings: dict[str, Rows | Function]) -> Plan"));
-  module.def("plan_document", &plan_document, nb::arg("document"), nb::arg("folder"), nb::arg("bindings"),
-             nb::sig("def plan_document(document: object, folder: str, bindings: dict[str, Rows | Function]) -> Plan"));
+             nb::sig("def plan_path(path: str, bindings: dict[str, Rows | Table | Function]) -> Plan"));
+  module.def(
+      "plan_document", &plan_document, nb::arg("document"), nb::arg("folder"), nb::arg("bindings"),
+      nb::sig(
+          "def plan_document(document: object, folder: str, bindings: dict[str, Rows | Table | Function]) -> Plan"));
   module.def("start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
              nb::arg("shard").none(), nb::arg("index_dir"),
              nb::sig("def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, "

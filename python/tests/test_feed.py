@@ -156,3 +156,44 @@ def test_put_rows_takes_rows_of_different_lengths() -> None:
     rows.close()
     (batch,) = fb.feed(rows).batch(size=4).load()
     assert [row.tolist() for row in batch["x"]] == [[0, 1], [], [2, 3, 4], [9]]
+
+
+def test_a_pull_without_rows_and_without_an_open_handle_is_an_error() -> None:
+    rows = fb.Feed({"n": fb.fixed("int64")})
+    with rows.producer() as producer:
+        producer.put({"n": 1})
+        producer.put_many({"n": [2, 3]})
+    loader = fb.feed(rows).batch(size=1).load()
+    assert [next(loader)["n"].tolist() for _ in range(3)] == [[1], [2], [3]]
+    with pytest.raises(fb.DataError, match="no producer's handle is open"):
+        next(loader)
+
+
+def test_a_pull_waits_while_a_handle_is_open_and_close_ends_the_rows() -> None:
+    rows = fb.Feed({"n": fb.fixed("int64")})
+    handles = [rows.producer(), rows.producer()]
+    handles[0].close()
+    handles[0].close()
+
+    def produce() -> None:
+        time.sleep(0.2)
+        with handles[1]:
+            handles[1].put({"n": 7})
+            rows.close()
+
+    threading.Thread(target=produce).start()
+    assert numbers(fb.feed(rows).batch(size=2).load()) == [7]
+
+
+def test_a_producer_that_fails_ends_the_loader() -> None:
+    rows = fb.Feed({"n": fb.fixed("int64")})
+    with pytest.raises(ZeroDivisionError), rows.producer():
+        raise ZeroDivisionError("no rows")
+    with pytest.raises(fb.DataError, match="the producer failed: ZeroDivisionError: no rows"):
+        list(fb.feed(rows).batch(size=1).load())
+    other = fb.Feed({"n": fb.fixed("int64")})
+    other.fail("the sensor is broken")
+    with pytest.raises(fb.DataError, match="the sensor is broken"):
+        list(fb.feed(other).batch(size=1).load())
+    with pytest.raises(fb.ConfigError, match=r"columns\['t'\]: a feed takes elements of type .*'datetime64'"):
+        fb.Feed({"t": {"dtype": "datetime64", "shape": []}})  # type: ignore[dict-item]

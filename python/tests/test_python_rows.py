@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 import numpy as np
 import pytest
@@ -158,3 +158,69 @@ def test_a_row_that_does_not_fit_is_the_failure_of_the_loader() -> None:
 def test_items_of_a_sequence_must_be_dicts() -> None:
     with pytest.raises(TypeError, match="item 0 of the sequence is int; a row is a dict of values by column"):
         next(fb.python([1, 2]).batch(size=1).load())
+
+
+def opened(asked: "list[tuple[int, int]]", rows: int = 10) -> "Callable[[int, int], Iterable[dict[str, int]]]":
+    def rows_of_epoch(epoch: int, start: int) -> "Iterable[dict[str, int]]":
+        asked.append((epoch, start))
+        return ({"n": 100 * epoch + i} for i in range(start, rows))
+    return rows_of_epoch
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_function_that_opens_epochs_restarts_exactly_at_every_batch(threads: int, shuffle: bool) -> None:
+    def pipe() -> fb.Pipeline:
+        rows = fb.python(open=opened([]))
+        return (rows.shuffle(buffer=4) if shuffle else rows).batch(size=3).epochs(3)
+
+    whole = [batch["n"].tolist() for batch in pipe().load(threads=threads)]
+    assert sorted(sum(whole, [])) == [100 * epoch + i for epoch in range(3) for i in range(10)]
+    with pipe().load(threads=threads) as loader:
+        for at in range(len(whole)):
+            with pipe().load(threads=9 - threads) as again:
+                again.load_state_dict(loader.state_dict())
+                assert [batch["n"].tolist() for batch in again] == whole[at:]
+            next(loader)
+
+
+def test_a_restart_opens_the_epoch_at_its_row() -> None:
+    asked: "list[tuple[int, int]]" = []
+    pipe = fb.python(open=opened(asked), columns={"n": fb.fixed("int64")}).batch(size=2).epochs(3)
+    with pipe.load() as loader:
+        for _ in range(8):
+            next(loader)
+        state = loader.state_dict()
+    asked.clear()
+    with pipe.load() as loader:
+        loader.load_state_dict(state)
+        assert next(loader)["n"].tolist() == [106, 107]
+    assert asked[0] == (1, 4)  # the batch before it is decided again
+
+
+def test_an_iterable_that_can_be_iterated_again_has_epochs_and_no_state() -> None:
+    class Again:
+        def __iter__(self) -> "Iterator[dict[str, int]]":
+            return iter([{"n": 1}, {"n": 2}])
+
+    loader = fb.python(Again()).batch(size=4).epochs(2).load()
+    assert [batch["n"].tolist() for batch in loader] == [[1, 2, 1, 2]]
+    with pytest.raises(fb.StateError, match="cannot be read again"):
+        loader.state_dict()
+    with pytest.raises(fb.ConfigError, match="'epochs' must be 1"):
+        fb.python(iter([{"n": 1}])).batch(size=1).epochs(2).load()
+
+
+def test_an_exception_of_open_is_raised_by_the_loader() -> None:
+    problem = RuntimeError("no such epoch")
+
+    def fails(epoch: int, start: int) -> "Iterable[dict[str, int]]":
+        raise problem
+
+    with pytest.raises(RuntimeError) as raised:
+        list(fb.python(open=fails, columns={"n": fb.fixed("int64")}).batch(size=1).load())
+    assert raised.value is problem
+    with pytest.raises(fb.ConfigError, match="give either rows or open"):
+        fb.python([{"n": 1}], open=fails)
+    with pytest.raises(fb.ConfigError, match="give either rows or open"):
+        fb.python()

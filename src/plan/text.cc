@@ -27,7 +27,7 @@ std::string source_text(const Source& source) {
   if (source.rows && !source.rows->resident()) return "rows that the program gives";
   if (source.rows) {
     std::int64_t rows = 0;
-    for (const RowPart& part : source.rows->parts) rows += part.rows->rows;
+    for (const RowPart& part : source.rows->parts) rows += part.in_memory();
     return fmt::format("{} {} in memory", rows, rows == 1 ? "row" : "rows");
   }
   const std::size_t files = source.files.size();

@@ -89,7 +89,7 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
   Result<bool> put(const RowSource& rows, std::chrono::milliseconds timeout) {
     FOREBAY_TRY(const auto places, places_of(rows));
     std::int64_t added = 0;
-    for (const RowPart& part : rows.parts) added += part.rows->rows;
+    for (const RowPart& part : rows.parts) added += part.in_memory();
     {
       std::unique_lock lock{mutex_};
       if (!room_.wait_until(lock, end_of(timeout), [&] { return closed_ || has_room(added); })) return false;
@@ -118,6 +118,14 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
     }
     room_.notify_all();
     wake();
+  }
+
+  std::shared_ptr<const void> producer() {
+    {
+      const std::lock_guard lock{mutex_};
+      producers_ = producers_.value_or(0) + 1;
+    }
+    return {nullptr, [queue = shared_from_this()](const void*) { queue->end_producer(); }};
   }
 
   [[nodiscard]] std::int64_t waiting() const {
@@ -164,7 +172,10 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
   void append(const RowSource& rows, std::span<const std::size_t> places) {
     try {
       if (!waiting_) waiting_ = std::make_shared<OwnedRows>(schema_);
-      for (const RowPart& part : rows.parts) waiting_->append(*part.rows, rows.schema, places);
+      for (const RowPart& part : rows.parts) {
+        waiting_->append(*part.rows, rows.schema, places);
+        for (const auto& block : part.more) waiting_->append(*block, rows.schema, places);
+      }
     } catch (...) {
       waiting_.reset();
       closed_ = true;
@@ -186,7 +197,8 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
       const std::lock_guard lock{mutex_};
       rows = std::move(waiting_);
       if (!rows) {
-        if (!closed_) return PartReader::Got::nothing_yet;
+        if (!closed_ && producers_ != 0) return PartReader::Got::nothing_yet;
+        if (!closed_) return unfed();
         if (error_) return *error_;
         return PartReader::Got::end;
       }
@@ -194,6 +206,20 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
     room_.notify_all();
     out = sealed(std::move(rows));
     return PartReader::Got::rows;
+  }
+
+  void end_producer() {
+    {
+      const std::lock_guard lock{mutex_};
+      --*producers_;
+    }
+    wake();
+  }
+
+  static Error unfed() {
+    return Error{Code::data, Detail::failed_precondition,
+                 "the feed has no rows, and no producer's handle is open that could put some; close the feed after its "
+                 "last row"};
   }
 
   void leave() {
@@ -213,7 +239,8 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
   const std::int64_t capacity_;
   mutable std::mutex mutex_;
   std::condition_variable room_;
-  std::shared_ptr<OwnedRows> waiting_;  // null: no row waits
+  std::shared_ptr<OwnedRows> waiting_;     // null: no row waits
+  std::optional<std::int64_t> producers_;  // open handles; empty: none was ever asked for
   bool closed_ = false;
   std::optional<Error> error_;
   std::mutex wake_mutex_;  // taken before any lock of the run, never inside mutex_
@@ -262,6 +289,7 @@ Result<Feed> Feed::make(Schema schema, std::int64_t capacity) {
 }
 
 Result<bool> Feed::put(const RowSource& rows, std::chrono::milliseconds timeout) { return queue_->put(rows, timeout); }
+std::shared_ptr<const void> Feed::producer() const { return queue_->producer(); }
 void Feed::close() { queue_->close(std::nullopt); }
 void Feed::fail(Error error) { queue_->close(std::move(error)); }
 std::int64_t Feed::waiting() const { return queue_->waiting(); }

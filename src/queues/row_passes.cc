@@ -33,6 +33,7 @@ class RowPasses::Begun {
   Result<std::unique_ptr<PartReader>> open(ReadContext context, const std::string& name) {
     FOREBAY_TRY(Feed rows, Feed::make(schema_, capacity_));
     const std::int64_t epoch = context.epoch;
+    const std::int64_t first = context.first;
     FOREBAY_TRY(auto reader, rows.source(name)->parts.front().open(std::move(context)));
     auto out = std::make_unique<PassReader>(std::move(reader));
     {
@@ -43,7 +44,7 @@ class RowPasses::Begun {
                      "data set of its own"};
       }
       read_ = out->open;
-      untaken_ = Pass{.epoch = epoch, .rows = std::move(rows)};
+      untaken_ = Pass{.epoch = epoch, .first = first, .rows = std::move(rows)};
     }
     changed_.notify_one();
     return std::unique_ptr<PartReader>{std::move(out)};
@@ -77,13 +78,15 @@ Result<std::optional<RowPasses::Pass>> RowPasses::next(std::chrono::milliseconds
 }
 void RowPasses::close() const { begun_->close(); }
 
-std::shared_ptr<const RowSource> RowPasses::source(const std::string& name) const {
+std::shared_ptr<const RowSource> RowPasses::source(const std::string& name, Promise promise) const {
   auto source = std::make_shared<RowSource>();
   source->schema = begun_->schema();
   source->repeats = true;
-  source->parts.push_back({.name = name, .open = [begun = begun_, name](ReadContext context) {
-                             return begun->open(std::move(context), name);
-                           }});
+  source->exact = promise.exact;
+  source->parts.push_back(
+      {.name = name,
+       .open = [begun = begun_, name](ReadContext context) { return begun->open(std::move(context), name); },
+       .seeks = promise.seeks});
   return source;
 }
 

@@ -157,10 +157,6 @@ Result<std::int64_t> check_arrays(const std::vector<ArrayView>& arrays) {
 
 }  // namespace
 
-bool RowSource::resident() const {
-  return std::ranges::all_of(parts, [](const RowPart& part) { return part.rows != nullptr; });
-}
-
 Source rows_of(std::shared_ptr<const RowSource> rows) {
   Source out;
   for (const RowPart& part : rows->parts) out.files.push_back(part.name);

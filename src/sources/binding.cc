@@ -15,6 +15,10 @@ Result<Source> bound_rows(const std::string& name, const BindContext& context, b
   if (found != context.bindings.end() && found->second.function())
     return refuse(Detail::invalid_argument,
                   fmt::format("{} is bound to a function, and this source takes {}", quote(name), what));
+  if (found != context.bindings.end() && found->second.table())
+    return refuse(
+        Detail::invalid_argument,
+        fmt::format("{} is bound to a table, which the source 'arrow' takes; this one takes {}", quote(name), what));
   if (found != context.bindings.end() && found->second.rows()) {
     if (found->second.rows()->resident() == resident) return rows_of(found->second.rows());
     return refuse(Detail::invalid_argument,

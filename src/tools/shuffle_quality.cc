@@ -34,7 +34,7 @@ Result<std::vector<std::int64_t>> count_records(const Source& source, const std:
   if (source.rows) {
     if (!source.rows->resident())
       return Error{Code::config, Detail::invalid_argument, "the rows of this source can be read only once"};
-    std::ranges::transform(source.rows->parts, out.begin(), [](const RowPart& part) { return part.rows->rows; });
+    std::ranges::transform(source.rows->parts, out.begin(), [](const RowPart& part) { return part.in_memory(); });
     return out;
   }
   out.assign(out.size(), 0);

@@ -30,25 +30,36 @@ RowBlock some_rows(const Schema& schema, const RowBlock& all, std::int64_t first
 }  // namespace
 
 ResidentRows::ResidentRows(const RowSource& source, BlockTable& table)
-    : source_{source}, table_{table}, parts_(source.parts.size()) {}
+    : source_{source}, table_{table}, parts_(source.parts.size()) {
+  for (const RowPart& part : source.parts) counts_.push_back(part.in_memory());
+}
 
 /// Enters the row blocks of a part into the table when it is used for the first time.
 const ResidentRows::Part& ResidentRows::opened(std::uint32_t number) {
   Part& part = parts_[number];
   if (!part.slots.empty()) return part;
-  const RowBlock& all = *source_.parts[number].rows;
-  const std::int64_t bytes = columns::bytes_of(source_.schema, all);
-  const std::int64_t each = bytes / std::max<std::int64_t>(1, all.rows);
+  const RowPart& rows = source_.parts[number];
+  std::int64_t bytes = columns::bytes_of(source_.schema, *rows.rows);
+  for (const auto& block : rows.more) bytes += columns::bytes_of(source_.schema, *block);
+  const std::int64_t each = bytes / std::max<std::int64_t>(1, counts_[number]);
   part.row_bytes = static_cast<std::uint32_t>(std::clamp<std::int64_t>(each, 1, UINT32_MAX));
-  for (std::int64_t first = 0; first == 0 || first < all.rows; first += segment_rows) {
+  enter(number, *rows.rows, part);
+  for (const auto& block : rows.more) enter(number, *block, part);
+  return part;
+}
+
+/// Adds a row block to the part. One without rows is left out, unless it is the first.
+void ResidentRows::enter(std::uint32_t number, const RowBlock& all, Part& part) {
+  const std::int64_t before = part.slots.empty() ? 0 : part.firsts.back() + table_[part.slots.back()].rows->rows;
+  for (std::int64_t first = 0; part.slots.empty() || first < all.rows; first += segment_rows) {
     auto block = std::make_unique<Block>();
     block->file = number;
-    block->first_record = first;
+    block->first_record = before + first;
     block->rows = std::make_shared<const RowBlock>(
         some_rows(source_.schema, all, first, std::min(segment_rows, all.rows - first)));
     part.slots.push_back(table_.add_permanent(std::move(block)));
+    part.firsts.push_back(before + first);
   }
-  return part;
 }
 
 std::size_t ResidentRows::read(Reader::Stream stream, std::span<Handle> out) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,8 +16,8 @@ namespace forebay::engine {
 
 /// The parts of a row source whose rows are all in memory: names any row without reading anything.
 ///
-///     part     rows 0 … 2^31 - 1        rows 2^31 …
-///     table    permanent row block      permanent row block       (a handle has 32 bits for the number of a row)
+///     part     row blocks, one after the other; those with more than 2^31 rows are cut (a handle has 32 bits)
+///     table    permanent row block      permanent row block  …
 ///
 /// A member of OpenFiles, used by the order plane only. The handles are not counted: the blocks stay as long as the
 /// run.
@@ -33,33 +34,39 @@ class ResidentRows {
   /// Share of the part's rows that the stream has given, 0 … 1.
   [[nodiscard]] double fraction(Reader::Stream stream) const;
 
-  [[nodiscard]] std::int64_t rows(std::uint32_t part) const { return source_.parts[part].rows->rows; }
+  [[nodiscard]] std::int64_t rows(std::uint32_t part) const { return counts_[part]; }
   /// Writes the handles of the rows of a part from `first` on. The part must have as many.
   void name(std::uint32_t part, std::int64_t first, std::span<Handle> out);
   /// Writes the handles of any rows.
   void name(std::span<const RecordName> names, std::span<Handle> out);
 
  private:
-  static constexpr int segment_bits = 31;
-  static constexpr std::int64_t segment_rows = std::int64_t{1} << segment_bits;
+  static constexpr std::int64_t segment_rows = std::int64_t{1} << 31;
   struct Open {
     std::uint32_t part = 0;
     std::int64_t next = 0;  // row
   };
   struct Part {
     std::vector<std::uint32_t> slots;  // in the table, by segment; empty: the part was not used yet
+    std::vector<std::int64_t> firsts;  // row of each segment
     std::uint32_t row_bytes = 0;       // bytes of a row, on average
   };
-  [[nodiscard]] Handle handle_of(const Part& part, std::int64_t row) const {
-    return {.block = part.slots[static_cast<std::size_t>(row >> segment_bits)],
-            .ordinal = static_cast<std::uint32_t>(row & (segment_rows - 1)),
-            .offset = static_cast<std::uint32_t>(row & (segment_rows - 1)),
-            .length = part.row_bytes};
+  /// The segment that has the row.
+  static std::size_t segment_of(const Part& part, std::int64_t row) {
+    if (part.slots.size() == 1) return 0;
+    return static_cast<std::size_t>(std::ranges::upper_bound(part.firsts, row) - part.firsts.begin()) - 1;
+  }
+  static Handle handle_of(const Part& part, std::int64_t row) {
+    const std::size_t segment = segment_of(part, row);
+    const auto ordinal = static_cast<std::uint32_t>(row - part.firsts[segment]);
+    return {.block = part.slots[segment], .ordinal = ordinal, .offset = ordinal, .length = part.row_bytes};
   }
   const Part& opened(std::uint32_t number);
+  void enter(std::uint32_t number, const RowBlock& all, Part& part);
 
   const RowSource& source_;
   BlockTable& table_;
+  std::vector<std::int64_t> counts_;  // rows, by part
   std::vector<Part> parts_;
   NumberedTable<Open, Reader::Stream> open_;
 };

@@ -28,6 +28,27 @@ RowStreams::RowStreams(const RowSource& source, std::shared_ptr<BufferPool> pool
                        std::function<void()> wake)
     : source_{source}, pool_{std::move(pool)}, table_{table}, wake_{std::move(wake)} {}
 
+Reader::Stream RowStreams::open(std::uint32_t part, bool catching_up) {
+  const Reader::Stream stream = open_.add({.part = part});
+  if (!source_.ahead || catching_up) return stream;
+  Open& at = open_[stream];
+  if (auto opened = open_reader(at); !opened.ok())
+    at.error = opened.error().at(Place{.file = source_.parts[part].name});
+  return stream;
+}
+
+std::int64_t RowStreams::skip_unread(Reader::Stream stream, std::int64_t n) {
+  Open& at = open_[stream];
+  const RowPart& part = source_.parts[at.part];
+  if (!part.open || at.ended || at.begun || at.error) return 0;
+  at.ended = part.count && *part.count - at.rows <= n;
+  if (!at.ended && !part.seeks) return 0;
+  const std::int64_t count = at.ended ? *part.count - at.rows : n;
+  at.reader.reset();  // it may be open ahead
+  at.rows += count;
+  return count;
+}
+
 Result<RowStreams::Rows> RowStreams::read(Reader::Stream stream, std::span<Handle> out, std::int64_t batch) {
   Open& at = open_[stream];
   while (!at.ended) {
@@ -65,6 +86,7 @@ void RowStreams::leave_block(Open& at, std::int64_t batch) {
 }
 
 Result<PartReader::Got> RowStreams::next_block(Open& at) {
+  at.begun = true;
   const auto here = [&](const Error& error) { return error.at(Place{.file = source_.parts[at.part].name}); };
   std::shared_ptr<const RowBlock> rows;
   const auto got = next_rows(at, rows);
@@ -91,14 +113,24 @@ Result<PartReader::Got> RowStreams::next_block(Open& at) {
 Result<PartReader::Got> RowStreams::next_rows(Open& at, std::shared_ptr<const RowBlock>& out) {
   const RowPart& part = source_.parts[at.part];
   if (part.rows) {
-    if (std::exchange(at.given, true) || part.rows->rows == 0) return PartReader::Got::end;
-    out = part.rows;
+    do {
+      if (at.given > part.more.size()) return PartReader::Got::end;
+      out = at.given == 0 ? part.rows : part.more[at.given - 1];
+      ++at.given;
+    } while (out->rows == 0);
     return PartReader::Got::rows;
   }
-  if (!at.reader && part.open) {
-    FOREBAY_TRY(at.reader, part.open({.wake = wake_, .epoch = epoch_}));
+  FOREBAY_DO(open_reader(at));
+  return at.reader->read(out);
+}
+
+Result<void> RowStreams::open_reader(Open& at) {
+  const RowPart& part = source_.parts[at.part];
+  if (at.reader || part.rows) return {};
+  if (part.open) {
+    FOREBAY_TRY(at.reader, part.open({.wake = wake_, .epoch = epoch_, .first = at.rows}));
   }
-  if (at.reader) return at.reader->read(out);
+  if (at.reader) return {};
   return Error{Code::config, Detail::invalid_argument, "the part has no reader; its `open` must return one"};
 }
 

@@ -28,7 +28,11 @@ class RowStreams {
   RowStreams(const RowSource& source, std::shared_ptr<BufferPool> pool, BlockTable& table, std::function<void()> wake);
 
   void begin_pass(std::int64_t epoch) { epoch_ = epoch; }  ///< Parts that are opened from now on belong to it.
-  [[nodiscard]] Reader::Stream open(std::uint32_t part) { return open_.add({.part = part}); }
+  /// `catching_up`: a restart repeats the order, so the part may be passed over as a whole, and is not opened yet.
+  [[nodiscard]] Reader::Stream open(std::uint32_t part, bool catching_up);
+  /// Passes over up to `n` rows of a part that was not read yet, without reading them: all, when their number is known,
+  /// or some, when the part seeks. Returns how many; 0: the rows must be read.
+  [[nodiscard]] std::int64_t skip_unread(Reader::Stream stream, std::int64_t n);
   /// The next handles of a stream. `nothing_yet`: the reader has no rows now, and wakes the run when it has. Fails with
   /// the reader's error, at the part.
   struct Rows {
@@ -53,9 +57,11 @@ class RowStreams {
     std::optional<Error> error = {};     // of the reader: `ready` met it, and `read` returns it
     std::int64_t rows = 0;               // in the blocks before it
     std::uint32_t row_bytes = 0;         // of that block, on average
-    bool given = false;                  // a part in memory: its rows were read
+    std::size_t given = 0;               // a part in memory: its blocks that were read
+    bool begun = false;                  // the reader was asked for rows
     bool ended = false;
   };
+  [[nodiscard]] Result<void> open_reader(Open& at);
   [[nodiscard]] Result<PartReader::Got> next_rows(Open& at, std::shared_ptr<const RowBlock>& out);
   [[nodiscard]] Result<PartReader::Got> next_block(Open& at);
   void leave_block(Open& at, std::int64_t batch);

@@ -201,8 +201,8 @@ void ask_requested(const std::vector<std::string>& files, std::span<std::int64_t
 void ask_sizes(const Source& source, std::span<std::int64_t> sizes) {
   if (source.rows) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const auto& rows = source.rows->parts[i].rows;
-      sizes[i] = rows ? rows->rows : 0;
+      const RowPart& part = source.rows->parts[i];
+      sizes[i] = part.rows ? part.in_memory() : part.count.value_or(0);
     }
     return;
   }

@@ -240,7 +240,7 @@ std::optional<std::int64_t> Passes::sequences() const {
   if (const RowSource* const rows = program_.source.rows.get(); rows != nullptr && program_.file_orders.empty()) {
     if (!rows->resident()) return std::nullopt;
     out = 0;
-    for (const RowPart& part : rows->parts) *out += part.rows->rows;
+    for (const RowPart& part : rows->parts) *out += part.in_memory();
   }
   const auto& orders = program_.record_orders;
   const std::size_t before = program_.windows ? program_.windows->orders_before : orders.size();

@@ -46,7 +46,7 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
 }
 
 Reader::Stream OpenFiles::open(Handle file) {
-  if (program_.source.rows) return rows_ ? rows_->open(file.block) : row_streams_->open(file.block);
+  if (program_.source.rows) return rows_ ? rows_->open(file.block) : row_streams_->open(file.block, catching_up_);
   if (!announced_.empty() && announced_.front()->number == file.block) {
     const Stream number = open_.add(std::move(announced_.front()));
     announced_.pop_front();

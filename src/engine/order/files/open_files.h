@@ -170,10 +170,12 @@ class OpenFiles final : public OpenParts {
   [[nodiscard]] Result<std::size_t> read_rows(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] std::size_t read_resident(Stream stream, std::span<Handle> out);
   [[nodiscard]] Result<std::int64_t> skip_resident(Stream stream, std::int64_t n) EXCLUDES(mutex_);
+  [[nodiscard]] Result<std::int64_t> skip_streamed(Stream stream, std::int64_t n) EXCLUDES(mutex_);
   void went_on(ReaderState& file, std::int64_t count);
   [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out);
   void close_rows(Stream stream);
   [[nodiscard]] Result<std::vector<std::int64_t>> count_rows(std::span<const std::uint32_t> parts);
+  [[nodiscard]] Result<std::vector<std::int64_t>> count_streamed(std::span<const std::uint32_t> parts) const;
   void name_rows(std::span<const RecordName> names, std::span<Handle> out);
   void name_records(ReaderState& file);
   [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);

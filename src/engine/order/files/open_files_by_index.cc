@@ -47,7 +47,8 @@ Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle>
 
 Result<std::int64_t> OpenFiles::skip(Stream stream, std::int64_t n) {
   if (rows_) return skip_resident(stream, n);
-  const bool by_number = !program_.source.rows && catching_up_ && open_[stream]->named;
+  if (row_streams_) return skip_streamed(stream, n);
+  const bool by_number = catching_up_ && open_[stream]->named;
   if (!by_number) return Reader::skip(stream, n);
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   ReaderState& file = *open_[stream];

@@ -61,6 +61,16 @@ Result<std::int64_t> OpenFiles::skip_resident(Stream stream, std::int64_t n) {
   return count;
 }
 
+/// `skip` of a part that has a reader.
+Result<std::int64_t> OpenFiles::skip_streamed(Stream stream, std::int64_t n) {
+  const std::int64_t count = row_streams_->skip_unread(stream, n);
+  if (count == 0) return Reader::skip(stream, n);
+  skips_.good(count);
+  const Lock lock{mutex_};
+  records_ += count;
+  return count;
+}
+
 /// `read` of a part that has a reader.
 Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> out) {
   table_.collect(finished_, free_blocks_);
@@ -83,8 +93,19 @@ void OpenFiles::close_rows(Stream stream) {
   return rows_ ? rows_->close(stream) : row_streams_->close(stream, batch_);
 }
 
+/// The rows of parts whose readers give as many as the program says.
+Result<std::vector<std::int64_t>> OpenFiles::count_streamed(std::span<const std::uint32_t> parts) const {
+  std::vector<std::int64_t> counts;
+  for (const std::uint32_t part : parts) {
+    const std::optional<std::int64_t>& count = program_.source.rows->parts[part].count;
+    if (!count || program_.early.selecting > 0) return no_random_access();
+    counts.push_back(*count);
+  }
+  return counts;
+}
+
 Result<std::vector<std::int64_t>> OpenFiles::count_rows(std::span<const std::uint32_t> parts) {
-  if (!rows_) return no_random_access();
+  if (!rows_) return count_streamed(parts);
   if (selected_rows_) FOREBAY_DO(selected_rows_->select(parts, [this] { return !interrupt(); }));
   std::vector<std::int64_t> counts;
   for (const std::uint32_t part : parts)

@@ -241,9 +241,12 @@ std::optional<std::int64_t> known_records(const Program& program) {
   const bool filtered = !program.early.attributes.empty();
   if (source.files_a_part > 0) return filtered ? std::nullopt : std::optional<std::int64_t>{std::ssize(source.files)};
   std::int64_t records = 0;
-  if (source.rows && (filtered || !source.rows->resident())) return std::nullopt;
+  if (source.rows && filtered) return std::nullopt;
   if (source.rows) {
-    for (const RowPart& part : source.rows->parts) records += part.rows->rows;
+    for (const RowPart& part : source.rows->parts) {
+      if (!part.rows && !part.count) return std::nullopt;
+      records += part.rows ? part.in_memory() : *part.count;
+    }
     return records;
   }
   if (source.files.size() > max_indexes_read || !countable(program.record_orders)) return std::nullopt;

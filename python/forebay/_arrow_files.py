@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that read Parquet and Arrow IPC files with pyarrow, and streams of record batches, for the runs of a program."""
+from __future__ import annotations
+
+import glob
+import os
+from collections import OrderedDict
+from typing import Any, Callable, Iterator, Literal, NamedTuple, Optional, Sequence
+
+from forebay import _core
+from forebay._paths import Paths, paths_of
+from forebay._pump import Pump
+from forebay.errors import Cancelled, ConfigError, DataError, IoError
+
+#: Bytes of a slice of a row group. A few slices are in memory at a time.
+SLICE = 4 << 20
+MIN_ROWS, MAX_ROWS = 256, 1 << 17
+#: The first pyarrow that reads files without unpickling what they contain.
+OLDEST = (14, 0, 1)
+#: Files that stay open; several row groups of a file are read one after the other.
+OPEN_FILES = 8
+
+
+class Version(NamedTuple):
+    """What tells two versions of a file apart."""
+
+    size: int
+    mtime: int
+    inode: int
+
+
+class Part(NamedTuple):
+    """What is read from its beginning to its end: some row groups of a file (None: all that it has)."""
+
+    path: str
+    groups: Optional[Sequence[int]]
+    rows: Optional[int]
+    version: Version
+
+    @property
+    def name(self) -> str:
+        return self.path if self.groups is None else f"{self.path}#{self.groups[0]}"
+
+
+class Parts(NamedTuple):
+    schema: Any  # a pyarrow.Schema
+    parts: "list[Part]"
+    format: str
+
+
+def pyarrow_module(name: str) -> Any:
+    """pyarrow or a module of it."""
+    import importlib
+    try:
+        version = importlib.import_module("pyarrow").__version__
+        if tuple(int(number) for number in version.split(".")[:3] if number.isdigit()) < OLDEST:
+            raise ConfigError(f"pyarrow {version} runs code that a file contains (CVE-2023-47248); install 14.0.1 or a later one "
+                              "with: pip install --upgrade pyarrow", code="config", detail="failed_precondition")
+        return importlib.import_module(name)
+    except ImportError as problem:
+        raise ConfigError(f"Parquet and Arrow files are read by the package pyarrow, which is not installed ({problem}); "
+                          "install it with: pip install pyarrow", code="config", detail="not_found") from None
+
+
+def matched(files: Paths) -> "list[str]":
+    """The files of paths and patterns, in their order; those of a pattern sorted."""
+    out: "list[str]" = []
+    for place, path in enumerate(paths_of(files, "files")):
+        found = sorted(glob.glob(path)) if glob.has_magic(path) and not os.path.exists(path) else [path]
+        if not found:
+            raise ConfigError(f"files[{place}]: no file matches '{path}'", code="config", detail="not_found")
+        out += found
+    if not out:
+        raise ConfigError("files: at least one file is needed", code="config", detail="invalid_argument")
+    return out
+
+
+def list_of_parts(files: Sequence[str], format: Literal["parquet", "ipc"], by_group: bool) -> Parts:
+    """Reads the footers of the files."""
+    list_parts = _parquet_parts if format == "parquet" else _ipc_parts
+    schema: Any = None
+    parts: "list[Part]" = []
+    for path in files:
+        version = version_of(path)
+        try:
+            found, own = list_parts(path, by_group, version)
+        except ConfigError:
+            raise
+        except (OSError, ValueError, KeyError) as problem:  # the errors of pyarrow are kinds of these
+            raise _unreadable(path, "footer", problem) from None
+        schema = found if schema is None else schema
+        parts += own
+    return Parts(schema, parts, format)
+
+
+def version_of(path: str) -> Version:
+    try:
+        found = os.stat(path)
+    except OSError as problem:
+        raise IoError(f"{path}: {problem.strerror}", code="io",
+                      detail="not_found" if isinstance(problem, FileNotFoundError) else "permission_denied") from None
+    return Version(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _parquet_parts(path: str, by_group: bool, version: Version) -> "tuple[Any, list[Part]]":
+    with pyarrow_module("pyarrow.parquet").ParquetFile(path) as file:
+        footer = file.metadata
+        if not by_group:
+            return file.schema_arrow, [Part(path, None, footer.num_rows, version)]
+        return file.schema_arrow, [Part(path, [group], footer.row_group(group).num_rows, version)
+                                   for group in range(footer.num_row_groups)]
+
+
+def _ipc_parts(path: str, by_group: bool, version: Version) -> "tuple[Any, list[Part]]":
+    with pyarrow_module("pyarrow").OSFile(path) as source, pyarrow_module("pyarrow.ipc").open_file(source) as file:
+        if not by_group:
+            return file.schema, [Part(path, None, None, version)]
+        return file.schema, [Part(path, [batch], None, version) for batch in range(file.num_record_batches)]
+
+
+class OpenFiles:
+    """The files that were read last."""
+
+    def __init__(self, open_file: Callable[[str], Any]) -> None:
+        self._open_file = open_file
+        self._files: "OrderedDict[str, Any]" = OrderedDict()
+
+    def __getitem__(self, part: Part) -> Any:
+        if part.path not in self._files:
+            if version_of(part.path) != part.version:
+                raise DataError(f"{part.path}: the file has changed since the run was planned", code="data", detail="data_loss")
+            self._files[part.path] = self._open_file(part.path)
+        self._files.move_to_end(part.path)
+        while len(self._files) > OPEN_FILES:  # one that is read further stays until its reader is gone
+            self._files.popitem(last=False)
+        return self._files[part.path]
+
+
+def _open_parquet(path: str) -> Any:
+    return pyarrow_module("pyarrow.parquet").ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
+
+
+def _open_ipc(path: str) -> Any:
+    return pyarrow_module("pyarrow.ipc").open_file(pyarrow_module("pyarrow").OSFile(path))
+
+
+def _parquet_batches(file: Any, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
+    groups = range(file.metadata.num_row_groups) if part.groups is None else part.groups
+    for group in groups:
+        footer = file.metadata.row_group(group)
+        if first >= footer.num_rows:
+            first -= footer.num_rows
+            continue
+        rows = _rows_of_slice(footer.total_byte_size, footer.num_rows)
+        try:
+            for batch in file.iter_batches(rows, row_groups=[group], columns=fields):
+                yield from _after(batch, first)
+                first = max(0, first - batch.num_rows)
+        except (OSError, ValueError, KeyError) as problem:
+            raise _unreadable(part.path, f"row group {group}", problem) from None
+
+
+def _ipc_batches(file: Any, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
+    for number in range(file.num_record_batches) if part.groups is None else part.groups:
+        try:
+            batch = file.get_batch(number).select(fields)
+            rows = _rows_of_slice(batch.get_total_buffer_size(), batch.num_rows)
+            for begin in range(0, batch.num_rows, rows):
+                piece = batch.slice(begin, rows)
+                yield from _after(piece, first)
+                first = max(0, first - piece.num_rows)
+        except (OSError, ValueError, KeyError) as problem:
+            raise _unreadable(part.path, f"record batch {number}", problem) from None
+
+
+def _after(batch: Any, first: int) -> Iterator[Any]:
+    if first < batch.num_rows:
+        yield batch.slice(first) if first > 0 else batch
+
+
+def _rows_of_slice(size: int, rows: int) -> int:
+    return max(MIN_ROWS, min(MAX_ROWS, SLICE * max(1, rows) // max(1, size)))
+
+
+def _unreadable(path: str, what: str, problem: BaseException) -> DataError:
+    return DataError(f"{path}: {what} cannot be read: {type(problem).__name__}: {problem}", code="data", detail="data_loss")
+
+
+class FilesPump(Pump):
+    """Reads the parts that runs wait for, a slice at a time.
+
+    bound     the table of the files, as the core takes it
+    """
+
+    def __init__(self, name: str, parts: Parts) -> None:
+        super().__init__(name, "pyarrow")
+        self._parts = parts.parts
+        self._schema = parts.schema
+        self._parquet = parts.format == "parquet"
+        self._table = _core.arrow_parts(parts.schema.__arrow_c_schema__(), [(part.name, part.rows) for part in parts.parts])
+        self.bound: Any = self._table.rows()
+
+    def _run(self) -> None:
+        files = OpenFiles(_open_parquet if self._parquet else _open_ipc)
+        reading: "dict[int, Iterator[Any]]" = {}
+        while True:
+            try:
+                wanted = self._table.next()
+            except Cancelled:
+                return
+            if wanted is None:
+                continue
+            id, source, part, _, first, left = wanted
+            if left:
+                reading.pop(id, None)
+                continue
+            try:
+                if id not in reading:
+                    reading[id] = self._batches(files, self._parts[part], source, first)
+                batch = next(reading[id], None)
+                if batch is None:
+                    self._table.end(id)
+                else:
+                    self._table.put(id, source, *batch.__arrow_c_array__())
+            except BaseException as failure:
+                self._table.fail(id, str(failure) if isinstance(failure, (DataError, IoError))
+                                 else self.failed(failure, f"reading {self._parts[part].name}"))
+
+    def _batches(self, files: OpenFiles, part: Part, source: int, first: int) -> Iterator[Any]:
+        file, fields = files[part], self._table.fields(source)
+        self._check(file.schema_arrow if self._parquet else file.schema, part.path, fields)
+        return (_parquet_batches if self._parquet else _ipc_batches)(file, part, fields, first)
+
+    def _check(self, schema: Any, path: str, fields: "list[str]") -> None:
+        """Every file has the columns of the first one."""
+        for field in fields:
+            if schema.get_field_index(field) < 0:
+                raise DataError(f"{path}: there is no column '{field}', which other files have", code="data",
+                                detail="invalid_argument")
+            found, planned = schema.field(field).type, self._schema.field(field).type
+            if not found.equals(planned):
+                raise DataError(f"{path}: column '{field}' is {found}, and {planned} in other files", code="data",
+                                detail="invalid_argument")
+
+    def stop(self) -> None:
+        self._table.close()
+
+
+class StreamPump(Pump):
+    """Reads a stream of record batches, once.
+
+    bound     the table of the stream, as the core takes it
+    """
+
+    def __init__(self, name: str, stream: object) -> None:
+        super().__init__(name, "the next batch of its stream")
+        self._table = _core.arrow_stream(stream, name)
+        self.bound: Any = self._table.rows()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                wanted = self._table.next()
+            except Cancelled:
+                return
+            if wanted is not None and not wanted[5]:
+                self._table.pull(wanted[0], wanted[1])
+
+    def stop(self) -> None:
+        self._table.close()

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb.parquet and fb.arrow_file: files that pyarrow reads."""
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+
+import forebay as fb
+
+ROWS, GROUP = 60, 10
+SHARED = pathlib.Path(os.environ.get("FOREBAY_CONFORMANCE", pathlib.Path(__file__).parents[3] / "shared" / "conformance")).parent
+
+
+@pytest.fixture(scope="module")
+def files() -> Any:
+    """Two files of three row groups each, with the numbers from 0 to 59."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(2):
+            first = number * ROWS // 2
+            table = pa.table({"x": range(first, first + ROWS // 2), "s": [f"row {i}" for i in range(first, first + ROWS // 2)],
+                              "m": pa.array([{"a": i % 3, "b": None} for i in range(ROWS // 2)])})
+            pq.write_table(table.drop_columns("m"), f"{folder}/{number}.parquet", row_group_size=GROUP, write_page_checksum=True)
+            with pa.OSFile(f"{folder}/{number}.arrow", "wb") as out, pa.ipc.new_file(out, table.drop_columns("m").schema) as writer:
+                writer.write_table(table.drop_columns("m"), GROUP)
+        yield folder
+
+
+def numbers(loader: fb.Loader) -> "list[list[int]]":
+    return [batch["x"].tolist() for batch in loader]
+
+
+@pytest.mark.parametrize("parts", ["row_groups", "files"])
+@pytest.mark.parametrize("threads", [1, 8])
+def test_rows_come_in_the_order_of_the_files(files: str, parts: Any, threads: int) -> None:
+    for pipe in (fb.parquet(f"{files}/*.parquet", parts=parts), fb.arrow_file(f"{files}/*.arrow", parts=parts)):
+        with pipe.batch(size=7).epochs(2).load(threads=threads) as loader:
+            batches = list(loader)
+        assert sum((batch["x"].tolist() for batch in batches), []) == [*range(ROWS)] * 2
+        assert batches[0]["s"].tolist() == [f"row {i}".encode() for i in range(7)]
+
+
+def test_keys_name_file_row_group_and_row(files: str) -> None:
+    loader = fb.parquet(f"{files}/0.parquet").batch(size=12).load()
+    assert next(loader).record_keys[9:] == [f"{files}/0.parquet#0:9", f"{files}/0.parquet#1:0", f"{files}/0.parquet#1:1"]
+
+
+def test_only_the_columns_that_are_asked_for(files: str) -> None:
+    loader = fb.parquet([f"{files}/0.parquet"], columns="s").batch(size=2).load()
+    assert list(loader.schema) == ["s"]
+    assert next(loader)["s"].tolist() == [b"row 0", b"row 1"]
+
+
+def shuffled(files: str) -> fb.Pipeline:
+    return fb.parquet(f"{files}/*.parquet").shuffle(buffer=6).interleave(cycle=2).shuffle(buffer=15).batch(size=8).epochs(2).seed(3)
+
+
+def test_row_groups_are_shuffled_and_interleaved_alike_on_any_number_of_threads(files: str) -> None:
+    one = numbers(shuffled(files).load(threads=1))
+    assert sorted(sum(one, [])) == sorted([*range(ROWS)] * 2) and one[0] != sorted(one[0])
+    assert numbers(shuffled(files).load(threads=8)) == one
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+@pytest.mark.parametrize("order", ["shuffled", "parquet", "files", "arrow"])
+def test_a_restart_at_every_batch(files: str, order: str, threads: int) -> None:
+    pipe = {"shuffled": lambda: shuffled(files),
+            "parquet": lambda: fb.parquet(f"{files}/*.parquet").batch(size=8).epochs(2),
+            "files": lambda: fb.parquet(f"{files}/*.parquet", parts="files").batch(size=8).epochs(2),
+            "arrow": lambda: fb.arrow_file(f"{files}/*.arrow").batch(size=8).epochs(2)}[order]()
+    whole = numbers(pipe.load(threads=threads))
+    with pipe.load(threads=threads) as loader:
+        for at in range(len(whole)):
+            with pipe.load(threads=9 - threads) as again:
+                again.load_state_dict(loader.state_dict())
+                assert numbers(again) == whole[at:]
+            next(loader)
+
+
+def test_a_restart_reads_no_row_group_before_it(files: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from forebay import _arrow_files
+    pipe = fb.parquet(f"{files}/*.parquet").batch(size=5)
+    with pipe.load(threads=1) as loader:
+        for _ in range(9):
+            next(loader)
+        state = loader.state_dict()
+    read: "list[int]" = []
+    plain = _arrow_files._parquet_batches
+    monkeypatch.setattr(_arrow_files, "_parquet_batches",
+                        lambda file, part, *rest: (read.append(part.groups[0]), plain(file, part, *rest))[1])
+    with pipe.load(threads=1) as loader:
+        loader.load_state_dict(state)
+        assert numbers(loader) == [[*range(first, first + 5)] for first in range(45, ROWS, 5)]
+    assert read == [1, 2]
+
+
+def test_shards_by_row_and_by_part(files: str) -> None:
+    pipe = fb.parquet(f"{files}/*.parquet").batch(size=10)
+    by_row = [sum(numbers(pipe.load(shard=(rank, 2))), []) for rank in (0, 1)]
+    assert by_row[0][:6] == [0, 1, 2, 3, 4, 10] and sorted(sum(by_row, [])) == [*range(ROWS)]
+    pipe = fb.parquet(f"{files}/*.parquet").batch(size=10, remainder="drop")
+    by_file = [sum(numbers(pipe.load(shard={"index": rank, "count": 2, "by": "file"})), []) for rank in (0, 1)]
+    assert by_file[0][:11] == [*range(10), 20] and sorted(sum(by_file, [])) == [*range(ROWS)]
+
+
+def test_a_global_shuffle_is_refused_with_the_way_out(files: str) -> None:
+    with pytest.raises(fb.ConfigError, match="cannot be reached in any order; give 'shuffle' a buffer"):
+        fb.parquet(f"{files}/*.parquet").shuffle(global_=True).batch(size=1).load()
+
+
+@pytest.mark.parametrize("where", ["footer", "row group"])
+def test_a_corrupt_file_is_named_with_its_row_group(files: str, tmp_path: pathlib.Path, where: str) -> None:
+    path = tmp_path / "bad.parquet"
+    content = bytearray(pathlib.Path(f"{files}/0.parquet").read_bytes())
+    if where == "footer":
+        path.write_bytes(content[:-10])
+        with pytest.raises(fb.DataError, match="bad.parquet: footer cannot be read"):
+            fb.parquet(path).batch(size=10).load()
+        return
+    group = pq.ParquetFile(f"{files}/0.parquet").metadata.row_group(1).column(0)
+    content[group.data_page_offset + group.total_compressed_size - group.data_page_offset + group.dictionary_page_offset - 3] ^= 0x55
+    path.write_bytes(content)
+    loader = fb.parquet(path, columns="x").batch(size=10).load()
+    assert next(loader)["x"].tolist() == [*range(10)]
+    with pytest.raises(fb.DataError, match="bad.parquet: row group 1 cannot be read"):
+        next(loader)
+
+
+def test_files_that_changed_or_differ_are_named(files: str, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": [1]}), path)
+    loader = fb.parquet(path).batch(size=1).load()
+    pq.write_table(pa.table({"x": [1, 2]}), path)
+    with pytest.raises(fb.DataError, match="a.parquet: the file has changed"):
+        next(loader)
+    pq.write_table(pa.table({"x": [1.5]}), path)
+    loader = fb.parquet([f"{files}/0.parquet", path], columns="x").batch(size=30).load()
+    assert len(next(loader)["x"]) == 30
+    with pytest.raises(fb.DataError, match="a.parquet: column 'x' is double, and int64 in other files"):
+        next(loader)
+    with pytest.raises(fb.ConfigError, match="no file matches"):
+        fb.parquet(tmp_path / "none*.parquet")
+    with pytest.raises(fb.IoError, match="none.parquet"):
+        fb.parquet(tmp_path / "none.parquet").batch(size=1).load()
+
+
+def test_a_null_is_an_error_of_its_row_group(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "n.parquet"
+    pq.write_table(pa.table({"x": [1, 2, 3, None]}), path, row_group_size=2)
+    loader = fb.parquet(path).batch(size=2).load()
+    assert next(loader)["x"].tolist() == [1, 2]
+    with pytest.raises(fb.DataError, match="column 'x' has a null") as failure:
+        next(loader)
+    assert "n.parquet#1" in str(failure.value)
+    assert numbers(fb.parquet(path, nulls={"x": 0}).batch(size=4).load()) == [[1, 2, 3, 0]]
+
+
+def test_without_pyarrow_the_error_says_what_to_install(files: str) -> None:
+    program = f"""
+import sys
+sys.modules["pyarrow"] = None
+import forebay as fb
+try:
+    fb.parquet("{files}/0.parquet").batch(size=1).load()
+except fb.ConfigError as problem:
+    print("pip install pyarrow" in str(problem))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_a_pyarrow_that_runs_code_of_files_is_refused(files: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pa, "__version__", "14.0.0")
+    with pytest.raises(fb.ConfigError, match="pyarrow 14.0.0 runs code that a file contains"):
+        fb.parquet(f"{files}/0.parquet").batch(size=1).load()
+
+
+def test_a_loader_that_is_left_in_the_middle_ends_its_thread(files: str) -> None:
+    import threading
+    before = set(threading.enumerate())
+    loader = shuffled(files).epochs(None).load(threads=2)
+    next(loader)
+    own = set(threading.enumerate()) - before
+    loader.close()
+    assert any(thread.name == "forebay parquet" for thread in own) and not any(thread.is_alive() for thread in own)
+
+
+def test_the_taxi_data_whole() -> None:
+    path = SHARED / "data" / "taxi" / "taxi.parquet"
+    if not path.exists():
+        pytest.skip(f"no {path}")
+    table = pq.read_table(path)
+    nulls = {name: "" if pa.types.is_string(kind) else -1 for name, kind in zip(table.column_names, table.schema.types)}
+    first = 0
+    for batch in fb.parquet(path, nulls=nulls).batch(size=1000).load(threads=2):
+        for name in table.column_names:
+            part = table[name].slice(first, batch.valid_rows)
+            expected = part.fill_null(nulls[name])
+            if pa.types.is_string(part.type):
+                assert batch[name].tolist() == [text.encode() for text in expected.to_pylist()]
+            else:
+                np.testing.assert_array_equal(batch[name], expected.to_numpy())
+        first += batch.valid_rows
+    assert first == table.num_rows
+
+
+@pytest.mark.skipif("FOREBAY_LONG_TESTS" not in os.environ, reason="writes 200 MB; set FOREBAY_LONG_TESTS")
+def test_memory_stays_within_the_budget(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "large.parquet"
+    rng = np.random.default_rng(1)
+    pq.write_table(pa.table({f"c{i}": rng.random(1_250_000) for i in range(20)}), path, row_group_size=1_250_000, compression="none")
+    program = f"""
+import forebay as fb, pyarrow.parquet, resource
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+pipe = fb.parquet("{path}").batch(size=4096).epochs(2)
+for batch in fb.parquet("{path}", columns=["c0"]).take(4096).batch(size=4096).load(threads=2, memory="64MiB"): pass
+before = peak()
+for batch in pipe.load(threads=2, memory="64MiB"): pass
+print(peak() - before)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert done.stderr == "" and int(done.stdout) < (64 + 64) << 20
