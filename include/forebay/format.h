@@ -17,10 +17,10 @@
 namespace forebay {
 
 /// How a file's bytes are compressed.
-enum class Compression : std::uint8_t { none, gzip, zlib, zstd, automatic };
+enum class Compression : std::uint8_t { none, gzip, zlib, zstd, bzip2, xz, automatic };
 template <>
 struct EnumNames<Compression> {
-  static constexpr std::array<std::string_view, 5> names{"none", "gzip", "zlib", "zstd", "auto"};
+  static constexpr std::array<std::string_view, 7> names{"none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"};
 };
 
 // ---------------------------------------------------------------- formats: bytes → records
@@ -78,8 +78,8 @@ class Format {
     return std::string{file} + ":" + std::to_string(offset);
   }
   /// How a file that begins with `head` (64 bytes, or the whole file) is compressed, for `compression: auto`. The
-  /// default knows the magic bytes of gzip and zstd. The two bytes of a zlib header may begin a text file ("80", "x "),
-  /// so only a format that can tell its own files from zlib may return it.
+  /// default knows the magic bytes of gzip, zstd, bzip2 and xz. The two bytes of a zlib header may begin a text file
+  /// ("80", "x "), so only a format that can tell its own files from zlib may return it.
   [[nodiscard]] virtual Compression detect(std::span<const std::byte> head) const;
 };
 

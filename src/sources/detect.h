@@ -21,7 +21,7 @@ namespace forebay::sources {
 
 /// Describes the first bytes as "gzip data (1f 8b)"; empty when they begin with no known magic.
 [[nodiscard]] std::string_view magic_of(std::span<const std::byte> head);
-/// The compression of a file that begins with `head`, such as "xz", when Forebay cannot read it; else empty.
+/// The compression of a file that begins with `head`, such as "lz4", when Forebay cannot read it; else empty.
 [[nodiscard]] std::string_view foreign_compression(std::span<const std::byte> head);
 
 }  // namespace forebay::sources

@@ -133,7 +133,7 @@ SourceType lines() {
   return describe<SourceType, Lines>("lines", "Reads the lines of text files, without their ends.", bind_lines)
       .required("files", &Lines::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.")
       .field("compression", &Lines::compression,
-             "How whole files are compressed; auto knows gzip and zstd by their first bytes, zlib must be named.")
+             "How whole files are compressed; auto knows all but zlib by their first bytes; zlib must be named.")
       .field("skip_header_lines", &Lines::skip_header_lines, "Lines at the beginning of each file that are no records.",
              {.min = 0})
       .field("max_line_bytes", &Lines::max_line_bytes, "A longer line is an error, before memory is taken.",

@@ -40,6 +40,14 @@ TEST(Detect, EveryFormatKnowsGzipAndZstd) {
   EXPECT_EQ(tfrecord_format()->detect(bytes_of(compressed)), Compression::gzip);
 }
 
+TEST(Detect, EveryFormatKnowsBzip2AndXz) {
+  for (const std::string text : {"", "80,1"}) {
+    EXPECT_EQ(LinesFormat{}.detect(bytes_of(tests::compress_bzip2(text))), Compression::bzip2);
+    EXPECT_EQ(tfrecord_format()->detect(bytes_of(tests::compress_xz(text))), Compression::xz);
+  }
+  EXPECT_EQ(LinesFormat{}.detect(bytes_of("BZh9 is the name of a turbine")), Compression::none);
+}
+
 TEST(Detect, TfRecordTellsItsHeaderFromZlib) {
   const std::string compressed = tests::compress(tests::framed("one"), tests::zlib_window);
   EXPECT_EQ(tfrecord_format()->detect(bytes_of(compressed)), Compression::zlib);
@@ -47,7 +55,7 @@ TEST(Detect, TfRecordTellsItsHeaderFromZlib) {
 }
 
 TEST(Detect, NamesCompressionsThatAreNotRead) {
-  EXPECT_EQ(foreign_compression(bytes_of(std::string_view{"\xfd\x37zXZ"})), "xz");
+  EXPECT_EQ(foreign_compression(bytes_of(std::string_view{"\x04\x22\x4d\x18"})), "lz4");
   EXPECT_EQ(foreign_compression(bytes_of("x y")), "");
 }
 
