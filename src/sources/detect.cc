@@ -64,6 +64,24 @@ bool good_header(std::span<const std::byte> head) {
 
 }  // namespace
 
+Compression compression_by_magic(std::span<const std::byte> head) { return by_magic(head); }
+
+std::string_view file_kind(std::span<const std::byte> head) {
+  using namespace std::string_view_literals;
+  constexpr std::array kinds{
+      std::pair{"\x89HDF\r\n\x1a\n"sv, "an HDF5 file, which is not read; convert it to npy"sv},
+      std::pair{"ARROW1\0\0"sv, "an Arrow file, which is not read here"sv},
+      std::pair{"PAR1\x15"sv, "a Parquet file, which is not read here"sv},
+      std::pair{"\x93NUMPY"sv, "an npy file: use the source npy"sv},
+      std::pair{"PK\x03\x04"sv, "a zip file: an npz file has a source of its own, npz"sv},
+      std::pair{"SQLite format 3\0"sv, "an SQLite file, which is not read"sv},
+      std::pair{"\x04\x22\x4d\x18"sv, "lz4 data, which is not read: decompress it, or compress it as gzip"sv}};
+  const std::string_view text{reinterpret_cast<const char*>(head.data()), head.size()};
+  for (const auto& [magic, name] : kinds)
+    if (text.starts_with(magic)) return name;
+  return {};
+}
+
 Compression detect_tfrecord(std::span<const std::byte> head) {
   if (good_header(head)) return Compression::none;
   const Compression found = by_magic(head);
@@ -83,16 +101,6 @@ std::string_view magic_of(std::span<const std::byte> head) {
   if (bzip2(head)) return "bzip2 data";
   if (xz(head)) return "xz data";
   if (zlib(head)) return "zlib data (78)";
-  return {};
-}
-
-std::string_view foreign_compression(std::span<const std::byte> head) {
-  using namespace std::string_view_literals;
-  constexpr std::array magics{std::pair{"\x04\x22\x4d\x18"sv, "lz4"sv}, std::pair{"PK\x03\x04"sv, "zip"sv}};
-  const std::string_view text{reinterpret_cast<const char*>(head.data()), head.size()};
-  for (const auto& [magic, name] : magics) {
-    if (text.starts_with(magic)) return name;
-  }
   return {};
 }
 

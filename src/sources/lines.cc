@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "sources/detect.h"
 #include "sources/framing.h"
 #include "sources/newlines.h"
 #include "sources/source_files.h"
@@ -30,6 +31,9 @@ class LinesFormat final : public Format {
   Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last, std::size_t limit,
                        std::vector<Extent>& records) const override {
     std::size_t at = 0;
+    if (offset == 0) {
+      if (const auto kind = file_kind(bytes); !kind.empty()) return no_text(kind);
+    }
     if (offset == 0 && !skip_header(bytes, at))
       return last ? Scanned{.consumed = bytes.size()} : Scanned{.wanted = bytes.size() + 1};
     limit = std::min(limit, std::size_t{max_record_bytes});
@@ -104,6 +108,10 @@ class LinesFormat final : public Format {
     const auto length = static_cast<std::uint32_t>(end);
     if (!nothing && !add_lines(bytes, at, {&length, 1}, records)) return too_long(offset, at);
     return Scanned{.consumed = cut ? bytes.size() : at};
+  }
+
+  [[nodiscard]] static Error no_text(std::string_view kind) {
+    return {Code::data, Detail::invalid_argument, fmt::format("not a text file, but {}", kind), Place{.offset = 0}};
   }
 
   [[nodiscard]] Error too_long(std::int64_t offset, std::size_t at) const {

@@ -54,9 +54,12 @@ TEST(Detect, TfRecordTellsItsHeaderFromZlib) {
   EXPECT_EQ(tfrecord_format()->detect(bytes_of(tests::header(0x9c78))), Compression::none) << "begins with 78 9c";
 }
 
-TEST(Detect, NamesCompressionsThatAreNotRead) {
-  EXPECT_EQ(foreign_compression(bytes_of(std::string_view{"\x04\x22\x4d\x18"})), "lz4");
-  EXPECT_EQ(foreign_compression(bytes_of("x y")), "");
+TEST(Detect, NamesFilesOfOtherKinds) {
+  EXPECT_EQ(file_kind(bytes_of(std::string_view{"\x04\x22\x4d\x18"})),
+            "lz4 data, which is not read: decompress it, or compress it as gzip");
+  EXPECT_EQ(file_kind(bytes_of("PAR1\x15\x04")), "a Parquet file, which is not read here");
+  EXPECT_EQ(file_kind(bytes_of("PAR1 is a word")), "");
+  EXPECT_EQ(file_kind(bytes_of("x y")), "");
 }
 
 }  // namespace
