@@ -116,8 +116,8 @@ Result<void> RecordIndex::check_points() {
   for (std::int64_t i = 0; i < points_; ++i) {
     const auto point = load<StoredPoint>(point_table_ + i * static_cast<std::int64_t>(sizeof(StoredPoint)));
     const bool stream = point.at == 0;
-    const bool possible = point.at <= (has_blocks ? 1 : 0) && point.bit <= 7 &&
-                          point.zero == decltype(point.zero){} && point.history_size <= io::history_bytes &&
+    const bool possible = point.at <= (has_blocks ? 1 : 0) && point.bit <= 7 && point.zero == decltype(point.zero){} &&
+                          point.history_size <= io::history_bytes &&
                           (stream ? point.bit == 0 && point.history_size == 0 : point.compressed > 0);
     const bool inside = point.compressed < static_cast<std::uint64_t>(identity_.size) &&
                         point.uncompressed <= static_cast<std::uint64_t>(bytes_) &&
