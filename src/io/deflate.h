@@ -11,7 +11,8 @@
 namespace forebay::io {
 
 /// Compresses bytes as one gzip member, one zlib stream, zstd frames, or streams of bzip2 or xz. A frame and a stream
-/// have 2 MiB of content and a checksum, so that decompression can begin at each of them. Its owner calls it from one thread at a time.
+/// have 2 MiB of content and a checksum, so that decompression can begin at each of them. Its owner calls it from one
+/// thread at a time.
 class Deflater {
  public:
   /// Fails with Code::internal for `none` and `automatic`.

@@ -37,8 +37,8 @@ struct RestartPoint {
   bool operator==(const RestartPoint&) const = default;
 };
 
-/// Decompresses one gzip, zlib, zstd, bzip2 or xz file, from its beginning or from a restart point. The contents of its streams
-/// follow one another. The checksum of each stream is verified; a zstd frame or an xz stream may have none.
+/// Decompresses one gzip, zlib, zstd, bzip2 or xz file, from its beginning or from a restart point. The contents of its
+/// streams follow one another. The checksum of each stream is verified; a zstd frame or an xz stream may have none.
 /// Zeros between and after xz streams, a multiple of four, are padding of the format.
 ///
 /// Its owner calls it from one thread at a time, always with the same file. A failure is final: every later `read`

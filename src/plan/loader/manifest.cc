@@ -92,8 +92,7 @@ void read_compression(const Json& json, Manifest& manifest, Faults& faults) {
     manifest.compression = Compression::xz;
   } else {
     fault_value(
-        json,
-        fmt::format("must be null, GZIP, ZLIB, ZSTD, BZIP2 or XZ (in any case), found {}", quote(json.string())),
+        json, fmt::format("must be null, GZIP, ZLIB, ZSTD, BZIP2 or XZ (in any case), found {}", quote(json.string())),
         faults);
   }
 }
