@@ -190,7 +190,7 @@ def archives() -> dict[str, bytes]:
     return out
 
 
-def arrays() -> dict[str, bytes]:
+def array_files() -> dict[str, bytes]:
     """For fuzz/npy_fuzz.cc: a byte that says npy, IDX or npz, and a file."""
     def npy(header: str, data: bytes = b"", version: int = 1) -> bytes:
         size = struct.pack("<H" if version == 1 else "<I", len(header))
@@ -207,7 +207,7 @@ def arrays() -> dict[str, bytes]:
     return {name: b"\0" + data for name, data in headers.items()} | {"idx": b"\1" + idx, "npz": b"\2" + archive.getvalue()}
 
 
-def texts() -> dict[str, bytes]:
+def text_files() -> dict[str, bytes]:
     """For fuzz/lines_fuzz.cc: a byte that says how large windows are, and a text."""
     return {"ends": b"\5a\r\n\nb\rc\n\r\nlast", "long": b"\x20" + b"x" * 199 + b"\n" + b"y" * 300, "cut": b"\1one\ntwo\r"}
 
@@ -332,7 +332,7 @@ def write(folder: Path, root: Path) -> None:
     sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples() | sequences(), "manifest": manifests(),
             "document": documents(root), "slice": slices(), "expression": expressions(), "index": indexes(),
             "attribute": attributes(), "state": states(), "decode_image": images(),
-            "tar": archives(), "npy": arrays(), "lines": texts()}
+            "tar": archives(), "npy": array_files(), "lines": text_files()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():
