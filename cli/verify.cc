@@ -169,7 +169,8 @@ void add_verify(CLI::App& app, Command& command) {
                        "Verify the files of this document, in its format; a format without checksums shows only "
                        "corrupt compression and records that it refuses")
           ->excludes(files);
-  verb->add_option("--compression", asked->compression, "Compression of the files: auto, none, gzip, zlib or zstd")
+  verb->add_option("--compression", asked->compression,
+                   "Compression of the files: auto, none, gzip, zlib, zstd, bzip2 or xz")
       ->check(CLI::IsMember(names_of<Compression>()));
   verb->add_option("--threads", asked->threads, "Files at once; 0: one for every CPU")->check(whole_number(0, 1024));
   verb->add_option("--repair", asked->out,

@@ -1,6 +1,8 @@
 # One static library per folder of src; a layer may use only what it names (tools/check_layout.py checks the includes).
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(BZip2 REQUIRED)
+find_package(LibLZMA REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(GIF REQUIRED)
@@ -73,7 +75,8 @@ function(forebay_layer folder)
     target_link_libraries(forebay_${name} ${kind} JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux)
   endif()
   if(name STREQUAL "io" OR name STREQUAL "columns" OR name STREQUAL "sources")
-    target_link_libraries(forebay_${name} ${kind} isal::isal ZLIB::ZLIB zstd::libzstd)
+    target_link_libraries(forebay_${name} ${kind} isal::isal ZLIB::ZLIB zstd::libzstd BZip2::BZip2
+      LibLZMA::LibLZMA)
   endif()
 endfunction()
 

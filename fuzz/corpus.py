@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import gzip
+import io
 import json
+import lzma
 import struct
+import tarfile
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -158,7 +163,53 @@ def packed() -> dict[str, bytes]:
               "zstd window": b"\x28\xb5\x2f\xfd\0\x90" + bytes(20),
               "zstd zeros": b"\x28\xb5\x2f\xfd\0\x58" + (3 | 100_000 << 3).to_bytes(3, "little") + b"\0"}
     return {name: bytes([name in ("zlib", "zlib cut", "bomb")]) + data for name, data in raw.items()} | \
-        {name: b"\2" + data for name, data in frames.items()}
+        {name: b"\2" + data for name, data in frames.items()} | \
+        {f"bzip2 {name}": b"\4" + data for name, data in streams(bz2.compress(text)).items()} | \
+        {f"xz {name}": b"\5" + data for name, data in streams(lzma.compress(text)).items()}
+
+
+def streams(one: bytes) -> dict[str, bytes]:
+    return {"one": one, "two": one + one, "cut": one[:-3], "junk": one + b"junk", "padded": one + bytes(8)}
+
+
+def archives() -> dict[str, bytes]:
+    """For fuzz/tar_fuzz.cc: a byte that says how large windows are, and an archive."""
+    members = [("a.txt", b"one"), ("a.b.c", b"2" * 700), ("dir/b.txt", b""), ("x" * 150 + ".txt", b"long")]
+    out = {}
+    for name, kind in (("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT), ("pax", tarfile.PAX_FORMAT)):
+        file = io.BytesIO()
+        with tarfile.open(fileobj=file, mode="w", format=kind) as archive:
+            for path, content in members[:3 if kind == tarfile.USTAR_FORMAT else 4]:
+                member = tarfile.TarInfo(path)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+            link = tarfile.TarInfo("link")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            archive.addfile(link)
+        out |= {f"{name} {window}": bytes([window]) + file.getvalue() for window in (0, 60)}
+    return out
+
+
+def array_files() -> dict[str, bytes]:
+    """For fuzz/npy_fuzz.cc: a byte that says npy, IDX or npz, and a file."""
+    def npy(header: str, data: bytes = b"", version: int = 1) -> bytes:
+        size = struct.pack("<H" if version == 1 else "<I", len(header))
+        return b"\x93NUMPY" + bytes([version, 0]) + size + header.encode() + data
+    plain = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", bytes(8))
+    headers = {"plain": plain, "fortran": npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }", bytes(12), 2),
+               "objects": npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", b"\x80\4."),
+               "large": npy("{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999, 9999999999), }")}
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, method in (("x.npy", zipfile.ZIP_DEFLATED), ("y.npy", zipfile.ZIP_STORED)):
+            file.writestr(zipfile.ZipInfo(name), plain, method)
+    idx = b"\0\0\x08\2" + struct.pack(">II", 2, 3) + bytes(6)
+    return {name: b"\0" + data for name, data in headers.items()} | {"idx": b"\1" + idx, "npz": b"\2" + archive.getvalue()}
+
+
+def text_files() -> dict[str, bytes]:
+    """For fuzz/lines_fuzz.cc: a byte that says how large windows are, and a text."""
+    return {"ends": b"\5a\r\n\nb\rc\n\r\nlast", "long": b"\x20" + b"x" * 199 + b"\n" + b"y" * 300, "cut": b"\1one\ntwo\r"}
 
 
 def manifests() -> dict[str, bytes]:
@@ -302,7 +353,8 @@ def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
     sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples() | sequences(), "manifest": manifests(),
             "document": documents(root), "slice": slices(), "expression": expressions(), "index": indexes(),
-            "attribute": attributes(), "state": states(), "decode_image": images()}
+            "attribute": attributes(), "state": states(), "decode_image": images(),
+            "tar": archives(), "npy": array_files(), "lines": text_files()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():

@@ -17,10 +17,10 @@
 namespace forebay {
 
 /// How a file's bytes are compressed.
-enum class Compression : std::uint8_t { none, gzip, zlib, zstd, automatic };
+enum class Compression : std::uint8_t { none, gzip, zlib, zstd, bzip2, xz, automatic };
 template <>
 struct EnumNames<Compression> {
-  static constexpr std::array<std::string_view, 5> names{"none", "gzip", "zlib", "zstd", "auto"};
+  static constexpr std::array<std::string_view, 7> names{"none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"};
 };
 
 // ---------------------------------------------------------------- formats: bytes → records
@@ -61,6 +61,15 @@ class Format {
                                       [[maybe_unused]] std::shared_ptr<void>& kept) const {
     return {.at = bytes.size()};  // unknown: all the rest is unreadable
   }
+  /// Whether `compare` must be called: each record of a file, in the order of the file, when it is found.
+  [[nodiscard]] virtual bool compares() const { return false; }
+  /// Compares a record with those before it in the file. A failure means that the record is corrupt, and those after it
+  /// may be right. `kept` is memory of the format for one file and one reader, empty at first, also when the reader
+  /// begins inside the file.
+  [[nodiscard]] virtual Result<void> compare([[maybe_unused]] Record record,
+                                             [[maybe_unused]] std::shared_ptr<void>& kept) const {
+    return {};
+  }
   /// Called after `scan` failed. Returns how many of these bytes, from the first on, may be padding after the last
   /// record or after the end of compressed data. Padding is not a fault as long as nothing else follows it.
   [[nodiscard]] virtual std::size_t padding([[maybe_unused]] std::span<const std::byte> bytes) const { return 0; }
@@ -78,8 +87,8 @@ class Format {
     return std::string{file} + ":" + std::to_string(offset);
   }
   /// How a file that begins with `head` (64 bytes, or the whole file) is compressed, for `compression: auto`. The
-  /// default knows the magic bytes of gzip and zstd. The two bytes of a zlib header may begin a text file ("80", "x "),
-  /// so only a format that can tell its own files from zlib may return it.
+  /// default knows the magic bytes of gzip, zstd, bzip2 and xz. The two bytes of a zlib header may begin a text file
+  /// ("80", "x "), so only a format that can tell its own files from zlib may return it.
   [[nodiscard]] virtual Compression detect(std::span<const std::byte> head) const;
 };
 
@@ -122,6 +131,7 @@ struct BindContext {
 
 struct SourceType {
   Description description;
+  bool rows = false;  ///< Rows come ready from files: a document has no `decode`.
   std::function<Result<Source>(const Json& options, const BindContext& context)> bind;
   template <class Options>
   using Bind = Result<Source> (*)(const Options&, const BindContext&);

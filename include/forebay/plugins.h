@@ -18,6 +18,7 @@
 #include <forebay/decoders/raw.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>
+#include <forebay/decoders/tar.h>
 #include <forebay/orders/batch_slice.h>
 #include <forebay/orders/filter.h>
 #include <forebay/orders/interleave.h>
@@ -34,9 +35,14 @@
 #include <forebay/orders/take_while.h>
 #include <forebay/sources/arrays.h>
 #include <forebay/sources/arrow.h>
+#include <forebay/sources/cifar.h>
 #include <forebay/sources/feed.h>
 #include <forebay/sources/fixed_length.h>
+#include <forebay/sources/idx.h>
 #include <forebay/sources/lines.h>
+#include <forebay/sources/npy.h>
+#include <forebay/sources/npz.h>
+#include <forebay/sources/tar.h>
 #include <forebay/sources/tfrecord.h>
 #include <forebay/sources/whole_file.h>
 #include <forebay/steps/cast.h>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Optional, Sequence, Union
+from typing import Mapping, Optional, Sequence, Union
 
 from forebay._arguments import wrong_type
 
@@ -32,3 +32,10 @@ def paths_of(paths: Paths, name: str = "paths") -> list[str]:
     if isinstance(paths, (bytes, bytearray)) or not hasattr(paths, "__iter__"):
         raise wrong_type(name, "a str or a pathlib.Path, or a list of them", paths)
     return [path_of(path, f"{name}[{place}]") for place, path in enumerate(paths)]
+
+
+def paths_by_name(paths: Mapping[str, Paths], name: str = "paths") -> dict[str, list[str]]:
+    """Paths for each of several names."""
+    if not hasattr(paths, "items"):
+        raise wrong_type(name, "a dict of paths", paths)
+    return {key: paths_of(some, f"{name}[{key!r}]") for key, some in paths.items()}

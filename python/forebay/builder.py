@@ -3,19 +3,18 @@
 """Pipelines in Python: a function for every format, a method for every decoder, step, order, window and batcher."""
 from __future__ import annotations
 
-from typing import Literal, Mapping, Optional, Sequence
+from typing import Literal, Mapping, Sequence
 
 from forebay._builder.batchers import Batchers
 from forebay._builder.members import Members
 from forebay._builder.orders import Orders
 from forebay._builder.steps import Steps
 from forebay._builder.windows import Windows
-from forebay._arguments import dtype_of, sizes_of
-from forebay._paths import Paths, paths_of
-from forebay.features import DType, Feature, _DTYPES
+from forebay._paths import Paths, paths_by_name, paths_of
+from forebay.features import Feature
 from forebay.pipeline import StageSource, given
 
-__all__ = ["Pipeline", "Source", "fixed_length", "lines", "tfrecord", "whole_file"]
+__all__ = ["Pipeline", "Source", "cifar", "fixed_length", "idx", "lines", "npy", "npz", "tar", "tfrecord", "whole_file"]
 
 
 class Pipeline(Members, Steps, Orders, Windows, Batchers):
@@ -55,32 +54,20 @@ class Source(StageSource):
         options = given({"name": name}, name="record")
         return Pipeline({"source": self._source, "decode": {"record": options}, "steps": []})
 
-    def raw(self, dtype: DType, *, name: str = "values", shape: Sequence[int] = [-1],
-            endian: Optional[Literal["little", "big"]] = None, fixed_length: Optional[int] = None,
-            as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None) -> Pipeline:
-        """Takes the bytes of each record for numbers: one tensor.
+    def tar(self, columns: Mapping[str, str], *, allow_missing: bool = False, key: str = "__key__") -> Pipeline:
+        """Splits a record of the source tar into the bytes of its members, by their extensions.
 
-        name            Name of the tensor.
-        dtype           Type of the numbers.
-        shape           Shape of a record; one size may be -1.
-        endian          Byte order; must be given for numbers of several bytes.
-        fixed_length    Cut or zero-fill every record to so many bytes.
-        as_             How a size of -1 is handed over: equal (rows of a batch must agree), padded or ragged.
+        columns          The extension of each tensor, such as "jpg" or "seg.png"; "jpg;png" takes the first one
+                         that is there.
+        allow_missing    A record without the extension has the empty string; otherwise that is an error.
+        key              Name of the tensor that has the key of the record.
         """
-        options = given({"name": name, "dtype": dtype_of("dtype", dtype, _DTYPES), "shape": sizes_of(shape),
-                        "endian": endian, "fixed_length": fixed_length, "as": as_}, name="values", shape=[-1])
-        return Pipeline({"source": self._source, "decode": {"raw": options}, "steps": []})
-
-    def json_example(self, features: Mapping[str, Feature]) -> Pipeline:
-        """Decodes tf.train.Example messages in JSON text, with the options of `example`.
-
-        features    The tensors by name, each with kind, dtype, shape and how it is stored.
-        """
-        options = given({"features": features})
-        return Pipeline({"source": self._source, "decode": {"json_example": options}, "steps": []})
+        options = given({"columns": columns, "allow_missing": allow_missing, "key": key}, allow_missing=False,
+                        key="__key__")
+        return Pipeline({"source": self._source, "decode": {"tar": options}, "steps": []})
 
 
-def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "auto"] = "auto",
+def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
              max_record_bytes: int = 1073741824, max_decompressed_bytes: int = 4294967296,
              tolerate_partial_header: bool = False, allow_trailing_zeros: bool = False) -> Source:
     """Reads the records of TFRecord files, checksums verified.
@@ -104,14 +91,14 @@ def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd
                                      tolerate_partial_header=False, allow_trailing_zeros=False)})
 
 
-def lines(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "auto"] = "auto",
+def lines(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
           skip_header_lines: int = 0, max_line_bytes: int = 16777216,
           max_decompressed_bytes: int = 4294967296) -> Source:
     """Reads the lines of text files, without their ends.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
-    compression               How whole files are compressed; auto knows gzip and zstd by their first bytes,
-                              zlib must be named.
+    compression               How whole files are compressed; auto knows all but zlib by their first bytes; zlib
+                              must be named.
     skip_header_lines         Lines at the beginning of each file that are no records.
     max_line_bytes            A longer line is an error, before memory is taken.
     max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
@@ -124,8 +111,8 @@ def lines(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", 
 
 
 def fixed_length(files: Paths, record_bytes: int, *, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0,
-                 compression: Literal["none", "gzip", "zlib", "zstd", "auto"] = "auto", strict_tail: bool = False,
-                 max_decompressed_bytes: int = 4294967296) -> Source:
+                 compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
+                 strict_tail: bool = False, max_decompressed_bytes: int = 4294967296) -> Source:
     """Reads records of one length.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -135,8 +122,8 @@ def fixed_length(files: Paths, record_bytes: int, *, header_bytes: int = 0, foot
     footer_bytes              Bytes at the end of each file that belong to no record.
     hop_bytes                 Bytes from the beginning of a record to that of the next: fewer than record_bytes
                               make records overlap, more leave bytes out. 0: record_bytes.
-    compression               How whole files are compressed; auto knows gzip and zstd by their first bytes,
-                              zlib must be named.
+    compression               How whole files are compressed; auto knows all but zlib by their first bytes; zlib
+                              must be named.
     strict_tail               A file that ends inside a record is an error; otherwise these bytes are left out.
     max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
                               decompressed.
@@ -149,11 +136,75 @@ def fixed_length(files: Paths, record_bytes: int, *, header_bytes: int = 0, foot
                                          max_decompressed_bytes=4294967296)})
 
 
-def whole_file(files: Paths, *, max_file_bytes: int = 1073741824) -> Source:
+def whole_file(files: Paths, *, max_file_bytes: int = 1073741824, label_from: Literal["nothing", "folder"] = "nothing",
+               label: str = "label") -> Source:
     """Reads whole files: each is one record.
 
     files             Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
     max_file_bytes    A larger file is an error, before memory is taken.
+    label_from        folder: a tensor has the number of each file's folder in the sorted names of all their
+                      folders.
+    label             Name of that tensor, int64.
     """
-    return Source({"whole_file": given({"files": paths_of(files, "files"), "max_file_bytes": max_file_bytes},
-                                       max_file_bytes=1073741824)})
+    return Source({"whole_file": given({"files": paths_of(files, "files"), "max_file_bytes": max_file_bytes,
+                                       "label_from": label_from, "label": label}, max_file_bytes=1073741824,
+                                       label_from="nothing", label="label")})
+
+
+def tar(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
+        max_record_bytes: int = 1073741824, max_decompressed_bytes: int = 1099511627776) -> Source:
+    """Reads tar archives: a record is the run of members with one key.
+
+    files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
+    compression               How whole files are compressed; auto knows all but zlib by their first bytes; zlib
+                              must be named.
+    max_record_bytes          A longer record is an error, before memory is taken.
+    max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
+                              decompressed.
+    """
+    return Source({"tar": given({"files": paths_of(files, "files"), "compression": compression,
+                                "max_record_bytes": max_record_bytes, "max_decompressed_bytes": max_decompressed_bytes},
+                                compression="auto", max_record_bytes=1073741824, max_decompressed_bytes=1099511627776)})
+
+
+def npy(arrays: Mapping[str, Sequence[str]], *, max_bytes: int = 68719476736) -> Pipeline:
+    """Reads npy files of numpy: rows of their first axis, ready without a decoder.
+
+    arrays       The files of each tensor, by its name; file k of each one has the same number of rows.
+    max_bytes    More bytes of content in all files together are an error.
+    """
+    return Pipeline({"source": {"npy": given({"arrays": paths_by_name(arrays, "arrays"), "max_bytes": max_bytes},
+                                             max_bytes=68719476736)}, "steps": []})
+
+
+def npz(files: Paths, *, arrays: Sequence[str] = [], max_bytes: int = 68719476736) -> Pipeline:
+    """Reads npz files of numpy: each array is a tensor, read row by row.
+
+    files        Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
+    arrays       The arrays to read; empty: all of the first file.
+    max_bytes    More bytes of arrays in all files together are an error.
+    """
+    return Pipeline({"source": {"npz": given({"files": paths_of(files, "files"), "arrays": arrays,
+                                             "max_bytes": max_bytes}, arrays=[], max_bytes=68719476736)}, "steps": []})
+
+
+def idx(arrays: Mapping[str, Sequence[str]], *, max_bytes: int = 68719476736) -> Pipeline:
+    """Reads IDX files, the format of MNIST: rows of their first axis, ready without a decoder.
+
+    arrays       The files of each tensor, by its name; file k of each one has the same number of rows.
+    max_bytes    More bytes of content in all files together are an error.
+    """
+    return Pipeline({"source": {"idx": given({"arrays": paths_by_name(arrays, "arrays"), "max_bytes": max_bytes},
+                                             max_bytes=68719476736)}, "steps": []})
+
+
+def cifar(files: Paths, *, classes: int = 10, max_bytes: int = 68719476736) -> Pipeline:
+    """Reads the binary files of CIFAR-10 and CIFAR-100.
+
+    files        Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
+    classes      10 or 100.
+    max_bytes    More bytes of content in all files together are an error.
+    """
+    return Pipeline({"source": {"cifar": given({"files": paths_of(files, "files"), "classes": classes,
+                                               "max_bytes": max_bytes}, classes=10,
+                                               max_bytes=68719476736)}, "steps": []})

@@ -53,7 +53,8 @@ def verify(paths: Paths, compression: Optional[str] = "auto",
            threads: Optional[int] = None) -> list[FileReport]:
     """Verifies every checksum of TFRecord files: a report for each, in order. Corruption is no exception.
 
-    paths: files and patterns, as `tfrecord` has them. compression: "auto", "none" or None, "gzip", "zlib", "zstd".
+    paths: files and patterns, as `tfrecord` has them. compression: "auto", "none" or None,
+    "gzip", "zlib", "zstd", "bzip2", "xz".
     threads: files at once; None or 0: one for every CPU. Raises ConfigError when a pattern matches nothing.
     """
     found = _core.verify(paths_of(paths), compression_of(compression), integer_of("threads", threads))

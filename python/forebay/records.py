@@ -20,7 +20,7 @@ __all__ = ["read_records", "write_records", "index_files", "IndexReport", "Seque
 def read_records(path: Path, compression: Optional[str] = "auto") -> list[bytes]:
     """Every record of a TFRecord file, checksums verified.
 
-    compression: "auto" (looks at the first bytes), "none" or None, "gzip", "zlib", "zstd".
+    compression: "auto" (looks at the first bytes), "none" or None, "gzip", "zlib", "zstd", "bzip2", "xz".
     Raises IoError when the file cannot be read, DataError (with record and offset) when it is corrupt.
     """
     return _core.read_records(path_of(path), compression_of(compression))
@@ -29,7 +29,8 @@ def read_records(path: Path, compression: Optional[str] = "auto") -> list[bytes]
 def write_records(path: Path, records: Iterable[Buffer], compression: Optional[str] = None) -> None:
     """Writes a TFRecord file; an existing file is replaced only when the new one is complete.
 
-    records: bytes-like objects. compression: None, "gzip", "zlib" or "zstd". Raises IoError. Ctrl-C leaves the existing file.
+    records: bytes-like objects. compression: None, "gzip", "zlib", "zstd", "bzip2" or "xz". Raises IoError.
+    Ctrl-C leaves the existing file.
     """
     _core.write_records(path_of(path), records_of(records), compression_of(compression))
 
@@ -48,7 +49,8 @@ def index_files(paths: Paths, compression: Optional[str] = "auto",
                 force: bool = False, index_dir: Optional[Path] = None) -> list[IndexReport]:
     """Makes the indexes of TFRecord files, which hold the place of every record; several files at a time.
 
-    paths: files and patterns (*, ?, [a-z], path@N). compression: "auto", "none" or None, "gzip", "zlib", "zstd".
+    paths: files and patterns (*, ?, [a-z], path@N).
+    compression: "auto", "none" or None, "gzip", "zlib", "zstd", "bzip2", "xz".
     An index that is good is kept unless `force` says otherwise. The indexes of a folder are in `.forebay/index-v1` in
     it, or in the folder that FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written; with
     `index_dir` only below that folder, which a run must name, too.

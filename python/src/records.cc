@@ -171,7 +171,8 @@ Compression compression_of(const std::string& name) {
     ++index;
   }
   raise(Error{Code::config, Detail::invalid_argument,
-              "compression must be \"none\", \"gzip\", \"zlib\", \"zstd\" or \"auto\", found \"" + name + "\""});
+              "compression must be \"none\", \"gzip\", \"zlib\", \"zstd\", \"bzip2\", \"xz\" or \"auto\", found \"" +
+                  name + "\""});
 }
 
 void bind_records(nb::module_& module) {

@@ -326,3 +326,12 @@ def test_files_and_a_document_exclude_each_other(tmp_path: pathlib.Path, verb: s
     assert "--document" in forebay(verb, "a.txt", "--document", "doc.json").stderr
     assert "name TFRecord files, or a document with --document" in forebay(verb).stderr
     assert "TFRecord" in forebay("schema", __file__).stderr
+
+
+@pytest.mark.parametrize("head", [b"\x89HDF\r\n\x1a\n", b"ARROW1\0\0", b"PAR1\x15\x04", b"PK\3\4", b"\x93NUMPY\1\0"])
+def test_files_of_other_kinds_are_named(tmp_path: pathlib.Path, head: bytes) -> None:
+    (tmp_path / "file").write_bytes(head + bytes(100))
+    for source in (fb.lines, fb.tfrecord, fb.tar):
+        with pytest.raises(fb.DataError, match="not a .*, but an? ") as caught:
+            next(iter(source(tmp_path / "file").record().batch(1).load()))
+        assert caught.value.detail == "invalid_argument"

@@ -190,3 +190,21 @@ def test_head_and_verify_work_and_an_index_is_refused(tmp_path: pathlib.Path) ->
     assert "3 files, 0 of them not intact: 3 intact records" in forebay("verify", "--document", document).stdout
     done = forebay("index", "--document", document)
     assert done.returncode == 2 and "no index is needed" in done.stderr
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_labels_are_the_sorted_folders_of_the_files(tmp_path: pathlib.Path, threads: int) -> None:
+    names = ["cat", "ant", "dog"]
+    for i in range(5000):
+        path = tmp_path / names[i * 7 % 3] / f"{i:05}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"%d" % i)
+    files = str(tmp_path / "*/*.txt")
+    source = fb.whole_file(files, label_from="folder").record("text")
+    for pipe in (source, source.shuffle(buffer=100), source.shuffle(global_=True)):
+        seen = [(int(text), label) for batch in pipe.batch(64).load(threads=threads)
+                for text, label in zip(batch["text"].tolist(), batch["label"].tolist())]
+        assert sorted(seen) == [(i, sorted(names).index(names[i * 7 % 3])) for i in range(5000)]
+    assert "label: ant, cat, dog" in str(source.batch(64).plan())
+    with pytest.raises(fb.ConfigError, match="the decoder has a tensor 'text', too"):
+        fb.whole_file(files, label_from="folder", label="text").record("text").batch(1).load()

@@ -29,7 +29,7 @@ from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
 {imports}
 from forebay._arguments import dtype_of, sizes_of
-from forebay._paths import Paths, paths_of
+from forebay._paths import Paths, paths_by_name, paths_of
 from forebay.features import DType, Feature, _DTYPES
 from forebay.pipeline import StageSource, given
 
@@ -162,7 +162,7 @@ def default_argument(name: str, value: str) -> str:
 
 
 #: How an argument of a kind becomes the document's value.
-CONVERTED = {"paths": 'paths_of({0}, "{0}")', "dtype": 'dtype_of("{0}", {0}, _DTYPES)',
+CONVERTED = {"paths": 'paths_of({0}, "{0}")', "paths_by_name": 'paths_by_name({0}, "{0}")', "dtype": 'dtype_of("{0}", {0}, _DTYPES)',
              "dtype_or_tensor": 'dtype_of("{0}", {0}, _DTYPES)', "sizes": "sizes_of({0})",
              "data_file": 'path_or_none({0}, "{0}")'}
 
@@ -171,7 +171,8 @@ def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str) 
     """`opening`{"option": value, …}, option=default, …`closing`: options that have their default are left out."""
     cells = []
     for field in fields:
-        value = CONVERTED.get(field["kind"], "{0}").format(parameter_name(field["name"]))
+        kind = "paths_by_name" if field["type"] == "dict[str, list[str]]" else field["kind"]
+        value = CONVERTED.get(kind, "{0}").format(parameter_name(field["name"]))
         cells.append(f'"{field["name"]}": {value}')
     cells = cells or [""]
     cells[0] = "{" + cells[0]
@@ -196,8 +197,11 @@ def decoder(plugin: dict[str, Any]) -> str:
 
 def source(plugin: dict[str, Any]) -> str:
     name, fields = plugin["name"], plugin["fields"]
-    return (signature(parameter_name(name), parameters(fields), "Source", "") + doc_string(plugin["doc"], fields, "    ")
-            + call(f'return Source({{"{name}": given(', fields, ")})", "    "))
+    result, opening, closing = "Source", "return Source({", ")})"
+    if plugin["rows"]:
+        result, opening, closing = "Pipeline", 'return Pipeline({"source": {', ')}, "steps": []})'
+    return (signature(parameter_name(name), parameters(fields), result, "") + doc_string(plugin["doc"], fields, "    ")
+            + call(f'{opening}"{name}": given(', fields, closing, "    "))
 
 
 #: Kinds of features whose function has another name.

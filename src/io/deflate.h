@@ -10,8 +10,9 @@
 
 namespace forebay::io {
 
-/// Compresses bytes as one gzip member, one zlib stream, or zstd frames. A frame has 2 MiB of content and a checksum,
-/// so that decompression can begin at every frame. Its owner calls it from one thread at a time.
+/// Compresses bytes as one gzip member, one zlib stream, zstd frames, or streams of bzip2 or xz. A frame and a stream
+/// have 2 MiB of content and a checksum, so that decompression can begin at each of them. Its owner calls it from one
+/// thread at a time.
 class Deflater {
  public:
   /// Fails with Code::internal for `none` and `automatic`.

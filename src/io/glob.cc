@@ -99,6 +99,29 @@ Result<std::vector<std::string>> advance(const std::vector<std::string>& bases, 
   return out;
 }
 
+/// The folders in `bases` and all folders below them; with `last`, all files in these instead. Links to folders are not
+/// followed, so there is no loop.
+Result<std::vector<std::string>> descend(std::vector<std::string> bases, bool last, const std::string& pattern,
+                                         GlobBudget& budget) {
+  std::vector<std::string> files;
+  for (std::size_t next = 0; next < bases.size(); ++next) {
+    const std::string base = bases[next];
+    const auto entries = list_folder(base);
+    if (!entries.ok()) {
+      const Detail detail = entries.error().detail();
+      if (detail == Detail::resource_exhausted || detail == Detail::permission_denied) return entries.error();
+      continue;
+    }
+    budget.names -= list_cost + static_cast<std::int64_t>(entries->size());
+    if (budget.names < 0) return too_much(pattern);
+    for (const Entry& entry : *entries) {
+      if (entry.kind == Entry::Kind::folder && entry.name != store_folder) bases.push_back(resolve(entry.name, base));
+      if (last && entry.kind == Entry::Kind::file) files.push_back(resolve(entry.name, base));
+    }
+  }
+  return last ? files : bases;
+}
+
 }  // namespace
 
 bool matches(std::string_view pattern, std::string_view name) {
@@ -134,7 +157,14 @@ Result<std::vector<std::string>> glob(const std::string& pattern, const std::str
     const std::string segment{rest.substr(0, end)};
     rest.remove_prefix(end);
     if (segment.empty()) break;
-    FOREBAY_TRY(found, advance(found, segment, rest.find_first_not_of('/') == std::string_view::npos, pattern, budget));
+    const bool last = rest.find_first_not_of('/') == std::string_view::npos;
+    if (segment == "**") {
+      FOREBAY_TRY(found, descend(std::move(found), last, pattern, budget));
+      std::sort(found.begin(), found.end());
+      found.erase(std::unique(found.begin(), found.end()), found.end());
+      continue;
+    }
+    FOREBAY_TRY(found, advance(found, segment, last, pattern, budget));
   }
   std::sort(found.begin(), found.end());
   return found;

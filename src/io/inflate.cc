@@ -8,11 +8,12 @@
 #include <fmt/core.h>
 
 #include "base/zeros.h"
-#include "io/stream_decoder.h"
+#include "io/streams/stream_decoder.h"
 
 namespace forebay::io {
 namespace {
 
+constexpr std::int64_t xz_padding = 4;   // bytes between two xz streams are zeros, a multiple of so many
 constexpr std::uint32_t head_bytes = 4;  // bytes of a stream that are checked together
 constexpr std::int64_t zeros_at_once = std::int64_t{8} << 20;
 constexpr std::int64_t max_offset = std::int64_t{1} << 62;
@@ -20,11 +21,18 @@ constexpr std::int64_t max_offset = std::int64_t{1} << 62;
 constexpr int max_quiet_steps = 64;
 
 std::string looks_like(Compression expected, std::span<const std::uint8_t> head) {
-  for (const Compression other : {Compression::gzip, Compression::zlib, Compression::zstd}) {
+  for (const Compression other :
+       {Compression::gzip, Compression::zlib, Compression::zstd, Compression::bzip2, Compression::xz}) {
     if (other != expected && head.size() > 1 && can_begin(other, head))
       return fmt::format("look like {}", name_of(other));
   }
   return "may be uncompressed data";
+}
+
+std::unique_ptr<StreamDecoder> decoder_of(Compression compression) {
+  if (compression == Compression::zstd) return zstd_decoder();
+  if (compression == Compression::bzip2) return bzip2_decoder();
+  return compression == Compression::xz ? xz_decoder() : isal_decoder(compression);
 }
 
 }  // namespace
@@ -41,7 +49,7 @@ struct Inflater::State {
   std::unique_ptr<StreamDecoder> finder;  ///< Replaces `decoder` at the beginning of the next stream.
   bool between = true;                    ///< Between two streams, or before the first one.
   bool first = true;                      ///< No stream was begun.
-  bool padded = false;                    ///< Zeros follow the last stream: anything else is a fault.
+  std::int64_t zeros = 0;                 ///< Number of zeros after the last stream.
   bool ended = false;
   bool resumed = false;           ///< At a restart point, and nothing was read.
   int stalled = 0;                ///< Steps in a row that used nothing and made nothing.
@@ -91,9 +99,9 @@ Error Inflater::State::too_much(const RandomAccessFile& file) const {
 /// Passes up to 8 MiB of zeros after a stream. False: more may follow.
 Result<bool> Inflater::State::skip_zeros(const RandomAccessFile& file) {
   for (const std::int64_t end = input.offset() + zeros_at_once; input.offset() < end;) {
-    const std::size_t zeros = leading_zeros(std::as_bytes(input.unused()));
-    padded = padded || zeros > 0;
-    input.advance(zeros);
+    const std::size_t found = leading_zeros(std::as_bytes(input.unused()));
+    this->zeros += static_cast<std::int64_t>(found);
+    input.advance(found);
     if (input.available() != 0 || input.at_end()) return true;
     if (!file.ready(input.read_up_to())) return false;
     FOREBAY_DO(input.refill(file));
@@ -103,11 +111,14 @@ Result<bool> Inflater::State::skip_zeros(const RandomAccessFile& file) {
 
 /// Begins the next stream. False: the file has ended (`ended`), or the caller should pause.
 Result<bool> Inflater::State::begin(const RandomAccessFile& file) {
-  if (trailing == Trailing::zeros && !first) {
+  const bool may_pad = trailing == Trailing::zeros || compression == Compression::xz;
+  if (may_pad && !first) {
     FOREBAY_TRY(const bool passed, skip_zeros(file));
     if (!passed) return false;
   }
-  ended = input.available() == 0;
+  const bool padded = zeros > 0 && !(compression == Compression::xz && zeros % xz_padding == 0);
+  const bool bad_end = padded && trailing == Trailing::nothing;
+  ended = input.available() == 0 && !bad_end;
   if (ended) return false;
   const auto head = input.unused().first(std::min(input.available(), head_bytes));
   if (padded || !can_begin(compression, head)) {
@@ -119,6 +130,7 @@ Result<bool> Inflater::State::begin(const RandomAccessFile& file) {
   if (finder) decoder = std::move(finder);
   if (const auto wrong = decoder->begin(input)) return fault(file, *wrong);
   if (interval > 0 && produced >= next_point) add_point({.compressed = input.offset(), .uncompressed = produced});
+  zeros = 0;
   between = false;
   first = false;
   stream_begin = produced;
@@ -174,16 +186,15 @@ Result<Inflater> Inflater::make(Compression compression, Trailing trailing) {
 
 Result<Inflater> Inflater::resume(Compression compression, const RestartPoint& point, Trailing trailing) {
   if (compression == Compression::none || compression == Compression::automatic)
-    return Error{Code::internal, "only gzip, zlib and zstd can be decompressed"};
-  const bool zstd = compression == Compression::zstd;
+    return Error{Code::internal, "only compressed data can be decompressed"};
   const bool at_stream = point.at == RestartPoint::At::stream;
   if (point.compressed < 0 || point.compressed > max_offset || point.uncompressed < 0 ||
       point.uncompressed > max_offset || point.bit > 7 || point.history.size() > history_bytes ||
-      (at_stream ? point.bit != 0 || !point.history.empty() : zstd)) {
+      (at_stream ? point.bit != 0 || !point.history.empty() : !has_block_points(compression))) {
     return Error{Code::data, Detail::data_loss, "a restart point is not possible"};
   }
   auto state = std::make_unique<State>(compression, trailing, point.compressed);
-  state->decoder = zstd ? zstd_decoder() : at_stream ? isal_decoder(compression) : isal_decoder_at(compression, point);
+  state->decoder = at_stream ? decoder_of(compression) : isal_decoder_at(compression, point);
   if (!state->decoder) return Error{Code::internal, "the decoder took no history"};
   state->produced = state->stream_begin = point.uncompressed;
   state->between = at_stream;
@@ -197,7 +208,7 @@ void Inflater::limit(std::int64_t max) { state_->max = std::clamp<std::int64_t>(
 void Inflater::collect(std::int64_t interval) {
   state_->interval = std::max<std::int64_t>(interval, 1);
   state_->next_point = state_->produced;
-  if (state_->compression != Compression::zstd) state_->finder = block_finder(state_->compression);
+  if (has_block_points(state_->compression)) state_->finder = block_finder(state_->compression);
 }
 
 std::vector<RestartPoint> Inflater::take_points() { return std::exchange(state_->points, {}); }

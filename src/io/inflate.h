@@ -23,8 +23,9 @@ inline constexpr std::size_t history_bytes = 32 * 1024;  ///< Bytes that a copy 
 ///             needs nothing before it    needs the last 32 KiB of content before it (`history`), and begins
 ///                                        inside a byte: after its lowest `bit` bits
 ///
-/// A stream is a gzip member, a zlib stream or a zstd frame. Only gzip and zlib have block points:
+/// A stream is a gzip member, a zstd frame, or a stream of zlib, bzip2 or xz. Only gzip and zlib have block points:
 /// the blocks of a zstd frame need all of the frame before them, so a file of one frame has one point, its beginning.
+/// bzip2 and xz files are the same: they have points where their streams begin.
 struct RestartPoint {
   enum class At : std::uint8_t { stream, block };
   At at = At::stream;
@@ -36,8 +37,9 @@ struct RestartPoint {
   bool operator==(const RestartPoint&) const = default;
 };
 
-/// Decompresses one gzip, zlib or zstd file, from its beginning or from a restart point. The contents of its streams
-/// follow one another. The checksum of each stream is verified; a zstd frame may have none.
+/// Decompresses one gzip, zlib, zstd, bzip2 or xz file, from its beginning or from a restart point. The contents of its
+/// streams follow one another. The checksum of each stream is verified; a zstd frame or an xz stream may have none.
+/// Zeros between and after xz streams, a multiple of four, are padding of the format.
 ///
 /// Its owner calls it from one thread at a time, always with the same file. A failure is final: every later `read`
 /// repeats it.
@@ -62,7 +64,8 @@ class Inflater {
   /// true, else a pause: the call has passed many compressed bytes without content, or the next ones are not ready
   /// (`hungry`). The caller can check whether to stop before it calls again.
   ///
-  /// A zstd frame with a window of more than 128 MiB fails with Code::data, resource_exhausted, before memory is taken.
+  /// A zstd frame with a window of more than 128 MiB, or an xz stream with such a dictionary, fails with Code::data,
+  /// resource_exhausted, before memory is taken.
   /// Corrupt, truncated or trailing bytes fail with Code::data, data_loss. The message names the compressed byte; the
   /// place has only the file. Content before the fault is returned first. A wrong checksum at the end of a stream means
   /// that content which was returned before may be wrong (`sound`).

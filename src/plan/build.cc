@@ -53,7 +53,7 @@ class PlanBuilder {
     read_lookups(stages_, context_, faults_);
     bind_source();
     check_source(bound(), faults_);
-    columns_ = bind_columns(stages_, source_.rows.get(), faults_);
+    columns_ = bind_columns(stages_, nullptr, source_, faults_);
     check_rows(bound(), faults_);
   }
 
@@ -65,7 +65,7 @@ class PlanBuilder {
     if (stages_.combination != nullptr) bind_branches();
     bind_source();
     check_source(bound(), faults_);
-    columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : source_.rows.get(), faults_);
+    columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : nullptr, source_, faults_);
     if (columns_.windows)
       bind_function(columns_.windows->windowing.asks, stages_.windows.front().stage, context_, faults_);
     if (stages_.batch_stage) bind_function(columns_.batching.asks, *stages_.batch_stage, context_, faults_);

@@ -138,7 +138,10 @@ Json reference_of(const char* kind, const Description& description) {
 
 template <class Type>
 void add_reference(const char* kind, const std::vector<Type>& types, std::vector<Json>& out) {
-  for (const Type& type : types) out.push_back(reference_of(kind, type.description));
+  for (const Type& type : types) {
+    out.push_back(reference_of(kind, type.description));
+    if constexpr (std::is_same_v<Type, SourceType>) out.back().set("rows", type.rows);
+  }
 }
 
 /// Returns the name of a schema's type: "integer", "array | null".

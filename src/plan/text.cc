@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "plan/bind/file_labels.h"
 #include "plan/bind/outputs.h"
 #include "plan/document/names.h"
 
@@ -94,24 +95,31 @@ void add_orders(std::string_view where, std::span<const OrderStage> orders, Line
     lines.add(where, fmt::format("{} {}", order.stage.plugin, order.stage.options->text()));
 }
 
-void add_steps(std::string_view where, const std::vector<engine::PlacedStep>& placed, std::span<const StepStage> stages,
-               const Schema& schema, Lines& lines) {
-  for (std::size_t i = 0; i < placed.size(); ++i) lines.add(where, step_text(placed[i], stages[i], schema));
+/// Adds the steps of these stages, the labels of files before them. Returns the stages that are left.
+std::span<const StepStage> add_steps(std::string_view where, const std::vector<engine::PlacedStep>& placed,
+                                     std::span<const StepStage> stages, const Schema& schema, Lines& lines) {
+  for (const engine::PlacedStep& step : placed) {
+    if (step.name == label_step) {
+      lines.add(where, fmt::format("{} -> {}", step.name, columns_text(schema, step.makes)));
+      continue;
+    }
+    lines.add(where, step_text(step, stages.front(), schema));
+    stages = stages.subspan(1);
+  }
+  return stages;
 }
 
 /// The steps before the batch, and the windows among them.
 void add_late(const engine::Program& program, const Stages& stages, Lines& lines) {
-  const std::span<const StepStage> steps{stages.before};
-  std::size_t on_elements = 0;
+  std::span<const StepStage> steps{stages.before};
   if (program.taking) {
-    on_elements = program.taking->element_steps.size();
-    add_steps("late", program.taking->element_steps, steps, program.schema, lines);
+    steps = add_steps("late", program.taking->element_steps, steps, program.schema, lines);
     std::vector<ColumnId> made;
     for (const engine::TakenColumn& column : program.taking->cut) made.push_back(column.to);
     for (const GeneratedColumn& column : program.taking->generated) made.push_back(column.column);
     lines.add("late", fmt::format("take windows -> {}", columns_text(program.schema, made)));
   }
-  add_steps("late", program.late, steps.subspan(on_elements), program.schema, lines);
+  add_steps("late", program.late, steps, program.schema, lines);
 }
 
 /// What is computed when a block is read, because the orders need it.
@@ -139,6 +147,8 @@ void add_early(const engine::Program& program, Lines& lines) {
 
 void add_source(const engine::Program& program, const Stages& stages, Lines& lines) {
   lines.add("source", fmt::format("{}: {}", stages.source_stage->plugin, source_text(program.source)));
+  if (const auto* labels = labels_of(program.source))
+    lines.add("label", fmt::format("{}: {}", labels->tensor, fmt::join(labels->classes, ", ")));
   add_orders("files", stages.file_orders, lines);
   add_orders("index", stages.selecting, lines);
   lines.add("open", stages.interleave ? fmt::format("{} {}", stages.interleave->stage.plugin,

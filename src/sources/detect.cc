@@ -22,6 +22,36 @@ bool zstd(std::span<const std::byte> head) {
   return (at(head, 0) & 0xf0) == 0x50 && at(head, 1) == 0x2a && at(head, 2) == 0x4d && at(head, 3) == 0x18;
 }
 
+bool bzip2(std::span<const std::byte> head) {
+  constexpr std::array<unsigned, 6> block{0x31, 0x41, 0x59, 0x26, 0x53, 0x59};  // or the end of an empty stream
+  constexpr std::array<unsigned, 6> end{0x17, 0x72, 0x45, 0x38, 0x50, 0x90};
+  if (head.size() < 10 || at(head, 0) != 'B' || at(head, 1) != 'Z' || at(head, 2) != 'h') return false;
+  const auto same = [&](std::size_t i, unsigned byte) { return at(head, 4 + i) == byte; };
+  bool begins = true;
+  bool ends = true;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    begins = begins && same(i, block[i]);
+    ends = ends && same(i, end[i]);
+  }
+  return at(head, 3) >= '1' && at(head, 3) <= '9' && (begins || ends);
+}
+
+bool xz(std::span<const std::byte> head) {
+  constexpr std::array<unsigned, 6> magic{0xfd, '7', 'z', 'X', 'Z', 0};
+  if (head.size() < magic.size()) return false;
+  for (std::size_t i = 0; i < magic.size(); ++i)
+    if (at(head, i) != magic[i]) return false;
+  return true;
+}
+
+/// What the first bytes show beyond doubt.
+Compression by_magic(std::span<const std::byte> head) {
+  if (gzip(head)) return Compression::gzip;
+  if (zstd(head)) return Compression::zstd;
+  if (bzip2(head)) return Compression::bzip2;
+  return xz(head) ? Compression::xz : Compression::none;
+}
+
 bool zlib(std::span<const std::byte> head) {
   if (head.size() < 2) return false;
   const unsigned method = at(head, 0);
@@ -34,11 +64,28 @@ bool good_header(std::span<const std::byte> head) {
 
 }  // namespace
 
+Compression compression_by_magic(std::span<const std::byte> head) { return by_magic(head); }
+
+std::string_view file_kind(std::span<const std::byte> head) {
+  using namespace std::string_view_literals;
+  constexpr std::array kinds{
+      std::pair{"\x89HDF\r\n\x1a\n"sv, "an HDF5 file, which is not read; convert it to npy"sv},
+      std::pair{"ARROW1\0\0"sv, "an Arrow file, which is not read here"sv},
+      std::pair{"PAR1\x15"sv, "a Parquet file, which is not read here"sv},
+      std::pair{"\x93NUMPY"sv, "an npy file: use the source npy"sv},
+      std::pair{"PK\x03\x04"sv, "a zip file: an npz file has a source of its own, npz"sv},
+      std::pair{"SQLite format 3\0"sv, "an SQLite file, which is not read"sv},
+      std::pair{"\x04\x22\x4d\x18"sv, "lz4 data, which is not read: decompress it, or compress it as gzip"sv}};
+  const std::string_view text{reinterpret_cast<const char*>(head.data()), head.size()};
+  for (const auto& [magic, name] : kinds)
+    if (text.starts_with(magic)) return name;
+  return {};
+}
+
 Compression detect_tfrecord(std::span<const std::byte> head) {
   if (good_header(head)) return Compression::none;
-  if (gzip(head)) return Compression::gzip;
-  if (zstd(head)) return Compression::zstd;
-  return zlib(head) ? Compression::zlib : Compression::none;
+  const Compression found = by_magic(head);
+  return found == Compression::none && zlib(head) ? Compression::zlib : found;
 }
 
 Result<Compression> compression_of(const io::RandomAccessFile& file, Compression asked, const Format& format) {
@@ -51,18 +98,9 @@ Result<Compression> compression_of(const io::RandomAccessFile& file, Compression
 std::string_view magic_of(std::span<const std::byte> head) {
   if (gzip(head)) return "gzip data (1f 8b)";
   if (zstd(head)) return "zstd data";
+  if (bzip2(head)) return "bzip2 data";
+  if (xz(head)) return "xz data";
   if (zlib(head)) return "zlib data (78)";
-  return {};
-}
-
-std::string_view foreign_compression(std::span<const std::byte> head) {
-  using namespace std::string_view_literals;
-  constexpr std::array magics{std::pair{"\xfd\x37zXZ"sv, "xz"sv}, std::pair{"BZh"sv, "bzip2"sv},
-                              std::pair{"\x04\x22\x4d\x18"sv, "lz4"sv}, std::pair{"PK\x03\x04"sv, "zip"sv}};
-  const std::string_view text{reinterpret_cast<const char*>(head.data()), head.size()};
-  for (const auto& [magic, name] : magics) {
-    if (text.starts_with(magic)) return name;
-  }
   return {};
 }
 
@@ -70,9 +108,6 @@ std::string_view foreign_compression(std::span<const std::byte> head) {
 
 namespace forebay {
 
-Compression Format::detect(std::span<const std::byte> head) const {
-  if (sources::gzip(head)) return Compression::gzip;
-  return sources::zstd(head) ? Compression::zstd : Compression::none;
-}
+Compression Format::detect(std::span<const std::byte> head) const { return sources::by_magic(head); }
 
 }  // namespace forebay

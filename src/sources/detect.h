@@ -19,9 +19,13 @@ namespace forebay::sources {
 [[nodiscard]] Result<Compression> compression_of(const io::RandomAccessFile& file, Compression asked,
                                                  const Format& format);
 
+/// What the first bytes of a file say beyond doubt: gzip, zstd, bzip2 or xz, else none.
+[[nodiscard]] Compression compression_by_magic(std::span<const std::byte> head);
+
 /// Describes the first bytes as "gzip data (1f 8b)"; empty when they begin with no known magic.
 [[nodiscard]] std::string_view magic_of(std::span<const std::byte> head);
-/// The compression of a file that begins with `head`, such as "xz", when Forebay cannot read it; else empty.
-[[nodiscard]] std::string_view foreign_compression(std::span<const std::byte> head);
+/// What a file is that begins with `head`, when its format is none of records or text: "an HDF5 file", "a Parquet file,
+/// which pyarrow reads". Empty: unknown.
+[[nodiscard]] std::string_view file_kind(std::span<const std::byte> head);
 
 }  // namespace forebay::sources

@@ -120,7 +120,7 @@ SourceType fixed_length() {
              "more leave bytes out. 0: record_bytes.",
              {.min = 0, .max = max_record_bytes})
       .field("compression", &FixedLength::compression,
-             "How whole files are compressed; auto knows gzip and zstd by their first bytes, zlib must be named.")
+             "How whole files are compressed; auto knows all but zlib by their first bytes; zlib must be named.")
       .field("strict_tail", &FixedLength::strict_tail,
              "A file that ends inside a record is an error; otherwise these bytes are left out.")
       .field("max_decompressed_bytes", &FixedLength::max_decompressed_bytes,

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "sources/detect.h"
 #include "sources/framing.h"
 #include "sources/newlines.h"
 #include "sources/source_files.h"
@@ -30,6 +31,9 @@ class LinesFormat final : public Format {
   Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last, std::size_t limit,
                        std::vector<Extent>& records) const override {
     std::size_t at = 0;
+    if (offset == 0) {
+      if (const auto kind = file_kind(bytes); !kind.empty()) return no_text(kind);
+    }
     if (offset == 0 && !skip_header(bytes, at))
       return last ? Scanned{.consumed = bytes.size()} : Scanned{.wanted = bytes.size() + 1};
     limit = std::min(limit, std::size_t{max_record_bytes});
@@ -106,6 +110,10 @@ class LinesFormat final : public Format {
     return Scanned{.consumed = cut ? bytes.size() : at};
   }
 
+  [[nodiscard]] static Error no_text(std::string_view kind) {
+    return {Code::data, Detail::invalid_argument, fmt::format("not a text file, but {}", kind), Place{.offset = 0}};
+  }
+
   [[nodiscard]] Error too_long(std::int64_t offset, std::size_t at) const {
     return {Code::data, Detail::data_loss,
             fmt::format("a line has more than max_line_bytes, {}: is this a text file? Raise max_line_bytes if it is",
@@ -133,7 +141,7 @@ SourceType lines() {
   return describe<SourceType, Lines>("lines", "Reads the lines of text files, without their ends.", bind_lines)
       .required("files", &Lines::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.")
       .field("compression", &Lines::compression,
-             "How whole files are compressed; auto knows gzip and zstd by their first bytes, zlib must be named.")
+             "How whole files are compressed; auto knows all but zlib by their first bytes; zlib must be named.")
       .field("skip_header_lines", &Lines::skip_header_lines, "Lines at the beginning of each file that are no records.",
              {.min = 0})
       .field("max_line_bytes", &Lines::max_line_bytes, "A longer line is an error, before memory is taken.",

@@ -35,7 +35,8 @@ RecordWriter::~RecordWriter() = default;
 
 Result<RecordWriter> RecordWriter::create(const std::string& path, Compression compression) {
   if (compression == Compression::automatic) {
-    return Error{Code::config, Detail::invalid_argument, "compression: must be none, gzip, zlib or zstd when writing"};
+    return Error{Code::config, Detail::invalid_argument,
+                 "compression: must be none, gzip, zlib, zstd, bzip2 or xz when writing"};
   }
   std::optional<io::Deflater> deflater;
   if (compression != Compression::none) {

@@ -152,12 +152,10 @@ class TfrecordFormat final : public Format {
 
   [[nodiscard]] static Error wrong_length(std::span<const std::byte> frame, const Place& place) {
     std::string message = "corrupted record: length checksum is wrong";
+    if (const std::string_view kind = file_kind(frame); place.offset == 0 && !kind.empty())
+      return {Code::data, Detail::invalid_argument, fmt::format("not a TFRecord file, but {}", kind), place};
     if (const std::string_view magic = magic_of(frame); place.offset == 0 && !magic.empty()) {
       message += fmt::format("; the file looks like {}: is its compression right?", magic);
-    } else if (const std::string_view compression = foreign_compression(frame);
-               place.offset == 0 && !compression.empty()) {
-      message += fmt::format("; the file looks like {} data, which is not read: decompress it, or compress it as gzip",
-                             compression);
     } else if (place.offset == 0) {
       message += "; is this a TFRecord file?";
     }

@@ -2,11 +2,15 @@
 #include <forebay/sources/whole_file.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
 #include "io/file_system.h"
 #include "sources/framing.h"
+#include "sources/labelled_files.h"
 #include "sources/source_files.h"
 
 namespace forebay::sources {
@@ -16,9 +20,10 @@ constexpr std::int64_t files_a_part = 4096;
 
 /// The whole file is the record. The engine reads such files without this `scan`; tools that look through one file
 /// after the other use it.
-class WholeFileFormat final : public Format {
+class WholeFileFormat final : public Format, public LabelledFiles {
  public:
-  explicit WholeFileFormat(std::int64_t max) : max_{static_cast<std::size_t>(max)} {}
+  WholeFileFormat(std::int64_t max, LabelledFiles files)
+      : LabelledFiles{std::move(files)}, max_{static_cast<std::size_t>(max)} {}
 
   Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last, std::size_t,
                        std::vector<Extent>& records) const override {
@@ -41,6 +46,28 @@ class WholeFileFormat final : public Format {
   const std::size_t max_;
 };
 
+/// The name of the folder that a file is in.
+std::string_view folder_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  const std::string_view folder = path.substr(0, slash);
+  return folder.substr(folder.rfind('/') + 1);
+}
+
+/// The labels of the files: the numbers of their folders' names, which are sorted by their bytes.
+LabelledFiles labels_by_folder(const std::vector<std::string>& files, std::string tensor) {
+  LabelledFiles out{.tensor = std::move(tensor)};
+  std::map<std::string_view, std::int32_t> numbers;
+  for (const std::string& path : files) numbers.emplace(folder_of(path), 0);
+  for (auto& [name, number] : numbers) {
+    number = static_cast<std::int32_t>(out.classes.size());
+    out.classes.emplace_back(name);
+  }
+  out.labels.reserve(files.size());
+  for (const std::string& path : files) out.labels.push_back(numbers.find(folder_of(path))->second);
+  return out;
+}
+
 Result<Source> bind_whole_file(const WholeFile& options, const BindContext& context) {
   FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
   for (const std::string& path : files) {
@@ -48,9 +75,14 @@ Result<Source> bind_whole_file(const WholeFile& options, const BindContext& cont
     return Error{Code::config, Detail::invalid_argument, fmt::format("'{}': only local files can be read whole", path)}
         .at(Field{"files"});
   }
+  const bool labels = options.label_from == LabelFrom::folder;
+  if (labels && options.label.empty())
+    return Error{Code::config, Detail::invalid_argument, "a name must not be empty"}.at(Field{"label"});
+  auto format = std::make_shared<WholeFileFormat>(options.max_file_bytes,
+                                                  labels ? labels_by_folder(files, options.label) : LabelledFiles{});
   return Source{.files = std::move(files),
                 .compression = Compression::none,
-                .format = std::make_shared<WholeFileFormat>(options.max_file_bytes),
+                .format = std::move(format),
                 .signature = "whole_file",
                 .files_a_part = files_a_part,
                 .max_file_bytes = options.max_file_bytes};
@@ -63,6 +95,9 @@ SourceType whole_file() {
       .required("files", &WholeFile::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.")
       .field("max_file_bytes", &WholeFile::max_file_bytes, "A larger file is an error, before memory is taken.",
              {.min = 0, .max = max_record_bytes})
+      .field("label_from", &WholeFile::label_from,
+             "folder: a tensor has the number of each file's folder in the sorted names of all their folders.")
+      .field("label", &WholeFile::label, "Name of that tensor, int64.")
       .example(
           {.options = R"({"files": ["*.json"]})", .in = R"(["one\n", "", "two"])", .out = R"(["one\n", "", "two"])"});
 }

@@ -35,6 +35,8 @@ Json compression_name(Compression compression) {
   if (compression == Compression::gzip) return Json{"GZIP"};
   if (compression == Compression::zlib) return Json{"ZLIB"};
   if (compression == Compression::zstd) return Json{"ZSTD"};
+  if (compression == Compression::bzip2) return Json{"BZIP2"};
+  if (compression == Compression::xz) return Json{"XZ"};
   return Json{};
 }
 

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <bzlib.h>
+#include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -43,6 +45,26 @@ inline std::string compress_zstd(const std::string& text, int level = 3, int win
   ZSTD_compressStream2(context, &to, &in, ZSTD_e_end);
   ZSTD_freeCCtx(context);
   out.resize(to.pos);
+  return out;
+}
+
+/// One bzip2 stream, by libbz2 itself.
+inline std::string compress_bzip2(const std::string& text, int level = 9) {
+  std::string out(text.size() + text.size() / 50 + 700, '\0');
+  auto size = static_cast<unsigned>(out.size());
+  BZ2_bzBuffToBuffCompress(out.data(), &size, const_cast<char*>(text.data()), static_cast<unsigned>(text.size()), level,
+                           0, 0);
+  out.resize(size);
+  return out;
+}
+
+/// One xz stream, by liblzma itself.
+inline std::string compress_xz(const std::string& text, std::uint32_t preset = 6, lzma_check check = LZMA_CHECK_CRC64) {
+  std::string out(lzma_stream_buffer_bound(text.size()), '\0');
+  std::size_t size = 0;
+  lzma_easy_buffer_encode(preset, check, nullptr, reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
+                          reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size());
+  out.resize(size);
   return out;
 }
 

@@ -79,6 +79,17 @@ TEST(Expand, DotFilesMatchAndAStarDoesNotCrossASlash) {
   EXPECT_EQ(expanded(folder, {"i[n]/deep/*"}), (Names{"in/deep/b.x"}));
 }
 
+TEST(Expand, TwoStarsAreFoldersAtAnyDepth) {
+  const tests::Folder folder;
+  for (const char* name : {"a.txt", "b/a.txt", "b/c/a.txt", "b/c/d.bin", ".forebay/a.txt", "e/.hidden/a.txt"})
+    folder.write(name);
+  std::filesystem::create_directory_symlink(folder / "b", folder / "b/c/loop");
+  EXPECT_EQ(expanded(folder, {"**/a.txt"}), (Names{"a.txt", "b/a.txt", "b/c/a.txt", "e/.hidden/a.txt"}));
+  EXPECT_EQ(expanded(folder, {"b/**"}), (Names{"b/a.txt", "b/c/a.txt", "b/c/d.bin"}));
+  EXPECT_EQ(expanded(folder, {"**/c/**/*.bin"}), (Names{"b/c/d.bin"}));
+  EXPECT_EQ(expanded(folder, {"**/**/d.bin"}), (Names{"b/c/d.bin"}));
+}
+
 TEST(Expand, WildcardsPassOverTheFolderOfTheIndexes) {
   const tests::Folder folder;
   for (const char* name : {"a", ".forebay/index-v1", "in/.forebay/index-v1", "in/index-v1"}) folder.write(name, "");

@@ -17,6 +17,7 @@
 #include "tests/pipeline/combinations.h"
 #include "tests/pipeline/tensors_json.h"
 #include "tests/support/answering.h"
+#include "tests/support/base64.h"
 
 /// The worked examples of all plug-ins, as documents over files that are written for them.
 namespace forebay::worked {
@@ -143,6 +144,18 @@ inline void write_sequences(const Json& in, const Folder& folder, Input& out) {
   out.decode = parse(R"({"example": {"features": {"n": {"kind": "var_len", "dtype": "int64"}}}})");
 }
 
+/// Names the files in the options: `files`, or one file for each of the `arrays`.
+inline void set_files(std::vector<Json> files, Json& options) {
+  const Json* const arrays = options.find("arrays");
+  if (arrays == nullptr || !arrays->is(Json::Kind::object)) {
+    options.set("files", Json::array(std::move(files)));
+    return;
+  }
+  Json named = Json::object();
+  for (const auto& [name, paths] : arrays->members()) named.set(name, Json::array({files[named.members().size()]}));
+  options.set("arrays", std::move(named));
+}
+
 /// The source of an example with its options, over files that are written here: the records of a TFRecord file, or the
 /// content of each file.
 inline Json write_source(const Case& at, const Json& in, const Folder& folder, Input& out) {
@@ -163,16 +176,25 @@ inline Json write_source(const Case& at, const Json& in, const Folder& folder, I
   } else {
     for (const Json& content : in.items()) {
       files.emplace_back(folder.file("file-" + std::to_string(files.size())));
-      EXPECT_TRUE(forebay::write_file(files.back().string(), content.string()).ok());
+      EXPECT_TRUE(forebay::write_file(files.back().string(), test::example_bytes(content.string())).ok());
     }
   }
-  options.set("files", Json::array(std::move(files)));
-  out.rows = std::ssize(parse(at.example.out).items());
+  set_files(std::move(files), options);
+  const Json rows = parse(at.example.out);
+  out.rows = rows.is(Json::Kind::object) ? 2 : std::ssize(rows.items());
   out.decode = parse(R"({"record": {"name": "r"}})");
   return Json::object({{at.name, options}});
 }
 
-/// Whether the example is of a source of rows that come ready. Its input is the tensors that it gives.
+/// Whether the source gives rows that come ready from files.
+inline bool stores_rows(const Case& at) {
+  if (at.kind != "source") return false;
+  for (const SourceType& type : Registry::global().sources())
+    if (type.description.name == at.name) return type.rows;
+  return false;
+}
+
+/// Whether the example is of a source of rows that the program binds. Its input is the tensors that it gives.
 inline bool gives_rows(const Case& at) { return at.kind == "source" && parse(at.example.in).is(Json::Kind::object); }
 
 /// The rows that such a source gives, bound as "in", or the function that an order or a window step asks.
@@ -253,6 +275,7 @@ inline Json document_of(const Case& at, const Folder& folder, std::int64_t rows 
   const std::int64_t all = at.kind == "window" ? 100 : std::max<std::int64_t>(1, 2 * input.rows);
   if (at.kind != "batcher") steps.items().push_back(batch_step(rows > 0 ? rows : all));
   if (at.kind != "source") source = Json::object({{"tfrecord", Json::object({{"files", input.files}})}});
+  if (stores_rows(at)) return Json::object({{"source", source}, {"steps", steps}});
   return Json::object({{"source", source}, {"decode", input.decode}, {"steps", steps}});
 }
 
@@ -285,7 +308,7 @@ inline Json outcome_of(const Case& at, const Json& document, std::int64_t thread
     if (at.kind == "window") return lengths_of_rows(**batch);
     for (const std::string& name : (*batch)->names()) tensors.set(name, testing::to_json(*(*batch)->find(name)));
     if (tensors.find("n") != nullptr && (at.kind == "order" || at.kind == "batcher")) tensors = *tensors.find("n");
-    if (at.kind == "source" && !gives_rows(at)) tensors = *tensors.find("r");
+    if (at.kind == "source" && !gives_rows(at) && !stores_rows(at)) tensors = *tensors.find("r");
     batches.push_back(std::move(tensors));
   }
   if (at.kind == "batcher") return Json::array(std::move(batches));

@@ -40,15 +40,26 @@ TEST(Detect, EveryFormatKnowsGzipAndZstd) {
   EXPECT_EQ(tfrecord_format()->detect(bytes_of(compressed)), Compression::gzip);
 }
 
+TEST(Detect, EveryFormatKnowsBzip2AndXz) {
+  for (const std::string text : {"", "80,1"}) {
+    EXPECT_EQ(LinesFormat{}.detect(bytes_of(tests::compress_bzip2(text))), Compression::bzip2);
+    EXPECT_EQ(tfrecord_format()->detect(bytes_of(tests::compress_xz(text))), Compression::xz);
+  }
+  EXPECT_EQ(LinesFormat{}.detect(bytes_of("BZh9 is the name of a turbine")), Compression::none);
+}
+
 TEST(Detect, TfRecordTellsItsHeaderFromZlib) {
   const std::string compressed = tests::compress(tests::framed("one"), tests::zlib_window);
   EXPECT_EQ(tfrecord_format()->detect(bytes_of(compressed)), Compression::zlib);
   EXPECT_EQ(tfrecord_format()->detect(bytes_of(tests::header(0x9c78))), Compression::none) << "begins with 78 9c";
 }
 
-TEST(Detect, NamesCompressionsThatAreNotRead) {
-  EXPECT_EQ(foreign_compression(bytes_of(std::string_view{"\xfd\x37zXZ"})), "xz");
-  EXPECT_EQ(foreign_compression(bytes_of("x y")), "");
+TEST(Detect, NamesFilesOfOtherKinds) {
+  EXPECT_EQ(file_kind(bytes_of(std::string_view{"\x04\x22\x4d\x18"})),
+            "lz4 data, which is not read: decompress it, or compress it as gzip");
+  EXPECT_EQ(file_kind(bytes_of("PAR1\x15\x04")), "a Parquet file, which is not read here");
+  EXPECT_EQ(file_kind(bytes_of("PAR1 is a word")), "");
+  EXPECT_EQ(file_kind(bytes_of("x y")), "");
 }
 
 }  // namespace

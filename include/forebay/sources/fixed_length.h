@@ -15,7 +15,7 @@ struct FixedLength {
   std::int64_t header_bytes = 0;                     ///< Bytes before the first record. A shorter file is an error.
   std::int64_t footer_bytes = 0;                     ///< Bytes at the end of a file that belong to no record.
   std::int64_t hop_bytes = 0;                        ///< From one record's beginning to the next's; 0: record_bytes.
-  Compression compression = Compression::automatic;  ///< Of the whole file. automatic: gzip, zstd or none, never zlib.
+  Compression compression = Compression::automatic;  ///< Of the whole file. automatic: any but zlib.
   bool strict_tail = false;  ///< Bytes after the last whole record are an error; otherwise they are left out.
   /// A compressed file with more content than this is an error. The limit stops files that expand a thousandfold.
   std::int64_t max_decompressed_bytes = std::int64_t{4} << 30;

@@ -14,7 +14,7 @@ namespace forebay {
 /// line that it skips; the offset of a record is right in any case.
 struct Lines {
   Paths files;                                       ///< Paths and patterns (*, ?, [a-z], path@N); their order is kept.
-  Compression compression = Compression::automatic;  ///< Of the whole file. automatic: gzip, zstd or none, never zlib.
+  Compression compression = Compression::automatic;  ///< Of the whole file. automatic: any but zlib.
   std::int64_t skip_header_lines = 0;                ///< Lines at the beginning of each file that are not records.
   std::int64_t max_line_bytes = 16 << 20;            ///< A longer line is an error. No memory is taken for it.
   /// A compressed file with more content than this is an error. The limit stops files that expand a thousandfold.

@@ -48,6 +48,7 @@ struct CorruptionFinder::Pass {
   void find_end_of_lost();
   [[nodiscard]] bool padding(std::size_t begin, std::size_t end) const;
   bool verify(std::size_t first, std::size_t stop);
+  void compare(std::size_t first, std::size_t stop);
   void stopped(std::size_t stop, const Scanned& found, bool unsure);
   void stopped_at_end(std::size_t stop, bool unsure);
   void corrupt(std::size_t stop, const Error& error, bool unsure, bool cut);
@@ -91,6 +92,19 @@ void CorruptionFinder::Pass::find_end_of_lost() {
   done = Scanned{.consumed = at};
 }
 
+/// Compares the records from `first` on with those before them and adds a skip for each bad one. Formats that compare
+/// have no checksums, so `verify` adds none.
+void CorruptionFinder::Pass::compare(std::size_t first, std::size_t stop) {
+  for (std::size_t i = first; i < records.size(); ++i) {
+    const auto good = format.compare(window.bytes.subspan(records[i].offset, records[i].length), finder.compared_);
+    if (good.ok()) continue;
+    const std::size_t end = i + 1 < records.size() ? begin_of(records[i + 1]) : stop;
+    const std::size_t begin = begin_of(records[i]);
+    skips.push_back({Skip::What::record, i, place(begin), static_cast<std::int64_t>(end - begin),
+                     good.error().at(Place{.offset = place(begin)})});
+  }
+}
+
 /// Verifies the records from `first` on and adds a skip for each bad one. The last record ends at `stop`. Returns
 /// whether the last record is bad.
 bool CorruptionFinder::Pass::verify(std::size_t first, std::size_t stop) {
@@ -99,6 +113,7 @@ bool CorruptionFinder::Pass::verify(std::size_t first, std::size_t stop) {
   for (std::size_t i = first; i < records.size(); ++i)
     payloads.push_back(window.bytes.subspan(records[i].offset, records[i].length));
   bool last_is_bad = false;
+  if (format.compares()) compare(first, stop);
   for (std::size_t next = first; next < records.size();) {
     const auto good = format.verify(std::span{payloads}.subspan(next - first));
     if (good.ok()) break;

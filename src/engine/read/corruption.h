@@ -82,8 +82,9 @@ class CorruptionFinder {
   };
 
   const std::shared_ptr<const Format> format_;
-  std::optional<Lost> lost_;    // a range whose end is not found yet; it may begin in an earlier window
-  std::shared_ptr<void> kept_;  // memory of Format::resync for this file
+  std::optional<Lost> lost_;        // a range whose end is not found yet; it may begin in an earlier window
+  std::shared_ptr<void> kept_;      // memory of Format::resync for this file
+  std::shared_ptr<void> compared_;  // and of Format::compare
   // The lists below are used in one call and stay allocated for the next.
   std::vector<Extent> probed_;
   std::vector<Record> payloads_;

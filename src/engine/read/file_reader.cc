@@ -165,6 +165,7 @@ Result<Scanned> FileReader::find_records(std::span<const std::byte> bytes, bool 
                                          std::vector<Extent>& records) {
   if (!unless_padding_) {
     auto scanned = source_.format->scan(bytes, offset_, last, limit, records);
+    if (scanned.ok() && source_.format->compares()) scanned = compared(bytes, *scanned, records);
     if (scanned.ok()) return scanned;
     const auto consumed = static_cast<std::size_t>(scanned.error().place().offset - offset_);
     if (consumed == bytes.size() || source_.format->padding(bytes.subspan(consumed).first(1)) == 0) return scanned;
@@ -174,6 +175,18 @@ Result<Scanned> FileReader::find_records(std::span<const std::byte> bytes, bool 
   const auto piece = bytes.first(std::min(bytes.size(), padding_at_once));
   if (source_.format->padding(piece) < piece.size()) return *unless_padding_;
   return Scanned{.consumed = piece.size()};
+}
+
+/// Compares the records of a scan with those before them. After a failure, `records` has those before the bad one.
+Result<Scanned> FileReader::compared(std::span<const std::byte> bytes, Scanned scanned, std::vector<Extent>& records) {
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto good = source_.format->compare(bytes.subspan(records[i].offset, records[i].length), compared_);
+    if (good.ok()) continue;
+    const std::int64_t offset = source_.format->record_offset(offset_ + records[i].offset);
+    records.resize(i);
+    return good.error().at(Place{.offset = offset});
+  }
+  return scanned;
 }
 
 void FileReader::collect_frames(const Block& block, std::size_t consumed) {

@@ -127,6 +127,8 @@ class FileReader final : public BlockReader {
   Result<void> find_mapped(Block& block, std::span<const std::byte> bytes, Scanned& found);
   [[nodiscard]] Result<Scanned> find_records(std::span<const std::byte> bytes, bool last, std::size_t limit,
                                              std::vector<Extent>& records);
+  [[nodiscard]] Result<Scanned> compared(std::span<const std::byte> bytes, Scanned scanned,
+                                         std::vector<Extent>& records);
   void collect_frames(const Block& block, std::size_t consumed);
   void collect_content(const Block& block);
   void take_kept(Block& block);
@@ -179,6 +181,7 @@ class FileReader final : public BlockReader {
   bool stream_ended_ = false;
   std::optional<Error> unless_padding_;     // set: padding has begun; anything else after it fails with this error
   std::optional<CorruptionFinder> finder_;  // set: Corruption::find
+  std::shared_ptr<void> compared_;          // memory of Format::compare
   const RecordCheck check_;                 // of `scan`
   std::size_t searched_next_ = 0;           // bytes of the mapping that finder_ needs in its next window
   struct Window {

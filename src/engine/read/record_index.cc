@@ -48,7 +48,7 @@ Result<void> check_head(const StoredHead& head, std::span<const std::byte> image
   if (columns::crc32c(image.first(covered)) != load<std::uint32_t>(image.data() + covered)) {
     return corrupt("its checksum is wrong");
   }
-  if (head.compression > static_cast<std::uint8_t>(Compression::zstd)) return corrupt("unknown compression");
+  if (head.compression > static_cast<std::uint8_t>(Compression::xz)) return corrupt("unknown compression");
   if (head.zero != decltype(head.zero){}) return corrupt("bytes that must be zero are not");
   if (head.bytes > max_offset || head.file_size > max_offset) return corrupt("a size is too large");
   const bool plain = head.compression == static_cast<std::uint8_t>(Compression::none);
@@ -110,13 +110,14 @@ Result<void> RecordIndex::check_records() {
 }
 
 Result<void> RecordIndex::check_points() {
+  const bool has_blocks = compression_ == Compression::gzip || compression_ == Compression::zlib;
   std::uint64_t histories = 0;
   StoredPoint before;
   for (std::int64_t i = 0; i < points_; ++i) {
     const auto point = load<StoredPoint>(point_table_ + i * static_cast<std::int64_t>(sizeof(StoredPoint)));
     const bool stream = point.at == 0;
-    const bool possible = point.at <= (compression_ == Compression::zstd ? 0 : 1) && point.bit <= 7 &&
-                          point.zero == decltype(point.zero){} && point.history_size <= io::history_bytes &&
+    const bool possible = point.at <= (has_blocks ? 1 : 0) && point.bit <= 7 && point.zero == decltype(point.zero){} &&
+                          point.history_size <= io::history_bytes &&
                           (stream ? point.bit == 0 && point.history_size == 0 : point.compressed > 0);
     const bool inside = point.compressed < static_cast<std::uint64_t>(identity_.size) &&
                         point.uncompressed <= static_cast<std::uint64_t>(bytes_) &&

@@ -97,7 +97,7 @@ void sign_attributes(const Stages& stages, const std::vector<std::pair<std::stri
   std::uint64_t all = record;
   for (engine::EarlyAttribute& attribute : program.early.attributes) {
     std::uint64_t before = record;
-    for (std::size_t i = 0; i < attribute.stages; ++i)
+    for (std::size_t i = 0; i < std::min(attribute.stages, stages.before.size()); ++i)
       before = mix(before ^ stage_hash(*stages.before[i].stage.json, registry));
     if (const auto tree = expression::parse(attribute.value.text()); tree.ok())
       attribute.made_by = mix(before ^ hash_of(*tree) ^ attribute.lookup.made_of) | 1;

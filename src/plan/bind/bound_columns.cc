@@ -9,6 +9,7 @@
 #include <forebay/messages.h>
 
 #include "plan/bind/attributes.h"
+#include "plan/bind/file_labels.h"
 #include "plan/bind/outputs.h"
 #include "plan/bind/taking.h"
 #include "plan/bind/windows.h"
@@ -303,7 +304,8 @@ bool UnknownTensors::contain_any(const std::vector<std::string>& some) const {
   return std::any_of(some.begin(), some.end(), [&](const std::string& name) { return contains(name); });
 }
 
-BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& faults) {
+BoundColumns bind_columns(const Stages& stages, const RowSource* merged, const Source& source, Faults& faults) {
+  const RowSource* const rows = merged != nullptr ? merged : source.rows.get();
   BoundColumns columns;
   if (rows != nullptr) {
     columns.schema = columns.decoder_schema = rows->schema;
@@ -313,6 +315,8 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& f
     return columns;
   }
   columns.columns_known = true;
+  if (const auto* labels = merged != nullptr ? nullptr : labels_of(source))
+    add_labels(*labels, stages, columns, faults);
   StepBinder steps{columns.schema, columns.unknown, faults};
   WindowBinder windows{stages, rows, columns, faults};
   const auto bind_orders = [&](std::size_t number) {

@@ -44,10 +44,11 @@ struct BoundColumns {
   UnknownTensors unknown;
 };
 
-/// Binds the decoder with all its columns, the steps and the batcher. With `rows` there is no decoder: the columns are
-/// those of the rows. Goes on after a fault with everything that does
-/// not depend on it.
-[[nodiscard]] BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& faults);
+/// Binds the decoder with all its columns, the steps and the batcher. Where rows come ready there is no decoder: the
+/// columns are those of the rows, which are `merged` after a combination. Goes on after a fault with everything that
+/// does not depend on it.
+[[nodiscard]] BoundColumns bind_columns(const Stages& stages, const RowSource* merged, const Source& source,
+                                        Faults& faults);
 
 /// Leaves out the columns that are neither delivered nor read: they are not decoded, and not gathered into batches.
 /// Takes columns that were bound without a fault.

@@ -86,9 +86,14 @@ void read_compression(const Json& json, Manifest& manifest, Faults& faults) {
     manifest.compression = Compression::zlib;
   } else if (name == "zstd") {
     manifest.compression = Compression::zstd;
+  } else if (name == "bzip2") {
+    manifest.compression = Compression::bzip2;
+  } else if (name == "xz") {
+    manifest.compression = Compression::xz;
   } else {
-    fault_value(json, fmt::format("must be null, GZIP, ZLIB or ZSTD (in any case), found {}", quote(json.string())),
-                faults);
+    fault_value(
+        json, fmt::format("must be null, GZIP, ZLIB, ZSTD, BZIP2 or XZ (in any case), found {}", quote(json.string())),
+        faults);
   }
 }
 

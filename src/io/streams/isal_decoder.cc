@@ -10,7 +10,7 @@
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 
-#include "io/stream_decoder.h"
+#include "io/streams/stream_decoder.h"
 
 namespace forebay::io {
 namespace {

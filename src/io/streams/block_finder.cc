@@ -9,7 +9,7 @@
 
 #include <zlib.h>
 
-#include "io/stream_decoder.h"
+#include "io/streams/stream_decoder.h"
 
 namespace forebay::io {
 namespace {

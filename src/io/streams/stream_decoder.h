@@ -61,9 +61,9 @@ struct StreamFault {
   Detail detail = Detail::data_loss;
 };
 
-/// Decodes the streams of a file: gzip members, zlib streams or zstd frames. One Inflater owns it and calls it on its
-/// thread. The Inflater gives it one stream after the other, reads the file, and handles the bytes between and after
-/// the streams. Faults are returned; only std::bad_alloc is thrown.
+/// Decodes the streams of a file: gzip members, zstd frames, streams of zlib, bzip2 or xz. One Inflater owns it and
+/// calls it on its thread. The Inflater gives it one stream after the other, reads the file, and handles the bytes
+/// between and after the streams. Faults are returned; only std::bad_alloc is thrown.
 class StreamDecoder {
  public:
   struct Step {
@@ -90,6 +90,13 @@ class StreamDecoder {
 [[nodiscard]] std::unique_ptr<StreamDecoder> isal_decoder_at(Compression compression, const RestartPoint& point);
 /// Decodes zstd frames. Skippable frames are streams without content.
 [[nodiscard]] std::unique_ptr<StreamDecoder> zstd_decoder();
+[[nodiscard]] std::unique_ptr<StreamDecoder> bzip2_decoder();
+/// Decodes xz streams. One that needs more than about 128 MiB of memory is a fault, before the memory is taken.
+[[nodiscard]] std::unique_ptr<StreamDecoder> xz_decoder();
+/// Whether data of this compression has blocks at which decompression can begin (RestartPoint::At::block).
+[[nodiscard]] constexpr bool has_block_points(Compression compression) {
+  return compression == Compression::gzip || compression == Compression::zlib;
+}
 /// Decodes gzip and zlib by zlib, and finds blocks. A stream that zlib refuses is decoded again by ISA-L, so that the
 /// bytes and the faults are those of `isal_decoder`.
 [[nodiscard]] std::unique_ptr<StreamDecoder> block_finder(Compression compression);

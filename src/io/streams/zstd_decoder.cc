@@ -6,7 +6,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "io/stream_decoder.h"
+#include "io/streams/stream_decoder.h"
 
 namespace forebay::io {
 namespace {

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sources `npy`, `npz`, `idx` and `cifar`: rows that come ready from files, against numpy."""
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import pathlib
+import pickle
+import struct
+import zipfile
+from typing import Any
+
+import numpy as np
+import pytest
+from streams import digests, resumed
+
+import forebay as fb
+
+MNIST = pathlib.Path(__file__).resolve().parents[2] / "../shared/data/mnist"
+DTYPES = ["?", "i1", "<i2", ">i4", "<i8", "u1", ">u2", "<u4", ">u8", "<f2", ">f4", "<f8", ">c8", "<c16"]
+
+
+def all_rows(pipe: fb.Pipeline, **options: Any) -> dict[str, np.ndarray]:
+    batches = list(pipe.batch(7).load(**options))
+    return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_any_dtype_and_order_come_back_row_by_row(tmp_path: pathlib.Path, dtype: str, order: Any) -> None:
+    values = (np.arange(23 * 3 * 4) % 120).reshape(23, 3, 4).astype(dtype, order=order)
+    np.save(tmp_path / "x.npy", values)
+    rows = all_rows(fb.npy({"x": tmp_path / "x.npy"}))["x"]
+    assert rows.dtype == values.dtype.newbyteorder("=")
+    np.testing.assert_array_equal(rows, values)
+
+
+def npy(header: str, data: bytes = b"", version: int = 1) -> bytes:
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(header)) + header.encode() + data
+
+
+def test_files_are_concatenated_and_arrays_belong_together(tmp_path: pathlib.Path) -> None:
+    whole = {"x": np.arange(60.0).reshape(20, 3), "y": np.arange(20)}
+    for i, part in enumerate((slice(0, 5), slice(5, 5), slice(5, 20))):
+        np.save(tmp_path / f"x-{i}.npy", whole["x"][part])
+        np.save(tmp_path / f"y-{i}.npy", whole["y"][part])
+    pipe = fb.npy({"x": [tmp_path / "x-*.npy"], "y": [tmp_path / "y-*.npy"]})
+    for threads in (1, 8):
+        rows = all_rows(pipe, threads=threads)
+        np.testing.assert_array_equal(rows["x"], whole["x"])
+        np.testing.assert_array_equal(rows["y"], whole["y"])
+    for order in ({}, {"buffer": 8}, {"global_": True}):
+        ordered = (pipe.shuffle(**order) if order else pipe).batch(3).epochs(2).seed(4)
+        stream = digests(ordered.load(threads=1))
+        assert digests(ordered.load(threads=8)) == stream
+        for batches in range(len(stream) + 1):
+            loader = ordered.load()
+            assert digests(itertools.islice(loader, batches)) == stream[:batches]
+            assert digests(resumed(ordered, loader.state_dict())) == stream[batches:]
+    shards = [[y for batch in pipe.batch(4).load(shard={"index": i, "count": 2}) for y in batch["y"]] for i in range(2)]
+    assert sorted(shards[0] + shards[1]) == list(range(20))
+
+
+@pytest.mark.parametrize(("content", "words", "detail"), [
+    (npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", pickle.dumps([1])), "never read", "invalid_argument"),
+    (npy("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,), }", bytes(4)), "has fields", "data_loss"),
+    (npy("{'descr': '<M8[s]', 'fortran_order': False, 'shape': (1,), }", bytes(8)), "is not read", "invalid_argument"),
+    (npy("{'descr': __import__('os').system('x'), 'fortran_order': False, 'shape': ()}"), "expected a string", "data_loss"),
+    (npy("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}"), "too large", "data_loss"),
+    (npy("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}"), "too large", "data_loss"),
+    (npy("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}"), "expected a size", "data_loss"),
+    (npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", bytes(15)), "names 16 bytes", "data_loss"),
+    (npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", bytes(17)), "the file has 17", "data_loss"),
+    (npy("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", bytes(8)), "no axis", "data_loss"),
+    (npy("{'descr': '<f8', 'fortran_order': False}", bytes(8)), "must have", "data_loss"),
+    (npy("{'descr': '<f8', 'shape': (1,), 'fortran_order': 1}", bytes(8)), "True or False", "data_loss"),
+    (npy("{'a': 1}"), "unknown or repeated key 'a'", "data_loss"),
+    (b"\x93NUMPY\x02\x00\xff\xff\xff\xff", "at most 65536", "data_loss"),
+    (b"\x93NUMPY\x01\x00\xff\x00{}", "inside its header", "data_loss"),
+    (b"\x93NUMPY\x09\x00\xff\x00{}", "version 9", "data_loss"),
+    (b"\x89HDF\r\n\x1a\n" + bytes(90), "an HDF5 file", "invalid_argument"), (b"", "not an npy file", "data_loss")])
+def test_bad_npy_files_are_errors_that_name_the_file(tmp_path: pathlib.Path, content: bytes, words: str, detail: str) -> None:
+    (tmp_path / "bad.npy").write_bytes(content)
+    with pytest.raises(fb.DataError, match="bad.npy.*" + words) as caught:
+        fb.npy({"x": tmp_path / "bad.npy"}).batch(1).load()
+    assert caught.value.detail == detail
+
+
+def test_arrays_that_do_not_fit_together_are_named(tmp_path: pathlib.Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros((3, 2)))
+    np.save(tmp_path / "b.npy", np.zeros((4, 2)))
+    np.save(tmp_path / "c.npy", np.zeros((3, 5)))
+    with pytest.raises(fb.DataError, match="array 'y': 4 rows, but array 'x' has 3"):
+        fb.npy({"x": tmp_path / "a.npy", "y": tmp_path / "b.npy"}).batch(1).load()
+    with pytest.raises(fb.DataError, match=r"c.npy.*rows of float64 \[5\], but those of the first file are float64 \[2\]"):
+        fb.npy({"x": [tmp_path / "a.npy", tmp_path / "c.npy"]}).batch(1).load()
+    with pytest.raises(fb.ConfigError, match="has 2 files, but 'x' has 1"):
+        fb.npy({"x": tmp_path / "a.npy", "y": [tmp_path / "a.npy", tmp_path / "b.npy"]}).batch(1).load()
+    document = {"source": {"npy": {"arrays": {"x": [str(tmp_path / "a.npy")]}, "max_bytes": 100}}, "steps": [{"batch": {"size": 1}}]}
+    with pytest.raises(fb.DataError, match="more than 100 bytes"):
+        fb.load(document)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_npz_files_give_all_arrays_or_those_that_are_named(tmp_path: pathlib.Path, save: Any) -> None:
+    arrays = {"x": np.arange(40, dtype=">f4").reshape(20, 2), "y": np.arange(20), "z": np.ones((20, 1), order="F")}
+    save(tmp_path / "a.npz", **arrays)
+    rows = all_rows(fb.npz([tmp_path / "a.npz", tmp_path / "a.npz"]))
+    assert list(rows) == list(arrays)
+    for name, values in arrays.items():
+        np.testing.assert_array_equal(rows[name], np.concatenate([values, values]))
+    assert list(all_rows(fb.npz(tmp_path / "a.npz", arrays=["z", "x"]))) == ["z", "x"]
+    with pytest.raises(fb.DataError, match="there is no array 'w'"):
+        fb.npz(tmp_path / "a.npz", arrays=["w"]).batch(1).load()
+
+
+def zipped(*members: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytearray:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as file:
+        for name, content in members:
+            file.writestr(zipfile.ZipInfo(name), content, method)
+    return bytearray(out.getvalue())
+
+
+ONE = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", bytes(16))
+
+
+def with_field(content: bytearray, signature: bytes, offset: int, value: bytes) -> bytes:
+    at = content.rindex(signature) + offset
+    content[at:at + len(value)] = value
+    return bytes(content)
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    (with_field(zipped(("x.npy", ONE)), b"PK\1\2", 24, b"\xff\xff\xff\x0f"), "more content than its bytes can hold"),
+    (with_field(zipped(("x.npy", ONE)), b"PK\1\2", 24, b"\x61\0\0\0"), "headers of member 'x.npy' differ"),
+    (with_field(zipped(("x.npy", ONE)), b"PK\1\2", 24, b"\xff\xff\xff\xff"), "zip64 field"),
+    (with_field(zipped(("x.npy", ONE)), b"PK\1\2", 8, b"\1"), "encrypted"),
+    (with_field(zipped(("x.npy", ONE)), b"PK\1\2", 10, b"\x0c"), "compression that numpy does not write"),
+    (with_field(zipped(("x.npy", ONE)), b"PK\1\2", 16, b"\0\0\0\0"), "checksum"),
+    (with_field(zipped(("x.npy", ONE), ("x.npy", ONE)), b"PK\1\2", 42, b"\0\0\0\0"), "overlap"),
+    (with_field(zipped(("x.npy", ONE)), b"PK\5\6", 10, b"\2\0"), "directory is malformed"),
+    (with_field(zipped(("x.npy", ONE)), b"PK\5\6", 16, b"\xff\xff\xff\x7f"), "outside of the archive"),
+    (bytes(zipped(("x.npy", ONE)))[:-30], "no end record"), (bytes(zipped(("x.txt", ONE))), "no array"),
+    (bytes(zipped(("x.npy", b"text"))), "not an npy file"), (b"", "too short")])
+def test_bad_npz_files_are_errors_that_name_the_file(tmp_path: pathlib.Path, content: bytes, words: str) -> None:
+    (tmp_path / "bad.npz").write_bytes(content)
+    with pytest.raises(fb.DataError, match="bad.npz.*" + words):
+        fb.npz(tmp_path / "bad.npz").batch(1).load()
+
+
+def test_a_bomb_is_refused_before_memory_is_taken(tmp_path: pathlib.Path) -> None:
+    header = "{'descr': '|u1', 'fortran_order': False, 'shape': (10000000,), }"
+    (tmp_path / "bomb.npz").write_bytes(zipped(("x.npy", npy(header, bytes(10_000_000)))))
+    with pytest.raises(fb.DataError, match="more bytes than max_bytes") as caught:
+        fb.npz(tmp_path / "bomb.npz", max_bytes=1_000_000).batch(1).load()
+    assert caught.value.detail == "resource_exhausted"
+
+
+def read_idx(path: pathlib.Path) -> np.ndarray:
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    dims = struct.unpack(f">{content[3]}I", content[4:4 + 4 * content[3]])
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * len(dims)).reshape(dims)
+
+
+def test_mnist_is_read_whole_in_two_lines() -> None:
+    images = sorted(MNIST.glob("*images*"))
+    labels = sorted(MNIST.glob("*labels*"))
+    rows = all_rows(fb.idx({"image": images, "label": labels}))
+    np.testing.assert_array_equal(rows["image"], np.concatenate([read_idx(path) for path in images]))
+    np.testing.assert_array_equal(rows["label"], np.concatenate([read_idx(path) for path in labels]))
+    assert rows["image"].shape[1:] == (28, 28) and len(rows["label"]) > 1000
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", ">i2", ">i4", ">f4", ">f8"])
+def test_idx_files_of_every_type(tmp_path: pathlib.Path, dtype: str) -> None:
+    codes = {"u1": 8, "i1": 9, ">i2": 11, ">i4": 12, ">f4": 13, ">f8": 14}
+    values = np.arange(30).reshape(10, 3).astype(dtype)
+    (tmp_path / "x").write_bytes(bytes([0, 0, codes[dtype], 2]) + struct.pack(">2I", 10, 3) + values.tobytes())
+    np.testing.assert_array_equal(all_rows(fb.idx({"x": tmp_path / "x"}))["x"], values)
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    (b"\0\0\x08\1\0\0\0\3ab", "names 3 bytes"), (b"\0\0\x08\1\0\0\0\3abcd", "the file has 4"), (b"\0\0\x07\1\0\0\0\0", "type 0x07"),
+    (b"\0\0\x08\0", "0 axes"), (b"\0\0\x08\3\0\0\0\1", "inside its IDX header"), (b"text", "not an IDX file"), (b"", "not an IDX file"),
+    (b"\0\0\x0e\x04" + b"\xff" * 16, "too large")])
+def test_bad_idx_files_are_errors_that_name_the_file(tmp_path: pathlib.Path, content: bytes, words: str) -> None:
+    (tmp_path / "bad.idx").write_bytes(content)
+    with pytest.raises(fb.DataError, match="bad.idx.*" + words):
+        fb.idx({"x": tmp_path / "bad.idx"}).batch(1).load()
+
+
+@pytest.mark.parametrize("classes", [10, 100])
+def test_cifar_files_give_images_and_labels(tmp_path: pathlib.Path, classes: int) -> None:
+    labels = 1 if classes == 10 else 2
+    records = np.random.default_rng(1).integers(0, 256, (12, labels + 3072), np.uint8)
+    (tmp_path / "a.bin").write_bytes(records[:5].tobytes())
+    (tmp_path / "b.bin").write_bytes(gzip.compress(records[5:].tobytes()))
+    rows = all_rows(fb.cifar([tmp_path / "a.bin", tmp_path / "b.bin"], classes=classes))
+    np.testing.assert_array_equal(rows["image"], records[:, labels:].reshape(12, 3, 32, 32))
+    np.testing.assert_array_equal(rows["label"], records[:, labels - 1])
+    if classes == 100:
+        np.testing.assert_array_equal(rows["coarse_label"], records[:, 0])
+    (tmp_path / "a.bin").write_bytes(records.tobytes()[:-1])
+    with pytest.raises(fb.DataError, match="a.bin.*no whole records"):
+        fb.cifar(tmp_path / "a.bin", classes=classes).batch(1).load()
