@@ -3,6 +3,7 @@ find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(fmt REQUIRED)
+find_package(FastFloat REQUIRED)  # headers only
 find_package(CLI11 REQUIRED)
 find_package(isal REQUIRED MODULE)
 find_package(zstd REQUIRED MODULE)

@@ -13,6 +13,7 @@
 #include <forebay/combine/mix.h>
 #include <forebay/combine/round_robin.h>
 #include <forebay/combine/zip.h>
+#include <forebay/decoders/csv.h>
 #include <forebay/decoders/example.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>
@@ -30,6 +31,7 @@
 #include <forebay/orders/sorted.h>
 #include <forebay/orders/take.h>
 #include <forebay/sources/arrays.h>
+#include <forebay/sources/csv.h>
 #include <forebay/sources/feed.h>
 #include <forebay/sources/fixed_length.h>
 #include <forebay/sources/lines.h>
