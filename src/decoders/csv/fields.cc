@@ -74,9 +74,8 @@ CsvPlace read_fields_portable(std::string_view record, CsvPlace from, std::span<
     const CsvField field = read_plain(record, from.at, syntax);
     if (field.fault != CsvFault::none || field.text.size() > syntax.max_field) return from;
     Digits digits;
-    const bool fraction = target.kernel == CsvKernel::float32 || target.kernel == CsvKernel::float64;
     if (target.kernel != CsvKernel::skip &&
-        (!read_digits(field.text, fraction, digits) || !write_digits(digits, target, row)))
+        (!read_digits(field.text, has_fraction(target.kernel), digits) || !write_digits(digits, target, row)))
       return from;
     from = {field.next, from.field + 1};
   }

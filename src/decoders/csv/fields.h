@@ -42,6 +42,10 @@ struct CsvField {
 /// How a kernel reads a field.
 enum class CsvKernel : std::uint8_t { none, skip, float32, float64, int32, int64 };
 
+[[nodiscard]] constexpr bool has_fraction(CsvKernel kernel) {
+  return kernel == CsvKernel::float32 || kernel == CsvKernel::float64;
+}
+
 /// One field of all records: its kernel, and where the value of the first row of a call goes.
 struct CsvTarget {
   CsvKernel kernel = CsvKernel::none;

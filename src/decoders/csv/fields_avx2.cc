@@ -49,8 +49,9 @@ FOREBAY_CSV inline std::uint64_t number_of(__m128i digits) {
 }
 
 /// Reads a number of at most 15 characters after the sign, at `at` and up to `end`. Returns its length with the sign; 0
-/// when it has another form.
-FOREBAY_CSV inline std::size_t read_number(const char* at, const char* end, __m128i delimiter, Digits& out) {
+/// when it has another form. `fraction`: it may have a point.
+FOREBAY_CSV inline std::size_t read_number(const char* at, const char* end, __m128i delimiter, bool fraction,
+                                           Digits& out) {
   out.negative = *at == '-';
   const char* const first = at + (out.negative ? 1 : 0);
   const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
@@ -63,7 +64,7 @@ FOREBAY_CSV inline std::size_t read_number(const char* at, const char* end, __m1
   const __m128i low = _mm_min_epu8(digits, _mm_set1_epi8(9));
   const std::uint32_t others = ~bits(_mm_cmpeq_epi8(low, digits)) & inside;
   const std::uint32_t points = bits(_mm_cmpeq_epi8(text, _mm_set1_epi8('.'))) & inside;
-  if (others != points || (points & (points - 1)) != 0 || points == inside) return 0;
+  if (others != (fraction ? points : 0) || (points & (points - 1)) != 0 || points == inside) return 0;
   const std::size_t point = _tzcnt_u32(points | 1U << length);
   const auto* const shuffle = reinterpret_cast<const __m128i*>(shuffles[length][point].data());
   out.value = number_of(_mm_shuffle_epi8(digits, _mm_loadu_si128(shuffle)));
@@ -107,7 +108,7 @@ FOREBAY_CSV CsvPlace read_fields_avx2(std::string_view record, CsvPlace from, st
       if (length > left || length > syntax.max_field) break;
     } else {
       Digits digits;
-      length = read_number(at, end, delimiter, digits);
+      length = read_number(at, end, delimiter, has_fraction(target.kernel), digits);
       if (length == 0 || !write_digits(digits, target, row)) break;
     }
     at += length + 1;
