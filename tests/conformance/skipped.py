@@ -7,7 +7,6 @@ from typing import Any
 
 SKIPPED: dict[str, str] = {
     "tf/batch.jsonl": "later issue: queue front end",
-    "tf/decode_csv.jsonl": "later issue: CSV",
     "tf/producers.jsonl": "later issue: queue front end",
     "tf/queue_script.jsonl": "later issue: queue front end",
     "tf/shuffle_join.jsonl": "later issue: queue front end",

@@ -24,9 +24,9 @@ struct Csv {
   std::optional<std::vector<std::string>> names = {};         ///< The names of the fields, instead of a header.
   std::optional<std::vector<std::int64_t>> select_cols = {};  ///< Fields for the decoder's columns, in their order.
   std::string na_value = {};                                  ///< A field of this text is an empty one.
-  bool skip_blank_lines = false;               ///< Records without a byte are none; otherwise they have no fields.
-  std::int64_t max_field_bytes = 16 << 20;     ///< A longer field is an error.
-  std::int64_t max_record_bytes = 64 << 20;    ///< A longer record is an error. No memory is taken for it.
+  bool skip_blank_lines = false;             ///< Records without a byte are none; otherwise they have no fields.
+  std::int64_t max_field_bytes = 16 << 20;   ///< A longer field is an error.
+  std::int64_t max_record_bytes = 64 << 20;  ///< A longer record is an error. No memory is taken for it.
   /// A compressed file with more content than this is an error. The limit stops files that expand a thousandfold.
   std::int64_t max_decompressed_bytes = std::int64_t{4} << 30;
 };

@@ -21,8 +21,9 @@ struct FieldsOf<CsvColumn> {
         Fields<CsvColumn>{}
             .required("dtype", &CsvColumn::dtype, "Any integer type, float32, float64, bool or string.")
             .field("default", &CsvColumn::default_value, "Value of an empty field; without it that is an error.")
-            .field("timestamp", &CsvColumn::timestamp,
-                   "The text is a date, with or without a time, and the int64 counts these units since 1970-01-01 UTC.");
+            .field(
+                "timestamp", &CsvColumn::timestamp,
+                "The text is a date, with or without a time, and the int64 counts these units since 1970-01-01 UTC.");
     return fields;
   }
 };
@@ -114,9 +115,9 @@ class CsvBinder {
 
   void place_by_number(const std::vector<std::int64_t>& numbers) {
     if (numbers.size() != columns_.size()) {
-      complain(fmt::format("names one field for each column: {} columns, found {} fields", columns_.size(),
-                           numbers.size()),
-               Field{"select_cols"});
+      complain(
+          fmt::format("names one field for each column: {} columns, found {} fields", columns_.size(), numbers.size()),
+          Field{"select_cols"});
       return;
     }
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -146,13 +147,13 @@ class CsvBinder {
     for (CsvFieldPlan& column : columns_) {
       const auto found = places.find(column.name);
       if (found == places.end()) {
-        complain(fmt::format("the records have no field {}{}", quote(column.name),
-                             among(column.name, names, "they have")),
-                 Field{"columns", column.name});
+        complain(
+            fmt::format("the records have no field {}{}", quote(column.name), among(column.name, names, "they have")),
+            Field{"columns", column.name});
       } else if (again.contains(column.name)) {
-        complain(fmt::format("two fields have the name {}: 'names' of the source gives them others",
-                             quote(column.name)),
-                 Field{"columns", column.name});
+        complain(
+            fmt::format("two fields have the name {}: 'names' of the source gives them others", quote(column.name)),
+            Field{"columns", column.name});
       } else {
         plan_.fields[found->second] = std::move(column);
       }
@@ -192,10 +193,11 @@ DecoderType csv() {
              "Names of all fields of a record; the columns are found by them. Given by the source `csv`.")
       .field("max_field_bytes", &CsvFields::max_field_bytes,
              "A longer field is an error; 16 MiB when left out. Given by the source `csv`.", {.min = 1})
-      .example({.options = R"({"columns": {"x": {"dtype": "float32", "default": 1}, "n": {"dtype": "int64", "default": 0},
+      .example(
+          {.options = R"({"columns": {"x": {"dtype": "float32", "default": 1}, "n": {"dtype": "int64", "default": 0},
                                "s": {"dtype": "string", "default": "a"}}})",
-                .in = R"([",1,", "0.25,3,\"b \"\"c\"\"\"", "3,,"])",
-                .out = R"({"x": [1.0, 0.25, 3.0], "n": [1, 3, 0], "s": ["a", "b \"c\"", "a"]})"})
+           .in = R"([",1,", "0.25,3,\"b \"\"c\"\"\"", "3,,"])",
+           .out = R"({"x": [1.0, 0.25, 3.0], "n": [1, 3, 0], "s": ["a", "b \"c\"", "a"]})"})
       .example({.options = R"({"columns": {"when": {"dtype": "int64", "timestamp": "s"}, "ok": {"dtype": "bool"}},
                                "field_delim": ";", "select_cols": [0, 2]})",
                 .in = R"(["1970-01-02;x;true", "1970-01-01 00:01:00+00:00;;0;y"])",

@@ -139,7 +139,8 @@ bool CsvDecoder::put(const CsvFieldPlan& field, std::string_view text, std::size
   const bool takes_default = missing(text);
   if (takes_default && !field.default_value) return false;
   if (field.type.dtype == DType::string) {
-    column.push_string(takes_default ? std::span<const std::byte>{*field.default_value} : std::as_bytes(std::span{text}));
+    column.push_string(takes_default ? std::span<const std::byte>{*field.default_value}
+                                     : std::as_bytes(std::span{text}));
     ++column.rows;
     return true;
   }
@@ -185,7 +186,8 @@ Error CsvDecoder::wrong_number(const Memory& memory) const {
 
 Error CsvDecoder::not_a_value(const CsvFieldPlan& field, std::string_view text) const {
   if (missing(text))
-    return refused(fmt::format("field {} is required but missing; give the column a default", field.column), field.name);
+    return refused(fmt::format("field {} is required but missing; give the column a default", field.column),
+                   field.name);
   const std::string type =
       field.type.timestamp
           ? fmt::format("timestamp in {}", EnumNames<TimeUnit>::names[static_cast<std::size_t>(*field.type.timestamp)])

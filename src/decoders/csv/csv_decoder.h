@@ -57,8 +57,8 @@ class CsvDecoder final : public Decoder {
 
   const CsvPlan plan_;
   const ReadFields kernel_;
-  std::vector<CsvKernel> kernels_;    // by field; none for those that have no column of fixed size
-  std::vector<ColumnId> appended_;    // string columns that are decoded
+  std::vector<CsvKernel> kernels_;  // by field; none for those that have no column of fixed size
+  std::vector<ColumnId> appended_;  // string columns that are decoded
 };
 
 }  // namespace forebay::decoders

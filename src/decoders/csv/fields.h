@@ -18,9 +18,9 @@ struct CsvSyntax {
 
 enum class CsvFault : std::uint8_t {
   none,
-  stray,    ///< A quote, CR or LF in a field that does not begin with a quote.
-  escape,   ///< A quote in a quoted field before something else than a quote, a delimiter or the end.
-  unclosed, ///< A quoted field that no quote ends.
+  stray,     ///< A quote, CR or LF in a field that does not begin with a quote.
+  escape,    ///< A quote in a quoted field before something else than a quote, a delimiter or the end.
+  unclosed,  ///< A quoted field that no quote ends.
   too_long,
 };
 

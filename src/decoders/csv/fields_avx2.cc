@@ -73,7 +73,8 @@ FOREBAY_CSV inline std::size_t read_number(const char* at, const char* end, __m1
 }
 
 /// The length of a field without quotes, CR and LF; more than `left` when it has another form.
-FOREBAY_CSV inline std::size_t plain_length(const char* at, std::size_t left, __m256i delimiter, const CsvSyntax& syntax) {
+FOREBAY_CSV inline std::size_t plain_length(const char* at, std::size_t left, __m256i delimiter,
+                                            const CsvSyntax& syntax) {
   const __m256i quote = _mm256_set1_epi8(syntax.quotes ? '"' : '\n');
   for (std::size_t from = 0;; from += 32) {
     const __m256i text = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + from));

@@ -113,10 +113,11 @@ class CsvFormat final : public Format {
       return true;
     }
     if (end.quote && end.at - *end.quote > max_field_)
-      return scan.fault(fmt::format("a quoted field that begins here has more than max_field_bytes, {}: is the quote at "
-                                    "its end missing?",
-                                    max_field_),
-                        scan.at + *end.quote);
+      return scan.fault(
+          fmt::format("a quoted field that begins here has more than max_field_bytes, {}: is the quote at "
+                      "its end missing?",
+                      max_field_),
+          scan.at + *end.quote);
     if (left > longest) return too_long(scan);
     if (!scan.last) return false;
     if (end.quote)

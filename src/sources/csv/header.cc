@@ -114,8 +114,7 @@ Result<std::vector<std::string>> CsvHeader::names_in(std::span<const std::byte> 
   const bool one_more = rest.back() == rules_.delimiter;
   while (!rest.empty()) {
     names.push_back(take_field(rest, rules_));
-    if (names.size() > max_names)
-      return lost(fmt::format("the header row has more than {} fields", max_names), offset);
+    if (names.size() > max_names) return lost(fmt::format("the header row has more than {} fields", max_names), offset);
   }
   if (one_more) names.emplace_back();
   return names;
@@ -139,9 +138,10 @@ Result<void> CsvHeader::compare(const std::vector<std::string>& names, std::size
 Result<std::optional<std::size_t>> CsvHeader::end(std::span<const std::byte> bytes, bool last) const {
   using Found = std::optional<std::size_t>;
   if (is_utf16(text_of(bytes.first(std::min<std::size_t>(bytes.size(), 4)))))
-    return lost("the file is UTF-16, and this source reads UTF-8 and other encodings that extend ASCII; convert it, for "
-                "example with iconv -f UTF-16 -t UTF-8",
-                0);
+    return lost(
+        "the file is UTF-16, and this source reads UTF-8 and other encodings that extend ASCII; convert it, for "
+        "example with iconv -f UTF-16 -t UTF-8",
+        0);
   const auto row = begin(bytes, last);
   if (!row || !row_) return row;
   const auto rest = bytes.subspan(*row);

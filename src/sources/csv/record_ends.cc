@@ -71,8 +71,8 @@ std::uint64_t parity_up_to(std::uint64_t bits) {
 
 /// What the bytes before a block say about it.
 struct Before {
-  std::uint64_t inside = 0;     ///< All bits set: in a quoted field.
-  std::uint64_t may_open = 1;   ///< 1: a quote may open at the first byte.
+  std::uint64_t inside = 0;    ///< All bits set: in a quoted field.
+  std::uint64_t may_open = 1;  ///< 1: a quote may open at the first byte.
 };
 
 /// Leaves out the line feeds in quoted fields. Returns the first bit that is unusual, or 64.

@@ -15,11 +15,11 @@ struct CsvRules {
 };
 
 /// The end of one record by the exact rules. A quote begins a quoted field only at the beginning of a field, before
-/// which CRs are left out; it ends with a quote that no second one follows. Any other quote is text. A line feed that is
-/// not in a quoted field ends the record.
+/// which CRs are left out; it ends with a quote that no second one follows. Any other quote is text. A line feed that
+/// is not in a quoted field ends the record.
 struct RecordEnd {
-  std::size_t at = 0;                       ///< The line feed, or the end of the bytes.
-  std::optional<std::size_t> quote = {};    ///< The bytes end inside the quoted field that begins here.
+  std::size_t at = 0;                     ///< The line feed, or the end of the bytes.
+  std::optional<std::size_t> quote = {};  ///< The bytes end inside the quoted field that begins here.
 };
 /// `bytes` begin with a record.
 [[nodiscard]] RecordEnd end_of_record(std::span<const std::byte> bytes, const CsvRules& rules);
