@@ -108,8 +108,12 @@ forebay::decoders::CsvDecoder decoder_with(forebay::decoders::ReadFields kernel)
   forebay::decoders::CsvPlan plan{.na_value = "NA", .columns = 3};
   std::int64_t column = 0;
   for (const DType dtype : {DType::float32, DType::int64, DType::string}) {
-    plan.fields.push_back({.column = column, .id = static_cast<forebay::ColumnId>(column), .wanted = true,
-                           .name = "x", .type = {dtype, {}}, .default_value = std::vector<std::byte>(forebay::size_of(dtype))});
+    plan.fields.push_back({.column = column,
+                           .id = static_cast<forebay::ColumnId>(column),
+                           .wanted = true,
+                           .name = "x",
+                           .type = {dtype, {}},
+                           .default_value = std::vector<std::byte>(forebay::size_of(dtype))});
     ++column;
   }
   return forebay::decoders::CsvDecoder{std::move(plan), kernel};
