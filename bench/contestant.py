@@ -42,9 +42,11 @@ def many() -> dict[str, dict[str, Any]]:
 IDS = {"ids": {"dtype": "int64", "shape": [512]}}
 EXAMPLES = {"W1": small(), "W2": many(), "W3a": IDS, "W3b": IDS, "W3c": IDS, "W6": small(), "W6b": many(), "W12": small(),
             "W13": small()}
+#: W7
+FIELDS = {f"f{i}": {"dtype": "float32"} for i in range(10)} | {f"i{i}": {"dtype": "int64"} for i in range(10)}
 
 
-WORKLOADS = [*EXAMPLES, "W4a", "W4b", "W4c", "W5", "W8", "W9", "W10"]
+WORKLOADS = [*EXAMPLES, "W4a", "W4b", "W4c", "W5", "W7", "W8", "W9", "W10"]
 #: Batches of W10: rows of at most so many tokens, so that rows times longest is at most 16,384.
 LONGEST = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2000]
 
@@ -96,6 +98,8 @@ class Work:
             mel = {"mel": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [80]}}
             pipe = fb.tfrecord(self.files).sequence_example({"labels": fb.var_len("int64")}, lists=mel)
             return pipe.batch(size, pad=True)
+        if kind == "W7":
+            return fb.csv(self.files, compression="none").csv(FIELDS).batch(size)
         if kind == "W8":  # read at the beginning of the run, in its time
             data = np.concatenate([np.fromfile(path, np.uint8).reshape(-1, 3073) for path in self.files])
             return fb.arrays({"image": data[:, 1:], "label": data[:, 0]}).shuffle(global_=True).batch(size)
@@ -124,6 +128,9 @@ class Work:
             return [Ragged("image/encoded", np.asarray(data), np.diff(offsets)), Dense("label", batch["label"])]
         if kind in ("W4b", "W4c"):
             return [Dense("label", batch["label"])]
+        if kind == "W7":
+            return [Dense("floats", np.stack([batch[f"f{i}"] for i in range(10)], 1)),
+                    Dense("ints", np.stack([batch[f"i{i}"] for i in range(10)], 1))]
         if kind in ("W5", "W10"):
             names = ["mel", "labels"] if kind == "W5" else ["ids"]
             self.valid += int(sum(batch.lengths[name].sum() for name in names))

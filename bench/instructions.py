@@ -23,11 +23,11 @@ import tempfile
 from pathlib import Path
 
 import make_data
-from contestant import EXAMPLES
+from contestant import EXAMPLES, FIELDS
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "bench/results/instructions.json"
-RECORDS = {"W1": 32768, "W2": 8192, "W2-3of40": 8192, "W3a": 4096, "W3b": 4096, "W3c": 4096, "W5": 96}
+RECORDS = {"W1": 32768, "W2": 8192, "W2-3of40": 8192, "W3a": 4096, "W3b": 4096, "W3c": 4096, "W5": 96, "W7": 8192}
 WANTED = EXAMPLES | {"W2-3of40": {name: EXAMPLES["W2"][name] for name in ("I1", "C1", "label")}}
 SEQUENCES = {"W5": {"context": {"labels": {"kind": "var_len", "dtype": "int64"}},
                     "lists": {"mel": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [80]}}}}
@@ -40,10 +40,10 @@ def document(folder: Path, workload: str, records: int) -> Path:
     data = folder / f"{workload}-{records}.tfrecord"
     make_data.write(data, workload.partition("-")[0], records)
     path = folder / f"{workload}-{records}.json"
+    decode = {"sequence_example": SEQUENCES[workload]} if workload in SEQUENCES else {"example": {"features": WANTED.get(workload)}}
     path.write_text(json.dumps({
-        "source": {"tfrecord": {"files": [data.name], "compression": "none"}},
-        "decode": {"sequence_example": SEQUENCES[workload]} if workload in SEQUENCES else
-                  {"example": {"features": WANTED[workload]}},
+        "source": {"csv" if workload == "W7" else "tfrecord": {"files": [data.name], "compression": "none"}},
+        "decode": {"csv": {"columns": FIELDS}} if workload == "W7" else decode,
         "steps": [{"batch": BATCHES.get(workload, {"size": 256, "remainder": "keep"})}], "epochs": 1, "seed": 1}))
     return path
 

@@ -3,7 +3,7 @@
 
 W1: 64 floats and a label. W2: 13 floats, 26 integers of very different sizes and a label, in an order of its own per file.
 W3a, b, c: 512 integers below 1000, token ids of one to three varint bytes, and integers of nine. W5: sequence examples with 80 floats a
-frame, 20 to 160 frames, and a label for every 16 frames in the context.
+frame, 20 to 160 frames, and a label for every 16 frames in the context. W7: lines of 10 floats and 10 integers.
 """
 from __future__ import annotations
 
@@ -88,6 +88,13 @@ def w5(draw: random.Random) -> bytes:
     return labels + message(0x12, message(0x0A, message(0x0A, b"mel") + message(0x12, steps)))
 
 
+def w7(draw: random.Random) -> bytes:
+    """A line: 10 floats of six significant digits, 10 integers of very different sizes."""
+    numbers = [f"{(draw.randrange(-999_999, 1_000_000) or 1) / 10 ** draw.randrange(7):.6g}" for _ in range(10)]
+    numbers += [str(min(int((draw.paretovariate(0.6) - 1) * 10), 1 << 40) * draw.choice((1, 1, 1, -1))) for _ in range(10)]
+    return ",".join(numbers).encode() + b"\n"
+
+
 def write(path: Path, workload: str, records: int) -> None:
     """Writes the first `records` records of a workload's cut, unless the file is there."""
     if path.exists():
@@ -99,5 +106,5 @@ def write(path: Path, workload: str, records: int) -> None:
     whole = (lambda: w5(draw)) if workload == "W5" else (lambda: message(0x0A, make()))
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
-    part.write_bytes(b"".join(frame(whole()) for _ in range(records)))
+    part.write_bytes(b"".join(w7(draw) if workload == "W7" else frame(whole()) for _ in range(records)))
     part.rename(path)

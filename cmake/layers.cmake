@@ -8,6 +8,7 @@ find_package(PNG REQUIRED)
 find_package(GIF REQUIRED)
 find_package(webp REQUIRED MODULE)
 find_package(fmt REQUIRED)
+find_package(FastFloat REQUIRED)  # headers only
 find_package(CLI11 REQUIRED)
 find_package(isal REQUIRED MODULE)
 find_package(zstd REQUIRED MODULE)

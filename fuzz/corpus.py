@@ -349,12 +349,19 @@ def images() -> dict[str, bytes]:
     return {f"{name} {options}": bytes([options]) + data for name, data in files.items() for options in (0, 2, 15, 21, 30, 32)}
 
 
+def separated() -> dict[str, bytes]:
+    """For fuzz/csv_fuzz.cc: a byte for the windows, and rows of a float, an integer and a text."""
+    texts = {"plain": b"1.5,2,a\n-0.25,-7,b\r\n", "quotes": b'1,2,"a\nb"\n,"3","c ""d"""\n', "stray": b'1,2,a"b\n3,4,"c"d\n5,6,"e',
+             "numbers": b"1e5,9223372036854775807,x\n0x1p3, 4 ,y\nnan,,NA\n16777217.5,1,z\n", "blank": b"\n\r\n,,\n\r", "mark": b"\xef\xbb\xbf1,2,3"}
+    return {f"{name} {window}": bytes([window]) + text for name, text in texts.items() for window in (0, 7, 80)}
+
+
 def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
     sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples() | sequences(), "manifest": manifests(),
             "document": documents(root), "slice": slices(), "expression": expressions(), "index": indexes(),
             "attribute": attributes(), "state": states(), "decode_image": images(),
-            "tar": archives(), "npy": array_files(), "lines": text_files()}
+            "tar": archives(), "npy": array_files(), "lines": text_files(), "csv": separated()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():

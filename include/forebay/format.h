@@ -97,6 +97,11 @@ class Format {
 /// * Files: a format splits them into records, and a decoder makes rows of the records.
 /// * Rows that come ready: `rows` is set, there is no format, and the document has no decoder.
 struct Source {
+  /// Options that a source decides for the decoder of that name. The document may not give them.
+  struct Decides {
+    std::string decoder = {};  ///< Empty: none.
+    Json options = {};         ///< An object; an option that is null stays undecided.
+  };
   std::vector<std::string> files;  ///< Patterns expanded, relative paths resolved. Of rows: the names of the parts.
   Compression compression = Compression::none;
   std::shared_ptr<const Format> format;
@@ -107,6 +112,8 @@ struct Source {
   /// 0: a part is a file, and the format finds its records.
   std::int64_t files_a_part = 0;
   std::int64_t max_file_bytes = INT64_MAX;  ///< With `files_a_part`: a larger file is an error.
+
+  Decides decides = {};  ///< The dialect of the records, which their decoder must know.
 
   [[nodiscard]] std::size_t parts() const;
   [[nodiscard]] std::int64_t files_of(std::size_t part) const;  ///< Number of files of a part.

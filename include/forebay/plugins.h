@@ -13,6 +13,7 @@
 #include <forebay/combine/mix.h>
 #include <forebay/combine/round_robin.h>
 #include <forebay/combine/zip.h>
+#include <forebay/decoders/csv.h>
 #include <forebay/decoders/example.h>
 #include <forebay/decoders/json_example.h>
 #include <forebay/decoders/raw.h>
@@ -36,6 +37,7 @@
 #include <forebay/sources/arrays.h>
 #include <forebay/sources/arrow.h>
 #include <forebay/sources/cifar.h>
+#include <forebay/sources/csv.h>
 #include <forebay/sources/feed.h>
 #include <forebay/sources/fixed_length.h>
 #include <forebay/sources/idx.h>

@@ -3,7 +3,7 @@
 """Pipelines in Python: a function for every format, a method for every decoder, step, order, window and batcher."""
 from __future__ import annotations
 
-from typing import Literal, Mapping, Sequence
+from typing import Any, Literal, Mapping, Optional, Sequence
 
 from forebay._builder.batchers import Batchers
 from forebay._builder.members import Members
@@ -14,7 +14,7 @@ from forebay._paths import Paths, paths_by_name, paths_of
 from forebay.features import Feature
 from forebay.pipeline import StageSource, given
 
-__all__ = ["Pipeline", "Source", "cifar", "fixed_length", "idx", "lines", "npy", "npz", "tar", "tfrecord", "whole_file"]
+__all__ = ["Pipeline", "Source", "csv", "fixed_length", "lines", "tfrecord", "whole_file"]
 
 
 class Pipeline(Members, Steps, Orders, Windows, Batchers):
@@ -54,8 +54,28 @@ class Source(StageSource):
         options = given({"name": name}, name="record")
         return Pipeline({"source": self._source, "decode": {"record": options}, "steps": []})
 
-    def tar(self, columns: Mapping[str, str], *, allow_missing: bool = False, key: str = "__key__") -> Pipeline:
-        """Splits a record of the source tar into the bytes of its members, by their extensions.
+    def csv(self, columns: Mapping[str, Mapping[str, Any]], *, field_delim: Optional[str] = None,
+            use_quote_delim: Optional[bool] = None, na_value: Optional[str] = None,
+            select_cols: Optional[Sequence[int]] = None, names: Optional[Sequence[str]] = None,
+            max_field_bytes: Optional[int] = None) -> Pipeline:
+        """Decodes comma-separated values, one scalar tensor for each column.
+
+        columns            The tensors by name, each with dtype, default and timestamp. Without names and
+                           select_cols, they are all fields of a record, in this order.
+        field_delim        One character between fields; comma when left out. Given by the source `csv`.
+        use_quote_delim    Fields may be in quotes; true when left out. Given by the source `csv`.
+        na_value           A field of this text is an empty one. Given by the source `csv`.
+        select_cols        Numbers of the fields of the columns, from 0, rising. Fields after the last one are
+                           not looked at. Given by the source `csv`.
+        names              Names of all fields of a record; the columns are found by them. Given by the source
+                           `csv`.
+        max_field_bytes    A longer field is an error; 16 MiB when left out. Given by the source `csv`.
+        """
+        options = given({"columns": columns, "field_delim": field_delim, "use_quote_delim": use_quote_delim,
+                        "na_value": na_value, "select_cols": select_cols, "names": names,
+                        "max_field_bytes": max_field_bytes})
+        return Pipeline({"source": self._source, "decode": {"csv": options}, "steps": []})
+
 
         columns          The extension of each tensor, such as "jpg" or "seg.png"; "jpg;png" takes the first one
                          that is there.
@@ -108,6 +128,43 @@ def lines(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", 
                                   "skip_header_lines": skip_header_lines, "max_line_bytes": max_line_bytes,
                                   "max_decompressed_bytes": max_decompressed_bytes}, compression="auto",
                                   skip_header_lines=0, max_line_bytes=16777216, max_decompressed_bytes=4294967296)})
+
+
+def csv(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "auto"] = "auto", field_delim: str = ",",
+        use_quote_delim: bool = True, skip_header_lines: int = 0, header: bool = False,
+        names: Optional[Sequence[str]] = None, select_cols: Optional[Sequence[int]] = None, na_value: str = "",
+        skip_blank_lines: bool = False, max_field_bytes: int = 16777216, max_record_bytes: int = 67108864,
+        max_decompressed_bytes: int = 4294967296) -> Source:
+    """Reads the records of files of comma-separated values.
+
+    files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
+    compression               How whole files are compressed; auto knows gzip and zstd by their first bytes,
+                              zlib must be named.
+    field_delim               One character between fields.
+    use_quote_delim           A field may be in quotes, and delimiters and line ends in it are text. False: a
+                              quote is text.
+    skip_header_lines         Lines at the beginning of each file that are left out, before a header row.
+    header                    The first record of each file has the names of the fields; those of all files must
+                              be equal.
+    names                     Names of all fields of a record, where no header row has them.
+    select_cols               Numbers of the fields of the decoder's columns, from 0, rising, where fields have
+                              no names.
+    na_value                  A field of this text is an empty one.
+    skip_blank_lines          Leave empty lines out; otherwise they are records without fields.
+    max_field_bytes           A longer field is an error.
+    max_record_bytes          A longer record is an error, before memory is taken.
+    max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
+                              decompressed.
+    """
+    return Source({"csv": given({"files": paths_of(files, "files"), "compression": compression,
+                                "field_delim": field_delim, "use_quote_delim": use_quote_delim,
+                                "skip_header_lines": skip_header_lines, "header": header, "names": names,
+                                "select_cols": select_cols, "na_value": na_value, "skip_blank_lines": skip_blank_lines,
+                                "max_field_bytes": max_field_bytes, "max_record_bytes": max_record_bytes,
+                                "max_decompressed_bytes": max_decompressed_bytes}, compression="auto", field_delim=",",
+                                use_quote_delim=True, skip_header_lines=0, header=False, na_value="",
+                                skip_blank_lines=False, max_field_bytes=16777216, max_record_bytes=67108864,
+                                max_decompressed_bytes=4294967296)})
 
 
 def fixed_length(files: Paths, record_bytes: int, *, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0,

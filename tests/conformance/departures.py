@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import batching_departures as batches
+import csv_departures as csvs
 import example_departures as examples
 import loader_departures as loaders
 import queue_departures as queues
@@ -43,6 +44,10 @@ _BATCH = ("batch", "maybe_batch", "batch_join", "shuffle_batch", "shuffle_batch_
 _SEQUENCE = ("parse_sequence_example", "parse_single_sequence_example")
 
 DEPARTURES: list[Departure] = [
+    # Comma-separated values.
+    Departure("D38", "one line end after a record is left out", ("decode_csv",), csvs.ends_with_a_line_end, csvs.line_end_left_out),
+    # Columns of bool and of all integer types exist.
+    Departure("F131", "a field may become a bool or a small integer", ("decode_csv",), csvs.has_newer_types, csvs.newer_types_read),
     # The JSON loader.
     Departure("D6", "`name` may be left out", _LOAD, loaders.lacks_only_a_name, loaders.works),
     Departure("D7", "secondary features of type `const` exist",

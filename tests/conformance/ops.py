@@ -9,6 +9,7 @@ from typing import Any
 
 import ops_batching
 import ops_collate
+import ops_csv
 import ops_example
 import ops_loader
 import ops_orders
@@ -43,6 +44,7 @@ OPS: dict[str, Callable[[dict[str, Any], Path], list[str]]] = {
     "bucket_by_sequence_length": ops_batching.bucket_by_sequence_length,
     "block_shuffle": ops_batching.block_shuffle,
     "collate": ops_collate.collate,
+    "decode_csv": ops_csv.decode_csv,
     "complete_frac": ops_collate.complete_frac,
     "any_greater": ops_collate.any_greater,
     "per_key_max": ops_collate.per_key,

@@ -179,7 +179,9 @@ void CorruptionFinder::Pass::stopped_at_end(std::size_t stop, bool unsure) {
   if (end.ok() || (stop < size && padding(stop, size))) {
     done = Scanned{.consumed = size};
   } else {
-    corrupt(static_cast<std::size_t>(end.error().place().offset - window.offset), end.error(), unsure, true);
+    // Without checksums, such as in a file whose last quote is missing, records may follow the fault.
+    const bool cut = format.has_checksums();
+    corrupt(static_cast<std::size_t>(end.error().place().offset - window.offset), end.error(), unsure, cut);
   }
 }
 

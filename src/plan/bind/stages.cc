@@ -274,6 +274,24 @@ Stages read_stages(const Json& document, const Registry& registry, Faults& fault
   return StageSorter{document, registry, faults, kind}.run();
 }
 
+void decide_options(const Source& source, Stages& stages, Faults& faults) {
+  if (!stages.decoder_stage || source.decides.decoder != stages.decoder_stage->plugin) return;
+  const Json& given = *stages.decoder_stage->options;
+  if (!given.is(Json::Kind::object)) return;
+  auto all = std::make_shared<Json>(given);
+  for (const auto& [name, value] : source.decides.options.members()) {
+    const Json* const own = given.find(name);
+    if (own != nullptr && !own->is(Json::Kind::null)) {
+      complain(*own, fmt::format("the source '{}' decides '{}'; leave it out here", stages.source_stage->plugin, name),
+               faults);
+    } else if (!value.is(Json::Kind::null)) {
+      all->set(name, value);
+    }
+  }
+  stages.decided = std::move(all);
+  stages.decoder_stage->options = stages.decided.get();
+}
+
 std::vector<Ordering> orderings(const std::vector<OrderStage>& stages) {
   std::vector<Ordering> out;
   for (const OrderStage& stage : stages) out.push_back(stage.ordering);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -51,7 +52,11 @@ struct Stages {
   const BatcherType* batcher = nullptr;
   std::vector<OrderStage> batch_orders;  ///< Orders on batches, after the batch.
   std::vector<StepStage> after;          ///< Steps after the batch.
+  std::shared_ptr<const Json> decided;   ///< The decoder's options with those that the source decides, or null.
 };
+
+/// Gives the decoder the options that the source decides. A fault for each that the document gives as well.
+void decide_options(const Source& source, Stages& stages, Faults& faults);
 
 /// Calls `look` for every order that may need attributes, in the order of the attributes of a program.
 template <class Look>
