@@ -7,7 +7,7 @@ add_library(forebay::forebay ALIAS forebay)
 set_target_properties(forebay PROPERTIES LINKER_LANGUAGE CXX)
 target_include_directories(forebay PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(forebay PUBLIC cxx_std_20)
-target_link_libraries(forebay PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB JPEG::JPEG isal::isal zstd::libzstd)
+target_link_libraries(forebay PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB JPEG::JPEG sndfile::sndfile soxr::soxr isal::isal zstd::libzstd)
 
 if(FOREBAY_SANITIZE)
   set_target_properties(forebay PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -22,5 +22,6 @@ elseif(NOT SKBUILD)  # a wheel holds the Python package alone
   install(DIRECTORY include/forebay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT forebayTargets NAMESPACE forebay:: DESTINATION ${folder})
   install(FILES ${CMAKE_BINARY_DIR}/forebayConfig.cmake ${CMAKE_BINARY_DIR}/forebayConfigVersion.cmake cmake/Findisal.cmake cmake/Findzstd.cmake
+    cmake/Findsndfile.cmake cmake/Findsoxr.cmake
     DESTINATION ${folder})
 endif()

@@ -37,6 +37,7 @@
 #include <forebay/sources/whole_file.h>
 #include <forebay/steps/cast.h>
 #include <forebay/steps/constant.h>
+#include <forebay/steps/decode_audio.h>
 #include <forebay/steps/decode_image.h>
 #include <forebay/steps/normalize.h>
 #include <forebay/steps/one_hot.h>

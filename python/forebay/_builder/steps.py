@@ -119,3 +119,31 @@ class Steps(PipelineBase):
                                           "max_image_pixels": max_image_pixels}, channels=3,
                                           region={'central': None, 'random_resized': None}, flip="none", dtype="uint8",
                                           layout="hwc", orientation=True, scale=True, max_image_pixels=134217728)
+
+    def decode_audio(self: P, tensor: str, *, out: Optional[str] = None, mono: bool = False,
+                     channels: Optional[int] = None, sample_rate: Optional[int] = None,
+                     quality: Literal["quick", "low", "medium", "high", "very_high"] = "high", start: float = 0.0,
+                     length: Optional[float] = None, unit: Literal["samples", "seconds"] = "samples", pad: bool = False,
+                     dtype: DType = "float32", rate_out: Optional[str] = None, max_samples: int = 268435456) -> P:
+        """Decodes audio files (WAV, FLAC, Ogg Vorbis, MP3) to samples: range, channels and rate.
+
+        tensor         Scalar strings: the bytes of an audio file each.
+        out            Name of the samples; null: they replace the tensor.
+        mono           Whether a sample is the mean of the channels; rows are then [samples].
+        channels       Channels of every row, a file of one channel is repeated; null: those of the file.
+        sample_rate    Samples a second; null: the rate of the file.
+        quality        Of the resampling: quick, low, medium, high or very_high.
+        start          Where the range of a file that is decoded begins, in `unit`.
+        length         Length of the range, in `unit`; null: to the end of the file.
+        unit           samples: of the file, before resampling; or seconds.
+        pad            Whether zeros follow where a file ends before `length`.
+        dtype          float32: -1 to 1; or int16.
+        rate_out       Name of an int32 tensor with the sample rate of each row.
+        max_samples    A clip of more samples, over all channels, is a corrupt row.
+        """
+        return self._then("decode_audio", {"tensor": tensor, "out": out, "mono": mono, "channels": channels,
+                                          "sample_rate": sample_rate, "quality": quality, "start": start,
+                                          "length": length, "unit": unit, "pad": pad,
+                                          "dtype": dtype_of("dtype", dtype, _DTYPES), "rate_out": rate_out,
+                                          "max_samples": max_samples}, mono=False, quality="high", start=0.0,
+                                          unit="samples", pad=False, dtype="float32", max_samples=268435456)
