@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import soundfile
+import soundfile  # type: ignore[import-untyped]
 
 import forebay as fb
 
