@@ -7,6 +7,8 @@ find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(GIF REQUIRED)
 find_package(webp REQUIRED MODULE)
+find_package(sndfile REQUIRED MODULE)
+find_package(soxr REQUIRED MODULE)
 find_package(fmt REQUIRED)
 find_package(FastFloat REQUIRED)  # headers only
 find_package(CLI11 REQUIRED)
@@ -73,7 +75,7 @@ function(forebay_layer folder)
     target_link_libraries(forebay_${name} ${kind} ${CMAKE_DL_LIBS})  # staging loads the CUDA runtime
   endif()
   if(name STREQUAL "steps")
-    target_link_libraries(forebay_${name} ${kind} JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux)
+    target_link_libraries(forebay_${name} ${kind} JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux sndfile::sndfile soxr::soxr)
   endif()
   if(name STREQUAL "io" OR name STREQUAL "columns" OR name STREQUAL "sources")
     target_link_libraries(forebay_${name} ${kind} isal::isal ZLIB::ZLIB zstd::libzstd BZip2::BZip2

@@ -8,7 +8,7 @@ set_target_properties(forebay PROPERTIES LINKER_LANGUAGE CXX)
 target_include_directories(forebay PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(forebay PUBLIC cxx_std_20)
 target_link_libraries(forebay PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux isal::isal zstd::libzstd
-  BZip2::BZip2 LibLZMA::LibLZMA)
+  BZip2::BZip2 LibLZMA::LibLZMA sndfile::sndfile soxr::soxr)
 
 if(FOREBAY_SANITIZE)
   set_target_properties(forebay PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -23,5 +23,6 @@ elseif(NOT SKBUILD)  # a wheel holds the Python package alone
   install(DIRECTORY include/forebay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT forebayTargets NAMESPACE forebay:: DESTINATION ${folder})
   install(FILES ${CMAKE_BINARY_DIR}/forebayConfig.cmake ${CMAKE_BINARY_DIR}/forebayConfigVersion.cmake cmake/Findisal.cmake cmake/Findwebp.cmake cmake/Findzstd.cmake
+    cmake/Findsndfile.cmake cmake/Findsoxr.cmake
     DESTINATION ${folder})
 endif()

@@ -51,6 +51,7 @@
 #include <forebay/steps/color_jitter.h>
 #include <forebay/steps/constant.h>
 #include <forebay/steps/decode.h>
+#include <forebay/steps/decode_audio.h>
 #include <forebay/steps/decode_image.h>
 #include <forebay/steps/normalize.h>
 #include <forebay/steps/one_hot.h>

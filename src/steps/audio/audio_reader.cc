@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "steps/audio/audio_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "steps/audio/limits.h"
+#include "steps/audio/wav_header.h"
+
+namespace forebay::steps {
+namespace {
+
+bool starts(std::span<const std::byte> bytes, std::string_view with) {
+  return bytes.size() >= with.size() && std::memcmp(bytes.data(), with.data(), with.size()) == 0;
+}
+
+/// A frame of MPEG layer 3 begins with 11 bits that are set, then a version and the layer.
+bool looks_like_mp3(std::span<const std::byte> bytes) {
+  if (starts(bytes, "ID3")) return true;
+  if (bytes.size() < 4 || bytes[0] != std::byte{0xFF}) return false;
+  const auto second = std::to_integer<unsigned>(bytes[1]);
+  return (second & 0xE0) == 0xE0 && (second & 0x18) != 0x08 && (second & 0x06) == 0x02;
+}
+
+/// The format as its first bytes say; null: none that is read.
+const char* format_of(std::span<const std::byte> bytes) {
+  if (looks_like_wav(bytes)) return "WAV";
+  if (starts(bytes, "fLaC")) return "FLAC";
+  if (starts(bytes, "OggS")) return "Ogg Vorbis";
+  if (looks_like_mp3(bytes)) return "MP3";
+  return nullptr;
+}
+
+int format_of_library(std::string_view name) {
+  if (name == "WAV") return SF_FORMAT_WAV;
+  if (name == "FLAC") return SF_FORMAT_FLAC;
+  return name == "MP3" ? SF_FORMAT_MPEG : SF_FORMAT_OGG;
+}
+
+}  // namespace
+
+sf_count_t AudioReader::length(void* self) { return static_cast<Bytes*>(self)->size(); }
+
+sf_count_t AudioReader::move(sf_count_t offset, int whence, void* self) {
+  Bytes& bytes = *static_cast<Bytes*>(self);
+  const std::int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? bytes.at : bytes.size();
+  std::int64_t to = 0;
+  if (__builtin_add_overflow(from, offset, &to)) return -1;
+  bytes.at = std::clamp<std::int64_t>(to, 0, bytes.size());
+  return bytes.at;
+}
+
+sf_count_t AudioReader::copy(void* to, sf_count_t count, void* self) {
+  Bytes& bytes = *static_cast<Bytes*>(self);
+  auto* out = static_cast<char*>(to);
+  const auto header = static_cast<std::int64_t>(bytes.header.size());
+  const std::int64_t wanted = std::clamp<std::int64_t>(count, 0, bytes.size() - bytes.at);
+  const std::int64_t ours = std::clamp<std::int64_t>(header - bytes.at, 0, wanted);
+  if (ours > 0) std::memcpy(out, bytes.header.data() + bytes.at, static_cast<std::size_t>(ours));
+  if (wanted > ours) {
+    std::memcpy(out + ours, bytes.rest.data() + (bytes.at + ours - header), static_cast<std::size_t>(wanted - ours));
+  }
+  bytes.at += wanted;
+  return wanted;
+}
+
+Error AudioReader::fault(const std::string& what) const {
+  return {Code::data, Detail::data_loss, fmt::format("not an intact {} file: {}", format_, what)};
+}
+
+Result<AudioReader::Header> AudioReader::open(std::span<const std::byte> bytes) {
+  close();
+  format_ = format_of(bytes);
+  if (format_ == nullptr) {
+    return Error{Code::data, Detail::data_loss,
+                 fmt::format("the {} bytes are no audio file that is read: WAV, FLAC, Ogg Vorbis, MP3", bytes.size())};
+  }
+  bytes_ = {.header = {}, .rest = bytes};
+  const int format = format_of_library(format_);
+  if (format == SF_FORMAT_WAV) {
+    FOREBAY_TRY(WavFile wav, read_wav(bytes));
+    bytes_ = {.header = std::move(wav.header), .rest = wav.data};
+  }
+  static SF_VIRTUAL_IO calls{&AudioReader::length, &AudioReader::move, &AudioReader::copy, &AudioReader::write,
+                             &AudioReader::tell};
+  SF_INFO info{};
+  file_.reset(sf_open_virtual(&calls, SFM_READ, &info, &bytes_));
+  if (file_ == nullptr) return fault(sf_strerror(nullptr));
+  if (const int found = info.format & SF_FORMAT_TYPEMASK; found != format && found != SF_FORMAT_WAVEX)
+    return fault("its content is of another format");
+  FOREBAY_DO(check_sound(info.channels, info.samplerate));
+  seeks_ = info.seekable != 0 && format != SF_FORMAT_MPEG;
+  header_ = {.rate = info.samplerate, .channels = info.channels, .frames = {}};
+  if (info.frames >= 0 && info.frames < SF_COUNT_MAX) header_.frames = info.frames;
+  return header_;
+}
+
+Result<void> AudioReader::seek(std::int64_t frame) {
+  if (frame == 0) return {};
+  if (seeks_) {
+    if (sf_seek(file_.get(), frame, SEEK_SET) == frame) return {};
+    return fault(fmt::format("there is no frame {}", frame));
+  }
+  // A frame of MP3 depends on frames before it: only reading gives its exact samples.
+  std::array<float, 4096> unused;
+  for (const std::int64_t most = std::ssize(unused) / header_.channels; frame > 0;) {
+    FOREBAY_TRY(const std::int64_t got, read(unused.data(), std::min(most, frame)));
+    if (got == 0) return {};
+    frame -= got;
+  }
+  return {};
+}
+
+Result<std::int64_t> AudioReader::read(float* samples, std::int64_t frames) {
+  const sf_count_t got = sf_readf_float(file_.get(), samples, frames);
+  if (got < 0 || got > frames || sf_error(file_.get()) != SF_ERR_NO_ERROR) return fault(sf_strerror(file_.get()));
+  return got;
+}
+
+void AudioReader::close() {
+  file_.reset();
+  bytes_ = {};
+}
+
+}  // namespace forebay::steps
