@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from forebay import _pytrees as _pytrees
 from forebay._core import version as __version__
 from forebay.batch_set import BatchSet
 from forebay.builder import *  # noqa: F403

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Sequence, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
 from forebay._arguments import names_of, wrong_type
 from forebay.errors import ConfigError
@@ -131,6 +131,10 @@ class PipelineBase:
              shard: Optional[Shard] = None, index_dir: Union[str, "os.PathLike[str]", None] = None) -> Loader:
         """Starts a loader; see forebay.load. Paths are relative to the working directory."""
         return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps, index_dir)
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a Pipeline is what to do, and gives no batches; `.load()` starts it: `for batch in pipeline.load():`, "
+                        "or `for epoch in pipeline.load().epochs():`")
 
     def __repr__(self) -> str:
         return "\n".join([self.to_json(), *mapped_text([step.name for step in self._maps])])

@@ -11,6 +11,7 @@
 #include "engine/memory/fork_guard.h"
 #include "engine/memory/machine.h"
 #include "engine/memory/sync.h"
+#include "engine/order/shards/batch_counts.h"
 #include "engine/order/shards/element_shard.h"
 #include "engine/order/shards/file_shard.h"
 #include "engine/order/shards/shard_counts.h"
