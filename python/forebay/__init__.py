@@ -59,7 +59,14 @@ else:
             import numpy as np
             from forebay.values import bfloat16_type
             return bfloat16_type() or np.dtype(np.uint16)
-        return importlib.import_module(f"forebay.{name}")
+        try:
+            return importlib.import_module(f"forebay.{name}")
+        except ImportError as missing:
+            raise AttributeError(f"module 'forebay' has no attribute {name!r}: {missing}") from missing
 
+    # `help` and `inspect` get every name that `dir` gives, so those of packages that are not installed are left out.
     def __dir__():
-        return sorted({*__all__, *_LATER, *(name for name in globals() if name.startswith("__"))})
+        from importlib.util import find_spec
+        packages = {"jax": "jax", "tf": "tensorflow", "torch": "torch"}
+        later = {name for name in _LATER if name not in packages or find_spec(packages[name])}
+        return sorted({*__all__, *later, *(name for name in globals() if name.startswith("__"))})

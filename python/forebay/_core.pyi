@@ -484,6 +484,9 @@ class Run:
     @property
     def complete_frac(self) -> float: ...
 
+def usual_resources() -> tuple[int, int]:
+    """(threads, bytes of memory) of a run that leaves them out."""
+
 def plan_path(path: str, bindings: dict[str, Rows | Function]) -> Plan: ...
 
 def plan_document(document: object, folder: str, bindings: dict[str, Rows | Function]) -> Plan: ...
