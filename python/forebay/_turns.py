@@ -31,18 +31,28 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        descriptor = os.memfd_create("forebay-epochs", os.MFD_CLOEXEC)
+        self._name = f"forebay-epochs-{os.urandom(8).hex()}"
+        self._keep(os.memfd_create(self._name, os.MFD_CLOEXEC))
+        with open(self._path, "r+b") as file:
+            file.write(json.dumps({"epoch": 0, "state": None, "turns": []}).encode())
+
+    def _keep(self, descriptor: int) -> None:
         self._path = f"/proc/{os.getpid()}/fd/{descriptor}"
         weakref.finalize(self, _close, descriptor, os.getpid())
-        self._write({"epoch": 0, "state": None, "turns": []})
 
-    def __getstate__(self) -> str:
-        return self._path
+    def __getstate__(self) -> "tuple[str, str]":
+        return self._name, self._path
 
-    def __setstate__(self, path: str) -> None:
-        self._path = path
-        if not os.path.exists(path):   # of a process that has ended, or of another machine
+    def __setstate__(self, state: "tuple[str, str]") -> None:
+        self._name, path = state
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC) if _is_ours(path, self._name) else -1
+        except OSError:
+            descriptor = -1
+        if descriptor < 0:   # it was of a process that has ended, or of another machine
             self.__init__()  # type: ignore[misc]
+        else:
+            self._keep(descriptor)
 
     def set_epoch(self, epoch: int) -> None:
         """The next loop goes through that epoch. A state of the same epoch stays, and so does one that it begins after."""
@@ -80,10 +90,6 @@ class Turns:
         with _Locked(self._path) as shared:
             return Turn(shared.values["epoch"], shared.values["state"])
 
-    def _write(self, values: Any) -> None:
-        with open(self._path, "r+b") as file:
-            file.write(json.dumps(values).encode())
-
 
 class _Locked:
     """The shared values, while no other process has them."""
@@ -111,3 +117,8 @@ def place_of(state: Mapping[str, Any]) -> int:
 def _close(descriptor: int, process: int) -> None:
     if os.getpid() == process:
         os.close(descriptor)
+
+
+def _is_ours(path: str, name: str) -> bool:
+    """Whether the descriptor still is the memory of that name: its number may have been given to another file."""
+    return os.readlink(path).startswith(f"/memfd:{name}")

@@ -128,6 +128,20 @@ def a_batch_keeps_lengths_epoch_and_mask(folder: pathlib.Path) -> None:
     assert dict(rebuilt).keys() == last.keys()
 
 
+def a_pickled_data_set_never_writes_to_a_file_of_others(folder: pathlib.Path) -> None:
+    data = fb.torch.dataset(pipe(folder))
+    data.set_epoch(1)
+    text, again = pickle.dumps(data), pickle.loads(pickle.dumps(data))
+    del data
+    other = folder / "other"
+    other.write_bytes(b"precious")
+    files = [open(other, "r+b") for _ in range(50)]   # one of them gets the number of the memory
+    fresh = pickle.loads(text)
+    expected = epochs(pipe(folder), 2)
+    assert (ids(again), ids(fresh)) == (expected[1], expected[0])   # what nobody remembers begins with the first epoch
+    assert other.read_bytes() == b"precious" and len(files) == 50
+
+
 def a_batch_without_its_place_is_refused(folder: pathlib.Path) -> None:
     data = fb.torch.dataset(pipe(folder))
     batch = next(iter(data))
