@@ -5,6 +5,7 @@
 /// <forebay/plugin.h>.
 #include <forebay/batch.h>
 #include <forebay/convert.h>
+#include <forebay/count.h>
 #include <forebay/decode.h>
 #include <forebay/feed.h>
 #include <forebay/files.h>

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from forebay import _pytrees as _pytrees
 from forebay._core import version as __version__
 from forebay.tables import ArrowFiles, arrow, arrow_file, parquet, present
 from forebay.batch_set import BatchSet
@@ -68,7 +69,14 @@ else:
             import numpy as np
             from forebay.values import bfloat16_type
             return bfloat16_type() or np.dtype(np.uint16)
-        return importlib.import_module(f"forebay.{name}")
+        try:
+            return importlib.import_module(f"forebay.{name}")
+        except ImportError as missing:
+            raise AttributeError(f"module 'forebay' has no attribute {name!r}: {missing}") from missing
 
+    # `help` and `inspect` get every name that `dir` gives, so those of packages that are not installed are left out.
     def __dir__():
-        return sorted({*__all__, *_LATER, *(name for name in globals() if name.startswith("__"))})
+        from importlib.util import find_spec
+        packages = {"jax": "jax", "tf": "tensorflow", "torch": "torch"}
+        later = {name for name in _LATER if name not in packages or find_spec(packages[name])}
+        return sorted({*__all__, *later, *(name for name in globals() if name.startswith("__"))})

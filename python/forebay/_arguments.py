@@ -52,9 +52,17 @@ def compression_of(value: Optional[str]) -> str:
     return value
 
 
+#: What other packages call element types.
+_OTHER_NAMES = {"float": "float32", "double": "float64", "half": "float16", "int": "int64", "long": "int64", "byte": "uint8",
+                "str": "string", "bytes": "string", "boolean": "bool"}
+
+
 def dtype_of(name: str, dtype: Union[str, "np.dtype[Any]", type], known: Sequence[str]) -> str:
     """The name of an element type. A str is one already; the checks of the document refuse an unknown one."""
     if isinstance(dtype, str):
+        if dtype in _OTHER_NAMES:
+            raise ConfigError(f"{name}: there is no dtype {dtype!r}; did you mean {_OTHER_NAMES[dtype]!r}?", code="config",
+                              detail="invalid_argument")
         return dtype
     if dtype in (str, bytes):
         return "string"
@@ -84,10 +92,10 @@ def names_of(name: str, names: Any) -> list[str]:
 
 
 def sizes_of(shape: Any) -> list[Any]:
-    """The sizes of a shape, as a list. The checks of the document check each size."""
+    """The sizes of a shape, as a list; None is an unknown size. The checks of the document check each size."""
     if isinstance(shape, (str, bytes)) or not hasattr(shape, "__iter__"):
         raise wrong_type("shape", "a list of sizes, [] for a single number", shape)
-    return list(shape)
+    return [-1 if size is None else size for size in shape]
 
 
 def bytes_of(name: str, value: Buffer) -> bytes:

@@ -4,6 +4,7 @@
 
 from collections.abc import (
     ItemsView,
+    Iterable,
     Iterator,
     KeysView,
     Mapping,
@@ -20,6 +21,11 @@ class Batch(Mapping[str, Any]):
 
     Arrays share the batch's memory, may be written to, and stay valid when batch and loader are gone.
     """
+
+    def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
+        """
+        A batch of values only, of any kind: a mapping, or (name, value) pairs. `rows`, `epoch`, `lengths` and so on raise AttributeError.
+        """
 
     def __getitem__(self, name: str) -> Any:
         """
@@ -87,6 +93,41 @@ class Batch(Mapping[str, Any]):
         The frames of all rows of each tensor that has a first axis, without padding.
         """
 
+    @property
+    def rows(self) -> int:
+        """Length of the batch axis."""
+
+    @property
+    def valid_rows(self) -> int:
+        """
+        Rows that came from records. The others fill up a last batch, or stand at the end for rows that skip_row took out; where rows are made of spans, they may be anywhere.
+        """
+
+    @property
+    def mask(self) -> Any:
+        """
+        Which rows came from records: bool [rows]. A loss or a metric leaves the others out.
+        """
+
+    @property
+    def epoch(self) -> int:
+        """Pass of the first row that is not empty, from 0."""
+
+    @property
+    def number(self) -> int:
+        """Ordinal of the batch in the run, from 0."""
+
+    @property
+    def ends_epoch(self) -> bool | None:
+        """
+        Whether it is the last batch of its epoch; None unless `epoch_boundary` is "hard".
+        """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """
+        A batch that comes back from `pickle` keeps values, lengths, epoch, number, valid rows and position.
+        """
+
     def raw(self, name: str) -> tuple[Any, Any]:
         """
         (offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.
@@ -140,38 +181,9 @@ class Batch(Mapping[str, Any]):
         The key of each origin's record: "path:offset", or as its format says (lines: "path:line"). The same list every time.
         """
 
-    @property
-    def rows(self) -> int:
-        """Length of the batch axis."""
-
-    @property
-    def valid_rows(self) -> int:
-        """
-        Rows that came from records. The others fill up a last batch, or stand at the end for rows that skip_row took out; where rows are made of spans, they may be anywhere.
-        """
-
-    @property
-    def epoch(self) -> int:
-        """Pass of the first row that is not empty, from 0."""
-
-    @property
-    def number(self) -> int:
-        """Ordinal of the batch in the run, from 0."""
-
-    @property
-    def ends_epoch(self) -> bool | None:
-        """
-        Whether it is the last batch of its epoch; None unless `epoch_boundary` is "hard".
-        """
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """
-        A batch that comes back from `pickle` keeps values, lengths, epoch, number, valid rows and position.
-        """
-
     def __repr__(self) -> str: ...
 
-def batch_of(names: list[str], values: list[Any], lengths: dict[str, Any], inputs: list[str], targets: list[str], rows: int, valid_rows: int, epoch: int, number: int, ends_epoch: bool | None, position: str) -> Batch:
+def batch_of(names: list[str], values: list[Any], lengths: dict[str, Any], inputs: list[str], targets: list[str], rows: int, valid_rows: int, epoch: int, number: int, ends_epoch: bool | None, position: str, mask: Any = None) -> Batch:
     """A batch that was pickled, from its parts."""
 
 def position_of(batch: Batch) -> str:
@@ -350,7 +362,16 @@ class Plan:
     @property
     def batches(self) -> int | None:
         """
-        Number of batches of the whole run, or None when it is not known before reading.
+        Number of batches of the whole run, from the indexes of its files, which are made if they are missing. None of an endless run, and where counting needs decoding: `count` does that.
+        """
+
+    @property
+    def steps_per_epoch(self) -> int | None:
+        """The same of the first epoch, also of an endless run."""
+
+    def count(self, per_epoch: bool = False, threads: int = 0) -> int:
+        """
+        Number of batches of the whole run, or of the first epoch. Decodes what it must, on several threads; what is stored about the files is used, and stored for the next time. An endless run has no number: TypeError.
         """
 
     @property
@@ -522,6 +543,10 @@ class Run:
     def epochs(self) -> RunEpochs:
         """A loop over the epochs from here on."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether the consumer has been told the end of the run."""
+
     def close(self) -> None: ...
 
     def state(self) -> str:
@@ -553,12 +578,27 @@ class Run:
         """
 
     @property
+    def known(self) -> int | None:
+        """
+        Batches of the whole run of all shards; None: not known before reading.
+        """
+
+    def count(self, per_epoch: bool) -> int | None:
+        """
+        Batches of the whole run of this shard, or of its first epoch, counted if necessary; None: an endless run, or counting needs decoding.
+        """
+
+    @property
     def stats(self) -> Stats: ...
 
     @property
     def complete_frac(self) -> float: ...
 
 def plan_path(path: str, bindings: dict[str, Rows | Table | Function]) -> Plan: ...
+def usual_resources() -> tuple[int, int]:
+    """(threads, bytes of memory) of a run that leaves them out."""
+
+def plan_path(path: str, bindings: dict[str, Rows | Function]) -> Plan: ...
 
 def plan_document(document: object, folder: str, bindings: dict[str, Rows | Table | Function]) -> Plan: ...
 

@@ -212,7 +212,7 @@ class _Line:
         taken = self._taken[1]
         if not taken:
             # One call without bytecode inside: no interrupt comes between the loader and the list.
-            taken.extend(islice(self._loader, 1))
+            taken.extend(islice(iter(self._loader.__next__, None), 1))
         if not taken:
             raise StopIteration
         arrays = self._carriers(taken[0])

@@ -33,4 +33,4 @@ def batches_of(loader: "Loader") -> Optional[int]:
     _, _, by = loader._run.shard
     if "batch" not in by:
         return loader._run.length
-    return loader.plan.batches if by in ("batch", "row and batch") else None
+    return loader._run.known if by in ("batch", "row and batch") else None

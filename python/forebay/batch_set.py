@@ -169,7 +169,7 @@ class BatchSet:
             return False
         # One call without bytecode inside: no interrupt comes between the loader and the list.
         before = len(self._read)
-        self._read.extend(islice(self._source, 1))
+        self._read.extend(islice(iter(self._source.__next__, None), 1))
         self._ended = len(self._read) == before
         return not self._ended
 

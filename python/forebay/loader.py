@@ -13,7 +13,7 @@ from forebay import _core
 from forebay._arguments import integer_of, memory_of, wrong_type
 from forebay._core import Batch, Plan, Stats
 from forebay._paths import Path, path_of
-from forebay.errors import StateError
+from forebay.errors import Error, StateError
 from forebay.schema import Schema, TensorSpec, mapped_text
 
 if TYPE_CHECKING:
@@ -29,12 +29,17 @@ Shard = Union[Sequence[Any], str, Mapping[str, Any]]
 
 collections.abc.Mapping.register(Batch)
 
+_AT_END = ("the loader is at the end of its run, which goes through all epochs once; write `for epoch in loader.epochs():` and "
+           "inside it `for batch in epoch:`, with as many epochs as the pipeline has (`.epochs(3)`; None: for ever), or call "
+           "loader.begin_anew() to give the same run again")
+
 
 class Loader:
     """A running plan: an iterator over batches, and a context manager.
 
-    A loader runs once, through all epochs. At the end every further `next` raises StopIteration, also through a second
-    `iter`; after a failure every further `next` raises the same exception. Only one thread at a time may call `next`.
+    A loader runs once, through all epochs. At the end every further `next` raises StopIteration, and `iter` raises
+    StateError, so that a loop over epochs does not go on with nothing: `epochs` is that loop. After a failure every further
+    `next` raises the same exception. Only one thread at a time may call `next`.
     `close` stops a run that is not at its end. It also runs when the loader is dropped, at the end
     of a `with` block, and when the interpreter ends.
     """
@@ -57,6 +62,8 @@ class Loader:
             _live.add(self)
 
     def __iter__(self) -> "Loader":
+        if self._run.ended if self._mapped is None else self._mapped.ended():
+            raise StateError(_AT_END, code="state", detail="failed_precondition")
         return self
 
     def __next__(self) -> Batch:
@@ -101,11 +108,31 @@ class Loader:
             return None
 
     def __len__(self) -> int:
-        """The number of batches of the whole run of this shard. Raises TypeError when that is not known before reading."""
-        batches = self._run.length
-        if batches is None:
-            raise TypeError("the number of batches is not known before reading")
-        return batches
+        """The number of batches of the whole run of this shard, the same after a restart.
+
+        Known from the indexes of the files; missing ones are made, once, several files at a time, and stored. Raises
+        TypeError for an endless run, whose `steps_per_epoch` is known, and when counting needs decoding: `plan.count()`
+        does that. (`list` and progress bars ask for the length unasked.)"""
+        return self._count(False)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """The number of batches of the first epoch of this shard, also of an endless run; else like `len`."""
+        return self._count(True)
+
+    def _count(self, per_epoch: bool) -> int:
+        what = "the number of batches"
+        try:
+            batches: Optional[int] = self._run.count(per_epoch)
+        except Error as problem:  # `list` must still give the batches before the fault
+            raise TypeError(f"{what} is not known, because the files cannot be counted: {problem}") from problem
+        if batches is not None:
+            return batches
+        if self.plan.epochs is None and not per_epoch:
+            raise TypeError("a run for ever has no number of batches; loader.steps_per_epoch is that of an epoch")
+        asked = "plan.count(per_epoch=True)" if per_epoch else "plan.count()"
+        raise TypeError(f"{what} is not known without decoding the records; loader.{asked} counts them, which may take as "
+                        "long as a run")
 
     def __bool__(self) -> bool:
         return True

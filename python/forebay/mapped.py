@@ -21,6 +21,7 @@ class Facts(NamedTuple):
     epoch: int
     rows: int
     valid_rows: int
+    mask: Any
     lengths: dict[str, Any]
     origins: list[tuple[Any, ...]]
     record_keys: list[str]
@@ -44,7 +45,7 @@ def facts_of(source: Any) -> Facts:
         return source
     if isinstance(source, MappedBatch):
         return facts_of(source._made_of())
-    return Facts(source.number, source.epoch, source.rows, source.valid_rows, source.lengths, source.origins,
+    return Facts(source.number, source.epoch, source.rows, source.valid_rows, source.mask, source.lengths, source.origins,
                  source.record_keys, source.spans, source.skipped, source.branch, source.ends_epoch,
                  source.seq_idx, source.epoch_end, source.complete_frac, source.frames, list(source), list(source.inputs),
                  list(source.targets), position_of(source))
@@ -60,7 +61,7 @@ def position_of(source: Any) -> str:
 class MappedBatch(dict[str, Any]):
     """What a function given to `map` returned: a dict from names to values, yours to change.
 
-    `number`, `epoch`, `rows`, `valid_rows`, `lengths`, `origins`, `record_keys`, `spans`, `skipped`, `branch`,
+    `number`, `epoch`, `rows`, `valid_rows`, `mask`, `lengths`, `origins`, `record_keys`, `spans`, `skipped`, `branch`,
     `ends_epoch`, `seq_idx`, `epoch_end`, `complete_frac` and `frames` are those of the batch that the function was given. They raise
     AttributeError in a MappedBatch that your program made of values only.
     """
@@ -90,6 +91,11 @@ class MappedBatch(dict[str, Any]):
     def valid_rows(self) -> int:
         """Rows that came from records; the others fill up a last batch."""
         return self._made_of().valid_rows
+
+    @property
+    def mask(self) -> Any:
+        """Which rows came from records: bool [rows]."""
+        return self._made_of().mask
 
     @property
     def lengths(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Sequence, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
 from forebay._arguments import names_of, wrong_type
 from forebay.errors import ConfigError
@@ -26,6 +26,20 @@ class StageSource:
     def __init__(self, source: Mapping[str, Any]) -> None:
         self._source = dict(source)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        from forebay.builder import Pipeline
+        kind = type(self).__name__
+        if not name.startswith("_") and hasattr(Pipeline, name):
+            decoders = ", ".join(f".{each}(…)" for each in vars(type(self)) if not each.startswith("_"))
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}: the records are not decoded yet; call one of "
+                                 f"{decoders} before .{name}")
+        raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        (kind, options), = self._source.items()
+        shown = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        return f"forebay.{kind}({shown if len(shown) <= 200 else shown[:197] + '…'})"
+
 
 class PipelineBase:
     """A pipeline document. Immutable: every method returns a new one."""
@@ -45,6 +59,8 @@ class PipelineBase:
         if self._maps:
             raise ConfigError(f"{stage}: map is the last stage, after the batch; add {stage} before map({self._maps[-1].name})",
                               code="config", detail="failed_precondition")
+        if stage == "shuffle" and options.get("buffer") == "global":
+            options = {"global": True}
         return self._with(steps=[*self._document["steps"], {stage: given(options, **defaults)}])
 
     def epochs(self: P, count: Optional[int]) -> P:
@@ -131,6 +147,10 @@ class PipelineBase:
              shard: Optional[Shard] = None, index_dir: Union[str, "os.PathLike[str]", None] = None) -> Loader:
         """Starts a loader; see forebay.load. Paths are relative to the working directory."""
         return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps, index_dir)
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a Pipeline is what to do, and gives no batches; `.load()` starts it: `for batch in pipeline.load():`, "
+                        "or `for epoch in pipeline.load().epochs():`")
 
     def __repr__(self) -> str:
         return "\n".join([self.to_json(), *mapped_text([step.name for step in self._maps])])

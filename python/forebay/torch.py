@@ -2,30 +2,170 @@
 """Batches as torch tensors; imported only when asked for."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Protocol
+import json
+from typing import Any, Iterator, Mapping, Optional, Protocol, Union
 
 import numpy as np
 
 from forebay import _core
 from forebay import replicas as replicas_module
-from forebay._arguments import integer_of, out_of_range
+from forebay import _pytrees
+from forebay._arguments import integer_of, out_of_range, wrong_type
 from forebay._convert import arrays
+from forebay._dataset import Epochs
 from forebay._paths import Path
 from forebay._prefetch import Prefetch
+from forebay._turns import Turn, Turns
 from forebay.checkpoint import atomic_file
 from forebay.errors import ConfigError
-from forebay.loader import Loader
+from forebay.loader import Batch, Loader
+from forebay.mapped import MappedBatch
 
 try:
-    import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    import torch.utils.data  # type: ignore[import-not-found, import-untyped, unused-ignore]
 except ImportError as missing:
     raise ImportError("forebay.torch needs the package torch") from missing
 
+_pytrees.tell("torch.utils._pytree")
 
-def to(batch: Mapping[str, Any], device: Optional[Any] = None) -> dict[str, Any]:
-    """name → torch.Tensor over the batch's own memory, or on `device`; strings, ragged and
-    sparse values are not changed."""
-    return arrays(batch, lambda value: _tensor(value, device))
+
+class TensorBatch(MappedBatch):
+    """The tensors of a batch by name: a dict. `number`, `epoch`, `valid_rows` and so on are those of the loader's batch.
+
+    Packages that rebuild it (`type(batch)({...})`) get the tensors only; `to` and copies keep the rest.
+    """
+
+    __slots__ = ()
+
+    @property
+    def lengths(self) -> dict[str, Any]:
+        """True sizes before padding, as tensors on the CPU."""
+        return {name: _tensor(value, None) for name, value in super().lengths.items()}
+
+    @property
+    def mask(self) -> Any:
+        """Which rows came from records: a bool tensor [rows] on the CPU, to leave padding out of a loss or a metric."""
+        return _tensor(super().mask, None)
+
+    def to(self, device: Any, non_blocking: bool = False) -> "TensorBatch":
+        """The same with the tensors on another device."""
+        moved = {name: value.to(device, non_blocking=non_blocking) if isinstance(value, torch.Tensor) else value
+                 for name, value in self.items()}
+        return TensorBatch(moved, self._source)
+
+    def __copy__(self) -> "TensorBatch":
+        return TensorBatch(self, self._source)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TensorBatch, super().__reduce__()[1]
+
+
+def to(batch: Mapping[str, Any], device: Optional[Any] = None) -> TensorBatch:
+    """name → torch.Tensor over the batch's own memory, or on `device`; strings, ragged and sparse values are not changed.
+
+    The result also has `lengths`, `mask`, `epoch` and all else that the batch knows."""
+    source = batch._source if isinstance(batch, MappedBatch) else batch if isinstance(batch, Batch) else None
+    return TensorBatch(arrays(batch, lambda value: _tensor(value, device)), source)
+
+
+def as_it_is(item: Any) -> Any:
+    """`collate_fn` of a DataLoader over `dataset`: its items are batches, and nothing is to be done with them."""
+    return item
+
+
+class Dataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
+    """The batches of a pipeline as an IterableDataset; `dataset` makes it."""
+
+    def __init__(self, epochs: Epochs) -> None:
+        super().__init__()
+        self._epochs = epochs
+        self._turns = Turns()
+        self._loops = 0          # of this process
+        self._last: Optional[str] = None
+        self._steps: Optional[int] = None
+
+    def __iter__(self) -> Iterator[TensorBatch]:
+        worker = torch.utils.data.get_worker_info()
+        self._loops += 1
+        if worker is None:
+            return self._loop(self._turns.take(None, 0), 0, 1)
+        # The seed is drawn anew for each loop of a DataLoader; workers that stay alive keep theirs, and count loops.
+        return self._loop(self._turns.take([worker.seed - worker.id, self._loops], worker.id), worker.id, worker.num_workers)
+
+    def _loop(self, turn: Turn, worker: int, workers: int) -> Iterator[TensorBatch]:
+        loader, epoch = self._epochs.begin(turn.epoch, turn.state, worker, workers)
+        with loader:
+            if epoch is None:
+                return
+            if turn.state is not None:
+                self._turns.begun(epoch.number)
+            for batch in epoch:
+                out = to(batch)
+                self._last = out._position()
+                yield out
+
+    def __len__(self) -> int:
+        """The batches of an epoch. TypeError where counting needs decoding."""
+        if self._steps is None:
+            self._steps = self._epochs.steps()
+        return self._steps
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next `iter` goes through this epoch, in all workers, and the following ones through those after it. A state of
+        this epoch that was loaded stays in place."""
+        number = integer_of("epoch", epoch, "an integer of 0 or more")
+        if number < 0:
+            raise out_of_range("epoch", "an integer of 0 or more", number)
+        self._turns.set_epoch(number)
+
+    def state_dict(self, after: Optional[Mapping[str, Any]] = None) -> dict[str, Any]:
+        """The state of the loop.
+
+        after   the last batch that was used. With workers or a thread that reads ahead only this tells where the loop is. Left
+                out: the last batch that this process took from the data set, or the beginning of the next epoch
+        """
+        position = self._last
+        if after is not None:
+            position = after._position() if isinstance(after, MappedBatch) else None
+            if not position:
+                raise wrong_type("after", "a batch of this data set; a DataLoader that rebuilds batches loses their place: give it "
+                                 "collate_fn=fb.torch.as_it_is", after)
+        if position is None:
+            turn = self._turns.next()
+            loader, _ = self._epochs.begin(turn.epoch, turn.state, 0, 1)
+            with loader:
+                return loader.state_dict()
+        with self._epochs.loader() as loader:
+            state: dict[str, Any] = json.loads(loader._run.state_at(position))
+            return state
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """The next `iter` gives the rest of the state's epoch, or the next epoch after its last batch. Call it before the
+        DataLoader makes its workers. Raises StateError when it does not fit."""
+        with self._epochs.loader() as loader:
+            loader.load_state_dict(state)
+        self._last = None
+        self._turns.set_state(state)
+
+
+def dataset(pipe: Any, shard: Any = None, threads: Optional[int] = None, memory: Union[int, str, None] = None,
+            prefetch: Optional[int] = None, index_dir: Optional[Path] = None) -> Dataset:
+    """A torch IterableDataset over the batches of a pipeline, as tensors. Every `iter` is the next epoch.
+
+        data = fb.torch.dataset(pipe, shard=(rank, ranks))
+        batches = DataLoader(data, batch_size=None, num_workers=4, collate_fn=fb.torch.as_it_is)
+        for epoch in range(3):
+            for batch in batches:
+                train(batch["x"])
+                checkpoint["data"] = data.state_dict(after=batch)
+
+    pipe     a Pipeline. Its `epochs` does not count, and batches end with their epoch unless it says `straddle`
+    others   as those of Pipeline.load. In a DataLoader each worker gets its share of threads and memory
+
+    The stream is the same with any number of workers: worker w of W makes batches w, w + W, …. `state_dict(after=batch)` works in
+    the process that trains, `load_state_dict` with any number of workers and of row shards. `len` is that of an epoch.
+    """
+    return Dataset(Epochs(pipe, shard, threads, memory, prefetch, index_dir))
 
 
 def prefetch(loader: Loader, device: Any = "cuda", ahead: int = 2) -> Prefetch:

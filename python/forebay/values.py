@@ -73,6 +73,13 @@ class Ragged:
         self.values = np.asarray(values)
         self.nested_row_splits = [np.asarray(level) for level in levels]
 
+    @classmethod
+    def _of(cls, values: Any, nested_row_splits: list[Any]) -> Ragged:
+        """Of leaves of any kind, which frameworks put in the places of the arrays."""
+        out = cls.__new__(cls)
+        out.values, out.nested_row_splits = values, nested_row_splits
+        return out
+
     @property
     def row_splits(self) -> Any:
         return self.nested_row_splits[0]
@@ -150,6 +157,13 @@ class Sparse:
         self.indices = np.asarray(indices)
         self.values = np.asarray(values)
         self.dense_shape = tuple(int(size) for size in dense_shape)
+
+    @classmethod
+    def _of(cls, indices: Any, values: Any, dense_shape: tuple[int, ...]) -> Sparse:
+        """Of leaves of any kind, which frameworks put in the places of the arrays."""
+        out = cls.__new__(cls)
+        out.indices, out.values, out.dense_shape = indices, values, dense_shape
+        return out
 
     @property
     def dtype(self) -> Any:

@@ -148,6 +148,7 @@ nb::object to_raw(const Tensor& tensor) {
 
 nb::object copy_array(const std::vector<std::int64_t>& values) { return copied(values, NPY_INT64); }
 nb::object copy_array(const std::vector<float>& values) { return copied(values, NPY_FLOAT32); }
+nb::object copy_flags(const std::vector<std::uint8_t>& flags) { return copied(flags, NPY_BOOL); }
 std::optional<std::vector<std::int64_t>> int64_values(nb::handle array) {
   return values_of<std::int64_t>(array, NPY_INT64);
 }

@@ -27,6 +27,7 @@ void import_numpy();  ///< Called once, before the others.
 /// New arrays with a copy of the values.
 [[nodiscard]] nb::object copy_array(const std::vector<std::int64_t>& values);
 [[nodiscard]] nb::object copy_array(const std::vector<float>& values);
+[[nodiscard]] nb::object copy_flags(const std::vector<std::uint8_t>& flags);  ///< bool, from 0 and 1.
 /// The values of a contiguous array of that type with one axis. Nothing: the object is something else.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> int64_values(nb::handle array);
 [[nodiscard]] std::optional<std::vector<float>> float32_values(nb::handle array);

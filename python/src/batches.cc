@@ -65,54 +65,6 @@ PyBatch::PyBatch(SentBatch sent, std::shared_ptr<const Layout> layout, const nb:
   for (const nb::handle value : values) made_.push_back(nb::borrow(value));
 }
 
-SentBatch PyBatch::facts() const {
-  if (sent_) return *sent_;
-  return {.rows = batch_.rows(),
-          .valid_rows = batch_.valid_rows(),
-          .epoch = batch_.epoch(),
-          .number = batch_.number(),
-          .ends_epoch = batch_.ends_epoch(),
-          .position = {}};
-}
-
-Json PyBatch::position() const { return sent_ ? value_of(parse_state(sent_->position)) : batch_.position(); }
-
-void PyBatch::need(const char* what) const {
-  if (!sent_) return;
-  raise(Error{Code::state, Detail::failed_precondition,
-              std::string{"this batch was pickled in another process, and "} + what +
-                  " do not travel with it; it has values, lengths, epoch, number, valid rows and position"});
-}
-
-nb::tuple PyBatch::reduce() {
-  nb::list values;
-  for (std::size_t place = 0; place < nb::len(layout_->places); ++place) values.append(at(place));
-  const SentBatch all = facts();
-  const nb::object ends = all.ends_epoch ? nb::object{nb::bool_(*all.ends_epoch)} : nb::none();
-  return nb::make_tuple(
-      nb::module_::import_("forebay.values").attr("batch_of"),
-      nb::make_tuple(nb::list(layout_->places.keys()), values, lengths(), layout_->inputs, layout_->targets, all.rows,
-                     all.valid_rows, all.epoch, all.number, ends, position().text()));
-}
-
-namespace {
-
-PyBatch batch_of(const nb::list& names, const nb::list& values, nb::dict lengths, nb::list inputs, nb::list targets,
-                 std::int64_t rows, std::int64_t valid_rows, std::int64_t epoch, std::int64_t number,
-                 std::optional<bool> ends_epoch, std::string position) {
-  auto layout = std::make_shared<const Layout>(names, std::move(inputs), std::move(targets));
-  if (nb::len(layout->places) != nb::len(values)) throw nb::value_error("a batch needs a value for every name");
-  SentBatch sent{.rows = rows,
-                 .valid_rows = valid_rows,
-                 .epoch = epoch,
-                 .number = number,
-                 .ends_epoch = ends_epoch,
-                 .position = std::move(position)};
-  return {std::move(sent), std::move(layout), values, std::move(lengths)};
-}
-
-}  // namespace
-
 nb::handle PyBatch::place_of(nb::handle name) const {
   PyObject* place = PyDict_GetItemWithError(layout_->places.ptr(), name.ptr());
   if (place == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -161,6 +113,7 @@ nb::object PyBatch::raw(nb::handle name) const {
 }
 
 nb::dict PyBatch::lengths() {
+  known("lengths");
   if (!lengths_.is_valid()) {
     nb::dict out;
     for (const auto& [name, place] : layout_->places) {
@@ -173,6 +126,7 @@ nb::dict PyBatch::lengths() {
 }
 
 nb::dict PyBatch::group(const nb::list& names) {
+  known("inputs and targets");
   nb::dict out;
   for (const nb::handle name : names) out[name] = item(name);
   return out;
@@ -248,7 +202,9 @@ nb::list PyBatch::record_keys() {
 }
 
 nb::object PyBatch::text() {
-  const SentBatch all = facts();
+  if (sent_ && sent_->values_only)
+    return to_str("Batch(" + from_str(nb::str(", ").attr("join")(layout_->places)) + ")");
+  const SentBatch all = facts("number");
   std::string out = "Batch(number=" + std::to_string(all.number) + ", rows=" + std::to_string(all.rows);
   if (sent_) {
     for (const auto& [name, place] : layout_->places) out += ", " + from_str(name);
@@ -307,6 +263,7 @@ void bind_batches(nb::module_& module) {
   bind_mapping(batch);
   bind_states(batch);
   bind_sequences(batch);
+  bind_rebuilt(batch);
   batch
       .def("raw", &PyBatch::raw, nb::arg("name"), nb::sig("def raw(self, name: str) -> tuple[typing.Any, typing.Any]"),
            "(offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.\n\n"
@@ -337,30 +294,8 @@ void bind_batches(nb::module_& module) {
           "record_keys", &PyBatch::record_keys, nb::sig("def record_keys(self) -> list[str]"),
           "The key of each origin's record: \"path:offset\", or as its format says (lines: \"path:line\"). The "
           "same list every time.")
-      .def_prop_ro(
-          "rows", [](const PyBatch& self) { return self.facts().rows; }, "Length of the batch axis.")
-      .def_prop_ro(
-          "valid_rows", [](const PyBatch& self) { return self.facts().valid_rows; },
-          "Rows that came from records. The others fill up a last batch, or stand at the end for rows that skip_row "
-          "took out; where rows are made of spans, they may be anywhere.")
-      .def_prop_ro(
-          "epoch", [](const PyBatch& self) { return self.facts().epoch; },
-          "Pass of the first row that is not empty, from 0.")
-      .def_prop_ro(
-          "number", [](const PyBatch& self) { return self.facts().number; }, "Ordinal of the batch in the run, from 0.")
-      .def_prop_ro(
-          "ends_epoch", [](const PyBatch& self) { return self.facts().ends_epoch; },
-          "Whether it is the last batch of its epoch; None unless `epoch_boundary` is \"hard\".")
-      .def("__reduce__", &PyBatch::reduce, nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"),
-           "A batch that comes back from `pickle` keeps values, lengths, epoch, number, valid rows and position.")
       .def("__repr__", &PyBatch::text, nb::sig("def __repr__(self) -> str"));
-  module.def("batch_of", &batch_of, nb::arg("names"), nb::arg("values"), nb::arg("lengths"), nb::arg("inputs"),
-             nb::arg("targets"), nb::arg("rows"), nb::arg("valid_rows"), nb::arg("epoch"), nb::arg("number"),
-             nb::arg("ends_epoch").none(), nb::arg("position"),
-             nb::sig("def batch_of(names: list[str], values: list[typing.Any], lengths: dict[str, typing.Any], inputs: "
-                     "list[str], targets: list[str], rows: int, valid_rows: int, epoch: int, number: int, ends_epoch: "
-                     "bool | None, position: str) -> Batch"),
-             "A batch that was pickled, from its parts.");
+  bind_sent(module);
   module.def(
       "position_of", [](const PyBatch& self) { return self.position().text(); }, nb::arg("batch"),
       "The position after a batch, as JSON text.");

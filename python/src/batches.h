@@ -37,12 +37,14 @@ struct Layout {
 
 /// What a batch that was pickled in another process knows besides its values.
 struct SentBatch {
+  bool values_only = false;  ///< The program made it of values; nothing else is known.
   std::int64_t rows = 0;
   std::int64_t valid_rows = 0;
   std::int64_t epoch = 0;
   std::int64_t number = 0;
   std::optional<bool> ends_epoch;
-  std::string position;  ///< Batch::position as text.
+  std::string position = {};  ///< Batch::position as text.
+  nb::object mask = {};       ///< PyBatch::mask, unless it follows from the numbers of rows.
 };
 
 /// The Python object of a batch. It makes each array at its first use and returns the same object afterwards. Used with
@@ -54,7 +56,12 @@ class PyBatch {
   /// A batch of another process. `values` are in the order of the layout.
   PyBatch(SentBatch sent, std::shared_ptr<const Layout> layout, const nb::list& values, nb::dict lengths);
 
-  [[nodiscard]] SentBatch facts() const;  ///< Without the position, unless the batch was pickled.
+  /// A batch of values that the program gives: a mapping, or pairs of names and values. Nothing else is known of it.
+  explicit PyBatch(nb::handle values);
+
+  /// Without the position, unless the batch was pickled. AttributeError for a batch of values only, in which it says
+  /// that there is no `what`.
+  [[nodiscard]] SentBatch facts(const char* what) const;
   [[nodiscard]] Json position() const;
   [[nodiscard]] nb::tuple reduce();  ///< For `pickle`.
   [[nodiscard]] const Layout& layout() const { return *layout_; }
@@ -63,6 +70,7 @@ class PyBatch {
   [[nodiscard]] bool contains(nb::handle name) const;
   [[nodiscard]] nb::object raw(nb::handle name) const;
   [[nodiscard]] nb::dict lengths();
+  [[nodiscard]] nb::object mask() const;  ///< Which rows came from records, bool [rows].
   [[nodiscard]] nb::dict group(const nb::list& names);
   [[nodiscard]] nb::list skipped() const;   ///< Origin and error of the rows that skip_row took out.
   [[nodiscard]] nb::list branches() const;  ///< The branch of each valid row.
@@ -86,9 +94,10 @@ class PyBatch {
   [[noreturn]] void unknown(nb::handle name) const;
   [[nodiscard]] std::string state_name(nb::handle name) const;  // KeyError names the nearest
   void need(const char* what) const;                            // fails for a batch of another process
+  void known(const char* what) const;                           // fails for a batch of values only
 
   Batch batch_;                    // unless `sent_` is set
-  std::optional<SentBatch> sent_;  // then `made_` and `lengths_` are complete
+  std::optional<SentBatch> sent_;  // then `made_` is complete, and `lengths_`, unless it has values only
   std::shared_ptr<const Layout> layout_;
   std::vector<nb::object> made_;
   nb::object lengths_;
@@ -96,7 +105,9 @@ class PyBatch {
 };
 
 void bind_batches(nb::module_& module);
-void bind_states(nb::class_<PyBatch>& batch);     ///< Called by `bind_batches`.
-void bind_sequences(nb::class_<PyBatch>& batch);  ///< Also.
+void bind_sent(nb::module_& module);              ///< Called by `bind_batches`, like the next ones.
+void bind_states(nb::class_<PyBatch>& batch);     ///< The states of sequences.
+void bind_sequences(nb::class_<PyBatch>& batch);  ///< Their numbers, and the end of an epoch.
+void bind_rebuilt(nb::class_<PyBatch>& batch);    ///< What a batch of another process has, too.
 
 }  // namespace forebay::python

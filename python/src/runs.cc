@@ -4,10 +4,12 @@
 #include <memory>
 #include <optional>
 
+#include <forebay/count.h>
 #include <forebay/loader.h>
 #include <forebay/plugins.h>
 #include <forebay/stall_notice.h>
 #include <forebay/state.h>
+#include <forebay/usual_resources.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -24,10 +26,11 @@ namespace {
 /// A pipeline that Python holds.
 class Run {
  public:
-  Run(Loader pipeline, Shard shard)
+  Run(Loader pipeline, Shard shard, std::string index_dir)
       : pipeline_{std::move(pipeline)},
         layout_{std::make_shared<Layout>(pipeline_->plan())},
-        shard_{std::move(shard)} {}
+        shard_{std::move(shard)},
+        index_dir_{std::move(index_dir)} {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
@@ -123,10 +126,12 @@ class Run {
     ended_ = false;
   }
 
+  void end() { ended_ = true; }
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const Loader& pipeline() const { return *pipeline_; }
   [[nodiscard]] Epochs epochs() { return pipeline_->epochs(); }
   [[nodiscard]] const Shard& shard() const { return shard_; }
+  [[nodiscard]] const std::string& index_dir() const { return index_dir_; }
 
  private:
   /// `busy_` is only touched with the interpreter's lock.
@@ -158,6 +163,7 @@ class Run {
   std::optional<Loader> pipeline_;
   std::shared_ptr<const Layout> layout_;
   Shard shard_;
+  std::string index_dir_;
   StallNotice stall_;
   bool announced_ = false;
   bool ended_ = false;
@@ -172,7 +178,10 @@ class RunEpochs {
   /// The number of the next epoch; StopIteration after the last one.
   std::int64_t next() {
     const auto number = value_of(run_.wait([&](bool& timed_out) { return epochs_.next_within(timeout, timed_out); }));
-    if (!number) throw nb::stop_iteration();
+    if (!number) {
+      run_.end();
+      throw nb::stop_iteration();
+    }
     return *number;
   }
 
@@ -228,7 +237,30 @@ std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle me
     const Unlocked starting;
     return Loader::start(plan, options);
   }();
-  return std::make_unique<Run>(value_of(std::move(pipeline)), chosen);
+  return std::make_unique<Run>(value_of(std::move(pipeline)), chosen, index_dir);
+}
+
+std::optional<std::int64_t> count(const Plan& plan, CountOptions options) {
+  auto batches = [&] {
+    Unlocked counting;
+    Timeout since;
+    options.go_on = [&] { return !since.over() || counting.no_signal(); };
+    return count_batches(plan, options);
+  }();
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return value_of(std::move(batches));
+}
+
+std::int64_t count_all(const Plan& plan, bool per_epoch, std::int64_t threads) {
+  const auto batches =
+      count(plan, {.first_epoch = per_epoch, .decode = true, .shard = plan.shard(), .threads = threads});
+  if (!batches) throw nb::type_error("a run for ever has no number of batches; count(per_epoch=True) counts an epoch");
+  return *batches;
+}
+
+/// Batches of a run, or of its first epoch, without decoding.
+std::optional<std::int64_t> count_of(const Run& run, bool per_epoch) {
+  return count(run.pipeline().plan(), {.first_epoch = per_epoch, .shard = run.shard(), .index_dir = run.index_dir()});
 }
 
 nb::object dims_of(const Shape& shape) {
@@ -265,8 +297,17 @@ nb::object refuse_to_pickle(const Plan&) {
 void bind_plan(nb::module_& module) {
   nb::class_<Plan>(module, "Plan", "The checked, immutable description of a run; printable.")
       .def_prop_ro(
-          "batches", [](const Plan& plan) { return plan.batches(); },
-          "Number of batches of the whole run, or None when it is not known before reading.")
+          "batches", [](const Plan& plan) { return count(plan, {.shard = plan.shard()}); },
+          "Number of batches of the whole run, from the indexes of its files, which are made if they are missing. None "
+          "of "
+          "an endless run, and where counting needs decoding: `count` does that.")
+      .def_prop_ro(
+          "steps_per_epoch", [](const Plan& plan) { return count(plan, {.first_epoch = true, .shard = plan.shard()}); },
+          "The same of the first epoch, also of an endless run.")
+      .def("count", &count_all, nb::arg("per_epoch") = false, nb::arg("threads") = 0,
+           "Number of batches of the whole run, or of the first epoch. Decodes what it must, on several threads; what "
+           "is "
+           "stored about the files is used, and stored for the next time. An endless run has no number: TypeError.")
       .def_prop_ro(
           "epochs", [](const Plan& plan) { return plan.epochs(); }, "Passes over the data; None: for ever.")
       .def_prop_ro(
@@ -305,6 +346,7 @@ void bind_runs(nb::module_& module) {
       .def(
           "epochs", [](Run& run) { return std::make_unique<RunEpochs>(run); }, nb::keep_alive<0, 1>(),
           "A loop over the epochs from here on.")
+      .def_prop_ro("ended", &Run::ended, "Whether the consumer has been told the end of the run.")
       .def("close", &Run::close)
       .def("state", &Run::state, "The state after the last batch that was taken, as JSON text.")
       .def("state_at", &Run::state_at, nb::arg("position"), "The state at a position, as JSON text.")
@@ -325,11 +367,25 @@ void bind_runs(nb::module_& module) {
       .def_prop_ro(
           "length", [](const Run& run) { return run.pipeline().length(); },
           "Batches of the whole run of this shard; None: not known before reading.")
+      .def_prop_ro(
+          "known", [](const Run& run) { return run.pipeline().plan().batches(); },
+          "Batches of the whole run of all shards; None: not known before reading.")
+      .def("count", &count_of, nb::arg("per_epoch"),
+           "Batches of the whole run of this shard, or of its first epoch, counted if necessary; None: an endless run, "
+           "or "
+           "counting needs decoding.")
       .def_prop_ro("stats",
                    [](const Run& run) {
                      return RunStats{run.pipeline().stats(), run.ended()};
                    })
       .def_prop_ro("complete_frac", [](const Run& run) { return run.pipeline().complete_frac(); });
+  module.def(
+      "usual_resources",
+      [] {
+        const UsualResources usual = usual_resources();
+        return nb::make_tuple(usual.threads, usual.memory);
+      },
+      nb::sig("def usual_resources() -> tuple[int, int]"), "(threads, bytes of memory) of a run that leaves them out.");
   module.def("plan_path", &plan_path, nb::arg("path"), nb::arg("bindings"),
              nb::sig("def plan_path(path: str, bindings: dict[str, Rows | Table | Function]) -> Plan"));
   module.def(

@@ -20,7 +20,22 @@ def values(loader):
 def test_a_loader_runs_once_and_stays_at_the_end(counts):
     loader = fb.load(counts(5, epochs=2))
     assert values(loader) == [0, 1, 2, 3, 4] * 2
-    assert list(loader) == [] and next(iter(loader), None) is None and loader.complete_frac == 1.0
+    assert next(loader, None) is None and next(loader, None) is None and loader.complete_frac == 1.0
+
+
+@pytest.mark.parametrize("through", ["batches", "epochs", "map"])
+def test_a_loop_after_the_end_is_an_error_that_names_epochs(counts, through):
+    document = counts(5, epochs=2)
+    pipe = fb.Pipeline(document).map(dict) if through == "map" else fb.Pipeline(document)
+    loader = pipe.load()
+    for _ in loader.epochs() if through == "epochs" else loader:
+        pass
+    with pytest.raises(fb.StateError, match=r"for epoch in loader\.epochs\(\)"):
+        iter(loader)
+    loader.begin_anew()
+    assert sum(1 for _ in loader) == 3
+    with pytest.raises(TypeError, match=r"`\.load\(\)` starts it"):
+        iter(pipe)
 
 
 def test_a_path_and_a_dict_are_the_same_document(counts, tmp_path, monkeypatch):

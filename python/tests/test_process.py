@@ -130,5 +130,5 @@ def test_importing_brings_no_framework(path):
 
 def test_a_missing_framework_is_named():
     done = run_python("import sys; sys.modules['jax'] = None\nimport forebay as fb\n"
-                      "try: fb.jax\nexcept ImportError as error: print(error)")
-    assert done.stdout == "forebay.jax needs the package jax\n"
+                      "try: fb.jax\nexcept AttributeError as error: print(error)")
+    assert done.stdout == "module 'forebay' has no attribute 'jax': forebay.jax needs the package jax\n"

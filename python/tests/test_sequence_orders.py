@@ -227,7 +227,7 @@ def test_the_number_of_batches_is_known_when_all_epochs_have_as_many_sequences(o
     if count is not None:
         assert len(loader) == -(-3 * count // 8) == len(list(loader))
     else:
-        with pytest.raises(TypeError, match="not known before reading"):
+        with pytest.raises(TypeError, match="not known without decoding"):
             len(loader)
         assert len(list(loader)) == 13
     assert loader.complete_frac == 1.0

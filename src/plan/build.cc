@@ -8,7 +8,7 @@
 #include "base/draw.h"
 #include "engine/index/made_index.h"
 #include "engine/order/branches/open_branches.h"
-#include "engine/order/shards/file_shard.h"
+#include "engine/order/shards/batch_counts.h"
 #include "engine/order/shards/shard_counts.h"
 #include "io/paths.h"
 #include "io/patterns.h"

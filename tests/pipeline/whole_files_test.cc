@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/order/shards/file_shard.h"
+#include "engine/order/shards/batch_counts.h"
 #include "engine/program/plan_access.h"
 #include "tests/engine/order/stream_files.h"
 

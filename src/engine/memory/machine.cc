@@ -2,7 +2,10 @@
 #include "engine/memory/machine.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include <fmt/core.h>
@@ -23,6 +26,49 @@ std::int64_t usable_processors() {
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
   return std::max<std::int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
 }
+
+std::int64_t processors_of_quota(std::string_view text) {
+  std::istringstream words{std::string{text}};
+  std::int64_t quota = 0, period = 0;
+  if (!(words >> quota >> period) || quota <= 0 || period <= 0) return threads_allowed;
+  return std::max<std::int64_t>(1, quota / period + (quota % period != 0 ? 1 : 0));
+}
+
+std::int64_t processes_here(const char* text) {
+  std::int64_t count = 1;
+  if (text == nullptr) return 1;
+  const std::string_view all{text};
+  const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), count);
+  return error == std::errc{} && end == all.data() + all.size() ? std::clamp<std::int64_t>(count, 1, 1024) : 1;
+}
+
+namespace {
+
+std::int64_t processes_of_job_here() {
+  for (const char* name : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    if (const char* const text = std::getenv(name); text != nullptr) return processes_here(text);
+  }
+  return 1;
+}
+
+/// What the control group allows: version 2, and version 1 with its two files.
+std::int64_t quota_of_group() {
+  std::string line;
+  if (std::ifstream file{"/sys/fs/cgroup/cpu.max"}; std::getline(file, line)) return processors_of_quota(line);
+  std::string quota, period;
+  std::ifstream first{"/sys/fs/cgroup/cpu/cpu.cfs_quota_us"}, second{"/sys/fs/cgroup/cpu/cpu.cfs_period_us"};
+  return first >> quota && second >> period ? processors_of_quota(quota + " " + period) : threads_allowed;
+}
+
+}  // namespace
+
+std::int64_t usual_threads() {
+  const std::int64_t here = std::min<std::int64_t>(sysconf(_SC_NPROCESSORS_ONLN), quota_of_group());
+  const std::int64_t share = std::max<std::int64_t>(1, here / processes_of_job_here());
+  return std::min({usable_processors(), share, threads_allowed});
+}
+
+std::int64_t usual_memory() { return usable_memory() / 4 / processes_of_job_here(); }
 
 std::int64_t usable_memory() {
   std::int64_t bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);

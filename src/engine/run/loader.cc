@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/loader.h>
+#include <forebay/usual_resources.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "engine/memory/fork_guard.h"
 #include "engine/memory/machine.h"
 #include "engine/memory/sync.h"
+#include "engine/order/shards/batch_counts.h"
 #include "engine/order/shards/element_shard.h"
 #include "engine/order/shards/file_shard.h"
 #include "engine/order/shards/shard_counts.h"
@@ -92,8 +94,8 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   if (options.threads == 0) options.threads = program.threads;
   if (options.memory == 0) options.memory = program.memory;
   if (options.prefetch == 0) options.prefetch = program.prefetch;
-  if (options.threads == 0) options.threads = std::min(engine::usable_processors(), engine::threads_allowed);
-  if (options.memory == 0) options.memory = engine::usable_memory() / 4;
+  if (options.threads == 0) options.threads = engine::usual_threads();
+  if (options.memory == 0) options.memory = engine::usual_memory();
   FOREBAY_DO(resolve_shard(program.shard, options));
   FOREBAY_DO(check_shard(program, options));
   FOREBAY_DO(States::check(program, options.memory));
@@ -101,6 +103,8 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
 }
 
 }  // namespace
+
+UsualResources usual_resources() { return {.threads = engine::usual_threads(), .memory = engine::usual_memory()}; }
 
 class Loader::Running {
  public:

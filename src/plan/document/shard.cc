@@ -12,7 +12,7 @@
 #include <forebay/describe.h>
 #include <forebay/plan.h>
 
-#include "engine/order/shards/file_shard.h"
+#include "engine/order/shards/batch_counts.h"
 #include "engine/program/plan_access.h"
 #include "io/paths.h"
 #include "launch/rank.h"

@@ -8,16 +8,11 @@
 
 #include <fmt/core.h>
 
-#include "engine/index/index_file.h"
-#include "engine/index/index_parallel.h"
-#include "engine/order/shards/element_shard.h"
 #include "engine/order/shards/shard_counts.h"
 
 namespace forebay::engine {
 
 namespace {
-
-constexpr std::size_t max_indexes_read = 1000;  // before a run: reading many more would delay its first batch
 
 Error refuse(std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; }
 
@@ -230,70 +225,6 @@ std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t i
   out->stream = stream_of(program, {.count = count, .by = ShardBy::file});
   out->files_a_pass = std::max<std::int64_t>(1, static_cast<std::int64_t>(program.source.parts()) / count);
   return out;
-}
-
-namespace {
-
-/// The records of all files that the filters keep, by their stored indexes and attributes, or the rows in memory, or
-/// the files that are records. Empty when a file has none stored, or when there are too many to read them now.
-std::optional<std::int64_t> known_records(const Program& program) {
-  const Source& source = program.source;
-  const bool filtered = !program.early.attributes.empty();
-  if (source.files_a_part > 0) return filtered ? std::nullopt : std::optional<std::int64_t>{std::ssize(source.files)};
-  std::int64_t records = 0;
-  if (source.rows && filtered) return std::nullopt;
-  if (source.rows) {
-    for (const RowPart& part : source.rows->parts) {
-      if (!part.rows && !part.count) return std::nullopt;
-      records += part.rows ? part.in_memory() : *part.count;
-    }
-    return records;
-  }
-  if (source.files.size() > max_indexes_read || !countable(program.record_orders)) return std::nullopt;
-  const auto stores = std::make_shared<IndexStores>();
-  const auto filters = counted_filters(program);
-  for (std::size_t file = 0; file < source.files.size(); ++file) {
-    IndexRequest request = request_for(source, static_cast<std::uint32_t>(file));
-    request.stores = stores;
-    const auto found = load_made(program, request);
-    if (!found) return std::nullopt;
-    records += records_with(*found, filters);
-  }
-  return records;
-}
-
-/// The records that come out of the order that opens the files when all filters together keep `records`. Empty when it
-/// gives another number and a filter after it does not know which ones.
-std::optional<std::int64_t> count_of_interleave(const Program& program, std::int64_t records) {
-  const auto& count = program.interleave.count;
-  const auto given = count ? count(records) : std::optional{records};
-  return given == records || !std::ranges::any_of(program.record_orders, &Ordering::selects) ? given : std::nullopt;
-}
-
-}  // namespace
-
-std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard) {
-  const bool shared = shard.by == ShardBy::file && shard.count > 1;  // passes may have different numbers of batches
-  if (!program.branches.empty()) return std::nullopt;  // how long its passes are depends on where the branches stand
-  if (shard.by == ShardBy::element && shard.count > 1) {
-    if (!check_element_shard(program, shard.count).ok()) return std::nullopt;
-    return batches_by_index(*element_shard(program, shard.index, shard.count),
-                            {.batch_index = shard.batch_index, .batch_count = shard.batch_count});
-  }
-  if (shared || skips_early(program.on_corrupt) || !program.batching.batches) return std::nullopt;
-  if (!program.file_orders.empty() && count_after(program.file_orders, 1'000'000) != 1'000'000) return std::nullopt;
-  const auto records = known_records(program);
-  if (!records) return std::nullopt;
-  const auto opened = count_of_interleave(program, *records);
-  const auto pass = opened ? count_after_filters(program.record_orders, *opened) : std::nullopt;
-  std::int64_t all = 0;
-  if (!pass || __builtin_mul_overflow(*pass, program.epochs.value_or(1), &all)) return std::nullopt;
-  auto batches = program.batching.batches(program.hard_epochs ? *pass : all);
-  if (batches) batches = count_after(program.batch_orders, *batches);
-  if (!batches) return batches;
-  if (program.hard_epochs && __builtin_mul_overflow(*batches, program.epochs.value_or(1), &*batches))
-    return std::nullopt;
-  return *batches / shard.batch_count + (shard.batch_index < *batches % shard.batch_count ? 1 : 0);
 }
 
 }  // namespace forebay::engine

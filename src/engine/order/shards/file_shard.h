@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include <forebay/error.h>
 
@@ -19,10 +18,5 @@ namespace forebay::engine {
 /// The program of shard `index` of `count`; `check_file_shard` must have passed. The result has state, the counts of
 /// the present pass, so it is for one run only.
 [[nodiscard]] std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t index, std::int64_t count);
-
-/// Number of batches of a run of this shard, or of one epoch of an endless run. Reads the stored indexes; rows in
-/// memory are counted. Empty when they do not tell, for example when a file has no stored index, an order has no count,
-/// or records may be skipped; also for a shard of whole files and for more than 1,000 files.
-[[nodiscard]] std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard);
 
 }  // namespace forebay::engine

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users of other packages write first."""
+from __future__ import annotations
+
+import pytest
+from conftest import run_python
+from streams import examples
+
+import forebay as fb
+
+
+def test_a_global_shuffle_is_asked_for_by_name(parts: list[str]) -> None:
+    assert examples(parts).shuffle("global").to_dict() == examples(parts).shuffle(global_=True).to_dict()
+    assert examples(parts).shuffle(1000).to_dict() == examples(parts).shuffle(buffer=1000).to_dict()
+    with pytest.raises(fb.ConfigError, match="buffer"):
+        examples(parts).shuffle().batch(2).plan()
+
+
+@pytest.mark.parametrize("found, meant", [("float", "float32"), ("double", "float64"), ("int", "int64"), ("str", "string")])
+def test_a_dtype_of_another_package_is_named_as_it_is_here(found: str, meant: str) -> None:
+    with pytest.raises(fb.ConfigError, match=f"'{found}'; did you mean '{meant}'"):
+        fb.fixed(found)  # type: ignore[arg-type]
+
+
+def test_none_in_a_shape_is_an_unknown_size() -> None:
+    assert fb.fixed_len_sequence("int64", [None, 3]) == fb.fixed_len_sequence("int64", [-1, 3])  # type: ignore[list-item]
+
+
+def test_a_batch_of_records_that_are_not_decoded_says_what_is_missing(parts: list[str]) -> None:
+    with pytest.raises(AttributeError, match=r"not decoded yet; call one of \.example\(…\).* before \.batch"):
+        fb.tfrecord(parts).batch(2)  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="no attribute 'btach'$"):
+        fb.tfrecord(parts).btach  # type: ignore[attr-defined]
+
+
+def test_a_source_shows_what_it_reads(parts: list[str]) -> None:
+    assert repr(fb.tfrecord("a.tfrecord", compression="gzip")) == "forebay.tfrecord(files=['a.tfrecord'], compression='gzip')"
+
+
+def test_help_and_members_work_without_the_frameworks() -> None:
+    done = run_python("import sys; sys.modules['jax'] = None\nimport inspect, pydoc, forebay as fb\n"
+                      "inspect.getmembers(fb); print(len(pydoc.render_doc(fb)) > 1000, hasattr(fb, 'jax'))")
+    assert done.stdout == "True False\n", done.stderr

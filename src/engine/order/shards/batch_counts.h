@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "engine/index/index_store.h"
+#include "engine/program/program.h"
+
+/// The number of batches of a run, from what is stored about its files.
+namespace forebay::engine {
+
+/// What is counted, and where.
+struct BatchCount {
+  bool first_epoch = false;      ///< The batches of epoch 0 only; else those of the run, or of one epoch if endless.
+  std::size_t max_files = 1000;  ///< Of more files nothing is read: before a run that would delay its first batch.
+  std::shared_ptr<IndexStores> stores = std::make_shared<IndexStores>();
+};
+
+/// Number of batches of a run of this shard. Reads the stored indexes; rows in memory are counted. Empty when they do
+/// not tell, for example when a file has no stored index, an order has no count, or records may be skipped; also for a
+/// shard of whole files.
+[[nodiscard]] std::optional<std::int64_t> batches_by_index(const Program& program, const Shard& shard,
+                                                           const BatchCount& what = {});
+
+/// Whether the indexes and attributes of all files would tell that number.
+[[nodiscard]] bool counted_by_index(const Program& program, const Shard& shard);
+
+}  // namespace forebay::engine

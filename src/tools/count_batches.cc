@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/count.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <forebay/loader.h>
+
+#include "engine/index/index_parallel.h"
+#include "engine/memory/buffer_pool.h"
+#include "engine/memory/machine.h"
+#include "engine/order/shards/batch_counts.h"
+#include "engine/program/plan_access.h"
+
+namespace forebay {
+
+namespace {
+
+using engine::Program;
+
+constexpr std::size_t files_at_once = 256;  // whose indexes are in memory
+constexpr std::chrono::milliseconds between_questions{20};
+
+/// Makes the indexes that are missing. They are in memory only as long as they are made.
+Result<void> index_all(const Program& program, const CountOptions& options,
+                       const std::shared_ptr<engine::IndexStores>& stores) {
+  const auto pool = std::make_shared<engine::BufferPool>(engine::usable_memory() / 4);
+  std::vector<std::uint32_t> files(program.source.files.size());
+  std::iota(files.begin(), files.end(), 0U);
+  for (std::size_t first = 0; first < files.size(); first += files_at_once) {
+    const auto some = std::span{files}.subspan(first, std::min(files_at_once, files.size() - first));
+    std::vector<engine::MadeIndex> made(some.size());
+    FOREBAY_DO(engine::index_in_parallel(program, some, {.pool = pool, .threads = options.threads, .stores = stores},
+                                         options.go_on, made));
+  }
+  return {};
+}
+
+bool can_be_read_again(const Program& program) {
+  const auto once = [](const Source& source) { return source.rows && !source.rows->resident(); };
+  return !once(program.source) &&
+         std::ranges::none_of(program.branches, [&](const Program& branch) { return once(branch.source); });
+}
+
+/// Counts the batches of a run of its own.
+Result<std::optional<std::int64_t>> count_by_running(const Plan& plan, const CountOptions& options) {
+  RunOptions run{.threads = options.threads, .index_dir = options.index_dir};
+  run.take(options.shard);
+  FOREBAY_TRY(Loader loader, Loader::start(plan, run));
+  for (std::int64_t batches = 0;;) {
+    bool timed_out = false;
+    FOREBAY_TRY(const auto batch, loader.next_within(between_questions, timed_out));
+    if (!options.go_on()) return Error{Code::cancelled, "interrupted"};
+    if (timed_out) continue;
+    if (!batch || (options.first_epoch && batch->epoch() > 0)) return std::optional{batches};
+    ++batches;
+  }
+}
+
+}  // namespace
+
+Result<std::optional<std::int64_t>> count_batches(const Plan& plan, const CountOptions& options) {
+  using Count = std::optional<std::int64_t>;
+  const Program& program = engine::program_of(plan);
+  if (PlanAccess::parts(plan).batches == 0) return Count{0};
+  if (!program.epochs && !options.first_epoch) return Count{};
+  FOREBAY_DO(engine::check_threads(options.threads));
+  if (engine::counted_by_index(program, options.shard)) {
+    engine::BatchCount what{.first_epoch = options.first_epoch,
+                            .max_files = SIZE_MAX,
+                            .stores = std::make_shared<engine::IndexStores>(options.index_dir)};
+    if (const Count known = batches_by_index(program, options.shard, what)) return known;
+    const bool indexed = !program.source.rows && program.source.files_a_part == 0;
+    if (indexed && (options.decode || !engine::looks_into_records(program))) {
+      FOREBAY_DO(index_all(program, options, what.stores));
+      what.stores = std::make_shared<engine::IndexStores>(options.index_dir);  // which looks at what was stored
+      if (const Count known = batches_by_index(program, options.shard, what)) return known;
+    }
+  }
+  if (!options.decode) return Count{};
+  if (!can_be_read_again(program))
+    return Error{Code::state, Detail::failed_precondition, "the rows of a feed come once, so they cannot be counted"};
+  return count_by_running(plan, options);
+}
+
+}  // namespace forebay
