@@ -10,11 +10,13 @@ from forebay._builder.members import Members
 from forebay._builder.orders import Orders
 from forebay._builder.steps import Steps
 from forebay._builder.windows import Windows
+from forebay._arguments import dtype_of, sizes_of
 from forebay._paths import Paths, paths_by_name, paths_of
-from forebay.features import Feature
+from forebay.features import DType, Feature, _DTYPES
 from forebay.pipeline import StageSource, given
 
-__all__ = ["Pipeline", "Source", "csv", "fixed_length", "lines", "tfrecord", "whole_file"]
+__all__ = ["Pipeline", "Source", "cifar", "csv", "fixed_length", "idx", "lines", "npy", "npz", "tar", "tfrecord",
+           "whole_file"]
 
 
 class Pipeline(Members, Steps, Orders, Windows, Batchers):
@@ -54,6 +56,42 @@ class Source(StageSource):
         options = given({"name": name}, name="record")
         return Pipeline({"source": self._source, "decode": {"record": options}, "steps": []})
 
+    def raw(self, dtype: DType, *, name: str = "values", shape: Sequence[int] = [-1],
+            endian: Optional[Literal["little", "big"]] = None, fixed_length: Optional[int] = None,
+            as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None) -> Pipeline:
+        """Takes the bytes of each record for numbers: one tensor.
+
+        name            Name of the tensor.
+        dtype           Type of the numbers.
+        shape           Shape of a record; one size may be -1.
+        endian          Byte order; must be given for numbers of several bytes.
+        fixed_length    Cut or zero-fill every record to so many bytes.
+        as_             How a size of -1 is handed over: equal (rows of a batch must agree), padded or ragged.
+        """
+        options = given({"name": name, "dtype": dtype_of("dtype", dtype, _DTYPES), "shape": sizes_of(shape),
+                        "endian": endian, "fixed_length": fixed_length, "as": as_}, name="values", shape=[-1])
+        return Pipeline({"source": self._source, "decode": {"raw": options}, "steps": []})
+
+    def json_example(self, features: Mapping[str, Feature]) -> Pipeline:
+        """Decodes tf.train.Example messages in JSON text, with the options of `example`.
+
+        features    The tensors by name, each with kind, dtype, shape and how it is stored.
+        """
+        options = given({"features": features})
+        return Pipeline({"source": self._source, "decode": {"json_example": options}, "steps": []})
+
+    def tar(self, columns: Mapping[str, str], *, allow_missing: bool = False, key: str = "__key__") -> Pipeline:
+        """Splits a record of the source tar into the bytes of its members, by their extensions.
+
+        columns          The extension of each tensor, such as "jpg" or "seg.png"; "jpg;png" takes the first one
+                         that is there.
+        allow_missing    A record without the extension has the empty string; otherwise that is an error.
+        key              Name of the tensor that has the key of the record.
+        """
+        options = given({"columns": columns, "allow_missing": allow_missing, "key": key}, allow_missing=False,
+                        key="__key__")
+        return Pipeline({"source": self._source, "decode": {"tar": options}, "steps": []})
+
     def csv(self, columns: Mapping[str, Mapping[str, Any]], *, field_delim: Optional[str] = None,
             use_quote_delim: Optional[bool] = None, na_value: Optional[str] = None,
             select_cols: Optional[Sequence[int]] = None, names: Optional[Sequence[str]] = None,
@@ -75,16 +113,6 @@ class Source(StageSource):
                         "na_value": na_value, "select_cols": select_cols, "names": names,
                         "max_field_bytes": max_field_bytes})
         return Pipeline({"source": self._source, "decode": {"csv": options}, "steps": []})
-
-
-        columns          The extension of each tensor, such as "jpg" or "seg.png"; "jpg;png" takes the first one
-                         that is there.
-        allow_missing    A record without the extension has the empty string; otherwise that is an error.
-        key              Name of the tensor that has the key of the record.
-        """
-        options = given({"columns": columns, "allow_missing": allow_missing, "key": key}, allow_missing=False,
-                        key="__key__")
-        return Pipeline({"source": self._source, "decode": {"tar": options}, "steps": []})
 
 
 def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
@@ -130,8 +158,8 @@ def lines(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", 
                                   skip_header_lines=0, max_line_bytes=16777216, max_decompressed_bytes=4294967296)})
 
 
-def csv(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "auto"] = "auto", field_delim: str = ",",
-        use_quote_delim: bool = True, skip_header_lines: int = 0, header: bool = False,
+def csv(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
+        field_delim: str = ",", use_quote_delim: bool = True, skip_header_lines: int = 0, header: bool = False,
         names: Optional[Sequence[str]] = None, select_cols: Optional[Sequence[int]] = None, na_value: str = "",
         skip_blank_lines: bool = False, max_field_bytes: int = 16777216, max_record_bytes: int = 67108864,
         max_decompressed_bytes: int = 4294967296) -> Source:

@@ -102,7 +102,6 @@ class Run {
     }();
     return value_of(std::move(state)).text();
   }
-
   [[nodiscard]] std::string position() const { return value_of(pipeline_->position()).text(); }
 
   /// Returns the notice of the restart.

@@ -93,6 +93,15 @@ class Steps(PipelineBase):
         """
         return self._then("rename", {"from": from_, "to": to})
 
+    def decode(self: P, column: str, as_: Mapping[str, Any], *, keep: bool = False) -> P:
+        """Decodes the strings of a column with a decoder; the decoder's tensors take their place.
+
+        column    The strings, one a row.
+        as_       The decoder and its options: {decoder: options}.
+        keep      Keep the strings beside the tensors.
+        """
+        return self._then("decode", {"column": column, "as": as_, "keep": keep}, keep=False)
+
     def decode_image(self: P, tensor: str, *, out: Optional[str] = None, channels: int = 3,
                      frames: Literal["first", "all"] = "first",
                      region: Mapping[str, Any] = {'central': None, 'random_resized': None},
@@ -101,7 +110,8 @@ class Steps(PipelineBase):
                      flip: Literal["none", "random"] = "none", dtype: DType = "uint8",
                      scale: Literal["none", "unit"] = "none", normalize: Optional[Mapping[str, Any]] = None,
                      layout: Literal["hwc", "chw"] = "hwc", orientation: bool = True, decoder_scale: bool = True,
-                     max_image_pixels: int = 178956970, max_frames: int = 10000) -> P:
+                     dct: Literal["accurate", "fast"] = "accurate", max_image_pixels: int = 178956970,
+                     max_frames: int = 10000) -> P:
         """Decodes images (JPEG, PNG, GIF, BMP, WebP) to pixels: orientation, region, resize and flip in one
         step.
 
@@ -122,6 +132,7 @@ class Steps(PipelineBase):
         orientation         Whether to turn images as their EXIF data says.
         decoder_scale       Whether to decode JPEGs at 1/2, 1/4 or 1/8 of the size where `resize` makes the
                             region that much smaller.
+        dct                 Of JPEGs; fast: a few levels less exact, as TensorFlow decodes them.
         max_image_pixels    An image of more pixels is a corrupt row.
         max_frames          An image of more frames is a corrupt row.
         """
@@ -129,11 +140,12 @@ class Steps(PipelineBase):
                                           "region": region, "resize": resize, "size": size, "method": method,
                                           "flip": flip, "dtype": dtype_of("dtype", dtype, _DTYPES), "scale": scale,
                                           "normalize": normalize, "layout": layout, "orientation": orientation,
-                                          "decoder_scale": decoder_scale, "max_image_pixels": max_image_pixels,
-                                          "max_frames": max_frames}, channels=3, frames="first",
-                                          region={'central': None, 'random_resized': None}, method="antialias_bilinear",
-                                          flip="none", dtype="uint8", scale="none", layout="hwc", orientation=True,
-                                          decoder_scale=True, max_image_pixels=178956970, max_frames=10000)
+                                          "decoder_scale": decoder_scale, "dct": dct,
+                                          "max_image_pixels": max_image_pixels, "max_frames": max_frames}, channels=3,
+                                          frames="first", region={'central': None, 'random_resized': None},
+                                          method="antialias_bilinear", flip="none", dtype="uint8", scale="none",
+                                          layout="hwc", orientation=True, decoder_scale=True, dct="accurate",
+                                          max_image_pixels=178956970, max_frames=10000)
 
     def color_jitter(self: P, tensor: str, *, brightness: float = 0.0, contrast: float = 0.0, saturation: float = 0.0,
                      hue: float = 0.0, max: float = 255.0, layout: Literal["hwc", "chw"] = "hwc") -> P:
@@ -151,3 +163,31 @@ class Steps(PipelineBase):
                                           "saturation": saturation, "hue": hue, "max": max, "layout": layout},
                                           brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0, max=255.0,
                                           layout="hwc")
+
+    def decode_audio(self: P, tensor: str, *, out: Optional[str] = None, mono: bool = False,
+                     channels: Optional[int] = None, sample_rate: Optional[int] = None,
+                     quality: Literal["quick", "low", "medium", "high", "very_high"] = "high", start: float = 0.0,
+                     length: Optional[float] = None, unit: Literal["samples", "seconds"] = "samples", pad: bool = False,
+                     dtype: DType = "float32", rate_out: Optional[str] = None, max_samples: int = 268435456) -> P:
+        """Decodes audio files (WAV, FLAC, Ogg Vorbis, MP3) to samples: range, channels and rate.
+
+        tensor         Scalar strings: the bytes of an audio file each.
+        out            Name of the samples; null: they replace the tensor.
+        mono           Whether a sample is the mean of the channels; rows are then [samples].
+        channels       Channels of every row, a file of one channel is repeated; null: those of the file.
+        sample_rate    Samples a second; null: the rate of the file.
+        quality        Of the resampling: quick, low, medium, high or very_high.
+        start          Where the range of a file that is decoded begins, in `unit`.
+        length         Length of the range, in `unit`; null: to the end of the file.
+        unit           samples: of the file, before resampling; or seconds.
+        pad            Whether zeros follow where a file ends before `length`.
+        dtype          float32: -1 to 1; or int16.
+        rate_out       Name of an int32 tensor with the sample rate of each row.
+        max_samples    A clip of more samples, over all channels, is a corrupt row.
+        """
+        return self._then("decode_audio", {"tensor": tensor, "out": out, "mono": mono, "channels": channels,
+                                          "sample_rate": sample_rate, "quality": quality, "start": start,
+                                          "length": length, "unit": unit, "pad": pad,
+                                          "dtype": dtype_of("dtype", dtype, _DTYPES), "rate_out": rate_out,
+                                          "max_samples": max_samples}, mono=False, quality="high", start=0.0,
+                                          unit="samples", pad=False, dtype="float32", max_samples=268435456)

@@ -28,7 +28,7 @@ bool looks_like_mp3(std::span<const std::byte> bytes) {
 }
 
 /// The format as its first bytes say; null: none that is read.
-const char* format_of(std::span<const std::byte> bytes) {
+const char* audio_format_of(std::span<const std::byte> bytes) {
   if (looks_like_wav(bytes)) return "WAV";
   if (starts(bytes, "fLaC")) return "FLAC";
   if (starts(bytes, "OggS")) return "Ogg Vorbis";
@@ -75,7 +75,7 @@ Error AudioReader::fault(const std::string& what) const {
 
 Result<AudioReader::Header> AudioReader::open(std::span<const std::byte> bytes) {
   close();
-  format_ = format_of(bytes);
+  format_ = audio_format_of(bytes);
   if (format_ == nullptr) {
     return Error{Code::data, Detail::data_loss,
                  fmt::format("the {} bytes are no audio file that is read: WAV, FLAC, Ogg Vorbis, MP3", bytes.size())};
