@@ -85,7 +85,7 @@ endfunction()
 
 # The presets of CI compile a folder as one unit (CMAKE_UNITY_BUILD), which takes a third of the time; names are therefore
 # unique in a folder, in anonymous namespaces too. Twins for one instruction set share theirs on purpose.
-file(GLOB FOREBAY_TWINS ${CMAKE_SOURCE_DIR}/src/columns/*_avx*.cc)
+file(GLOB FOREBAY_TWINS ${CMAKE_SOURCE_DIR}/src/columns/*_avx*.cc ${CMAKE_SOURCE_DIR}/src/*/*/*_avx*.cc)
 set_source_files_properties(${FOREBAY_TWINS} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # Programs that do not stage on a GPU, such as the command, get no code that loads a library.
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/engine/run/cuda_runtime.cc ${CMAKE_SOURCE_DIR}/src/engine/run/staging_cuda.cc

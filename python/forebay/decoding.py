@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Union, get_args
 
 import numpy as np
@@ -38,6 +37,7 @@ def function(kind: str, options: Optional[Mapping[str, Any]], memory: Union[int,
         raise wrong_type("options", "a dict of the decoder's options", options)
     limit = memory_of(memory)
     try:
+        import json
         return _function(kind, json.dumps(options or {}), limit)
     except TypeError:   # values that are no JSON: a path, an array of NumPy
         return _core.decode_function(kind, dict(options or {}), limit)
@@ -45,6 +45,7 @@ def function(kind: str, options: Optional[Mapping[str, Any]], memory: Union[int,
 
 @functools.lru_cache(maxsize=64)
 def _function(kind: str, options: str, memory: Union[int, str]) -> _core.DecodeFunction:
+    import json
     return _core.decode_function(kind, json.loads(options), memory)
 
 

@@ -2,7 +2,6 @@
 """`Reader`: the records of files that come one after the other."""
 from __future__ import annotations
 
-import json
 import os
 import threading
 from typing import Any, Iterator, NamedTuple, Union
@@ -57,6 +56,7 @@ class Reader:
         if on_missing not in ("fail", "skip_file"):
             raise _refused(f"on_missing: must be one of fail, skip_file, found {on_missing!r}")
         self.kind = kind
+        import json
         self._reader = _core.make_reader(kind, json.dumps(options, default=_plain), on_corrupt, on_missing == "skip_file")
         self._lock = threading.Lock()
         self._counters = ReaderCounters(0, 0, 0, 0)

@@ -71,7 +71,7 @@ CALLS = [
     (lambda path: fb.tfrecord(b"a"), TypeError, "files: must be a str or a pathlib.Path, or a list of them; found b'a' (bytes)"),
     (lambda path: fb.read_records(None), TypeError, "path: must be a str or a pathlib.Path; found None (NoneType)"),
     (lambda path: fb.read_records(path, ""), fb.ConfigError,
-     'compression must be "none", "gzip", "zlib", "zstd" or "auto", found ""'),
+     'compression must be "none", "gzip", "zlib", "zstd", "bzip2", "xz" or "auto", found ""'),
     (lambda path: fb.write_records(path, b"abc"), TypeError,
      "records: must be a list or another iterable of bytes-like objects; found b'abc' (bytes)"),
     (lambda path: fb.write_records(path, [b"a", "b"]), TypeError,

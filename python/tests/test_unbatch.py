@@ -40,7 +40,8 @@ def test_the_plan_knows_the_rows(tmp_path: Path) -> None:
     _records(tmp_path)
     plan = _pipeline(tmp_path).unbatch(number="n").batch(size=4).plan()
     text = str(plan)
-    assert plan.columns == [("id", "int64", (), "equal"), ("x", "float32", (2,), "equal"), ("t", "float32", (), "equal"), ("n", "int64", (), "equal")]
+    assert plan.columns == [("id", "int64", (), "equal", "", ()), ("x", "float32", (2,), "equal", "", ()),
+                            ("t", "float32", (), "equal", "", ()), ("n", "int64", (), "equal", "", ())]
     assert "unbatch" in text and "take windows -> x float32 [2], t float32 [], n int64 []" in text
 
 

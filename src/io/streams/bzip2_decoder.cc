@@ -8,7 +8,7 @@
 namespace forebay::io {
 namespace {
 
-constexpr std::uint32_t max_output = std::uint32_t{1} << 30;
+constexpr std::uint32_t max_bzip2_output = std::uint32_t{1} << 30;
 constexpr std::int64_t bytes_per_level = 400'000;  // of memory: four bytes for each byte of a block
 
 class Bzip2Decoder final : public StreamDecoder {
@@ -28,7 +28,7 @@ class Bzip2Decoder final : public StreamDecoder {
   }
 
   Step decode(CompressedInput& input, std::span<std::byte> out, Blocks /*blocks*/) override {
-    const auto room = static_cast<unsigned>(std::min<std::size_t>(out.size(), max_output));
+    const auto room = static_cast<unsigned>(std::min<std::size_t>(out.size(), max_bzip2_output));
     stream_.next_in = reinterpret_cast<char*>(input.next());
     stream_.avail_in = input.available();
     stream_.next_out = reinterpret_cast<char*>(out.data());

@@ -54,12 +54,12 @@ std::string take_field(std::string_view& rest, const CsvRules& rules) {
 }
 
 /// The next bytes of a file, decompressed.
-class Content {
+class HeaderContent {
  public:
-  static Result<Content> open(const std::string& path, Compression asked, const Format& format) {
+  static Result<HeaderContent> open(const std::string& path, Compression asked, const Format& format) {
     FOREBAY_TRY(io::File file, io::File::open(path));
     FOREBAY_TRY(const Compression compression, compression_of(file, asked, format));
-    Content out{std::move(file)};
+    HeaderContent out{std::move(file)};
     if (compression != Compression::none) {
       FOREBAY_TRY(out.inflater_, io::Inflater::make(compression));
     }
@@ -77,7 +77,7 @@ class Content {
   }
 
  private:
-  explicit Content(io::File file) : file_{std::move(file)} {}
+  explicit HeaderContent(io::File file) : file_{std::move(file)} {}
 
   io::File file_;
   std::optional<io::Inflater> inflater_;
@@ -157,7 +157,7 @@ Result<std::optional<std::size_t>> CsvHeader::end(std::span<const std::byte> byt
 
 Result<std::vector<std::string>> CsvHeader::read(const std::string& path, Compression compression,
                                                  const Format& format) const {
-  FOREBAY_TRY(Content content, Content::open(path, compression, format));
+  FOREBAY_TRY(HeaderContent content, HeaderContent::open(path, compression, format));
   std::vector<std::byte> bytes;
   while (true) {
     FOREBAY_TRY(const bool last, content.read(bytes));
