@@ -7,7 +7,7 @@ add_library(forebay::forebay ALIAS forebay)
 set_target_properties(forebay PROPERTIES LINKER_LANGUAGE CXX)
 target_include_directories(forebay PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(forebay PUBLIC cxx_std_20)
-target_link_libraries(forebay PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB JPEG::JPEG sndfile::sndfile soxr::soxr isal::isal zstd::libzstd)
+target_link_libraries(forebay PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB JPEG::JPEG sndfile::sndfile soxr::soxr kissfft::kissfft isal::isal zstd::libzstd)
 
 if(FOREBAY_SANITIZE)
   set_target_properties(forebay PROPERTIES EXCLUDE_FROM_ALL ON)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""decode_audio over real recordings and corrupt ones."""
+"""decode_audio, log_mel and mfcc over real recordings and corrupt ones."""
 from __future__ import annotations
 
+import json
 import pathlib
 import struct
 from typing import Any
@@ -13,6 +14,7 @@ import soundfile  # type: ignore[import-untyped]
 import forebay as fb
 
 DATA = pathlib.Path(__file__).parents[3] / "shared" / "data"
+GOLDEN = pathlib.Path(__file__).parent / "golden_mel.npz"
 
 
 def clips(files: list[Any], **options: Any) -> list[Any]:
@@ -105,10 +107,23 @@ def test_a_flac_with_a_flipped_bit_is_never_read_as_another_sound(tmp_path: path
         assert np.array_equal(found[0], expected[0]), at
 
 
+def test_spectrograms_are_those_of_librosa() -> None:
+    golden = np.load(GOLDEN)
+    for name in [key[4:] for key in golden if key.startswith("out_")]:
+        options = json.loads(str(golden["options_" + name]))
+        step = options.pop("step")
+        pipe = fb.arrays({"x": golden["samples"][None]})
+        with getattr(pipe, step)("x", **options).batch(size=1).load(threads=1) as loader:
+            found = next(iter(loader))["x"][0].T
+        expected = golden["out_" + name]
+        assert found.shape == expected.shape, name
+        assert np.abs(found - expected).max() <= 1e-4 * np.abs(expected).max(), name
+
+
 def test_restart_at_every_batch_with_any_threads() -> None:
     files = [str(file) for file in sorted(DATA.glob("fsdd/*.wav"))[:24]]
     pipe = (fb.whole_file(files).record("x").shuffle(buffer=8).decode_audio("x", mono=True)
-            .batch(size=4, pad=True))
+            .log_mel("x", sample_rate=8000, n_fft=256, hop_length=80, n_mels=20).batch(size=4, pad=True))
     with pipe.load(threads=1) as loader:
         states, batches = [], []
         for batch in loader:

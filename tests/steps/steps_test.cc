@@ -15,6 +15,14 @@ StepType normalize();
 StepType select();
 StepType rename();
 StepType decode_image();
+StepType decode_audio();
+StepType log_mel();
+StepType mfcc();
+StepType check_utf8();
+StepType split_text();
+StepType lookup();
+StepType byte_ids();
+StepType ngrams();
 
 namespace {
 
@@ -27,7 +35,8 @@ std::string run(const StepType& type, std::string_view options, std::string_view
 
 TEST(Steps, DoWhatTheirExamplesSay) {
   for (const StepType& type :
-       {slice(), constant(), ones(), one_hot(), reshape(), cast(), normalize(), select(), rename(), decode_image()}) {
+       {slice(), constant(), ones(), one_hot(), reshape(), cast(), normalize(), select(), rename(), decode_image(),
+        decode_audio(), log_mel(), mfcc(), check_utf8(), split_text(), lookup(), byte_ids(), ngrams()}) {
     EXPECT_FALSE(type.description.examples.empty()) << type.description.name;
     for (const Example& example : type.description.examples) {
       Schema schema;

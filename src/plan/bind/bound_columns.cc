@@ -117,8 +117,12 @@ class DecoderBinder {
 /// Binds steps one after the other. `schema` is the input of the next step.
 class StepBinder {
  public:
-  StepBinder(Schema& schema, UnknownTensors& unknown, Faults& faults)
-      : schema_{schema}, unknown_{unknown}, faults_{faults} {}
+  StepBinder(BoundColumns& columns, const std::string& folder, Faults& faults)
+      : schema_{columns.schema},
+        unknown_{columns.unknown},
+        hashes_{columns.file_hashes},
+        folder_{folder},
+        faults_{faults} {}
 
   /// `before_step` is called before each step, with its number.
   void bind(
@@ -147,6 +151,7 @@ class StepBinder {
 
  private:
   void place(const Stage& stage, Bound<Step> bound, std::vector<PlacedStep>& placed) {
+    read_step_files(bound, stage, folder_, hashes_, faults_);
     PlacedStep out{.step = std::move(bound.op),
                    .name = stage.plugin,
                    .pointer = stage.json->place().pointer,
@@ -161,6 +166,8 @@ class StepBinder {
 
   Schema& schema_;
   UnknownTensors& unknown_;
+  FileHashes& hashes_;
+  const std::string& folder_;
   Faults& faults_;
 };
 
@@ -303,7 +310,7 @@ bool UnknownTensors::contain_any(const std::vector<std::string>& some) const {
   return std::any_of(some.begin(), some.end(), [&](const std::string& name) { return contains(name); });
 }
 
-BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& faults) {
+BoundColumns bind_columns(const Stages& stages, const RowSource* rows, const std::string& folder, Faults& faults) {
   BoundColumns columns;
   if (rows != nullptr) {
     columns.schema = columns.decoder_schema = rows->schema;
@@ -313,7 +320,7 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* rows, Faults& f
     return columns;
   }
   columns.columns_known = true;
-  StepBinder steps{columns.schema, columns.unknown, faults};
+  StepBinder steps{columns, folder, faults};
   WindowBinder windows{stages, rows, columns, faults};
   const auto bind_orders = [&](std::size_t number) {
     const auto bind_order = [&](const OrderStage& order) {
