@@ -62,9 +62,9 @@ struct LogMel {
   std::optional<double> fmax = {};                 ///< Highest frequency, in Hz; empty: sample_rate / 2.
   MelScale scale = MelScale::slaney;
   MelNorm norm = MelNorm::slaney;
-  MelLog log = MelLog::db;              ///< db: 10 · log10.
-  double floor = 1e-10;                 ///< Smaller values become it before the logarithm.
-  std::optional<double> top_db = 80.0;  ///< Of db: values are at most so far below a row's largest one.
+  MelLog log = MelLog::db;  ///< db: 10 · log10.
+  double floor = 1e-10;     ///< Smaller values become it before the logarithm.
+  double top_db = 80;       ///< Of db: values are at most so far below a row's largest one; 0: any.
 };
 
 }  // namespace forebay

@@ -89,10 +89,10 @@ Result<void> check_mel_options(const LogMel& options) {
   }
   if (options.power != 1 && options.power != 2)
     return refusal(fmt::format("must be 1 or 2; found {}", options.power)).at(Field{"power"});
-  if (!(options.floor > 0 && options.floor <= 1e30))
-    return refusal(fmt::format("must be above 0 and at most 1e30; found {}", options.floor)).at(Field{"floor"});
-  if (options.top_db && !(*options.top_db >= 0 && *options.top_db <= 1e30))
-    return refusal(fmt::format("must be from 0 to 1e30; found {}", *options.top_db)).at(Field{"top_db"});
+  if (!(options.floor >= 1e-37 && options.floor <= 1e30))
+    return refusal(fmt::format("must be from 1e-37 to 1e30; found {}", options.floor)).at(Field{"floor"});
+  if (!(options.top_db >= 0 && options.top_db <= 1e30))
+    return refusal(fmt::format("must be from 0 to 1e30; found {}", options.top_db)).at(Field{"top_db"});
   return {};
 }
 

@@ -47,7 +47,7 @@ void add_mel_fields(Describer<StepType, Options>& type) {
       .field("log", of<Options>(&LogMel::log), "db, ln, log10 or none.")
       .field("floor", of<Options>(&LogMel::floor), "Smaller values become it before the logarithm.")
       .field("top_db", of<Options>(&LogMel::top_db),
-             "Of db: values are at most so far below a row's largest one; null: any.");
+             "Of db: values are at most so far below a row's largest one; 0: any.");
 }
 
 }  // namespace forebay::steps

@@ -140,8 +140,8 @@ void MelWorker::take_logarithm(float* values, std::int64_t count) const {
     if (options.log == MelLog::db) values[i] *= 10;
     largest = std::max(largest, values[i]);
   }
-  if (options.log != MelLog::db || !options.top_db) return;
-  const float lowest = largest - static_cast<float>(*options.top_db);
+  if (options.log != MelLog::db || options.top_db == 0) return;
+  const float lowest = largest - static_cast<float>(options.top_db);
   for (std::int64_t i = 0; i < count; ++i) values[i] = std::max(values[i], lowest);
 }
 

@@ -104,7 +104,7 @@ StepType split_text() {
                  {.min = 1, .max = max_elements})
           .example({.options = R"({"tensor": "t"})",
                     .in = R"({"t": ["the cat\tsat", " ", "on"]})",
-                    .out = R"({"t": {"rows": [["the", "cat", "sat"], [], ["on"]], "dtype": "string", "shape": [-1]}})"})
+                    .out = R"({"t": [["the", "cat", "sat"], [], ["on"]]})"})
           .example({.options = R"({"tensor": "t", "separator": ", ", "max_tokens": 2})",
                     .in = R"({"t": ["a, b, c", "d"]})",
                     .out = R"({"t": [["a", "b"], ["d"]]})"});
