@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "arrays.h"
+#include "audio.h"
 #include "batches.h"
 #include "functions.h"
 #include "records.h"
@@ -23,6 +24,7 @@ NB_MODULE(_core, module) {
   import_numpy();
   module.doc() = "The compiled part of forebay; use the names of the package.";
   module.attr("version") = FOREBAY_VERSION;
+  bind_audio(module);
   bind_batches(module);
   bind_functions(module);
   bind_rows(module);
