@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from forebay._core import version as __version__
+from forebay.audio import decode_audio, log_mel, mfcc
 from forebay.batch_set import BatchSet
 from forebay.builder import *  # noqa: F403
 from forebay.builder import __all__ as _builder_names
@@ -34,17 +35,17 @@ from forebay.values import Fraction, Ragged, Sparse, complete_frac
 __all__ = ["Batch", "BatchSet", "Cancelled", "ConfigError", "CorruptPlace", "DataError", "Epoch", "Epochs", "Error", "Feed",
            "FileReport", "Fraction", "IndexReport", "IoError", "Loader", "MappedBatch", "Plan", "Ragged", "SaverSizes", "Schema",
            "SegmentBatch", "SequenceExample", "Sparse", "StateError", "StateSaver", "Stats", "Switch", "TensorSpec", "__version__",
-           "arrays", "atomic_file", "complete_frac", "concat", "decode_example", "decode_sequence_example", "encode_example",
-           "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "mix", "python",
-           "read_records", "round_robin", "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
+           "arrays", "atomic_file", "complete_frac", "concat", "decode_audio", "decode_example", "decode_sequence_example",
+           "encode_example", "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "log_mel",
+           "mfcc", "mix", "python", "read_records", "round_robin", "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np
-    from forebay import jax, returnn, tf, torch
+    from forebay import jax, returnn, text, tf, torch
     from forebay.reference import explain, json_schema
     bfloat16: "_np.dtype[Any]"
 else:
-    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "tf", "torch"}
+    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "text", "tf", "torch"}
 
     # What is rarely needed is imported when it is asked for; frameworks only then.
     def __getattr__(name):
