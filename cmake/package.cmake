@@ -8,7 +8,7 @@ set_target_properties(forebay PROPERTIES LINKER_LANGUAGE CXX)
 target_include_directories(forebay PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(forebay PUBLIC cxx_std_20)
 target_link_libraries(forebay PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux isal::isal zstd::libzstd
-  BZip2::BZip2 LibLZMA::LibLZMA sndfile::sndfile soxr::soxr)
+  BZip2::BZip2 LibLZMA::LibLZMA sndfile::sndfile soxr::soxr kissfft::kissfft)
 
 if(FOREBAY_SANITIZE)
   set_target_properties(forebay PROPERTIES EXCLUDE_FROM_ALL ON)

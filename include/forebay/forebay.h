@@ -3,6 +3,7 @@
 
 /// Everything that a training program needs: documents in, batches out. Authors of plug-ins include
 /// <forebay/plugin.h>.
+#include <forebay/audio.h>
 #include <forebay/batch.h>
 #include <forebay/convert.h>
 #include <forebay/count.h>

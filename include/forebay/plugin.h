@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <forebay/batcher.h>
@@ -26,6 +28,15 @@
 /// that into the option's place in the document.
 namespace forebay {
 
+/// A small file that an operator is made of, a vocabulary for example. The planner reads it, at most 64 MiB, and a
+/// plan's hash knows its content.
+struct SmallFile {
+  DataFile path;
+  std::vector<std::string> option;  ///< The option that names the file, for faults (Field).
+  /// Called once, before the operator runs. Fails with Code::config; the error names `path`, that of the file.
+  std::function<Result<void>(std::string_view content, const std::string& path)> read;
+};
+
 /// The result of binding a decoder or a step.
 template <class Operator>
 struct Bound {
@@ -36,6 +47,7 @@ struct Bound {
   std::vector<ColumnId> reads = {};
   bool draws = false;      ///< Of a step: it calls StepContext::draw.
   bool expensive = false;  ///< Of a step: a row takes a good part of a millisecond or more, so it is not worked twice.
+  std::vector<SmallFile> files = {};  ///< Of a step: read right after it is bound.
 };
 
 // ---------------------------------------------------------------- decoders: records → columns

@@ -47,12 +47,18 @@
 #include <forebay/sources/tar.h>
 #include <forebay/sources/tfrecord.h>
 #include <forebay/sources/whole_file.h>
+#include <forebay/steps/byte_ids.h>
 #include <forebay/steps/cast.h>
+#include <forebay/steps/check_utf8.h>
 #include <forebay/steps/color_jitter.h>
 #include <forebay/steps/constant.h>
 #include <forebay/steps/decode.h>
 #include <forebay/steps/decode_audio.h>
 #include <forebay/steps/decode_image.h>
+#include <forebay/steps/log_mel.h>
+#include <forebay/steps/lookup.h>
+#include <forebay/steps/mfcc.h>
+#include <forebay/steps/ngrams.h>
 #include <forebay/steps/normalize.h>
 #include <forebay/steps/one_hot.h>
 #include <forebay/steps/ones.h>
@@ -60,6 +66,7 @@
 #include <forebay/steps/reshape.h>
 #include <forebay/steps/select.h>
 #include <forebay/steps/slice.h>
+#include <forebay/steps/split_text.h>
 #include <forebay/windows/chunk.h>
 #include <forebay/windows/chunk_function.h>
 #include <forebay/windows/context.h>

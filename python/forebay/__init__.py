@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from forebay import _pytrees as _pytrees
 from forebay._core import version as __version__
 from forebay.tables import ArrowFiles, arrow, arrow_file, parquet, present
+from forebay.audio import decode_audio, log_mel, mfcc
 from forebay.batch_set import BatchSet
 from forebay.builder import *  # noqa: F403
 from forebay.builder import __all__ as _builder_names
@@ -43,19 +44,19 @@ __all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "Coord
            "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
            "ReaderCounters", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
            "StateSaver", "Stats", "Switch", "TensorSpec", "__version__", "arrays", "arrow", "arrow_file",
-           "atomic_file", "complete_frac", "concat", "decode", "decode_example", "decode_image", "decode_json_example",
-           "decode_raw", "decode_sequence_example", "encode_example", "encode_sequence_example", "explain", "feed",
-           "index_files", "join", "json_schema", "load", "mix", "parquet", "present", "python", "read_records",
-           "round_robin", "start_queue_runners", "switch", "verify", "verify_replicas", "write_records",
-           *_builder_names, *_feature_names]
+           "atomic_file", "complete_frac", "concat", "decode", "decode_audio", "decode_example", "decode_image",
+           "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example", "encode_sequence_example",
+           "explain", "feed", "index_files", "join", "json_schema", "load", "log_mel", "mfcc", "mix", "parquet",
+           "present", "python", "read_records", "round_robin", "start_queue_runners", "switch", "verify",
+           "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np
-    from forebay import jax, returnn, slim, tf, tf1, torch
+    from forebay import jax, returnn, slim, text, tf, tf1, torch
     from forebay.reference import explain, json_schema
     bfloat16: "_np.dtype[Any]"
 else:
-    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "slim", "tf", "tf1", "torch"}
+    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "slim", "text", "tf", "tf1", "torch"}
 
     # What is rarely needed is imported when it is asked for; frameworks only then.
     def __getattr__(name):

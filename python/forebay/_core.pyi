@@ -15,6 +15,12 @@ from typing import Any, NoReturn
 
 version: str = '0.1.0'
 
+def decode_audio(data: bytes, options: dict[str, Any]) -> tuple[Any, int]: ...
+
+def log_mel(samples: Any, options: dict[str, Any]) -> Any: ...
+
+def mfcc(samples: Any, options: dict[str, Any]) -> Any: ...
+
 class Batch(Mapping[str, Any]):
     """
     One batch: a mapping from the names of tensors to arrays, in schema order.

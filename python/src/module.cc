@@ -8,6 +8,7 @@
 
 #include "arrays.h"
 #include "arrow.h"
+#include "audio.h"
 #include "batches.h"
 #include "decode.h"
 #include "functions.h"
@@ -28,6 +29,7 @@ NB_MODULE(_core, module) {
   import_numpy();
   module.doc() = "The compiled part of forebay; use the names of the package.";
   module.attr("version") = FOREBAY_VERSION;
+  bind_audio(module);
   bind_batches(module);
   bind_decode(module);
   bind_functions(module);

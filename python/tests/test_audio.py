@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""decode_audio over real recordings and corrupt ones."""
+"""decode_audio, log_mel and mfcc over real recordings and corrupt ones."""
 from __future__ import annotations
 
+import json
 import pathlib
 import struct
 from typing import Any
@@ -13,6 +14,7 @@ import soundfile  # type: ignore[import-untyped]
 import forebay as fb
 
 DATA = pathlib.Path(__file__).parents[3] / "shared" / "data"
+GOLDEN = pathlib.Path(__file__).parent / "golden_mel.npz"
 
 
 def clips(files: list[Any], **options: Any) -> list[Any]:
@@ -105,10 +107,23 @@ def test_a_flac_with_a_flipped_bit_is_never_read_as_another_sound(tmp_path: path
         assert np.array_equal(found[0], expected[0]), at
 
 
+def test_spectrograms_are_those_of_librosa() -> None:
+    golden = np.load(GOLDEN)
+    for name in [key[4:] for key in golden if key.startswith("out_")]:
+        options = json.loads(str(golden["options_" + name]))
+        step = options.pop("step")
+        pipe = fb.arrays({"x": golden["samples"][None]})
+        with getattr(pipe, step)("x", **options).batch(size=1).load(threads=1) as loader:
+            found = next(iter(loader))["x"][0].T
+        expected = golden["out_" + name]
+        assert found.shape == expected.shape, name
+        assert np.abs(found - expected).max() <= 1e-4 * np.abs(expected).max(), name
+
+
 def test_restart_at_every_batch_with_any_threads() -> None:
     files = [str(file) for file in sorted(DATA.glob("fsdd/*.wav"))[:24]]
     pipe = (fb.whole_file(files).record("x").shuffle(buffer=8).decode_audio("x", mono=True)
-            .batch(size=4, pad=True))
+            .log_mel("x", sample_rate=8000, n_fft=256, hop_length=80, n_mels=20).batch(size=4, pad=True))
     with pipe.load(threads=1) as loader:
         states, batches = [], []
         for batch in loader:
@@ -120,3 +135,43 @@ def test_restart_at_every_batch_with_any_threads() -> None:
             rest = [batch["x"] for batch in loader]
         assert len(rest) == len(batches) - done - 1
         assert all(np.array_equal(a, b) for a, b in zip(rest, batches[done + 1:]))
+
+
+def test_functions_give_what_the_steps_give(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "a.flac"
+    soundfile.write(file, np.random.default_rng(6).uniform(-0.5, 0.5, (9000, 2)).astype("float32"), 16000)
+    options: dict[str, Any] = {"mono": True, "sample_rate": 8000, "length": 0.4, "unit": "seconds"}
+    samples, rate = fb.decode_audio(file.read_bytes(), **options)
+    assert rate == 8000 and np.array_equal(samples, clips([file], **options)[0][0])
+    assert fb.decode_audio(memoryview(file.read_bytes()), dtype="int16")[0].dtype == np.int16
+    small = {"sample_rate": 8000, "n_fft": 256, "hop_length": 100, "n_mels": 20}
+    for name, function in (("log_mel", fb.log_mel), ("mfcc", fb.mfcc)):
+        pipe = fb.arrays({"x": samples[None]})
+        with getattr(pipe, name)("x", **small).batch(size=1).load(threads=1) as loader:
+            assert np.array_equal(function(samples, **small), next(iter(loader))["x"][0])
+        assert np.array_equal(function(samples.astype("float64"), **small), function(samples, **small))
+        with pytest.raises(fb.ConfigError, match="n_fft: must be even; found 3"):
+            function(samples, n_fft=3)
+        with pytest.raises(TypeError, match="samples: must be floats of one axis"):
+            function(np.zeros((2, 9), "float32"))
+    assert fb.mfcc(np.zeros(0, "float32")).shape == (0, 20)
+    with pytest.raises(fb.DataError):
+        fb.decode_audio(file.read_bytes()[:-20])
+    with pytest.raises(fb.ConfigError, match="channels"):
+        fb.decode_audio(file.read_bytes(), channels=0)
+    with pytest.raises(TypeError, match="data: must be bytes"):
+        fb.decode_audio(str(file))  # type: ignore[arg-type]
+
+
+def test_windows_of_decoded_audio(tmp_path: pathlib.Path) -> None:
+    files = []
+    for number, size in enumerate((1000, 10, 2345)):
+        files.append(str(tmp_path / f"{number}.wav"))
+        soundfile.write(files[-1], np.random.default_rng(number).uniform(-0.5, 0.5, size).astype("float32"), 8000)
+    pipe = fb.whole_file(files).record("x").decode_audio("x", mono=True)
+    with pipe.chunk(size=400, step=200).batch(size=1, pad=True).load(threads=1) as loader:
+        found = [batch["x"][0] for batch in loader]
+    whole = [soundfile.read(file, dtype="float32")[0] for file in files]
+    expected = [samples[first:first + 400] for samples in whole for first in range(0, len(samples), 200)]
+    assert [len(window) for window in found] == [len(window) for window in expected]
+    assert all(np.array_equal(*pair) for pair in zip(found, expected))

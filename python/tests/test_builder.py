@@ -214,7 +214,7 @@ def test_a_typo_is_a_type_error(tmp_path):
 def test_dir_shows_what_there_is_and_nothing_else():
     shown = [name for name in dir(fb) if not name.startswith("__")]
     packages = {"jax": "jax", "tf": "tensorflow", "torch": "torch"}   # of frameworks that are not installed there is no module
-    later = [name for name in ("bfloat16", "jax", "returnn", "slim", "tf", "tf1", "torch")
+    later = [name for name in ("bfloat16", "jax", "returnn", "slim", "text", "tf", "tf1", "torch")
              if name not in packages or importlib.util.find_spec(packages[name])]
     assert shown == sorted([*(name for name in fb.__all__ if not name.startswith("__")), *later])
     assert all(hasattr(fb, name) for name in fb.__all__)

@@ -47,6 +47,17 @@ std::size_t utf8_length(std::string_view text) {
   return lead.length;
 }
 
+std::size_t utf8_broken_length(std::string_view text) {
+  const Lead lead = lead_of(static_cast<std::uint8_t>(text[0]));
+  std::size_t length = 1;
+  for (; length < std::min(lead.length, text.size()); ++length) {
+    const auto byte = static_cast<std::uint8_t>(text[length]);
+    const bool follows = length == 1 ? byte >= lead.min && byte <= lead.max : (byte & 0xc0) == 0x80;
+    if (!follows) break;
+  }
+  return length;
+}
+
 }  // namespace config
 
 std::string quote(std::string_view text) {

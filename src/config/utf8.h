@@ -10,4 +10,8 @@ namespace forebay::config {
 /// forms and surrogates are malformed).
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
 
+/// Bytes of the longest beginning of `text` that a well-formed character could begin with, at least 1; `text` is not
+/// empty and `utf8_length` of it is 0. Each such part becomes one U+FFFD, as the Unicode standard recommends.
+[[nodiscard]] std::size_t utf8_broken_length(std::string_view text);
+
 }  // namespace forebay::config

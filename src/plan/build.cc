@@ -53,7 +53,7 @@ class PlanBuilder {
     read_lookups(stages_, context_, faults_);
     bind_source();
     check_source(bound(), faults_);
-    columns_ = bind_columns(stages_, nullptr, source_, faults_);
+    columns_ = bind_columns(stages_, nullptr, source_, context_.folder, faults_);
     check_rows(bound(), faults_);
   }
 
@@ -65,7 +65,7 @@ class PlanBuilder {
     if (stages_.combination != nullptr) bind_branches();
     bind_source();
     check_source(bound(), faults_);
-    columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : nullptr, source_, faults_);
+    columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : nullptr, source_, context_.folder, faults_);
     if (columns_.windows)
       bind_function(columns_.windows->windowing.asks, stages_.windows.front().stage, context_, faults_);
     if (stages_.batch_stage) bind_function(columns_.batching.asks, *stages_.batch_stage, context_, faults_);
@@ -310,7 +310,7 @@ class PlanBuilder {
     parts_.without_files = with_files(json_, files_option_, Json::array());
     if (!branches_.empty()) take_out_branch_files();
     Hashes hashes = hashes_of(parts_.without_files, files_option_, source.files, registry_);
-    hash_lookups("", stages_, hashes);
+    hash_files("", stages_, columns_, hashes);
     for (std::size_t i = 0; i < branches_.size(); ++i) hash_branch(i, hashes);
     if (source.rows) {
       const std::uint64_t rows = fnv1a(columns_text(source.rows->schema));
@@ -336,9 +336,9 @@ class PlanBuilder {
     parts_.without_files = with_branch_files(json_, none, registry_);
   }
 
-  /// Adds the content of the small files that orders read.
-  static void hash_lookups(const std::string& where, const Stages& stages, Hashes& hashes) {
-    for (auto& [name, hash] : lookup_hashes(stages)) {
+  /// Adds the content of the small files that orders and steps read.
+  static void hash_files(const std::string& where, const Stages& stages, const BoundColumns& columns, Hashes& hashes) {
+    for (auto& [name, hash] : lookup_hashes(stages, columns.file_hashes)) {
       hashes.whole = hashes.whole * 31 + hash;
       hashes.sections.emplace_back(where + name, hash);
     }
@@ -347,7 +347,7 @@ class PlanBuilder {
   /// Adds the files of a branch, and the columns of rows that come ready.
   void hash_branch(std::size_t number, Hashes& hashes) {
     const PlanBuilder& branch = *branches_[number];
-    hash_lookups(fmt::format("branch/{}: ", number), branch.stages_, hashes);
+    hash_files(fmt::format("branch/{}: ", number), branch.stages_, branch.columns_, hashes);
     for (const std::string& file : branch.source_.files) hashes.whole = hashes.whole * 31 + fnv1a(file);
     if (branch.stages_.decoder_stage) return;
     const std::uint64_t rows = fnv1a(columns_text(branch.columns_.decoder_schema));

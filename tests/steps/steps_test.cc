@@ -16,6 +16,14 @@ StepType select();
 StepType rename();
 StepType decode_image();
 StepType color_jitter();
+StepType decode_audio();
+StepType log_mel();
+StepType mfcc();
+StepType check_utf8();
+StepType split_text();
+StepType lookup();
+StepType byte_ids();
+StepType ngrams();
 
 namespace {
 
@@ -28,7 +36,8 @@ std::string run(const StepType& type, std::string_view options, std::string_view
 
 TEST(Steps, DoWhatTheirExamplesSay) {
   for (const StepType& type : {slice(), constant(), ones(), one_hot(), reshape(), cast(), normalize(), select(),
-                               rename(), decode_image(), color_jitter()}) {
+                               rename(), decode_image(), color_jitter(), decode_audio(), log_mel(), mfcc(),
+                               check_utf8(), split_text(), lookup(), byte_ids(), ngrams()}) {
     EXPECT_FALSE(type.description.examples.empty()) << type.description.name;
     for (const Example& example : type.description.examples) {
       Schema schema;

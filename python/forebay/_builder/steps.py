@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
 from forebay._arguments import dtype_of
+from forebay._paths import Path, path_or_none
 from forebay.features import DType, _DTYPES
 from forebay.pipeline import P, PipelineBase
 
@@ -191,3 +192,150 @@ class Steps(PipelineBase):
                                           "dtype": dtype_of("dtype", dtype, _DTYPES), "rate_out": rate_out,
                                           "max_samples": max_samples}, mono=False, quality="high", start=0.0,
                                           unit="samples", pad=False, dtype="float32", max_samples=268435456)
+
+    def log_mel(self: P, tensor: str, *, out: Optional[str] = None, sample_rate: int = 22050, n_fft: int = 2048,
+                hop_length: int = 512, win_length: Optional[int] = None, window: Literal["hann", "hamming"] = "hann",
+                center: bool = True, pad_mode: Literal["constant", "reflect", "edge"] = "constant", power: float = 2.0,
+                n_mels: int = 128, fmin: float = 0.0, fmax: Optional[float] = None,
+                scale: Literal["slaney", "htk"] = "slaney", norm: Literal["slaney", "none"] = "slaney",
+                log: Literal["db", "ln", "log10", "none"] = "db", floor: float = 1e-10, top_db: float = 80.0) -> P:
+        """Makes mel spectrograms of samples.
+
+        tensor         float32 samples of one axis.
+        out            Name of the result; null: it replaces the tensor.
+        sample_rate    Samples a second.
+        n_fft          Samples of a frame; even.
+        hop_length     Samples from frame to frame.
+        win_length     Samples of the window; null: n_fft.
+        window         hann or hamming.
+        center         Whether frames are centred: n_fft / 2 samples of padding at both ends.
+        pad_mode       Of center: constant (zeros), reflect or edge.
+        power          1: magnitudes; 2: energies.
+        n_mels         Number of filters.
+        fmin           Lowest frequency in Hz.
+        fmax           Highest frequency in Hz; null: sample_rate / 2.
+        scale          slaney or htk.
+        norm           slaney: every filter has the same area; none: the same height.
+        log            db, ln, log10 or none.
+        floor          Smaller values become it before the logarithm.
+        top_db         Of db: values are at most so far below a row's largest one; 0: any.
+        """
+        return self._then("log_mel", {"tensor": tensor, "out": out, "sample_rate": sample_rate, "n_fft": n_fft,
+                                     "hop_length": hop_length, "win_length": win_length, "window": window,
+                                     "center": center, "pad_mode": pad_mode, "power": power, "n_mels": n_mels,
+                                     "fmin": fmin, "fmax": fmax, "scale": scale, "norm": norm, "log": log,
+                                     "floor": floor, "top_db": top_db}, sample_rate=22050, n_fft=2048, hop_length=512,
+                                     window="hann", center=True, pad_mode="constant", power=2.0, n_mels=128, fmin=0.0,
+                                     scale="slaney", norm="slaney", log="db", floor=1e-10, top_db=80.0)
+
+    def mfcc(self: P, tensor: str, *, out: Optional[str] = None, sample_rate: int = 22050, n_fft: int = 2048,
+             hop_length: int = 512, win_length: Optional[int] = None, window: Literal["hann", "hamming"] = "hann",
+             center: bool = True, pad_mode: Literal["constant", "reflect", "edge"] = "constant", power: float = 2.0,
+             n_mels: int = 128, fmin: float = 0.0, fmax: Optional[float] = None,
+             scale: Literal["slaney", "htk"] = "slaney", norm: Literal["slaney", "none"] = "slaney",
+             log: Literal["db", "ln", "log10", "none"] = "db", floor: float = 1e-10, top_db: float = 80.0,
+             n_mfcc: int = 20, lifter: float = 0.0) -> P:
+        """Makes mel frequency cepstral coefficients of samples.
+
+        tensor         float32 samples of one axis.
+        out            Name of the result; null: it replaces the tensor.
+        sample_rate    Samples a second.
+        n_fft          Samples of a frame; even.
+        hop_length     Samples from frame to frame.
+        win_length     Samples of the window; null: n_fft.
+        window         hann or hamming.
+        center         Whether frames are centred: n_fft / 2 samples of padding at both ends.
+        pad_mode       Of center: constant (zeros), reflect or edge.
+        power          1: magnitudes; 2: energies.
+        n_mels         Number of filters.
+        fmin           Lowest frequency in Hz.
+        fmax           Highest frequency in Hz; null: sample_rate / 2.
+        scale          slaney or htk.
+        norm           slaney: every filter has the same area; none: the same height.
+        log            db, ln, log10 or none.
+        floor          Smaller values become it before the logarithm.
+        top_db         Of db: values are at most so far below a row's largest one; 0: any.
+        n_mfcc         Coefficients of a frame, at most n_mels.
+        lifter         Above 0: coefficient k times 1 + lifter / 2 * sin(pi * (k + 1) / lifter).
+        """
+        return self._then("mfcc", {"tensor": tensor, "out": out, "sample_rate": sample_rate, "n_fft": n_fft,
+                                  "hop_length": hop_length, "win_length": win_length, "window": window,
+                                  "center": center, "pad_mode": pad_mode, "power": power, "n_mels": n_mels,
+                                  "fmin": fmin, "fmax": fmax, "scale": scale, "norm": norm, "log": log, "floor": floor,
+                                  "top_db": top_db, "n_mfcc": n_mfcc, "lifter": lifter}, sample_rate=22050, n_fft=2048,
+                                  hop_length=512, window="hann", center=True, pad_mode="constant", power=2.0,
+                                  n_mels=128, fmin=0.0, scale="slaney", norm="slaney", log="db", floor=1e-10,
+                                  top_db=80.0, n_mfcc=20, lifter=0.0)
+
+    def check_utf8(self: P, tensor: str, *, out: Optional[str] = None,
+                   invalid: Literal["error", "replace"] = "error") -> P:
+        """Checks that strings are UTF-8, or replaces what is not.
+
+        tensor     Strings to check.
+        out        Name of the checked strings; null: they replace the tensor.
+        invalid    error: a fault of the row; replace: U+FFFD for each broken part.
+        """
+        return self._then("check_utf8", {"tensor": tensor, "out": out, "invalid": invalid}, invalid="error")
+
+    def split_text(self: P, tensor: str, *, out: Optional[str] = None, separator: Optional[str] = None,
+                   skip_empty: bool = False, max_tokens: Optional[int] = None) -> P:
+        """Splits strings into tokens, at white space or at a separator.
+
+        tensor        Strings to split, one for each row.
+        out           Name of the tokens; null: they replace the tensor.
+        separator     Stands between the tokens; null: white space of ASCII.
+        skip_empty    Whether empty tokens between separators are left out.
+        max_tokens    Tokens of a row at most; the text after them is dropped.
+        """
+        return self._then("split_text", {"tensor": tensor, "out": out, "separator": separator, "skip_empty": skip_empty,
+                                        "max_tokens": max_tokens}, skip_empty=False)
+
+    def lookup(self: P, tensor: str, *, out: Optional[str] = None, file: Optional[Path] = None,
+               tokens: Sequence[str] = [], unknown: Literal["error", "id", "hash"] = "error", unknown_id: int = -1,
+               buckets: int = 1, first_id: int = 0, dtype: DType = "int64") -> P:
+        """Replaces strings by their numbers in a vocabulary.
+
+        tensor        Strings to look up.
+        out           Name of the numbers; null: they replace the tensor.
+        file          File of the vocabulary: one token a line.
+        tokens        The vocabulary, instead of a file.
+        unknown       What other strings get: error, id or hash.
+        unknown_id    Of id: the number of all other strings.
+        buckets       Of hash: numbers after the vocabulary's, which other strings share.
+        first_id      Number of the first token.
+        dtype         int64 or int32.
+        """
+        return self._then("lookup", {"tensor": tensor, "out": out, "file": path_or_none(file, "file"), "tokens": tokens,
+                                    "unknown": unknown, "unknown_id": unknown_id, "buckets": buckets,
+                                    "first_id": first_id, "dtype": dtype_of("dtype", dtype, _DTYPES)}, tokens=[],
+                                    unknown="error", unknown_id=-1, buckets=1, first_id=0, dtype="int64")
+
+    def byte_ids(self: P, tensor: str, *, out: Optional[str] = None, offset: int = 0, start: Optional[int] = None,
+                 end: Optional[int] = None, max_bytes: Optional[int] = None, dtype: DType = "int64") -> P:
+        """Turns strings into the numbers of their bytes.
+
+        tensor       Strings, one for each row.
+        out          Name of the numbers; null: they replace the tensor.
+        offset       Added to each byte.
+        start        A number before the first byte; null: none.
+        end          A number after the last byte; null: none.
+        max_bytes    Bytes of a row at most; the rest is dropped.
+        dtype        int64, int32, int16 or uint8.
+        """
+        return self._then("byte_ids", {"tensor": tensor, "out": out, "offset": offset, "start": start, "end": end,
+                                      "max_bytes": max_bytes, "dtype": dtype_of("dtype", dtype, _DTYPES)}, offset=0,
+                                      dtype="int64")
+
+    def ngrams(self: P, tensor: str, *, out: Optional[str] = None, min: int = 1, max: int = 2, separator: str = " ",
+               buckets: Optional[int] = None) -> P:
+        """Makes the n-grams of the bytes of a string, or of the tokens of a row.
+
+        tensor       One string for each row: its bytes; or strings of one axis: tokens.
+        out          Name of the n-grams; null: they replace the tensor.
+        min          Items of the shortest n-grams.
+        max          Items of the longest n-grams.
+        separator    Stands between the tokens of an n-gram.
+        buckets      Numbers from 0 to buckets - 1, by hash; null: the n-grams as strings.
+        """
+        return self._then("ngrams", {"tensor": tensor, "out": out, "min": min, "max": max, "separator": separator,
+                                    "buckets": buckets}, min=1, max=2, separator=" ")

@@ -118,8 +118,12 @@ class DecoderBinder {
 /// Binds steps one after the other. `schema` is the input of the next step.
 class StepBinder {
  public:
-  StepBinder(Schema& schema, UnknownTensors& unknown, Faults& faults)
-      : schema_{schema}, unknown_{unknown}, faults_{faults} {}
+  StepBinder(BoundColumns& columns, const std::string& folder, Faults& faults)
+      : schema_{columns.schema},
+        unknown_{columns.unknown},
+        hashes_{columns.file_hashes},
+        folder_{folder},
+        faults_{faults} {}
 
   /// `before_step` is called before each step, with its number.
   void bind(
@@ -148,6 +152,7 @@ class StepBinder {
 
  private:
   void place(const Stage& stage, Bound<Step> bound, std::vector<PlacedStep>& placed) {
+    read_step_files(bound, stage, folder_, hashes_, faults_);
     PlacedStep out{.step = std::move(bound.op),
                    .name = stage.plugin,
                    .pointer = stage.json->place().pointer,
@@ -162,6 +167,8 @@ class StepBinder {
 
   Schema& schema_;
   UnknownTensors& unknown_;
+  FileHashes& hashes_;
+  const std::string& folder_;
   Faults& faults_;
 };
 
@@ -304,7 +311,8 @@ bool UnknownTensors::contain_any(const std::vector<std::string>& some) const {
   return std::any_of(some.begin(), some.end(), [&](const std::string& name) { return contains(name); });
 }
 
-BoundColumns bind_columns(const Stages& stages, const RowSource* merged, const Source& source, Faults& faults) {
+BoundColumns bind_columns(const Stages& stages, const RowSource* merged, const Source& source,
+                          const std::string& folder, Faults& faults) {
   const RowSource* const rows = merged != nullptr ? merged : source.rows.get();
   BoundColumns columns;
   if (rows != nullptr) {
@@ -317,7 +325,7 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* merged, const S
   columns.columns_known = true;
   if (const auto* labels = merged != nullptr ? nullptr : labels_of(source))
     add_labels(*labels, stages, columns, faults);
-  StepBinder steps{columns.schema, columns.unknown, faults};
+  StepBinder steps{columns, folder, faults};
   WindowBinder windows{stages, rows, columns, faults};
   const auto bind_orders = [&](std::size_t number) {
     const auto bind_order = [&](const OrderStage& order) {

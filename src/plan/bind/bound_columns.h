@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/program/program.h"
+#include "plan/bind/lookups.h"
 #include "plan/bind/stages.h"
 
 namespace forebay::plan {
@@ -42,13 +43,14 @@ struct BoundColumns {
   std::vector<engine::Output> outputs;    ///< Tensors that are delivered.
   bool columns_known = false;             ///< False: the decoder could not be bound.
   UnknownTensors unknown;
+  FileHashes file_hashes;  ///< Of the small files of steps.
 };
 
 /// Binds the decoder with all its columns, the steps and the batcher. Where rows come ready there is no decoder: the
 /// columns are those of the rows, which are `merged` after a combination. Goes on after a fault with everything that
-/// does not depend on it.
+/// does not depend on it. The small files of steps lie in `folder`.
 [[nodiscard]] BoundColumns bind_columns(const Stages& stages, const RowSource* merged, const Source& source,
-                                        Faults& faults);
+                                        const std::string& folder, Faults& faults);
 
 /// Leaves out the columns that are neither delivered nor read: they are not decoded, and not gathered into batches.
 /// Takes columns that were bound without a fault.

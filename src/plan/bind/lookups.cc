@@ -16,10 +16,13 @@ namespace {
 
 constexpr std::int64_t max_lookup_bytes = std::int64_t{64} << 20;
 
-Result<void> read_lookup(TextLookup& lookup, const std::string& folder) {
-  const std::string path = io::resolve(lookup.file, folder);
+/// Reads a small file and returns the hash of its content. `read` makes something of it.
+template <class Read>
+Result<std::uint64_t> read_small(const std::string& name, const std::vector<std::string>& option,
+                                 const std::string& folder, const Read& read) {
+  const std::string path = io::resolve(name, folder);
   const auto refuse = [&](Code code, Detail detail, std::string why) {
-    return Error{code, detail, std::move(why), Place{.field = lookup.option}};
+    return Error{code, detail, std::move(why), Place{.field = option}};
   };
   const auto content = read_file(path, max_lookup_bytes + 1);
   if (!content.ok()) {
@@ -30,8 +33,17 @@ Result<void> read_lookup(TextLookup& lookup, const std::string& folder) {
     return refuse(Code::config, Detail::invalid_argument,
                   fmt::format("'{}' has more than {} bytes; is it the right file?", path, max_lookup_bytes));
   }
-  FOREBAY_TRY(lookup.find, lookup.read(*content, path).at(Place{.field = lookup.option}));
-  lookup.made_of = mix(lookup.made_of ^ fnv1a(*content));
+  FOREBAY_DO(read(*content, path).at(Place{.field = option}));
+  return fnv1a(*content);
+}
+
+Result<void> read_lookup(TextLookup& lookup, const std::string& folder) {
+  const auto read = [&](std::string_view content, const std::string& path) -> Result<void> {
+    FOREBAY_TRY(lookup.find, lookup.read(content, path));
+    return {};
+  };
+  FOREBAY_TRY(const std::uint64_t hash, read_small(lookup.file, lookup.option, folder, read));
+  lookup.made_of = mix(lookup.made_of ^ hash);
   return {};
 }
 
@@ -57,8 +69,19 @@ void read_lookups(Stages& stages, const BindContext& context, Faults& faults) {
   });
 }
 
-std::vector<std::pair<std::string, std::uint64_t>> lookup_hashes(const Stages& stages) {
-  std::vector<std::pair<std::string, std::uint64_t>> out;
+void read_step_files(const Bound<Step>& bound, const Stage& stage, const std::string& folder, FileHashes& hashes,
+                     Faults& faults) {
+  for (const SmallFile& file : bound.files) {
+    const auto hash = read_small(file.path, file.option, folder, file.read);
+    if (hash.ok()) {
+      hashes.emplace_back(fmt::format("{} of {}", file.option.front(), stage.plugin), *hash);
+    } else {
+      keep(at_options(hash.error(), *stage.options), faults);
+    }
+  }
+}
+
+FileHashes lookup_hashes(const Stages& stages, FileHashes out) {
   for_each_lookup(stages, [&](const Stage& stage, const TextLookup& lookup) {
     out.emplace_back(fmt::format("{} of {}", lookup.option.front(), stage.plugin), lookup.made_of);
   });

@@ -16,7 +16,12 @@ namespace forebay::plan {
 /// read is a fault of the option that names it; a fault in a file has its place there.
 void read_lookups(Stages& stages, const BindContext& context, Faults& faults);
 
-/// A name and a hash of the content of each of these files, for the hashes of a plan.
-[[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> lookup_hashes(const Stages& stages);
+/// A name and a hash of the content of each small file, for the hashes of a plan.
+using FileHashes = std::vector<std::pair<std::string, std::uint64_t>>;
+[[nodiscard]] FileHashes lookup_hashes(const Stages& stages, FileHashes of_steps);
+
+/// Reads the small files that a bound step names, and adds the hashes of their contents.
+void read_step_files(const Bound<Step>& bound, const Stage& stage, const std::string& folder, FileHashes& hashes,
+                     Faults& faults);
 
 }  // namespace forebay::plan
