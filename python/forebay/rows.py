@@ -221,7 +221,9 @@ def _spec(name: str, feature: Any) -> "tuple[str, tuple[Optional[int], ...]]":
 
 
 def _size(name: str, size: Any) -> Optional[int]:
-    """A size of a row's shape; None: rows differ."""
+    """A size of a row's shape; None, or -1 as in a document: rows differ."""
+    if size == -1:
+        return None
     if size is None or (isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**63):
         return size
     raise wrong_type(f"columns['{name}'].shape", "sizes from 0 on, or None where rows differ", size)
