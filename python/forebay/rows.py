@@ -285,8 +285,8 @@ def _spec(name: str, feature: Any) -> "tuple[str, tuple[Optional[int], ...]]":
 
 
 def _size(name: str, size: Any) -> Optional[int]:
-    """A size of a row's shape; None: rows differ."""
-    if size == -1:   # what fb.fixed makes of None
+    """A size of a row's shape; None, or -1 as in a document: rows differ."""
+    if size == -1:
         return None
     if size is None or (isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**63):
         return size

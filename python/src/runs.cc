@@ -178,22 +178,27 @@ class RunEpochs {
   std::int64_t next() {
     const auto number = value_of(run_.wait([&](bool& timed_out) { return epochs_.next_within(timeout, timed_out); }));
     if (!number) {
-      run_.end();
+      if (given_ == used_up_) run_.end();  // else batches of the last epoch are left
       throw nb::stop_iteration();
     }
+    given_ = number;
     return *number;
   }
 
   PyBatch advance(std::int64_t number, bool taken) {
     if (taken) run_.take();
     auto batch = run_.wait([&](bool& timed_out) { return epochs_.peek_within(number, timeout, timed_out); });
-    if (batch.ok() && !*batch) throw nb::stop_iteration();  // the end of the epoch, not of the run
+    if (batch.ok() && !*batch) {  // the end of the epoch, not of the run
+      used_up_ = number;
+      throw nb::stop_iteration();
+    }
     return run_.given(std::move(batch));
   }
 
  private:
   Run& run_;
   Epochs epochs_;
+  std::optional<std::int64_t> given_, used_up_;  // the last epoch that was given, and that of which the end was told
 };
 
 Plan plan_path(const std::string& path, const nb::dict& bound) {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
-import importlib.util
 import pathlib
 import subprocess
 import sys

@@ -24,6 +24,12 @@ def test_a_dtype_of_another_package_is_named_as_it_is_here(found: str, meant: st
 
 def test_none_in_a_shape_is_an_unknown_size() -> None:
     assert fb.fixed_len_sequence("int64", [None, 3]) == fb.fixed_len_sequence("int64", [-1, 3])  # type: ignore[list-item]
+    rows = fb.Feed({"x": fb.fixed("int64", [None, 1])})  # type: ignore[list-item]
+    loader = fb.feed(rows).batch(2).load()
+    rows.put({"x": [[1], [2]]})
+    rows.put({"x": [[3]]})
+    rows.close()
+    assert next(loader)["x"].to_list() == [[[1], [2]], [[3]]]
 
 
 def test_a_batch_of_records_that_are_not_decoded_says_what_is_missing(parts: list[str]) -> None:

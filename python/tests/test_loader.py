@@ -28,14 +28,21 @@ def test_a_loop_after_the_end_is_an_error_that_names_epochs(counts, through):
     document = counts(5, epochs=2)
     pipe = fb.Pipeline(document).map(dict) if through == "map" else fb.Pipeline(document)
     loader = pipe.load()
-    for _ in loader.epochs() if through == "epochs" else loader:
-        pass
+    for part in loader.epochs() if through == "epochs" else [loader]:
+        for _ in part:
+            pass
     with pytest.raises(fb.StateError, match=r"for epoch in loader\.epochs\(\)"):
         iter(loader)
     loader.begin_anew()
     assert sum(1 for _ in loader) == 3
     with pytest.raises(TypeError, match=r"`\.load\(\)` starts it"):
         iter(pipe)
+
+
+def test_a_loop_after_epochs_that_were_not_used_up_gives_the_rest(counts):
+    loader = fb.load(counts(5, epochs=2))
+    assert [epoch.number for epoch in loader.epochs()] == [0, 1]
+    assert [batch.epoch for batch in loader] == [1]
 
 
 def test_a_path_and_a_dict_are_the_same_document(counts, tmp_path, monkeypatch):

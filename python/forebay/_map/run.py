@@ -87,10 +87,6 @@ class MapRun:
         """Whether `next` came to the end of the run."""
         return self._ended
 
-    def end(self) -> None:
-        """A loop over epochs came to the end of the run."""
-        self._ended = True
-
     def _begin(self) -> Position:
         """Where the loop is. To be called before the engine is asked for a batch."""
         if self._position is None:
@@ -195,7 +191,6 @@ class MapEpochs:
         elif self._epochs is None:
             ended = self._maps.ended()
         if ended if self._epochs is None else following >= self._epochs:
-            self._maps.end()
             raise StopIteration
         if following > at:
             self._maps.skip_to(following)

@@ -209,6 +209,11 @@ class SentBatch(Mapping[str, Any]):
         return [((file, record, offset), error) for file, record, offset, error in self._received.header["skipped"]]
 
     @property
+    def mask(self) -> Any:
+        spans = self.spans
+        return np.arange(self.rows) < self.valid_rows if spans is None else np.array([bool(row) for row in spans], bool)
+
+    @property
     def record_keys(self) -> list[str]:
         text = self._received.tensor(self._received.header["record_keys"]).tobytes().decode(*TEXT)
         return text.split("\0") if self.valid_rows else []
