@@ -521,6 +521,9 @@ class Stats:
 
     def __repr__(self) -> str: ...
 
+def usual_resources() -> tuple[int, int]:
+    """(threads, bytes of memory) of a run that leaves them out."""
+
 class RunEpochs:
     """A loop over the epochs of a run."""
 
@@ -599,9 +602,6 @@ class Run:
 
     @property
     def complete_frac(self) -> float: ...
-
-def usual_resources() -> tuple[int, int]:
-    """(threads, bytes of memory) of a run that leaves them out."""
 
 def plan_path(path: str, bindings: dict[str, Rows | Table | Function]) -> Plan: ...
 

@@ -9,7 +9,6 @@
 #include <forebay/plugins.h>
 #include <forebay/stall_notice.h>
 #include <forebay/state.h>
-#include <forebay/usual_resources.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -383,13 +382,6 @@ void bind_runs(nb::module_& module) {
                      return RunStats{run.pipeline().stats(), run.ended()};
                    })
       .def_prop_ro("complete_frac", [](const Run& run) { return run.pipeline().complete_frac(); });
-  module.def(
-      "usual_resources",
-      [] {
-        const UsualResources usual = usual_resources();
-        return nb::make_tuple(usual.threads, usual.memory);
-      },
-      nb::sig("def usual_resources() -> tuple[int, int]"), "(threads, bytes of memory) of a run that leaves them out.");
   module.def("plan_path", &plan_path, nb::arg("path"), nb::arg("bindings"),
              nb::sig("def plan_path(path: str, bindings: dict[str, Rows | Table | Function]) -> Plan"));
   module.def(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stats.h"
 
+#include <forebay/usual_resources.h>
+
 #include <string>
 
 #include <nanobind/stl/string.h>
@@ -76,6 +78,13 @@ void bind_stats(nb::module_& module) {
       .def_prop_ro("bottleneck", &bottleneck_of, "The stage that limits the run, in one sentence.")
       .def("__str__", &text_of)
       .def("__repr__", &text_of);
+  module.def(
+      "usual_resources",
+      [] {
+        const UsualResources usual = usual_resources();
+        return nb::make_tuple(usual.threads, usual.memory);
+      },
+      nb::sig("def usual_resources() -> tuple[int, int]"), "(threads, bytes of memory) of a run that leaves them out.");
 }
 
 }  // namespace forebay::python
