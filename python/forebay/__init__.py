@@ -22,7 +22,7 @@ from forebay.combine import concat, join, mix, round_robin
 from forebay.combine import zip as zip  # not in __all__: `import *` must not hide the function of Python
 from forebay.coordinator import Coordinator, QueueRunner, start_queue_runners
 from forebay.corruption import CorruptPlace, FileReport, verify
-from forebay.decoding import decode, decode_json_example, decode_raw
+from forebay.decoding import decode, decode_csv, decode_json_example, decode_raw
 from forebay.errors import Cancelled, ConfigError, DataError, EndOfData, Error, IoError, StateError
 from forebay.features import *  # noqa: F403
 from forebay.features import __all__ as _feature_names
@@ -44,11 +44,11 @@ __all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "Coord
            "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
            "ReaderCounters", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
            "StateSaver", "Stats", "Switch", "TensorSpec", "__version__", "arrays", "arrow", "arrow_file",
-           "atomic_file", "complete_frac", "concat", "decode", "decode_audio", "decode_example", "decode_image",
-           "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example", "encode_sequence_example",
-           "explain", "feed", "index_files", "join", "json_schema", "load", "log_mel", "mfcc", "mix", "parquet",
-           "present", "python", "read_records", "round_robin", "start_queue_runners", "switch", "verify",
-           "verify_replicas", "write_records", *_builder_names, *_feature_names]
+           "atomic_file", "complete_frac", "concat", "decode", "decode_audio", "decode_csv", "decode_example",
+           "decode_image", "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example",
+           "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "log_mel",
+           "mfcc", "mix", "parquet", "present", "python", "read_records", "round_robin", "start_queue_runners",
+           "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np

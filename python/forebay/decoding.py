@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Union, get_args
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Union, get_args
 
 import numpy as np
 
 from forebay import _core
 from forebay._arguments import bytes_of, dtype_of, integer_of, memory_of, records_of, wrong_type
+from forebay.errors import ConfigError
 from forebay.features import DType, DTypeName
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["decode", "decode_json_example", "decode_raw"]
+__all__ = ["decode", "decode_csv", "decode_json_example", "decode_raw"]
 
 
 def decode(kind: str, options: Optional[Mapping[str, Any]], records: Iterable[Buffer], *,
@@ -65,6 +66,45 @@ def decode_raw(values: Any, dtype: DType, little_endian: bool = True, fixed_leng
     shape, records = _flat(values)
     decoded = function("raw", options)(records)["values"]
     return decoded.reshape((*shape, *decoded.shape[1:]))
+
+
+def decode_csv(records: Any, record_defaults: Sequence[Any], field_delim: str = ",", use_quote_delim: bool = True,
+               na_value: str = "", select_cols: Optional[Sequence[int]] = None) -> list[Any]:
+    """Fields of comma-separated values: an array with the shape of `records` for each column, as TensorFlow's decode_csv.
+
+        price, count, name = fb.decode_csv([b"1.5,,tea"], [0.0, 0, np.array([], "S")])
+
+    records           bytes, or an array or nested lists of them: a record each
+    record_defaults   one for each column: the value of an empty field, alone or in a list, whose type is the column's (a Python
+                      float is float32, an int is int32); an empty array makes a column of its dtype in which a field
+                      must not be empty
+    field_delim       one character
+    use_quote_delim   False: a quote is text
+    na_value          a field of this text is an empty one
+    select_cols       numbers of the fields of the columns, rising; None: all fields
+    Raises DataError with record and field, ConfigError for options that cannot be.
+    """
+    columns = {f"column {place}": _csv_column(place, value) for place, value in enumerate(record_defaults)}
+    options = {"columns": columns, "field_delim": field_delim, "use_quote_delim": use_quote_delim, "na_value": na_value}
+    if select_cols is not None:
+        options["select_cols"] = [integer_of("select_cols", place, "integers") for place in select_cols]
+    shape, flat = _flat(records)
+    decoded = function("csv", options)(flat)
+    return [decoded[name].reshape(shape) for name in columns]
+
+
+def _csv_column(place: int, default: Any) -> dict[str, Any]:
+    values = np.asarray(default)
+    if values.ndim > 1 or values.size > 1:
+        raise ConfigError(f"record_defaults[{place}]: must be one value or an empty array, found an array of shape {values.shape}",
+                          code="config", detail="invalid_argument")
+    dtype = "string" if values.dtype.kind in "SUO" else values.dtype.name
+    if not isinstance(default, (np.ndarray, np.generic)):   # numbers of Python have the types that TensorFlow gives them
+        dtype = {"float64": "float32", "int64": "int32"}.get(dtype, dtype)
+    if values.size == 0:
+        return {"dtype": dtype}
+    value = values.reshape(-1)[0]
+    return {"dtype": dtype, "default": value.decode() if isinstance(value, bytes) else getattr(value, "item", lambda: value)()}
 
 
 def _flat(values: Any) -> tuple[tuple[int, ...], list[bytes]]:

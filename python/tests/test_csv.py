@@ -172,3 +172,16 @@ def test_the_command_shows_the_records(tmp_path: pathlib.Path) -> None:
     pipe = fb.csv([str(tmp_path / "a.csv")], header=True).csv({"n": {"dtype": "int64"}, "s": {"dtype": "string"}}).batch(2)
     document.write_text(pipe.to_json())
     assert "x\\ny" in forebay("head", str(document)).stdout
+
+
+def test_records_of_any_shape_are_decoded_by_a_function():
+    """Examples of TensorFlow's decode_csv."""
+    first, second, third = fb.decode_csv([[b",1,", b"0.2,3,bcd"], [b"3.0,,", b'1,2,"ab""c"']], [1.0, 0, "a"])
+    assert first.tolist() == [[1.0, np.float32(0.2)], [3.0, 1.0]] and first.dtype == np.float32
+    assert second.tolist() == [[1, 3], [0, 2]] and second.dtype == np.int32
+    assert third.tolist() == [[b"a", b"bcd"], [b"a", b'ab"c']]
+    assert [column.tolist() for column in fb.decode_csv(b"2.0,NA,aa", [1.0, [7], np.array([], "S")], na_value="NA")] == [2.0, 7, b"aa"]
+    with pytest.raises(fb.DataError, match="record 1, feature 'column 0': .*required"):
+        fb.decode_csv([b"1", b'""'], [np.array([], np.int32)])
+    with pytest.raises(fb.ConfigError, match=r"record_defaults\[1\]: must be one value or an empty array, found an array of shape \(2,\)"):
+        fb.decode_csv([b"1,2"], [0, [1, 2]])

@@ -26,8 +26,19 @@ def _column(default: dict[str, Any]) -> dict[str, Any]:
     return {"dtype": default["dtype"], "default": [[value]] if default["default_rank"] > 1 else value}
 
 
+def _default(default: dict[str, Any]) -> Any:
+    """An entry of `record_defaults` as a caller of the function writes it."""
+    dtype = "S" if default["dtype"] == "string" else default["dtype"]
+    if default["required"]:
+        return np.array([], dtype)
+    value = default["default"]
+    if isinstance(value, dict):
+        value = base64.b64decode(value["b64"])
+    return np.array(value if default["default_rank"] == 0 else [value], object if dtype == "S" else dtype)
+
+
 def _stacked(values: list[dict[str, Any]], name: str, want: dict[str, Any]) -> np.ndarray:
-    found = values[0][name] if values else np.empty(0, compare.expected(want).dtype)
+    found = values[0][name] if values else np.empty(0, compare.expected(want).dtype if "dtype" in want else float)
     return np.asarray(found).reshape(want["shape"])
 
 
@@ -48,5 +59,11 @@ def decode_csv(vector: Vector, folder: Path) -> list[str]:
         return [difference for difference in [compare.error_difference(expect["mentions"], out.error, str(folder))] if difference]
     if out.error:
         return [f"{type(out.error).__name__}: {compare.short(str(out.error), 200)}"]
+    defaults = [_default(default) for default in args["record_defaults"]]
+    called = fb.decode_csv(np.array(records, dtype=object).reshape(expect["ok"][0]["shape"]), defaults,
+                           **{key: options[key] for key in ("field_delim", "use_quote_delim", "na_value", "select_cols")})
+    for name, values in zip(names, called, strict=True):   # the function gives what the pipeline gives
+        if not np.array_equal(values.reshape(-1), _stacked(out.values, name, {"shape": [-1]}), equal_nan=values.dtype.kind == "f"):
+            return [f"{name}: decode_csv gives {compare.short(str(values), 100)}"]
     found = [compare.array_difference(want, _stacked(out.values, name, want)) for name, want in zip(names, expect["ok"], strict=True)]
     return [f"{name}: {difference}" for name, difference in zip(names, found, strict=True) if difference]
