@@ -61,7 +61,44 @@ class EpochRows:
         return out
 
 
-class PassPump(Pump):
+class _PassPump(Pump):
+    """Puts rows into the feed of each pass that a run begins, until the run has no more passes."""
+
+    _passes: Any
+    _specs: Mapping[str, Any]
+
+    def _give(self, epoch: int, first: int, feed: "Feed") -> None:
+        """Puts the rows of a pass into its feed, from row `first` on."""
+        raise NotImplementedError
+
+    def _place(self, epoch: int) -> str:
+        """What failed, for the error of a pass."""
+        raise NotImplementedError
+
+    def _run(self) -> None:
+        from forebay.rows import Feed
+        while True:
+            try:
+                begun = self._passes.next()
+            except Cancelled:
+                return
+            if begun is None:
+                continue
+            epoch, first, core = begun
+            feed = Feed._of(core, self._specs)
+            try:
+                self._give(epoch, first, feed)
+            except BaseException as failure:
+                if not feed.closed:  # else the run has left the pass, and `put` was refused
+                    core.fail(self.failed(failure, self._place(epoch)))
+            else:
+                core.close()
+
+    def stop(self) -> None:
+        self._passes.close()
+
+
+class PassPump(_PassPump):
     """Goes through the sequences of each pass that a run begins, and puts them into the feed of the pass.
 
     bound     the rows of the passes, as the core takes them
@@ -76,26 +113,10 @@ class PassPump(Pump):
         self._keys = [key for key in specs if key not in (TAG, NUMBER)]
         self._first_epoch = first_epoch
 
-    def _run(self) -> None:
-        from forebay.rows import Feed
-        while True:
-            try:
-                begun = self._passes.next()
-            except Cancelled:
-                return
-            if begun is None:
-                continue
-            epoch, _, core = begun
-            feed = Feed._of(core, self._specs)
-            try:
-                self._give(epoch, feed)
-            except BaseException as failure:
-                if not feed.closed:  # else the run has left the pass, and `put` was refused
-                    core.fail(self.failed(failure, f"epoch {epoch} of the data set"))
-            else:
-                core.close()
+    def _place(self, epoch: int) -> str:
+        return f"epoch {epoch} of the data set"
 
-    def _give(self, epoch: int, feed: "Feed") -> None:
+    def _give(self, epoch: int, first: int, feed: "Feed") -> None:
         rows, number = self._rows, 0
         rows.init_seq_order(epoch + self._first_epoch)
         try:
@@ -111,9 +132,6 @@ class PassPump(Pump):
         finally:
             if callable(getattr(rows, "finish_epoch", None)):
                 rows.finish_epoch()
-
-    def stop(self) -> None:
-        self._passes.close()
 
 
 class OpenedRows:
@@ -140,7 +158,7 @@ class OpenedRows:
         return OpenedPump(self._open, passes, specs, name, self._exact)
 
 
-class OpenedPump(Pump):
+class OpenedPump(_PassPump):
     """Puts the rows of each pass that a run begins into the feed of the pass.
 
     bound     the rows of the passes, as the core takes them
@@ -154,28 +172,12 @@ class OpenedPump(Pump):
         self._passes = passes
         self._specs = dict(specs)
 
-    def _run(self) -> None:
-        from forebay.rows import Feed
-        while True:
-            try:
-                begun = self._passes.next()
-            except Cancelled:
-                return
-            if begun is None:
-                continue
-            epoch, first, core = begun
-            feed = Feed._of(core, self._specs)
-            try:
-                for row in self._open(epoch, first):
-                    feed.put(row)
-            except BaseException as failure:
-                if not feed.closed:  # else the run has left the pass, and `put` was refused
-                    core.fail(self.failed(failure, f"the iterable of epoch {epoch}"))
-            else:
-                core.close()
+    def _give(self, epoch: int, first: int, feed: "Feed") -> None:
+        for row in self._open(epoch, first):
+            feed.put(row)
 
-    def stop(self) -> None:
-        self._passes.close()
+    def _place(self, epoch: int) -> str:
+        return f"the iterable of epoch {epoch}"
 
 
 def _load(rows: Any, number: int) -> None:

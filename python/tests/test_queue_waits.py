@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of a queue that wait, against a model of the rules in plain Python: who is served when, and with what."""
+"""Calls of a queue that wait, against a model of the rules in plain Python: which call is served when, and with which elements."""
 from __future__ import annotations
 
 import os
