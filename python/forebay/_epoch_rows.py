@@ -65,7 +65,7 @@ class _PassPump(Pump):
     """Puts rows into the feed of each pass that a run begins, until the run has no more passes."""
 
     _passes: Any
-    _specs: Mapping[str, Any]
+    _specs: "dict[str, Any]"
 
     def _give(self, epoch: int, first: int, feed: "Feed") -> None:
         """Puts the rows of a pass into its feed, from row `first` on."""
