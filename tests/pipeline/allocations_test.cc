@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/index/index_store.h"
+#include "engine/memory/catch_all.h"
 #include "tests/engine/order/stream_files.h"
 #include "tests/support/resident.h"
 
@@ -161,6 +163,45 @@ TEST(Starvation, OfAnyAllocationIsTheRightStreamOrAnErrorAndNeverAHang) {
   alarm(0);
   EXPECT_GT(runs, 400);
   EXPECT_GT(failed, runs / 2);
+}
+
+/// Appends an entry with that key; without memory it may fail.
+bool append_entry(engine::IndexStores& stores, const std::string& file, std::uint64_t made_by,
+                  const std::string& payload) {
+  const engine::NewEntry entry{.key = {engine::StoredKind::attribute, made_by},
+                               .identity = {.size = 1},
+                               .payload = std::as_bytes(std::span{payload.data(), payload.size()})};
+  bool done = false;
+  const auto thrown = engine::catch_all([&] { done = stores.append(file, {&entry, 1}).ok(); });
+  return done && !thrown;
+}
+
+// Without memory for one entry, later ones are appended and the store is replaced all the same.
+TEST(Starvation, OfTheIndexStoreLosesNoEntryThatIsStored) {
+  const std::string payload(80'000, 'p');  // the second one with a key is worth a new store
+  bool reached = true;
+  for (long from = 0; reached; ++from) {
+    const testing::Folder folder;
+    const std::string file = folder.file("data");
+    ASSERT_TRUE(write_records(file, std::vector<std::string>{"x"}).ok());
+    engine::IndexStores stores;
+    ASSERT_TRUE(append_entry(stores, file, 1, payload));
+    seen = 0;
+    starved_from = from;
+    starved_for = 1;
+    starving.store(true, std::memory_order_release);
+    static_cast<void>(append_entry(stores, file, 2, payload));
+    starving = false;
+    reached = seen > from;
+    for (const std::uint64_t made_by : {3U, 1U, 1U}) ASSERT_TRUE(append_entry(stores, file, made_by, payload)) << from;
+    for (const std::uint64_t made_by : {1U, 3U}) {
+      std::string fault;
+      const auto found =
+          stores.find(stores.places(file)[0], file, {engine::StoredKind::attribute, made_by}, true, fault);
+      ASSERT_FALSE(found.empty()) << "allocation " << from << ", entry " << made_by;
+      ASSERT_EQ(found.front().payload.size(), payload.size());
+    }
+  }
 }
 
 TEST(Memory, RecordsThatOneDecisionPassesOverAreNotHeld) {

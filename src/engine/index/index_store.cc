@@ -133,11 +133,12 @@ bool IndexStore::add_entry() {
     of = {.identity = identity_of(head), .entries = {}, .bytes = 0};
   }
   auto& same = of.entries[{static_cast<StoredKind>(head.kind), head.made_by}];
-  if (!same.empty()) {
-    superseded_ += same.back().bytes;
-    of.bytes -= same.back().bytes;
+  same.push_back({.offset = end_, .bytes = bytes});  // without memory the list may stay empty: nothing else has changed
+  if (same.size() > 1) {
+    const std::size_t before_it = same[same.size() - 2].bytes;
+    superseded_ += before_it;
+    of.bytes -= before_it;
   }
-  same.push_back({.offset = end_, .bytes = bytes});
   of.bytes += bytes;
   end_ += bytes;
   return true;
@@ -197,7 +198,8 @@ std::vector<IndexStore::At> IndexStore::live(const std::string& folder) const {
   std::vector<At> out;
   for (const auto& [name, of] : files_) {
     if (!io::file_size(io::resolve(name, folder)).ok()) continue;
-    for (const auto& [key, entries] : of.entries) out.push_back(entries.back());
+    for (const auto& [key, entries] : of.entries)
+      if (!entries.empty()) out.push_back(entries.back());
   }
   std::ranges::sort(out, {}, &At::offset);
   return out;
