@@ -44,7 +44,9 @@ struct Position {
   std::int64_t begun = 0;   ///< 1: a batch of epoch `from` was delivered, or it has none. 0: it is still to come.
   /// Records of the last batch when the end of the run cut it short; else 0. A longer run would have filled that batch.
   std::int64_t cut_short = 0;
-  std::int64_t done = 0;  ///< Progress in millionths of the pass, for display only.
+  /// Progress in millionths of the pass, for display only: of two runs of one plan it may differ by what a batcher has
+  /// pulled ahead.
+  std::int64_t done = 0;
   /// What the batcher held when the pass began (Batcher::carried), in place of `pulled`.
   std::vector<std::int64_t> carried = {};
   /// Number of epochs of the run, when it had ended and the batcher still held elements; else 0.
