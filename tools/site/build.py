@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the site of the documentation: the pages of docs/, and the references, which are made from the declarations.
+
+    tools/site/build.py build/release build/site
+
+It works from local files, without a server, and loads nothing from elsewhere; the last step checks that.
+"""
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import cpp_api
+import plugins
+import python_api
+from pages import ROOT, Pages
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+OUTSIDE = re.compile(r"""<(?:script|img|link|iframe|source)[^>]+(?:src|href)=["']?(https?:)?//""")
+
+
+def stage(folder: pathlib.Path, command: pathlib.Path) -> None:
+    """Writes all pages into a folder, as mkdocs takes them. `command` prints its help."""
+    shutil.rmtree(folder, ignore_errors=True)
+    site = Pages(folder)
+    for source in sorted((ROOT / "docs").rglob("*.md")):
+        site.add(source, source.relative_to(ROOT / "docs").as_posix())
+    for name, place in ROOT_PAGES.items():
+        site.add(ROOT / name, place)
+    made = {**{f"reference/{place}": text for place, text in {**plugins.pages(), **cpp_api.pages()}.items()},
+            "reference/command.md": plugins.command_page(command), "reference/python.md": python_api.page(),
+            **{f"reference/python-{name}.md": python_api.module_page(name) for name in python_api.MODULES}}
+    for place, text in made.items():
+        site.write(place, text)
+    site.finish()
+
+
+def outside(site: pathlib.Path) -> list[str]:
+    """The pages that load something from elsewhere."""
+    return [path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html")) if OUTSIDE.search(path.read_text())]
+
+
+def main() -> int:
+    build, site = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
+    work = site.parent / "site-pages"
+    stage(work / "docs", build / "forebay")
+    shutil.copy(HERE / "mkdocs.yml", work / "mkdocs.yml")
+    shutil.copytree(HERE / "assets", work / "docs/assets")
+    mkdocs = pathlib.Path(sys.executable).parent / "mkdocs"
+    done = subprocess.run([mkdocs, "build", "--strict", "--clean", "--config-file", work / "mkdocs.yml", "--site-dir", site],
+                          capture_output=True, text=True, env={"NO_MKDOCS_2_WARNING": "1", "PATH": "/usr/bin:/bin"})
+    if done.returncode != 0:
+        print(done.stdout + done.stderr)
+        return 1
+    faults = outside(site)
+    for name in faults:
+        print(f"{name} loads something from elsewhere")
+    print(f"site: {len(list(site.rglob('*.html')))} pages in {site.relative_to(ROOT) if site.is_relative_to(ROOT) else site}/index.html")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
