@@ -25,7 +25,8 @@ with_seq_tag with_seq_idx with_epoch_end PipeBase PipeConnectorBase DatasetReade
 TFChunkingQueueRunner TFBatchingQueue QueueOutput CpuToDefaultDevStage FeedDictDataProvider QueueDataProvider
 have_data_for_dequeue have_incoming_data is_running one_more_enqueue_is_enough start_threads stop_threads have_more_data
 get_feed_dict have_reached_end get_dataset_name get_complete_frac get_num_frames get_next_batch init_dataset shuffle_train_seqs
-enforce_min_len1 on_size_limit NumbersDict""".split()
+enforce_min_len1 on_size_limit NumbersDict DataProviderBase get_threads loop thread_main make_dequeue_op have_more enqueue capacity
+with_batch get_dtype_for_key get_shape_for_key get_queue_kwargs source_has_epoch_end_signal data_keys extern_data""".split()
 
 LENGTHS = [5, 1, 4, 2, 3, 6, 2, 7, 1, 3]
 

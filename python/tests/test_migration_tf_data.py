@@ -23,13 +23,17 @@ range rebatch reduce rejection_resample repeat sample_from_datasets save scan sh
 take_while unbatch unique window with_options zip""".split()
 
 
+def noise(row: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    return {"n": row["n"] + rng.random()}
+
+
 def make(folder: pathlib.Path) -> dict[str, Any]:
     """The files and names that the page speaks of."""
     (folder / "a.txt").write_text("one\ntwo\n")
     (folder / "b.txt").write_text("six\n")
     (folder / "d.csv").write_text("x,y\n1,2\n3,4\n")
     fb.write_records(folder / "r.tfrecord", [fb.encode_example({"n": number}) for number in (0, 1)])
-    return {"fb": fb, "np": np, "itertools": itertools, "sqlite3": sqlite3, "show": show,
+    return {"fb": fb, "np": np, "itertools": itertools, "sqlite3": sqlite3, "show": show, "noise": noise,
             "numbers": fb.arrays({"n": np.arange(6)}), "words": fb.arrays({"w": fb.Ragged(np.arange(1, 7), [0, 1, 3, 6])}, name="words")}
 
 

@@ -41,6 +41,7 @@ def make(folder: pathlib.Path) -> dict[str, Any]:
     """The files and names that the page speaks of."""
     write_tar(folder / "s-0.tar", {"a.txt": b"x", "a.cls": b"0", "b.txt": b"y", "b.cls": b"1"})
     write_tar(folder / "s-1.tar", {"c.txt": b"z", "c.cls": b"2"})
+    write_tar(folder / "mixed.tar", {"a.txt": b"x", "b.txt": b"y", "a.cls": b"0"})
     write_tar(folder / "p.tar", {"p.png": png(np.array([[[7], [9]]], np.uint8))})
     numeric = {"csv": {"columns": {"label": {"dtype": "int64"}}}}
     return {"fb": fb, "np": np, "json": json, "show": show, "numeric": numeric,
