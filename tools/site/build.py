@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 import cpp_api
+import documents
 import plugins
 import python_api
 from pages import ROOT, Pages
@@ -34,6 +35,7 @@ def stage(folder: pathlib.Path, command: pathlib.Path) -> None:
         site.add(ROOT / name, place)
     made = {**{f"reference/{place}": text for place, text in {**plugins.pages(), **cpp_api.pages()}.items()},
             "reference/command.md": plugins.command_page(command), "reference/python.md": python_api.page(),
+            "reference/documents.md": documents.page(),
             **{f"reference/python-{name}.md": python_api.module_page(name) for name in python_api.MODULES}}
     for place, text in made.items():
         site.write(place, text)

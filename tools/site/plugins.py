@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 from typing import Any
 
+import python_api
 from docstrings import cell, escaped
 
 TITLES = {"format": "Sources", "decoder": "Decoders", "step": "Steps", "order": "Orders", "window": "Window steps",
@@ -22,13 +23,13 @@ def plugins() -> list[dict[str, Any]]:
 
 def pages() -> dict[str, str]:
     """The pages by place: a list of all, and one for each kind."""
-    every = plugins()
+    every, calls = plugins(), python_api.calls()
     strange = {plugin["kind"] for plugin in every} - set(TITLES)
     if strange:
         raise SystemExit(f"the site has no page for plug-ins of kind {', '.join(sorted(strange))}")
     out = {"plugins/index.md": _list(every)}
     for kind, title in TITLES.items():
-        entries = [_entry(plugin) for plugin in every if plugin["kind"] == kind]
+        entries = [_entry(plugin, calls.get((kind, plugin["name"]))) for plugin in every if plugin["kind"] == kind]
         out[f"plugins/{PLACES[kind]}.md"] = f"# {title}\n\n" + "\n\n".join(entries) + "\n"
     return out
 
@@ -55,8 +56,10 @@ def _list(every: list[dict[str, Any]]) -> str:
     return "\n\n".join(out) + "\n"
 
 
-def _entry(plugin: dict[str, Any]) -> str:
+def _entry(plugin: dict[str, Any], call: str | None) -> str:
     out = [f"## {plugin['name']} {{ #{plugin['name']} }}", escaped(plugin["doc"])]
+    if call is not None:
+        out.append(f"```text\n{call}\n```")
     if plugin["fields"]:
         rows = [f"| `{field['name']}` | {cell(field['type'])} | {_default(field)} | {cell(field['doc'])} |" for field in plugin["fields"]]
         out.append("| option | type | default | meaning |\n| --- | --- | --- | --- |\n" + "\n".join(rows))

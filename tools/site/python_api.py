@@ -81,6 +81,24 @@ def module_page(module: str) -> str:
     return "\n\n".join(out) + "\n"
 
 
+def calls() -> dict[tuple[str, str], str]:
+    """How Python writes each plug-in, by (kind, name)."""
+    out: dict[tuple[str, str], str] = {}
+    for kind, file in {"step": "steps", "order": "orders", "window": "windows", "batcher": "batchers"}.items():
+        for holder in _public(PACKAGE / f"_builder/{file}.py").values():
+            out.update({(kind, name): _signature(f"pipe.{name}", node) for name, node in _methods(holder).items()})
+    out.update({("decoder", name): _signature(f"source.{name}", node)
+                for name, node in _methods(_public(PACKAGE / "builder.py")["Source"]).items()})
+    for kind, files in {"format": ("builder", "rows", "tables"), "combination": ("combine",)}.items():
+        for file in files:
+            out.update({(kind, name): _signature(f"fb.{name}", node) for name, node in _public(PACKAGE / f"{file}.py").items()})
+    return out
+
+
+def _methods(holder: Node) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in holder.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
+
+
 def _public(path: pathlib.Path) -> dict[str, Node]:
     tree = ast.parse(path.read_text())
     return {node.name: node for node in tree.body
