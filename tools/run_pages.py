@@ -10,7 +10,8 @@ files and names that a page takes for granted. By language:
 * python   the program runs;
 * sh       the commands run, with the command `forebay` in the path;
 * json     a pipeline document is planned, with the objects of `bind`; one with `steps` only takes its source from `document`;
-* output   directly after a program or command: all that it prints. `…` stands for any text;
+* output   directly after a program or command: all that it prints. `…` stands for any text. After the comment
+           `<!-- numbers vary -->` any numbers agree, after `<!-- numbers and the last line vary -->` any last line does, too;
 * cpp, cmake   are built by tools/check_package.py.
 
 A block after the comment `<!-- not run: REASON -->` is left out. Prints what failed, and fails if anything did.
@@ -35,7 +36,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/pages"))
 
 BLOCK = re.compile(r"(?:^<!-- not run: (?P<reason>.*?) -->\n+)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$"
-                   r"(?:\n+^```output\n(?P<output>.*?)^```$)?", re.M | re.S)
+                   r"(?:\n+(?:^<!-- (?P<varies>numbers vary|numbers and the last line vary) -->\n+)?^```output\n(?P<output>.*?)^```$)?",
+                   re.M | re.S)
+NUMBER = re.compile(r"-?\d[\d.]*")
 ELSEWHERE = {"cpp", "cmake", "output", "text"}
 
 
@@ -72,9 +75,14 @@ def check_json(text: str, names: dict[str, Any]) -> None:
         plan(document, names.get("bind"))
 
 
-def agrees(printed: str, shown: str) -> bool:
-    pattern = ".*?".join(re.escape(part) for part in shown.strip().split("…"))
-    return re.fullmatch(pattern, printed.strip(), re.S) is not None
+def agrees(printed: str, shown: str, varies: str | None = None) -> bool:
+    printed, shown = printed.strip(), shown.strip()
+    if varies and "line" in varies:
+        printed, shown = ("\n".join(text.splitlines()[:-1]) for text in (printed, shown))
+    if varies:
+        printed, shown = (" ".join(NUMBER.sub("0", text).split()) for text in (printed, shown))
+    pattern = ".*?".join(re.escape(part) for part in shown.split("…"))
+    return re.fullmatch(pattern, printed, re.S) is not None
 
 
 def check_block(block: re.Match[str], where: str, line: int, build: pathlib.Path, names: dict[str, Any]) -> None:
@@ -88,7 +96,7 @@ def check_block(block: re.Match[str], where: str, line: int, build: pathlib.Path
         check_json(text, names)
     else:
         raise Fault(f"no block has the language {language!r}")
-    if block["output"] is not None and not agrees(printed, block["output"]):
+    if block["output"] is not None and not agrees(printed, block["output"], block["varies"]):
         raise Fault(f"printed\n{printed}instead of\n{block['output']}")
 
 
