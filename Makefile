@@ -52,7 +52,7 @@ wheel: setup-build
 	$(VENV)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 docs: build $(VENV)/docs-installed
-	@$(VENV)/bin/python tools/site/build.py build/release build/site
+	@$(VENV)/bin/python tools/site/make_site.py build/release build/site
 
 bench: build
 	$(VENV)/bin/python bench/run.py $(if $(RIVALS),--rivals $(RIVALS))

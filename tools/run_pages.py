@@ -14,12 +14,14 @@ files and names that a page takes for granted. By language:
            `<!-- numbers vary -->` any numbers agree, after `<!-- numbers and the last line vary -->` any last line does, too;
 * cpp, cmake   are built by tools/check_package.py.
 
-A block after the comment `<!-- not run: REASON -->` is left out. Prints what failed, and fails if anything did.
+A block after the comment `<!-- not run: REASON -->` is left out. One after `<!-- with torch -->` runs in a process that has torch, after
+the other programs of its page; it is left out where torch is not installed. Prints what failed, and fails if anything did.
 """
 from __future__ import annotations
 
 import collections
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -35,7 +37,7 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/pages"))
 
-BLOCK = re.compile(r"(?:^<!-- not run: (?P<reason>.*?) -->\n+)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$"
+BLOCK = re.compile(r"(?:^<!-- (?:not run: (?P<reason>.*?)|(?P<torch>with torch)) -->\n+)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$"
                    r"(?:\n+(?:^<!-- (?P<varies>numbers vary|numbers and the last line vary) -->\n+)?^```output\n(?P<output>.*?)^```$)?",
                    re.M | re.S)
 NUMBER = re.compile(r"-?\d[\d.]*")
@@ -100,8 +102,8 @@ def check_block(block: re.Match[str], where: str, line: int, build: pathlib.Path
         raise Fault(f"printed\n{printed}instead of\n{block['output']}")
 
 
-def check_page(page: pathlib.Path, build: pathlib.Path, count: collections.Counter[str]) -> list[str]:
-    """The faults of a page, each with its line."""
+def check_page(page: pathlib.Path, build: pathlib.Path, count: collections.Counter[str], torch: bool = False) -> list[str]:
+    """The faults of a page, each with its line. `torch`: whether this process has it."""
     import prepare
     text, faults, where = page.read_text(), [], page.relative_to(ROOT).as_posix()
     blocks = [block for block in BLOCK.finditer(text) if block["language"] not in ELSEWHERE]
@@ -110,8 +112,8 @@ def check_page(page: pathlib.Path, build: pathlib.Path, count: collections.Count
     names = prepare.names_of(where.removeprefix("docs/").removesuffix(".md"))
     for block in blocks:
         line = text.count("\n", 0, block.start("text"))
-        if block["reason"] is not None:
-            count["left out"] += 1
+        if block["reason"] is not None or (block["torch"] and not torch):
+            count["left out"] += block["torch"] is None
             continue
         try:
             check_block(block, where, line, build, names)
@@ -122,19 +124,44 @@ def check_page(page: pathlib.Path, build: pathlib.Path, count: collections.Count
     return faults
 
 
+def check_torch(page: pathlib.Path, build: pathlib.Path, count: collections.Counter[str]) -> list[str]:
+    """The faults of a page whose blocks use torch, in a process that has it: of this environment, or Debian's."""
+    blocks = len(re.findall(r"^<!-- with torch -->$", page.read_text(), re.M))
+    debian = pathlib.Path("/usr/lib/python3/dist-packages")
+    version = f"{sys.version_info.major}{sys.version_info.minor}"
+    found = importlib.util.find_spec("torch") is not None or list(debian.glob(f"torch/_C.cpython-{version}-*.so"))
+    if not blocks or not found:
+        count["without torch"] += blocks
+        return []
+    done = subprocess.run([sys.executable, __file__, str(build), "--torch", str(debian), str(page)], capture_output=True, text=True,
+                          timeout=120)
+    count["with torch"] += blocks
+    return [] if done.returncode == 0 else [done.stdout + done.stderr]
+
+
 def main() -> int:
-    build, start = pathlib.Path(sys.argv[1]).resolve(), time.monotonic()
+    if sys.argv[2:3] == ["--torch"]:
+        sys.path.append(sys.argv[3])
+        return run([pathlib.Path(sys.argv[4])], pathlib.Path(sys.argv[1]).resolve(), torch=True)
     chosen = [pathlib.Path(name).resolve() for name in sys.argv[2:]] or pages()
+    return run(chosen, pathlib.Path(sys.argv[1]).resolve())
+
+
+def run(chosen: list[pathlib.Path], build: pathlib.Path, torch: bool = False) -> int:
+    """Checks pages, each in a folder of its own; 0 when nothing is wrong."""
+    start = time.monotonic()
     count: collections.Counter[str] = collections.Counter()
     faults: list[str] = []
     for page in chosen:
         with tempfile.TemporaryDirectory(prefix="forebay-page-") as folder:
             os.chdir(folder)
-            faults += check_page(page, build, count)
+            faults += check_page(page, build, count, torch)
             os.chdir(ROOT)
+        if not torch:
+            faults += check_torch(page, build, count)
     for fault in faults:
         print(fault)
-    done = ", ".join(f"{number} {what}" for what, number in sorted(count.items()))
+    done = ", ".join(f"{number} {what}" for what, number in sorted(count.items()) if number)
     print(f"blocks of {len(chosen)} pages: {done}; {len(faults)} wrong ({time.monotonic() - start:.1f} s)")
     return 1 if faults else 0
 

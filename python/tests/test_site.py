@@ -16,7 +16,7 @@ from forebay import _core
 SITE = pathlib.Path(__file__).resolve().parents[2] / "tools/site"
 sys.path.insert(0, str(SITE))
 
-import build as site  # noqa: E402
+import make_site as site  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -195,3 +195,18 @@ def text_page(names: Names) -> None:
     os.mkdir("corpus")
     pathlib.Path("corpus/a.txt").write_text("one two\n")
     pathlib.Path("words.txt").write_text("one\n")
+
+
+@page("frameworks")
+def frameworks(names: Names) -> None:
+    write_train()
+    names["pipe"] = fb.tfrecord("data/train-*.tfrecord").example(FEATURES).shuffle("global").batch(size=80)
+    names.update(rank=0, ranks=2, train=len)
+
+
+@page("stateful")
+def stateful(names: Names) -> None:
+    import importlib.util
+    if importlib.util.find_spec("torch"):
+        import torch
+        names["torch"] = torch

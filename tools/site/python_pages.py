@@ -7,7 +7,7 @@ import pathlib
 import re
 from typing import Union
 
-from docstrings import markdown
+from docstring_markdown import markdown
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python/forebay"
 Node = Union[ast.ClassDef, ast.FunctionDef]

@@ -7,8 +7,8 @@ import pathlib
 import subprocess
 from typing import Any
 
-import python_api
-from docstrings import cell, escaped
+import python_pages
+from docstring_markdown import cell, escaped
 
 TITLES = {"format": "Sources", "decoder": "Decoders", "step": "Steps", "order": "Orders", "window": "Window steps",
           "batcher": "Batchers", "combination": "Combinations"}
@@ -23,7 +23,7 @@ def plugins() -> list[dict[str, Any]]:
 
 def pages() -> dict[str, str]:
     """The pages by place: a list of all, and one for each kind."""
-    every, calls = plugins(), python_api.calls()
+    every, calls = plugins(), python_pages.calls()
     strange = {plugin["kind"] for plugin in every} - set(TITLES)
     if strange:
         raise SystemExit(f"the site has no page for plug-ins of kind {', '.join(sorted(strange))}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Iterator
 
-from docstrings import cell
+from docstring_markdown import cell
 
 Schema = dict[str, Any]
 

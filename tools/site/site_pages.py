@@ -14,7 +14,7 @@ FENCE = re.compile(r"^( *```.*?^ *```)$", re.M | re.S)
 NAMED = re.compile(r"(?<!\[)`(docs/[\w/-]+\.md|[A-Z]+\.md)`(?!\])")
 # How much more than others a page counts in the search.
 BOOSTS = {"guide/": 4, "index": 4, "reference/plugins": 3, "adr/": 0.2, "files/": 0.2, "changelog": 0.2, "promises": 0.2}
-MARK = re.compile(r"^<!-- (?:not run: .*?|numbers .*?vary) -->\n+", re.M)
+MARK = re.compile(r"^<!-- (?:not run: .*?|with torch|numbers .*?vary) -->\n+", re.M)
 
 
 class Pages:

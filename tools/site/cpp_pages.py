@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 
-from docstrings import escaped
+from docstring_markdown import escaped
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 NAME = re.compile(r"(?:struct|class|enum class|using|concept) (\w+)|(\w+|operator\W+)\(")

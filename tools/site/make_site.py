@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the site of the documentation: the pages of docs/, and the references, which are made from the declarations.
 
-    tools/site/build.py build/release build/site
+    tools/site/make_site.py build/release build/site
 
 It works from local files, without a server, and loads nothing from elsewhere; the last step checks that.
 """
@@ -14,11 +14,11 @@ import shutil
 import subprocess
 import sys
 
-import cpp_api
-import documents
-import plugins
-import python_api
-from pages import ROOT, Pages
+import cpp_pages
+import document_page
+import plugin_pages
+import python_pages
+from site_pages import ROOT, Pages
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
@@ -33,10 +33,10 @@ def stage(folder: pathlib.Path, command: pathlib.Path) -> None:
         site.add(source, source.relative_to(ROOT / "docs").as_posix())
     for name, place in ROOT_PAGES.items():
         site.add(ROOT / name, place)
-    made = {**{f"reference/{place}": text for place, text in {**plugins.pages(), **cpp_api.pages()}.items()},
-            "reference/command.md": plugins.command_page(command), "reference/python.md": python_api.page(),
-            "reference/documents.md": documents.page(),
-            **{f"reference/python-{name}.md": python_api.module_page(name) for name in python_api.MODULES}}
+    made = {**{f"reference/{place}": text for place, text in {**plugin_pages.pages(), **cpp_pages.pages()}.items()},
+            "reference/command.md": plugin_pages.command_page(command), "reference/python.md": python_pages.page(),
+            "reference/documents.md": document_page.page(),
+            **{f"reference/python-{name}.md": python_pages.module_page(name) for name in python_pages.MODULES}}
     for place, text in made.items():
         site.write(place, text)
     site.finish()
