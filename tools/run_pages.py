@@ -161,6 +161,8 @@ def run(chosen: list[pathlib.Path], build: pathlib.Path, torch: bool = False) ->
             faults += check_torch(page, build, count)
     for fault in faults:
         print(fault)
+    if faults:
+        print("files and names that a page takes for granted are made in tests/pages/prepare.py")
     done = ", ".join(f"{number} {what}" for what, number in sorted(count.items()) if number)
     print(f"blocks of {len(chosen)} pages: {done}; {len(faults)} wrong ({time.monotonic() - start:.1f} s)")
     return 1 if faults else 0

@@ -22,6 +22,7 @@ from site_pages import ROOT, Pages
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+MORE = "      # More: pages that are not named here\n"
 OUTSIDE = re.compile(r"""<(?:script|img|link|iframe|source)[^>]+(?:src|href)=["']?(https?:)?//""")
 
 
@@ -42,6 +43,14 @@ def stage(folder: pathlib.Path, command: pathlib.Path) -> None:
     site.finish()
 
 
+def navigation(settings: str, folder: pathlib.Path) -> str:
+    """The settings, with the pages that they do not name under "More"."""
+    every = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
+    left = [name for name in every if not name.startswith(("adr/", "files/")) and f" {name}\n" not in settings]
+    more = "".join(["      - More:\n", *(f"          - {name}\n" for name in left)]) if left else ""
+    return settings.replace(MORE, more)
+
+
 def outside(site: pathlib.Path) -> list[str]:
     """The pages that load something from elsewhere."""
     return [path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html")) if OUTSIDE.search(path.read_text())]
@@ -51,7 +60,7 @@ def main() -> int:
     build, site = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
     work = site.parent / "site-pages"
     stage(work / "docs", build / "forebay")
-    shutil.copy(HERE / "mkdocs.yml", work / "mkdocs.yml")
+    (work / "mkdocs.yml").write_text(navigation((HERE / "mkdocs.yml").read_text(), work / "docs"))
     shutil.copytree(HERE / "assets", work / "docs/assets")
     mkdocs = pathlib.Path(sys.executable).parent / "mkdocs"
     done = subprocess.run([mkdocs, "build", "--strict", "--clean", "--config-file", work / "mkdocs.yml", "--site-dir", site],

@@ -26,7 +26,7 @@ def pages() -> dict[str, str]:
     every, calls = plugins(), python_pages.calls()
     strange = {plugin["kind"] for plugin in every} - set(TITLES)
     if strange:
-        raise SystemExit(f"the site has no page for plug-ins of kind {', '.join(sorted(strange))}")
+        raise SystemExit(f"TITLES of plugin_pages.py has no title for plug-ins of kind {', '.join(sorted(strange))}")
     out = {"plugins/index.md": _list(every)}
     for kind, title in TITLES.items():
         entries = [_entry(plugin, calls.get((kind, plugin["name"]))) for plugin in every if plugin["kind"] == kind]
