@@ -3,7 +3,7 @@
 #   make build    command line and Python package        make conformance  vectors of the original systems
 #   make bench    compare with other pipelines           make fuzz         each target for SECONDS=12
 #   make wheel    the Python package, into dist/         make test-all    make test, and the long tests: many runs
-#                                                                         over torn files and killed workers, two
+#   make docs     the site, into build/site                               over torn files and killed workers, two
 #                                                                         minutes of each fuzz target, all
 #                                                                         recordings, and examples that train in full
 SHELL := /bin/bash
@@ -18,7 +18,7 @@ CONFIGURE = cmake --preset $(1) $(2) \
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
 PHASES := format layout words promises release python examples install conformance instructions asan tsan fuzz
 
-.PHONY: setup setup-build build build-all wheel run test test-all conformance bench format clean fuzz $(PHASES:%=test-%)
+.PHONY: setup setup-build build build-all wheel docs run test test-all conformance bench format clean fuzz $(PHASES:%=test-%)
 
 build: setup-build
 	@mkdir -p build
@@ -51,6 +51,9 @@ conformance: build
 wheel: setup-build
 	$(VENV)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
+docs: build $(VENV)/docs-installed
+	@$(VENV)/bin/python tools/site/make_site.py build/release build/site
+
 bench: build
 	$(VENV)/bin/python bench/run.py $(if $(RIVALS),--rivals $(RIVALS))
 
@@ -74,6 +77,10 @@ $(VENV)/installed: python/requirements-dev.txt
 	@tools/install_packages.sh build
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements-dev.txt
+	@touch $@
+
+$(VENV)/docs-installed: python/requirements-docs.txt $(VENV)/installed
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements-docs.txt
 	@touch $@
 
 # ---- phases of `make test`, cheap ones first
@@ -101,6 +108,7 @@ test-python: build
 
 test-examples: build-all
 	@$(VENV)/bin/python tools/run_examples.py build/release
+	@$(VENV)/bin/python tools/run_pages.py build/release
 
 test-install: build
 	@ninja -C build/release -j$(JOBS) forebay

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-HARNESS = Path(__file__).resolve().parent.parent.parent / "shared" / "bench"
+BENCH = Path(__file__).resolve().parent
 FLOATS = [f"I{i}" for i in range(1, 14)]
 INTS = [f"C{i}" for i in range(1, 27)]
 
@@ -118,7 +118,7 @@ class Work:
     def tensors(self, batch: Any) -> list[Any]:
         """What the checksum is made of, in the order of the benchmark."""
         import numpy as np
-        from benchlib.checksum import Dense, Padded, Ragged
+        from harness.checksum import Dense, Padded, Ragged
         kind = self.options.workload
         if kind in ("W2", "W6b"):
             return [Dense("floats", np.stack([batch[name] for name in FLOATS], 1)),
@@ -152,8 +152,8 @@ def peak_mb() -> float:
 
 def checksum(work: Work) -> dict[str, Any]:
     """The benchmark's checksum of one epoch, and the share of the elements that is no padding."""
-    sys.path.insert(0, str(HARNESS))
-    from benchlib.checksum import Checksum
+    sys.path.insert(0, str(BENCH))
+    from harness.checksum import Checksum
     total, batches = Checksum(), 0
     with work.load(1) as loader:
         for batch in loader:

@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 
-from run_doc_blocks import build, check, run
+from run_doc_blocks import build, check, check_unnamed, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PREFIX = ROOT / "build/install"
@@ -29,7 +29,9 @@ def main() -> int:
         if printed != EXPECTED:
             raise SystemExit(f"examples/04_cmake_project printed {printed!r}, not {EXPECTED!r}")
         programs = check(ROOT / "docs/plugins.md", folder / "plugins", PREFIX)
-    print(f"package: installed; 04_cmake_project and {programs} programs of docs/plugins.md built and run")
+        others = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if page.name != "plugins.md"]
+        blocks = check_unnamed(others, folder / "blocks", PREFIX)
+    print(f"package: installed; 04_cmake_project, {programs} programs of docs/plugins.md and {blocks} blocks of other pages built and run")
     return 0
 
 

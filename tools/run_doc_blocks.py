@@ -17,6 +17,10 @@ import sys
 import tempfile
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+CMAKE = """cmake_minimum_required(VERSION 3.20)
+project(blocks CXX)
+find_package(forebay CONFIG REQUIRED)
+"""
 FILE = re.compile(r"(?://|#) ([\w.]+)\n")
 
 
@@ -64,6 +68,35 @@ def check(page: pathlib.Path, folder: pathlib.Path, prefix: pathlib.Path) -> int
         if printed != words:
             raise SystemExit(f"{page}: {program} printed\n{printed}instead of\n{words}")
     return len(expected)
+
+
+def unnamed(page: str) -> list[str]:
+    """The C++ blocks of a page that are no files: programs, and statements, which get a function around them."""
+    out = []
+    for language, text in BLOCK.findall(page):
+        if language == "cpp" and not FILE.match(text):
+            includes = [line for line in text.splitlines() if line.startswith("#include")]
+            rest = text if "int main(" in text else (
+                "\n".join(includes) + "\nint report(const forebay::Error&);\nint statements() {\n"
+                + "\n".join(line for line in text.splitlines() if line not in includes) + "\nreturn 0;\n}\n")
+            out.append(rest)
+    return out
+
+
+def check_unnamed(pages: list[pathlib.Path], folder: pathlib.Path, prefix: pathlib.Path) -> int:
+    """Builds the C++ blocks of pages that are no files, and runs the programs among them; how many there are."""
+    folder.mkdir()
+    blocks = {f"{page.stem}_{number}": text for page in pages for number, text in enumerate(unnamed(page.read_text()))}
+    runs = [name for name, text in blocks.items() if "int main(" in text]
+    lines = [f"add_{'executable' if name in runs else 'library'}({name} {'' if name in runs else 'OBJECT '}{name}.cc)\n"
+             f"target_link_libraries({name} PRIVATE forebay::forebay)\n" for name in blocks]
+    (folder / "CMakeLists.txt").write_text(CMAKE + "".join(lines))
+    for name, text in blocks.items():
+        (folder / f"{name}.cc").write_text(text)
+    programs = build(folder, prefix)
+    for name in runs:
+        run(programs / name, cwd=folder)
+    return len(blocks)
 
 
 def main() -> int:

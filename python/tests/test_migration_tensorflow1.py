@@ -2,7 +2,6 @@
 """The tables of docs/migrate/tensorflow1.md and the programs of docs/queues.md: every row and every block runs."""
 from __future__ import annotations
 
-import ast
 import os
 import pathlib
 import re
@@ -10,30 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from migration import DOCS, check, plain, rows
 
 import forebay as fb
 from forebay import tf1
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
-PAGE = (DOCS / "migrate/tensorflow1.md").read_text()
-
-
-def rows() -> "list[tuple[str, str]]":
-    """(call, what it gives) of every row of the tables."""
-    tables = [line for line in PAGE.splitlines() if line.startswith("|") and not line.startswith(("| TensorFlow", "| ---"))]
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in tables]
-    return [(call.strip("`"), gives.strip("`")) for _, call, gives in cells]
-
-
-def plain(value: Any) -> Any:
-    """Arrays as lists, so that literals of Python say what comes."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
-    if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(plain(part) for part in value) if type(value) in (list, tuple) else tuple(map(plain, value))
-    return value
+PAGE = "tensorflow1.md"
 
 
 @pytest.fixture
@@ -45,17 +26,16 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
     return tmp_path
 
 
-@pytest.mark.parametrize(("call", "gives"), rows())
+@pytest.mark.parametrize(("call", "gives"), rows(PAGE))
 def test_a_row_gives_what_the_table_says(call: str, gives: str, folder: pathlib.Path) -> None:
     coord = fb.Coordinator()
     names = {"fb": fb, "tf1": tf1, "coord": coord, "rows": [{"x": 0}, {"x": 1}, {"x": 2}]}
-    found = plain(eval(call, names))  # noqa: S307 (a row of our own page)
+    check(call, gives, names)
     coord.request_stop()
-    assert found == ast.literal_eval(gives)
 
 
 def test_every_function_has_a_row() -> None:
-    calls = " ".join(call for call, _ in rows())
+    calls = " ".join(call for call, _ in rows(PAGE))
     missing = [name for name in tf1.__all__ if f"tf1.{name}" not in calls]
     assert missing == ["Coordinator", "QueueRunner", "Stream", "start_queue_runners"]   # these are fb's; Stream is what comes
 
