@@ -6,18 +6,12 @@
     python bench/harness/compare.py --data DIR --workloads W1 --contestant forebay='forebay-bench {workload} --data {data} --threads {threads} --batch {batch}'
 """
 import argparse
-import ctypes
 import fnmatch
 import glob
 import json
 import os
-import platform
-import random
-import select
 import shlex
 import shutil
-import signal
-import statistics
 import subprocess
 import sys
 import time
@@ -25,134 +19,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 from harness import verify  # noqa: E402
-
-BATCH = {"W4a": 32, "W4b": 32, "W4c": 32, "W5": 16, "W9": 128}
-
-
-
-def batch_size(workload):
-    return BATCH.get(workload, 256)
-
-
-# ---------------------------------------------------------------- contestants
-class Script:
-    """A script in bench/rivals, kept alive with --serve, so that imports are paid once and rounds can be interleaved."""
-
-    def __init__(self, name, info, path, python):
-        self.name, self.info, self.path, self.python = name, info, path, python
-        self.group = info.get("group", "peer")
-        self.tune = info.get("tune", [0])
-        self.proc = None
-
-    def does(self, workload):
-        return workload in self.info["workloads"]
-
-    def command(self, o, workload, threads):
-        return [self.python, self.path, "--contestant", self.name, "--workload", workload, "--data", o.data,
-                "--threads", str(threads), "--batch", str(batch_size(workload))]
-
-    def prepare(self, o, workload, threads):
-        r = subprocess.run(self.command(o, workload, threads) + ["--prepare"], stdin=subprocess.DEVNULL,
-                           capture_output=True, text=True, timeout=o.timeout)
-        if r.returncode:
-            raise RuntimeError((r.stderr.strip().splitlines() or ["?"])[-1][:300])
-        return json.loads(r.stdout.strip().splitlines()[-1])["prepare_s"]
-
-    def start(self, o, workload, threads):
-        env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="ignore")
-        self.log = open(os.path.join(o.logs, f"{workload}-{threads}-{self.name}.log"), "w")
-        self.proc = subprocess.Popen(self.command(o, workload, threads) + ["--serve"], stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE, stderr=self.log, text=True, env=env, start_new_session=True)
-        self.versions = self._read(o.timeout)["versions"]
-
-    def _read(self, timeout):
-        if not select.select([self.proc.stdout], [], [], timeout)[0]:
-            self.stop()
-            raise RuntimeError(f"no answer within {timeout:.0f} s")
-        line = self.proc.stdout.readline()
-        if not line:
-            code = self.proc.wait()
-            with open(self.log.name) as f:
-                tail = [x for x in f.read().strip().splitlines() if x.strip()][-1:]
-            self.proc = None
-            raise RuntimeError(f"exit {code}: {tail[0][:300] if tail else ''}")
-        return json.loads(line)
-
-    def run(self, o, **request):
-        if self.proc is None:
-            raise RuntimeError("not running")
-        self.proc.stdin.write(json.dumps(request) + "\n")
-        self.proc.stdin.flush()
-        r = self._read(o.timeout)
-        if r.get("error"):
-            raise RuntimeError(r["error"])
-        return r
-
-    def stop(self):
-        if self.proc is None:
-            return
-        proc, self.proc = self.proc, None
-        try:
-            proc.stdin.close()
-            proc.wait(10)
-        except (OSError, subprocess.TimeoutExpired):
-            os.killpg(proc.pid, signal.SIGKILL)  # its own session: this contestant and its workers only
-            proc.wait()
-        self.log.close()
-
-
-class Command:
-    """An external program: one process per pass, command line from a template."""
-
-    def __init__(self, name, template):
-        self.name, self.template, self.group, self.tune = name, template, "product", [0]
-        self.versions = {}
-
-    def does(self, workload):
-        return True
-
-    def prepare(self, o, workload, threads):
-        return None
-
-    def start(self, o, workload, threads):
-        self.workload, self.threads = workload, threads
-
-    def run(self, o, files=0, epochs=1, tune=0, check=False):
-        line = self.template.format(workload=self.workload, data=shlex.quote(o.data), threads=self.threads,
-                                    batch=batch_size(self.workload))
-        line += f" --files {files} --epochs {epochs}" + (" --check" if check else "")
-        cpus = sorted(os.sched_getaffinity(0))[-self.threads:]
-        r = subprocess.run(shlex.split(line), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=o.timeout,
-                           preexec_fn=lambda: os.sched_setaffinity(0, cpus))
-        if r.returncode:
-            raise RuntimeError(f"exit {r.returncode}: {(r.stderr.strip().splitlines() or ['?'])[-1][:300]}")
-        return json.loads(r.stdout.strip().splitlines()[-1])
-
-    def stop(self):
-        pass
-
-
-def discover(o):
-    found = {}
-    for path in sorted(glob.glob(os.path.join(os.path.dirname(HERE), "rivals", "*.py"))):
-        stem = os.path.basename(path)[:-3]
-        python = sys.executable
-        for pattern, value in o.python:
-            if fnmatch.fnmatchcase(stem, pattern):
-                python = value
-                break
-        r = subprocess.run([sys.executable, path, "--list"], capture_output=True, text=True)
-        if r.returncode:
-            r = subprocess.run([python, path, "--list"], capture_output=True, text=True)
-        if r.returncode:
-            print(f"{stem}: --list failed: {r.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
-            continue
-        for name, info in json.loads(r.stdout)["variants"].items():
-            found[name] = Script(name, info, path, python)
-    for spec in o.contestant:
-        name, template = spec.split("=", 1)
-        found[name] = Command(name, template)
-    return found
+from harness.contestants import batch_size, discover  # noqa: E402
+from harness.machine import PageLock, bootstrap, cpu_times, machine, major_faults, median  # noqa: E402
 
 
 # ---------------------------------------------------------------- floors
@@ -193,94 +61,6 @@ def floor_pass(o, kind, workload, spec, threads):
     out = json.loads(r.stdout)
     out["rows_per_s"] = rows / out["seconds"]
     return out
-
-
-# ---------------------------------------------------------------- statistics
-def median(v):
-    return statistics.median(v)
-
-
-def bootstrap(values, seed=1, n=2000):
-    """95 % interval of the median."""
-    rng = random.Random(seed)
-    meds = sorted(median(rng.choices(values, k=len(values))) for _ in range(n))
-    return meds[int(0.025 * n)], meds[int(0.975 * n) - 1]
-
-
-def cpu_times():
-    with open("/proc/stat") as f:
-        v = [int(x) for x in f.readline().split()[1:]]
-    own = os.times()
-    busy = sum(v[:3]) + sum(v[5:7])
-    return {"total": sum(v[:8]), "steal": v[7], "busy": busy / os.sysconf("SC_CLK_TCK"), "wall": own.elapsed,
-            "own": own.user + own.system + own.children_user + own.children_system}
-
-
-def major_faults():
-    with open("/proc/vmstat") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("pgmajfault "))
-
-
-def machine():
-    model = "?"
-    with open("/proc/cpuinfo") as f:
-        for line in f:
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    with open("/proc/meminfo") as f:
-        ram = int(f.readline().split()[1]) / 1e6
-    return {"cpu": model, "cpus": len(os.sched_getaffinity(0)), "ram_gb": round(ram, 1), "kernel": platform.release(),
-            "arch": platform.machine()}
-
-
-class PageLock:
-    """Keeps files in the page cache with mlock for the whole run.
-
-    Guests with proactive reclaim (DAMON, balloons) drop clean pages that were idle for a few seconds: data files between two
-    passes, and the code of a waiting contestant's libraries.  Without the lock a pass then measures the disk."""
-
-    def __init__(self):
-        self.libc = ctypes.CDLL(None, use_errno=True)
-        self.libc.mmap.restype = ctypes.c_void_p
-        self.libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
-        self.libc.mlock.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-        with open("/proc/meminfo") as f:
-            self.room = int(f.readline().split()[1]) * 1024 // 2
-        self.seen, self.bytes, self.failed = set(), 0, 0
-
-    def file(self, path):
-        if path in self.seen:
-            return
-        self.seen.add(path)
-        try:
-            size = os.path.getsize(path)
-            if not size or self.bytes + size > self.room:
-                self.failed += size > 0
-                return
-            fd = os.open(path, os.O_RDONLY)
-        except OSError:
-            return
-        address = self.libc.mmap(None, size, 1, 1, fd, 0)  # PROT_READ, MAP_SHARED
-        os.close(fd)
-        if address in (None, ctypes.c_void_p(-1).value) or self.libc.mlock(address, size):
-            self.failed += 1
-        else:
-            self.bytes += size
-
-    def tree(self, root):
-        for base, _, names in os.walk(root):
-            for n in names:
-                self.file(os.path.join(base, n))
-
-    def mapped(self, pid):
-        try:
-            with open(f"/proc/{pid}/maps") as f:
-                paths = {line.split(maxsplit=5)[5].strip() for line in f if "/" in line and ".so" in line}
-        except OSError:
-            return
-        for p in paths:
-            self.file(p)
 
 
 # ---------------------------------------------------------------- one workload
