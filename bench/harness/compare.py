@@ -10,7 +10,6 @@ import fnmatch
 import glob
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
