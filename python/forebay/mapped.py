@@ -277,12 +277,19 @@ class MappedStats:
     batches, rows    those that the engine delivered; some of them may still be with workers
     """
 
-    def __init__(self, stats: Stats, waits: list[tuple[str, int, float]]) -> None:
+    def __init__(self, stats: Stats, waits: list[tuple[str, int, float]], out: "Optional[dict[str, tuple[int, int]]]" = None) -> None:
         self._stats = stats
         self._waits = waits
+        self._out = out or {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stats, name)
+
+    @property
+    def queues(self) -> "dict[str, tuple[int, int]]":
+        """How full each queue is, as (held, capacity): those of the engine, and the batches that workers of `map` have or have
+        finished."""
+        return {**self._stats.queues, **self._out}
 
     @property
     def map_seconds(self) -> float:
