@@ -84,7 +84,7 @@ def test_a_restart_and_a_pickled_batch_keep_the_structure() -> None:
 def test_rows_that_are_tuples_become_batches_that_unpack() -> None:
     pairs = [(np.full(2, i), i * i) for i in range(4)]
     for pipe in (fb.python(pairs), fb.python(iter(pairs)), fb.arrays((np.repeat(np.arange(4), 2).reshape(4, 2), np.arange(4) ** 2))):
-        loader = pipe.batch(size=2).load(threads=1)
+        loader: Any = pipe.batch(size=2).load(threads=1)
         (first, squares), last = loader
         assert (first.tolist(), squares.tolist(), last[1].tolist(), last.number) == ([[0, 0], [1, 1]], [0, 1], [4, 9], 1)
         assert isinstance(last, fb.TupleBatch)
@@ -98,7 +98,7 @@ class Pair(NamedTuple):
 def test_named_tuples_keep_their_names() -> None:
     pipe = fb.arrays({"pair": Pair(np.arange(4), np.arange(4) + 10)}).filter(where="`pair.x` >= 2").batch(size=2)
     assert next(pipe.load(threads=1))["pair"].y.tolist() == [12, 13]
-    whole = next(fb.arrays(Pair(np.arange(2), np.arange(2) + 10)).batch(size=2).load(threads=1))
+    whole: Any = next(fb.arrays(Pair(np.arange(2), np.arange(2) + 10)).batch(size=2).load(threads=1))
     assert (whole.y.tolist(), pickle.loads(pickle.dumps(whole)).x.tolist()) == ([10, 11], [0, 1])
 
 
@@ -117,7 +117,7 @@ def test_what_map_returns_keeps_its_structure_in_threads_and_processes() -> None
     pipe = fb.arrays(STACKED).batch(size=2).map(doubled, per="row", workers=1, inside="processes")
     assert plain(next(pipe.load(threads=1))) == DOUBLED
     for inside in ("threads", "processes"):
-        mapped = pipe.map(swapped, workers=1, inside=inside).map(lambda batch: tuple(batch), per="batch")  # type: ignore[arg-type]
+        mapped = pipe.map(swapped, workers=1, inside=inside).map(lambda batch: tuple(batch), per="batch")
         assert plain(next(mapped.load(threads=1))) == (DOUBLED["pair"][1], DOUBLED["obs"])  # type: ignore[index]
 
 
