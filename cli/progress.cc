@@ -41,8 +41,8 @@ void Progress::show(const Loader& pipeline) {
   const Stats stats = pipeline.stats();
   const double per_second = stats.seconds > 0 ? 1 / stats.seconds : 0;
   const std::string counters =
-      fmt::format("{} rows  {:.0f} rows/s  {:.1f} MB/s", stats.rows, static_cast<double>(stats.rows) * per_second,
-                  static_cast<double>(stats.bytes_read) * per_second * 1e-6);
+      fmt::format("{} rows  {:.0f} rows/s  {:.1f} MB/s  {}", stats.rows, static_cast<double>(stats.rows) * per_second,
+                  static_cast<double>(stats.bytes_read) * per_second * 1e-6, stats.queues_text());
   // An endless run has no share that is done.
   if (pipeline.plan().epochs())
     show(pipeline.complete_frac(), counters);

@@ -39,6 +39,13 @@ Json summary_json(const Pumped& done, const Stats& stats) {
   skipped.set("ranges", stats.skipped_ranges);
   skipped.set("files", stats.skipped_files);
   skipped.set("bytes", stats.skipped_bytes);
+  Json& queues = out.set("queues", Json::object());
+  for (const Fullness& queue : stats.queues) {
+    Json& one = queues.set(queue.name, Json::object());
+    one.set("held", queue.held);
+    one.set("capacity", queue.capacity);
+  }
+  out.set("requests_in_flight", stats.requests_in_flight);
   out.set("bottleneck", stats.bottleneck());
   return out;
 }

@@ -26,6 +26,13 @@ struct BranchStats {
   std::int64_t skipped_bytes = 0;    ///< Bytes of the skipped records, ranges and files.
 };
 
+/// How full a queue or a buffer of a run is.
+struct Fullness {
+  std::string name;           ///< For example "prefetch", "shuffle", "shuffle of files", "feed 'train'".
+  std::int64_t held = 0;      ///< Batches, elements, files or rows in it.
+  std::int64_t capacity = 0;  ///< The most that it takes.
+};
+
 /// Counters of a run; `text()` ends in one sentence that names the bottleneck.
 struct Stats {
   std::int64_t batches = 0;          ///< Delivered.
@@ -51,9 +58,14 @@ struct Stats {
   std::int64_t threads = 0;
   std::int64_t frames = 0;         ///< Delivered in padded tensors, along their first axis, without the padding.
   std::int64_t padded_frames = 0;  ///< And with it.
+  /// Now: finished batches, the buffers of orders when the last batch was decided, and rows that the program gives.
+  std::vector<Fullness> queues = {};
+  std::int64_t requests_in_flight = 0;             ///< To file systems, now.
+  std::int64_t requests_waiting = 0;               ///< For their turn, now.
   std::vector<BranchStats> branches = {};          ///< Of a combination: the share of each branch.
   [[nodiscard]] std::string bottleneck() const;    ///< The sentence.
   [[nodiscard]] std::string skipped_text() const;  ///< What was skipped, in words; empty when nothing was.
+  [[nodiscard]] std::string queues_text() const;   ///< Each queue and the requests, in words.
   [[nodiscard]] std::string text() const;
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -121,6 +122,13 @@ class Reader {
   [[nodiscard]] virtual WindowNumber window_number([[maybe_unused]] const Handle& window) const { return {}; }
 };
 
+/// How full a buffer is, for statistics. The order writes it, and the engine reads it between two calls.
+struct Gauge {
+  std::string_view name = {};  ///< Of the plug-in; empty: nothing is buffered.
+  std::int64_t held = 0, capacity = 0;
+  bool of_files = false;  ///< Set by the engine: elements are files.
+};
+
 /// The arguments of an order's constructor. The engine makes one per order and run.
 struct OrderContext {
   std::uint64_t seed = 0;
@@ -131,6 +139,7 @@ struct OrderContext {
   std::size_t first_attribute = 0;  ///< Number of the first one of Ordering::attributes.
   bool endless = false;             ///< The run has no end of its own: passes follow each other for ever.
   Ask ask = {};                     ///< Asks the function of Ordering::asks.
+  Gauge* gauge = nullptr;           ///< For the buffer of the order, if it has one. Outlives it; null: nobody asks.
 };
 
 /// What an order takes and gives. `any`: files where it stands before `interleave`, records after it (a document

@@ -83,6 +83,8 @@ struct RowSource {
   bool repeats = false;  ///< Parts may be opened in every pass.
   bool exact = true;     ///< With `repeats`: the rows are the same each time; else a run has no state.
   bool ahead = false;    ///< Several parts may be open at once, so each is opened a little before its turn.
+  /// Rows that wait to be read, and how many may, for statistics. Any thread may call; empty: nothing waits.
+  std::function<std::pair<std::int64_t, std::int64_t>()> waiting = {};
 
   /// Whether all rows are in memory, so that every row can be reached.
   [[nodiscard]] bool resident() const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include <forebay/column.h>
@@ -82,6 +83,12 @@ class Step {
   /// i of the inputs and on draws for row i only. The place of an error has the `row`. With skip_row, the engine
   /// repeats a failed call for each row alone, unless the error is about memory (resource_exhausted).
   [[nodiscard]] virtual Result<void> apply(ColumnBlock& rows, const StepContext& context, StepMemory* memory) const = 0;
+  /// The same step that fills only those of its columns that are `used`; null: it fills all of them. The planner asks
+  /// once, when the document is complete.
+  [[nodiscard]] virtual Result<std::unique_ptr<Step>> projected(
+      [[maybe_unused]] const std::function<bool(ColumnId)>& used) const {
+    return nullptr;
+  }
 };
 
 }  // namespace forebay

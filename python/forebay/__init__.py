@@ -28,7 +28,7 @@ from forebay.features import *  # noqa: F403
 from forebay.features import __all__ as _feature_names
 from forebay.images import decode_image
 from forebay.loader import Batch, Epoch, Epochs, Loader, Plan, Schema, Stats, TensorSpec, load
-from forebay.mapped import MappedBatch
+from forebay.mapped import MappedBatch, TupleBatch
 from forebay.queue import Queue, QueueStats
 from forebay.reader import Reader, ReaderCounters
 from forebay.records import (IndexReport, SequenceExample, decode_example, decode_sequence_example, encode_example,
@@ -43,7 +43,7 @@ __all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "Coord
            "EndOfData", "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "IndexReport", "IoError",
            "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
            "ReaderCounters", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
-           "StateSaver", "Stats", "Switch", "TensorSpec", "__version__", "arrays", "arrow", "arrow_file",
+           "StateSaver", "Stats", "Switch", "TensorSpec", "TupleBatch", "__version__", "arrays", "arrow", "arrow_file",
            "atomic_file", "complete_frac", "concat", "decode", "decode_audio", "decode_csv", "decode_example",
            "decode_image", "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example",
            "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "log_mel",

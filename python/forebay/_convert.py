@@ -6,8 +6,12 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
+from forebay._structure import each_of
 
-def arrays(batch: Mapping[str, Any], convert: Callable[[np.ndarray[Any, Any]], Any]) -> dict[str, Any]:
-    """The batch with every array of numbers converted; strings, ragged and sparse values are not changed."""
-    return {name: convert(value) if isinstance(value, np.ndarray) and value.dtype != object else value
-            for name, value in batch.items()}
+
+def arrays(batch: Any, convert: Callable[[np.ndarray[Any, Any]], Any]) -> Any:
+    """The batch with every array of numbers converted; strings, ragged and sparse values are not changed. A dict, or a tuple where
+    the batch is one; dicts and tuples in it stay."""
+    def tensor(value: Any) -> Any:
+        return convert(value) if isinstance(value, np.ndarray) and value.dtype != object else value
+    return each_of(tensor, dict(batch) if isinstance(batch, Mapping) else getattr(batch, "tensors", batch))

@@ -508,6 +508,20 @@ class Stats:
         """And with it."""
 
     @property
+    def queues(self) -> dict[str, tuple[int, int]]:
+        """
+        How full each queue and buffer is, as (held, capacity): finished batches, the buffers of orders when the last batch was decided, feeds.
+        """
+
+    @property
+    def requests_in_flight(self) -> int:
+        """Requests to file systems, now."""
+
+    @property
+    def requests_waiting(self) -> int:
+        """Requests that wait for their turn, now."""
+
+    @property
     def branches(self) -> list[dict[str, int]]:
         """
         Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, skipped_files, skipped_bytes.

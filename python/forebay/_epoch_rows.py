@@ -44,7 +44,7 @@ class EpochRows:
             raise _refused(f"columns['{TAG}']: the data set of '{name}' has no method get_tag; leave the column out")
         specs = column_specs(self._columns)
         passes = _core.make_passes([(column, *spec) for column, spec in specs.items()], self._capacity)
-        return PassPump(self._rows, passes, specs, name, self._first_epoch)
+        return PassPump(self._rows, passes, specs, name, self._first_epoch, {column: column for column in specs})
 
     def _columns_of_first(self, name: str) -> Mapping[str, Any]:
         """The columns of the first sequence: the first axis of an array is time."""
@@ -66,6 +66,7 @@ class _PassPump(Pump):
 
     _passes: Any
     _specs: "dict[str, Any]"
+    tree: Any  # the structure of the rows
 
     def _give(self, epoch: int, first: int, feed: "Feed") -> None:
         """Puts the rows of a pass into its feed, from row `first` on."""
@@ -85,7 +86,7 @@ class _PassPump(Pump):
             if begun is None:
                 continue
             epoch, first, core = begun
-            feed = Feed._of(core, self._specs)
+            feed = Feed._of(core, self._specs, self.tree)
             try:
                 self._give(epoch, first, feed)
             except BaseException as failure:
@@ -104,12 +105,13 @@ class PassPump(_PassPump):
     bound     the rows of the passes, as the core takes them
     """
 
-    def __init__(self, rows: Any, passes: Any, specs: Mapping[str, Any], name: str, first_epoch: int) -> None:
+    def __init__(self, rows: Any, passes: Any, specs: Mapping[str, Any], name: str, first_epoch: int, tree: Any) -> None:
         super().__init__(name, "the next sequence of its data set")
         self.bound: Any = passes.rows(name)
         self._rows = rows
         self._passes = passes
         self._specs = dict(specs)
+        self.tree = tree
         self._keys = [key for key in specs if key not in (TAG, NUMBER)]
         self._first_epoch = first_epoch
 
@@ -140,7 +142,7 @@ class OpenedRows:
     exact   it gives the same rows for the same epoch, and can begin with any row
     """
 
-    def __init__(self, open: Callable[[int, int], Iterable[Mapping[str, Any]]], columns: Optional[Mapping[str, Any]],
+    def __init__(self, open: Callable[[int, int], Iterable[Any]], columns: Any,
                  capacity: int, exact: bool) -> None:
         self._open = open
         self._columns = columns
@@ -150,12 +152,12 @@ class OpenedRows:
     def pump(self, name: str) -> "OpenedPump":
         """A pump for one run. Asks for the first row when the columns are not given."""
         from forebay._pump import columns_of_row
-        from forebay.rows import column_specs
+        from forebay.rows import column_specs, tree_of_columns
         if self._columns is None:
             self._columns = columns_of_row(next(iter(self._open(0, 0)), None), name)
         specs = column_specs(self._columns)
         passes = _core.make_passes([(column, *spec) for column, spec in specs.items()], self._capacity)
-        return OpenedPump(self._open, passes, specs, name, self._exact)
+        return OpenedPump(self._open, passes, specs, name, self._exact, tree_of_columns(self._columns))
 
 
 class OpenedPump(_PassPump):
@@ -164,13 +166,14 @@ class OpenedPump(_PassPump):
     bound     the rows of the passes, as the core takes them
     """
 
-    def __init__(self, open: Callable[[int, int], Iterable[Mapping[str, Any]]], passes: Any, specs: Mapping[str, Any],
-                 name: str, exact: bool) -> None:
+    def __init__(self, open: Callable[[int, int], Iterable[Any]], passes: Any, specs: Mapping[str, Any],
+                 name: str, exact: bool, tree: Any) -> None:
         super().__init__(name, "the next row of its iterable")
         self.bound: Any = passes.rows(name, exact, exact)
         self._open = open
         self._passes = passes
         self._specs = dict(specs)
+        self.tree = tree
 
     def _give(self, epoch: int, first: int, feed: "Feed") -> None:
         for row in self._open(epoch, first):

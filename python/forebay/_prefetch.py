@@ -13,7 +13,7 @@ from forebay._arguments import wrong_type
 from forebay._core import Stats
 from forebay.errors import Cancelled
 from forebay.loader import Loader, Plan, Schema
-from forebay.mapped import MappedBatch
+from forebay.mapped import by_name, with_tensors
 
 #: Gives the arrays of a batch that are staged, by name, in types that the device takes.
 Carriers = Callable[[Mapping[str, Any]], "dict[str, Any]"]
@@ -53,19 +53,18 @@ class Prefetch:
         self._at: tuple[int, Any] = (0, None)
         weakref.finalize(self, _Line.abandon, self._line)
 
-    def __iter__(self) -> Iterator[MappedBatch]:
+    def __iter__(self) -> Iterator[Any]:
         return self
 
-    def __next__(self) -> MappedBatch:
+    def __next__(self) -> Any:
         """The next batch. Its copies may go on: work that is put into the current stream of the device waits for them."""
         item = self._line.head(self._at[0])
         if item.failure is not None:
             raise item.failure
         assert item.tensors is not None
         batch = item.batch
-        tensors = self._handover(batch, item.names, item.tensors)
-        out = MappedBatch(batch, batch._source if isinstance(batch, MappedBatch) else batch)
-        out.update(zip(item.names, tensors))
+        staged = dict(zip(item.names, self._handover(by_name(batch), item.names, item.tensors)))
+        out = with_tensors(batch, staged)
         at = (item.serial, batch)
         # No calls from here on.
         self._at = at
@@ -215,7 +214,7 @@ class _Line:
             taken.extend(islice(iter(self._loader.__next__, None), 1))
         if not taken:
             raise StopIteration
-        arrays = self._carriers(taken[0])
+        arrays = self._carriers(by_name(taken[0]))
         return Staged(serial, taken[0], list(arrays), self._staging.begin(list(arrays.values())))
 
     def _add(self, item: Staged) -> None:

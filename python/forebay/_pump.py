@@ -8,11 +8,12 @@ import itertools
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable, Iterator, Literal, Mapping, Optional, Sequence, cast
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable, Iterator, Literal, Mapping, Optional, Sequence
 
 import numpy as np
 
 from forebay import _core
+from forebay._structure import filled, flat, tree_of
 from forebay.errors import Cancelled, ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -74,11 +75,13 @@ class RowPump(Pump):
     """Goes through an iterable and puts its rows into a feed.
 
     bound     the rows of the feed, as the core takes them; the thread closes the feed at the end
+    tree      the structure of the rows
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]], feed: Any, name: str) -> None:
         super().__init__(name, "the next row of its iterable")
         self.bound: Any = feed._feed.rows(name)
+        self.tree = feed._tree
         self._feed = feed
         self._rows = rows
 
@@ -151,7 +154,7 @@ def _short(value: object) -> str:
 class Rows:
     """An iterable of rows, and the columns that they have."""
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]], columns: Optional[Mapping[str, Any]], capacity: int) -> None:
+    def __init__(self, rows: Iterable[Any], columns: Any, capacity: int) -> None:
         self._rows = rows
         self._columns = columns
         self._capacity = capacity
@@ -159,23 +162,25 @@ class Rows:
     def pump(self, name: str) -> RowPump:
         """A pump for one run. Looks at the first row when the columns are not given."""
         from forebay.rows import Feed
-        rows: Iterable[Mapping[str, Any]] = self._rows
+        rows: Iterable[Any] = self._rows
         if self._columns is None:
-            iterator: Iterator[Mapping[str, Any]] = iter(self._rows)
+            iterator: Iterator[Any] = iter(self._rows)
             first = next(iterator, None)
             self._columns = columns_of_row(first, name)
-            rows = itertools.chain([cast("Mapping[str, Any]", first)], iterator)
+            rows = itertools.chain([first], iterator)
         return RowPump(rows, Feed(self._columns, self._capacity), name)
 
 
-def columns_of_row(row: Any, name: str) -> "dict[str, Mapping[str, Any]]":
+def columns_of_row(row: Any, name: str) -> Any:
     """The columns of rows like this one, the first of an iterable; None: it has no row."""
     if row is None:
         raise ConfigError(f"the iterable of '{name}' has no row, so its columns are not known; give columns={{…}}",
                           code="config", detail="invalid_argument")
-    if not isinstance(row, Mapping):
-        raise TypeError(f"a row of '{name}' is a dict of values by column, found {type(row).__name__}")
-    return {str(column): _column_of(value) for column, value in row.items()}
+    if not isinstance(row, (Mapping, tuple)):
+        raise TypeError(f"a row of '{name}' is a dict of values by column, or a tuple of values, found {type(row).__name__}")
+    what = f"the first row of '{name}'"
+    tree = tree_of(row, what)
+    return filled(tree, {column: _column_of(value) for column, value in flat(tree, row, what).items()})
 
 
 def _column_of(value: Any) -> Mapping[str, Any]:
@@ -255,7 +260,7 @@ class PumpedEpochs:
 class Items:
     """A sequence of rows. The engine orders the numbers of its items; `map` looks the items up."""
 
-    def __init__(self, items: Sequence[Mapping[str, Any]], workers: int, inside: Literal["threads", "processes"]) -> None:
+    def __init__(self, items: Sequence[Any], workers: int, inside: Literal["threads", "processes"]) -> None:
         self._items = items
         self._workers = workers
         self._inside = inside
@@ -273,12 +278,12 @@ class Lookup:
 
     __name__ = "the sequence's items"
 
-    def __init__(self, items: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, items: Sequence[Any]) -> None:
         self._items = items
 
-    def __call__(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    def __call__(self, row: Mapping[str, Any]) -> Any:
         item = self._items[int(row["index"])]
-        if not isinstance(item, Mapping):
+        if not isinstance(item, (Mapping, tuple)):
             raise TypeError(f"item {int(row['index'])} of the sequence is {type(item).__name__}; a row is a dict of values by "
-                            "column")
+                            "column, or a tuple of values")
         return item

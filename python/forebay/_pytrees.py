@@ -21,11 +21,17 @@ def _mapped(names: Any, children: "Sequence[Any]") -> Any:
     return MappedBatch(zip(names, children))
 
 
+def _tuple(kind: Any, children: "Sequence[Any]") -> Any:
+    from forebay.mapped import TupleBatch
+    return TupleBatch(children if kind is None else kind(*children))
+
+
 def _types() -> "list[tuple[type, Flatten, Unflatten]]":
-    from forebay.mapped import MappedBatch
+    from forebay.mapped import MappedBatch, TupleBatch
     return [
         (Batch, lambda batch: (list(batch.values()), tuple(batch)), lambda names, children: Batch(zip(names, children))),
         (MappedBatch, lambda batch: (list(batch.values()), tuple(batch)), _mapped),
+        (TupleBatch, lambda batch: (list(batch), batch._kind), _tuple),
         (Ragged, lambda ragged: ([ragged.values, *ragged.nested_row_splits], None),
          lambda _, children: Ragged._of(children[0], list(children[1:]))),
         (Sparse, lambda sparse: ([sparse.indices, sparse.values], sparse.dense_shape),

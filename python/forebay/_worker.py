@@ -39,7 +39,7 @@ def main(channel: socket.socket, region: Region) -> None:
             return
         kind, header, size = MESSAGE.unpack(message)
         assert kind == BATCH
-        answer = _answer(call, SentBatch(RegionReader(region, header, size)), region)
+        answer = _answer(call, SentBatch(RegionReader(region, header, size)).given(), region)
         with contextlib.suppress(BrokenPipeError):  # the program has closed the loader; the next message is its end
             channel.send(MESSAGE.pack(*answer))
 
@@ -62,7 +62,7 @@ def _set_up(region: Region, header_size: int, size: int) -> Call:
     return Call(function, setup["name"], setup["per"], setup["with_rng"], output_of(setup["output"]), setup["seed"])
 
 
-def _answer(call: Call, batch: SentBatch, region: Region) -> tuple[int, int, int]:
+def _answer(call: Call, batch: Any, region: Region) -> tuple[int, int, int]:
     where = batch_text(call.name, batch)
     try:
         return (RESULT, *send_result(call(batch), region))

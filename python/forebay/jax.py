@@ -2,7 +2,7 @@
 """Batches as jax arrays; imported only when asked for."""
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any
 
 from forebay._convert import arrays
 
@@ -12,6 +12,6 @@ except ImportError as missing:
     raise ImportError("forebay.jax needs the package jax") from missing
 
 
-def to(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """name → jax.Array; strings, ragged and sparse values are not changed."""
+def to(batch: Any) -> Any:
+    """name → jax.Array, or a tuple of them for a TupleBatch; strings, ragged and sparse values are not changed."""
     return arrays(batch, jax.numpy.asarray)

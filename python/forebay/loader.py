@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from forebay._map.run import MapEpochs, MapRun
     from forebay._map.step import MapStep
     from forebay._pump import Pump
+    from forebay._structure import Tree
     from forebay.rows import Bound
 
 __all__ = ["Batch", "Epoch", "Epochs", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
@@ -141,13 +142,14 @@ class Loader:
     def schema(self) -> Schema:
         """The tensors of a batch by name. With `map`: as its `output` states them, else those before `map`."""
         schema = Schema((column[0], TensorSpec(*column[1:])) for column in self.plan.columns)
-        if self._maps:
-            stated = self._maps[-1].output
+        maps = [step for step in self._maps if not step.arranges]
+        if maps:
+            stated = maps[-1].output
             if stated is not None:
                 schema = Schema((name, TensorSpec(column.dtype, (None,) if column.shape is None else column.shape,
                                                   "ragged" if column.shape is None else "equal"))
                                 for name, column in stated.items())
-            schema.mapped = tuple(step.function for step in self._maps)
+            schema.mapped = tuple(step.function for step in maps)
             schema.known = stated is not None
         return schema
 
@@ -252,7 +254,7 @@ class Loader:
         return self._run.position() if self._mapped is None else self._mapped.position()
 
     def __repr__(self) -> str:
-        return f"Loader:\n{self.plan}" + "\n".join(mapped_text([step.name for step in self._maps]))
+        return f"Loader:\n{self.plan}" + "\n".join(mapped_text([step.name for step in self._maps if not step.arranges]))
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Loader cannot be pickled or copied: its threads are in this process; send the document, or the "
@@ -343,9 +345,9 @@ def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
     return _plan(doc, _bound(bind)[0])
 
 
-def _bound(bind: Optional[Mapping[str, Any]]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...]]":
+def _bound(bind: Optional[Mapping[str, Any]]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...], Tree]":
     if not bind:
-        return {}, [], ()
+        return {}, [], (), None
     from forebay.rows import bound_objects
     return bound_objects(bind)
 
@@ -361,8 +363,12 @@ def _plan(doc: Document, bound: "dict[str, Bound]") -> Plan:
 def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[int], memory: Union[int, str, None],
           prefetch: Optional[int], shard: Optional[Shard], maps: tuple["MapStep", ...] = (),
           index_dir: Union[str, "os.PathLike[str]", None] = None) -> Loader:
-    rows, pumps, first = _bound(bind)
-    run: Any = _core.start(_plan(doc, rows), integer_of("threads", threads), memory_of(memory),
+    rows, pumps, first, tree = _bound(bind)
+    planned = _plan(doc, rows)
+    if tree is not None:
+        from forebay._map.step import arranging
+        first = (arranging(tree, [column[0] for column in planned.columns]), *first)
+    run: Any = _core.start(planned, integer_of("threads", threads), memory_of(memory),
                            integer_of("prefetch", prefetch), shard,
                            "" if index_dir is None else path_of(index_dir, "index_dir"))
     if pumps:
@@ -375,11 +381,10 @@ def _position_of(batch: object) -> str:
     """The position of a Batch or of a MappedBatch, as JSON text."""
     if isinstance(batch, Batch):
         return _core.position_of(batch)
-    from forebay.mapped import MappedBatch
-    position = batch._position() if isinstance(batch, MappedBatch) else ""
+    from forebay.mapped import Made
+    position = batch._position() if isinstance(batch, Made) else ""
     if not position:
-        raise wrong_type("after", "a batch of this loader (a dict, or a MappedBatch made of values only, has no position)",
-                         batch)
+        raise wrong_type("after", "a batch of this loader (a dict, or a batch made of values only, has no position)", batch)
     return position
 
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from forebay import _core
 from forebay._core import Batch, Stats
+from forebay._structure import is_part, named, replaced
 from forebay.errors import StateError
 from forebay.values import Fraction
 
-__all__ = ["MappedBatch"]
+__all__ = ["MappedBatch", "TupleBatch"]
 
 
 class Facts(NamedTuple):
@@ -40,10 +41,10 @@ class Facts(NamedTuple):
 
 
 def facts_of(source: Any) -> Facts:
-    """The facts of a Batch, of a MappedBatch, or of what has the same attributes."""
+    """The facts of a Batch, of a result of `map`, or of what has the same attributes."""
     if isinstance(source, Facts):
         return source
-    if isinstance(source, MappedBatch):
+    if isinstance(source, Made):
         return facts_of(source._made_of())
     return Facts(source.number, source.epoch, source.rows, source.valid_rows, source.mask, source.lengths, source.origins,
                  source.record_keys, source.spans, source.skipped, source.branch, source.ends_epoch,
@@ -58,19 +59,16 @@ def position_of(source: Any) -> str:
     return _core.position_of(source) if isinstance(source, Batch) else ""
 
 
-class MappedBatch(dict[str, Any]):
-    """What a function given to `map` returned: a dict from names to values, yours to change.
+class Made:
+    """What MappedBatch and TupleBatch know of the batch that they were made of."""
 
-    `number`, `epoch`, `rows`, `valid_rows`, `mask`, `lengths`, `origins`, `record_keys`, `spans`, `skipped`, `branch`,
-    `ends_epoch`, `seq_idx`, `epoch_end`, `complete_frac` and `frames` are those of the batch that the function was given. They raise
-    AttributeError in a MappedBatch that your program made of values only.
-    """
+    __slots__ = ()
 
-    __slots__ = ("_source",)
+    _source: "Union[Batch, Facts, None]"  # None: made of values only
 
-    def __init__(self, values: Union[Mapping[str, Any], Iterable[tuple[str, Any]]] = (), source: Any = None) -> None:
-        super().__init__(values)
-        self._source: Union[Batch, Facts, None] = source
+    def _named(self) -> Mapping[str, Any]:
+        """The tensors by name."""
+        raise NotImplementedError
 
     @property
     def number(self) -> int:
@@ -155,18 +153,19 @@ class MappedBatch(dict[str, Any]):
     @property
     def targets(self) -> dict[str, Any]:
         """The document's targets that the function returned, by name."""
-        return {name: self[name] for name in self._made_of().targets if name in self}
+        tensors = self._named()
+        return {name: tensors[name] for name in self._made_of().targets if name in tensors}
 
     @property
     def inputs(self) -> dict[str, Any]:
         """The document's inputs that the function returned, and all tensors that the function added, by name."""
         source = self._made_of()
         others = set(source.names if isinstance(source, Facts) else source) - set(source.inputs)
-        return {name: value for name, value in self.items() if name not in others}
+        return {name: value for name, value in self._named().items() if name not in others}
 
     def raw(self, name: str) -> tuple[Any, Any]:
         """(offsets, bytes) of a string tensor: int64 [elements + 1] and uint8. Raises TypeError for other dtypes."""
-        value = self[name]
+        value = self._named()[name]
         if not isinstance(value, np.ndarray) or value.dtype != object:
             raise TypeError(f"raw is for tensors of strings; {name!r} is not one")
         return strings_raw(value)
@@ -194,11 +193,82 @@ class MappedBatch(dict[str, Any]):
             raise AttributeError("this MappedBatch was made of values only; it knows no batch of a loader")
         return self._source
 
+
+class MappedBatch(Made, dict[str, Any]):
+    """What a function given to `map` returned, or rows with nested values: a dict from names to values, yours to change.
+
+    `number`, `epoch`, `rows`, `valid_rows`, `mask`, `lengths`, `origins`, `record_keys`, `spans`, `skipped`, `branch`,
+    `ends_epoch`, `seq_idx`, `epoch_end`, `complete_frac` and `frames` are those of the batch that the function was given. They raise
+    AttributeError in a MappedBatch that your program made of values only. `batch["obs.image"]` is `batch["obs"]["image"]`.
+    """
+
+    __slots__ = ("_source",)
+
+    def __init__(self, values: Union[Mapping[str, Any], Iterable[tuple[str, Any]]] = (), source: Any = None) -> None:
+        super().__init__(values)
+        self._source = source
+
+    def _named(self) -> Mapping[str, Any]:
+        return named(self) if any(map(is_part, self.values())) else self
+
+    def __missing__(self, name: str) -> Any:
+        return named(self)[name]
+
     def __reduce__(self) -> tuple[Any, ...]:
         return MappedBatch, (dict(self), None if self._source is None else facts_of(self._source))
 
     def __repr__(self) -> str:
         return f"MappedBatch({super().__repr__()})"
+
+
+class TupleBatch(Made, tuple[Any, ...]):
+    """A batch of rows that are tuples, or the tuple that a function given to `map` returned.
+
+        for image, label in loader: ...
+
+    It knows what MappedBatch knows. Of named tuples it has the fields as attributes.
+    """
+
+    _kind: Any
+
+    def __new__(cls, values: Iterable[Any] = (), source: Any = None) -> "TupleBatch":
+        self = super().__new__(cls, tuple(values))
+        self._source = source
+        self._kind = type(values) if hasattr(values, "_fields") else getattr(values, "_kind", None)
+        return self
+
+    @property
+    def tensors(self) -> "tuple[Any, ...]":
+        """The same as a plain tuple, or as the named tuple that the rows were."""
+        return tuple(self) if self._kind is None else self._kind(*self)
+
+    def _named(self) -> Mapping[str, Any]:
+        return named(self.tensors)
+
+    def __getattr__(self, name: str) -> Any:
+        kind = self.__dict__.get("_kind")
+        if kind is not None and name in kind._fields:
+            return self[kind._fields.index(name)]
+        raise AttributeError(f"'TupleBatch' object has no attribute {name!r}")
+
+    def __reduce__(self) -> "tuple[Any, ...]":
+        return TupleBatch, (self.tensors, None if self._source is None else facts_of(self._source))
+
+    def __repr__(self) -> str:
+        return f"TupleBatch({self.tensors!r})"
+
+
+def by_name(batch: Any) -> Mapping[str, Any]:
+    """The tensors of a batch by name, also those in dicts and tuples."""
+    return batch._named() if isinstance(batch, Made) else batch
+
+
+def with_tensors(batch: Any, tensors: Mapping[str, Any]) -> Any:
+    """A batch with the same structure and facts, and other tensors under these names."""
+    source = batch._source if isinstance(batch, Made) else batch if isinstance(batch, Batch) else None
+    if isinstance(batch, TupleBatch):
+        return TupleBatch(replaced(batch.tensors, tensors), source)
+    return MappedBatch(replaced(dict(batch), tensors), source)
 
 
 class MappedStats:
@@ -207,12 +277,19 @@ class MappedStats:
     batches, rows    those that the engine delivered; some of them may still be with workers
     """
 
-    def __init__(self, stats: Stats, waits: list[tuple[str, int, float]]) -> None:
+    def __init__(self, stats: Stats, waits: list[tuple[str, int, float]], out: "Optional[dict[str, tuple[int, int]]]" = None) -> None:
         self._stats = stats
         self._waits = waits
+        self._out = out or {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stats, name)
+
+    @property
+    def queues(self) -> "dict[str, tuple[int, int]]":
+        """How full each queue is, as (held, capacity): those of the engine, and the batches that workers of `map` have or have
+        finished."""
+        return {**self._stats.queues, **self._out}
 
     @property
     def map_seconds(self) -> float:

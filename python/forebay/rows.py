@@ -9,6 +9,7 @@ import numpy as np
 
 from forebay import _core
 from forebay._arguments import integer_of, wrong_type
+from forebay._structure import Tree, flat, is_feature_part, is_nested, merged, tree_of
 from forebay.builder import Pipeline
 from forebay.errors import ConfigError
 from forebay.features import Feature
@@ -26,13 +27,14 @@ _NUMBERS = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint3
             "float32", "float64", "complex64", "complex128"}
 
 
-def arrays(columns: Mapping[str, Any], name: str = "arrays") -> Pipeline:
+def arrays(columns: Any, name: str = "arrays") -> Pipeline:
     """A pipeline over arrays of equal length: row i of every batch tensor is `columns[tensor][i]` for one i.
 
     columns    NumPy arrays, or what np.asarray takes: the first axis counts the rows. Numbers of any stride, alignment and
                byte order are read where they lie; nothing is copied before a batch is made, so they must not change while a
                loader reads them. Strings (dtype S, U or object, of bytes or str; str as UTF-8) are copied once. Rows of
                different lengths: `fb.Ragged(values, row_splits)`, where row i is values[row_splits[i]:row_splits[i + 1]].
+               They may lie in dicts and tuples, also as a whole: batches have the same structure (docs/rows.md).
     name       stands for a file name in record keys, origins and errors
 
     The rows can be shuffled, also globally (`.shuffle(global_=True)`), sharded and restarted like records of files.
@@ -50,7 +52,8 @@ class Feed:
         rows.put({"x": [1, 2, 3], "ids": [7, 8]})          # in other threads: rows.put, rows.put_rows
         rows.close()                                       # the loader ends after the rows that wait
 
-    columns    the tensors by name: `fb.fixed` and `fb.var_len` (delivered as fb.Ragged; `.batch(pad=True)` pads)
+    columns    the tensors by name: `fb.fixed` and `fb.var_len` (delivered as fb.Ragged; `.batch(pad=True)` pads). They may lie
+               in dicts and tuples: rows and batches then have the same structure
     capacity   rows that may wait; `put` waits while they are there
 
     One loader reads a feed, once: it has one epoch and no state, and its rows cannot be shuffled globally. When the loader
@@ -58,28 +61,30 @@ class Feed:
     block; an exception in the block ends the loader's iteration with a DataError instead, after the rows before it.
     """
 
-    __slots__ = ("_feed", "_specs")
+    __slots__ = ("_feed", "_specs", "_tree")
 
     _feed: _core.Feed
     _specs: "dict[str, tuple[str, tuple[Optional[int], ...]]]"
+    _tree: Tree
 
-    def __init__(self, columns: Mapping[str, Feature], capacity: int = 1024) -> None:
+    def __init__(self, columns: Any, capacity: int = 1024) -> None:
+        self._tree = tree_of_columns(columns)
         self._specs = column_specs(columns)
         self._feed = _core.make_feed([(name, *spec) for name, spec in self._specs.items()], integer_of("capacity", capacity))
 
     @classmethod
-    def _of(cls, feed: _core.Feed, specs: "dict[str, tuple[str, tuple[Optional[int], ...]]]") -> "Feed":
-        """A feed that exists already, and its columns."""
+    def _of(cls, feed: _core.Feed, specs: "dict[str, tuple[str, tuple[Optional[int], ...]]]", tree: Tree) -> "Feed":
+        """A feed that exists already, its columns, and the structure of its rows."""
         out = cls.__new__(cls)
-        out._feed, out._specs = feed, specs
+        out._feed, out._specs, out._tree = feed, specs, tree
         return out
 
-    def put(self, row: Mapping[str, Any]) -> None:
+    def put(self, row: Any) -> None:
         """Gives one row: a value for every column. Waits while the feed is full; Ctrl-C interrupts it, and then the row was
         not taken. Raises ConfigError for values that do not fit, Cancelled when the feed is closed."""
         self._put({name: _one(name, value) for name, value in self._items(row)})
 
-    def put_rows(self, rows: Mapping[str, Any]) -> None:
+    def put_rows(self, rows: Any) -> None:
         """Gives several rows at once: arrays whose first axis counts the rows, or fb.Ragged."""
         self._put({name: value if isinstance(value, Ragged) else _array(name, value) for name, value in self._items(rows)})
 
@@ -94,13 +99,10 @@ class Feed:
         """The loader raises a DataError with these words, after the rows that wait. No more rows are taken."""
         self._feed.fail(what)
 
-    def _items(self, row: Mapping[str, Any]) -> "list[tuple[str, Any]]":
-        if not isinstance(row, Mapping):
+    def _items(self, row: Any) -> "list[tuple[str, Any]]":
+        if isinstance(self._tree, dict) and not isinstance(row, Mapping):
             raise wrong_type("row", "a dict of values by column", row)
-        if set(row) != set(self._specs):
-            raise ConfigError(f"a row has the columns {sorted(map(str, row))}, expected {sorted(self._specs)}", code="config",
-                              detail="invalid_argument")
-        return list(row.items())
+        return list(flat(self._tree, row, "a row").items())
 
     def _put(self, arrays: "dict[str, Any]") -> None:
         columns = [_column(name, _converted(name, array, self._specs[name][0])) for name, array in arrays.items()]
@@ -143,11 +145,11 @@ class Producer:
         self._feed = feed
         self._handle = handle
 
-    def put(self, row: Mapping[str, Any]) -> None:
+    def put(self, row: Any) -> None:
         """Feed.put."""
         self._feed.put(row)
 
-    def put_many(self, rows: Mapping[str, Any]) -> None:
+    def put_many(self, rows: Any) -> None:
         """Feed.put_rows."""
         self._feed.put_rows(rows)
 
@@ -175,10 +177,11 @@ def feed(rows: Feed, name: str = "feed") -> Pipeline:
     return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: rows})
 
 
-def python(rows: Any = None, columns: Optional[Mapping[str, Feature]] = None, *, capacity: int = 1024,
+def python(rows: Any = None, columns: Any = None, *, capacity: int = 1024,
            workers: int = 0, inside: Literal["threads", "processes"] = "threads", name: str = "python",
-           first_epoch: int = 1, open: Optional[Callable[[int, int], Iterable[Mapping[str, Any]]]] = None) -> Pipeline:
-    """A pipeline over Python objects: each row is a dict of values by column.
+           first_epoch: int = 1, open: Optional[Callable[[int, int], Iterable[Any]]] = None) -> Pipeline:
+    """A pipeline over Python objects: each row is a dict of values by column, or a tuple of values. Their values may be dicts
+    and tuples again. Batches have the structure of the rows (docs/rows.md).
 
     rows       A sequence (it has len() and items by number): the engine orders the numbers of the items, so that they can be
                shuffled globally, sharded and restarted exactly; an item is looked up when its batch is delivered. Steps see
@@ -227,9 +230,9 @@ def python(rows: Any = None, columns: Optional[Mapping[str, Feature]] = None, *,
     return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: again})
 
 
-def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...]]":
-    """The objects of `bind` as the core takes them, the threads that their runs need, and the functions of `map` that come
-    first."""
+def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...], Tree]":
+    """The objects of `bind` as the core takes them, the threads that their runs need, the functions of `map` that come
+    first, and the structure of the rows; None: they are dicts of tensors."""
     from forebay._epoch_rows import EpochRows, OpenedRows, has_epochs
     from forebay._pump import AnswerPump, Items, Rows
     from forebay.tables import bound_table, is_table
@@ -238,6 +241,7 @@ def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump
     rows: "dict[str, Bound]" = {}
     pumps: "list[Pump]" = []
     steps: "list[MapStep]" = []
+    trees: "list[Tree]" = []
     for name, value in bind.items():
         if not isinstance(value, EpochRows) and has_epochs(value):
             value = EpochRows(value, None)
@@ -245,6 +249,7 @@ def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump
             row_pump = value.pump(str(name))
             pumps.append(row_pump)
             rows[name] = row_pump.bound
+            trees.append(row_pump.tree)
         elif is_table(value):
             rows[name], reader = bound_table(value, str(name))
             if reader is not None:
@@ -255,19 +260,31 @@ def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump
             rows[name] = answers.bound
         elif isinstance(value, Feed):
             rows[name] = value._feed.rows(str(name))
+            trees.append(value._tree)
         elif isinstance(value, Items):
             steps.append(value.step())
             rows[name] = _core.array_rows(_columns(name, value.columns()), str(name))
         else:
-            rows[name] = _core.array_rows(_columns(name, value), str(name))
-    return rows, pumps, tuple(steps)
+            if not isinstance(value, (Mapping, tuple)):
+                raise ConfigError(f"bind['{name}'] must be a dict of arrays, found {type(value).__name__}",
+                                  code="config", detail="invalid_argument")
+            trees.append(tree_of(value, f"bind['{name}']"))
+            rows[name] = _core.array_rows(_columns(name, flat(trees[-1], value, f"bind['{name}']")), str(name))
+    tree = merged(trees) if any(map(is_nested, trees)) else None
+    return rows, pumps, tuple(steps), tree
+
+
+def tree_of_columns(columns: Any) -> Tree:
+    """The structure of the rows of a feed with such columns."""
+    if not isinstance(columns, (Mapping, tuple)):
+        raise wrong_type("columns", "a dict of fb.fixed and fb.var_len by name", columns)
+    return tree_of(columns, "columns", is_feature_part)
 
 
 def column_specs(columns: Any) -> "dict[str, tuple[str, tuple[Optional[int], ...]]]":
     """(dtype, shape of a row) of the columns of a feed, by name."""
-    if not isinstance(columns, Mapping):
-        raise wrong_type("columns", "a dict of fb.fixed and fb.var_len by name", columns)
-    return {str(name): _spec(str(name), feature) for name, feature in columns.items()}
+    tensors = flat(tree_of_columns(columns), columns, "columns")
+    return {name: _spec(name, feature) for name, feature in tensors.items()}
 
 
 def _spec(name: str, feature: Any) -> "tuple[str, tuple[Optional[int], ...]]":

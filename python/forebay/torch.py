@@ -19,7 +19,8 @@ from forebay._turns import Turn, Turns
 from forebay.checkpoint import atomic_file
 from forebay.errors import ConfigError
 from forebay.loader import Batch, Loader
-from forebay.mapped import MappedBatch
+from forebay._structure import each_of
+from forebay.mapped import Made, MappedBatch, TupleBatch
 
 try:
     import torch.utils.data  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -49,9 +50,9 @@ class TensorBatch(MappedBatch):
 
     def to(self, device: Any, non_blocking: bool = False) -> "TensorBatch":
         """The same with the tensors on another device."""
-        moved = {name: value.to(device, non_blocking=non_blocking) if isinstance(value, torch.Tensor) else value
-                 for name, value in self.items()}
-        return TensorBatch(moved, self._source)
+        def moved(value: Any) -> Any:
+            return value.to(device, non_blocking=non_blocking) if isinstance(value, torch.Tensor) else value
+        return TensorBatch(each_of(moved, dict(self)), self._source)
 
     def __copy__(self) -> "TensorBatch":
         return TensorBatch(self, self._source)
@@ -60,12 +61,14 @@ class TensorBatch(MappedBatch):
         return TensorBatch, super().__reduce__()[1]
 
 
-def to(batch: Mapping[str, Any], device: Optional[Any] = None) -> TensorBatch:
+def to(batch: Any, device: Optional[Any] = None) -> Any:
     """name → torch.Tensor over the batch's own memory, or on `device`; strings, ragged and sparse values are not changed.
 
-    The result also has `lengths`, `mask`, `epoch` and all else that the batch knows."""
-    source = batch._source if isinstance(batch, MappedBatch) else batch if isinstance(batch, Batch) else None
-    return TensorBatch(arrays(batch, lambda value: _tensor(value, device)), source)
+    The result, a TensorBatch, also has `lengths`, `mask`, `epoch` and all else that the batch knows. Of a TupleBatch it is another
+    one."""
+    source = batch._source if isinstance(batch, Made) else batch if isinstance(batch, Batch) else None
+    made = arrays(batch, lambda value: _tensor(value, device))
+    return TupleBatch(made, source) if isinstance(made, tuple) else TensorBatch(made, source)
 
 
 def as_it_is(item: Any) -> Any:
@@ -126,7 +129,7 @@ class Dataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         """
         position = self._last
         if after is not None:
-            position = after._position() if isinstance(after, MappedBatch) else None
+            position = after._position() if isinstance(after, Made) else None
             if not position:
                 raise wrong_type("after", "a batch of this data set; a DataLoader that rebuilds batches loses their place: give it "
                                  "collate_fn=fb.torch.as_it_is", after)

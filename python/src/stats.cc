@@ -42,6 +42,12 @@ nb::list branches_of(const RunStats& stats) {
   return out;
 }
 
+nb::dict queues_of(const RunStats& stats) {
+  nb::dict out;
+  for (const Fullness& queue : stats.queues) out[to_str(queue.name)] = nb::make_tuple(queue.held, queue.capacity);
+  return out;
+}
+
 }  // namespace
 
 void bind_stats(nb::module_& module) {
@@ -72,6 +78,11 @@ void bind_stats(nb::module_& module) {
       .def_ro("threads", &Stats::threads, "Workers.")
       .def_ro("frames", &Stats::frames, "Delivered in padded tensors, along their first axis, without the padding.")
       .def_ro("padded_frames", &Stats::padded_frames, "And with it.")
+      .def_prop_ro("queues", &queues_of, nb::sig("def queues(self) -> dict[str, tuple[int, int]]"),
+                   "How full each queue and buffer is, as (held, capacity): finished batches, the buffers of orders "
+                   "when the last batch was decided, feeds.")
+      .def_ro("requests_in_flight", &Stats::requests_in_flight, "Requests to file systems, now.")
+      .def_ro("requests_waiting", &Stats::requests_waiting, "Requests that wait for their turn, now.")
       .def_prop_ro("branches", &branches_of, nb::sig("def branches(self) -> list[dict[str, int]]"),
                    "Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, "
                    "skipped_files, skipped_bytes.")

@@ -112,6 +112,19 @@ def test_arrays_of_strings_are_decoded_and_may_stay():
     assert batch["m"].tolist() == MESSAGES and batch["x"].tolist() == [row["x"] for row in ROWS]
 
 
+def test_what_nothing_asks_for_is_not_decoded():
+    features = {**FEATURES, "absent": fb.fixed("int64", [2])}
+    whole = fb.arrays({"m": np.array(MESSAGES, object)}).decode("m", {"example": {"features": features}})
+    with pytest.raises(fb.DataError, match="absent"):
+        next(whole.batch(size=3).load(threads=1))
+    batch = next(whole.select(["x"]).batch(size=3).load(threads=1))
+    assert list(batch) == ["x"] and batch["x"].tolist() == [row["x"] for row in ROWS]
+    with pytest.raises(fb.DataError, match="absent"):  # the filter asks for it
+        next(whole.filter(where="length(absent) > 0").select(["x"]).batch(size=3).load(threads=1))
+    nothing = fb.arrays({"m": np.array(MESSAGES, object), "i": np.arange(3)}).decode("m", {"example": {"features": FEATURES}})
+    assert next(nothing.select(["i"]).batch(size=3).load(threads=1))["i"].tolist() == [0, 1, 2]
+
+
 def test_a_decoded_column_may_take_the_name_of_its_strings():
     batch = next(fb.arrays({"m": np.array([b"\1\0\2\0"], object)})
                  .decode("m", {"raw": {"name": "m", "dtype": "int16", "endian": "little", "shape": [2]}}).batch(size=1).load())

@@ -55,7 +55,7 @@ def test_a_wrong_output_names_the_tensor_and_what_was_expected(pipe: fb.Pipeline
     (lambda row: {"a": np.zeros(int(row["id"]) % 3)}, "output={'a': fb.var_len(…)} makes rows of different lengths a Ragged"),
     (lambda row: {"a": 1 if row["id"] % 2 else 0.5}, "must return the same type and shape for every row; 'a' is"),
     (lambda row: {"a": 1} if row["id"] % 2 else {"b": 1}, "must return the same names for every row"),
-    (lambda row: [1], "a function given to map returns a mapping of tensors; <lambda> returned list")])
+    (lambda row: [1], "a function given to map returns a mapping of tensors, or a tuple of them; <lambda> returned list")])
 def test_rows_that_do_not_stack_are_told_apart(pipe: fb.Pipeline, result: Any, said: str) -> None:
     with pipe.map(result, per="row").load() as loader, pytest.raises((ValueError, TypeError), match=re.escape(said)):
         next(loader)

@@ -141,7 +141,7 @@ def test_a_map_may_follow_a_sequence() -> None:
     ({"n": [1]}, TypeError, "an iterable or a sequence of dicts"),
     (3, TypeError, "an iterable or a sequence of dicts"),
     (iter([]), fb.ConfigError, "the iterable of 'python' has no row, so its columns are not known"),
-    (iter([1]), TypeError, "a row of 'python' is a dict of values by column, found int"),
+    (iter([1]), TypeError, "a row of 'python' is a dict of values by column, or a tuple of values, found int"),
 ])
 def test_what_is_no_source_of_rows_is_refused(rows: Any, kind: type[Exception], words: str) -> None:
     with pytest.raises(kind, match=words):

@@ -23,7 +23,9 @@ namespace {
 class LaplaceBuffer final : public Handles {
  public:
   LaplaceBuffer(std::int64_t capacity, OrderContext context)
-      : capacity_{static_cast<std::size_t>(capacity)}, context_{std::move(context)} {}
+      : capacity_{static_cast<std::size_t>(capacity)}, context_{std::move(context)} {
+    if (context_.gauge != nullptr) context_.gauge->name = "laplace", context_.gauge->capacity = capacity;
+  }
 
   void begin(std::int64_t epoch) override {
     context_.reader->drop(std::span{held_}.subspan(next_));
@@ -43,6 +45,7 @@ class LaplaceBuffer final : public Handles {
     const std::size_t count = std::min(out.size(), held_.size() - next_);
     std::copy_n(held_.begin() + static_cast<std::ptrdiff_t>(next_), count, out.begin());
     next_ += count;
+    if (context_.gauge != nullptr) context_.gauge->held = std::ssize(held_) - static_cast<std::int64_t>(next_);
     return count;
   }
 

@@ -55,7 +55,9 @@ class Sampled final : public Route {
 class SampleBuffer final : public Handles {
  public:
   SampleBuffer(const RandomSample& options, OrderContext context)
-      : capacity_{static_cast<std::size_t>(*options.buffer)}, size_{options.size}, context_{std::move(context)} {}
+      : capacity_{static_cast<std::size_t>(*options.buffer)}, size_{options.size}, context_{std::move(context)} {
+    if (context_.gauge != nullptr) context_.gauge->name = "random_sample", context_.gauge->capacity = *options.buffer;
+  }
 
   void begin(std::int64_t epoch) override {
     context_.reader->drop(held_);
@@ -82,6 +84,7 @@ class SampleBuffer final : public Handles {
       replaces_ = true;
     }
     if (over()) context_.reader->drop(std::exchange(held_, {}));
+    if (context_.gauge != nullptr) context_.gauge->held = std::ssize(held_);
     return count;
   }
 

@@ -24,7 +24,11 @@ namespace {
 class ShuffleBuffer final : public Handles {
  public:
   ShuffleBuffer(std::int64_t capacity, OrderContext context)
-      : capacity_{static_cast<std::size_t>(capacity)}, context_{std::move(context)} {}
+      : capacity_{static_cast<std::size_t>(capacity)}, context_{std::move(context)} {
+    if (context_.gauge == nullptr) return;
+    context_.gauge->name = "shuffle";
+    context_.gauge->capacity = capacity;
+  }
 
   void begin(std::int64_t epoch) override {
     if (context_.reader != nullptr) {
@@ -64,6 +68,7 @@ class ShuffleBuffer final : public Handles {
       held_[pick] = held_.back();
       held_.pop_back();
     }
+    if (context_.gauge != nullptr) context_.gauge->held = std::ssize(held_);
     return count;
   }
 

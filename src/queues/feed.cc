@@ -128,6 +128,7 @@ class Feed::Queue : public std::enable_shared_from_this<Feed::Queue> {
     return {nullptr, [queue = shared_from_this()](const void*) { queue->end_producer(); }};
   }
 
+  [[nodiscard]] std::int64_t capacity() const { return capacity_; }
   [[nodiscard]] std::int64_t waiting() const {
     const std::lock_guard lock{mutex_};
     return count();
@@ -300,6 +301,7 @@ std::shared_ptr<const RowSource> Feed::source(const std::string& name) const {
   source->schema = queue_->schema();
   source->parts.push_back(
       {.name = name, .open = [queue = queue_](ReadContext context) { return queue->open(std::move(context)); }});
+  source->waiting = [queue = queue_] { return std::pair{queue->waiting(), queue->capacity()}; };
   return source;
 }
 

@@ -3,8 +3,11 @@
 #include <forebay/steps/decode.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <forebay/messages.h>
@@ -32,8 +35,13 @@ struct RecordsMemory final : StepMemory {
 /// at once. The decoder writes into the columns of the batch: they are moved to its block and back.
 class DecodeStrings final : public Step {
  public:
-  DecodeStrings(std::unique_ptr<Decoder> decoder, std::string name, ColumnId from, std::vector<ColumnId> to)
-      : decoder_{std::move(decoder)}, name_{std::move(name)}, from_{from}, to_{std::move(to)} {}
+  DecodeStrings(std::unique_ptr<Decoder> decoder, DecodeColumn options, std::vector<std::string> names, ColumnId from,
+                std::vector<ColumnId> to)
+      : decoder_{std::move(decoder)},
+        options_{std::move(options)},
+        names_{std::move(names)},
+        from_{from},
+        to_{std::move(to)} {}
 
   std::unique_ptr<StepMemory> memory() const override {
     return std::make_unique<RecordsMemory>(decoder_->memory(), to_.size());
@@ -49,7 +57,19 @@ class DecodeStrings final : public Step {
     const Lent columns{rows, own.block, to_};
     const Result<void> done = decoder_->decode(own.records, 0, own.block, *own.memory);
     if (done.ok()) return {};
-    return done.error().at(fmt::format("tensor {}", quote(name_)));
+    return done.error().at(fmt::format("tensor {}", quote(options_.column)));
+  }
+
+  /// Binds the decoder again, as the planner does for the decoder of records. The ids of columns do not change.
+  Result<std::unique_ptr<Step>> projected(const std::function<bool(ColumnId)>& used) const override {
+    std::vector<std::string> wanted;
+    for (std::size_t i = 0; i < to_.size(); ++i) {
+      if (used(to_[i])) wanted.push_back(names_[i]);
+    }
+    if (wanted.size() == names_.size()) return nullptr;
+    if (wanted.empty()) wanted.push_back(names_.back());  // a decoder must have at least one column
+    FOREBAY_TRY(Bound<Decoder> decoder, bind_decoder(options_.as, wanted));
+    return std::unique_ptr<Step>{std::make_unique<DecodeStrings>(std::move(decoder.op), options_, names_, from_, to_)};
   }
 
  private:
@@ -73,7 +93,8 @@ class DecodeStrings final : public Step {
   };
 
   const std::unique_ptr<Decoder> decoder_;
-  const std::string name_;
+  const DecodeColumn options_;
+  const std::vector<std::string> names_;  // of the decoder's columns
   const ColumnId from_;
   const std::vector<ColumnId> to_;  // by column of the decoder
 };
@@ -90,6 +111,7 @@ Result<Bound<Step>> bind(const DecodeColumn& options, const Schema& in) {
   Schema out = in;
   if (!options.keep) out.hide(from);
   std::vector<ColumnId> to;
+  std::vector<std::string> names;
   for (std::size_t id = 0; id < decoder.out.size(); ++id) {
     ColumnSpec spec = decoder.out[static_cast<ColumnId>(id)];
     if (const auto other = out.find(spec.name); other.ok()) {
@@ -98,11 +120,13 @@ Result<Bound<Step>> bind(const DecodeColumn& options, const Schema& in) {
                                  quote(spec.name)))
           .at(Field{"as"});
     }
+    names.push_back(spec.name);
     to.push_back(out.put(std::move(spec)));
   }
-  return Bound<Step>{.op = std::make_unique<DecodeStrings>(std::move(decoder.op), options.column, from, std::move(to)),
-                     .out = std::move(out),
-                     .reads = {from}};
+  return Bound<Step>{
+      .op = std::make_unique<DecodeStrings>(std::move(decoder.op), options, std::move(names), from, std::move(to)),
+      .out = std::move(out),
+      .reads = {from}};
 }
 
 }  // namespace

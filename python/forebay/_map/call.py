@@ -2,15 +2,15 @@
 """One `map` of a pipeline: how its function is called, and what it may return."""
 from __future__ import annotations
 
-import collections.abc
 import hashlib
 import os
 from typing import Any, Callable, Mapping, Optional
 
 import numpy as np
 
-from forebay._map.output import Output, stack
-from forebay.mapped import MappedBatch
+from forebay._map.output import Output, stacked
+from forebay._structure import each_of
+from forebay.mapped import Made, MappedBatch, TupleBatch
 from forebay.values import Origin, Sparse
 
 
@@ -40,37 +40,37 @@ class Call:
         self.output = output
         self.seed = seed
 
-    def __call__(self, batch: Any) -> Mapping[str, Any]:
+    def __call__(self, batch: Any) -> Any:
         """What the function makes of a batch. Raises Fault for an Exception; other exceptions go through."""
         return self._rows(batch) if self.per == "row" else self._batch(batch)
 
-    def _batch(self, batch: Any) -> Mapping[str, Any]:
+    def _batch(self, batch: Any) -> Any:
         try:
             if self.with_rng:
                 result = self.function(batch, rng=generator(f"{self.seed}/{batch.number}"))
             else:
                 result = self.function(batch)
-            checked = self._mapping(result)
+            checked = self._checked(result)
             if self.output is not None:
                 self.output.check(self.name, checked, batch.rows)
             return checked
         except Exception as failure:
             raise Fault(no_stop(failure, self.name), batch_text(self.name, batch)) from failure
 
-    def _rows(self, batch: Any) -> Mapping[str, Any]:
-        rows: list[Mapping[str, Any]] = []
+    def _rows(self, batch: Any) -> Any:
+        rows: list[Any] = []
         try:
             draws = self._draws(batch) if self.with_rng else None
-            tensors = list(batch.items())
+            tensors = dict(batch) if isinstance(batch, Mapping) else batch.tensors
             # A batch without a valid row: the first row that fills it up shows the shapes.
             for row in range(batch.valid_rows or min(batch.rows, 0 if self.output is not None else 1)):
-                values = {name: row_of(value, row) for name, value in tensors}
-                rows.append(self._mapping(self.function(values) if draws is None else
+                values = each_of(lambda value: row_of(value, row), tensors)
+                rows.append(self._checked(self.function(values) if draws is None else
                                           self.function(values, generator(draws[row]))))
         except Exception as failure:
             raise Fault(no_stop(failure, self.name), row_text(self.name, batch, len(rows))) from failure
         try:
-            return stack(self.name, rows, batch.valid_rows, batch.rows, self.output)
+            return stacked(self.name, rows, batch.valid_rows, batch.rows, self.output)
         except Exception as failure:
             raise Fault(failure, batch_text(self.name, batch)) from failure
 
@@ -88,21 +88,23 @@ class Call:
             out.append(f"{text}/{seen[text]}")
         return out
 
-    def _mapping(self, result: Any) -> Mapping[str, Any]:
-        if not isinstance(result, collections.abc.Mapping):
-            raise TypeError(f"a function given to map returns a mapping of tensors; {self.name} returned "
+    def _checked(self, result: Any) -> Any:
+        if not isinstance(result, (Mapping, tuple)):
+            raise TypeError(f"a function given to map returns a mapping of tensors, or a tuple of them; {self.name} returned "
                             f"{type(result).__name__}")
         return result
 
 
-def delivered(result: Mapping[str, Any], source: Any) -> Any:
-    """What the user gets: the loader's own batch as it is, any other mapping as a MappedBatch."""
-    return result if result is source else MappedBatch(result, made_of(source))
+def delivered(result: Any, source: Any) -> Any:
+    """What the user gets: the loader's own batch as it is, any other mapping as a MappedBatch, and a tuple as a TupleBatch."""
+    if result is source:
+        return result
+    return TupleBatch(result, made_of(source)) if isinstance(result, tuple) else MappedBatch(result, made_of(source))
 
 
 def made_of(batch: Any) -> Any:
     """The loader's batch, whose facts the results of every `map` have."""
-    return batch._made_of() if isinstance(batch, MappedBatch) else batch
+    return batch._made_of() if isinstance(batch, Made) else batch
 
 
 def generator(text: str) -> np.random.Generator:

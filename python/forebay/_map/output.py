@@ -7,6 +7,7 @@ from typing import Any, Mapping, NamedTuple, Optional, Sequence
 import numpy as np
 
 from forebay._arguments import wrong_type
+from forebay._structure import Tree, filled, flat, is_feature_part, is_nested, is_part, tree_of
 from forebay.errors import ConfigError
 from forebay.values import Ragged, bfloat16_type
 
@@ -26,10 +27,17 @@ class Column(NamedTuple):
 
 
 class Output(dict[str, Column]):
-    """What `output` of a `map` states."""
+    """What `output` of a `map` states: its tensors by name, and the structure that they have."""
 
-    def check(self, function: str, result: Mapping[str, Any], rows: int) -> None:
+    tree: Tree = None
+
+    def flat(self, function: str, result: Any) -> Mapping[str, Any]:
+        """The tensors of a result by name. Raises ValueError when it has another structure."""
+        return flat(self.tree, result, f"output: what {function} returned") if is_nested(self.tree) else result
+
+    def check(self, function: str, result: Any, rows: int) -> None:
         """Raises ValueError that names the first wrong tensor, and what was expected."""
+        result = self.flat(function, result)
         self.check_names(function, result)
         for name, column in self.items():
             found = found_text(result[name])
@@ -55,11 +63,15 @@ def output_of(output: Any) -> Optional[Output]:
     """The argument `output` of `map`. Raises TypeError or ConfigError."""
     if output is None:
         return None
-    if not isinstance(output, Mapping):
+    if not isinstance(output, (Mapping, tuple)):
         raise wrong_type("output", 'a dict, as {"image": fb.fixed("float32", [3, 32, 32])}, or None', output)
+    wrong = next((name for name in output if not isinstance(name, str)), "") if isinstance(output, Mapping) else ""
+    if not isinstance(wrong, str):
+        raise wrong_type(f"output[{wrong!r}]", "a name of type str", wrong)
     columns = Output()
-    for name, feature in output.items():
-        if not isinstance(name, str) or not isinstance(feature, Mapping) or "dtype" not in feature:
+    columns.tree = tree_of(output, "output", is_feature_part)
+    for name, feature in flat(columns.tree, output, "output").items():
+        if not isinstance(feature, Mapping) or "dtype" not in feature:
             raise wrong_type(f"output[{name!r}]", "fb.fixed(dtype, shape) or fb.var_len(dtype)", feature)
         kind = feature.get("kind", "fixed_len")
         extra = sorted(set(feature) - {"dtype", "shape", "kind"})
@@ -102,6 +114,18 @@ def found_text(value: Any) -> str:
     if isinstance(value, Ragged):
         return f"a Ragged of {len(value)} rows of {value.dtype}"
     return f"a value of type {type(value).__name__}"
+
+
+def stacked(function: str, rows: Sequence[Any], valid: int, total: int, output: Optional[Output]) -> Any:
+    """`stack` of rows that may be nested dicts and tuples; the result has their structure."""
+    if output is not None:
+        tree, named = output.tree, [output.flat(f"{function}, for row {place},", row) for place, row in enumerate(rows)]
+        return filled(tree, stack(function, named, valid, total, output))
+    if not any(isinstance(row, tuple) or any(map(is_part, row.values())) for row in rows):
+        return stack(function, rows, valid, total, None)
+    tree = tree_of(rows[0], f"{function}, for row 0,")
+    named = [flat(tree, row, f"what {function} returned for row {place}") for place, row in enumerate(rows)]
+    return filled(tree, stack(function, named, valid, total, None))
 
 
 def stack(function: str, rows: Sequence[Mapping[str, Any]], valid: int, total: int, output: Optional[Output]) -> dict[str, Any]:

@@ -23,11 +23,10 @@ from typing import Any, Optional
 
 import numpy as np
 
-from forebay._map.call import Fault, batch_text, made_of, records_text, row_origins
+from forebay._map.call import Fault, batch_text, delivered, records_text, row_origins
 from forebay._map.pool import Task, closed
 from forebay._map.wire import Region, RegionReader, send_batch
 from forebay.errors import Cancelled, Error
-from forebay.mapped import MappedBatch
 
 #: Kind, size of the header, size of all that is in the region.
 MESSAGE = struct.Struct("<QQQ")
@@ -122,14 +121,14 @@ class Process:
         if kind == FAULT:
             raise _remote(RegionReader(self._region, header, size))
 
-    def call(self, batch: Any) -> dict[str, Any]:
+    def call(self, batch: Any) -> Any:
         """What the function makes of a batch. Raises Fault, or Died."""
         self._send(BATCH, *send_batch(batch, self._region))
         kind, header, size = self._receive()
         received = RegionReader(self._region, header, size)
         if kind == FAULT:
             raise _remote(received)
-        return received.tensors(received.header["tensors"])
+        return received.result()
 
     def _send(self, kind: int, header: int, size: int) -> None:
         try:
@@ -199,7 +198,7 @@ class ProcessCaller:
         while True:
             process = self._started(task)
             try:
-                return MappedBatch(process.call(task.batch), made_of(task.batch))
+                return delivered(process.call(task.batch), task.batch)
             except Died as death:
                 self._lost()
                 deaths += 1

@@ -165,7 +165,8 @@ class MapRun:
 
     def stats(self) -> MappedStats:
         waits = [(step.name, step.workers, stage.waited) for step, stage in zip(self._steps, self._stages)]
-        return MappedStats(self._run.stats, waits)
+        out = {f"map {number}": stage.fullness() for number, stage in enumerate(self._pooled)}
+        return MappedStats(self._run.stats, waits, out)
 
 
 class MapEpochs:

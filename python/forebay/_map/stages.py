@@ -229,6 +229,10 @@ class PooledStage:
             self._given = self._pulled = max(self._pulled, taken)
         return self._given
 
+    def fullness(self) -> tuple[int, int]:
+        """Batches that were given to workers and not to the loop yet, and how many may."""
+        return len(self._out), self._max_out
+
     def close(self) -> None:
         """For any thread: a consumer that waits gets Cancelled."""
         self._pool.close()

@@ -6,13 +6,15 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from forebay._arguments import integer_of, out_of_range
 from forebay._map.output import Output, output_of
+from forebay._structure import Arranged
 from forebay.errors import ConfigError
 
 MAX_WORKERS = 1024
 
 
 class MapStep(NamedTuple):
-    """`sent` is the function as a process loads it; None where no process is asked for."""
+    """`sent` is the function as a process loads it; None where no process is asked for. `arranges`: it is not one of the program;
+    it gives the tensors the structure of the rows."""
 
     function: Callable[..., Any]
     name: str
@@ -23,6 +25,7 @@ class MapStep(NamedTuple):
     output: Optional[Output]
     with_rng: bool
     sent: Optional[bytes]
+    arranges: bool = False
 
 
 def step_of(function: Any, per: str, workers: Any, inside: str, output: Any) -> MapStep:
@@ -43,6 +46,12 @@ def step_of(function: Any, per: str, workers: Any, inside: str, output: Any) -> 
         sent = sent_function(function, name_of(function))
     return MapStep(function, name_of(function), per, count, inside, None if output is None else dict(output), columns,
                    takes_rng(function, per), sent)
+
+
+def arranging(tree: Any, delivered: "list[str]") -> MapStep:
+    """The step that gives batches the structure of the rows. Raises ConfigError when that cannot be."""
+    function = Arranged(tree, delivered)
+    return MapStep(function, name_of(function), "batch", 0, "threads", None, None, False, None, True)
 
 
 def name_of(function: object) -> str:

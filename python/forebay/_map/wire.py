@@ -18,7 +18,8 @@ import numpy as np
 
 from forebay._core import Batch
 from forebay._map.output import bytes_array, numpy_type
-from forebay.mapped import strings_raw
+from forebay._structure import is_part, named
+from forebay.mapped import TupleBatch, strings_raw
 from forebay.values import Fraction, Origin, Ragged, Span, Sparse
 
 ALIGNMENT = 64
@@ -73,7 +74,17 @@ class RegionWriter:
             out.append([name, self.tensor(value, raw)])
         return out
 
+    def tree(self, value: Any) -> list[Any]:
+        """The description of a nested dict or tuple of tensors."""
+        if isinstance(value, Mapping):
+            return ["dict", self.tensors(value)]
+        if type(value) is tuple:
+            return ["tuple", [self.tensor(each) for each in value]]
+        return ["named", self.tensor(np.frombuffer(self._pickle(type(value)), np.uint8)), [self.tensor(each) for each in value]]
+
     def tensor(self, value: Any, raw: Optional[tuple[Any, Any]] = None) -> list[Any]:
+        if is_part(value) and (not isinstance(value, dict) or all(isinstance(name, str) for name in value)):
+            return self.tree(value)
         if isinstance(value, Ragged):
             return ["ragged", self.tensor(value.values), [self.tensor(splits) for splits in value.nested_row_splits]]
         if isinstance(value, Sparse):
@@ -129,7 +140,17 @@ class RegionReader:
             return Sparse(self.tensor(found[1]), self.tensor(found[2]), found[3])
         if kind == "strings":
             return strings_of(found[1], self.tensor(found[2]), self.tensor(found[3]))
+        if kind == "dict":
+            return self.tensors(found[1])
+        if kind == "tuple":
+            return tuple(map(self.tensor, found[1]))
+        if kind == "named":
+            return pickle.loads(self.tensor(found[1]).tobytes())(*map(self.tensor, found[2]))
         return pickle.loads(self.tensor(found[1]).tobytes())
+
+    def result(self) -> Any:
+        """What a function returned."""
+        return self.tensor(self.header["result"])
 
     def tensors(self, found: list[Any]) -> dict[str, Any]:
         return {name: self.tensor(one) for name, one in found}
@@ -155,8 +176,15 @@ class SentBatch(Mapping[str, Any]):
         self.complete_frac = Fraction(*header["complete_frac"])
         self.frames: dict[str, int] = header["frames"]
 
+    def given(self) -> Any:
+        """What the function gets: this batch, or a TupleBatch where rows are tuples."""
+        found = self._received.header["tuple"]
+        return self if found is None else TupleBatch(self._received.tensor(found), self)
+
     def __getitem__(self, name: str) -> Any:
         if name not in self._tensors:
+            if name not in self._found and any(name.startswith(f"{part}.") for part in self._found):
+                return named(dict(self))[name]
             if name not in self._found:
                 from forebay.values import unknown_name
                 raise KeyError(unknown_name(name, list(self._found)))
@@ -251,7 +279,8 @@ def send_batch(batch: Any, region: Region) -> tuple[int, int]:
     if spans is not None and origins:
         places[:, 6:] = [(span.length, span.at) for row in spans for span in row]
     header = {"number": batch.number, "epoch": batch.epoch, "rows": batch.rows, "valid_rows": batch.valid_rows,
-              "tensors": writer.tensors(batch), "lengths": writer.tensors(batch.lengths), "inputs": list(batch.inputs),
+              "tensors": writer.tensors(batch) if isinstance(batch, Mapping) else [],
+              "tuple": None if isinstance(batch, Mapping) else writer.tree(batch.tensors), "lengths": writer.tensors(batch.lengths), "inputs": list(batch.inputs),
               "targets": list(batch.targets), "files": list(files), "origins": writer.tensor(places),
               "of_rows": of_rows, "side_by_side": side_by_side, "spans": spans is not None, "branch": batch.branch, "ends_epoch": batch.ends_epoch,
               "seq_idx": None if batch.seq_idx is None else batch.seq_idx.tolist(), "epoch_end": batch.epoch_end,
@@ -261,10 +290,10 @@ def send_batch(batch: Any, region: Region) -> tuple[int, int]:
     return writer.write(header, region)
 
 
-def send_result(result: Mapping[str, Any], region: Region) -> tuple[int, int]:
-    """Writes what a function returned; RegionReader.tensors(header["tensors"]) reads it."""
+def send_result(result: Any, region: Region) -> tuple[int, int]:
+    """Writes what a function returned; RegionReader.result reads it."""
     writer = RegionWriter(pickled=True)
-    return writer.write({"tensors": writer.tensors(result)}, region)
+    return writer.write({"result": writer.tree(result)}, region)
 
 
 def strings_of(shape: list[int], offsets: Any, data: Any) -> Any:

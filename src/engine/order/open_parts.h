@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include "engine/blocks/batch_layout.h"
 #include "engine/order/files/skip_tally.h"
+#include "engine/requests/requests.h"
 
 namespace forebay::engine {
 
@@ -29,6 +31,10 @@ class OpenParts : public Reader {
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
   // For the order plane.
+  /// A place for the fullness of a buffer of an order, as long as this object exists.
+  [[nodiscard]] Gauge* add_gauge(bool of_files = false) { return &gauges_.emplace_back(Gauge{.of_files = of_files}); }
+  /// Those places in the order of the stages, of a branch those that are its own.
+  [[nodiscard]] const std::deque<Gauge>& gauges() const { return gauges_; }
   /// Asks a function of the program. Without an answer it is starved, and fails with Code::cancelled. An error of the
   /// function names it.
   [[nodiscard]] virtual Result<Function::Integers> call(const AskedFunction& asked,
@@ -85,6 +91,10 @@ class OpenParts : public Reader {
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;          ///< Bytes of the files, compressed if they are.
   [[nodiscard]] virtual SkipTally::Counts skipped() const = 0;        ///< Skips of the run so far.
   [[nodiscard]] virtual std::vector<const OpenParts*> branches() const { return {}; }  ///< Of a combination.
+  [[nodiscard]] virtual RequestCounts requests() const = 0;                            ///< To file systems.
+
+ private:
+  std::deque<Gauge> gauges_;  // used by the order plane only
 };
 
 /// What a stage that asks a function of the program gets; empty for one that asks none. Both arguments must outlive it.

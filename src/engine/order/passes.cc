@@ -33,7 +33,10 @@ class Files final : public Handles {
 class FilesOfPass final : public Handles {
  public:
   FilesOfPass(const Program& program, OpenFiles& streams)
-      : program_{program}, open_files_{streams}, files_{chain(program, streams)}, next_{chain(program, streams)} {}
+      : program_{program},
+        open_files_{streams},
+        files_{chain(program, streams, true)},
+        next_{chain(program, streams, false)} {}
 
   void begin(std::int64_t epoch) override {
     epoch_ = epoch;
@@ -48,14 +51,15 @@ class FilesOfPass final : public Handles {
   }
 
  private:
-  static std::unique_ptr<Handles> chain(const Program& program, OpenParts& files) {
+  static std::unique_ptr<Handles> chain(const Program& program, OpenParts& files, bool measured) {
     std::unique_ptr<Handles> out = std::make_unique<Files>(program.source.parts());
     for (std::size_t i = 0; i < program.file_orders.size(); ++i) {
       out = program.file_orders[i].make({.seed = program.seed,
                                          .purpose = i + 1,
                                          .deterministic = program.deterministic,
                                          .upstream = std::move(out),
-                                         .ask = ask_of(files, program.file_orders[i].asks)});
+                                         .ask = ask_of(files, program.file_orders[i].asks),
+                                         .gauge = measured ? files.add_gauge(true) : nullptr});
     }
     return out;
   }
@@ -106,7 +110,8 @@ std::unique_ptr<Handles> with_orders(const Program& program, std::unique_ptr<Han
                         .reader = reader,
                         .first_attribute = attributes,
                         .endless = for_ever,
-                        .ask = ask_of(parts, order.asks)});
+                        .ask = ask_of(parts, order.asks),
+                        .gauge = parts.add_gauge()});
     attributes += order.attributes.size();
   };
   const auto begin_windows = [&] {

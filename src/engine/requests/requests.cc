@@ -152,6 +152,11 @@ void Requests::wait(const Request& request, std::optional<std::chrono::steady_cl
   }
 }
 
+RequestCounts Requests::counts() const {
+  const Lock lock{mutex_};
+  return {.in_flight = in_flight_, .waiting = std::ssize(waiting_)};
+}
+
 void Requests::stop() {
   const Lock lock{mutex_};
   stopped_ = true;

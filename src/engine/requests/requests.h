@@ -52,6 +52,12 @@ class Request {
   std::atomic<bool> ready_{false};
 };
 
+/// How many requests there are now.
+struct RequestCounts {
+  std::int64_t in_flight = 0;
+  std::int64_t waiting = 0;  ///< For their turn.
+};
+
 /// The requests of a run to file systems: how many are in flight, and how many bytes are asked for ahead.
 ///
 ///     ask ─► queue ─► in flight: at most `max_requests`, in memory of the pool ─► ready ─► wake
@@ -83,6 +89,7 @@ class Requests : public std::enable_shared_from_this<Requests> {
   /// Called when the run ends. Returns when no thread is inside `wake`.
   void stop() EXCLUDES(mutex_);
   [[nodiscard]] std::int64_t max_requests() const { return max_requests_; }
+  [[nodiscard]] RequestCounts counts() const EXCLUDES(mutex_);
 
   /// What one file that is read from its beginning to its end has asked for ahead. The window of a run is divided: two
   /// thirds among the files that the order reads now, one third among those that are opened ahead.
@@ -119,7 +126,7 @@ class Requests : public std::enable_shared_from_this<Requests> {
   const std::int64_t window_;  // bytes that sequential reads ask for ahead, all files together
   const std::function<void()> wake_;
   std::function<bool()> go_on_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Condition answered_;
   std::deque<std::weak_ptr<Request>> waiting_ GUARDED_BY(mutex_);
   std::int64_t in_flight_ GUARDED_BY(mutex_) = 0;

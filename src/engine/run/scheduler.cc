@@ -304,6 +304,7 @@ Result<bool> Scheduler::decide(std::unique_ptr<Job>& job, const Wanted& wanted,
   job->layout.account(*pool_);
   order_.account(*pool_);
   open_files_.limit_memory();
+  take_gauges();
   return more;
 }
 

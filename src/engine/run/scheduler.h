@@ -108,6 +108,8 @@ class Scheduler {
   void wake() EXCLUDES(mutex_);  // for any thread: a source that had no rows has some, or bytes have come
   bool scan_next(Worker& worker, bool soon) REQUIRES(mutex_);  // false: there is none
   void add_branches(Stats& out) const;
+  [[nodiscard]] std::vector<Fullness> queues() const EXCLUDES(mutex_);
+  void take_gauges();  // called by the holder of the baton
   void spend(Work work, std::chrono::nanoseconds time);
   [[nodiscard]] bool one_too_many() const REQUIRES(mutex_);    // one worker must rest: the consumer counts as one
   void rest() REQUIRES(mutex_);                                // until the consumer stops counting as a worker
@@ -153,6 +155,7 @@ class Scheduler {
   std::optional<Error> broken_ GUARDED_BY(mutex_);       // was delivered; every later call repeats it
   std::int64_t next_number_ GUARDED_BY(mutex_);          // of the next batch, for messages
   std::int64_t from_epoch_ GUARDED_BY(mutex_);           // batches of earlier epochs are dropped
+  std::vector<Fullness> buffers_ GUARDED_BY(mutex_);     // of the orders, when the last batch was decided
   Stats stats_ GUARDED_BY(mutex_);
   RowSkips row_skips_ GUARDED_BY(mutex_);
   double complete_frac_ GUARDED_BY(mutex_);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -7,12 +9,70 @@
 
 namespace forebay::engine {
 
+namespace {
+
+void add_waiting(const Program& program, std::vector<Fullness>& out) {
+  for (const Program& branch : program.branches) add_waiting(branch, out);
+  const RowSource* const rows = program.source.rows.get();
+  if (rows == nullptr || !rows->waiting) return;
+  const auto [held, capacity] = rows->waiting();
+  out.push_back({.name = fmt::format("feed '{}'", rows->parts.front().name), .held = held, .capacity = capacity});
+}
+
+/// Names that occur several times get a number.
+void number_names(std::vector<Fullness>& queues) {
+  for (std::size_t i = queues.size(); i-- > 0;) {
+    const auto before = std::count_if(queues.begin(), queues.begin() + static_cast<std::ptrdiff_t>(i),
+                                      [&](const Fullness& other) { return other.name == queues[i].name; });
+    if (before > 0) queues[i].name += fmt::format(" {}", before + 1);
+  }
+}
+
+}  // namespace
+
+/// Copies what the orders have written, for other threads.
+void Scheduler::take_gauges() {
+  std::vector<Fullness> found;
+  const auto add = [&](const OpenParts& parts, const std::string& before) {
+    for (const Gauge& gauge : parts.gauges()) {
+      if (gauge.name.empty()) continue;
+      found.push_back({.name = fmt::format("{}{}{}", before, gauge.name, gauge.of_files ? " of files" : ""),
+                       .held = gauge.held,
+                       .capacity = gauge.capacity});
+    }
+  };
+  const auto branches = open_files_.branches();
+  for (std::size_t i = 0; i < branches.size(); ++i) add(*branches[i], fmt::format("branch {}: ", i));
+  add(open_files_, "");
+  const Lock lock{mutex_};
+  buffers_ = std::move(found);
+}
+
+std::vector<Fullness> Scheduler::queues() const {
+  std::vector<Fullness> out;
+  {
+    const Lock lock{mutex_};
+    out.push_back({.name = "prefetch",
+                   .held = static_cast<std::int64_t>(line_.done()),
+                   .capacity = static_cast<std::int64_t>(depth_)});
+    out.insert(out.end(), buffers_.begin(), buffers_.end());
+  }
+  add_waiting(*program_, out);  // without the mutex, which a feed's `wake` takes
+  number_names(out);
+  return out;
+}
+
 Stats Scheduler::stats() const {
+  std::vector<Fullness> full = queues();
+  const RequestCounts requests = open_files_.requests();
   const auto seconds = [this](Work work) {
     return static_cast<double>(spent_.ns[static_cast<std::size_t>(work)].load(std::memory_order_relaxed)) * 1e-9;
   };
   const Lock lock{mutex_};
   Stats out = stats_;
+  out.queues = std::move(full);
+  out.requests_in_flight = requests.in_flight;
+  out.requests_waiting = requests.waiting;
   out.records = open_files_.records();
   out.bytes_read = open_files_.bytes_read();
   const SkipTally::Counts skipped = open_files_.skipped();

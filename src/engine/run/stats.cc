@@ -40,6 +40,16 @@ std::string Stats::skipped_text() const {
                      skipped_ranges, skipped_files, skipped_bytes, skipped.front().text());
 }
 
+std::string Stats::queues_text() const {
+  std::string out;
+  for (const Fullness& queue : queues)
+    out += fmt::format("{}{} {} of {}", out.empty() ? "" : ", ", queue.name, queue.held, queue.capacity);
+  if (requests_in_flight + requests_waiting > 0)
+    out += fmt::format("{}requests {} in flight, {} waiting", out.empty() ? "" : ", ", requests_in_flight,
+                       requests_waiting);
+  return out;
+}
+
 std::string Stats::text() const {
   const double per_second = share(1, seconds);
   std::string out =
@@ -55,6 +65,7 @@ std::string Stats::text() const {
                        padded_frames);
   out += fmt::format("memory {:.1f} of {:.0f} MiB\n", static_cast<double>(memory_used) / 1048576,
                      static_cast<double>(memory_limit) / 1048576);
+  if (const std::string full = queues_text(); !full.empty()) out += "full: " + full + "\n";
   for (std::size_t i = 0; i < branches.size(); ++i)
     out += fmt::format("branch {}: {} rows, {} records found\n", i, branches[i].rows, branches[i].records);
   if (const std::string text = skipped_text(); !text.empty()) out += text + "\n";

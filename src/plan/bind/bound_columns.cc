@@ -258,6 +258,16 @@ class ColumnSet {
   std::vector<bool> has_;
 };
 
+/// Leaves out what steps make and nothing uses, where a step can.
+void project_steps(const ColumnSet& used, BoundColumns& columns, Faults& faults) {
+  const auto is_used = [&](ColumnId id) { return used.has(id); };
+  for (PlacedStep& step : columns.late) {
+    auto projected = keep(step.step->projected(is_used), faults);
+    if (!projected || !*projected) continue;
+    step.step = std::shared_ptr<const Step>{std::move(*projected)};
+  }
+}
+
 /// Binds the decoder again, for the columns in `wanted` only. The ids of columns do not change. Null after a fault.
 std::shared_ptr<const Decoder> decode_only(const Stages& stages, const std::vector<ColumnId>& wanted,
                                            const BoundColumns& columns, Faults& faults) {
@@ -372,7 +382,8 @@ void project(const Stages& stages, BoundColumns& columns, Faults& faults) {
                [&](ColumnId id) { return used.has(id); });
   if (wanted.empty() && !columns.decoded.empty())
     wanted.push_back(columns.decoded.back());  // a decoder must have at least one column
-  place_early(stages, columns, faults);
+  place_early(stages, columns, faults);        // with whole steps: attributes may use other columns than the batches
+  project_steps(used, columns, faults);
   if (wanted.size() == columns.decoded.size()) return;
   if (!columns.decoder) {
     columns.decoded = std::move(wanted);

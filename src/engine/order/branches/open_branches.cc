@@ -248,6 +248,16 @@ std::int64_t OpenBranches::bytes_read() const {
   return out;
 }
 
+RequestCounts OpenBranches::requests() const {
+  RequestCounts out;
+  for (const auto& branch : branches_) {
+    const RequestCounts counts = branch->requests();
+    out.in_flight += counts.in_flight;
+    out.waiting += counts.waiting;
+  }
+  return out;
+}
+
 std::vector<const OpenParts*> OpenBranches::branches() const {
   std::vector<const OpenParts*> out;
   for (const auto& branch : branches_) out.push_back(branch.get());

@@ -104,6 +104,7 @@ class OpenBranches final : public OpenParts {
   std::int64_t bytes_read() const override;
   SkipTally::Counts skipped() const override;
   std::vector<const OpenParts*> branches() const override;
+  RequestCounts requests() const override;
 
  private:
   static Error no_files();

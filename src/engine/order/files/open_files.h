@@ -160,6 +160,7 @@ class OpenFiles final : public OpenParts {
   std::int64_t records() const override EXCLUDES(mutex_);
   std::int64_t bytes_read() const override EXCLUDES(mutex_);
   SkipTally::Counts skipped() const override EXCLUDES(mutex_);
+  RequestCounts requests() const override { return requests_->counts(); }
 
  private:
   [[nodiscard]] Result<bool> next_block(ReaderState& file) EXCLUDES(mutex_);  // false: end of the file
