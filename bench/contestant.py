@@ -80,7 +80,6 @@ class Work:
 
     def pipeline(self) -> Any:
         import forebay as fb
-        import numpy as np
         kind, size = self.options.workload, self.options.batch
         if kind in EXAMPLES:
             pipe = fb.tfrecord(self.files, compression="gzip" if kind.startswith("W6") else "none").example(EXAMPLES[kind])
@@ -90,7 +89,7 @@ class Work:
         if kind in ("W4a", "W4b", "W4c"):
             pipe = fb.tfrecord(self.files).example({"image/encoded": fb.fixed("string"), "label": fb.fixed("int64")})
             if kind == "W4a":
-                return pipe.batch(size)
+                return pipe.shuffle(global_=True).batch(size)
             crop = {"region": {"random_resized": {"scale": [0.08, 1.0], "ratio": [3 / 4, 4 / 3]}}, "resize": [224, 224]}
             options = crop if kind == "W4c" else {"size": [375, 500]}
             return pipe.decode_image("image/encoded", out="image", **options).select(["image", "label"]).batch(size)
@@ -100,9 +99,9 @@ class Work:
             return pipe.batch(size, pad=True)
         if kind == "W7":
             return fb.csv(self.files, compression="none").csv(FIELDS).batch(size)
-        if kind == "W8":  # read at the beginning of the run, in its time
-            data = np.concatenate([np.fromfile(path, np.uint8).reshape(-1, 3073) for path in self.files])
-            return fb.arrays({"image": data[:, 1:], "label": data[:, 0]}).shuffle(global_=True).batch(size)
+        if kind == "W8":
+            pipe = fb.fixed_length(self.files, 3073, compression="none").raw("uint8", name="record", shape=[3073])
+            return pipe.shuffle(global_=True).batch(size)
         if kind == "W9":
             chunks = fb.arrays(self.arrays).chunk(self.spec["window"], step=self.spec["step"], drop_covered_tail=True)
             return chunks.batch(128, pad=True)
@@ -136,7 +135,9 @@ class Work:
             self.valid += int(sum(batch.lengths[name].sum() for name in names))
             self.padded += sum(batch[name].shape[0] * batch[name].shape[1] for name in names)
             return [Padded(name, batch[name], batch.lengths[name]) for name in names]
-        names = {"W8": ["image", "label"], "W9": ["x", "y"]}.get(kind) or list(EXAMPLES[kind])
+        if kind == "W8":  # views of the records
+            return [Dense("image", batch["record"][:, 1:]), Dense("label", batch["record"][:, 0])]
+        names = ["x", "y"] if kind == "W9" else list(EXAMPLES[kind])
         return [Dense(name, batch[name]) for name in names]
 
 

@@ -27,13 +27,15 @@ Error larger_than(const char* option, std::int64_t size, std::int64_t limit, Det
 
 Result<bool> WholeFiles::add(std::uint32_t file, Block& block) {
   if (next_ && waiting_ != file) next_.reset();
-  if (!next_) FOREBAY_DO(open(file).at(Place{.file = source_.files[file]}));
+  if (!next_) {
+    if (auto opened = open(file); !opened.ok()) return opened.error().at(Place{.file = source_.files[file]});
+  }
   const std::size_t used = used_bytes(block);
   const auto size = static_cast<std::size_t>(next_->size());
   if (block.buffer && (block.records.size() >= max_files || used + size > block.buffer_bytes)) return false;
   auto appended = append(block);
   next_.reset();
-  FOREBAY_DO(std::move(appended).at(Place{.file = source_.files[file]}));
+  if (!appended.ok()) return appended.error().at(Place{.file = source_.files[file]});
   return true;
 }
 
