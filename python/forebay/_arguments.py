@@ -113,3 +113,15 @@ def records_of(records: Iterable[Buffer]) -> list[bytes]:
     if isinstance(records, (str, bytes, bytearray, memoryview)) or not hasattr(records, "__iter__"):
         raise wrong_type("records", "a list or another iterable of bytes-like objects", records)
     return [bytes_of(f"records[{place}]", record) for place, record in enumerate(records)]
+
+
+def remainder_of(remainder: Any, drop_remainder: Any) -> Any:
+    """The option `remainder`, by TensorFlow's option where that is given."""
+    if drop_remainder is None:
+        return remainder
+    if not isinstance(drop_remainder, (bool, np.bool_)):
+        raise wrong_type("drop_remainder", "True or False", drop_remainder)
+    if remainder not in ("keep", "drop" if drop_remainder else "keep"):
+        raise ConfigError(f"drop_remainder: {bool(drop_remainder)} contradicts remainder={remainder!r}; give one of them",
+                          code="config", detail="invalid_argument")
+    return "drop" if drop_remainder else "keep"

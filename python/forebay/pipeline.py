@@ -2,6 +2,7 @@
 """The base of pipelines written in Python. forebay.builder adds a method for every step, order and batcher."""
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING, Any, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
@@ -137,7 +138,7 @@ class PipelineBase:
     def to_json(self) -> str:
         """The pipeline document as JSON text. It does not contain the functions given to `map`."""
         import json
-        return json.dumps(self._document, indent=2, default=_plain)
+        return json.dumps(_plain(self._document), indent=2)
 
     def plan(self) -> Plan:
         """The plan of a run. Starts nothing. Raises ConfigError with every fault, or IoError."""
@@ -165,9 +166,18 @@ def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The JSON value of a path, of bytes that are text, or of a NumPy number or array."""
+    """The value as JSON has it: of a path, of bytes that are text, of a NumPy number or array, and of a float without a number
+    in JSON, which is "nan", "inf" or "-inf"."""
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode()
-    return value.tolist()
+    return _plain(value.tolist())

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "documents.h"
 
-#include <cmath>
 #include <string>
 
 #include <forebay/messages.h>
@@ -60,9 +59,8 @@ Json convert_integer(nb::handle value, const std::string& pointer) {
   return Json{wide};
 }
 
-Json convert_float(nb::handle value, const std::string& pointer) {
+Json convert_float(nb::handle value) {
   const double number = PyFloat_AsDouble(value.ptr());
-  if (!std::isfinite(number)) refuse("a number must be finite", pointer);
   return Json{number};
 }
 
@@ -86,7 +84,7 @@ Json convert_plain(nb::handle value, const std::string& pointer, int depth) {
   if (value.is_none()) return {};
   if (PyBool_Check(value.ptr())) return Json{value.ptr() == Py_True};
   if (PyUnicode_Check(value.ptr())) return Json{from_str(value)};
-  if (PyFloat_Check(value.ptr())) return convert_float(value, pointer);
+  if (PyFloat_Check(value.ptr())) return convert_float(value);
   if (PyDict_Check(value.ptr())) return convert_dict(nb::borrow<nb::dict>(value), pointer, depth);
   if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) return convert_list(value, pointer, depth);
   if (PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr())) return convert_bytes(value, pointer);

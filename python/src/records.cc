@@ -44,7 +44,8 @@ nb::list to_list(std::vector<std::string> texts) {
 /// Ctrl-C, in the middle of something; the exception is set.
 Error interrupted() { return {Code::cancelled, "interrupted"}; }
 
-nb::list read(const std::string& path, const std::string& compression) {
+nb::list read(const nb::str& name, const std::string& compression) {
+  const std::string path = from_str(name);
   EachRecordOptions options{.compression = compression_of(compression)};
   nb::list out;
   std::vector<std::string> found;  // not yet in the list
@@ -67,7 +68,8 @@ nb::list read(const std::string& path, const std::string& compression) {
 }
 
 /// Nobody else may have the list: its bytes are read while other threads run.
-void write(const std::string& path, const nb::list& records, const std::string& compression) {
+void write(const nb::str& name, const nb::list& records, const std::string& compression) {
+  const std::string path = from_str(name);
   const Compression compressed = compression_of(compression);
   std::vector<std::string_view> texts;
   for (const nb::handle record : records) texts.push_back(text_of(record));
@@ -85,11 +87,12 @@ void write(const std::string& path, const nb::list& records, const std::string& 
   value_of(std::move(done));
 }
 
-nb::list index(const std::vector<std::string>& patterns, const std::string& compression, bool force,
-               const std::string& index_dir) {
+nb::list index(const nb::list& names, const std::string& compression, bool force, const nb::str& index_dir) {
+  std::vector<std::string> patterns;
+  for (const nb::handle name : names) patterns.push_back(from_str(name));
   IndexOptions options{.compression = compression_of(compression),
                        .existing = force ? IndexOptions::Existing::replace : IndexOptions::Existing::keep,
-                       .index_dir = index_dir};
+                       .index_dir = from_str(index_dir)};
   auto done = [&] {
     Unlocked indexing;
     options.progress = [&](const IndexProgress&) { return indexing.no_signal(); };

@@ -200,7 +200,8 @@ class RunEpochs {
   std::optional<std::int64_t> given_, used_up_;  // the last epoch that was given, and that of which the end was told
 };
 
-Plan plan_path(const std::string& path, const nb::dict& bound) {
+Plan plan_path(const nb::str& name, const nb::dict& bound) {
+  const std::string path = from_str(name);
   const Bindings bindings = bindings_of(bound);
   auto plan = [&] {
     const Unlocked reading;
@@ -232,7 +233,8 @@ Shard shard_of(nb::handle shard) {
 }
 
 std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle memory, std::int64_t prefetch,
-                           nb::handle shard, const std::string& index_dir) {
+                           nb::handle shard, const nb::str& folder) {
+  const std::string index_dir = from_str(folder);
   RunOptions options{.threads = threads, .memory = memory_of(memory), .prefetch = prefetch, .index_dir = index_dir};
   const Shard chosen = shard.is_none() ? plan.shard() : shard_of(shard);
   options.take(chosen);

@@ -196,7 +196,7 @@ def test_a_correct_program_has_no_type_errors(tmp_path):
 
 def test_a_wrong_argument_is_a_type_error(tmp_path):
     checked = check_types(tmp_path, "pipe.shuffle(buffer='many')")
-    assert '"str"; expected "int | None"' in checked.stdout
+    assert '"Literal[\'many\']"; expected "int | Literal[\'global\'] | None"' in checked.stdout
 
 
 def test_a_typo_is_a_type_error(tmp_path):

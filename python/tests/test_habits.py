@@ -47,3 +47,13 @@ def test_help_and_members_work_without_the_frameworks() -> None:
     done = run_python("import sys; sys.modules['jax'] = None\nimport inspect, pydoc, forebay as fb\n"
                       "inspect.getmembers(fb); print(len(pydoc.render_doc(fb)) > 1000, hasattr(fb, 'jax'))")
     assert done.stdout == "True False\n", done.stderr
+
+
+def test_drop_remainder_is_remainder(parts: list[str]) -> None:
+    pipe = examples(parts)
+    assert pipe.batch(2, drop_remainder=True).to_dict() == pipe.batch(2, remainder="drop").to_dict()
+    assert pipe.batch(2, drop_remainder=False).to_dict() == pipe.batch(2).to_dict()
+    with pytest.raises(fb.ConfigError, match="drop_remainder: False contradicts remainder='drop'"):
+        pipe.batch(2, remainder="drop", drop_remainder=False)
+    with pytest.raises(TypeError, match="drop_remainder: must be True or False; found 1"):
+        pipe.batch(2, drop_remainder=1)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ import sys
 import textwrap
 from typing import Any
 
-from hints import python_type, type_of_schema
+from hints import choices, python_type, type_of_schema
 
 TOOLS = pathlib.Path(__file__).resolve().parent
 
@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
-from forebay._arguments import dtype_of, sizes_of
+from forebay._arguments import dtype_of, remainder_of, sizes_of
 from forebay._paths import Path, path_or_none
 from forebay.features import DType, _DTYPES
 from forebay.loader import Shard
@@ -182,10 +182,22 @@ def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str) 
     return wrapped(indent + opening, [*cells, *defaults], closing, " " * len(indent + opening))
 
 
+#: TensorFlow's option of everything that has `remainder`.
+DROP_REMAINDER = {"name": "drop_remainder", "doc": 'TensorFlow\'s option: true is `remainder="drop"`, false "keep".'}
+
+
 def method(plugin: dict[str, Any]) -> str:
     name, fields = plugin["name"], plugin["fields"]
-    return (signature(parameter_name(name), ["self: P", *parameters(fields)], "P", "    ")
-            + doc_string(plugin["doc"], fields, " " * 8) + call(f'return self._then("{name}", ', fields, ")", " " * 8))
+    arguments, options, shown = ["self: P", *parameters(fields)], fields, fields
+    if any(field["name"] == "remainder" and "drop" in (choices(field["schema"]) or []) for field in fields):
+        arguments.append("drop_remainder: Optional[bool] = None")
+        shown = [*fields, DROP_REMAINDER]
+    if name == "shuffle":
+        arguments = [one.replace("buffer: Optional[int]", 'buffer: Union[int, Literal["global"], None]') for one in arguments]
+    text = call(f'return self._then("{name}", ', options, ")", " " * 8)
+    if shown is not fields:
+        text = text.replace('"remainder": remainder', '"remainder": remainder_of(remainder, drop_remainder)')
+    return signature(parameter_name(name), arguments, "P", "    ") + doc_string(plugin["doc"], shown, " " * 8) + text
 
 
 def decoder(plugin: dict[str, Any]) -> str:

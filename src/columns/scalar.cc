@@ -2,6 +2,7 @@
 #include "columns/scalar.h"
 
 #include <cmath>
+#include <limits>
 
 #include <fmt/core.h>
 
@@ -31,18 +32,20 @@ To read_back(const Bytes& element, DType from, DType to) {
   return out;
 }
 
-/// A number that is not finite in its type, or not the same integer there, does not fit.
+/// A finite number that is not finite in its type, or not the same integer there, does not fit.
 Result<Bytes> number_from(const Json& json, DType dtype) {
   Bytes element(size_of(dtype));
   if (is_float(dtype)) {
-    convert(json.number(), DType::float64, element, dtype);
-    if (!std::isfinite(read_back<double>(element, dtype, DType::float64))) return refused(json, dtype);
+    const double real = *real_from(json);
+    convert(real, DType::float64, element, dtype);
+    const bool fits = std::isfinite(read_back<double>(element, dtype, DType::float64));
+    if (!fits && std::isfinite(real)) return refused(json, dtype);
     return element;
   }
   std::int64_t value = json.integer();
   if (json.is(Json::Kind::number)) {
     const double nearest = std::nearbyint(json.number());
-    if (std::abs(nearest - json.number()) > 1e-6 || std::abs(nearest) > 0x1p62) return refused(json, dtype);
+    if (!(std::abs(nearest - json.number()) <= 1e-6) || std::abs(nearest) > 0x1p62) return refused(json, dtype);
     value = static_cast<std::int64_t>(nearest);
   }
   convert(value, DType::int64, element, dtype);
@@ -54,6 +57,15 @@ Result<Bytes> number_from(const Json& json, DType dtype) {
 
 }  // namespace
 
+std::optional<double> real_from(const Json& value) {
+  if (value.is(Json::Kind::integer) || value.is(Json::Kind::number)) return value.number();
+  if (!value.is(Json::Kind::string)) return std::nullopt;
+  if (value.string() == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (value.string() == "inf") return std::numeric_limits<double>::infinity();
+  if (value.string() == "-inf") return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
 Result<std::vector<std::byte>> element_from(const Json& value, DType dtype) {
   if (value.is(Json::Kind::null)) return Bytes(size_of(dtype));
   if (dtype == DType::string) {
@@ -63,7 +75,8 @@ Result<std::vector<std::byte>> element_from(const Json& value, DType dtype) {
   }
   if (value.is(Json::Kind::boolean) && dtype == DType::boolean)
     return Bytes(1, static_cast<std::byte>(value.boolean()));
-  if (value.is(Json::Kind::integer) || value.is(Json::Kind::number)) return number_from(value, dtype);
+  const bool number = value.is(Json::Kind::integer) || value.is(Json::Kind::number);
+  if (number || (is_float(dtype) && real_from(value))) return number_from(value, dtype);
   return refused(value, dtype);
 }
 

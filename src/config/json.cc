@@ -2,6 +2,7 @@
 #include <forebay/json.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace forebay {
 
@@ -65,7 +66,7 @@ bool Json::operator==(const Json& other) const {
     case Kind::integer:
       return integer_ == other.integer_;
     case Kind::number:
-      return number_ == other.number_;
+      return number_ == other.number_ || (std::isnan(number_) && std::isnan(other.number_));
     case Kind::string:
       return text_ == other.text_;
     case Kind::array:

@@ -93,6 +93,8 @@ std::string JsonCodec<std::int64_t>::python_type() { return "int"; }
 std::optional<double> JsonCodec<double>::read(const Json& json, std::vector<Error>& faults) {
   if (!json.is(Json::Kind::integer) && !json.is(Json::Kind::number))
     return fault_type(json, "a float", faults), std::nullopt;
+  if (!std::isfinite(json.number()))
+    return fault_value(json, fmt::format("must be finite, found {}", json.number()), faults), std::nullopt;
   return json.number();
 }
 Json JsonCodec<double>::write(const double& value) { return Json{value}; }

@@ -42,13 +42,15 @@ void append_json(std::string_view text, std::string& out) {
   out += '"';
 }
 
+std::string_view name_of(double not_finite) { return std::isnan(not_finite) ? "nan" : not_finite > 0 ? "inf" : "-inf"; }
+
 }  // namespace config
 
 namespace {
 
 void write_number(double value, std::string& out) {
-  if (!std::isfinite(value)) {
-    out += "null";  // JSON cannot represent nan or infinity
+  if (!std::isfinite(value)) {  // JSON has no number for them, so they are text
+    config::append_json(config::name_of(value), out);
     return;
   }
   const std::string digits = fmt::format("{}", value);

@@ -72,7 +72,8 @@ std::string explain(rapidjson::ParseErrorCode code, std::string_view text, std::
   const std::string_view rest = text.substr(std::min(offset, text.size()));
   const std::string_view word = text.substr(std::min(token, text.size()));
   for (const std::string_view name : {"NaN", "Infinity", "-NaN", "-Infinity", "nan", "inf", "-inf"}) {
-    if (word.starts_with(name)) return fmt::format("{} is not a JSON value", name);
+    if (word.starts_with(name))
+      return fmt::format("{} is not a JSON value; where a float may be it, \"nan\", \"inf\" and \"-inf\" say it", name);
   }
   if (rest.starts_with("/*")) return "comments are written with // only";
   if (code == rapidjson::kParseErrorDocumentEmpty) return "the document is empty";

@@ -144,7 +144,8 @@ class FormReader {
     }
     if (dtype == DType::string)
       return values_of<std::string>(json, items, [](const Json& one) { return one.string(); });
-    if (is_float(dtype)) return values_of<double>(json, items, [](const Json& one) { return one.number(); });
+    if (is_float(dtype))
+      return values_of<double>(json, items, [](const Json& one) { return *columns::real_from(one); });
     if (dtype == DType::boolean && std::ranges::all_of(items, [](const Json* one) { return boolean(*one); }))
       return values_of<bool>(json, items, [](const Json& one) { return one.boolean(); });
     return values_of<std::int64_t>(json, items, integer_of);

@@ -86,6 +86,12 @@ Error FeatureWriter::malformed(int index) const {
                fmt::format("the {} list is cut short or malformed", name_of(source(index).stored)));
 }
 
+Error FeatureWriter::missing(const Output& output, std::string what, const std::string& cure) const {
+  what += " but the record does not have it";
+  if (message_.at != nullptr) what += about_missing(message_, looked_, source(output.source).key, cure);
+  return fault(Detail::invalid_argument, output.source, std::move(what));
+}
+
 Result<void> FeatureWriter::read(int index, const FoundFeature& feature, Values& out) {
   out.clear();
   if (!feature.present) return {};
@@ -147,10 +153,8 @@ Result<void> FeatureWriter::fixed(const Output& output) {
   const FoundFeature& feature = found(output.source);
   if (!feature.present) {
     if (!output.has_default) {
-      return fault(
-          Detail::invalid_argument, output.source,
-          fmt::format("is required ({} {}) but the record does not have it; give it a `default`, or make it var_len",
-                      output.shape.text(), to_string(output.dtype)));
+      return missing(output, fmt::format("is required ({} {})", output.shape.text(), to_string(output.dtype)),
+                     "give it a `default`, or make it var_len");
     }
     write_default(output, column);
     return {};
@@ -272,8 +276,8 @@ void FeatureWriter::write_levels(Column& column, std::size_t first) {
 Result<void> FeatureWriter::raw(const Output& output) {
   const FoundFeature& feature = found(output.source);
   if (!feature.present) {
-    return fault(Detail::invalid_argument, output.source,
-                 fmt::format("is required (raw {}) but the record does not have it", to_string(output.dtype)));
+    return missing(output, fmt::format("is required (raw {})", to_string(output.dtype)),
+                   "leave it out or filter those files");
   }
   FOREBAY_DO(read(output.source, feature, scratch_.values));
   const auto& strings = scratch_.values.strings;

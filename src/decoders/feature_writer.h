@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "decoders/faults/missing_feature.h"
 #include "decoders/feature_plan.h"
 #include "decoders/message.h"
 
@@ -38,8 +39,11 @@ struct Scratch {
 /// message. An error names the feature; the row's columns are then unspecified. Used by one worker at a time.
 class FeatureWriter {
  public:
-  FeatureWriter(const FeaturePlan& plan, const Parsed& parsed, Scratch& scratch, ColumnBlock& block)
-      : plan_{plan}, parsed_{parsed}, scratch_{scratch}, block_{block} {}
+  /// `message` is the record, whose features errors list, and `looked` where the plan's keys are in it. Without it a
+  /// missing feature is an error that lists nothing.
+  FeatureWriter(const FeaturePlan& plan, const Parsed& parsed, Scratch& scratch, ColumnBlock& block,
+                columns::Wire message = {}, Looked looked = Looked::example)
+      : plan_{plan}, parsed_{parsed}, scratch_{scratch}, block_{block}, message_{message}, looked_{looked} {}
 
   /// Writes row `row` of a fixed numeric column, or appends to a column of another kind. `record` is for errors.
   Result<void> write(const Output& output, std::int64_t row, std::int64_t record);
@@ -49,6 +53,8 @@ class FeatureWriter {
 
   Error fault(Detail detail, int source, std::string message) const;
   Error malformed(int source) const;
+  /// The error for a feature or list that the record lacks. `cure`: what helps where records may lack it.
+  Error missing(const Output& output, std::string what, const std::string& cure) const;
   const FoundFeature& found(int source) const { return parsed_.features[static_cast<std::size_t>(source)]; }
   const Source& source(int index) const { return plan_.sources[static_cast<std::size_t>(index)]; }
 
@@ -86,6 +92,8 @@ class FeatureWriter {
   const Parsed& parsed_;
   Scratch& scratch_;
   ColumnBlock& block_;
+  const columns::Wire message_;
+  const Looked looked_;
   const Output* output_ = nullptr;
   std::int64_t row_ = 0;
   std::int64_t record_ = 0;

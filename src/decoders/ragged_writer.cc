@@ -160,8 +160,7 @@ Result<void> FeatureWriter::list(const Output& output) {
   const FoundList& list = parsed_.lists[static_cast<std::size_t>(output.source)];
   const bool required = output.kind == FeatureKind::fixed_len_sequence || output.kind == FeatureKind::raw;
   if (!list.present && required && !output.allow_missing) {
-    return fault(Detail::invalid_argument, output.source,
-                 "the list is required but the record does not have it; `allow_missing`: true takes it as empty");
+    return missing(output, "the list is required", "`allow_missing`: true takes it as empty");
   }
   if (output.kind == FeatureKind::raw) return list_raw(output, list);
   return output.kind == FeatureKind::fixed_len_sequence ? list_sequence(output, list) : list_steps(output, list);

@@ -188,7 +188,7 @@ Result<void> ExampleDecoder::plain(Record record, std::int64_t row, std::int64_t
   memory.parsed.clear(plan_.sources.size(), 0);
   if (!parse_example(wire_of(record), plan_.keys, memory.parsed))
     return malformed_record("tf.train.Example", record, memory.parsed, index);
-  FeatureWriter writer{plan_, memory.parsed, memory.scratch, block};
+  FeatureWriter writer{plan_, memory.parsed, memory.scratch, block, wire_of(record)};
   for (const Output& output : plan_.outputs) FOREBAY_DO(writer.write(output, row, index));
   return {};
 }

@@ -22,6 +22,7 @@ Json plain(const Json& json) {
   switch (json.kind()) {
     case Json::Kind::number: {
       const double number = json.number();
+      if (!std::isfinite(number)) return Json{std::string{config::name_of(number)}};
       if (std::trunc(number) == number && std::abs(number) < exact) return Json{static_cast<std::int64_t>(number)};
       return Json{number};
     }

@@ -68,7 +68,8 @@ TEST(ParseJson, NumbersThatNoFloatHoldsAreRefused) {
   EXPECT_NE(text_of(std::string(400, '9')).find("too large"), std::string::npos);
 }
 TEST(ParseJson, NanAndInfinityAreNoValues) {
-  EXPECT_EQ(text_of("[NaN]"), "line 1:2: NaN is not a JSON value");
+  EXPECT_EQ(text_of("[NaN]"),
+            "line 1:2: NaN is not a JSON value; where a float may be it, \"nan\", \"inf\" and \"-inf\" say it");
   EXPECT_NE(text_of("{\"a\": -Infinity}").find("-Infinity is not a JSON value"), std::string::npos);
 }
 TEST(ParseJson, TrailingCommasAreRefused) {

@@ -3,7 +3,7 @@
 """A method for each order."""
 from __future__ import annotations
 
-from typing import Literal, Optional, Sequence
+from typing import Literal, Optional, Sequence, Union
 
 from forebay._paths import Path, path_or_none
 from forebay.pipeline import P, PipelineBase, given
@@ -14,7 +14,7 @@ class Orders(PipelineBase):
 
     __slots__ = ()
 
-    def shuffle(self: P, buffer: Optional[int] = None, *, global_: bool = False) -> P:
+    def shuffle(self: P, buffer: Union[int, Literal["global"], None] = None, *, global_: bool = False) -> P:
         """Puts the elements of a pass into a random order; before `interleave`, the files.
 
         buffer    Each element is drawn from a buffer of so many that is kept full; 1 keeps the order.

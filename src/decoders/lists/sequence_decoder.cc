@@ -65,7 +65,8 @@ Result<void> SequenceDecoder::plain(Record record, std::int64_t row, std::int64_
   if (!parse_sequence_example(bytes_of_record(record), context.keys, lists_.keys, memory.parsed))
     return malformed_record("tf.train.SequenceExample", record, memory.parsed, index);
   for (const FeaturePlan* plan : {&context, &lists_}) {
-    FeatureWriter writer{*plan, memory.parsed, memory.scratch, block};
+    const Looked looked = plan == &lists_ ? Looked::lists : Looked::context;
+    FeatureWriter writer{*plan, memory.parsed, memory.scratch, block, bytes_of_record(record), looked};
     for (const Output& output : plan->outputs) FOREBAY_DO(writer.write(output, row, index));
   }
   return {};

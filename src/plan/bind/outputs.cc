@@ -9,6 +9,8 @@
 
 #include <forebay/messages.h>
 
+#include "columns/scalar.h"
+
 namespace forebay::plan {
 namespace {
 
@@ -50,7 +52,7 @@ bool converts(const Json& value, DType dtype) {
   if (dtype == DType::boolean) return value.is(Json::Kind::boolean);
   if (is_complex(dtype)) return false;
   if (is_integer(dtype)) return fits_integer(value, dtype);
-  return value.is(Json::Kind::integer) || value.is(Json::Kind::number);
+  return columns::real_from(value).has_value();
 }
 
 bool variable(const ColumnSpec& spec) { return !spec.shape.known(); }
