@@ -41,8 +41,7 @@ test-all: test
 	@$(VENV)/bin/python tests/killed_workers.py --kills 1000
 	@$(VENV)/bin/python tests/long_memory.py
 	@$(MAKE) --no-print-directory test-fuzz SECONDS=120
-	@FOREBAY_LONG_TESTS=1 $(VENV)/bin/python -m pytest -q python/tests/test_audio_windows.py python/tests/test_training_examples.py \
-	  python/tests/test_sequence_properties.py
+	@FOREBAY_LONG_TESTS=1 $(VENV)/bin/python -m pytest -q $$(grep -l FOREBAY_LONG_TESTS python/tests/test_*.py)
 
 conformance: build
 	@ninja -C build/release -j$(JOBS) forebay_probe
