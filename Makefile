@@ -1,7 +1,7 @@
 # Every target does the set-up that it needs; a second call repeats nothing.
 #   make run      build, then run the example job        make test         everything that CI checks
 #   make build    command line and Python package        make conformance  vectors of the original systems
-#   make bench    compare with other pipelines           make fuzz         each target for SECONDS=12
+#   make bench    compare with other pipelines           make fuzz         each target for SECONDS=6
 #   make wheel    the Python package, into dist/         make test-all    make test, and the long tests: many runs
 #   make docs     the site, into build/site                               over torn files and killed workers, two
 #                                                                         minutes of each fuzz target, all
@@ -9,7 +9,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
-SECONDS := 12
+SECONDS := 6
 RIVALS ?=
 VENV := $(CURDIR)/.venv
 CLANG_FORMAT ?= clang-format-14
@@ -41,8 +41,7 @@ test-all: test
 	@$(VENV)/bin/python tests/killed_workers.py --kills 1000
 	@$(VENV)/bin/python tests/long_memory.py
 	@$(MAKE) --no-print-directory test-fuzz SECONDS=120
-	@FOREBAY_LONG_TESTS=1 $(VENV)/bin/python -m pytest -q python/tests/test_audio_windows.py python/tests/test_training_examples.py \
-	  python/tests/test_sequence_properties.py
+	@FOREBAY_LONG_TESTS=1 $(VENV)/bin/python -m pytest -q $$(grep -l FOREBAY_LONG_TESTS python/tests/test_*.py)
 
 conformance: build
 	@ninja -C build/release -j$(JOBS) forebay_probe

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comma-separated values: windows of any size and all kernels find the records that the plain rules find, and every
 // kernel of fields gives the same values and faults as the exact rules.
-#include <utility>
-
 #include "decoders/csv/csv_decoder.h"
-#include "fuzz/check.h"
-#include "sources/csv/record_ends.h"
+#include "fuzz/windows.h"
+#include "tests/sources/plain_csv.h"
 
 #include <forebay/plugin.h>
 
@@ -13,77 +11,11 @@ namespace forebay::sources {
 SourceType csv();
 }
 
-using forebay::Extent;
-using forebay::Format;
 using forebay::fuzz::check;
 
 namespace {
 
 constexpr std::size_t cut = std::size_t{1} << 20;
-
-struct Found {
-  std::vector<std::string> records;
-  bool failed = false;
-  bool operator==(const Found&) const = default;
-};
-
-/// One character after the other.
-Found by_hand(std::string_view content) {
-  enum class State { field, plain, quoted, closed };
-  Found out;
-  State state = State::field;
-  std::string record;
-  const auto finish = [&] {
-    if (record.ends_with('\r')) record.pop_back();
-    out.records.push_back(std::exchange(record, ""));
-    state = State::field;
-  };
-  for (const char each : content) {
-    if (each == '\n' && state != State::quoted) {
-      finish();
-      continue;
-    }
-    record += each;
-    if (state == State::quoted) {
-      if (each == '"') state = State::closed;
-    } else if (each == '"' && state != State::plain) {
-      state = State::quoted;
-    } else if (each == ',') {
-      state = State::field;
-    } else if (each != '\r' || state != State::field) {
-      state = State::plain;
-    }
-  }
-  out.failed = state == State::quoted;
-  if (!out.failed && !record.empty() && record != "\r") finish();
-  return out;
-}
-
-Found scan_all(const Format& format, std::span<const std::byte> file, std::size_t window, std::size_t limit) {
-  Found found;
-  std::size_t at = 0;
-  std::size_t size = window;
-  while (true) {
-    size = std::min(size, file.size() - at);
-    const bool last = at + size == file.size();
-    std::vector<Extent> extents;
-    const std::vector<std::byte> seen{file.begin() + static_cast<std::ptrdiff_t>(at),
-                                      file.begin() + static_cast<std::ptrdiff_t>(at + size)};
-    const auto scanned = format.scan(seen, static_cast<std::int64_t>(at), last, limit, extents);
-    for (const Extent& extent : extents) {
-      check(std::size_t{extent.offset} + extent.length <= size, "a record lies inside the bytes that were scanned");
-      found.records.emplace_back(reinterpret_cast<const char*>(seen.data()) + extent.offset, extent.length);
-    }
-    if (!scanned.ok()) {
-      found.failed = true;
-      return found;
-    }
-    at += scanned->consumed;
-    if (at == file.size()) return found;
-    check(scanned->consumed > 0 || (!last && scanned->wanted > size), "a scan makes progress or says what it wants");
-    size = std::max(window, scanned->wanted);
-  }
-}
 
 /// The values of a record, or its fault.
 std::string decoded(const forebay::decoders::CsvDecoder& decoder, const std::string& text) {
@@ -131,13 +63,13 @@ forebay::decoders::CsvPlace reads_nothing(std::string_view, forebay::decoders::C
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0 || size > cut) return 0;
   const std::size_t window = std::size_t{1} + data[0];
-  const auto file = forebay::fuzz::bytes_of(data + 1, size - 1);
-  static const auto source = forebay::sources::csv().bind(*forebay::parse_json(R"({"files": ["a"]})"), {});
-  const Found whole = scan_all(*source->format, file, file.size(), file.size());
-  check(whole == scan_all(*source->format, file, window, window), "windows of any size find the same records");
   const std::string_view text = forebay::fuzz::text_of(data + 1, size - 1);
-  const bool plain = !text.starts_with("\xef\xbb\xbf") && (!whole.failed || !whole.records.empty());
-  check(!plain || whole == by_hand(text), "the records are those of the plain rules");
+  static const auto source = forebay::sources::csv().bind(*forebay::parse_json(R"({"files": ["a"]})"), {});
+  const auto whole = forebay::fuzz::scan_file(*source->format, text, text.size(), text.size());
+  check(whole == forebay::fuzz::scan_file(*source->format, text, window, window),
+        "windows of any size find the same records");
+  const bool plain = !text.starts_with("\xef\xbb\xbf") && (whole.error.empty() || !whole.records.empty());
+  check(!plain || whole == forebay::tests::plain_csv(text), "the records are those of the plain rules");
   static const auto exact = decoder_with(reads_nothing);
   for (const auto& twin : forebay::decoders::read_fields_twins()) {
     const auto decoder = decoder_with(twin);

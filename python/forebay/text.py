@@ -15,6 +15,8 @@ from forebay.values import Ragged
 
 __all__ = ["Tokenizer", "tokenizer"]
 
+_MAX_BYTES = 1 << 30
+
 
 class Tokenizer:
     """A function for `map` that turns the strings of a batch into numbers of tokens. Made by `tokenizer`; thread-safe.
@@ -100,18 +102,30 @@ def tokenizer(path: Union[str, "os.PathLike[str]"], tensor: str, *, out: Optiona
 
 def _content(file: pathlib.Path) -> bytes:
     try:
-        return file.read_bytes()
+        # Of a pipe the opening would wait, and a device has no end.
+        if file.exists() and not file.is_file():
+            raise IoError(f"{str(file)!r} cannot be read: it is not a regular file", code="io", detail="invalid_argument")
+        with file.open("rb") as opened:
+            content = opened.read(_MAX_BYTES + 1)
     except OSError as error:
-        raise IoError(f"{str(file)!r} cannot be read: {error.strerror}", code="io", detail="not_found") from None
+        if isinstance(error, IoError):
+            raise
+        detail = "not_found" if isinstance(error, FileNotFoundError) else "permission_denied" if isinstance(error, PermissionError) else "none"
+        raise IoError(f"{str(file)!r} cannot be read: {error.strerror}", code="io", detail=detail) from None
+    if len(content) > _MAX_BYTES:
+        raise _wrong(f"{str(file)!r} has more than {_MAX_BYTES} bytes, the most that a tokenizer.json may have")
+    return content
 
 
 def _encoder(tokenizers: Any, content: bytes, file: pathlib.Path) -> Any:
     try:
         encoder = tokenizers.Tokenizer.from_buffer(content)
-    except Exception as error:  # the package raises plain exceptions
+        encoder.no_padding()
+        return encoder
+    except BaseException as error:  # the package raises plain exceptions, and for faults of its own one that is no Exception
+        if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+            raise
         raise _wrong(f"{str(file)!r} is no tokenizer.json: {error}") from None
-    encoder.no_padding()
-    return encoder
 
 
 def _least(encoder: Any, special_tokens: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import os
 import subprocess
 import sys
 from typing import Any
@@ -244,7 +245,7 @@ kinds = st.sampled_from([pa.int32(), pa.float64(), pa.bool_(), pa.string(), pa.s
                          pa.dictionary(pa.int16(), pa.string())])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=300 if os.environ.get("FOREBAY_LONG_TESTS") else 15, deadline=None)
 @given(st.lists(kinds, min_size=1, max_size=4), st.data())
 def test_random_tables_give_the_values_of_pyarrow(types: "list[pa.DataType]", data: Any) -> None:
     rows = data.draw(st.integers(0, 20))

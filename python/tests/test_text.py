@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import pathlib
 import sys
+import tempfile
 from typing import Any
 
 import numpy as np
 import pytest
 import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import forebay as fb
 
@@ -93,6 +98,47 @@ def test_a_wrong_tokenizer_is_refused_by_name(trained: pathlib.Path, tmp_path: p
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(ImportError, match="pip install tokenizers"):
         fb.text.tokenizer(trained, "t")
+
+
+@settings(max_examples=2000 if os.environ.get("FOREBAY_LONG_TESTS") else 150, deadline=None)
+@given(st.data())
+def test_a_corrupt_tokenizer_is_an_error_or_gives_numbers(trained: pathlib.Path, data: st.DataObject) -> None:
+    """Changed, cut and doubled parts of a real file, and other values in the places of its own."""
+    content = trained.read_bytes()
+    if data.draw(st.booleans()):
+        at, size = data.draw(st.integers(0, len(content))), data.draw(st.integers(0, 40))
+        content = content[:at] + data.draw(st.binary(max_size=8) | st.just(content[at:at + size] * 2)) + content[at + size:]
+    else:
+        document = json.loads(content)
+        place: Any = document
+        while isinstance(place, (dict, list)) and place:
+            holder, key = place, data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+            place = place[key]
+            if data.draw(st.integers(0, 3)) == 0:
+                break
+        holder[key] = data.draw(st.sampled_from([None, -1, 2**32, 2**63, "", "a", [], {}, [[0]], 1e308, True]))
+        content = json.dumps(document).encode()
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "changed.json"
+        file.write_bytes(content)
+        try:
+            made = fb.text.tokenizer(file, "t")
+        except fb.ConfigError as error:
+            assert "changed.json' is no tokenizer.json: " in str(error)
+            return
+        try:
+            rows = made({"t": texts(["the cat sat", ""])})["t"].to_list()
+        except fb.DataError as error:
+            assert "t: " in str(error)
+            return
+    assert len(rows) == 2 and all(isinstance(number, int) for row in rows for number in row)
+
+
+@pytest.mark.parametrize("special, message", [("/dev/zero", "not a regular file"), ("pipe", "not a regular file"), ("", "not a regular file")])
+def test_a_tokenizer_is_a_regular_file(tmp_path: pathlib.Path, special: str, message: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(fb.IoError, match=message):
+        fb.text.tokenizer(tmp_path / special, "t")
 
 
 def test_a_vocabulary_file_is_part_of_the_plan(tmp_path: pathlib.Path) -> None:

@@ -43,7 +43,7 @@ TEST_P(Restart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
     const auto from = unbroken.begin() + static_cast<std::ptrdiff_t>(at);
     const auto middle = from + static_cast<std::ptrdiff_t>(some);
     ASSERT_EQ(rest(*again, static_cast<std::int64_t>(some)), std::vector<std::string>(from, middle));
-    EXPECT_EQ(place(kept(*again)), place(states[at + some]));
+    EXPECT_EQ(testing::place(kept(*again)), testing::place(states[at + some]));
     auto second = resumed(json, kept(*again));
     ASSERT_TRUE(second.ok()) << second.error().text();
     ASSERT_EQ(rest(*second), std::vector<std::string>(middle, unbroken.end()));

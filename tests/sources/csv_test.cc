@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "sources/csv/record_ends.h"
+#include "tests/sources/plain_csv.h"
 #include "tests/sources/windows.h"
 
 namespace forebay::sources {
@@ -26,38 +27,6 @@ constexpr std::size_t whole_csv = std::size_t{1} << 30;
 WindowScan scan_csv(const std::string& content, const std::string& more = "") {
   const auto format = format_of(csv(), R"({"files": ["a"])" + more + "}");
   return scan_in_windows(*format, content, whole_csv, whole_csv);
-}
-
-/// The rule of the source in its plainest form, one character after the other.
-Texts by_hand(const std::string& content, char delimiter) {
-  enum class State { field, plain, quoted, closed };
-  Texts out;
-  State state = State::field;
-  std::string record;
-  const auto finish = [&] {
-    if (record.ends_with('\r')) record.pop_back();
-    out.push_back(std::exchange(record, ""));
-    state = State::field;
-  };
-  for (const char each : content) {
-    if (each == '\n' && state != State::quoted) {
-      finish();
-      continue;
-    }
-    record += each;
-    if (state == State::quoted) {
-      if (each == '"') state = State::closed;
-    } else if (each == '"' && state != State::plain) {
-      state = State::quoted;
-    } else if (each == delimiter) {
-      state = State::field;
-    } else if (each != '\r' || state != State::field) {
-      state = State::plain;
-    }
-  }
-  if (state == State::quoted) return out;
-  if (!record.empty() && record != "\r") finish();
-  return out;
 }
 
 std::string random_text(std::minstd_rand& random, std::string_view letters, std::size_t size) {
@@ -83,7 +52,7 @@ TEST(Csv, AnyWindowsAndLimitsFindTheRecordsThatThePlainRuleFinds) {
     const std::string content = random_text(random, letters, random() % 500);
     const auto format = format_of(csv(), R"({"files": ["a"]})");
     const WindowScan expected = scan_in_windows(*format, content, whole_csv, whole_csv);
-    EXPECT_EQ(expected.records, by_hand(content, ',')) << content;
+    EXPECT_EQ(expected.records, tests::plain_csv(content).records) << content;
     for (const std::size_t window : {1U, 3U, 64U, 130U}) {
       for (const std::size_t limit : {1U, 64U, 4000U})
         EXPECT_EQ(scan_in_windows(*format, content, window, limit), expected) << content << window << " " << limit;
