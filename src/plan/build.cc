@@ -268,15 +268,6 @@ class PlanBuilder {
     return out;
   }
 
-  /// Whether the windows of a record come in many batches, so that its block is decoded when it is read. Only the check
-  /// of a block does that, so a plan that needs none has no decoded blocks.
-  [[nodiscard]] static bool decodes_early(const Program& program) {
-    if (!program.windows || !program.decoder || !engine::looks_into_records(program)) return false;
-    const auto orders = std::span{program.record_orders}.subspan(program.windows->orders_before);
-    return program.batching.lanes > 0 ||
-           !std::ranges::all_of(orders, [](const Ordering& order) { return order.keeps_order; });
-  }
-
   [[nodiscard]] Program assemble() {
     Faults none;  // has been read without faults
     Program out = common_program({stages_, columns_, document_}, registry_);

@@ -43,6 +43,12 @@ Result<void> check_steps(const engine::EarlyWork& alone, const Attribute& attrib
                                "order is decided; read other tensors, or stand before that step",
                                late[i].name, late[i].pointer)};
     }
+    if (late[i].asks_record) {
+      return Error{Code::config, Detail::invalid_argument,
+                   fmt::format("the condition reads what '{}' of the source says of each record, which is not known "
+                               "when the order is decided; read other tensors",
+                               late[i].name)};
+    }
     if (late[i].expensive && !attribute.early) {
       return Error{Code::config, Detail::invalid_argument,
                    fmt::format("the condition reads the output of '{}' ({}), which would run a second time for every "
