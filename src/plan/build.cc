@@ -327,8 +327,14 @@ class PlanBuilder {
     parts_.without_files = with_branch_files(json_, none, registry_);
   }
 
-  /// Adds the content of the small files that orders and steps read.
+  /// Adds the content of the small files that orders and steps read, and what the source has read of its files for the
+  /// decoder, such as the names in a header row.
   static void hash_files(const std::string& where, const Stages& stages, const BoundColumns& columns, Hashes& hashes) {
+    if (stages.decided) {
+      const std::uint64_t hash = fnv1a(stages.decided->text());
+      hashes.whole = hashes.whole * 31 + hash;
+      hashes.sections.emplace_back(where + std::string{decided_section}, hash);
+    }
     for (auto& [name, hash] : lookup_hashes(stages, columns.file_hashes)) {
       hashes.whole = hashes.whole * 31 + hash;
       hashes.sections.emplace_back(where + name, hash);

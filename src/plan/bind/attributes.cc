@@ -98,7 +98,8 @@ void sign_attributes(const Stages& stages, const std::vector<std::pair<std::stri
                      const Registry& registry, engine::Program& program) {
   std::uint64_t record = attribute_version;  // hash of the records, and of what they are decoded with
   for (const auto& [name, hash] : sections) {
-    if (name == "source" || name == "decode" || name.starts_with("file of ")) record = mix(record ^ hash);
+    if (name == "source" || name == "decode" || name == decided_section || name.starts_with("file of "))
+      record = mix(record ^ hash);
   }
   std::uint64_t all = record;
   for (engine::EarlyAttribute& attribute : program.early.attributes) {
