@@ -125,6 +125,9 @@ struct Source {
   };
   [[nodiscard]] Located locate(std::size_t part, std::int64_t record, std::int64_t offset) const;
   std::shared_ptr<const RowSource> rows = {};  ///< Set: rows that come ready.
+  std::string record_key = {};                 ///< Name of a tensor that has the key of each row; empty: none.
+  /// The key of a record, as Format::key makes it; of rows that come ready "part:row".
+  [[nodiscard]] std::string key(const Located& at) const;
 };
 
 /// A source of rows that come ready.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include <forebay/column.h>
 #include <forebay/error.h>
@@ -31,6 +32,8 @@ class StepMemory {
 class RowIdentities {
  public:
   [[nodiscard]] virtual RowIdentity of(std::int64_t row) const = 0;
+  /// The key of the row's record (Source::key).
+  [[nodiscard]] virtual std::string key(std::int64_t row) const = 0;
 
  protected:
   ~RowIdentities() = default;
@@ -61,7 +64,7 @@ class StepBudget {
 struct StepContext {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;               ///< Number of the step in the plan, which is part of every draw.
-  const RowIdentities* rows = nullptr;  ///< Null in early work and before windows: no step draws there.
+  const RowIdentities* rows = nullptr;  ///< Null in early work.
   const StopCheck* stop = nullptr;      ///< Polled by steps that take long, every millisecond or so.
   RowFaults* faults = nullptr;          ///< Null unless `on_corrupt` is skip_row: then the first bad row is an error.
   const StepBudget* budget = nullptr;   ///< Null: no limit.

@@ -117,7 +117,7 @@ class Source(StageSource):
 
 def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
              max_record_bytes: int = 1073741824, max_decompressed_bytes: int = 4294967296,
-             tolerate_partial_header: bool = False, allow_trailing_zeros: bool = False) -> Source:
+             tolerate_partial_header: bool = False, allow_trailing_zeros: bool = False, record_key: str = "") -> Source:
     """Reads the records of TFRecord files, checksums verified.
 
     files                      Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -129,19 +129,21 @@ def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd
                                being written.
     allow_trailing_zeros       Zero bytes after the last record, or after the end of compressed data, are
                                padding and not an error.
+    record_key                 A tensor of this name has the key of each row's record, such as "path:offset";
+                               empty: none.
     """
     return Source({"tfrecord": given({"files": paths_of(files, "files"), "compression": compression,
                                      "max_record_bytes": max_record_bytes,
                                      "max_decompressed_bytes": max_decompressed_bytes,
                                      "tolerate_partial_header": tolerate_partial_header,
-                                     "allow_trailing_zeros": allow_trailing_zeros}, compression="auto",
-                                     max_record_bytes=1073741824, max_decompressed_bytes=4294967296,
-                                     tolerate_partial_header=False, allow_trailing_zeros=False)})
+                                     "allow_trailing_zeros": allow_trailing_zeros, "record_key": record_key},
+                                     compression="auto", max_record_bytes=1073741824, max_decompressed_bytes=4294967296,
+                                     tolerate_partial_header=False, allow_trailing_zeros=False, record_key="")})
 
 
 def lines(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
-          skip_header_lines: int = 0, max_line_bytes: int = 16777216,
-          max_decompressed_bytes: int = 4294967296) -> Source:
+          skip_header_lines: int = 0, max_line_bytes: int = 16777216, max_decompressed_bytes: int = 4294967296,
+          record_key: str = "") -> Source:
     """Reads the lines of text files, without their ends.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -151,18 +153,21 @@ def lines(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", 
     max_line_bytes            A longer line is an error, before memory is taken.
     max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
                               decompressed.
+    record_key                A tensor of this name has the key of each row's record, such as "path:offset";
+                              empty: none.
     """
     return Source({"lines": given({"files": paths_of(files, "files"), "compression": compression,
                                   "skip_header_lines": skip_header_lines, "max_line_bytes": max_line_bytes,
-                                  "max_decompressed_bytes": max_decompressed_bytes}, compression="auto",
-                                  skip_header_lines=0, max_line_bytes=16777216, max_decompressed_bytes=4294967296)})
+                                  "max_decompressed_bytes": max_decompressed_bytes, "record_key": record_key},
+                                  compression="auto", skip_header_lines=0, max_line_bytes=16777216,
+                                  max_decompressed_bytes=4294967296, record_key="")})
 
 
 def csv(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
         field_delim: str = ",", use_quote_delim: bool = True, skip_header_lines: int = 0, header: bool = False,
         names: Optional[Sequence[str]] = None, select_cols: Optional[Sequence[int]] = None, na_value: str = "",
         skip_blank_lines: bool = False, max_field_bytes: int = 16777216, max_record_bytes: int = 67108864,
-        max_decompressed_bytes: int = 4294967296) -> Source:
+        max_decompressed_bytes: int = 4294967296, record_key: str = "") -> Source:
     """Reads the records of files of comma-separated values.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -183,21 +188,23 @@ def csv(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "b
     max_record_bytes          A longer record is an error, before memory is taken.
     max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
                               decompressed.
+    record_key                A tensor of this name has the key of each row's record, such as "path:offset";
+                              empty: none.
     """
     return Source({"csv": given({"files": paths_of(files, "files"), "compression": compression,
                                 "field_delim": field_delim, "use_quote_delim": use_quote_delim,
                                 "skip_header_lines": skip_header_lines, "header": header, "names": names,
                                 "select_cols": select_cols, "na_value": na_value, "skip_blank_lines": skip_blank_lines,
                                 "max_field_bytes": max_field_bytes, "max_record_bytes": max_record_bytes,
-                                "max_decompressed_bytes": max_decompressed_bytes}, compression="auto", field_delim=",",
-                                use_quote_delim=True, skip_header_lines=0, header=False, na_value="",
-                                skip_blank_lines=False, max_field_bytes=16777216, max_record_bytes=67108864,
-                                max_decompressed_bytes=4294967296)})
+                                "max_decompressed_bytes": max_decompressed_bytes, "record_key": record_key},
+                                compression="auto", field_delim=",", use_quote_delim=True, skip_header_lines=0,
+                                header=False, na_value="", skip_blank_lines=False, max_field_bytes=16777216,
+                                max_record_bytes=67108864, max_decompressed_bytes=4294967296, record_key="")})
 
 
 def fixed_length(files: Paths, record_bytes: int, *, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0,
                  compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
-                 strict_tail: bool = False, max_decompressed_bytes: int = 4294967296) -> Source:
+                 strict_tail: bool = False, max_decompressed_bytes: int = 4294967296, record_key: str = "") -> Source:
     """Reads records of one length.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -212,17 +219,19 @@ def fixed_length(files: Paths, record_bytes: int, *, header_bytes: int = 0, foot
     strict_tail               A file that ends inside a record is an error; otherwise these bytes are left out.
     max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
                               decompressed.
+    record_key                A tensor of this name has the key of each row's record, such as "path:offset";
+                              empty: none.
     """
     return Source({"fixed_length": given({"files": paths_of(files, "files"), "record_bytes": record_bytes,
                                          "header_bytes": header_bytes, "footer_bytes": footer_bytes,
                                          "hop_bytes": hop_bytes, "compression": compression, "strict_tail": strict_tail,
-                                         "max_decompressed_bytes": max_decompressed_bytes}, header_bytes=0,
-                                         footer_bytes=0, hop_bytes=0, compression="auto", strict_tail=False,
-                                         max_decompressed_bytes=4294967296)})
+                                         "max_decompressed_bytes": max_decompressed_bytes, "record_key": record_key},
+                                         header_bytes=0, footer_bytes=0, hop_bytes=0, compression="auto",
+                                         strict_tail=False, max_decompressed_bytes=4294967296, record_key="")})
 
 
 def whole_file(files: Paths, *, max_file_bytes: int = 1073741824, label_from: Literal["nothing", "folder"] = "nothing",
-               label: str = "label") -> Source:
+               label: str = "label", record_key: str = "") -> Source:
     """Reads whole files: each is one record.
 
     files             Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -230,14 +239,17 @@ def whole_file(files: Paths, *, max_file_bytes: int = 1073741824, label_from: Li
     label_from        folder: a tensor has the number of each file's folder in the sorted names of all their
                       folders.
     label             Name of that tensor, int64.
+    record_key        A tensor of this name has the key of each row's record, such as "path:offset"; empty:
+                      none.
     """
     return Source({"whole_file": given({"files": paths_of(files, "files"), "max_file_bytes": max_file_bytes,
-                                       "label_from": label_from, "label": label}, max_file_bytes=1073741824,
-                                       label_from="nothing", label="label")})
+                                       "label_from": label_from, "label": label, "record_key": record_key},
+                                       max_file_bytes=1073741824, label_from="nothing", label="label", record_key="")})
 
 
 def tar(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
-        max_record_bytes: int = 1073741824, max_decompressed_bytes: int = 1099511627776) -> Source:
+        max_record_bytes: int = 1073741824, max_decompressed_bytes: int = 1099511627776,
+        record_key: str = "") -> Source:
     """Reads tar archives: a record is the run of members with one key.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -246,10 +258,13 @@ def tar(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "b
     max_record_bytes          A longer record is an error, before memory is taken.
     max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
                               decompressed.
+    record_key                A tensor of this name has the key of each row's record, such as "path:offset";
+                              empty: none.
     """
     return Source({"tar": given({"files": paths_of(files, "files"), "compression": compression,
-                                "max_record_bytes": max_record_bytes, "max_decompressed_bytes": max_decompressed_bytes},
-                                compression="auto", max_record_bytes=1073741824, max_decompressed_bytes=1099511627776)})
+                                "max_record_bytes": max_record_bytes, "max_decompressed_bytes": max_decompressed_bytes,
+                                "record_key": record_key}, compression="auto", max_record_bytes=1073741824,
+                                max_decompressed_bytes=1099511627776, record_key="")})
 
 
 def npy(arrays: Mapping[str, Sequence[str]], *, max_bytes: int = 68719476736) -> Pipeline:

@@ -155,6 +155,26 @@ def test_corrupt_records_are_skipped_one_by_one(tmp_path: pathlib.Path) -> None:
         list(loader)
 
 
+def test_a_bad_field_is_named_as_its_column(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('n,s\n1,a\n2,c"d\n')
+    pipe = fb.csv([str(path)], header=True).csv({"n": {"dtype": "int64"}, "s": {"dtype": "string"}}).batch(1)
+    with pipe.load() as loader, pytest.raises(fb.DataError, match=r"a\.csv, record 1, byte 8, feature 's': field 1: .* quote"):
+        list(loader)
+
+
+def test_the_names_of_a_header_row_are_part_of_the_plan(tmp_path: pathlib.Path) -> None:
+    path = written(tmp_path / "a.csv", [["n", "m"], ["1", "2"], ["3", "4"]])
+    pipe = fb.csv([path], header=True).csv({"n": {"dtype": "int64"}}).batch(1)
+    with pipe.load() as loader:
+        next(loader)
+        state, same = loader.state_dict(), pipe.load().state_dict()
+        assert state["plan"] == same["plan"]
+    written(tmp_path / "a.csv", [["m", "n"], ["1", "2"], ["3", "4"]])
+    with pipe.load() as loader, pytest.raises(fb.StateError, match="fields"):
+        loader.load_state_dict(state)
+
+
 def test_lines_with_a_dialect_in_the_decoder(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("1;NA;x\n2;2024-02-29 12:00:00;y\n")

@@ -268,15 +268,6 @@ class PlanBuilder {
     return out;
   }
 
-  /// Whether the windows of a record come in many batches, so that its block is decoded when it is read. Only the check
-  /// of a block does that, so a plan that needs none has no decoded blocks.
-  [[nodiscard]] static bool decodes_early(const Program& program) {
-    if (!program.windows || !program.decoder || !engine::looks_into_records(program)) return false;
-    const auto orders = std::span{program.record_orders}.subspan(program.windows->orders_before);
-    return program.batching.lanes > 0 ||
-           !std::ranges::all_of(orders, [](const Ordering& order) { return order.keeps_order; });
-  }
-
   [[nodiscard]] Program assemble() {
     Faults none;  // has been read without faults
     Program out = common_program({stages_, columns_, document_}, registry_);
@@ -336,8 +327,14 @@ class PlanBuilder {
     parts_.without_files = with_branch_files(json_, none, registry_);
   }
 
-  /// Adds the content of the small files that orders and steps read.
+  /// Adds the content of the small files that orders and steps read, and what the source has read of its files for the
+  /// decoder, such as the names in a header row.
   static void hash_files(const std::string& where, const Stages& stages, const BoundColumns& columns, Hashes& hashes) {
+    if (stages.decided) {
+      const std::uint64_t hash = fnv1a(stages.decided->text());
+      hashes.whole = hashes.whole * 31 + hash;
+      hashes.sections.emplace_back(where + std::string{decided_section}, hash);
+    }
     for (auto& [name, hash] : lookup_hashes(stages, columns.file_hashes)) {
       hashes.whole = hashes.whole * 31 + hash;
       hashes.sections.emplace_back(where + name, hash);

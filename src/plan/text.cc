@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "plan/bind/file_labels.h"
 #include "plan/bind/outputs.h"
+#include "plan/bind/record_columns.h"
 #include "plan/document/names.h"
 
 namespace forebay::plan {
@@ -95,11 +95,11 @@ void add_orders(std::string_view where, std::span<const OrderStage> orders, Line
     lines.add(where, fmt::format("{} {}", order.stage.plugin, order.stage.options->text()));
 }
 
-/// Adds the steps of these stages, the labels of files before them. Returns the stages that are left.
+/// Adds the steps of these stages, and before them those that the source adds. Returns the stages that are left.
 std::span<const StepStage> add_steps(std::string_view where, const std::vector<engine::PlacedStep>& placed,
                                      std::span<const StepStage> stages, const Schema& schema, Lines& lines) {
   for (const engine::PlacedStep& step : placed) {
-    if (step.name == label_step) {
+    if (step.asks_record) {
       lines.add(where, fmt::format("{} -> {}", step.name, columns_text(schema, step.makes)));
       continue;
     }

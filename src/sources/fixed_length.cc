@@ -102,7 +102,8 @@ Result<Source> bind_fixed_length(const FixedLength& options, const BindContext& 
                 .max_decompressed_bytes = options.max_decompressed_bytes,
                 .signature = fmt::format("fixed_length record={} header={} footer={} hop={}{}", options.record_bytes,
                                          options.header_bytes, options.footer_bytes, options.hop_bytes,
-                                         options.strict_tail ? " strict_tail" : "")};
+                                         options.strict_tail ? " strict_tail" : ""),
+                .record_key = options.record_key};
 }
 
 }  // namespace
@@ -126,6 +127,7 @@ SourceType fixed_length() {
       .field("max_decompressed_bytes", &FixedLength::max_decompressed_bytes,
              "A compressed file that holds more than this is an error, once that many bytes were decompressed.",
              {.min = 1})
+      .field("record_key", &FixedLength::record_key, record_key_doc)
       .example({.options = R"({"files": ["in.bin"], "record_bytes": 3})",
                 .in = R"(["onetwosix", "tenxx"])",
                 .out = R"(["one", "two", "six", "ten"])"})

@@ -132,7 +132,8 @@ Result<Source> bind_lines(const Lines& options, const BindContext& context) {
                 .format = std::make_shared<LinesFormat>(options),
                 .max_decompressed_bytes = options.max_decompressed_bytes,
                 .signature = fmt::format("lines skip_header_lines={} max_line_bytes={}", options.skip_header_lines,
-                                         options.max_line_bytes)};
+                                         options.max_line_bytes),
+                .record_key = options.record_key};
 }
 
 }  // namespace
@@ -149,6 +150,7 @@ SourceType lines() {
       .field("max_decompressed_bytes", &Lines::max_decompressed_bytes,
              "A compressed file that holds more than this is an error, once that many bytes were decompressed.",
              {.min = 1})
+      .field("record_key", &Lines::record_key, record_key_doc)
       .example({.options = R"({"files": ["in.txt"]})",
                 .in = R"(["one\r\n\nthree", "four\n"])",
                 .out = R"(["one", "", "three", "four"])"})

@@ -8,6 +8,10 @@
 
 namespace forebay::sources {
 
+/// What the option `record_key` of all sources over files does.
+inline constexpr const char* record_key_doc =
+    "A tensor of this name has the key of each row's record, such as \"path:offset\"; empty: none.";
+
 /// The files of a source's option `files`, patterns expanded, in their order. Fails with the faults of all patterns,
 /// each with its place in the option, and when no file is named.
 [[nodiscard]] Result<std::vector<std::string>> source_files(const Paths& files, const std::string& folder);

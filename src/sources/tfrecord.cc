@@ -180,7 +180,8 @@ Result<Source> bind(const TfRecord& options, const BindContext& context) {
                 .compression = options.compression,
                 .format = tfrecord_format(framing),
                 .max_decompressed_bytes = options.max_decompressed_bytes,
-                .signature = tfrecord_signature(framing)};
+                .signature = tfrecord_signature(framing),
+                .record_key = options.record_key};
 }
 
 }  // namespace
@@ -206,6 +207,7 @@ SourceType tfrecord() {
              "A file that ends inside the header of a record ends before it: for files still being written.")
       .field("allow_trailing_zeros", &TfRecord::allow_trailing_zeros,
              "Zero bytes after the last record, or after the end of compressed data, are padding and not an error.")
+      .field("record_key", &TfRecord::record_key, record_key_doc)
       .example({.options = R"({"files": ["in.tfrecord"]})",
                 .in = R"(["one", "", "three"])",
                 .out = R"(["one", "", "three"])"})

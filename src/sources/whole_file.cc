@@ -85,7 +85,8 @@ Result<Source> bind_whole_file(const WholeFile& options, const BindContext& cont
                 .format = std::move(format),
                 .signature = "whole_file",
                 .files_a_part = files_a_part,
-                .max_file_bytes = options.max_file_bytes};
+                .max_file_bytes = options.max_file_bytes,
+                .record_key = options.record_key};
 }
 
 }  // namespace
@@ -98,6 +99,7 @@ SourceType whole_file() {
       .field("label_from", &WholeFile::label_from,
              "folder: a tensor has the number of each file's folder in the sorted names of all their folders.")
       .field("label", &WholeFile::label, "Name of that tensor, int64.")
+      .field("record_key", &WholeFile::record_key, record_key_doc)
       .example(
           {.options = R"({"files": ["*.json"]})", .in = R"(["one\n", "", "two"])", .out = R"(["one\n", "", "two"])"});
 }
@@ -114,6 +116,10 @@ std::size_t Source::parts() const {
 std::int64_t Source::files_of(std::size_t part) const {
   const std::int64_t first = static_cast<std::int64_t>(locate(part, 0, 0).file);
   return std::min(std::max<std::int64_t>(1, files_a_part), std::ssize(files) - first);
+}
+
+std::string Source::key(const Located& at) const {
+  return rows ? fmt::format("{}:{}", files[at.file], at.record) : format->key(files[at.file], at.record, at.offset);
 }
 
 Source::Located Source::locate(std::size_t part, std::int64_t record, std::int64_t offset) const {

@@ -45,7 +45,7 @@ TEST(CsvFields, QuotesProtectDelimitersAndLineEnds) {  // row 34
   EXPECT_EQ(of(int_and_text, {"1,\"a,\r\nb\"", "2,\"\"\"\"", "\"3\",\"\"", "\r\n4, x \n"}),
             R"({"n":[[1,2,3,4]],"s":[["a,\u000d\nb","\"","-"," x "]]})");
   EXPECT_THAT(of(int_and_text, {"1,a", "1,a\"b"}),
-              HasSubstr("row 1: field 1: a field that does not begin with a quote"));
+              HasSubstr("row 1: feature 's': field 1: a field that does not begin with a quote"));
   EXPECT_THAT(of(int_and_text, {"1,a\rb"}), HasSubstr("has a quote, a CR or an LF in it"));
   EXPECT_THAT(of(int_and_text, {"1,\"a\"b"}), HasSubstr("field 1: a quote in a quoted field is not followed by"));
   EXPECT_THAT(of(int_and_text, {"1,\"a"}), HasSubstr("field 1: a quoted field has no quote at its end"));
@@ -65,7 +65,7 @@ TEST(CsvFields, TheNumberOfFieldsMustBeRight) {  // row 35
 
 TEST(CsvFields, AFieldThatIsTooLongIsAnError) {
   EXPECT_THAT(of(R"({"columns": {"s": {"dtype": "string"}}, "max_field_bytes": 4})", {"1234", "12345"}),
-              HasSubstr("row 1: field 0 has 5 bytes, more than max_field_bytes, 4"));
+              HasSubstr("row 1: feature 's': field 0 has 5 bytes, more than max_field_bytes, 4"));
 }
 
 TEST(CsvFields, SelectedFieldsEndTheReadingAndNamedOnesDoNot) {

@@ -29,6 +29,7 @@ struct Csv {
   std::int64_t max_record_bytes = 64 << 20;  ///< A longer record is an error. No memory is taken for it.
   /// A compressed file with more content than this is an error. The limit stops files that expand a thousandfold.
   std::int64_t max_decompressed_bytes = std::int64_t{4} << 30;
+  NewTensorName record_key = {};  ///< A tensor of this name has the key of each record; empty: none.
 };
 
 }  // namespace forebay

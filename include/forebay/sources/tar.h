@@ -20,6 +20,7 @@ struct Tar {
   std::int64_t max_record_bytes = 1 << 30;           ///< A longer record is an error, before memory is taken.
   /// A compressed file with more content than this is an error. The limit stops files that expand a thousandfold.
   std::int64_t max_decompressed_bytes = std::int64_t{1} << 40;
+  NewTensorName record_key = {};  ///< A tensor of this name has the key of each record; empty: none.
 };
 
 }  // namespace forebay

@@ -18,6 +18,7 @@ struct TfRecord {
   std::int64_t max_decompressed_bytes = std::int64_t{4} << 30;
   bool tolerate_partial_header = false;  ///< A file that ends inside a header ends before it. For files being written.
   bool allow_trailing_zeros = false;  ///< Zero bytes after the last record, or after the compressed data, are padding.
+  NewTensorName record_key = {};      ///< A tensor of this name has the key of each record; empty: none.
 };
 
 }  // namespace forebay

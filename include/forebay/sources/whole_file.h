@@ -23,6 +23,7 @@ struct WholeFile {
   /// folder: a tensor has the number of each file's folder in the sorted names of all their folders.
   LabelFrom label_from = LabelFrom::nothing;
   NewTensorName label = "label";  ///< Name of that tensor, int64.
+  NewTensorName record_key = {};  ///< A tensor of this name has the key of each record; empty: none.
 };
 
 }  // namespace forebay

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob as _glob
 import os
+import warnings
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
 import forebay
@@ -72,6 +73,9 @@ class ParallelReader:
         if shuffle and not 0 <= min_after_dequeue < capacity:
             raise ValueError(f"min_after_dequeue must be from 0 to capacity - 1 ({capacity - 1}), found {min_after_dequeue}")
         files = get_data_files(data_sources)
+        if num_readers > len(files):
+            warnings.warn(f"num_readers is {num_readers}, but there {'is 1 file' if len(files) == 1 else f'are {len(files)} files'}, "
+                          "and one reader reads a file; the others have nothing to read", RuntimeWarning, stacklevel=2)
         pipe = (reader_class or forebay.tfrecord)(files, **dict(reader_kwargs or {})).record("value")
         if shuffle:
             pipe = pipe.shuffle(buffer=len(files))

@@ -161,13 +161,19 @@ Result<void> CsvDecoder::split(std::string_view record, Memory& memory) const {
     ++memory.columns;
     memory.texts[static_cast<std::size_t>(plan_.fields[number].column)] = text;
   };
+  const auto name = [&] {
+    const bool known = memory.found < plan_.fields.size() && plan_.fields[memory.found].wanted;
+    return known ? plan_.fields[memory.found].name : std::string{};
+  };
   const auto enough = [&] { return !plan_.whole && memory.found == plan_.fields.size(); };
   for (std::size_t at = skip_line_ends(record, 0); at < record.size() && !enough(); at = skip_line_ends(record, at)) {
     const CsvField field = read_field(record, at, plan_.syntax, memory.scratch);
     if (field.fault == CsvFault::too_long)
       return refused(fmt::format("field {} has {} bytes, more than max_field_bytes, {}", memory.found,
-                                 field.text.size(), plan_.syntax.max_field));
-    if (field.fault != CsvFault::none) return refused(fmt::format("field {}: {}", memory.found, words(field.fault)));
+                                 field.text.size(), plan_.syntax.max_field),
+                     name());
+    if (field.fault != CsvFault::none)
+      return refused(fmt::format("field {}: {}", memory.found, words(field.fault)), name());
     add(field.text);
     at = field.next;
   }

@@ -34,8 +34,9 @@ struct PlacedStep {
   std::string pointer;  ///< JSON pointer to the step in the document, for errors.
   std::vector<ColumnId> reads;
   std::vector<ColumnId> makes;
-  bool draws = false;      ///< Bound::draws
-  bool expensive = false;  ///< Bound::expensive
+  bool draws = false;        ///< Bound::draws
+  bool expensive = false;    ///< Bound::expensive
+  bool asks_record = false;  ///< It needs StepContext::rows, and draws nothing.
 };
 
 /// An integer per record that an order needs.

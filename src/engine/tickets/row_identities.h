@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <forebay/format.h>
 #include <forebay/step.h>
@@ -9,6 +10,13 @@
 #include "engine/blocks/batch_layout.h"
 
 namespace forebay::engine {
+
+/// The place of the record of a row below handles.size().
+[[nodiscard]] inline Source::Located located(const Source& source, const BatchLayout& layout, std::int64_t row) {
+  const std::int64_t record = layout.record_of(row);
+  const std::int64_t offset = source.rows ? record : source.format->record_offset(layout.payload_offset(row));
+  return source.locate(layout.block_of(row).file, record, offset);
+}
 
 /// The identities of the rows of a batch, from row `first` on. Rows that no record fills have part -1 and count from 0.
 class LayoutRows final : public RowIdentities {
@@ -29,6 +37,11 @@ class LayoutRows final : public RowIdentities {
     out.epoch = occurrence.epoch;
     out.occurrence = occurrence.number;
     return out;
+  }
+
+  [[nodiscard]] std::string key(std::int64_t row) const override {
+    const std::int64_t at = first_ + row;
+    return at >= std::ssize(layout_.handles) ? std::string{} : source_.key(located(source_, layout_, at));
   }
 
  private:

@@ -43,6 +43,12 @@ Result<void> check_steps(const engine::EarlyWork& alone, const Attribute& attrib
                                "order is decided; read other tensors, or stand before that step",
                                late[i].name, late[i].pointer)};
     }
+    if (late[i].asks_record) {
+      return Error{Code::config, Detail::invalid_argument,
+                   fmt::format("the condition reads what '{}' of the source says of each record, which is not known "
+                               "when the order is decided; read other tensors",
+                               late[i].name)};
+    }
     if (late[i].expensive && !attribute.early) {
       return Error{Code::config, Detail::invalid_argument,
                    fmt::format("the condition reads the output of '{}' ({}), which would run a second time for every "
@@ -92,7 +98,8 @@ void sign_attributes(const Stages& stages, const std::vector<std::pair<std::stri
                      const Registry& registry, engine::Program& program) {
   std::uint64_t record = attribute_version;  // hash of the records, and of what they are decoded with
   for (const auto& [name, hash] : sections) {
-    if (name == "source" || name == "decode" || name.starts_with("file of ")) record = mix(record ^ hash);
+    if (name == "source" || name == "decode" || name == decided_section || name.starts_with("file of "))
+      record = mix(record ^ hash);
   }
   std::uint64_t all = record;
   for (engine::EarlyAttribute& attribute : program.early.attributes) {

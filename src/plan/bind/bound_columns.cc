@@ -9,8 +9,8 @@
 #include <forebay/messages.h>
 
 #include "plan/bind/attributes.h"
-#include "plan/bind/file_labels.h"
 #include "plan/bind/outputs.h"
+#include "plan/bind/record_columns.h"
 #include "plan/bind/taking.h"
 #include "plan/bind/windows.h"
 
@@ -333,8 +333,7 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* merged, const S
     return columns;
   }
   columns.columns_known = true;
-  if (const auto* labels = merged != nullptr ? nullptr : labels_of(source))
-    add_labels(*labels, stages, columns, faults);
+  if (merged == nullptr) add_record_columns(source, stages, columns, faults);
   StepBinder steps{columns, folder, faults};
   WindowBinder windows{stages, rows, columns, faults};
   const auto bind_orders = [&](std::size_t number) {

@@ -12,7 +12,6 @@
 #include "columns/scalar.h"
 #include "engine/order/shards/file_shard.h"
 #include "engine/order/shards/shard_counts.h"
-#include "plan/bind/file_labels.h"
 #include "plan/document/on_corrupt.h"
 #include "plan/document/shard.h"
 
@@ -89,9 +88,7 @@ void check_draws(const BoundDocument& bound, Faults& faults) {
   const auto check = [&](const engine::PlacedStep& step) {
     if (!step.draws) return;
     faults.push_back(Error{Code::config, Detail::invalid_argument,
-                           step.name == label_step
-                               ? std::string{"labels are of whole files, but this plan makes rows of parts of them"}
-                               : fmt::format("'{}' draws at random for each record{}", step.name, why)}
+                           fmt::format("'{}' draws at random for each record{}", step.name, why)}
                          .at(Place{.pointer = step.pointer}));
   };
   std::ranges::for_each(bound.columns.late, check);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -54,6 +55,9 @@ struct Stages {
   std::vector<StepStage> after;          ///< Steps after the batch.
   std::shared_ptr<const Json> decided;   ///< The decoder's options with those that the source decides, or null.
 };
+
+/// Section of a plan's hash: the options of the decoder with those that the source decides.
+inline constexpr std::string_view decided_section = "fields";
 
 /// Gives the decoder the options that the source decides. A fault for each that the document gives as well.
 void decide_options(const Source& source, Stages& stages, Faults& faults);

@@ -2,7 +2,10 @@
 #include "plan/bind/taking.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "engine/index/made_index.h"
 
 namespace forebay::plan {
 
@@ -82,6 +85,14 @@ void keep_used(engine::Taking& taking, const std::function<bool(ColumnId)>& used
   std::erase_if(taking.cut, [&](const engine::TakenColumn& cut) { return !used(cut.to); });
   std::erase_if(taking.whole, [&](ColumnId id) { return !used(id); });
   std::erase_if(taking.generated, [&](const GeneratedColumn& made) { return !used(made.column); });
+}
+
+bool decodes_early(const engine::Program& program) {
+  if (!program.windows || !program.decoder || !engine::looks_into_records(program)) return false;
+  if (std::ranges::any_of(program.taking->element_steps, &engine::PlacedStep::asks_record)) return false;
+  const auto orders = std::span{program.record_orders}.subspan(program.windows->orders_before);
+  return program.batching.lanes > 0 ||
+         !std::ranges::all_of(orders, [](const Ordering& order) { return order.keeps_order; });
 }
 
 void take_late_steps(engine::Program& program) {

@@ -22,6 +22,10 @@ namespace forebay::plan {
 /// Leaves out the columns of rows that nothing uses.
 void keep_used(engine::Taking& taking, const std::function<bool(ColumnId)>& used);
 
+/// Whether the windows of a record come in many batches, so that its block is decoded when it is read. Only the check
+/// of a block does that, so a plan that needs none has no decoded blocks.
+[[nodiscard]] bool decodes_early(const engine::Program& program);
+
 /// Moves the steps before the batch to the elements, which they act on.
 void take_late_steps(engine::Program& program);
 

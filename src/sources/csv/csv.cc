@@ -189,7 +189,8 @@ Result<Source> bind_csv(const Csv& options, const BindContext& context) {
                                          static_cast<unsigned char>(rules.delimiter), rules.quotes,
                                          options.skip_header_lines, options.header, !options.skip_blank_lines,
                                          options.max_field_bytes, options.max_record_bytes),
-                .decides = {.decoder = "csv", .options = decoder_options(options, names)}};
+                .decides = {.decoder = "csv", .options = decoder_options(options, names)},
+                .record_key = options.record_key};
 }
 
 }  // namespace
@@ -219,6 +220,7 @@ SourceType csv() {
       .field("max_decompressed_bytes", &Csv::max_decompressed_bytes,
              "A compressed file that holds more than this is an error, once that many bytes were decompressed.",
              {.min = 1})
+      .field("record_key", &Csv::record_key, record_key_doc)
       .example({.options = R"({"files": ["in.csv"]})",
                 .in = R"(["1,\"a\nb\"\r\n2,\"\"\"\"\n", "3,c"])",
                 .out = R"(["1,\"a\nb\"", "2,\"\"\"\"", "3,c"])"})

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/tickets/finish/batch_content.h"
+#include "engine/tickets/row_identities.h"
 
 namespace forebay {
 
@@ -78,9 +79,7 @@ struct SourceRow {
 
 Origin origin_of(const SourceRow& at) {
   const auto& [source, layout, element] = at;
-  const std::int64_t record = layout.record_of(element);
-  const std::int64_t offset = source.rows ? record : source.format->record_offset(layout.payload_offset(element));
-  const auto place = source.locate(layout.block_of(element).file, record, offset);
+  const auto place = engine::located(source, layout, element);
   return {.file = source.files[place.file], .record = place.record, .offset = place.offset};
 }
 

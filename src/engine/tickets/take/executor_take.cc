@@ -7,6 +7,7 @@
 #include "engine/memory/catch_all.h"
 #include "engine/memory/pool_budget.h"
 #include "engine/tickets/executor.h"
+#include "engine/tickets/row_identities.h"
 
 namespace forebay::engine {
 
@@ -79,7 +80,8 @@ std::optional<RowError> Executor::apply_element_steps(TakeMemory& memory) const 
   const std::vector<PlacedStep>& steps = program_->taking->element_steps;
   for (std::size_t i = memory.steps.size(); i < steps.size(); ++i) memory.steps.push_back(steps[i].step->memory());
   const PoolBudget budget{*pool_};
-  StepContext context{.seed = program_->seed, .step = 0, .stop = pool_.get(), .budget = &budget};
+  const LayoutRows identities{elements.job->layout, program_->source, 0};
+  StepContext context{.seed = program_->seed, .step = 0, .rows = &identities, .stop = pool_.get(), .budget = &budget};
   for (; context.step < steps.size(); ++context.step) {
     const PlacedStep& placed = steps[context.step];
     pool_->look();
