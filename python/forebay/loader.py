@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from forebay._map.run import MapEpochs, MapRun
     from forebay._map.step import MapStep
     from forebay._pump import Pump
+    from forebay._view import View
     from forebay.rows import Bound
 
 __all__ = ["Batch", "Epoch", "Epochs", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
@@ -162,12 +163,15 @@ class Loader:
             return self._run.stats
         return cast(Stats, self._mapped.stats())
 
+    def view(self, vocabulary: Optional[Mapping[str, Sequence[str]]] = None) -> "View":
+        """A local page over this run (docs/view.md): `.url` opens it. vocabulary: lists of words, by the tensor of their ids."""
+        from forebay._view import View
+        return View(self.plan, self, vocabulary)
+
     @property
     def complete_frac(self) -> float:
         """Share of the run that was delivered, 1.0 at the end; of an endless run, of the current epoch."""
-        if self._mapped is None:
-            return self._run.complete_frac
-        return self._mapped.complete_frac()
+        return self._run.complete_frac if self._mapped is None else self._mapped.complete_frac()
 
     def close(self) -> None:
         """Stops and joins the threads and frees what no batch or array holds. May be called any number of times.
