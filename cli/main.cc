@@ -26,6 +26,7 @@ void add_verbs(CLI::App& app, Command& command) {
   add_bench(app, command);
   add_index(app, command);
   add_verify(app, command);
+  add_view(app, command);
   for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     for (CLI::Option* option : verb->get_options([](const CLI::Option* each) { return each->get_positional(); }))
       option->type_name("");  // the name of the option is enough

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Sequence, Un
 from forebay import _core
 from forebay._arguments import integer_of, memory_of, wrong_type
 from forebay._core import Batch, Plan, Stats
+from forebay._epochs import Epoch, Epochs
 from forebay._paths import Path, path_of
 from forebay.errors import Error, StateError
 from forebay.schema import Schema, TensorSpec, mapped_text
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from forebay._map.step import MapStep
     from forebay._pump import Pump
     from forebay._structure import Tree
+    from forebay._view import View
     from forebay.rows import Bound
 
 __all__ = ["Batch", "Epoch", "Epochs", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
@@ -164,12 +166,15 @@ class Loader:
             return self._run.stats
         return cast(Stats, self._mapped.stats())
 
+    def view(self, vocabulary: Optional[Mapping[str, Sequence[str]]] = None) -> "View":
+        """A local page over this run (docs/view.md): `.url` opens it. vocabulary: lists of words, by the tensor of their ids."""
+        from forebay._view import View
+        return View(self.plan, self, vocabulary)
+
     @property
     def complete_frac(self) -> float:
         """Share of the run that was delivered, 1.0 at the end; of an endless run, of the current epoch."""
-        if self._mapped is None:
-            return self._run.complete_frac
-        return self._mapped.complete_frac()
+        return self._run.complete_frac if self._mapped is None else self._mapped.complete_frac()
 
     def close(self) -> None:
         """Stops and joins the threads and frees what no batch or array holds. May be called any number of times.
@@ -259,51 +264,6 @@ class Loader:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Loader cannot be pickled or copied: its threads are in this process; send the document, or the "
                         "Pipeline, and make the Loader of it in the worker process")
-
-
-class Epoch:
-    """One epoch of a run: an iterator over its batches. After a restart inside an epoch, its rest.
-
-    number   from 0
-    """
-
-    __slots__ = ("number", "_loader", "_advance")
-
-    def __init__(self, loader: Loader, epochs: Union[_core.RunEpochs, "MapEpochs"], number: int) -> None:
-        self.number = number
-        self._loader = loader
-        self._advance = epochs.advance
-
-    def __iter__(self) -> "Epoch":
-        return self
-
-    def __next__(self) -> Batch:
-        """The next batch of this epoch; StopIteration at its end, and when the loader is in another epoch."""
-        loader = self._loader
-        given, loader._given = loader._given, False
-        batch = self._advance(self.number, given)
-        loader._given = loader._mapped is None
-        return batch
-
-    def __repr__(self) -> str:
-        return f"Epoch(number={self.number})"
-
-
-class Epochs:
-    """The epochs of a run, one after the other: an iterator. Loader.epochs has the rules."""
-
-    __slots__ = ("_loader", "_epochs")
-
-    def __init__(self, loader: Loader, epochs: Union[_core.RunEpochs, "MapEpochs"]) -> None:
-        self._loader = loader
-        self._epochs = epochs
-
-    def __iter__(self) -> "Epochs":
-        return self
-
-    def __next__(self) -> Epoch:
-        self._loader._settle()
-        return Epoch(self._loader, self._epochs, self._epochs.next())
 
 
 def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,

@@ -38,6 +38,7 @@ class Faults final : public RowFaults {
 class Rows final : public RowIdentities {
  public:
   [[nodiscard]] RowIdentity of(std::int64_t row) const override { return {.record = row, .occurrence = occurrence}; }
+  [[nodiscard]] std::string key(std::int64_t row) const override { return "record " + std::to_string(row); }
   std::int64_t occurrence = 0;
 };
 

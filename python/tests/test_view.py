@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real server of the page: who may ask, what it shows, and files that try to break it. Where Chromium is found, the page."""
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+
+import numpy as np
+import pytest
+from command import COMMAND
+from conftest import ROOT
+
+import forebay as fb
+from forebay._view import View, media
+from forebay._view.command import plan_of
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+EVIL = "<script>document.title='ran'</script>"
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory):
+    """A file with names and strings of markup, 1 MB strings, NaN, an image, and one that does not decode."""
+    path = tmp_path_factory.mktemp("view") / f"{EVIL[:8]}.tfrecord"
+    picture = media.png(np.arange(48, dtype=np.uint8).reshape(4, 4, 3))
+    fb.write_records(path, [fb.encode_example({
+        EVIL: [b"<img src=x onerror=alert(1)>" + b"y" * 1_000_000], "number": [float("nan"), float("inf"), i / 2], "ids": [i, 1],
+        "picture": [picture if i % 2 else b"\x89PNG\r\n\x1a\nno image"]}) for i in range(40)])
+    features = {EVIL: {"dtype": "string", "shape": []}, "number": {"dtype": "float32", "shape": [3]},
+                "ids": {"dtype": "int64", "shape": [2]}, "picture": {"dtype": "string", "shape": []}}
+    document = {"source": {"tfrecord": {"files": [str(path).replace("[", "[[]")]}}, "decode": {"example": {"features": features}},
+                "steps": [{"batch": {"size": 8}}]}
+    with fb.load(document, threads=1) as loader:
+        next(loader)
+        with loader.view({"ids": ["zero", "one"]}) as page:
+            yield page
+
+
+def asked(view, question, method="GET", host=None, token=None):
+    url = urllib.parse.urlsplit(view.url)
+    connection = http.client.HTTPConnection("127.0.0.1", url.port, timeout=20)
+    connection.request(method, (url.path if token is None else f"/{token}/") + question,
+                       headers={} if host is None else {"Host": host})
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer.status, answer.headers, body
+
+
+def test_only_the_token_and_the_own_host_open_the_page(view):
+    port = urllib.parse.urlsplit(view.url).port
+    assert asked(view, "")[0] == 200
+    assert asked(view, "", host=f"localhost:{port}")[0] == 200
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}"):
+        assert asked(view, "rows?row=0", host=host)[0] == 403
+    for token in ("", "wrong", view.url.split("/")[3][:-1], "%C3%A9"):
+        assert asked(view, "rows?row=0", token=token)[0] == 404
+
+
+@pytest.mark.parametrize("path", ["../view.py", "..%2fview.py", "%2e%2e/view.py", "/etc/passwd", "page/view.js", "view.js/../../server.py"])
+def test_no_path_leads_out_of_the_page(view, path):
+    status, _, body = asked(view, path)
+    assert (status, body) == (404, b"not found")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "ANYTHING"])
+def test_other_methods_are_refused(view, method):
+    status, headers, _ = asked(view, "rows?row=0", method)
+    assert (status, headers["Allow"]) == (405, "GET, HEAD")
+
+
+def test_the_page_has_no_inline_script_and_no_outside_resource(view):
+    _, headers, body = asked(view, "")
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'") and "unsafe" not in policy and "http" not in policy
+    assert b"<script>" not in body and b"://" not in body and b"onload" not in body and b"style=" not in body
+
+
+def test_rows_have_their_origin_and_long_strings_are_cut(view):
+    answer = json.loads(asked(view, "rows?row=19")[2])
+    row = answer["rows"][0]
+    assert (answer["batch"], row["row"], row["index"]) == (2, 19, 3)
+    cells = {column["name"]: cell for column, cell in zip(answer["columns"], row["cells"])}
+    assert row["origin"].startswith("/") and cells["ids"]["words"] == "⟨19⟩ one" and cells["number"]["text"] == "nan, inf, 9.5"
+    assert (len(cells[EVIL]["text"]), cells[EVIL]["more"], cells["picture"]["kind"]) == (400, True, "image")
+    more = json.loads(asked(view, "text?" + urllib.parse.urlencode({"batch": 2, "index": 3, "name": EVIL}))[2])
+    assert len(more["text"]) == 20_000
+
+
+def test_images_are_shown_as_png_of_our_own_and_only_if_they_decode(view):
+    status, headers, body = asked(view, "image?batch=0&index=1&name=picture")
+    assert (status, headers["Content-Type"]) == (200, "image/png")
+    assert fb.decode_image(body).tolist() == np.arange(48).reshape(4, 4, 3).tolist()
+    status, headers, body = asked(view, "image?batch=0&index=0&name=picture")
+    assert (status, headers["Content-Type"]) == (400, "application/json") and b"error" in body
+
+
+@pytest.mark.parametrize("question", ["rows?row=x", "image?batch=0&index=99&name=ids", "image?batch=0&index=0", "sound?batch=0&index=0&name=no",
+                                      "text?batch=-1&index=0&name=ids", "image?batch=0&index=0&name=picture&side=0"])
+def test_wrong_questions_are_answered_with_an_error(view, question):
+    assert asked(view, question)[0] == 400
+
+
+def test_features_count_what_is_not_finite(view):
+    asked(view, "rows?row=0")
+    found = {each["name"]: each for each in json.loads(asked(view, "features")[2])}
+    assert found["number"]["not_finite"] == found["number"]["rows"] * 2
+    assert json.loads(asked(view, "stats")[2])["rows"] == 8
+
+
+def test_a_file_gets_a_plan_of_all_its_features(tmp_path):
+    fb.write_records(tmp_path / "a.tfrecord", [fb.encode_example({"x": [1.5, 2.5], "s": [b"a"]})] * 3)
+    with View(plan_of(str(tmp_path / "a.tfrecord"))) as page:
+        answer = json.loads(asked(page, "rows?row=0")[2])
+    assert {column["name"]: column["dtype"] for column in answer["columns"]} == {"x": "float32", "s": "string"}
+
+
+def test_a_feed_loses_no_row_to_the_page():
+    feed = fb.Feed({"x": fb.fixed("int64", [])}, capacity=8)
+    for i in range(4):
+        feed.put({"x": np.int64(i)})
+    feed.close()
+    with fb.feed(feed).batch(4).load(1) as loader, loader.view() as page:
+        assert "second loader" in json.loads(asked(page, "rows?row=0")[2])["failure"]
+        assert next(loader)["x"].tolist() == [0, 1, 2, 3]
+
+
+def test_sound_is_a_wav_file():
+    samples, rate = fb.decode_audio(media.wav(np.array([0, 0.5, np.nan, -1], np.float32), 8000), mono=True)
+    assert rate == 8000 and np.abs(samples - [0, 0.5, 0, -1]).max() < 1e-4
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_chromium_shows_hostile_rows_as_text_and_runs_nothing(view, tmp_path):
+    done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}",
+                           "--virtual-time-budget=3000", "--dump-dom", view.url], capture_output=True, text=True, timeout=60)
+    assert "<title>Forebay view</title>" in done.stdout
+    assert "&lt;script&gt;document.title" in done.stdout and "cannot be decoded" in done.stdout
+
+
+def test_the_command_starts_the_page_or_says_how_to_get_it():
+    document = str(ROOT / "examples" / "taxi" / "loader.json")
+    path = f"{pathlib.Path(sys.executable).parent}:/usr/bin:/bin"
+    process = subprocess.Popen([COMMAND, "view", document], stdout=subprocess.PIPE, text=True, env={**os.environ, "PATH": path})
+    try:
+        url = process.stdout.readline().strip()
+        with urllib.request.urlopen(url + "rows?row=5", timeout=20) as answer:
+            assert json.load(answer)["rows"][0]["row"] == 5
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        process.stdout.close()
+    done = subprocess.run([COMMAND, "view", document], capture_output=True, text=True, timeout=20, env={"PATH": "/nowhere"})
+    assert done.returncode == 2 and "pip install forebay" in done.stderr
