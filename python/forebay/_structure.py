@@ -30,7 +30,9 @@ def _is_array(value: Any) -> bool:
 
 def is_feature_part(value: Any) -> bool:
     """Whether a value of `columns` or `output` is a dict or a tuple of columns: fb.fixed(…) is a dict that names its dtype."""
-    return isinstance(value, tuple) or (isinstance(value, Mapping) and not isinstance(value.get("dtype"), str))
+    if isinstance(value, Mapping):
+        return "dtype" not in value or isinstance(value["dtype"], (Mapping, tuple))
+    return isinstance(value, tuple)
 
 
 def tree_of(value: Any, what: str, part: Callable[[Any], bool] = is_part) -> Tree:

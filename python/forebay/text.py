@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pathlib
-from typing import Any, Literal, Optional, Union
+from typing import Any, Callable, Literal, Optional, Union
 
 import numpy as np
 
@@ -38,7 +38,8 @@ class Tokenizer:
             raise wrong_type(self.tensor, "a tensor with one string for each row", values)
         valid = getattr(batch, "valid_rows", len(values))
         texts = [self._text(row, values[row]) for row in range(valid)]
-        found = self._encoder.encode_batch(texts, add_special_tokens=self._special_tokens) if texts else []
+        found = _of_package(lambda: self._encoder.encode_batch(texts, add_special_tokens=self._special_tokens) if texts else [],
+                            self._refused)
         ids = [each.ids for each in found]
         splits = np.zeros(len(values) + 1, np.int64)
         splits[1:valid + 1] = np.cumsum([len(each) for each in ids])
@@ -46,6 +47,10 @@ class Tokenizer:
         flat = np.fromiter((number for each in ids for number in each), self._dtype, int(splits[-1]))
         tokens = Ragged(flat, splits)
         return {**batch, self.out: tokens if self._pad is None else tokens.to_padded(self._pad)}
+
+    def _refused(self, error: BaseException) -> DataError:
+        return DataError(f"{self.tensor}: {str(self.path)!r} cannot encode the texts of a batch: {error}", code="data",
+                         detail="invalid_argument")
 
     def _text(self, row: int, value: Union[bytes, str]) -> str:
         if isinstance(value, str):
@@ -118,14 +123,20 @@ def _content(file: pathlib.Path) -> bytes:
 
 
 def _encoder(tokenizers: Any, content: bytes, file: pathlib.Path) -> Any:
+    encoder = _of_package(lambda: tokenizers.Tokenizer.from_buffer(content),
+                          lambda error: _wrong(f"{str(file)!r} is no tokenizer.json: {error}"))
+    encoder.no_padding()
+    return encoder
+
+
+def _of_package(call: Callable[[], Any], refused: Callable[[BaseException], Exception]) -> Any:
+    """What `call` returns; `refused` makes the error of a fault. The package raises plain exceptions, and for faults of its own one that is no Exception."""
     try:
-        encoder = tokenizers.Tokenizer.from_buffer(content)
-        encoder.no_padding()
-        return encoder
-    except BaseException as error:  # the package raises plain exceptions, and for faults of its own one that is no Exception
+        return call()
+    except BaseException as error:
         if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
             raise
-        raise _wrong(f"{str(file)!r} is no tokenizer.json: {error}") from None
+        raise refused(error) from None
 
 
 def _least(encoder: Any, special_tokens: bool) -> int:

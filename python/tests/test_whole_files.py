@@ -206,5 +206,5 @@ def test_labels_are_the_sorted_folders_of_the_files(tmp_path: pathlib.Path, thre
                 for text, label in zip(batch["text"].tolist(), batch["label"].tolist())]
         assert sorted(seen) == [(i, sorted(names).index(names[i * 7 % 3])) for i in range(5000)]
     assert "label: ant, cat, dog" in str(source.batch(64).plan())
-    with pytest.raises(fb.ConfigError, match="the decoder has a tensor 'text', too"):
+    with pytest.raises(fb.ConfigError, match="there is a tensor 'text' of the records, too; choose another name"):
         fb.whole_file(files, label_from="folder", label="text").record("text").batch(1).load()

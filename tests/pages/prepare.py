@@ -143,6 +143,12 @@ def images(names: Names) -> None:
     fb.write_records("data/train-0.tfrecord", [b""])
 
 
+@page("view")
+def view(names: Names) -> None:
+    write_train(1)
+    write_json("train.json", {**SHARDED, "steps": [{"batch": {"size": 16}}]})
+
+
 @page("queues")
 def queues(names: Names) -> None:
     os.mkdir("data")

@@ -6,6 +6,7 @@ import os
 import pathlib
 import posixpath
 import re
+import shutil
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LANGUAGES = {".py": "python", ".cc": "cpp", ".h": "cpp", ".json": "json", ".md": "markdown"}
@@ -42,7 +43,12 @@ class Pages:
         """Writes the pages that were added, and the files of the tree that they point to."""
         while self._waiting:
             source = self._waiting.pop(0)
-            self.write(self._places[source], self._text(source))
+            if source.suffix == ".png":
+                target = self._folder / self._places[source]
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, target)
+            else:
+                self.write(self._places[source], self._text(source))
 
     def _text(self, source: pathlib.Path) -> str:
         if source.is_dir():
@@ -77,5 +83,6 @@ class Pages:
         """The link from the page of `source` to that of `path`, which is added if it is not there."""
         if path not in self._places:
             name = path.relative_to(ROOT).as_posix()
-            self.add(path, f"files/{name.removesuffix('.md')}.md" if path.is_file() else f"files/{name}/index.md")
+            page = name if path.suffix == ".png" else f"{name.removesuffix('.md')}.md" if path.is_file() else f"{name}/index.md"
+            self.add(path, f"files/{page}")
         return posixpath.relpath(self._places[path], os.path.dirname(self._places[source]) or ".")

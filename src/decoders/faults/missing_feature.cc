@@ -43,7 +43,7 @@ Names names_in(Wire record, std::uint32_t number) {
     });
   });
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
