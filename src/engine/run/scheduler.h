@@ -109,7 +109,13 @@ class Scheduler {
   bool scan_next(Worker& worker, bool soon) REQUIRES(mutex_);  // false: there is none
   void add_branches(Stats& out) const;
   [[nodiscard]] std::vector<Fullness> queues() const EXCLUDES(mutex_);
-  void take_gauges();  // called by the holder of the baton
+  void take_gauges() EXCLUDES(mutex_);  // called by the holder of the baton
+  /// The buffer of an order when the last batch was decided.
+  struct Buffer {
+    Gauge gauge;
+    std::optional<std::size_t> branch;  ///< Its branch, in a combination.
+  };
+  [[nodiscard]] static Fullness fullness_of(const Buffer& buffer);
   void spend(Work work, std::chrono::nanoseconds time);
   [[nodiscard]] bool one_too_many() const REQUIRES(mutex_);    // one worker must rest: the consumer counts as one
   void rest() REQUIRES(mutex_);                                // until the consumer stops counting as a worker
@@ -155,7 +161,7 @@ class Scheduler {
   std::optional<Error> broken_ GUARDED_BY(mutex_);       // was delivered; every later call repeats it
   std::int64_t next_number_ GUARDED_BY(mutex_);          // of the next batch, for messages
   std::int64_t from_epoch_ GUARDED_BY(mutex_);           // batches of earlier epochs are dropped
-  std::vector<Fullness> buffers_ GUARDED_BY(mutex_);     // of the orders, when the last batch was decided
+  std::vector<Buffer> buffers_ GUARDED_BY(mutex_);
   Stats stats_ GUARDED_BY(mutex_);
   RowSkips row_skips_ GUARDED_BY(mutex_);
   double complete_frac_ GUARDED_BY(mutex_);

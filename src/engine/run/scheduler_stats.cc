@@ -30,22 +30,25 @@ void number_names(std::vector<Fullness>& queues) {
 
 }  // namespace
 
-/// Copies what the orders have written, for other threads.
+Fullness Scheduler::fullness_of(const Buffer& buffer) {
+  const Gauge& gauge = buffer.gauge;
+  return {.name = fmt::format("{}{}{}", buffer.branch ? fmt::format("branch {}: ", *buffer.branch) : "", gauge.name,
+                              gauge.of_files ? " of files" : ""),
+          .held = gauge.held,
+          .capacity = gauge.capacity};
+}
+
+/// Copies what the orders have written, for other threads. Runs for every batch, so the words are made by `queues`.
 void Scheduler::take_gauges() {
-  std::vector<Fullness> found;
-  const auto add = [&](const OpenParts& parts, const std::string& before) {
-    for (const Gauge& gauge : parts.gauges()) {
-      if (gauge.name.empty()) continue;
-      found.push_back({.name = fmt::format("{}{}{}", before, gauge.name, gauge.of_files ? " of files" : ""),
-                       .held = gauge.held,
-                       .capacity = gauge.capacity});
-    }
-  };
   const auto branches = open_files_.branches();
-  for (std::size_t i = 0; i < branches.size(); ++i) add(*branches[i], fmt::format("branch {}: ", i));
-  add(open_files_, "");
   const Lock lock{mutex_};
-  buffers_ = std::move(found);
+  buffers_.clear();
+  const auto add = [&](const OpenParts& parts, std::optional<std::size_t> branch) REQUIRES(mutex_) {
+    for (const Gauge& gauge : parts.gauges())
+      if (!gauge.name.empty()) buffers_.push_back({.gauge = gauge, .branch = branch});
+  };
+  for (std::size_t i = 0; i < branches.size(); ++i) add(*branches[i], i);
+  add(open_files_, std::nullopt);
 }
 
 std::vector<Fullness> Scheduler::queues() const {
@@ -55,7 +58,7 @@ std::vector<Fullness> Scheduler::queues() const {
     out.push_back({.name = "prefetch",
                    .held = static_cast<std::int64_t>(line_.done()),
                    .capacity = static_cast<std::int64_t>(depth_)});
-    out.insert(out.end(), buffers_.begin(), buffers_.end());
+    for (const Buffer& buffer : buffers_) out.push_back(fullness_of(buffer));
   }
   add_waiting(*program_, out);  // without the mutex, which a feed's `wake` takes
   number_names(out);
