@@ -8,7 +8,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from harness import protocol  # noqa: E402
+from harness import protocol, queue_session  # noqa: E402
 from harness.checksum import Dense  # noqa: E402
 
 run = protocol.declare("slim_provider", {"slim": {"workloads": ["W1", "W2", "W12"], "group": "seed"}})
@@ -39,20 +39,7 @@ def pipeline(c, spec, names, tensors):
                 common_queue_min=buffer if buffer else c.batch)
             out = tf.train.batch(provider.get(names), c.batch, num_threads=THREADS, capacity=8 * c.batch,
                                  allow_smaller_final_batch=True)
-            config = tf.ConfigProto(intra_op_parallelism_threads=THREADS, inter_op_parallelism_threads=max(2, THREADS))
-            with tf.Session(config=config) as sess:
-                sess.run([tf.local_variables_initializer(), tf.global_variables_initializer()])
-                coord = tf.train.Coordinator()
-                threads = tf.train.start_queue_runners(sess, coord)
-                step = sess.make_callable(out)
-                try:
-                    while True:
-                        yield step()
-                except tf.errors.OutOfRangeError:
-                    pass
-                finally:
-                    coord.request_stop()
-                    coord.join(threads, stop_grace_period_secs=5, ignore_live_threads=True)
+            yield from queue_session.batches(tf, out, THREADS)
     return protocol.Pipeline(iterate, lambda b: len(b[-1]), tensors)
 
 

@@ -6,7 +6,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from harness import protocol  # noqa: E402
-from harness.checksum import Dense, Ragged  # noqa: E402
+from harness.checksum import Dense  # noqa: E402
+from harness.images import ImageCheck  # noqa: E402
 
 run = protocol.declare("streaming_loader", {"mosaic_streaming": {"workloads": ["W4a", "W4b", "W13"], "tune": [0, 1, 2]}})
 
@@ -69,7 +70,7 @@ def w13(c):
     def iterate(epochs):
         for _ in range(epochs):
             yield from DataLoader(ds, batch_size=c.batch, num_workers=c.tune, collate_fn=collate, **kw)
-    seen = {"pixels": 0.0, "images": 0}
+    seen = ImageCheck(c.workload)
 
     def rows(b):
         return len(b["label"]) if dense else len(b[1])
@@ -77,14 +78,9 @@ def w13(c):
     def tensors(b):
         if dense:
             return [Dense("x", b["x"]), Dense("label", b["label"])]
-        if c.workload == "W4a":
-            return [Ragged("image/encoded", np.frombuffer(b"".join(b[0]), np.uint8), [len(x) for x in b[0]]),
-                    Dense("label", b[1])]
-        seen["pixels"] += float(b[0].double().mean()) * len(b[1])
-        seen["images"] += len(b[1])
-        return [Dense("label", b[1])]
+        return seen.tensors(b)
     return protocol.Pipeline(iterate, rows, tensors,
-                            extra=lambda: {"mean_pixel": seen["pixels"] / seen["images"]} if seen["images"] else {})
+                            extra=seen.extra)
 
 
 run.main()

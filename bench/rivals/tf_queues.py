@@ -10,7 +10,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from harness import protocol  # noqa: E402
+from harness import protocol, queue_session  # noqa: E402
 from harness.checksum import Dense  # noqa: E402
 
 WORKLOADS = ["W1", "W2", "W3b", "W6", "W7", "W8", "W12"]
@@ -64,20 +64,7 @@ def pipeline(c, reader, decode_batch, decode_one, rows, tensors, shuffle=0):
     def iterate(epochs):
         with tf.Graph().as_default():
             fetch = build(epochs)
-            config = tf.ConfigProto(intra_op_parallelism_threads=THREADS, inter_op_parallelism_threads=max(2, THREADS))
-            with tf.Session(config=config) as sess:
-                sess.run([tf.local_variables_initializer(), tf.global_variables_initializer()])
-                coord = tf.train.Coordinator()
-                threads = tf.train.start_queue_runners(sess, coord)
-                step = sess.make_callable(fetch)
-                try:
-                    while True:
-                        yield step()
-                except tf.errors.OutOfRangeError:
-                    pass
-                finally:
-                    coord.request_stop()
-                    coord.join(threads, stop_grace_period_secs=5, ignore_live_threads=True)
+            yield from queue_session.batches(tf, fetch, THREADS)
 
     return protocol.Pipeline(iterate, rows, tensors)
 

@@ -14,7 +14,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from harness import protocol  # noqa: E402
-from harness.checksum import Dense, Padded, Ragged  # noqa: E402
+from harness.checksum import Dense, Padded  # noqa: E402
+from harness.images import ImageCheck  # noqa: E402
 
 TF = ["W1", "W2", "W3a", "W3b", "W3c", "W5", "W6", "W12"]
 run = protocol.declare("torch_loader", {
@@ -160,17 +161,9 @@ def w4(c):
     from harness import convert
     ds = Images(convert.image_list(c), c.workload)
     collate = list_collate if c.workload == "W4a" else None
-    seen = {"pixels": 0.0, "images": 0}
-
-    def tensors(b):
-        if c.workload == "W4a":
-            return [Ragged("image/encoded", np.frombuffer(b"".join(b[0]), np.uint8), [len(x) for x in b[0]]),
-                    Dense("label", b[1])]
-        seen["pixels"] += float(b[0].double().mean()) * len(b[1])
-        seen["images"] += len(b[1])
-        return [Dense("label", b[1])]
+    seen = ImageCheck(c.workload)
     return pipeline(lambda e: loader(c, ds, batch_size=c.batch, shuffle=True, collate_fn=collate), lambda b: len(b[1]),
-                    tensors, lambda: {"mean_pixel": seen["pixels"] / seen["images"]} if seen["images"] else {})
+                    seen.tensors, seen.extra)
 
 
 # ---------------------------------------------------------------- fixed-length records through np.memmap

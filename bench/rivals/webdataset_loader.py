@@ -6,11 +6,10 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from harness import protocol  # noqa: E402
-from harness.checksum import Dense, Ragged  # noqa: E402
+from harness.images import ImageCheck  # noqa: E402
 
 run = protocol.declare("webdataset_loader", {"webdataset": {"workloads": ["W4a", "W4b", "W4c"], "tune": [0, 1, 2]}})
 
-import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import webdataset as wds  # noqa: E402
 from torchvision.io import ImageReadMode, decode_jpeg  # noqa: E402
@@ -49,17 +48,9 @@ def w4(c):
                   .batched(c.batch, collation_fn=collate))
             kw = {"multiprocessing_context": "fork", "prefetch_factor": 2} if c.tune else {}
             yield from wds.WebLoader(ds, batch_size=None, num_workers=c.tune, **kw)
-    seen = {"pixels": 0.0, "images": 0}
-
-    def tensors(b):
-        if c.workload == "W4a":
-            return [Ragged("image/encoded", np.frombuffer(b"".join(b[0]), np.uint8), [len(x) for x in b[0]]),
-                    Dense("label", b[1])]
-        seen["pixels"] += float(b[0].double().mean()) * len(b[1])
-        seen["images"] += len(b[1])
-        return [Dense("label", b[1])]
-    return protocol.Pipeline(iterate, lambda b: len(b[1]), tensors,
-                            extra=lambda: {"mean_pixel": seen["pixels"] / seen["images"]} if seen["images"] else {})
+    seen = ImageCheck(c.workload)
+    return protocol.Pipeline(iterate, lambda b: len(b[1]), seen.tensors,
+                            extra=seen.extra)
 
 
 run.main()

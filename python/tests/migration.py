@@ -74,6 +74,12 @@ def names_of(make: Callable[[pathlib.Path], dict[str, Any]]) -> Any:
     return names
 
 
+def usual() -> dict[str, Any]:
+    """Names that rows of several pages use."""
+    return {"fb": fb, "np": np, "show": show, "items": [{"n": number} for number in range(6)],
+            "numbers": fb.arrays({"n": np.arange(6)}), "words": fb.arrays({"w": fb.Ragged(np.arange(1, 7), [0, 1, 3, 6])}, name="words")}
+
+
 def check(call: str, gives: str, names: Mapping[str, Any]) -> None:
     """A row holds: its call gives the value of the last cell, a literal of Python, or raises the error of that name."""
     error = getattr(fb, gives.removeprefix("fb."), None) or getattr(builtins, gives, None)

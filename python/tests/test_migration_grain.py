@@ -6,10 +6,9 @@ import json
 import pathlib
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet
 import pytest
-from migration import check, names_of, rows, show, without_row
+from migration import check, names_of, rows, usual, without_row
 
 import forebay as fb
 
@@ -36,8 +35,7 @@ def make(folder: pathlib.Path) -> dict[str, Any]:
     """The files and names that the page speaks of."""
     fb.write_records(folder / "r.tfrecord", [fb.encode_example({"n": number}) for number in (0, 1)])
     pyarrow.parquet.write_table(pyarrow.table({"n": [0, 1]}), folder / "r.parquet")
-    return {"fb": fb, "np": np, "json": json, "show": show, "items": [{"n": number} for number in range(6)],
-            "numbers": fb.arrays({"n": np.arange(6)}), "words": fb.arrays({"w": fb.Ragged(np.arange(1, 7), [0, 1, 3, 6])}, name="words")}
+    return {**usual(), "json": json}
 
 
 names = names_of(make)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from migration import check, names_of, rows, show, without_row
+from migration import check, names_of, rows, usual, without_row
 
 import forebay as fb
 
@@ -33,8 +33,7 @@ def make(folder: pathlib.Path) -> dict[str, Any]:
     (folder / "b.txt").write_text("six\n")
     (folder / "d.csv").write_text("x,y\n1,2\n3,4\n")
     fb.write_records(folder / "r.tfrecord", [fb.encode_example({"n": number}) for number in (0, 1)])
-    return {"fb": fb, "np": np, "itertools": itertools, "sqlite3": sqlite3, "show": show, "noise": noise,
-            "numbers": fb.arrays({"n": np.arange(6)}), "words": fb.arrays({"w": fb.Ragged(np.arange(1, 7), [0, 1, 3, 6])}, name="words")}
+    return {**usual(), "itertools": itertools, "sqlite3": sqlite3, "noise": noise}
 
 
 names = names_of(make)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-import numpy as np
 import pytest
-from migration import check, names_of, rows, show, without_row
-
-import forebay as fb
+from migration import check, names_of, rows, usual, without_row
 
 PAGE = "torch.md"
 
@@ -24,8 +21,7 @@ default_convert""".split()
 
 def make(folder: pathlib.Path) -> dict[str, Any]:
     """The names that the page speaks of."""
-    return {"fb": fb, "np": np, "show": show, "items": [{"n": number} for number in range(6)],
-            "numbers": fb.arrays({"n": np.arange(6)}), "words": fb.arrays({"w": fb.Ragged(np.arange(1, 7), [0, 1, 3, 6])}, name="words")}
+    return usual()
 
 
 names = names_of(make)

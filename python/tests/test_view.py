@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real server of the page: who may ask, what it shows, and files that try to break it. Where Chromium is found, the page."""
+"""The page of `view` over its real server: access, content and hostile files; in Chromium, where it is installed."""
 from __future__ import annotations
 
 import http.client
