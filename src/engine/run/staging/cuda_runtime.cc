@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/cuda_runtime.h"
+#include "engine/run/staging/cuda_runtime.h"
 
 #include <dlfcn.h>
 

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 
 #include "engine/memory/sync.h"
-#include "engine/run/cuda_runtime.h"
+#include "engine/run/staging/cuda_runtime.h"
 
 namespace forebay {
 
