@@ -16,6 +16,7 @@
 #include <forebay/decoders/csv.h>
 #include <forebay/decoders/example.h>
 #include <forebay/decoders/json_example.h>
+#include <forebay/decoders/npy.h>
 #include <forebay/decoders/raw.h>
 #include <forebay/decoders/record.h>
 #include <forebay/decoders/sequence_example.h>

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,17 +64,37 @@ struct ReadContext {
   std::int64_t first = 0;  ///< The row to begin with, for a part that `seeks`.
 };
 
-/// A part of a row source: rows that follow one another. It has either `rows` or `open`.
+/// The files of a run that reads a part in files.
+class PartFiles {
+ public:
+  struct Bytes {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;  ///< Keeps the bytes, which are checked as long as somebody owns them.
+  };
+  virtual ~PartFiles() = default;
+  /// A whole file, mapped. Another process may change or cut it: then bytes are wrong, or zeros, and the run fails. So
+  /// they are copied before they are decoded. Fails with Code::io when the file cannot be opened or mapped.
+  [[nodiscard]] virtual Result<Bytes> map(const std::string& path) = 0;
+  /// Memory that counts against the budget of the run. Fails with resource_exhausted when it does not fit.
+  [[nodiscard]] virtual Result<std::shared_ptr<std::byte>> memory(std::int64_t bytes) = 0;
+  virtual void look() const = 0;  ///< As StopCheck::look: called at least every 16 MiB.
+};
+
+/// A part of a row source: rows that follow one another. It has one of `rows`, `map` and `open`.
 struct RowPart {
   std::string name;                           ///< Stands for the path of a file in origins, keys and errors.
   std::shared_ptr<const RowBlock> rows = {};  ///< All rows, when they are in memory.
   /// Begins to read the rows. Fails when the part is read already and can be read only once at a time.
   std::function<Result<std::unique_ptr<PartReader>>(ReadContext)> open = {};
   std::vector<std::shared_ptr<const RowBlock>> more = {};  ///< Rows in memory that follow `rows`, in their order.
-  std::optional<std::int64_t> count = {};                  ///< Of a part with `open`: its rows, when they are known.
-  bool seeks = false;                                      ///< `open` can begin with any row of the part.
+  std::optional<std::int64_t> count = {};  ///< Of a part with `open` its rows, when they are known; with `map` always.
+  bool seeks = false;                      ///< `open` can begin with any row of the part.
 
-  [[nodiscard]] std::int64_t in_memory() const;  ///< Rows of `rows` and `more`.
+  /// Makes all rows of files, when a run uses the part first. Not called by two threads for one run.
+  std::function<Result<std::shared_ptr<const RowBlock>>(PartFiles&)> map = {};
+
+  [[nodiscard]] bool resident() const { return rows || map; }  ///< Any row can be reached.
+  [[nodiscard]] std::int64_t in_memory() const;                ///< Rows of `rows` and `more`, or of `map`.
 };
 
 /// Rows that a program lends to a run. Immutable: any number of runs and threads may use it at once.
@@ -85,8 +106,9 @@ struct RowSource {
   bool ahead = false;    ///< Several parts may be open at once, so each is opened a little before its turn.
   /// Rows that wait to be read, and how many may, for statistics. Any thread may call; empty: nothing waits.
   std::function<std::pair<std::int64_t, std::int64_t>()> waiting = {};
+  std::string waiting_name = {};  ///< What statistics call them; empty: a feed.
 
-  /// Whether all rows are in memory, so that every row can be reached.
+  /// Whether all rows are in memory or mapped, so that every row can be reached.
   [[nodiscard]] bool resident() const;
   /// Whether the same rows can be read again, so that a run may have a state, and begin anew.
   [[nodiscard]] bool replays() const { return (repeats && exact) || resident(); }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
+import os
 import pathlib
 import pickle
 import struct
@@ -147,7 +148,7 @@ def with_field(content: bytearray, signature: bytes, offset: int, value: bytes) 
 def test_bad_npz_files_are_errors_that_name_the_file(tmp_path: pathlib.Path, content: bytes, words: str) -> None:
     (tmp_path / "bad.npz").write_bytes(content)
     with pytest.raises(fb.DataError, match="bad.npz.*" + words):
-        fb.npz(tmp_path / "bad.npz").batch(1).load()
+        list(fb.npz(tmp_path / "bad.npz").batch(1).load())
 
 
 def test_a_bomb_is_refused_before_memory_is_taken(tmp_path: pathlib.Path) -> None:
@@ -156,6 +157,77 @@ def test_a_bomb_is_refused_before_memory_is_taken(tmp_path: pathlib.Path) -> Non
     with pytest.raises(fb.DataError, match="more bytes than max_bytes") as caught:
         fb.npz(tmp_path / "bomb.npz", max_bytes=1_000_000).batch(1).load()
     assert caught.value.detail == "resource_exhausted"
+
+
+MEMORY = 16 << 20  # of a run; LARGE has 32 MiB
+LARGE = (8192, 1024)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """An array that is larger than the memory of a run. Row i begins with i; the rest are zeros, which take no room on the disk."""
+    path = tmp_path_factory.mktemp("large") / "x.npy"
+    array = np.lib.format.open_memmap(path, "w+", np.int32, LARGE)
+    array[:, 0] = np.arange(LARGE[0])
+    array.flush()
+    return path
+
+
+def resident() -> int:
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def test_an_array_larger_than_the_memory_is_mapped_shuffled_and_restarted(large: pathlib.Path) -> None:
+    before, most, rows = resident(), 0, 0
+    for batch in fb.npy({"x": large}).batch(64).load(memory=MEMORY):
+        assert batch["x"].shape == (64, 1024) and (batch["x"][:, 0] == np.arange(rows, rows + 64)).all() and not batch["x"][:, 1:].any()
+        rows, most = rows + 64, max(most, resident())
+    assert rows == LARGE[0] and most - before < MEMORY + (8 << 20)
+    shuffled = fb.npy({"x": large}).shuffle(global_=True).batch(64).seed(3)
+    first = [batch["x"][:, 0].tolist() for batch in shuffled.load(memory=MEMORY, threads=1)]
+    assert sorted(itertools.chain(*first)) == list(range(LARGE[0]))
+    loader = shuffled.load(memory=MEMORY, threads=3)
+    assert [batch["x"][:, 0].tolist() for batch in itertools.islice(loader, 100)] == first[:100]
+    assert [batch["x"][:, 0].tolist() for batch in resumed(shuffled, loader.state_dict(), memory=MEMORY)] == first[100:]
+
+
+def test_compressed_arrays_count_against_the_memory_and_stored_ones_do_not(tmp_path: pathlib.Path) -> None:
+    for save in (np.savez, np.savez_compressed):
+        save(tmp_path / save.__name__, x=np.zeros((3000, 1024), np.int32))
+    pipe = fb.npz(tmp_path / "savez_compressed.npz").batch(100)
+    with pytest.raises(fb.DataError, match=r"savez_compressed.npz.*take 12288128 bytes .* raise `memory`, or store the arrays") as caught:
+        next(pipe.load(memory=MEMORY))
+    assert caught.value.detail == "resource_exhausted"
+    for run in (pipe.load(memory=2 * MEMORY), fb.npz(tmp_path / "savez.npz").batch(100).load(memory=MEMORY)):
+        assert sum(len(batch["x"]) for batch in run) == 3000
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz"])
+def test_a_file_that_is_cut_or_changed_while_it_is_mapped_is_an_error(tmp_path: pathlib.Path, name: str) -> None:
+    path, values = tmp_path / name, np.zeros((1000, 1024), np.int32)
+    pipe = (fb.npy({"x": path}) if name == "x.npy" else fb.npz(path)).batch(10)
+
+    def run(change: Any) -> "fb.DataError":
+        np.save(path, values) if name == "x.npy" else np.savez(path, x=values)
+        loader = pipe.load(threads=1, prefetch=1)
+        next(loader)
+        change()
+        with pytest.raises(fb.DataError, match=name) as caught:
+            list(loader)
+        return caught.value
+
+    def write() -> None:
+        with open(path, "r+b") as file:
+            file.seek(-200, 2)
+            file.write(b"new")
+
+    assert "cut short" in str(run(lambda: os.truncate(path, 1 << 20)))
+    assert "changed while it was read" in str(run(write))
+    loader = pipe.load()
+    values = values[:, :1000]
+    np.save(path, values) if name == "x.npy" else np.savez(path, x=values)
+    with pytest.raises(fb.DataError, match="not the one that was planned"):
+        next(loader)
 
 
 def read_idx(path: pathlib.Path) -> np.ndarray:
@@ -205,3 +277,51 @@ def test_cifar_files_give_images_and_labels(tmp_path: pathlib.Path, classes: int
     (tmp_path / "a.bin").write_bytes(records.tobytes()[:-1])
     with pytest.raises(fb.DataError, match="a.bin.*no whole records"):
         fb.cifar(tmp_path / "a.bin", classes=classes).batch(1).load()
+
+
+def test_the_preset_of_fixed_length_reads_mnist_record_by_record() -> None:
+    for path in sorted(MNIST.glob("*-ubyte.gz")):
+        expected = read_idx(path)
+        batches = list(fb.fixed_length(path, preset="idx").raw("uint8").batch(999).load())
+        np.testing.assert_array_equal(np.concatenate([batch["values"] for batch in batches]), expected)
+        shuffled = next(fb.fixed_length(path, preset="idx").raw("uint8").shuffle(global_=True).seed(2).batch(50).load())
+        numbers = [int(key.rpartition(":")[2]) for key in shuffled.record_keys]
+        np.testing.assert_array_equal(shuffled["values"], expected[numbers])
+
+
+def idx(dims: "list[int]", data: bytes, code: int = 8) -> bytes:
+    return bytes([0, 0, code, len(dims)]) + struct.pack(f">{len(dims)}I", *dims) + data
+
+
+def test_the_preset_decides_sizes_shape_and_byte_order(tmp_path: pathlib.Path) -> None:
+    values = np.arange(30).reshape(5, 2, 3).astype(">i4")
+    (tmp_path / "a").write_bytes(idx([2, 2, 3], values[:2].tobytes(), 12))
+    (tmp_path / "b").write_bytes(gzip.compress(idx([3, 2, 3], values[2:].tobytes(), 12)))
+    source = fb.fixed_length([tmp_path / "a", tmp_path / "b"], preset="idx")
+    np.testing.assert_array_equal(all_rows(source.raw("int32"))["values"], values)
+    with pytest.raises(fb.ConfigError, match="'fixed_length' decides 'endian'"):
+        source.raw("int32", endian="little").batch(1).load()
+    with pytest.raises(fb.ConfigError, match="record_bytes.*the preset 'idx' decides it"):
+        fb.fixed_length(tmp_path / "a", 24, preset="idx").record().batch(1).load()
+    with pytest.raises(fb.ConfigError, match="record_bytes.*or a preset"):
+        fb.fixed_length(tmp_path / "a").record().batch(1).load()
+    records = np.random.default_rng(1).integers(0, 256, (3, 3074), np.uint8)
+    (tmp_path / "cifar").write_bytes(records.tobytes())
+    np.testing.assert_array_equal(all_rows(fb.fixed_length(tmp_path / "cifar", preset="cifar100").raw("uint8"))["values"], records)
+    with pytest.raises(fb.DataError, match="cifar.*ends inside a record"):
+        list(fb.fixed_length(tmp_path / "cifar", preset="cifar10").record().batch(1).load())
+
+
+@pytest.mark.parametrize(("files", "words"), [
+    ([b"\0\1" + idx([2], b"ab")[2:]], "a,.*: not an IDX file"), ([idx([2], b"ab", 7)], "a,.*: IDX type 0x07"),
+    ([idx([3, 2], b"abcd")], "a,.*: the header names 6 bytes of numbers, but the file has 4"), ([b""], "a,.*: not an IDX file"),
+    ([gzip.compress(idx([3, 2], b"abcd"))], "a.*4 bytes after its header, which are not the 3 records of 2"),
+    ([gzip.compress(idx([1, 2], b"abcd"))], "a.*4 bytes after its header, which are not the 1 records of 2"),
+    ([idx([1, 2], b"ab"), gzip.compress(idx([1, 3], b"abc"))], r"b,.*: items of uint8 \[3\], but those of '.*a' are uint8 \[2\]"),
+    ([idx([1, 0], b"")], "has 0 bytes; allowed")])
+def test_files_that_do_not_fit_the_preset_are_errors(tmp_path: pathlib.Path, files: "list[bytes]", words: str) -> None:
+    for name, content in zip("ab", files):
+        (tmp_path / name).write_bytes(content)
+    paths = [tmp_path / name for name, _ in zip("ab", files)]
+    with pytest.raises(fb.DataError, match=words):
+        list(fb.fixed_length(paths, preset="idx").record().batch(1).load())

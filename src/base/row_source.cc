@@ -6,13 +6,14 @@
 namespace forebay {
 
 std::int64_t RowPart::in_memory() const {
+  if (map) return count.value_or(0);
   std::int64_t out = rows ? rows->rows : 0;
   for (const auto& block : more) out += block->rows;
   return out;
 }
 
 bool RowSource::resident() const {
-  return std::ranges::all_of(parts, [](const RowPart& part) { return part.rows != nullptr; });
+  return std::ranges::all_of(parts, [](const RowPart& part) { return part.resident(); });
 }
 
 }  // namespace forebay

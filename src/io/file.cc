@@ -96,8 +96,11 @@ Error not_regular(const std::string& path, mode_t mode) {
 }  // namespace
 
 Error system_error(const std::string& doing, const std::string& path, int number) {
+  constexpr std::string_view cure =
+      "; raise `ulimit -n`, or have fewer files open at once: a lower `cycle`, fewer threads";
   return Error{Code::io, detail_of(number),
-               fmt::format("cannot {} '{}': {}", doing, path, std::generic_category().message(number)),
+               fmt::format("cannot {} '{}': {}{}", doing, path, std::generic_category().message(number),
+                           number == EMFILE ? cure : ""),
                Place{.file = path}};
 }
 
@@ -158,16 +161,38 @@ std::int64_t total_size(std::span<const std::string> paths) {
   return total;
 }
 
+LastFolder::Name LastFolder::find(const std::string& path) {
+  const Name whole{AT_FDCWD, path.c_str()};
+  const std::size_t name = path.rfind('/') + 1;  // 0: no slash
+  if (name < 2 || name == path.size()) return whole;
+  if (path_.size() != name || path.compare(0, name, path_) != 0) {
+    close();
+    path_.assign(path, 0, name);
+    return whole;
+  }
+  if (descriptor_ < 0) descriptor_ = ::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return descriptor_ < 0 ? whole : Name{descriptor_, path.c_str() + name};
+}
+
+void LastFolder::close() {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
+
 Result<File> File::open(const std::string& path, Links links) {
+  return open_at({AT_FDCWD, path.c_str()}, path, links == Links::refuse ? O_NOFOLLOW : 0);
+}
+
+Result<File> File::open(const std::string& path, LastFolder& folder) { return open_at(folder.find(path), path, 0); }
+
+Result<File> File::open_at(LastFolder::Name name, const std::string& path, int flags) {
   if (path.find('\0') != std::string::npos) {
     return Error{Code::io, Detail::invalid_argument, fmt::format("the path '{}' contains a NUL byte", path.c_str())};
   }
   File file;
   file.path_ = path;
   // O_NONBLOCK: opening a pipe must not wait for a writer. It has no effect on regular files.
-  const int no_links = links == Links::refuse ? O_NOFOLLOW : 0;
   do {
-    file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | no_links);
+    file.descriptor_ = ::openat(name.folder, name.name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
   } while (file.descriptor_ < 0 && errno == EINTR);
   if (file.descriptor_ < 0) return system_error("open", path, errno);
   struct stat status {};

@@ -25,6 +25,29 @@ namespace forebay::io {
 /// The handling of a symbolic link in the last part of a path.
 enum class Links : std::uint8_t { follow, refuse };
 
+/// The folder of the files that are opened one after the other. The second one and those after it are opened by their
+/// names in it, which saves the system the way to the folder. Until a file of another folder is opened, the folder
+/// stays the one that it was, also when another one gets its name. Not thread-safe; the destructor closes it.
+class LastFolder {
+ public:
+  LastFolder() = default;
+  LastFolder(const LastFolder&) = delete;
+  LastFolder& operator=(const LastFolder&) = delete;
+  ~LastFolder() { close(); }
+
+  /// What `openat` opens a path by: the folder's descriptor and the file's name, or no folder and the path.
+  struct Name {
+    int folder;
+    const char* name;
+  };
+  [[nodiscard]] Name find(const std::string& path);
+
+ private:
+  void close();
+  std::string path_;  // with the slash after it
+  int descriptor_ = -1;
+};
+
 /// A regular file, open for reading. Any number of threads may read it at once. The destructor closes it.
 ///
 ///     open ─► identity ─► settles_in: wait ─► read … ─► unchanged: all bytes that were read are of one version
@@ -36,6 +59,8 @@ class File final : public RandomAccessFile {
   /// Opens a file; never waits. Fails with Code::io when it cannot be opened, and for folders, pipes, sockets and
   /// devices.
   [[nodiscard]] static Result<File> open(const std::string& path, Links links = Links::follow);
+  /// The same for the next of several files.
+  [[nodiscard]] static Result<File> open(const std::string& path, LastFolder& folder);
 
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
@@ -62,6 +87,7 @@ class File final : public RandomAccessFile {
 
  private:
   File() = default;
+  [[nodiscard]] static Result<File> open_at(LastFolder::Name name, const std::string& path, int flags);
   int descriptor_ = -1;
 };
 

@@ -58,11 +58,11 @@ bool zlib(std::span<const std::byte> head) {
   return (method & 0x0f) == 8 && (method >> 4) <= 7 && (method * 256 + at(head, 1)) % 31 == 0;
 }
 
-bool good_header(std::span<const std::byte> head) {
+}  // namespace
+
+bool is_record_header(std::span<const std::byte> head) {
   return head.size() >= header_bytes && length_checksum(length_at(head.data())) == checksum_at(head.data() + 8);
 }
-
-}  // namespace
 
 Compression compression_by_magic(std::span<const std::byte> head) { return by_magic(head); }
 
@@ -83,7 +83,7 @@ std::string_view file_kind(std::span<const std::byte> head) {
 }
 
 Compression detect_tfrecord(std::span<const std::byte> head) {
-  if (good_header(head)) return Compression::none;
+  if (is_record_header(head)) return Compression::none;
   const Compression found = by_magic(head);
   return found == Compression::none && zlib(head) ? Compression::zlib : found;
 }

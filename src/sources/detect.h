@@ -11,6 +11,9 @@
 
 namespace forebay::sources {
 
+/// Whether the bytes begin with the header of a TFRecord record whose checksum is right.
+[[nodiscard]] bool is_record_header(std::span<const std::byte> head);
+
 /// The compression of a TFRecord file that begins with `head` (16 bytes are enough). A valid TFRecord header is never
 /// taken for a compressed file; anything unknown is `none`.
 [[nodiscard]] Compression detect_tfrecord(std::span<const std::byte> head);

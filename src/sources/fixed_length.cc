@@ -2,41 +2,32 @@
 #include <forebay/sources/fixed_length.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 
 #include "sources/framing.h"
 #include "sources/source_files.h"
+#include "sources/stored/fixed_presets.h"
 
 namespace forebay::sources {
 namespace {
 
 class FixedLengthFormat final : public Format {
  public:
-  explicit FixedLengthFormat(const FixedLength& options)
-      : record_{static_cast<std::size_t>(options.record_bytes)},
-        needed_{static_cast<std::size_t>(options.record_bytes + options.footer_bytes)},
-        hop_{static_cast<std::size_t>(options.hop_bytes > 0 ? options.hop_bytes : options.record_bytes)},
-        header_{options.header_bytes},
-        footer_{static_cast<std::size_t>(options.footer_bytes)},
-        strict_tail_{options.strict_tail} {}
+  explicit FixedLengthFormat(FixedLayout layout) : FixedLengthFormat{layout.options, std::move(layout)} {}
 
   Result<Scanned> scan(std::span<const std::byte> bytes, std::int64_t offset, bool last, std::size_t limit,
                        std::vector<Extent>& records) const override {
-    const std::size_t size = bytes.size();
-    const std::size_t gap = before_next(offset);
-    if (gap >= size) {
-      if (last && offset + static_cast<std::int64_t>(size) < header_) return no_header(offset, size);
-      return Scanned{.consumed = size, .wanted = last ? 0U : 1U};
+    if (offset == 0 && !layout_.header.empty()) {
+      if (bytes.size() < layout_.header.size() && !last) return Scanned{.consumed = 0, .wanted = layout_.header.size()};
+      FOREBAY_DO(layout_.check_header(bytes.first(std::min(bytes.size(), layout_.header.size()))));
     }
-    limit = std::min(limit, std::size_t{max_record_bytes});
-    std::size_t at = gap;
-    for (; at < limit && at + needed_ <= size; at += hop_)
-      records.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(record_)});
-    if (at >= limit) return Scanned{.consumed = std::min(at, size)};
-    if (!last) return Scanned{.consumed = std::min(at, size), .wanted = needed_};
-    if (strict_tail_ && end_of_last(offset, at) + footer_ < size) return ragged_tail(offset, at, size);
-    return Scanned{.consumed = size};
+    FOREBAY_TRY(const Scanned scanned, scan_records(bytes, offset, last, limit, records));
+    const std::int64_t end = offset + std::ssize(bytes);
+    const bool all = last && scanned.consumed == bytes.size();
+    if (all && !layout_.header.empty()) FOREBAY_DO(layout_.check_size(end).at(Place{.offset = end}));
+    return scanned;
   }
 
   Result<void> verify(std::span<const Record>) const override { return {}; }  // the records have no checksums
@@ -54,6 +45,33 @@ class FixedLengthFormat final : public Format {
   }
 
  private:
+  FixedLengthFormat(const FixedLength& options, FixedLayout layout)
+      : record_{static_cast<std::size_t>(options.record_bytes)},
+        needed_{static_cast<std::size_t>(options.record_bytes + options.footer_bytes)},
+        hop_{static_cast<std::size_t>(options.hop_bytes > 0 ? options.hop_bytes : options.record_bytes)},
+        header_{options.header_bytes},
+        footer_{static_cast<std::size_t>(options.footer_bytes)},
+        strict_tail_{options.strict_tail},
+        layout_{std::move(layout)} {}
+
+  Result<Scanned> scan_records(std::span<const std::byte> bytes, std::int64_t offset, bool last, std::size_t limit,
+                               std::vector<Extent>& records) const {
+    const std::size_t size = bytes.size();
+    const std::size_t gap = before_next(offset);
+    if (gap >= size) {
+      if (last && offset + static_cast<std::int64_t>(size) < header_) return no_header(offset, size);
+      return Scanned{.consumed = size, .wanted = last ? 0U : 1U};
+    }
+    limit = std::min(limit, std::size_t{max_record_bytes});
+    std::size_t at = gap;
+    for (; at < limit && at + needed_ <= size; at += hop_)
+      records.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(record_)});
+    if (at >= limit) return Scanned{.consumed = std::min(at, size)};
+    if (!last) return Scanned{.consumed = std::min(at, size), .wanted = needed_};
+    if (strict_tail_ && end_of_last(offset, at) + footer_ < size) return ragged_tail(offset, at, size);
+    return Scanned{.consumed = size};
+  }
+
   /// Bytes from `offset` of the file to the next beginning of a record.
   [[nodiscard]] std::size_t before_next(std::int64_t offset) const {
     if (offset <= header_) return static_cast<std::size_t>(header_ - offset);
@@ -87,22 +105,35 @@ class FixedLengthFormat final : public Format {
   const std::int64_t header_;
   const std::size_t footer_;
   const bool strict_tail_;
+  const FixedLayout layout_;
 };
 
-Result<Source> bind_fixed_length(const FixedLength& options, const BindContext& context) {
-  if (options.record_bytes + options.footer_bytes > max_record_bytes) {
-    return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("a record and the footer have at most {} bytes together", max_record_bytes)}
-        .at(Field{"record_bytes"});
+Result<FixedLayout> layout_of(const FixedLength& options, const std::vector<std::string>& files) {
+  if (options.preset != FixedPreset::none) return layout_of_preset(options, files);
+  std::string fault;
+  if (options.record_bytes == 0) {
+    fault = "must be 1 or more, or a preset must be given";
+  } else if (options.record_bytes + options.footer_bytes > max_record_bytes) {
+    fault = fmt::format("a record and the footer have at most {} bytes together", max_record_bytes);
   }
+  if (!fault.empty()) return Error{Code::config, Detail::invalid_argument, fault}.at(Field{"record_bytes"});
+  return FixedLayout{.options = options};
+}
+
+Result<Source> bind_fixed_length(const FixedLength& options, const BindContext& context) {
   FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
+  FOREBAY_TRY(FixedLayout layout, layout_of(options, files));
+  const FixedLength& sizes = layout.options;
+  std::string signature =
+      fmt::format("fixed_length record={} header={} footer={} hop={}{}{}", sizes.record_bytes, sizes.header_bytes,
+                  sizes.footer_bytes, sizes.hop_bytes, sizes.strict_tail ? " strict_tail" : "", layout.signature);
+  Source::Decides decides = layout.decides;
   return Source{.files = std::move(files),
                 .compression = options.compression,
-                .format = std::make_shared<FixedLengthFormat>(options),
+                .format = std::make_shared<FixedLengthFormat>(std::move(layout)),
                 .max_decompressed_bytes = options.max_decompressed_bytes,
-                .signature = fmt::format("fixed_length record={} header={} footer={} hop={}{}", options.record_bytes,
-                                         options.header_bytes, options.footer_bytes, options.hop_bytes,
-                                         options.strict_tail ? " strict_tail" : ""),
+                .signature = std::move(signature),
+                .decides = std::move(decides),
                 .record_key = options.record_key};
 }
 
@@ -111,7 +142,11 @@ Result<Source> bind_fixed_length(const FixedLength& options, const BindContext& 
 SourceType fixed_length() {
   return describe<SourceType, FixedLength>("fixed_length", "Reads records of one length.", bind_fixed_length)
       .required("files", &FixedLength::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.")
-      .required("record_bytes", &FixedLength::record_bytes, "Bytes of a record.", {.min = 1, .max = max_record_bytes})
+      .field("record_bytes", &FixedLength::record_bytes, "Bytes of a record. Must be given without a preset.",
+             {.min = 0, .max = max_record_bytes})
+      .field("preset", &FixedLength::preset,
+             "idx (MNIST), cifar10 or cifar100: decides all sizes, and of the decoder raw the shape and byte order; "
+             "files that do not fit are errors.")
       .field("header_bytes", &FixedLength::header_bytes,
              "Bytes at the beginning of each file that belong to no record. A shorter file is an error.", {.min = 0})
       .field("footer_bytes", &FixedLength::footer_bytes, "Bytes at the end of each file that belong to no record.",
@@ -134,7 +169,10 @@ SourceType fixed_length() {
       .example({.options = R"({"files": ["in.bin"], "record_bytes": 4, "header_bytes": 1, "footer_bytes": 2,
                                "hop_bytes": 2})",
                 .in = R"(["#abcdefgh--"])",
-                .out = R"(["abcd", "cdef", "efgh"])"});
+                .out = R"(["abcd", "cdef", "efgh"])"})
+      .example({.options = R"({"files": ["in.idx"], "preset": "idx"})",
+                .in = R"(["base64:AAAIAgAAAAMAAAADb25ldHdvc2l4"])",
+                .out = R"(["one", "two", "six"])"});
 }
 
 }  // namespace forebay::sources

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <optional>
 
+#include <forebay/output_file.h>
 #include <forebay/records.h>
 
 #include "io/atomic_file.h"
@@ -21,11 +22,49 @@ void append(const void* bytes, std::size_t size, std::vector<std::byte>& out) {
 
 }  // namespace
 
-struct RecordWriter::State {
+struct OutputFile::State {
   io::AtomicFile file;
   std::optional<io::Deflater> deflater;
-  std::vector<std::byte> framed = {};
   std::vector<std::byte> compressed = {};
+};
+
+OutputFile::OutputFile(std::unique_ptr<State> state) : state_{std::move(state)} {}
+OutputFile::OutputFile(OutputFile&&) noexcept = default;
+OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
+OutputFile::~OutputFile() = default;
+
+Result<OutputFile> OutputFile::create(const std::string& path, Compression compression) {
+  std::optional<io::Deflater> deflater;
+  if (compression != Compression::none && compression != Compression::automatic) {
+    FOREBAY_TRY(deflater, io::Deflater::make(compression));
+  }
+  FOREBAY_TRY(io::AtomicFile file, io::AtomicFile::create(path));
+  return OutputFile{std::make_unique<State>(State{std::move(file), std::move(deflater)})};
+}
+
+Result<void> OutputFile::write(std::span<const std::byte> bytes) {
+  auto& [file, deflater, compressed] = *state_;
+  if (!deflater) return file.write(bytes);
+  compressed.clear();
+  FOREBAY_DO(deflater->write(bytes, compressed));
+  return file.write(compressed);
+}
+
+Result<void> OutputFile::finish(const Check& check) {
+  auto& [file, deflater, compressed] = *state_;
+  if (deflater) {
+    compressed.clear();
+    FOREBAY_DO(deflater->finish(compressed));
+    FOREBAY_DO(file.write(compressed));
+  }
+  FOREBAY_DO(file.flush());
+  if (check) FOREBAY_DO(check(file.temporary()));
+  return file.commit();
+}
+
+struct RecordWriter::State {
+  OutputFile file;
+  std::vector<std::byte> framed = {};
 };
 
 RecordWriter::RecordWriter(std::unique_ptr<State> state) : state_{std::move(state)} {}
@@ -38,16 +77,12 @@ Result<RecordWriter> RecordWriter::create(const std::string& path, Compression c
     return Error{Code::config, Detail::invalid_argument,
                  "compression: must be none, gzip, zlib, zstd, bzip2 or xz when writing"};
   }
-  std::optional<io::Deflater> deflater;
-  if (compression != Compression::none) {
-    FOREBAY_TRY(deflater, io::Deflater::make(compression));
-  }
-  FOREBAY_TRY(io::AtomicFile file, io::AtomicFile::create(path));
-  return RecordWriter{std::make_unique<State>(State{std::move(file), std::move(deflater)})};
+  FOREBAY_TRY(OutputFile file, OutputFile::create(path, compression));
+  return RecordWriter{std::make_unique<State>(State{std::move(file)})};
 }
 
 Result<void> RecordWriter::write(std::span<const std::byte> record) {
-  auto& [file, deflater, framed, compressed] = *state_;
+  auto& [file, framed] = *state_;
   const std::uint64_t length = record.size();
   const std::uint32_t header = sources::length_checksum(length);
   const std::uint32_t footer = columns::masked_crc32c(record);
@@ -56,20 +91,13 @@ Result<void> RecordWriter::write(std::span<const std::byte> record) {
   append(&header, sizeof(header), framed);
   append(record.data(), record.size(), framed);
   append(&footer, sizeof(footer), framed);
-  if (!deflater) return file.write(framed);
-  compressed.clear();
-  FOREBAY_DO(deflater->write(framed, compressed));
-  return file.write(compressed);
+  return file.write(framed);
 }
 
-Result<void> RecordWriter::finish() {
-  auto& [file, deflater, framed, compressed] = *state_;
-  if (deflater) {
-    compressed.clear();
-    FOREBAY_DO(deflater->finish(compressed));
-    FOREBAY_DO(file.write(compressed));
-  }
-  return file.commit();
+Result<void> RecordWriter::finish() { return state_->file.finish(); }
+
+Result<void> RecordWriter::finish(const std::function<Result<void>(const std::string& path)>& check) {
+  return state_->file.finish(check);
 }
 
 Result<void> write_records(const std::string& path, const std::vector<std::string>& records, Compression compression) {

@@ -8,8 +8,8 @@
 namespace forebay {
 
 /// Reads the binary files of CIFAR-10 and CIFAR-100: rows that come ready, so the document has no `decode`. Tensors:
-/// `image` uint8 [3, 32, 32] and `label` uint8; of CIFAR-100 also `coarse_label`. The plan reads the files into memory,
-/// which does not count against the budget of a run.
+/// `image` uint8 [3, 32, 32] and `label` uint8; of CIFAR-100 also `coarse_label`. A run maps the files, and
+/// decompresses compressed ones into its memory budget.
 struct Cifar {
   Paths files;                                      ///< Paths and patterns (*, ?, [a-z], path@N); their order is kept.
   std::int64_t classes = 10;                        ///< 10 or 100.

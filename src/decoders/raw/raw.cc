@@ -19,6 +19,7 @@ class RawDecoder final : public Decoder {
  public:
   explicit RawDecoder(Output output) : output_{std::move(output)} {}
   std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<NoRawMemory>(); }
+  bool copies_only() const override { return true; }
 
   Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
                       DecoderMemory&) const override {

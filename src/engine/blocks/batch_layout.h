@@ -18,6 +18,8 @@
 
 namespace forebay::engine {
 
+class PartInFiles;  // engine/blocks/part_in_files.h
+
 /// A copy of the facts about one block that a batch uses. The copy stays valid when the table reuses the block's slot.
 struct UsedBlock {
   std::uint32_t slot = 0;               ///< The slot in the BlockTable; Handle::block of the block's records.
@@ -25,6 +27,7 @@ struct UsedBlock {
   std::int64_t first_record = 0;        ///< Ordinal in the file of its first record.
   std::int64_t file_offset = 0;         ///< Byte in the uncompressed file where the block begins.
   const MappedFile* mapping = nullptr;  ///< The mapping that has the block's bytes; null when a buffer has them.
+  const PartInFiles* files = nullptr;   ///< Row block of a part in files: its mappings.
   const RowBlock* rows = nullptr;       ///< Row block: its columns.
   const RowBlock* decoded = nullptr;    ///< The block's records in columns, beside their bytes; or null.
 };

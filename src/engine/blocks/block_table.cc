@@ -9,6 +9,12 @@
 
 namespace forebay::engine {
 
+namespace {
+
+constexpr std::int64_t pages_of_a_fault = std::int64_t{512} << 10;  // bytes that one fault maps where folios are large
+
+}  // namespace
+
 std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) {
   if (free_slots_.empty()) {
     free_slots_.push_back(static_cast<std::uint32_t>(entries_.size()));
@@ -26,6 +32,7 @@ std::uint32_t BlockTable::enter(std::unique_ptr<Block> block, std::size_t live) 
                 .first_record = block->first_record,
                 .file_offset = block->file_offset,
                 .mapping = block->mapping.get(),
+                .files = block->files.get(),
                 .rows = block->rows.get(),
                 .decoded = block->decoded.rows.get()};
   entry.decoded = 0;
@@ -165,6 +172,11 @@ void BlockTable::fill_rows(std::span<Handle> handles, std::int64_t batch, std::v
       blocks.push_back(entry.used);
     }
     rows[row] = entry.used.rows;
+    if (entry.used.files != nullptr) {
+      const bool follows = row > 0 && handles[row].block == handles[row - 1].block &&
+                           handles[row].ordinal == handles[row - 1].ordinal + 1;
+      file_bytes_ += handles[row].length + (follows ? 0 : pages_of_a_fault);
+    }
     const bool counted = !entry.released.empty();
     const std::size_t place = counted ? place_of(entry, handles[row].ordinal) : 0;
     if (counted) handles[row].offset = static_cast<std::uint32_t>(place);

@@ -52,6 +52,10 @@ class BlockTable {
   [[nodiscard]] bool absent(std::uint32_t slot) const {
     return entries_[slot].permanent && !entries_[slot].block->base && !entries_[slot].used.rows;
   }
+  /// Whether the slot is a segment of a file that is mapped, whose records are reached by index.
+  [[nodiscard]] bool indexed(std::uint32_t slot) const {
+    return entries_[slot].permanent && entries_[slot].used.mapping != nullptr;
+  }
   [[nodiscard]] const Block& operator[](std::uint32_t slot) const { return *entries_[slot].block; }
 
   /// The members of a BatchLayout that `hand_over` fills.
@@ -101,6 +105,9 @@ class BlockTable {
   void compact(std::int64_t batch) { compact(batch, 4); }
   /// The same with row blocks of which less than half is live.
   void compact_more(std::int64_t batch) { compact(batch, 2); }
+  /// Bytes of mapped pages that rows of parts in files may have needed, since `forget_file_bytes`.
+  [[nodiscard]] std::int64_t file_bytes() const { return file_bytes_; }
+  void forget_file_bytes() { file_bytes_ = 0; }
   [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_; }  ///< Bytes of the buffers that entries own.
   /// Limits the mapped pages to about `limit` bytes. The pages of the oldest blocks go back to the system, now or when
   /// the batches that read there are finished; from now on records of these blocks are handed over as `unmapped`.
@@ -176,9 +183,10 @@ class BlockTable {
   std::int64_t mapped_ = 0;                     // bytes in windows_
   std::vector<Window> leaving_;                 // removed from windows_; given back when their batches are finished
   std::int64_t pinned_ = 0;                     // bytes of the buffers that entries own
-  std::deque<DecodedBlock> decoded_;            // in the order in which they were added; those that retired, too
-  std::uint64_t last_decoded_ = 0;              // the largest number in decoded_
-  std::int64_t decoded_bytes_ = 0;              // bytes of the decoded records of entries
+  std::int64_t file_bytes_ = 0;
+  std::deque<DecodedBlock> decoded_;  // in the order in which they were added; those that retired, too
+  std::uint64_t last_decoded_ = 0;    // the largest number in decoded_
+  std::int64_t decoded_bytes_ = 0;    // bytes of the decoded records of entries
 };
 
 }  // namespace forebay::engine

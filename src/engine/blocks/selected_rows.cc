@@ -36,7 +36,7 @@ Result<void> SelectedRows::look(std::uint32_t number, Part& part) {
   std::vector<Handle> rows(static_cast<std::size_t>(count));
   std::vector<std::int64_t> verdicts(rows.size());
   std::vector<std::uint8_t> keeps(rows.size(), 1);
-  rows_.name(number, part.looked, rows);
+  FOREBAY_DO(rows_.name(number, part.looked, rows));
   for (std::size_t filter = 0; filter < program_.early.selecting; ++filter) {
     FOREBAY_DO(attributes_.read(filter, rows, verdicts));
     for (std::size_t i = 0; i < rows.size(); ++i) keeps[i] = keeps[i] != 0 && verdicts[i] != 0 ? 1 : 0;

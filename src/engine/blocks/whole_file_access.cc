@@ -28,47 +28,42 @@ void WholeFileAccess::locate(std::span<const RecordName> names, std::span<Handle
   }
 }
 
-Result<void> WholeFileAccess::fetch(std::span<Handle> handles, const std::function<bool()>& go_on) {
-  if (slot_ == BlockTable::nowhere) return {};
-  std::vector<Handle*> absent;
+std::vector<Handle*> WholeFileAccess::absent(std::span<Handle> handles) const {
+  std::vector<Handle*> out;
+  if (slot_ == BlockTable::nowhere) return out;
   for (Handle& handle : handles) {
-    if (handle.block == slot_) absent.push_back(&handle);
+    if (handle.block == slot_) out.push_back(&handle);
   }
-  std::sort(absent.begin(), absent.end(), [](const Handle* a, const Handle* b) { return a->ordinal < b->ordinal; });
-  const std::int64_t before = bytes_read_;
-  for (std::span<Handle* const> left{absent}; !left.empty();) {
-    if (!go_on()) return Error{Code::cancelled, "interrupted"};
-    const std::uint32_t file = left.front()->ordinal;
-    FOREBAY_TRY(const std::size_t done, fetch_block(left));
-    left = left.subspan(done);
-    if (bytes_read_ - before <= pool_->limit()) continue;
-    return Error{Code::data, Detail::resource_exhausted,
-                 fmt::format("{} files that are read together need more than the memory budget of {} bytes; raise "
-                             "`memory`, or lower the batch size",
-                             absent.size(), pool_->limit()),
-                 Place{.file = program_.source.files[file]}};
-  }
-  return {};
+  std::ranges::sort(out, {}, &Handle::ordinal);
+  return out;
 }
 
-/// Reads the first files of `handles`, which are sorted, into one block. Returns the number of handles that have their
-/// bytes now.
-Result<std::size_t> WholeFileAccess::fetch_block(std::span<Handle* const> handles) {
-  auto block = std::make_unique<Block>();
-  std::size_t done = 0;
-  for (; done < handles.size(); ++done) {
-    const std::uint32_t file = handles[done]->ordinal;
-    if (block->ordinals.empty() || block->ordinals.back() != file) {
-      FOREBAY_TRY(const bool added, files_.add(file, *block));
-      if (!added) break;
-      block->ordinals.push_back(file);
-      bytes_read_ += block->records.back().length;
-    }
-    handles[done]->length = block->records.back().length;
+std::vector<std::uint32_t> WholeFileAccess::numbers(std::span<Handle* const> absent) {
+  std::vector<std::uint32_t> out;
+  for (const Handle* const handle : absent) {
+    if (out.empty() || out.back() != handle->ordinal) out.push_back(handle->ordinal);
   }
+  return out;
+}
+
+std::size_t WholeFileAccess::take(std::unique_ptr<Block> block, std::span<Handle* const> absent) {
+  std::size_t done = 0;
+  for (std::size_t record = 0; record < block->ordinals.size(); ++record) {
+    for (; done < absent.size() && absent[done]->ordinal == block->ordinals[record]; ++done)
+      absent[done]->length = block->records[record].length;
+  }
+  if (done == 0) return done;
   const std::uint32_t slot = table_.add_copies(std::move(block), done);
-  for (Handle* const handle : handles.first(done)) handle->block = slot;
+  for (Handle* const handle : absent.first(done)) handle->block = slot;
   return done;
+}
+
+Error WholeFileAccess::too_large(std::size_t files, std::uint32_t last) const {
+  return {Code::data, Detail::resource_exhausted,
+          fmt::format("{} files that are read together need more than the memory budget of {} bytes; raise "
+                      "`memory`, or lower the batch size",
+                      files, pool_->limit()),
+          Place{.file = program_.source.files[last]}};
 }
 
 }  // namespace forebay::engine

@@ -52,37 +52,82 @@ Result<std::vector<std::vector<std::string>>> files_of_arrays(const ArrayFiles& 
   return out;
 }
 
+constexpr std::byte nowhere{};  // stands for numbers that are not read
+
+/// The views of the contents. `data` gives the bytes of content number i.
+template <class Data>
+std::vector<ArrayView> views_of(const std::vector<StoredContent>& contents, Data data) {
+  std::vector<ArrayView> out;
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    for (const auto& [view, begin] : contents[i].arrays) {
+      out.push_back(view);
+      out.back().data = data(i) + begin;
+    }
+  }
+  return out;
+}
+
+Result<std::shared_ptr<const RowBlock>> map_rows(const std::vector<StoredContent>& contents, const std::string& name,
+                                                 PartFiles& run) {
+  std::vector<Content> opened;
+  for (const StoredContent& content : contents) {
+    FOREBAY_TRY(Content one, open_content(content, run));
+    opened.push_back(std::move(one));
+  }
+  auto views =
+      views_of(contents, [&](std::size_t i) { return opened[i].bytes.empty() ? &nowhere : opened[i].bytes.data(); });
+  const auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  for (Content& one : opened) owners->push_back(std::move(one.owner));
+  FOREBAY_TRY(const auto rows, array_rows(std::move(views), owners, name));
+  return rows->parts.front().rows;
+}
+
+/// The content of a file that is one array.
+Result<StoredContent> one_array(const std::string& name, const std::string& path, std::int64_t max_bytes,
+                                std::int64_t& room, Result<ArrayLayout> (*parse)(std::span<const std::byte>)) {
+  FOREBAY_TRY(FileHead head, head_of(path, Compression::automatic, array_head_bytes));
+  const Place here{.file = path};
+  FOREBAY_TRY(const ArrayLayout layout, parse(head.bytes).at(here));
+  if (head.compression == Compression::none) FOREBAY_DO(layout.check_size(head.size).at(here));
+  if (layout.bytes > room - layout.begin) return more_than_max_bytes(max_bytes).at(here);
+  room -= layout.begin + layout.bytes;
+  head.bytes.resize(static_cast<std::size_t>(layout.begin));
+  StoredContent out{.path = path,
+                    .compression = head.compression,
+                    .file_bytes = head.size,
+                    .bytes = layout.begin + layout.bytes,
+                    .header = std::move(head.bytes)};
+  out.arrays.emplace_back(layout.view(name, nullptr), layout.begin);
+  return out;
+}
+
 }  // namespace
 
-Result<void> add_part(std::vector<ArrayView> arrays, std::shared_ptr<const void> owner, const std::string& name,
-                      RowSource& source) {
-  auto made = array_rows(std::move(arrays), std::move(owner), name);
+Result<void> add_part(std::vector<StoredContent> contents, const std::string& name, RowSource& source) {
+  // The columns and the number of rows are asked for, not the numbers.
+  auto made = array_rows(views_of(contents, [](std::size_t) { return &nowhere; }), nullptr, name);
   if (!made.ok()) return Error{Code::data, Detail::data_loss, made.error().message()}.at(Place{.file = name});
   const RowSource& rows = **made;
   if (!source.parts.empty()) FOREBAY_DO(same_columns(source.schema, rows.schema).at(Place{.file = name}));
   if (source.parts.empty()) source.schema = rows.schema;
-  source.parts.push_back(rows.parts.front());
+  const auto map = [all = std::make_shared<const std::vector<StoredContent>>(std::move(contents)),
+                    name](PartFiles& run) { return map_rows(*all, name, run); };
+  source.parts.push_back({.name = name, .count = rows.parts.front().rows->rows, .map = map});
   return {};
 }
 
 Result<Source> arrays_in_files(const ArrayFiles& arrays, std::int64_t max_bytes, const BindContext& context,
-                               Result<ArrayView> (*parse)(std::span<const std::byte>)) {
+                               Result<ArrayLayout> (*parse)(std::span<const std::byte>)) {
   FOREBAY_TRY(const auto files, files_of_arrays(arrays, context.folder));
   auto source = std::make_shared<RowSource>();
   std::int64_t room = max_bytes;
   for (std::size_t part = 0; part < files.front().size(); ++part) {
-    std::vector<ArrayView> views;
-    auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+    std::vector<StoredContent> contents;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
-      const std::string& path = files[i][part];
-      FOREBAY_TRY(Content content, content_of(path, room));
-      room -= std::ssize(content.bytes);
-      FOREBAY_TRY(ArrayView view, parse(content.bytes).at(Place{.file = path}));
-      view.name = arrays[i].first;
-      views.push_back(std::move(view));
-      owners->push_back(std::move(content.owner));
+      FOREBAY_TRY(StoredContent content, one_array(arrays[i].first, files[i][part], max_bytes, room, parse));
+      contents.push_back(std::move(content));
     }
-    FOREBAY_DO(add_part(std::move(views), std::move(owners), files.front()[part], *source));
+    FOREBAY_DO(add_part(std::move(contents), files.front()[part], *source));
   }
   return rows_of(std::move(source));
 }

@@ -9,21 +9,21 @@
 #include <forebay/format.h>
 
 #include "sources/stored/content.h"
+#include "sources/stored/npy_array.h"
 
 namespace forebay::sources {
 
-/// The content of arrays by the name of the tensor, in order: the option `arrays` of the sources npy and idx.
+/// The files of arrays by the name of the tensor, in order: the option `arrays` of the sources npy and idx.
 using ArrayFiles = std::vector<std::pair<std::string, Paths>>;
 
-/// Reads the files of each array; file k of every array gives part k. `parse` makes an array of the content of a file.
-/// Fails when the arrays have different numbers of files, and with the file in the place of other faults.
+/// Reads the headers of the files of each array; file k of every array gives part k. `parse` reads a header. Fails when
+/// the arrays have different numbers of files, and with the file in the place of other faults.
 [[nodiscard]] Result<Source> arrays_in_files(const ArrayFiles& arrays, std::int64_t max_bytes,
                                              const BindContext& context,
-                                             Result<ArrayView> (*parse)(std::span<const std::byte>));
+                                             Result<ArrayLayout> (*parse)(std::span<const std::byte>));
 
-/// Adds the rows of one file, or of files that belong together, as a part. Fails when the columns differ from those of
-/// the parts before it.
-[[nodiscard]] Result<void> add_part(std::vector<ArrayView> arrays, std::shared_ptr<const void> owner,
-                                    const std::string& name, RowSource& source);
+/// Adds the rows of one file, or of files that belong together, as a part that runs map. Fails when the columns differ
+/// from those of the parts before it.
+[[nodiscard]] Result<void> add_part(std::vector<StoredContent> contents, const std::string& name, RowSource& source);
 
 }  // namespace forebay::sources

@@ -5,46 +5,55 @@
 
 #include "sources/source_files.h"
 #include "sources/stored/array_files.h"
+#include "sources/stored/fixed_presets.h"
 
 namespace forebay::sources {
 namespace {
 
-constexpr std::int64_t image_bytes = 3 * 32 * 32;
+ArrayView column(const char* name, std::int64_t rows, std::int64_t record) {
+  return {.name = name, .dtype = DType::uint8, .shape = {rows}, .strides = {record}};
+}
 
-ArrayView column(const char* name, const std::byte* data, std::int64_t rows, std::int64_t record) {
-  return {.name = name, .dtype = DType::uint8, .shape = {rows}, .data = data, .strides = {record}};
+/// The content of a file and its arrays, which lie in it side by side.
+Result<StoredContent> content_of(const std::string& path, std::int64_t classes, std::int64_t max_bytes,
+                                 std::int64_t& room) {
+  const std::int64_t labels = classes == 10 ? 1 : 2;
+  const std::int64_t record = labels + cifar_image_bytes;
+  FOREBAY_TRY(const FileHead head, head_of(path, Compression::automatic, 0));
+  StoredContent out{.path = path, .compression = head.compression, .file_bytes = head.size, .bytes = head.size};
+  if (head.compression != Compression::none) {
+    FOREBAY_TRY(out.bytes, size_of_content(path, head.compression, room));
+  }
+  if (out.bytes > room) return more_than_max_bytes(max_bytes).at(Place{.file = path});
+  room -= out.bytes;
+  if (out.bytes % record != 0) {
+    return Error{Code::data, Detail::data_loss,
+                 fmt::format("the file has {} bytes, which are no whole records of {}: is it a binary file of "
+                             "CIFAR-{}?",
+                             out.bytes, record, classes),
+                 Place{.file = path}};
+  }
+  const std::int64_t rows = out.bytes / record;
+  out.arrays.emplace_back(
+      ArrayView{
+          .name = "image", .dtype = DType::uint8, .shape = {rows, 3, 32, 32}, .strides = {record, 32 * 32, 32, 1}},
+      labels);
+  out.arrays.emplace_back(column("label", rows, record), labels - 1);
+  if (labels == 2) out.arrays.emplace_back(column("coarse_label", rows, record), 0);
+  return out;
 }
 
 Result<Source> bind_cifar(const Cifar& options, const BindContext& context) {
   if (options.classes != 10 && options.classes != 100)
     return Error{Code::config, Detail::invalid_argument, "must be 10 or 100"}.at(Field{"classes"});
-  const std::int64_t labels = options.classes == 10 ? 1 : 2;
-  const std::int64_t record = labels + image_bytes;
   FOREBAY_TRY(const std::vector<std::string> files, source_files(options.files, context.folder));
   auto source = std::make_shared<RowSource>();
   std::int64_t room = options.max_bytes;
   for (const std::string& path : files) {
-    FOREBAY_TRY(Content content, content_of(path, room));
-    const std::int64_t size = std::ssize(content.bytes);
-    room -= size;
-    if (size % record != 0) {
-      return Error{Code::data, Detail::data_loss,
-                   fmt::format("the file has {} bytes, which are no whole records of {}: is it a binary file of "
-                               "CIFAR-{}?",
-                               size, record, options.classes),
-                   Place{.file = path}};
-    }
-    const std::byte* const data = content.bytes.data();
-    const std::int64_t rows = size / record;
-    std::vector<ArrayView> arrays;
-    arrays.push_back({.name = "image",
-                      .dtype = DType::uint8,
-                      .shape = {rows, 3, 32, 32},
-                      .data = data + labels,
-                      .strides = {record, 32 * 32, 32, 1}});
-    arrays.push_back(column("label", data + labels - 1, rows, record));
-    if (labels == 2) arrays.push_back(column("coarse_label", data, rows, record));
-    FOREBAY_DO(add_part(std::move(arrays), std::move(content.owner), path, *source));
+    FOREBAY_TRY(StoredContent content, content_of(path, options.classes, options.max_bytes, room));
+    std::vector<StoredContent> one;
+    one.push_back(std::move(content));
+    FOREBAY_DO(add_part(std::move(one), path, *source));
   }
   return rows_of(std::move(source));
 }

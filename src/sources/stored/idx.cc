@@ -2,13 +2,12 @@
 #include <forebay/sources/idx.h>
 
 #include "sources/stored/array_files.h"
-#include "sources/stored/npy_array.h"
 
 namespace forebay::sources {
 namespace {
 
 Result<Source> bind_idx(const Idx& options, const BindContext& context) {
-  return arrays_in_files(options.arrays, options.max_bytes, context, idx_array);
+  return arrays_in_files(options.arrays, options.max_bytes, context, idx_layout);
 }
 
 }  // namespace

@@ -3,17 +3,15 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
-#include <forebay/rows.h>
+#include "columns/npy/npy_array.h"
 
 namespace forebay::sources {
 
-/// The array in the bytes of an npy file, as a view of them. Reads the header by a grammar of its own; nothing is
-/// evaluated, and arrays of objects, which are pickles, are refused. Fails with Code::data.
-[[nodiscard]] Result<ArrayView> npy_array(std::span<const std::byte> bytes);
+/// forebay::npy_layout, whose error names what other kind of file this is.
+[[nodiscard]] Result<ArrayLayout> npy_layout(std::span<const std::byte> head);
 
-/// The array in the bytes of an IDX file (the format of MNIST): a type, sizes and numbers, all big-endian.
-[[nodiscard]] Result<ArrayView> idx_array(std::span<const std::byte> bytes);
+/// The same for an IDX file.
+[[nodiscard]] Result<ArrayLayout> idx_layout(std::span<const std::byte> head);
 
 }  // namespace forebay::sources

@@ -8,9 +8,10 @@
 
 #include <forebay/messages.h>
 
+#include "io/file.h"
+#include "sources/detect.h"
 #include "sources/source_files.h"
 #include "sources/stored/array_files.h"
-#include "sources/stored/npy_array.h"
 #include "sources/stored/zip.h"
 
 namespace forebay::sources {
@@ -47,27 +48,40 @@ Result<std::vector<ZipMember>> wanted_members(const std::vector<ZipMember>& memb
   return out;
 }
 
-struct NpzPart {
-  std::vector<ArrayView> arrays;
-  std::shared_ptr<std::vector<std::shared_ptr<const void>>> owners;
-};
+/// The array of a member. Only the header is read.
+Result<StoredContent> array_of_member(const ZipMember& member, const io::File& archive, std::int64_t& room) {
+  if (member.size > static_cast<std::uint64_t>(room))
+    return Error{Code::data, Detail::resource_exhausted,
+                 "the arrays have more bytes than max_bytes; raise it if that is no mistake"};
+  room -= static_cast<std::int64_t>(member.size);
+  FOREBAY_TRY(std::vector<std::byte> head, zip_head(member, archive, array_head_bytes));
+  FOREBAY_TRY(const ArrayLayout layout, npy_layout(head));
+  FOREBAY_DO(layout.check_size(static_cast<std::int64_t>(member.size)));
+  head.resize(static_cast<std::size_t>(layout.begin));
+  StoredContent out{.path = archive.path(),
+                    .file_bytes = archive.size(),
+                    .bytes = static_cast<std::int64_t>(member.size),
+                    .header = std::move(head),
+                    .member = member};
+  out.arrays.emplace_back(layout.view(array_name(member.name), nullptr), layout.begin);
+  return out;
+}
 
-Result<NpzPart> read_npz(const std::string& path, const std::vector<std::string>& wanted, std::int64_t& room) {
-  FOREBAY_TRY(const Content archive, content_of(path, room));
-  FOREBAY_TRY(const auto members, zip_members(archive.bytes));
+Result<std::vector<StoredContent>> read_npz(const std::string& path, const std::vector<std::string>& wanted,
+                                            std::int64_t& room) {
+  FOREBAY_TRY(const io::File archive, io::File::open(path));
+  std::vector<std::byte> head(64);
+  FOREBAY_TRY(const std::size_t size, archive.read(head, 0));
+  if (compression_by_magic(std::span{head}.first(size)) != Compression::none)
+    return Error{Code::data, Detail::invalid_argument,
+                 "the archive is compressed as a whole; decompress the file first"};
+  FOREBAY_TRY(const auto members, zip_members(archive));
   FOREBAY_TRY(const auto chosen, wanted_members(members, wanted));
-  NpzPart out;
-  out.owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  std::vector<StoredContent> out;
   for (const ZipMember& member : chosen) {
-    if (member.size > static_cast<std::uint64_t>(room))
-      return Error{Code::data, Detail::resource_exhausted,
-                   "the arrays have more bytes than max_bytes; raise it if that is no mistake"};
-    room -= static_cast<std::int64_t>(member.size);
-    FOREBAY_TRY(Content content, zip_content(member, archive));
-    FOREBAY_TRY(ArrayView view, npy_array(content.bytes).at(Place{.feature = array_name(member.name)}));
-    view.name = array_name(member.name);
-    out.arrays.push_back(std::move(view));
-    out.owners->push_back(std::move(content.owner));
+    const Place place{.feature = array_name(member.name)};
+    FOREBAY_TRY(StoredContent content, array_of_member(member, archive, room).at(place));
+    out.push_back(std::move(content));
   }
   return out;
 }
@@ -78,8 +92,8 @@ Result<Source> bind_npz(const Npz& options, const BindContext& context) {
   std::vector<std::string> names = options.arrays;
   std::int64_t room = options.max_bytes;
   for (const std::string& path : files) {
-    FOREBAY_TRY(NpzPart part, read_npz(path, names, room).at(Place{.file = path}));
-    FOREBAY_DO(add_part(std::move(part.arrays), std::move(part.owners), path, *source));
+    FOREBAY_TRY(std::vector<StoredContent> contents, read_npz(path, names, room).at(Place{.file = path}));
+    FOREBAY_DO(add_part(std::move(contents), path, *source));
     if (!names.empty()) continue;
     for (const ColumnId id : source->schema.visible()) names.push_back(source->schema[id].name);
   }
@@ -94,11 +108,12 @@ SourceType npz() {
           .required("files", &Npz::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.")
           .field("arrays", &Npz::arrays, "The arrays to read; empty: all of the first file.")
           .field("max_bytes", &Npz::max_bytes, "More bytes of arrays in all files together are an error.", {.min = 1})
-          .example({.options = R"({"files": ["in.npz"]})",
-                    .in = R"(["base64:H4sIAAAAAAACAwvwZmYRYWBg4ABiRYaYaadueQFZE4CYFYgr9fIKKme/EX8lLXDyRMCxgLXzJkX)"
-                          R"(NiVmSt3RB3vTMhesWL5g3LT4kaMoM8fnxUyZxCZV7n9H0Y+0ST1cRW8L0U8rNapYV11YuEQY9No6E9ksyDAH)"
-                          R"(ejEwizLitg4EGRgaY5QHerGwgDiMQGgPpXLACAHC6npy2AAAA"])",
-                    .out = R"({"y": [7, 8]})"});
+          .example(
+              {.options = R"({"files": ["in.npz"]})",
+               .in = R"(["base64:UEsDBBQAAAAIAAAAIQBclsraSgAAAJAAAAAFAAAAeS5ucHmb7BfqGxDJyFDGUK2eklqcXKRupaBul2mhrqOg)"
+                     R"(npZfVFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+RpGOpo6CrUKFAAuBghgh9IcAFBLAQIUAxQAAAAIAAAAIQBc)"
+                     R"(lsraSgAAAJAAAAAFAAAAAAAAAAAAAACAAQAAAAB5Lm5weVBLBQYAAAAAAQABADMAAABtAAAAAAA="])",
+               .out = R"({"y": [7, 8]})"});
   out.rows = true;
   return out;
 }

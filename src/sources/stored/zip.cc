@@ -8,12 +8,17 @@
 #include <fmt/core.h>
 #include <zlib.h>
 
+#include <forebay/column.h>
 #include <forebay/messages.h>
+
+#include "sources/stored/bytes_as_file.h"
+#include "sources/stored/content.h"
 
 namespace forebay::sources {
 namespace {
 
 // Sizes and places of the fields of a zip archive, in bytes (APPNOTE.TXT 4.3).
+constexpr std::size_t piece_of_member = std::size_t{256} << 10;  // compressed bytes that are read at once
 constexpr std::size_t local_bytes = 30;
 constexpr std::size_t central_bytes = 46;
 constexpr std::size_t end_bytes = 22;
@@ -21,6 +26,7 @@ constexpr std::size_t locator_bytes = 20;
 constexpr std::size_t end64_bytes = 56;
 constexpr std::size_t max_comment = 65'535;
 constexpr std::uint64_t max_members = 65'536;
+constexpr std::uint64_t max_directory = std::uint64_t{64} << 20;
 constexpr std::uint64_t in_extra = 0xffff'ffff;  // a size of this value stands in the zip64 field
 constexpr std::uint64_t max_ratio = 1100;        // deflate makes at most 1,032 bytes of one
 
@@ -41,36 +47,51 @@ struct Directory {
   std::uint64_t begin = 0, size = 0, members = 0;
 };
 
-/// The end record of zip64, if a locator stands before the end record at `end`.
-Result<Directory> directory64(std::span<const std::byte> archive, std::size_t end) {
-  const std::size_t locator = end - locator_bytes;
-  const std::uint64_t at = number(archive, locator + 8, 8);
-  if (at > locator || locator - at < end64_bytes || !signed_with(archive, static_cast<std::size_t>(at), "PK\x06\x06"))
-    return bad_zip("the zip64 end record is not where its locator says");
-  const auto begin = static_cast<std::size_t>(at);
-  return Directory{.begin = number(archive, begin + 48, 8),
-                   .size = number(archive, begin + 40, 8),
-                   .members = number(archive, begin + 32, 8)};
+/// Bytes of the archive from `begin` on, which are in it.
+Result<std::vector<std::byte>> read_bytes(const io::RandomAccessFile& archive, std::uint64_t begin,
+                                          std::uint64_t size) {
+  std::vector<std::byte> out(static_cast<std::size_t>(size));
+  FOREBAY_TRY(const std::size_t got, archive.read(out, static_cast<std::int64_t>(begin)));
+  if (got < size) return Error{Code::data, Detail::failed_precondition, "the file was cut short while it was read"};
+  return out;
 }
 
-Result<Directory> find_directory(std::span<const std::byte> archive) {
-  if (archive.size() < end_bytes) return bad_zip("not a zip archive: it is too short");
-  std::size_t end = archive.size() - end_bytes;
+/// The end record of zip64, whose locator is at `locator` of `tail`, which begins at `tail_begin` of the archive.
+Result<Directory> directory64(const io::RandomAccessFile& archive, std::span<const std::byte> tail, std::size_t locator,
+                              std::uint64_t tail_begin) {
+  const std::uint64_t at = number(tail, locator + 8, 8);
+  const std::uint64_t end = tail_begin + locator;
+  const auto wrong = [] { return bad_zip("the zip64 end record is not where its locator says"); };
+  if (at > end || end - at < end64_bytes) return wrong();
+  FOREBAY_TRY(const std::vector<std::byte> record, read_bytes(archive, at, end64_bytes));
+  if (!signed_with(record, 0, "PK\x06\x06")) return wrong();
+  return Directory{.begin = number(record, 48, 8), .size = number(record, 40, 8), .members = number(record, 32, 8)};
+}
+
+Result<Directory> find_directory(const io::RandomAccessFile& archive) {
+  const auto size = static_cast<std::uint64_t>(archive.size());
+  if (size < end_bytes) return bad_zip("not a zip archive: it is too short");
+  const std::uint64_t tail_begin = size - std::min<std::uint64_t>(size, end_bytes + max_comment + locator_bytes);
+  FOREBAY_TRY(const std::vector<std::byte> tail, read_bytes(archive, tail_begin, size - tail_begin));
+  std::size_t end = tail.size() - end_bytes;
   const std::size_t least = end > max_comment ? end - max_comment : 0;
-  while (!signed_with(archive, end, "PK\x05\x06")) {
+  while (!signed_with(tail, end, "PK\x05\x06")) {
     if (end == least) return bad_zip("not a zip archive, or cut short: it has no end record");
     --end;
   }
-  Directory out{.begin = number(archive, end + 16, 4),
-                .size = number(archive, end + 12, 4),
-                .members = number(archive, end + 10, 2)};
-  if (end >= locator_bytes && signed_with(archive, end - locator_bytes, "PK\x06\x07")) {
-    FOREBAY_TRY(out, directory64(archive, end));
+  Directory out{
+      .begin = number(tail, end + 16, 4), .size = number(tail, end + 12, 4), .members = number(tail, end + 10, 2)};
+  if (end >= locator_bytes && signed_with(tail, end - locator_bytes, "PK\x06\x07")) {
+    FOREBAY_TRY(out, directory64(archive, tail, end - locator_bytes, tail_begin));
   }
-  if (out.begin > end || out.size > end - out.begin) return bad_zip("its directory lies outside of the archive");
+  const std::uint64_t last = tail_begin + end;
+  if (out.begin > last || out.size > last - out.begin) return bad_zip("its directory lies outside of the archive");
   if (out.members > max_members)
     return Error{Code::data, Detail::resource_exhausted,
                  fmt::format("{} members; at most {} are allowed", out.members, max_members)};
+  if (out.size > max_directory)
+    return Error{Code::data, Detail::resource_exhausted,
+                 fmt::format("a directory of {} bytes; at most {} are allowed", out.size, max_directory)};
   return out;
 }
 
@@ -97,32 +118,35 @@ Result<void> sizes64(std::span<const std::byte> extra, std::vector<std::uint64_t
   return bad_zip("a zip64 field is missing or malformed");
 }
 
-/// Reads the local header at `begin` and compares it with the directory. Sets `stored`.
-Result<void> read_local(std::span<const std::byte> archive, std::uint64_t begin, std::uint64_t compressed,
-                        std::uint64_t method, std::uint64_t flags, ZipMember& member) {
+/// Reads the local header at `begin` and compares it with the directory. Sets `begin` of the member.
+Result<void> read_local(const io::RandomAccessFile& archive, std::uint64_t begin, std::uint64_t method,
+                        std::uint64_t flags, ZipMember& member) {
   const auto differs = [&] { return bad_zip(fmt::format("the headers of member {} differ", quote(member.name))); };
-  if (begin > archive.size() || archive.size() - begin < local_bytes) return differs();
-  const auto at = static_cast<std::size_t>(begin);
-  if (!signed_with(archive, at, "PK\x03\x04")) return differs();
-  const auto name_size = static_cast<std::size_t>(number(archive, at + 26, 2));
-  const auto extra_size = static_cast<std::size_t>(number(archive, at + 28, 2));
-  const std::size_t head = local_bytes + name_size + extra_size;
-  if (archive.size() - at < head || archive.size() - at - head < compressed) return differs();
-  const auto name = archive.subspan(at + local_bytes, name_size);
+  const auto size = static_cast<std::uint64_t>(archive.size());
+  if (begin > size || size - begin < local_bytes) return differs();
+  FOREBAY_TRY(const std::vector<std::byte> head, read_bytes(archive, begin, local_bytes));
+  if (!signed_with(head, 0, "PK\x03\x04")) return differs();
+  const auto name_size = static_cast<std::size_t>(number(head, 26, 2));
+  const auto extra_size = static_cast<std::size_t>(number(head, 28, 2));
+  const std::uint64_t all = local_bytes + name_size + extra_size;
+  const auto compressed = static_cast<std::uint64_t>(member.stored);
+  if (size - begin < all || size - begin - all < compressed) return differs();
+  FOREBAY_TRY(const std::vector<std::byte> rest, read_bytes(archive, begin + local_bytes, name_size + extra_size));
+  const auto name = std::span{rest}.first(name_size);
   if (std::string_view{reinterpret_cast<const char*>(name.data()), name.size()} != member.name) return differs();
-  std::uint64_t local_size = number(archive, at + 22, 4);
-  std::uint64_t local_compressed = number(archive, at + 18, 4);
-  const bool later = (number(archive, at + 6, 2) & 8) != 0;  // the sizes follow the content
+  std::uint64_t local_size = number(head, 22, 4);
+  std::uint64_t local_compressed = number(head, 18, 4);
+  const bool later = (number(head, 6, 2) & 8) != 0;  // the sizes follow the content
   if (!later) {
-    FOREBAY_DO(sizes64(archive.subspan(at + local_bytes + name_size, extra_size), {&local_size, &local_compressed}));
+    FOREBAY_DO(sizes64(std::span{rest}.subspan(name_size), {&local_size, &local_compressed}));
     if (local_size != member.size || local_compressed != compressed) return differs();
   }
-  if (number(archive, at + 8, 2) != method || ((number(archive, at + 6, 2) ^ flags) & 1) != 0) return differs();
-  member.stored = archive.subspan(at + head, static_cast<std::size_t>(compressed));
+  if (number(head, 8, 2) != method || ((number(head, 6, 2) ^ flags) & 1) != 0) return differs();
+  member.begin = static_cast<std::int64_t>(begin + all);
   return {};
 }
 
-Result<ZipMember> read_member(std::span<const std::byte> archive, std::span<const std::byte> directory,
+Result<ZipMember> read_member(const io::RandomAccessFile& archive, std::span<const std::byte> directory,
                               std::size_t& at) {
   if (directory.size() - at < central_bytes || !signed_with(directory, at, "PK\x01\x02"))
     return bad_zip("its directory is malformed");
@@ -147,16 +171,18 @@ Result<ZipMember> read_member(std::span<const std::byte> archive, std::span<cons
   if (method != 0 && method != 8) return refuse("has a compression that numpy does not write");
   if (method == 0 && compressed != out.size) return refuse("is stored, but has two sizes");
   if (out.size / max_ratio > compressed) return refuse("has more content than its bytes can hold");
-  FOREBAY_DO(read_local(archive, begin, compressed, method, flags, out));
+  if (compressed > static_cast<std::uint64_t>(archive.size())) return refuse("has more bytes than the archive");
+  out.stored = static_cast<std::int64_t>(compressed);
+  FOREBAY_DO(read_local(archive, begin, method, flags, out));
   return out;
 }
 
 Result<void> check_overlaps(const std::vector<ZipMember>& members) {
-  std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   for (const ZipMember& each : members) {
     // The local header stands before the content.
-    const std::byte* const begin = each.stored.data() - local_bytes - each.name.size();
-    ranges.emplace_back(begin, each.stored.data() + each.stored.size());
+    const std::int64_t begin = each.begin - std::int64_t{local_bytes} - std::ssize(each.name);
+    ranges.emplace_back(begin, each.begin + each.stored);
   }
   std::sort(ranges.begin(), ranges.end());
   for (std::size_t i = 1; i < ranges.size(); ++i)
@@ -165,43 +191,89 @@ Result<void> check_overlaps(const std::vector<ZipMember>& members) {
   return {};
 }
 
-Result<void> inflate_member(const ZipMember& member, std::byte* out) {
-  z_stream stream{};
-  if (::inflateInit2(&stream, -15) != Z_OK)
-    return Error{Code::io, Detail::resource_exhausted, "no memory for decompression"};
-  constexpr std::uint64_t piece = std::uint64_t{1} << 30;
-  std::uint64_t used = 0;
-  std::uint64_t made = 0;
-  int code = Z_OK;
-  while (code == Z_OK) {
-    const std::uint64_t in = std::min<std::uint64_t>(piece, member.stored.size() - used);
-    const std::uint64_t room = std::min<std::uint64_t>(piece, member.size - made);
-    std::byte beyond{};
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(member.stored.data() + used));
-    stream.avail_in = static_cast<uInt>(in);
-    stream.next_out = reinterpret_cast<Bytef*>(room > 0 ? out + made : &beyond);
-    stream.avail_out = room > 0 ? static_cast<uInt>(room) : 1;
-    const uInt given = stream.avail_out;
-    code = ::inflate(&stream, Z_NO_FLUSH);
-    used += in - stream.avail_in;
-    made += given - stream.avail_out;
-    if (made > member.size) break;
-    if (code == Z_BUF_ERROR || (code == Z_OK && used == member.stored.size() && stream.avail_out > 0)) break;
+/// Decompresses a member piece by piece. Its owner calls `read` until it returns fewer bytes than were asked for.
+class MemberInflater {
+ public:
+  MemberInflater(const ZipMember& member, const io::RandomAccessFile& archive)
+      : archive_{archive}, next_{member.begin}, rest_{member.stored}, ready_{::inflateInit2(&stream_, -15) == Z_OK} {}
+  MemberInflater(const MemberInflater&) = delete;
+  MemberInflater& operator=(const MemberInflater&) = delete;
+  ~MemberInflater() {
+    if (ready_) ::inflateEnd(&stream_);
   }
-  ::inflateEnd(&stream);
-  if (code == Z_STREAM_END && made == member.size && used == member.stored.size()) return {};
+
+  /// Whether the content ended, and all bytes of the member were used.
+  [[nodiscard]] bool complete() const { return code_ == Z_STREAM_END && rest_ == 0 && stream_.avail_in == 0; }
+
+  /// Fills `out`, which has at most 1 GiB. Fewer bytes come at the end and before a fault.
+  Result<std::size_t> read(std::span<std::byte> out) {
+    if (!ready_) return Error{Code::io, Detail::resource_exhausted, "no memory for decompression"};
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = static_cast<uInt>(out.size());
+    while (code_ == Z_OK && stream_.avail_out > 0) {
+      if (stream_.avail_in == 0) FOREBAY_DO(refill());
+      if (stream_.avail_in == 0) break;
+      code_ = ::inflate(&stream_, Z_NO_FLUSH);
+    }
+    return out.size() - stream_.avail_out;
+  }
+
+ private:
+  Result<void> refill() {
+    input_.resize(piece_of_member);
+    const auto wanted =
+        std::span{input_}.first(static_cast<std::size_t>(std::min<std::int64_t>(rest_, std::int64_t{piece_of_member})));
+    if (wanted.empty()) return {};
+    FOREBAY_TRY(const std::size_t got, archive_.read(wanted, next_));
+    next_ += static_cast<std::int64_t>(got);
+    rest_ -= static_cast<std::int64_t>(got);
+    stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
+    stream_.avail_in = static_cast<uInt>(got);
+    return {};
+  }
+
+  const io::RandomAccessFile& archive_;
+  std::int64_t next_;
+  std::int64_t rest_;
+  std::vector<std::byte> input_;
+  z_stream stream_{};
+  int code_ = Z_OK;
+  bool ready_;
+};
+
+Result<void> inflate_member(const ZipMember& member, const io::RandomAccessFile& archive, std::byte* out,
+                            PartFiles& run) {
+  MemberInflater inflater{member, archive};
+  std::uint64_t made = 0;
+  while (made < member.size) {
+    run.look();
+    const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(StopCheck::interval, member.size - made));
+    FOREBAY_TRY(const std::size_t got, inflater.read({out + made, piece}));
+    made += got;
+    if (got < piece) break;
+  }
+  std::byte beyond{};
+  FOREBAY_TRY(const std::size_t more, inflater.read({&beyond, 1}));
+  if (made == member.size && more == 0 && inflater.complete()) return {};
   return bad_zip(fmt::format("member {} is corrupt, or has another size than the directory says", quote(member.name)));
 }
 
-std::uint32_t checksum_of_content(std::span<const std::byte> bytes) {
-  return static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+std::uint32_t checksum_of_content(std::span<const std::byte> bytes, PartFiles& run) {
+  uLong out = ::crc32_z(0, nullptr, 0);
+  while (!bytes.empty()) {
+    run.look();
+    const auto piece = bytes.first(std::min(bytes.size(), StopCheck::interval));
+    out = ::crc32_z(out, reinterpret_cast<const Bytef*>(piece.data()), piece.size());
+    bytes = bytes.subspan(piece.size());
+  }
+  return static_cast<std::uint32_t>(out);
 }
 
 }  // namespace
 
-Result<std::vector<ZipMember>> zip_members(std::span<const std::byte> archive) {
+Result<std::vector<ZipMember>> zip_members(const io::RandomAccessFile& archive) {
   FOREBAY_TRY(const Directory found, find_directory(archive));
-  const auto directory = archive.subspan(static_cast<std::size_t>(found.begin), static_cast<std::size_t>(found.size));
+  FOREBAY_TRY(const std::vector<std::byte> directory, read_bytes(archive, found.begin, found.size));
   std::vector<ZipMember> out;
   std::size_t at = 0;
   for (std::uint64_t i = 0; i < found.members; ++i) {
@@ -213,15 +285,28 @@ Result<std::vector<ZipMember>> zip_members(std::span<const std::byte> archive) {
   return out;
 }
 
-Result<Content> zip_content(const ZipMember& member, const Content& archive) {
-  Content out{.owner = archive.owner, .bytes = member.stored};
+Result<std::vector<std::byte>> zip_head(const ZipMember& member, const io::RandomAccessFile& archive,
+                                        std::size_t count) {
+  count = static_cast<std::size_t>(std::min<std::uint64_t>(count, member.size));
+  if (!member.deflated) return read_bytes(archive, static_cast<std::uint64_t>(member.begin), count);
+  std::vector<std::byte> out(count);
+  MemberInflater inflater{member, archive};
+  FOREBAY_TRY(const std::size_t got, inflater.read(out));
+  out.resize(got);
+  return out;
+}
+
+Result<Content> zip_content(const ZipMember& member, const std::string& path, const Content& archive, PartFiles& run) {
+  const auto size = static_cast<std::size_t>(member.size);
+  Content out = archive;
   if (member.deflated) {
-    const std::shared_ptr<std::byte[]> memory =
-        std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(member.size));
-    FOREBAY_DO(inflate_member(member, memory.get()));
-    out = {.owner = memory, .bytes = {memory.get(), static_cast<std::size_t>(member.size)}};
+    FOREBAY_TRY(const std::shared_ptr<std::byte> memory, run.memory(static_cast<std::int64_t>(size)));
+    FOREBAY_DO(inflate_member(member, BytesAsFile{path, archive.bytes}, memory.get(), run));
+    out = {.owner = memory, .bytes = {memory.get(), size}};
+  } else {
+    out.bytes = archive.bytes.subspan(static_cast<std::size_t>(member.begin), size);
   }
-  if (checksum_of_content(out.bytes) != member.checksum)
+  if (checksum_of_content(out.bytes, run) != member.checksum)
     return bad_zip(fmt::format("the checksum of member {} is wrong", quote(member.name)));
   return out;
 }
