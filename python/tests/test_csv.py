@@ -151,7 +151,7 @@ def test_corrupt_records_are_skipped_one_by_one(tmp_path: pathlib.Path) -> None:
     with fb.load(document, threads=2) as loader:
         assert [n for batch in loader for n in batch["n"].tolist()] == [1, 5, 6]
     document.update(on_corrupt="fail", steps=[{"batch": {"size": 1}}])
-    with fb.load(document, threads=2) as loader, pytest.raises(fb.DataError, match=r"a\.csv, record 1, byte 4, feature 'n': field 0"):
+    with fb.load(document, threads=2) as loader, pytest.raises(fb.DataError, match=r"a\.csv, line 2, record 1, byte 4, feature 'n': field 0"):
         list(loader)
 
 
@@ -159,7 +159,40 @@ def test_a_bad_field_is_named_as_its_column(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('n,s\n1,a\n2,c"d\n')
     pipe = fb.csv([str(path)], header=True).csv({"n": {"dtype": "int64"}, "s": {"dtype": "string"}}).batch(1)
-    with pipe.load() as loader, pytest.raises(fb.DataError, match=r"a\.csv, record 1, byte 8, feature 's': field 1: .* quote"):
+    with pipe.load() as loader, pytest.raises(fb.DataError, match=r"a\.csv, line 3, record 1, byte 8, feature 's': field 1: .* quote"):
+        list(loader)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_bad_field_says_the_line_at_which_its_record_begins(tmp_path: pathlib.Path, packed: bool) -> None:
+    path = tmp_path / ("a.csv.gz" if packed else "a.csv")
+    content = b"# note\r\nn,s\n" + b'1,"a\nb"\r\n' * 30_000 + b"x,y\n3,z\n"
+    path.write_bytes(gzip.compress(content, 1) if packed else content)
+    records = fb.csv([path], header=True, skip_header_lines=1).csv({"n": {"dtype": "int64"}, "s": {"dtype": "string"}})
+    pipe = records.batch(100)
+
+    def failure(loader: fb.Loader) -> fb.DataError:
+        with loader, pytest.raises(fb.DataError) as caught:
+            list(loader)
+        for again in range(2):
+            with pytest.raises(fb.DataError, match="line 60003, record 30000, byte"):
+                next(loader)
+        return caught.value
+
+    with pipe.load() as loader:
+        for _ in range(7):
+            next(loader)
+        state = loader.state_dict()
+    for found in (failure(pipe.load(threads=1)), failure(pipe.load(threads=4)), failure(resumed(pipe, state)),
+                  failure(pipe.load(shard=(0, 2))), failure(records.shuffle(global_=True).batch(100).load())):
+        assert (found.line, found.column, found.record, found.pointer) == (60_003, None, 30_000, None), str(found)
+
+
+def test_lines_of_branches_and_of_unclosed_quotes(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "a.csv").write_text("1\n2\n")
+    (tmp_path / "b.csv").write_text('3\n"4\n5\n')
+    branches = [fb.csv([tmp_path / name]).csv({"n": {"dtype": "int64"}}) for name in ("a.csv", "b.csv")]
+    with fb.concat(branches).batch(1).load() as loader, pytest.raises(fb.DataError, match=r"b\.csv, line 2, record 1, byte 2: .*quote"):
         list(loader)
 
 

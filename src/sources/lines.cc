@@ -48,6 +48,8 @@ class LinesFormat final : public Format {
     return end_at_limit(bytes, offset, at, last, records);
   }
 
+  bool text() const override { return true; }
+
   Result<void> verify(std::span<const Record>) const override { return {}; }  // text has no checksums
 
   /// A line that is too long was found: the next record begins after its line feed.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "io/paths.h"
 #include "io/patterns.h"
 
 namespace forebay::sources {
@@ -11,6 +12,11 @@ namespace forebay::sources {
 Result<std::vector<std::string>> source_files(const Paths& files, const std::string& folder) {
   if (files.empty()) return Error{Code::config, Detail::invalid_argument, "names no file"}.at(Field{"files"});
   std::vector<std::string> out;
+  if (std::ranges::all_of(files, io::is_plain_name)) {
+    out.reserve(files.size());
+    for (const std::string& name : files) out.push_back(io::resolve(name, folder));
+    return out;
+  }
   std::vector<Error> faults;
   auto each = io::expand_each(files, folder);
   for (std::size_t i = 0; i < each.size(); ++i) {

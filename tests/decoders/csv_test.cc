@@ -88,6 +88,13 @@ TEST(CsvFields, AnEmptyFieldTakesTheDefaultOrIsAnError) {  // row 37
   EXPECT_THAT(of(options, {"1,"}), HasSubstr("give the column a default"));
 }
 
+TEST(CsvFields, ANumberMayStandForAMissingValue) {
+  const std::string options = R"({"columns": {"x": {"dtype": "float32", "default": 0.5}, "n": {"dtype": "int64"}},
+                                  "na_value": "-1"})";
+  EXPECT_EQ(of(options, {"-1,2", "\"-1\",3", "-2,4"}), R"({"x":[[0.5,0.5,-2.0]],"n":[[2,3,4]]})");
+  EXPECT_THAT(of(options, {"1,2", "1,-1"}), HasSubstr("row 1: feature 'n': field 1 is required but missing"));
+}
+
 TEST(CsvFields, AFaultOfFormComesBeforeAFaultOfValue) {
   EXPECT_THAT(of(int_and_text, {"x,a\"b"}), HasSubstr("does not begin with a quote"));
   EXPECT_THAT(of(int_and_text, {"x,a,b"}), HasSubstr("found 3"));
@@ -159,8 +166,9 @@ TEST(CsvKernels, ReadWhatTheExactRulesRead) {
   std::size_t read = 0;
   for (int round = 0; round < 4000; ++round) {
     const std::string text = number_text(random);
+    const std::string field = round % 5 < 2 ? fmt::format("\"{}\"", text) : text;
     const std::string padded =
-        text + (round % 2 == 0 ? ",1" : "") + std::string(record_slack, round % 3 == 0 ? ',' : '7');
+        field + (round % 2 == 0 ? ",1" : "") + std::string(record_slack, round % 3 == 0 ? ',' : '7');
     const std::string_view record{padded.data(), padded.size() - record_slack};
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       for (const ReadFields& twin : read_fields_twins()) {
@@ -170,7 +178,7 @@ TEST(CsvKernels, ReadWhatTheExactRulesRead) {
         const CsvPlace place = twin(record, {}, {&target, 1}, 0, {});
         if (place.field == 0) continue;
         ++read;
-        EXPECT_EQ(place.at, text.size() + 1) << text;
+        EXPECT_EQ(place.at, field.size() + 1) << field;
         if (k == types.size()) continue;
         EXPECT_TRUE(parse_value(text, {types[k], {}}, expected.data())) << text;
         EXPECT_EQ(found, expected) << text << " " << k;
@@ -178,6 +186,34 @@ TEST(CsvKernels, ReadWhatTheExactRulesRead) {
     }
   }
   EXPECT_GT(read, 4000U * 5) << "half of all attempts: many numbers are of the usual form";
+}
+
+TEST(CsvKernels, StopWhereTheExactRulesFindAFaultOrQuotesInQuotes) {
+  std::minstd_rand random{6};
+  constexpr std::string_view letters = "\"\"\",1-.a";
+  std::string scratch;
+  std::size_t quoted = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string padded(1 + random() % 8, ' ');
+    for (char& each : padded) each = letters[random() % letters.size()];
+    const std::size_t size = padded.size();
+    padded.append(record_slack, letters[random() % letters.size()]);
+    const std::string_view record{padded.data(), size};
+    const CsvField field = read_field(record, 0, {}, scratch);
+    for (const CsvKernel kernel : {CsvKernel::float64, CsvKernel::skip}) {
+      for (const ReadFields& twin : read_fields_twins()) {
+        double found = 0;
+        const CsvTarget target{kernel, reinterpret_cast<std::byte*>(&found)};
+        const CsvPlace place = twin(record, {}, {&target, 1}, 0, {});
+        if (place.field == 0) continue;
+        quoted += record[0] == '"' ? 1 : 0;
+        EXPECT_EQ(field.fault, CsvFault::none) << record;
+        EXPECT_EQ(place.at, field.next) << record;
+        if (kernel == CsvKernel::float64) EXPECT_EQ(found, value<double>(field.text, DType::float64)) << record;
+      }
+    }
+  }
+  EXPECT_GT(quoted, 1000U);
 }
 
 }  // namespace

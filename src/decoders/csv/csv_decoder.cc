@@ -36,6 +36,11 @@ bool is_usual(char delimiter) {
   return others.find(delimiter) == std::string_view::npos && (delimiter < '0' || delimiter > '9');
 }
 
+/// Whether a kernel might take the text for a number. It asks for no text that stands for a missing value.
+bool begins_as_number(std::string_view text) {
+  return !text.empty() && (text[0] == '-' || text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
+}
+
 std::string_view text_of(Record record) { return {reinterpret_cast<const char*>(record.data()), record.size()}; }
 
 Error refused(std::string message, std::string feature = {}) {
@@ -75,8 +80,9 @@ class CsvDecoder::Memory final : public DecoderMemory {
 };
 
 CsvDecoder::CsvDecoder(CsvPlan plan, ReadFields kernel) : plan_{std::move(plan)}, kernel_{kernel} {
+  const bool usual = is_usual(plan_.syntax.delimiter) && !begins_as_number(plan_.na_value);
   for (const CsvFieldPlan& field : plan_.fields) {
-    kernels_.push_back(is_usual(plan_.syntax.delimiter) ? kernel_of(field) : CsvKernel::none);
+    kernels_.push_back(usual ? kernel_of(field) : CsvKernel::none);
     if (field.wanted && field.type.dtype == DType::string) appended_.push_back(field.id);
   }
 }

@@ -46,6 +46,15 @@ CsvField read_quoted(std::string_view record, std::size_t at, const CsvSyntax& s
   }
 }
 
+/// Reads a field as the kernels do: one in quotes has no quote inside.
+CsvField read_usual(std::string_view record, std::size_t at, const CsvSyntax& syntax) {
+  if (!syntax.quotes || record[at] != '"') return read_plain(record, at, syntax);
+  const std::size_t quote = record.find('"', at + 1);
+  if (quote == std::string_view::npos) return {.fault = CsvFault::unclosed};
+  if (quote + 1 < record.size() && record[quote + 1] != syntax.delimiter) return {.fault = CsvFault::escape};
+  return {.text = record.substr(at + 1, quote - at - 1), .next = quote + 2};
+}
+
 /// Reads an integer or a decimal fraction. False: the text has another form.
 bool read_digits(std::string_view text, bool fraction, Digits& out) {
   out = {};
@@ -71,7 +80,7 @@ CsvPlace read_fields_portable(std::string_view record, CsvPlace from, std::span<
   while (from.field < targets.size() && from.at < record.size()) {
     const CsvTarget& target = targets[from.field];
     if (target.kernel == CsvKernel::none || line_end(record[from.at])) return from;
-    const CsvField field = read_plain(record, from.at, syntax);
+    const CsvField field = read_usual(record, from.at, syntax);
     if (field.fault != CsvFault::none || field.text.size() > syntax.max_field) return from;
     Digits digits;
     if (target.kernel != CsvKernel::skip &&

@@ -59,8 +59,8 @@ struct CsvPlace {
 };
 
 /// Reads fields from a place on and writes their values to row `row`, as long as they are of the usual form: plain
-/// numbers of at most 15 digits without exponent, and skipped fields without quotes. Returns the place of the first
-/// field that it has not read. 64 bytes after the record may be read.
+/// numbers of at most 15 digits without exponent, and skipped fields, both also in quotes that have no quote inside.
+/// Returns the place of the first field that it has not read. 64 bytes after the record may be read.
 using ReadFields = CsvPlace (*)(std::string_view record, CsvPlace from, std::span<const CsvTarget> targets,
                                 std::size_t row, const CsvSyntax& syntax);
 

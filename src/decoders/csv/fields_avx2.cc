@@ -48,16 +48,15 @@ FOREBAY_CSV inline std::uint64_t number_of(__m128i digits) {
   return (both & 0xffffffffU) * 100000000U + (both >> 32);
 }
 
-/// Reads a number of at most 15 characters after the sign, at `at` and up to `end`. Returns its length with the sign; 0
-/// when it has another form. `fraction`: it may have a point.
-FOREBAY_CSV inline std::size_t read_number(const char* at, const char* end, __m128i delimiter, bool fraction,
-                                           Digits& out) {
+/// Reads a number of at most 15 characters after the sign, at `at` and up to the character that ends it or to `end`.
+/// Returns its length with the sign; 0 when it has another form. `fraction`: it may have a point.
+[[gnu::always_inline]] FOREBAY_CSV inline std::size_t read_number(const char* at, const char* end, __m128i ends,
+                                                                  bool fraction, Digits& out) {
   out.negative = *at == '-';
   const char* const first = at + (out.negative ? 1 : 0);
   const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
   const auto left = static_cast<std::size_t>(end - first);
-  const std::size_t length =
-      std::min<std::size_t>(_tzcnt_u32(bits(_mm_cmpeq_epi8(text, delimiter)) | 1U << width), left);
+  const std::size_t length = std::min<std::size_t>(_tzcnt_u32(bits(_mm_cmpeq_epi8(text, ends)) | 1U << width), left);
   if (length - 1 >= max_digits) return 0;
   const std::uint32_t inside = (1U << length) - 1;
   const __m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
@@ -70,6 +69,19 @@ FOREBAY_CSV inline std::size_t read_number(const char* at, const char* end, __m1
   out.value = number_of(_mm_shuffle_epi8(digits, _mm_loadu_si128(shuffle)));
   out.decimals = static_cast<unsigned>(length - point - (points != 0 ? 1 : 0));
   return length + (out.negative ? 1 : 0);
+}
+
+/// Reads and writes a number in quotes, and returns its length with them; 0 for another form. Not inlined: the way of
+/// plain numbers stays as short as it is.
+[[gnu::noinline]] FOREBAY_CSV std::size_t take_quoted_number(const char* at, const char* end, const CsvSyntax& syntax,
+                                                             const CsvTarget& target, std::size_t row) {
+  if (!syntax.quotes || *at != '"' || at + 1 == end) return 0;
+  Digits digits;
+  const std::size_t inside = read_number(at + 1, end, _mm_set1_epi8('"'), has_fraction(target.kernel), digits);
+  const char* const after = at + inside + 2;
+  if (inside == 0 || after > end || after[-1] != '"') return 0;
+  if (after != end && *after != syntax.delimiter) return 0;
+  return write_digits(digits, target, row) ? inside + 2 : 0;
 }
 
 /// The length of a field without quotes, CR and LF; more than `left` when it has another form.
@@ -90,6 +102,21 @@ FOREBAY_CSV inline std::size_t plain_length(const char* at, std::size_t left, __
   }
 }
 
+/// The length of a field in quotes that begins at `at` and has no quote inside; more than `left` when it has another
+/// form.
+FOREBAY_CSV inline std::size_t quoted_length(const char* at, std::size_t left, const CsvSyntax& syntax) {
+  if (!syntax.quotes) return left + 1;
+  const __m256i quote = _mm256_set1_epi8('"');
+  for (std::size_t from = 1; from < left; from += 32) {
+    const __m256i text = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + from));
+    const auto found = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(text, quote)));
+    if (found == 0) continue;
+    const std::size_t length = from + _tzcnt_u32(found) + 1;
+    return length == left || (length < left && at[length] == syntax.delimiter) ? length : left + 1;
+  }
+  return left + 1;
+}
+
 }  // namespace
 
 FOREBAY_CSV CsvPlace read_fields_avx2(std::string_view record, CsvPlace from, std::span<const CsvTarget> targets,
@@ -106,11 +133,17 @@ FOREBAY_CSV CsvPlace read_fields_avx2(std::string_view record, CsvPlace from, st
     if (target.kernel == CsvKernel::skip) {
       const auto left = static_cast<std::size_t>(end - at);
       length = plain_length(at, left, _mm256_broadcastb_epi8(delimiter), syntax);
+      if (length > left && *at == '"') length = quoted_length(at, left, syntax);
       if (length > left || length > syntax.max_field) break;
     } else {
       Digits digits;
       length = read_number(at, end, delimiter, has_fraction(target.kernel), digits);
-      if (length == 0 || !write_digits(digits, target, row)) break;
+      if (length == 0) [[unlikely]] {
+        length = take_quoted_number(at, end, syntax, target, row);
+        if (length == 0) break;
+      } else if (!write_digits(digits, target, row)) {
+        break;
+      }
     }
     at += length + 1;
   }

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "io/file.h"
 #include "sources/csv/header.h"
 #include "sources/csv/record_ends.h"
 #include "sources/framing.h"
@@ -49,6 +50,8 @@ class CsvFormat final : public Format {
     FOREBAY_TRY(const bool whole, add_one(scan));
     return whole ? Scanned{.consumed = scan.at} : Scanned{.consumed = scan.at, .wanted = bytes.size() - scan.at + 1};
   }
+
+  bool text() const override { return true; }
 
   Result<void> verify(std::span<const Record>) const override { return {}; }  // text has no checksums
 
@@ -170,13 +173,27 @@ Result<CsvRules> rules_of(const Csv& options) {
   return CsvRules{.delimiter = delimiter.front(), .quotes = options.use_quote_delim};
 }
 
+Result<std::shared_ptr<const io::RandomAccessFile>> open_first(const std::string& path, const BindContext& context) {
+  if (context.open) return context.open(path);
+  FOREBAY_TRY(io::File file, io::File::open(path));
+  return std::shared_ptr<const io::RandomAccessFile>{std::make_shared<io::File>(std::move(file))};
+}
+
+/// The names in the header row of a file.
+Result<std::vector<std::string>> header_names(const CsvHeader& header, const std::string& path,
+                                              const BindContext& context, Compression compression,
+                                              const Format& format) {
+  FOREBAY_TRY(const auto file, open_first(path, context));
+  return header.read(*file, compression, format);
+}
+
 Result<Source> bind_csv(const Csv& options, const BindContext& context) {
   FOREBAY_TRY(const CsvRules rules, rules_of(options));
   FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
   CsvHeader header{options, rules};
   auto names = options.names;
   if (options.header && !files.empty()) {
-    auto found = header.read(files.front(), options.compression, CsvFormat{options, rules, header});
+    auto found = header_names(header, files.front(), context, options.compression, CsvFormat{options, rules, header});
     if (!found.ok()) return found.error().at(Place{.file = files.front()}).at("the header row");
     names = *std::move(found);
     header.expect(*names, files.front());

@@ -9,7 +9,6 @@
 
 #include <forebay/messages.h>
 
-#include "io/file.h"
 #include "io/inflate.h"
 #include "sources/detect.h"
 
@@ -53,13 +52,27 @@ std::string take_field(std::string_view& rest, const CsvRules& rules) {
   return out;
 }
 
+/// A file whose bytes are read when they are asked for, and waited for: an Inflater pauses where bytes are not ready.
+class AwaitedFile final : public io::RandomAccessFile {
+ public:
+  explicit AwaitedFile(const io::RandomAccessFile& file)
+      : RandomAccessFile{file.path(), file.identity()}, file_{file} {}
+  Result<std::size_t> read_some(std::span<std::byte> out, std::int64_t offset) const override {
+    return file_.read_some(out, offset);
+  }
+  void want(io::ByteRange) override {}
+  Result<void> unchanged() const override { return file_.unchanged(); }
+
+ private:
+  const io::RandomAccessFile& file_;
+};
+
 /// The next bytes of a file, decompressed.
 class HeaderContent {
  public:
-  static Result<HeaderContent> open(const std::string& path, Compression asked, const Format& format) {
-    FOREBAY_TRY(io::File file, io::File::open(path));
+  static Result<HeaderContent> open(const io::RandomAccessFile& file, Compression asked, const Format& format) {
     FOREBAY_TRY(const Compression compression, compression_of(file, asked, format));
-    HeaderContent out{std::move(file)};
+    HeaderContent out{file};
     if (compression != Compression::none) {
       FOREBAY_TRY(out.inflater_, io::Inflater::make(compression));
     }
@@ -77,9 +90,9 @@ class HeaderContent {
   }
 
  private:
-  explicit HeaderContent(io::File file) : file_{std::move(file)} {}
+  explicit HeaderContent(const io::RandomAccessFile& file) : file_{file} {}
 
-  io::File file_;
+  const AwaitedFile file_;
   std::optional<io::Inflater> inflater_;
 };
 
@@ -155,9 +168,9 @@ Result<std::optional<std::size_t>> CsvHeader::end(std::span<const std::byte> byt
   return Found{std::min(*row + found.at + 1, bytes.size())};
 }
 
-Result<std::vector<std::string>> CsvHeader::read(const std::string& path, Compression compression,
+Result<std::vector<std::string>> CsvHeader::read(const io::RandomAccessFile& file, Compression compression,
                                                  const Format& format) const {
-  FOREBAY_TRY(HeaderContent content, HeaderContent::open(path, compression, format));
+  FOREBAY_TRY(HeaderContent content, HeaderContent::open(file, compression, format));
   std::vector<std::byte> bytes;
   while (true) {
     FOREBAY_TRY(const bool last, content.read(bytes));

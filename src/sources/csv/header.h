@@ -9,6 +9,7 @@
 
 #include <forebay/sources/csv.h>
 
+#include "io/file_system.h"
 #include "sources/csv/record_ends.h"
 
 namespace forebay::sources {
@@ -22,7 +23,7 @@ class CsvHeader {
   /// place of the fault, for UTF-16, and for other names than those of `expect`.
   [[nodiscard]] Result<std::optional<std::size_t>> end(std::span<const std::byte> bytes, bool last) const;
   /// Reads the names of a file's header row. Fails with Code::io or Code::data.
-  [[nodiscard]] Result<std::vector<std::string>> read(const std::string& path, Compression compression,
+  [[nodiscard]] Result<std::vector<std::string>> read(const io::RandomAccessFile& file, Compression compression,
                                                       const Format& format) const;
   void expect(std::vector<std::string> names, std::string file) {
     names_ = std::move(names);
