@@ -5,6 +5,8 @@ from __future__ import annotations
 import glob
 import os
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Literal, NamedTuple, Optional, Sequence
 
 from forebay import _core
@@ -17,6 +19,10 @@ SLICE = 4 << 20
 MIN_ROWS, MAX_ROWS = 256, 1 << 17
 #: The first pyarrow that reads files without unpickling what they contain.
 OLDEST = (14, 0, 1)
+#: Bytes of a column that are read at once. A whole column of a row group would be in memory otherwise, compressed.
+READ_AHEAD = 1 << 20
+#: Threads that read footers when a plan is made: they wait for the file system more than they compute.
+FOOTER_THREADS = 8
 #: Files that stay open; several row groups of a file are read one after the other.
 OPEN_FILES = 8
 
@@ -48,8 +54,8 @@ class Parts(NamedTuple):
     format: str
 
 
-def pyarrow_module(name: str) -> Any:
-    """pyarrow or a module of it."""
+def pyarrow_module(name: str, needed: str = "Parquet and Arrow files are read by the package pyarrow") -> Any:
+    """pyarrow or a module of it. `needed`: for what, as the beginning of the error where it is not installed."""
     import importlib
     try:
         version = importlib.import_module("pyarrow").__version__
@@ -58,7 +64,7 @@ def pyarrow_module(name: str) -> Any:
                               "with: pip install --upgrade pyarrow", code="config", detail="failed_precondition")
         return importlib.import_module(name)
     except ImportError as problem:
-        raise ConfigError(f"Parquet and Arrow files are read by the package pyarrow, which is not installed ({problem}); "
+        raise ConfigError(f"{needed}, which is not installed ({problem}); "
                           "install it with: pip install pyarrow", code="config", detail="not_found") from None
 
 
@@ -76,21 +82,36 @@ def matched(files: Paths) -> "list[str]":
 
 
 def list_of_parts(files: Sequence[str], format: Literal["parquet", "ipc"], by_group: bool) -> Parts:
-    """Reads the footers of the files."""
+    """Reads the footers of the files, several at once. Of Arrow files that are parts themselves only the first: their footers
+    have no numbers of rows."""
     list_parts = _parquet_parts if format == "parquet" else _ipc_parts
-    schema: Any = None
-    parts: "list[Part]" = []
-    for path in files:
+    pyarrow_module("pyarrow.parquet" if format == "parquet" else "pyarrow.ipc")  # its faults come first
+
+    def footer(path: str) -> "tuple[Any, list[Part]]":
         version = version_of(path)
-        try:
-            found, own = list_parts(path, by_group, version)
-        except ConfigError:
-            raise
-        except (OSError, ValueError, KeyError) as problem:  # the errors of pyarrow are kinds of these
-            raise _unreadable(path, "footer", problem) from None
-        schema = found if schema is None else schema
-        parts += own
+        with faults_of(path, "footer"):
+            return list_parts(path, by_group, version)
+
+    schema, first = footer(files[0])
+    if format == "ipc" and not by_group:
+        return Parts(schema, [Part(path, None, None, version_of(path)) for path in files], format)
+    parts = list(first)
+    if len(files) > 1:
+        with ThreadPoolExecutor(min(FOOTER_THREADS, len(files) - 1), "forebay-footers") as threads:
+            for _, own in threads.map(footer, files[1:]):  # in the order of the files; so is the first fault
+                parts += own
     return Parts(schema, parts, format)
+
+
+@contextmanager
+def faults_of(path: str, what: str) -> Iterator[None]:
+    """Names the file in the errors of pyarrow."""
+    try:
+        yield
+    except ConfigError:
+        raise
+    except (OSError, ValueError, KeyError) as problem:  # the errors of pyarrow are kinds of these
+        raise _unreadable(path, what, problem) from None
 
 
 def version_of(path: str) -> Version:
@@ -129,7 +150,10 @@ class OpenFiles:
         if part.path not in self._files:
             if version_of(part.path) != part.version:
                 raise DataError(f"{part.path}: the file has changed since the run was planned", code="data", detail="data_loss")
-            self._files[part.path] = self._open_file(part.path)
+            try:
+                self._files[part.path] = self._open_file(part.path)
+            except (OSError, ValueError, KeyError) as problem:
+                raise _unreadable(part.path, "footer", problem) from None
         self._files.move_to_end(part.path)
         while len(self._files) > OPEN_FILES:  # one that is read further stays until its reader is gone
             self._files.popitem(last=False)
@@ -137,7 +161,8 @@ class OpenFiles:
 
 
 def _open_parquet(path: str) -> Any:
-    return pyarrow_module("pyarrow.parquet").ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
+    return pyarrow_module("pyarrow.parquet").ParquetFile(path, pre_buffer=False, buffer_size=READ_AHEAD,
+                                                         page_checksum_verification=True)
 
 
 def _open_ipc(path: str) -> Any:

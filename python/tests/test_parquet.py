@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-from typing import Any
+from typing import Any, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,7 @@ def files() -> Any:
         yield folder
 
 
-def numbers(loader: fb.Loader) -> "list[list[int]]":
+def numbers(loader: "Iterable[fb.Batch]") -> "list[list[int]]":
     return [batch["x"].tolist() for batch in loader]
 
 
@@ -230,3 +230,24 @@ print(peak() - before)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert done.stderr == "" and int(done.stdout) < (64 + 64) << 20
+
+
+def test_planning_reads_footers_in_order_and_of_arrow_files_that_are_parts_the_first_only(files: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "bad").write_bytes(b"ARROW1\0\0 no footer")
+    paths = [f"{files}/0.arrow", str(tmp_path / "bad"), str(tmp_path / "missing")]
+    for format, read in (("arrow", fb.arrow_file), ("parquet", fb.parquet)):
+        with pytest.raises(fb.DataError, match="bad.*footer"):  # not the one that is missing, which comes later
+            read([f"{files}/0.{format}", *paths[1:]]).batch(size=7).load()
+    loader = fb.arrow_file(paths[:2], parts="files").batch(size=15).load()
+    assert numbers(next(loader) for _ in range(2)) == [[*range(15)], [*range(15, 30)]]
+    with pytest.raises(fb.DataError, match="bad.*footer"):
+        next(loader)
+
+
+def test_a_row_group_is_never_in_memory_whole(tmp_path: pathlib.Path) -> None:
+    values = np.random.default_rng(1).random(3_000_000)  # 24 MB, one row group of one column
+    pq.write_table(pa.table({"x": values}), tmp_path / "x.parquet", row_group_size=len(values), use_dictionary=False, compression="none")
+    before, most, found = pa.total_allocated_bytes(), 0, 0.0
+    for batch in fb.parquet(tmp_path / "x.parquet").batch(size=100_000).load(memory=32 << 20, prefetch=1):
+        most, found = max(most, pa.total_allocated_bytes() - before), found + batch["x"].sum()
+    assert found == pytest.approx(values.sum()) and most < 18 << 20

@@ -99,6 +99,18 @@ class RowParts::Line : public std::enable_shared_from_this<RowParts::Line> {
     for (const auto& one : open) one->wake();
   }
 
+  /// The blocks of the open parts of a source that wait for its runs, and how many may.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> waiting(std::size_t source) const {
+    std::size_t blocks = 0, parts = 0;
+    const std::lock_guard lock{mutex_};
+    for (const auto& [id, open] : open_) {
+      if (open->wanted.source != source || open->wanted.left) continue;
+      blocks += open->blocks.size();
+      ++parts;
+    }
+    return {static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(blocks_ahead * parts)};
+  }
+
   Result<PartReader::Got> take(Open& open, std::shared_ptr<const RowBlock>& out) {
     {
       const std::lock_guard lock{mutex_};
@@ -145,7 +157,7 @@ class RowParts::Line : public std::enable_shared_from_this<RowParts::Line> {
     return out;
   }
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::int64_t, std::shared_ptr<Open>> open_;  // by id
   std::int64_t ids_ = 0;
@@ -205,6 +217,8 @@ std::shared_ptr<const RowSource> RowParts::source(Schema schema, std::vector<Par
   source->schema = std::move(schema);
   source->repeats = source->ahead = repeats;
   const std::size_t number = line_->add_source();
+  source->waiting = [line = line_, number] { return line->waiting(number); };
+  source->waiting_name = "blocks of parts";
   const auto once = std::make_shared<std::once_flag>();
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const auto open = [line = line_, number, part, repeats, once](ReadContext context) {

@@ -2,8 +2,11 @@
 #include <forebay/row_passes.h>
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <utility>
+
+#include <fmt/core.h>
 
 namespace forebay {
 
@@ -29,12 +32,23 @@ class RowPasses::Begun {
     changed_.notify_all();
   }
 
+  /// The rows of the present pass that wait to be read, and how many may.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> waiting() const {
+    std::function<std::pair<std::int64_t, std::int64_t>()> of_pass;
+    {
+      const std::lock_guard lock{mutex_};
+      if (!read_.expired()) of_pass = waiting_;
+    }
+    return of_pass ? of_pass() : std::pair{std::int64_t{0}, capacity_};
+  }
+
   /// Begins a pass, whose rows are those of a feed of its own.
   Result<std::unique_ptr<PartReader>> open(ReadContext context, const std::string& name) {
     FOREBAY_TRY(Feed rows, Feed::make(schema_, capacity_));
     const std::int64_t epoch = context.epoch;
     const std::int64_t first = context.first;
-    FOREBAY_TRY(auto reader, rows.source(name)->parts.front().open(std::move(context)));
+    const auto source = rows.source(name);
+    FOREBAY_TRY(auto reader, source->parts.front().open(std::move(context)));
     auto out = std::make_unique<PassReader>(std::move(reader));
     {
       const std::lock_guard lock{mutex_};
@@ -44,6 +58,7 @@ class RowPasses::Begun {
                      "data set of its own"};
       }
       read_ = out->open;
+      waiting_ = source->waiting;
       untaken_ = Pass{.epoch = epoch, .first = first, .rows = std::move(rows)};
     }
     changed_.notify_one();
@@ -61,10 +76,11 @@ class RowPasses::Begun {
 
   const Schema schema_;
   const std::int64_t capacity_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::weak_ptr<bool> read_;     // of the reader of the last pass
-  std::optional<Pass> untaken_;  // that pass, until the program has taken it
+  std::weak_ptr<bool> read_;                                        // of the reader of the last pass
+  std::function<std::pair<std::int64_t, std::int64_t>()> waiting_;  // of the rows of that pass
+  std::optional<Pass> untaken_;                                     // that pass, until the program has taken it
   bool closed_ = false;
 };
 
@@ -87,6 +103,8 @@ std::shared_ptr<const RowSource> RowPasses::source(const std::string& name, Prom
       {.name = name,
        .open = [begun = begun_, name](ReadContext context) { return begun->open(std::move(context), name); },
        .seeks = promise.seeks});
+  source->waiting = [begun = begun_] { return begun->waiting(); };
+  source->waiting_name = fmt::format("rows of '{}'", name);
   return source;
 }
 

@@ -140,10 +140,12 @@ void BatchReader::split_rows(RowColumn& out) const {
 }
 
 /// From lists of one size to their items.
-Result<void> BatchReader::go_into_fixed(Elements& elements) const {
+Result<void> BatchReader::go_into_fixed(Elements& elements) {
+  bool rows = column_.list == Column::List::none;  // the lists are those of the rows
   for (const std::int64_t size : column_.fixed) {
     FOREBAY_TRY(const View view, view_of(elements.view.array, elements.view.first, elements.view.count, 1, 1));
     take_out_nulls(view, elements.valid);
+    if (std::exchange(rows, false)) valid_ = elements.valid;
     const std::int64_t places = view.at() + view.count;
     if (size > 0 && places > max_values / size) return bad_array(fmt::format("{} lists of {} items", places, size));
     const ArrowArray* const items = view.array->children[0];

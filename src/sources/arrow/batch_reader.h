@@ -84,7 +84,7 @@ class BatchReader {
   [[nodiscard]] Result<View> reach();
   [[nodiscard]] Result<Elements> items_of(const View& lists, RowColumn& out);
   void split_rows(RowColumn& out) const;
-  [[nodiscard]] Result<void> go_into_fixed(Elements& elements) const;
+  [[nodiscard]] Result<void> go_into_fixed(Elements& elements);
   [[nodiscard]] Result<void> decode(Elements elements, RowColumn& out);
   [[nodiscard]] Result<void> check_nulls(const Elements& elements) const;
   [[nodiscard]] Result<void> read_values(const Elements& elements, RowColumn& out);

@@ -103,10 +103,11 @@ Result<std::shared_ptr<const RowBlock>> ArrowReader::Plan::read(ArrowArray& batc
     arrow::BatchReader reader{columns[i], *kept, categories.empty() ? nullptr : &categories[i]};
     auto column = reader.read();
     if (!column.ok()) {
-      Place place = column.error().place();
+      const Error& error = column.error();
+      Place place = error.place();
       place.feature = columns[i].name;
       if (place.record >= 0) place.record += first_row;
-      return column.error().at(place);
+      return Error{error.code(), error.detail(), error.message(), std::move(place)};
     }
     block->columns.push_back(*std::move(column));
     if (columns[i].present) block->columns.push_back(reader.present());
