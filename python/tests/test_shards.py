@@ -267,3 +267,34 @@ def test_the_command_asks_the_launcher_too(document):
 def test_nothing_is_said_where_nothing_was_asked(document):
     done = run_python("import forebay as fb, sys; next(fb.load(sys.argv[1], shard='1/4'))", str(document))
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_rank_reads_its_own_records_only_and_says_so(tmp_path):
+    paths = [str(tmp_path / f"part-{i}.tfrecord") for i in range(3)]
+    for number, path in enumerate(paths):
+        fb.write_records(path, [bytes([number]) * (17_000 + n) for n in range(10)])
+    pipe = fb.tfrecord(paths).record().filter("length(record) > 17001").shuffle(20).batch(6)
+    document = tmp_path / "doc.json"
+    document.write_text(pipe.to_json())
+
+    def said(*arguments):
+        return subprocess.run([COMMAND, *arguments, str(document), "--shard", "0/3"], check=True, capture_output=True, text=True).stdout
+
+    def run(rank):
+        with pipe.load(shard=(rank, 3), threads=2) as loader:
+            rows = [bytes(row) for batch in loader for row in batch["record"]]
+            return rows, loader.stats()
+
+    whole = [run(rank) for rank in range(3)]
+    assert all(stats.shard_files == (0, 3) and stats.read_amplification > 2.9 for _, stats in whole)
+    reason = f"3 files: read whole ({paths[0]}: it has no index; `forebay index` makes one)"
+    assert reason in str(whole[0][1]) and reason in said("check") and reason in said("explain")
+    subprocess.run([COMMAND, "index", "--document", str(document)], check=True, capture_output=True)
+    own = [run(rank) for rank in range(3)]
+    assert [rows for rows, _ in own] == [rows for rows, _ in whole]
+    for rows, stats in own:
+        assert stats.bytes_read == stats.row_bytes == sum(map(len, rows))
+        assert (stats.shard_files, stats.read_amplification) == ((3, 0), 1)
+    line = "3 files: own records only; 1.00 bytes read for each byte of own rows"
+    assert own[0][1].shard_reading == line
+    assert f"shard: {line}\n" in said("check") and f"shard: {line}\n" in said("run") and f"shard: {line}\n" in said("explain")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,6 +28,7 @@ class CuttingDecoder final : public Decoder {
  public:
   explicit CuttingDecoder(Cutting options) : options_{std::move(options)} {}
   std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<DecoderMemory>(); }
+  bool copies_only() const override { return true; }  // also where this is so, records with checksums are copied first
   Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
                       DecoderMemory&) const override {
     if (!options_.file.empty()) std::filesystem::resize_file(options_.file, static_cast<std::uintmax_t>(options_.size));
@@ -79,6 +81,42 @@ TEST(ChangingFile, CutShortBetweenChecksumAndDecodingGivesTheCheckedRowsAndThenI
     ASSERT_FALSE(end.ok()) << order;
     EXPECT_THAT(end.error().text(), HasSubstr(path));
     EXPECT_THAT(end.error().text(), HasSubstr("the file changed while it was read"));
+  }
+}
+
+TEST(ChangingFile, CutShortWhileItsRecordsAreReadWithoutAChecksumIsAnErrorOfTheBatch) {
+  register_cutting();
+  for (const char* const order : {"", R"({"shuffle": {"buffer": 3}}, )", R"({"shuffle": {"global": true}}, )"}) {
+    const Folder folder;
+    const std::string path = folder.file("data");
+    std::ofstream{path} << std::string(15'000, 'a');
+    const Json json = testing::parse(R"({"source": {"fixed_length": {"files": [")" + path +
+                                     R"("], "record_bytes": 5000}}, "decode": {"test_cutting": {"file": ")" + path +
+                                     R"(", "size": 4096}}, "steps": [)" + order + R"({"batch": {"size": 3}}]})");
+    auto pipeline = load(json, {.threads = 1});
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    const auto batch = pipeline->next();
+    ASSERT_FALSE(batch.ok()) << order << "pages that are gone read as zeros, which are no rows";
+    EXPECT_THAT(batch.error().text(), HasSubstr(path));
+    EXPECT_THAT(batch.error().text(), HasSubstr("cut short"));
+  }
+}
+
+TEST(ChangingFile, RewrittenWhileItsRecordsAreReadWithoutAChecksumIsAnErrorAtTheEndOfTheRun) {
+  for (const char* const decode : {R"({"raw": {"dtype": "uint8", "shape": [1000]}})", R"({"record": {}})"}) {
+    const Folder folder;
+    const std::string path = folder.file("data");
+    std::ofstream{path} << std::string(100'000, 'a');
+    const Json json = testing::parse(R"({"source": {"fixed_length": {"files": [")" + path +
+                                     R"("], "record_bytes": 1000}}, "decode": )" + decode +
+                                     R"(, "steps": [{"shuffle": {"global": true}}, {"batch": {"size": 10}}]})");
+    auto pipeline = load(json, {.threads = 1, .prefetch = 1});
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    auto batch = pipeline->next();
+    std::ofstream{path, std::ios::in} << std::string(100'000, 'b');
+    while (batch.ok() && *batch) batch = pipeline->next();
+    ASSERT_FALSE(batch.ok()) << decode;
+    EXPECT_THAT(batch.error().text(), HasSubstr("the file changed while it was read"));
   }
 }
 

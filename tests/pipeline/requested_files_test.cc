@@ -10,6 +10,7 @@
 
 #include "engine/program/plan_access.h"
 #include "engine/run/scheduler.h"
+#include "io/deflate.h"
 #include "tests/pipeline/restarts.h"
 #include "tests/support/slow_files.h"
 
@@ -226,6 +227,27 @@ TEST_F(RequestedFiles, CorruptRecordsAreSkippedAsInLocalFiles) {
       EXPECT_EQ(expected.error, "");
       EXPECT_EQ(testing::run(of_slow(steps, more), {.threads = 2}), expected);
     }
+  }
+}
+
+TEST_F(RequestedFiles, TheHeaderRowOfACsvFileIsReadThroughItsFileSystem) {
+  const std::string text = "n,s\n1,a\n2,b\n";
+  std::ofstream{folder_.file("plain.csv"), std::ios::binary} << text;
+  auto gzip = io::Deflater::make(Compression::gzip);
+  std::vector<std::byte> packed;
+  ASSERT_TRUE(gzip->write(std::as_bytes(std::span{text}), packed).ok());
+  ASSERT_TRUE(gzip->finish(packed).ok());
+  std::ofstream{folder_.file("packed.csv.gz"), std::ios::binary}.write(reinterpret_cast<const char*>(packed.data()),
+                                                                       static_cast<std::streamsize>(packed.size()));
+  for (const char* name : {"plain.csv", "packed.csv.gz"}) {
+    const auto document = [&](const std::string& path) {
+      return testing::parse(R"({"source": {"csv": {"files": [")" + path + R"("], "header": true}},
+          "decode": {"csv": {"columns": {"n": {"dtype": "int64"}}}}, "steps": [{"batch": {"size": 2}}]})");
+    };
+    Delivered expected = testing::run(document(folder_.file(name)), {.threads = 1});
+    for (std::string& batch : expected.batches) batch = as_slow(std::move(batch));
+    EXPECT_EQ(expected.batches.size(), 1U) << expected.error;
+    EXPECT_EQ(testing::run(document(SlowFiles::path(folder_.file(name))), {.threads = 2}), expected);
   }
 }
 

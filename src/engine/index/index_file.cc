@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/index/index_file.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/core.h>
@@ -84,6 +85,24 @@ StoredIndex load_from(IndexStores& stores, const StorePlace& place, const IndexR
 
 std::shared_ptr<IndexStores> stores_of(const IndexRequest& request) {
   return request.stores ? request.stores : std::make_shared<IndexStores>();
+}
+
+std::optional<IndexFacts> peek_index(const IndexRequest& request) {
+  const auto stores = stores_of(request);
+  for (const StorePlace& place : stores->places(request.file)) {
+    std::string fault;
+    for (const FoundEntry& entry :
+         stores->find(place, request.file, {StoredKind::records, request.made_by}, false, fault)) {
+      StoredHead head;
+      if (entry.payload.size() < sizeof(head)) continue;
+      std::memcpy(&head, entry.payload.data(), sizeof(head));
+      if (head.magic != index_magic || head.version != index_version) continue;
+      return IndexFacts{.records = static_cast<std::int64_t>(std::min<std::uint64_t>(head.records, INT64_MAX)),
+                        .bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(head.bytes, INT64_MAX)),
+                        .compression = static_cast<Compression>(head.compression)};
+    }
+  }
+  return std::nullopt;
 }
 
 Result<StoredIndex> load_index(const IndexRequest& request) {

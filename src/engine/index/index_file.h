@@ -49,6 +49,13 @@ struct StoredIndex {
 };
 /// Looks for the stored index. Fails only when the data file itself cannot be read.
 [[nodiscard]] Result<StoredIndex> load_index(const IndexRequest& request);
+/// What the head of the newest stored index of a file says. Nothing is verified: it tells what is not worth loading.
+struct IndexFacts {
+  std::int64_t records = 0;
+  std::int64_t bytes = 0;  ///< Of the uncompressed file.
+  Compression compression = Compression::none;
+};
+[[nodiscard]] std::optional<IndexFacts> peek_index(const IndexRequest& request);
 /// The stores of the request, or new ones.
 [[nodiscard]] std::shared_ptr<IndexStores> stores_of(const IndexRequest& request);
 

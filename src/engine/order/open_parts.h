@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <forebay/order.h>
+#include <forebay/shard_reading.h>
 
 #include "engine/blocks/batch_layout.h"
 #include "engine/order/files/skip_tally.h"
@@ -82,9 +83,9 @@ class OpenParts : public Reader {
   [[nodiscard]] virtual std::shared_ptr<ReaderState> claim(bool soon) = 0;
   /// Scans one block of a claimed file into its queue. When memory is short, `read` of the file fails later.
   virtual void scan(const std::shared_ptr<ReaderState>& file) = 0;
-  [[nodiscard]] virtual bool keeps_content() const = 0;       ///< Content may be cached.
-  virtual void drop_kept_content() = 0;                       ///< Ends that cache for the rest of the run.
-  [[nodiscard]] virtual std::string take_index_notice() = 0;  ///< Of IndexedReader.
+  [[nodiscard]] virtual bool keeps_content() const = 0;  ///< Content may be cached.
+  virtual void drop_kept_content() = 0;                  ///< Ends that cache for the rest of the run.
+  [[nodiscard]] virtual std::string take_notice() = 0;   ///< Of IndexedReader.
   virtual void stop() = 0;  ///< From now on `read` fails with Code::cancelled; wakes a thread that waits there.
   [[nodiscard]] virtual std::vector<std::int64_t> sizes() const = 0;  ///< Of the files at their first opening.
   [[nodiscard]] virtual std::int64_t records() const = 0;             ///< Records scanned or located so far.
@@ -92,6 +93,8 @@ class OpenParts : public Reader {
   [[nodiscard]] virtual SkipTally::Counts skipped() const = 0;        ///< Skips of the run so far.
   [[nodiscard]] virtual std::vector<const OpenParts*> branches() const { return {}; }  ///< Of a combination.
   [[nodiscard]] virtual RequestCounts requests() const = 0;                            ///< To file systems.
+  [[nodiscard]] virtual ShardReading reading() const = 0;                              ///< Without the amplification.
+  [[nodiscard]] virtual std::int64_t row_bytes() const = 0;  ///< Of own rows; 0 where the process takes all rows.
 
  private:
   std::deque<Gauge> gauges_;  // used by the order plane only
@@ -103,9 +106,9 @@ class OpenParts : public Reader {
   return [&parts, &asked](std::span<const std::int64_t> question) { return parts.call(*asked, question); };
 }
 
-/// The open parts of a run of `program`. `threads`, `wake`, `index_dir`: as of OpenFiles.
+/// The open parts of a run of `program`. `threads`, `wake`, `index_dir`, `some_rows`: as of OpenFiles.
 [[nodiscard]] std::unique_ptr<OpenParts> open_parts(const Program& program, const std::shared_ptr<BufferPool>& pool,
                                                     std::int64_t threads, std::function<void()> wake,
-                                                    const std::string& index_dir = {});
+                                                    const std::string& index_dir = {}, bool some_rows = false);
 
 }  // namespace forebay::engine

@@ -49,6 +49,9 @@ class OrderPlane {
     if (program_.identity == Program::Identity::occurrences) occurrences_charge_.set(pool, occurrences_.bytes());
   }
 
+  /// How many rows wait in the batcher; nameless where none ever does.
+  [[nodiscard]] const Gauge& batcher_gauge() const { return batcher_gauge_; }
+
   /// The first call takes an empty layout. After an error, also Code::cancelled after the deadline of OpenFiles, the
   /// call may be repeated with the same layout and continues. Fails with Code::data when a file cannot be read or no
   /// batch can ever be full, and with Code::state when the files have fewer records than `start` says.
@@ -92,6 +95,7 @@ class OrderPlane {
   Occurrences occurrences_;
   Charge occurrences_charge_;
   std::unique_ptr<Passes> passes_;
+  Gauge batcher_gauge_;
   std::unique_ptr<Batcher> batcher_;
   std::int64_t number_;           // in the stream, of the batch that is cut next
   std::int64_t ordinal_;          // of the batch that is handed over next: counts those that are made, without gaps

@@ -29,6 +29,7 @@ BatcherContext OrderPlane::batcher_context() {
                      .ask = ask_of(open_files_, program_.batching.asks),
                      .seed = program_.seed,
                      .windows = windows_ && program_.windows->windowing.grain == WindowGrain::sequences};
+  out.gauge = &batcher_gauge_;
   if (!program_.branches.empty()) return out;
   if (windows_) {
     out.identity = [this](const Handle& window) { return windows_->identity(window); };

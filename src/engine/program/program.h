@@ -175,6 +175,7 @@ struct Program {
   std::int64_t prefetch = 0;
   Shard shard;
   std::int64_t files_a_pass = 0;  ///< Files of a pass of this process; 0: all files of the source.
+  std::int64_t dealt = 1;         ///< Processes among which the elements of a pass are dealt (ADR 0024).
   /// The branches of a combination; empty: the plan has one source. A branch is a program from its source to its last
   /// step before the combination: it has no batching and no outputs. `source` of the whole program only lists the files
   /// of all branches, one branch after the other; `record_orders` and `late` are those after the combination.

@@ -19,6 +19,8 @@
 
 namespace forebay::engine {
 
+class PartInFiles;  // engine/blocks/part_in_files.h
+
 /// The least number of readable bytes after every copy of a record. Decoders may read that many bytes past its end.
 inline constexpr std::size_t min_room_after = 16;
 /// The bytes after a record that its format verifies; rows that come ready have none.
@@ -95,6 +97,7 @@ struct Block {
   bool kept = false;                         ///< PassCache owns the mapping, too: its pages are counted there and stay.
   std::shared_ptr<const std::byte> content;  ///< Bytes of an earlier pass (pass_cache.h), counted there.
   std::shared_ptr<const RowBlock> rows;      ///< Row block: its columns.
+  std::shared_ptr<const PartInFiles> files;  ///< Row block of a part in files: its mappings. Else null.
   const Schema* row_schema = nullptr;  ///< Row block of a reader: its columns, so that rows can be copied. Else null.
   std::shared_ptr<void> row_charge;    ///< Row block: counts its memory in the budget, unless the program owns it.
   std::shared_ptr<std::byte> buffer;
@@ -135,6 +138,7 @@ struct Block {
     mapping.reset();
     content.reset();
     rows.reset();
+    files.reset();
     row_schema = nullptr;
     row_charge.reset();
     buffer.reset();

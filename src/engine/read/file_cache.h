@@ -22,6 +22,7 @@ namespace forebay::engine {
 /// Executor owns the cache. Thread-safe: all workers and the consumer call it.
 class FileCache {
  public:
+  static constexpr std::size_t max_open = 64;
   /// `paths` are by number of the file. `paths` and `check` must outlive the cache.
   FileCache(std::span<const std::string> paths, const StopCheck& check) : paths_{paths}, check_{check} {}
 
@@ -43,7 +44,6 @@ class FileCache {
   [[nodiscard]] Result<void> read_rest(const io::File* file, Wanted& piece) const;
   [[nodiscard]] std::shared_ptr<const io::File> find(const Wanted& piece) EXCLUDES(mutex_);
 
-  static constexpr std::size_t max_open = 64;
   struct Kept {
     std::uint32_t number = 0;
     std::shared_ptr<const io::File> file;

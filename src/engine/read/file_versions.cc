@@ -2,11 +2,10 @@
 #include "engine/read/file_versions.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/core.h>
 
-#include "io/identity.h"
+#include "base/draw.h"
 
 namespace forebay::engine {
 
@@ -23,18 +22,11 @@ Result<void> settle(const io::File& file, bool look_again) {
 }
 
 FileVersions::Version FileVersions::version_of(const io::File::Identity& identity) {
-  const std::array<std::uint64_t, 2> name{identity.device, identity.inode};
-  const std::array<std::uint64_t, 6> all{identity.device,
-                                         identity.inode,
-                                         static_cast<std::uint64_t>(identity.size),
-                                         static_cast<std::uint64_t>(identity.modified_ns),
-                                         static_cast<std::uint64_t>(identity.changed_ns),
-                                         identity.version};
-  return {.name = io::fnv1a(std::as_bytes(std::span{name})),
-          .all = io::fnv1a(std::as_bytes(std::span{all})),
-          .size = identity.size,
-          .known = true,
-          .mapped = false};
+  const std::uint64_t name = mix(mix(identity.device) ^ identity.inode);
+  std::uint64_t all = mix(name ^ static_cast<std::uint64_t>(identity.size));
+  all = mix(all ^ static_cast<std::uint64_t>(identity.modified_ns));
+  all = mix(all ^ static_cast<std::uint64_t>(identity.changed_ns));
+  return {.name = name, .all = mix(all ^ identity.version), .size = identity.size, .known = true, .mapped = false};
 }
 
 Error FileVersions::changed(std::size_t number, const char* when) const {

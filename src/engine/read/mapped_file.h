@@ -19,9 +19,9 @@ namespace forebay::engine {
 ///     mapping   [ the same pages, of which another process may change any byte at any time          ] + 64 bytes
 ///                 │ FileReader looks for frames      │ Executor copies records, then checks the copies
 ///
-/// Bytes of a mapping are therefore never given to a decoder. They are copied to private memory, and the copy is
-/// checked and decoded (ADR 0009). Only a length in a header is used in place, after its own checksum; a record of a
-/// wrong length fails the checksum of its payload.
+/// Bytes of a mapping are therefore not given to a decoder. They are copied to private memory, and the copy is checked
+/// and decoded (ADR 0009); only records that nothing checks may be copied by the decoder (ADR 0060). Only a length in a
+/// header is used in place, after its own checksum; a record of a wrong length fails the checksum of its payload.
 class MappedFile {
   struct Token {};  // only `map` has one
 

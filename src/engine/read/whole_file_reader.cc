@@ -12,8 +12,7 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t pile_bytes = std::size_t{1} << 20;  // of a block; more for one larger file
-constexpr std::size_t max_files = 512;                    // of a block: a run can be stopped only between two blocks
+constexpr std::size_t max_files = 512;  // of a block: a run can be stopped only between two blocks
 
 std::size_t used_bytes(const Block& block) {
   return block.records.empty() ? 0 : std::size_t{block.records.back().offset} + block.records.back().length;
@@ -41,7 +40,7 @@ Result<bool> WholeFiles::add(std::uint32_t file, Block& block) {
 
 /// Opens the next file and checks that it may be read.
 Result<void> WholeFiles::open(std::uint32_t file) {
-  FOREBAY_TRY(io::File opened, io::File::open(source_.files[file]));
+  FOREBAY_TRY(io::File opened, io::File::open(source_.files[file], folder_));
   if (opened.size() > source_.max_file_bytes)
     return larger_than("max_file_bytes", opened.size(), source_.max_file_bytes, Detail::data_loss);
   if (opened.size() > pool_.limit())
@@ -57,7 +56,7 @@ Result<void> WholeFiles::append(Block& block) {
   const std::size_t used = used_bytes(block);
   const auto size = static_cast<std::size_t>(next_->size());
   if (!block.buffer) {
-    block.buffer_bytes = std::max(pile_bytes, size);
+    block.buffer_bytes = std::max(pile_, size);
     block.buffer = pool_.lend(block.buffer_bytes);
     block.base = block.buffer.get();
   }
@@ -169,6 +168,31 @@ Result<void> WholeFileReader::check_files(Block& block, const RecordCheck& check
   }
   std::stable_sort(block.skips.begin(), block.skips.end(),
                    [](const Skip& left, const Skip& right) { return left.index < right.index; });
+  return {};
+}
+
+Result<void> ListedFileReader::seek(std::int64_t record, const RecordIndex*) {
+  next_ = static_cast<std::size_t>(record);
+  return {};
+}
+
+void ListedFileReader::find(Block& block) {
+  block.file = 0;
+  block.file_offset = block.first_record = 0;
+  Result<void> done;
+  if (const auto thrown = catch_all([&] { done = add_files(block); }, no_memory_for_scan)) done = *thrown;
+  if (!done.ok()) block.error = done.error();
+  block.file_end = block.bytes_read = static_cast<std::int64_t>(used_bytes(block));
+  block.fraction = 0;
+  block.last = done.ok() && next_ == list_.size();
+}
+
+Result<void> ListedFileReader::add_files(Block& block) {
+  for (; next_ < list_.size(); ++next_) {
+    FOREBAY_TRY(const bool added, files_.add(list_[next_], block));
+    if (!added) break;
+    block.ordinals.push_back(list_[next_]);
+  }
   return {};
 }
 

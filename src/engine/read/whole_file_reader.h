@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/program/program.h"
@@ -18,8 +20,9 @@ namespace forebay::engine {
 /// bytes are of one version of the file. Not thread-safe; the source and the versions must outlive it.
 class WholeFiles {
  public:
-  WholeFiles(const Source& source, BufferPool& pool, FileVersions& versions)
-      : source_{source}, pool_{pool}, versions_{versions} {}
+  static constexpr std::size_t usual_pile = std::size_t{1} << 20;  ///< Bytes of a block; more for one larger file.
+  WholeFiles(const Source& source, BufferPool& pool, FileVersions& versions, std::size_t pile = usual_pile)
+      : source_{source}, pool_{pool}, versions_{versions}, pile_{pile} {}
 
   /// Appends a file of the source as one record. Returns false when the block has no room for it: the file stays open
   /// for the next block. Fails with the path in the error's place; the block is unchanged.
@@ -33,6 +36,8 @@ class WholeFiles {
   const Source& source_;
   BufferPool& pool_;
   FileVersions& versions_;
+  const std::size_t pile_;
+  io::LastFolder folder_;
   std::optional<io::File> next_;  // open and not read
   std::uint32_t waiting_ = 0;     // the number of next_
 };
@@ -60,6 +65,28 @@ class WholeFileReader final : public BlockReader {
   WholeFiles files_;
   const std::uint32_t first_, end_;  // the files of the part
   std::uint32_t next_;               // the file that is read next
+};
+
+/// Reads whole files of a list into blocks of copies, whose `ordinals` are the numbers of the files. Nobody looks into
+/// them.
+class ListedFileReader final : public BlockReader {
+ public:
+  /// `files`: by number, ascending. `pile`: bytes of a block of several files.
+  ListedFileReader(const Source& source, std::vector<std::uint32_t> files, std::shared_ptr<BufferPool> pool,
+                   FileVersions& versions, std::size_t pile)
+      : pool_{std::move(pool)}, files_{source, *pool_, versions, pile}, list_{std::move(files)} {}
+  void find(Block& block) override;
+  void check(Block&, const RecordCheck&) const override {}
+  [[nodiscard]] Result<void> seek(std::int64_t record, const RecordIndex* index) override;
+  [[nodiscard]] bool next_is_large() const override { return files_.waiting_bytes() > large_bytes; }
+
+ private:
+  [[nodiscard]] Result<void> add_files(Block& block);
+
+  const std::shared_ptr<BufferPool> pool_;
+  WholeFiles files_;
+  const std::vector<std::uint32_t> list_;
+  std::size_t next_ = 0;  // in the list
 };
 
 }  // namespace forebay::engine

@@ -132,6 +132,12 @@ void BranchTickets::merge(Ticket& ticket, std::size_t number) const {
   }
 }
 
+std::string BranchTickets::take_note() const {
+  for (const auto& executor : executors_)
+    if (std::string note = executor->take_note(); !note.empty()) return note;
+  return {};
+}
+
 std::optional<Error> BranchTickets::find_cut_short(const Job& job) const {
   for (std::size_t i = 0; i < executors_.size(); ++i) {
     if (auto failed = executors_[i]->find_cut_short(*job.branches[i])) return failed;

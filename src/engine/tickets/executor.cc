@@ -34,6 +34,7 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
       pool_{std::move(pool)},
       threads_{threads},
       trailer_{trailer_of(program_->source)},
+      copies_only_{program_->decoder && program_->decoder->copies_only() && !program_->source.format->has_checksums()},
       contents_{std::make_shared<BatchRecycler>(program_)},
       files_{std::make_unique<FileCache>(program_->source.files, *pool_)},
       chain_{program_, pool_},
@@ -147,13 +148,13 @@ Result<std::int64_t> Executor::bytes_of(const Job& job) const {
                            layout.number, needed, layout.rows, fixed, pool_->limit())};
 }
 
-/// Says where the records of the job are, and how many bytes those in private memory have.
+/// Says which records of the job are copied before they are decoded, and how many bytes those in private memory have.
 void Executor::find_records(Job& job, std::int64_t bytes) const {
   const auto mapped =
       std::ranges::count_if(job.layout.blocks, [](const UsedBlock& used) { return used.mapping != nullptr; });
-  job.records = mapped == 0                                                              ? RecordPlace::private_memory
-                : mapped < std::ssize(job.layout.blocks) || !job.layout.unmapped.empty() ? RecordPlace::mixed
-                                                                                         : RecordPlace::mapped;
+  job.copied = mapped == 0 || copies_only_                                              ? RecordCopy::none
+               : mapped < std::ssize(job.layout.blocks) || !job.layout.unmapped.empty() ? RecordCopy::mapped
+                                                                                        : RecordCopy::all;
   job.record_bytes = gather_ || mapped == std::ssize(job.layout.blocks) ? 0 : bytes;
 }
 
@@ -271,7 +272,8 @@ std::optional<RowError> Executor::read_unmapped(Ticket& ticket, Worker& worker,
   }
   for (std::size_t i = 0; i < records.size(); ++i) {
     const auto& [file, offset, mapping, out, got] = worker.wanted[i];
-    if (got < length_of(records[i])) return RowError{cut_short(*ticket.job, file), records[i].row};
+    if (got < length_of(records[i]))
+      return RowError{cut_short(*ticket.job, program_->source.files[file]), records[i].row};
     std::memset(out.data() + got, 0, out.size() - got);  // `verify` finds a record without its trailer corrupt
   }
   return std::nullopt;

@@ -51,6 +51,8 @@ struct RowError {
 ///     record read by FileCache ──────────────┘
 ///                    private memory; groups of a few records, so all of it happens in the first-level cache
 ///
+/// Where nothing is verified and the decoder copies the bytes into the row, it reads the mapping (ADR 0060).
+///
 /// Where rows are spans of elements (Program::taking), the elements of a ticket go this way into columns of the worker,
 /// and TakeRows copies the spans from there into the rows.
 ///
@@ -67,6 +69,8 @@ class Executor {
   [[nodiscard]] Result<void> cut(Job& job) const;
   [[nodiscard]] std::optional<RowError> run(Ticket& ticket, Worker& worker) const;  ///< Copy, verify, decode, steps.
   [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< Called after the last ticket. Makes `content`.
+  /// The next line that a step has for people; empty when there is none. Any thread.
+  [[nodiscard]] std::string take_note() const;
 
  private:
   friend class BranchTickets;
@@ -100,7 +104,7 @@ class Executor {
   RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
   void lend_rows(Job& job) const;
   void bind_columns(Ticket& ticket) const;
-  [[nodiscard]] Error cut_short(const Job& job, std::uint32_t file) const;
+  [[nodiscard]] static Error cut_short(const Job& job, const std::string& file);
   [[nodiscard]] std::optional<Error> find_cut_short(const Job& job) const;
   [[nodiscard]] Error place(const Job& job, const Error& error, std::int64_t row) const;
   [[nodiscard]] Error place_row(const Job& job, const Error& error, std::int64_t row) const;
@@ -111,6 +115,7 @@ class Executor {
   const std::int64_t threads_;
   std::vector<std::size_t> padded_;     // outputs whose frames are padded
   const std::size_t trailer_;           // bytes after a record that its format verifies
+  const bool copies_only_;              // records are decoded where they lie in a mapping
   std::vector<ColumnId> used_;          // columns that a ticket fills
   std::vector<std::size_t> row_bytes_;  // by batched output; 0 where rows are not written in place
   std::vector<ColumnId> in_place_;      // by column: its batched output, or -1

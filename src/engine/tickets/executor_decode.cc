@@ -68,9 +68,9 @@ std::optional<RowError> Executor::verify(const Ticket& ticket, Worker& worker, s
     const std::int64_t next = first + static_cast<std::int64_t>(done);
     const auto some = group.subspan(done, std::min(verified_together, group.size() - done));
     fetching.to(next + fetched_ahead + verified_together);
-    if (job.records == RecordPlace::mapped) [[likely]] {
+    if (job.copied == RecordCopy::all) [[likely]] {
       worker.copies.add(some, *pool_);
-    } else if (job.records == RecordPlace::mixed) {
+    } else if (job.copied == RecordCopy::mapped) {
       copy_some(job, ticket.first_row + next, some, worker);
     }
     const auto good = program_->source.format->verify(some);
@@ -93,7 +93,7 @@ std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
       worker.records.push_back(fetching.record(row));
       bytes += worker.records.back().size();
     }
-    if (ticket.job->records != RecordPlace::private_memory) worker.copies.begin(*pool_, bytes, worker.records.size());
+    if (ticket.job->copied != RecordCopy::none) worker.copies.begin(*pool_, bytes, worker.records.size());
     auto failed = decode_group(ticket, worker, first, fetching);
     if (failed && skips_row(program_->on_corrupt, failed->error)) [[unlikely]]
       failed = one_by_one(ticket, worker, first, row);
@@ -132,8 +132,7 @@ std::optional<RowError> Executor::one_by_one(Ticket& ticket, Worker& worker, std
   cut_off(first);
   for (std::int64_t row = first; row < end; ++row) {
     worker.records.assign(1, fetching.record(row));
-    if (ticket.job->records != RecordPlace::private_memory)
-      worker.copies.begin(*pool_, worker.records.front().size(), 1);
+    if (ticket.job->copied != RecordCopy::none) worker.copies.begin(*pool_, worker.records.front().size(), 1);
     auto failed = decode_group(ticket, worker, row, fetching);
     if (!failed) continue;
     if (!skips_row(program_->on_corrupt, failed->error)) return failed;

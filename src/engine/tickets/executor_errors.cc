@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/blocks/part_in_files.h"
 #include "engine/index/trial_decode.h"
 #include "engine/read/mapped_file.h"
 #include "engine/read/sigbus_guard.h"
@@ -51,12 +52,12 @@ Error Executor::wrong_checksum(const Job& job, const Error& error, std::int64_t 
   return place(job, told.at(Place{.offset = job.layout.payload_offset(row)}), row);
 }
 
-Error Executor::cut_short(const Job& job, std::uint32_t file) const {
+Error Executor::cut_short(const Job& job, const std::string& file) {
   return Error{Code::data, Detail::failed_precondition,
                fmt::format("batch {} is not delivered: the file was cut short while its records were decoded; leave "
                            "files alone while they are read",
                            job.layout.number),
-               Place{.file = program_->source.files[file]}};
+               Place{.file = file}};
 }
 
 /// Finds a file that was cut short while records of the batch were copied. A page that vanishes reads as zeros, and the
@@ -64,9 +65,16 @@ Error Executor::cut_short(const Job& job, std::uint32_t file) const {
 std::optional<Error> Executor::find_cut_short(const Job& job) const {
   if (pages_replaced() == 0) return std::nullopt;
   for (const UsedBlock& piece : job.layout.blocks) {
-    if (piece.mapping != nullptr && piece.mapping->corrupt()) return cut_short(job, piece.file);
+    if (piece.mapping != nullptr && piece.mapping->corrupt()) return cut_short(job, program_->source.files[piece.file]);
+    const std::string* const cut = piece.files == nullptr ? nullptr : piece.files->cut();
+    if (cut != nullptr) return cut_short(job, *cut);
   }
   return std::nullopt;
+}
+
+std::string Executor::take_note() const {
+  std::string note = chain_.take_note();
+  return note.empty() && branches_ ? branches_->take_note() : note;
 }
 
 std::optional<Error> Executor::too_large(const Job& job) const {

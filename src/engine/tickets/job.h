@@ -68,9 +68,13 @@ struct TakenSizes {
   std::vector<bool> known;  ///< By axis.
 };
 
-/// Where the bytes of a batch's records are when its tickets begin. Another process can change bytes of a mapping at
-/// any time; it cannot change private memory.
-enum class RecordPlace : std::uint8_t { mapped, private_memory, mixed };
+/// What is copied to private memory before a batch's records are checked and decoded. Another process can change bytes
+/// of a mapping at any time; it cannot change private memory.
+enum class RecordCopy : std::uint8_t {
+  all,     ///< All records lie in mappings.
+  none,    ///< All are in private memory, or need no check and are decoded by one copy (Decoder::copies_only).
+  mapped,  ///< Some lie in mappings.
+};
 
 /// A batch in the making.
 ///
@@ -83,7 +87,7 @@ struct Job {
   std::vector<std::unique_ptr<Ticket>> tickets;  ///< The first `cut` belong to this batch.
   std::size_t cut = 0;
   bool large = false;  ///< More than `large_bytes`: the consumer leaves the tickets to workers, if there are any.
-  RecordPlace records = RecordPlace::mixed;
+  RecordCopy copied = RecordCopy::mapped;
   std::int64_t expected_bytes = 0;         ///< Estimate of `made_bytes`, from the records.
   std::int64_t made_bytes = 0;             ///< Bytes of memory that making the batch took. Set when finished.
   std::int64_t tensor_bytes = 0;           ///< Bytes of the tensors. Set when finished.

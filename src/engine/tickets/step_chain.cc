@@ -37,6 +37,20 @@ class TicketFaults final : public RowFaults {
   const std::int64_t first_;
 };
 
+/// Names the step in what it tells of rows.
+class ChainNotes final : public StepNotes {
+ public:
+  ChainNotes(RowNotes& notes, const RowIdentities& rows) : notes_{notes}, rows_{rows} {}
+  void add(std::int64_t row, const std::string& text) override {
+    notes_.add(rows_, row, fmt::format("{}: {}", *step, text));
+  }
+  const std::string* step = nullptr;  // its name
+
+ private:
+  RowNotes& notes_;
+  const RowIdentities& rows_;
+};
+
 }  // namespace
 
 StepChain::StepChain(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool)
@@ -166,15 +180,18 @@ std::optional<StepChain::Failure> StepChain::apply(ColumnBlock& rows, std::int64
   const LayoutRows identities{ticket.job->layout, program_->source, ticket.first_row + first};
   const PoolBudget budget{*pool_};
   TicketFaults faults{ticket, first};
+  ChainNotes notes{notes_, identities};
   StepContext context{.seed = program_->seed,
                       .step = 0,
                       .rows = &identities,
                       .stop = pool_.get(),
                       .faults = program_->on_corrupt.policy == Corrupt::skip_row ? &faults : nullptr,
-                      .budget = &budget};
+                      .budget = &budget,
+                      .notes = &notes};
   for (; context.step < program_->late.size(); ++context.step) {
     const PlacedStep& placed = program_->late[context.step];
     pool_->look();
+    notes.step = &placed.name;
     const std::size_t before = ticket.faults.size();
     Result<void> done;
     if (auto thrown =

@@ -10,6 +10,7 @@
 #include "engine/memory/ticket_columns.h"
 #include "engine/program/program.h"
 #include "engine/tickets/job.h"
+#include "engine/tickets/row_notes.h"
 
 namespace forebay::engine {
 
@@ -47,6 +48,7 @@ class StepChain {
   };
   /// Adds the faults of rows to the ticket. Throws Closed when the run is stopped.
   [[nodiscard]] std::optional<Failure> run(Ticket& ticket, StepScratch& scratch) const;
+  [[nodiscard]] std::string take_note() const { return notes_.take(); }  ///< RowNotes::take, for any thread.
 
  private:
   struct Made {
@@ -75,6 +77,7 @@ class StepChain {
   std::int64_t between_bytes_ = 0;  // bytes of a row in the columns between steps that have a known shape
   bool expensive_ = false;
   bool grows_between_ = false;  // there are others
+  mutable RowNotes notes_;
 };
 
 }  // namespace forebay::engine

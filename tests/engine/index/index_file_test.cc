@@ -3,6 +3,7 @@
 #include "engine/index/index_file.h"
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
@@ -13,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "columns/crc32c.h"
+#include "engine/read/index_layout.h"
 #include "tests/engine/index/index_fixture.h"
 
 namespace forebay::engine {
@@ -31,6 +34,11 @@ class IndexFile : public IndexTest {
     return out.ok() ? *std::move(out) : IndexOutcome{};
   }
   static StoredIndex found(const std::string& path) { return *load_index(request_for(path)); }
+  void replace_entry(const std::string& path, const RecordIndex& of, const std::vector<std::byte>& image) const {
+    std::filesystem::remove(store());
+    const NewEntry entry{.key = {}, .identity = of.identity(), .payload = image};
+    ASSERT_TRUE(IndexStores{}.append(path, {&entry, 1}).ok());
+  }
   /// Opening finds something that is not good, for that reason, and makes a right one.
   static void expect_rebuilt(const std::string& path, const Records& records, IndexState state,
                              const std::string& why) {
@@ -114,6 +122,48 @@ TEST_F(IndexFile, OfAnotherFileIsRefused) {
   const NewEntry entry{.key = {}, .identity = image->identity(), .payload = image->image()};
   ASSERT_TRUE(IndexStores{}.append(other, {&entry, 1}).ok());
   expect_rebuilt(other, {"ab", "c"}, IndexState::stale, "the file has changed");
+}
+
+/// The index of a file with another extent for its last record, and a right checksum.
+std::vector<std::byte> with_last_record(const RecordIndex& index, std::int64_t offset, std::uint32_t length) {
+  std::vector<std::byte> image{index.image().begin(), index.image().end()};
+  const auto records = static_cast<std::size_t>(index.records());
+  std::byte* const offsets = image.data() + records_begin(index.signature().size());
+  std::memcpy(offsets + 8 * (records - 1), &offset, sizeof(offset));
+  std::memcpy(offsets + 8 * records + 4 * (records - 1), &length, sizeof(length));
+  std::byte* const end = image.data() + image.size() - index_checksum_bytes;
+  const std::uint32_t sum = columns::crc32c({image.data(), end});
+  std::memcpy(end, &sum, sizeof(sum));
+  return image;
+}
+
+TEST_F(IndexFile, RecordsPastTheEndAreRebuilt) {
+  const Records records{"one", "three", "seven"};
+  const std::string path = write("data", records);
+  const auto good = opened(path).index;
+  for (const std::int64_t end = good->bytes();
+       const auto& [offset, length] : std::vector<std::pair<std::int64_t, std::uint32_t>>{
+           {end - 4, 5}, {end, 1}, {end + 1, 0}, {INT64_MAX, 1}, {-8, 1}, {good->offset(1), 5}, {0, UINT32_MAX}}) {
+    replace_entry(path, *good, with_last_record(*good, offset, length));
+    expect_rebuilt(path, records, IndexState::corrupt, "record 2 does not begin after the one before");
+  }
+}
+
+TEST_F(IndexFile, ARecordThatOverlapsAnotherOneIsNotIntact) {
+  const std::string path = write("data", {"one, with the bytes of several", "three", "seven"});
+  const auto good = opened(path).index;
+  const std::string content = tests::read_text(path) + std::string(record_slack, '\0');
+  const auto verified = [&](const RecordIndex& index) {
+    const Record last{reinterpret_cast<const std::byte*>(content.data()) + index.offset(2), index.length(2)};
+    return sources::tfrecord_format()->verify({&last, 1}).ok();
+  };
+  EXPECT_TRUE(verified(*good));
+  for (std::int64_t offset = good->offset(1) + 1; offset < good->offset(2); ++offset)
+    for (const std::uint32_t length : {0U, 1U, 5U}) {
+      replace_entry(path, *good, with_last_record(*good, offset, length));
+      ASSERT_EQ(found(path).state, IndexState::good) << "records of a valid index may overlap";
+      EXPECT_FALSE(verified(*found(path).index)) << offset << " " << length;
+    }
 }
 
 TEST_F(IndexFile, EveryFlippedBitAndEveryCutIsRebuilt) {

@@ -16,16 +16,18 @@ constexpr std::size_t max_first_skips = 16;
 }  // namespace
 
 std::unique_ptr<OpenParts> open_parts(const Program& program, const std::shared_ptr<BufferPool>& pool,
-                                      std::int64_t threads, std::function<void()> wake, const std::string& index_dir) {
-  if (program.branches.empty()) return std::make_unique<OpenFiles>(program, pool, threads, std::move(wake), index_dir);
-  return std::make_unique<OpenBranches>(program, pool, threads, wake, index_dir);
+                                      std::int64_t threads, std::function<void()> wake, const std::string& index_dir,
+                                      bool some_rows) {
+  if (program.branches.empty())
+    return std::make_unique<OpenFiles>(program, pool, threads, std::move(wake), index_dir, some_rows);
+  return std::make_unique<OpenBranches>(program, pool, threads, wake, index_dir, some_rows);
 }
 
 OpenBranches::OpenBranches(const Program& program, const std::shared_ptr<BufferPool>& pool, std::int64_t threads,
-                           const std::function<void()>& wake, const std::string& index_dir)
+                           const std::function<void()>& wake, const std::string& index_dir, bool some_rows)
     : side_by_side_{!program.combining.make}, pool_{pool}, sorted_(program.branches.size()) {
   for (std::size_t i = 0; i < program.branches.size(); ++i) {
-    branches_.push_back(std::make_unique<OpenFiles>(program.branches[i], pool, threads, wake, index_dir));
+    branches_.push_back(std::make_unique<OpenFiles>(program.branches[i], pool, threads, wake, index_dir, some_rows));
     first_file_.push_back(first_file(program, i));
   }
 }
@@ -216,9 +218,9 @@ void OpenBranches::drop_kept_content() {
 }
 
 /// The notice of the first branch that has one; the others follow with later calls.
-std::string OpenBranches::take_index_notice() {
+std::string OpenBranches::take_notice() {
   for (const auto& branch : branches_) {
-    if (std::string notice = branch->take_index_notice(); !notice.empty()) return notice;
+    if (std::string notice = branch->take_notice(); !notice.empty()) return notice;
   }
   return "";
 }
@@ -239,6 +241,23 @@ std::vector<std::int64_t> OpenBranches::sizes() const {
 std::int64_t OpenBranches::records() const {
   std::int64_t out = 0;
   for (const auto& branch : branches_) out += branch->records();
+  return out;
+}
+
+ShardReading OpenBranches::reading() const {
+  ShardReading out;
+  for (const auto& branch : branches_) {
+    ShardReading one = branch->reading();
+    if (out.reason.empty()) out.reason = std::move(one.reason);
+    out.own_files += one.own_files;
+    out.whole_files += one.whole_files;
+  }
+  return out;
+}
+
+std::int64_t OpenBranches::row_bytes() const {
+  std::int64_t out = 0;
+  for (const auto& branch : branches_) out += branch->row_bytes();
   return out;
 }
 

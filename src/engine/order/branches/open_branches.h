@@ -27,7 +27,7 @@ class OpenBranches final : public OpenParts {
   static constexpr std::size_t max_branches = 255;
 
   OpenBranches(const Program& program, const std::shared_ptr<BufferPool>& pool, std::int64_t threads,
-               const std::function<void()>& wake, const std::string& index_dir);
+               const std::function<void()>& wake, const std::string& index_dir, bool some_rows);
 
   static constexpr std::uint32_t slot_bits = 24;
   static constexpr std::uint32_t max_slot = (std::uint32_t{1} << slot_bits) - 1;
@@ -97,11 +97,13 @@ class OpenBranches final : public OpenParts {
   void scan(const std::shared_ptr<ReaderState>& file) override;
   bool keeps_content() const override;
   void drop_kept_content() override;
-  std::string take_index_notice() override;
+  std::string take_notice() override;
   void stop() override;
   std::vector<std::int64_t> sizes() const override;
   std::int64_t records() const override;
   std::int64_t bytes_read() const override;
+  ShardReading reading() const override;
+  std::int64_t row_bytes() const override;
   SkipTally::Counts skipped() const override;
   std::vector<const OpenParts*> branches() const override;
   RequestCounts requests() const override;

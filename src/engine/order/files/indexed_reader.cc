@@ -8,7 +8,9 @@
 
 #include <fmt/core.h>
 
+#include "engine/order/files/own_rows.h"
 #include "engine/order/files/packed_reader.h"
+#include "engine/read/file_cache.h"
 
 namespace forebay::engine {
 namespace {
@@ -87,13 +89,17 @@ Error IndexedReader::too_large(std::int64_t not_kept, double share_made) const {
                   program_.early.attributes.empty() ? "" : " and its attributes")};
 }
 
+IndexRequest IndexedReader::request(std::uint32_t file) const {
+  IndexRequest out = request_for(program_.source, file);
+  out.stores = stores_;
+  return out;
+}
+
 std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
   File& file = at(number);
   if (!file.looked && !file.index && io::file_system_of(program_.source.files[number]) == nullptr) {
     file.looked = true;
-    IndexRequest request = request_for(program_.source, number);
-    request.stores = stores_;
-    if (auto found = load_made(program_, request)) static_cast<void>(keep(file, *found));
+    if (auto found = load_made(program_, request(number))) static_cast<void>(keep(file, *found));
   }
   return file.index;
 }
@@ -159,6 +165,29 @@ Result<std::vector<std::int64_t>> IndexedReader::count(std::span<const std::uint
   return out;
 }
 
+/// Whether single records are read, with others between them that nobody needs. A page fault in a mapping would have
+/// the system read those, too. An order that goes through many files at once would open them again and again
+/// (FileCache).
+bool IndexedReader::scattered(const RecordIndex& index) const {
+  const bool few = program_.source.files.size() <= FileCache::max_open;
+  return some_rows_ && (few || !program_.interleave.random_access) &&
+         index.payload_bytes() / std::max<std::int64_t>(1, index.records()) >= min_own_record;
+}
+
+/// Tells people about the first file of which every record is read by decompressing all that is before it.
+void IndexedReader::note_slow(std::uint32_t number) {
+  constexpr std::int64_t soon = std::int64_t{4} << 20;  // bytes of content that are decompressed in no time
+  const RecordIndex& index = *files_[number].index;
+  if (noted_slow_ || index.compression() == Compression::none || index.points() > 1 || index.bytes() <= soon) return;
+  noted_slow_ = true;
+  note(fmt::format(
+      "'{}' is one {} stream of {} bytes, and a global shuffle decompresses it from its beginning for every "
+      "window of records; compress it anew in streams of some MiB (docs/files.md), or use a shuffle "
+      "with a buffer",
+      program_.source.files[number], EnumNames<Compression>::names[static_cast<std::size_t>(index.compression())],
+      index.bytes()));
+}
+
 /// Adds the file's segments to the table, where they stay. Maps a plain file first.
 Result<void> IndexedReader::open(std::uint32_t number) {
   File& file = files_[number];
@@ -183,6 +212,7 @@ Result<void> IndexedReader::open(std::uint32_t number) {
                    Place{.file = program_.source.files[number]}};
     }
   }
+  note_slow(number);
   for (std::int64_t base = 0; base <= index.bytes(); base += std::int64_t{1} << segment_bits) {
     auto block = std::make_unique<Block>();
     block->file = number;
@@ -190,9 +220,10 @@ Result<void> IndexedReader::open(std::uint32_t number) {
     block->first_record = 0;
     if (mapped.file) block->base = mapped.file->bytes().data() + base;
     block->mapping = mapped.file;
-    block->kept = mapped.kept;
+    block->kept = mapped.kept && !scattered(index);
     file.slots.push_back(table_.add_permanent(std::move(block)));
   }
+  maps_ = maps_ || mapped.file != nullptr;
   file.mapping = std::move(mapped.file);
   opened_[number] = {.index = &index,
                      .slots = file.slots.data(),

@@ -33,12 +33,14 @@ namespace forebay::engine {
 class IndexedReader {
  public:
   /// `program`, the cache, the versions and the table must outlive this object. `threads`: the number of threads that
-  /// build indexes.
+  /// build indexes. `some_rows`: the process takes only some of the records that are named.
   IndexedReader(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads, PassCache& kept,
-                FileVersions& versions, BlockTable& table, std::string index_dir, std::shared_ptr<Requests> requests)
+                FileVersions& versions, BlockTable& table, std::string index_dir, std::shared_ptr<Requests> requests,
+                bool some_rows = false)
       : program_{program},
         pool_{std::move(pool)},
         threads_{threads},
+        some_rows_{some_rows},
         trailer_{trailer_of(program.source)},
         room_after_{room_after(program.source)},
         pass_cache_{kept},
@@ -50,6 +52,8 @@ class IndexedReader {
   /// The stored index of a file, with the attributes of the program. Null when a part of it is not stored, when it is
   /// not of this version of the file, or when memory has no room for it.
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
+  /// What `stored` looks for.
+  [[nodiscard]] IndexRequest request(std::uint32_t file) const;
   /// Loads or builds the index of each of these files, and stores those that were built if possible.
   ///
   /// `go_on` is polled; when it returns false, the call fails with Code::cancelled, and a later call continues. When
@@ -95,6 +99,7 @@ class IndexedReader {
   [[nodiscard]] std::int64_t windows_ahead() const { return requested_ ? 3 : 0; }  ///< Each is passed to `expect`.
   [[nodiscard]] std::int64_t window() const;               ///< Number of records to give to one `fetch`.
   [[nodiscard]] bool fetches() const { return fetches_; }  ///< False: `fetch` does nothing.
+  [[nodiscard]] bool maps() const { return maps_; }        ///< `locate` has mapped a file.
   /// Fails with Code::data when a plain file was written to after `locate` mapped it. A file that was deleted or
   /// replaced under its name does not fail: the mapping still has the old version.
   [[nodiscard]] Result<void> unchanged() const;
@@ -141,6 +146,7 @@ class IndexedReader {
   [[nodiscard]] Result<void> check_content(std::uint32_t number, const RecordIndex& index) const;
   void select(File& file) const;
   [[nodiscard]] Result<void> open(std::uint32_t number);
+  void note_slow(std::uint32_t number);
   [[nodiscard]] Handle handle_of(const RecordName& name) const {
     const Opened& file = opened_[name.file];
     const std::int64_t record = file.number(name.record);
@@ -150,6 +156,7 @@ class IndexedReader {
             .offset = static_cast<std::uint32_t>(offset & ((std::int64_t{1} << segment_bits) - 1)),
             .length = file.index->length(record)};
   }
+  [[nodiscard]] bool scattered(const RecordIndex& index) const;
   [[nodiscard]] std::int64_t bytes_a_point() const;
   [[nodiscard]] Result<bool> find_target(std::uint32_t number);
   [[nodiscard]] Result<bool> find_targets(std::span<const Handle> handles);
@@ -168,6 +175,7 @@ class IndexedReader {
   const Program& program_;
   std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
+  const bool some_rows_;
   const std::size_t trailer_;     // bytes after a record that the format verifies
   const std::size_t room_after_;  // bytes after each copy of a record (block.h)
   PassCache& pass_cache_;
@@ -178,6 +186,8 @@ class IndexedReader {
   std::vector<Opened> opened_;    // by file
   bool fetches_ = false;          // a file with an index is compressed, or of a FileSystem
   bool requested_ = false;        // one is of a FileSystem
+  bool maps_ = false;             // a file is mapped
+  bool noted_slow_ = false;       // `note_slow` has told of one
   RangeSets ranges_;              // of such files
   std::int64_t index_bytes_ = 0;  // bytes of all indexes in memory
   std::int64_t bytes_read_ = 0;   // bytes of files since the last take_bytes_read

@@ -23,10 +23,17 @@ void name_extents(std::uint32_t slot, std::size_t first, std::span<const Extent>
   for (const Extent& extent : records) *handle++ = {slot, ordinal++, extent.offset, extent.length};
 }
 
+/// Whether the records of a file may be named by a stored index, or by the number of files, instead of scanned.
+bool names_records(const Program& program) {
+  const bool looks = (program.source.files_a_part > 0 && !program.early.empty()) ||  // they have no index
+                     !program.early.frame_attributes.empty();                        // which are not stored
+  return !skips_early(program.on_corrupt) && !looks;
+}
+
 }  // namespace
 
 OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-                     std::function<void()> wake, std::string index_dir)
+                     std::function<void()> wake, std::string index_dir, bool some_rows)
     : program_{program},
       pool_{pool},
       threads_{threads},
@@ -35,8 +42,10 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       pass_cache_{pool->limit() / 2, program.epochs != 1},
       versions_{program.source.files},
       table_{pool, room_after(program.source)},
-      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir), requests_},
-      whole_files_{program, std::move(pool), versions_, table_},
+      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir), requests_, some_rows},
+      whole_files_{program, std::move(pool), table_},
+      own_rows_{program, some_rows},
+      by_name_{names_records(program)},
       calls_{wake},
       compact_from_{min_compacted},
       skips_{program.on_corrupt},
@@ -54,12 +63,8 @@ Reader::Stream OpenFiles::open(Handle file) {
   }
   for (const auto& other : announced_) leave(*other);  // the order opens another file than it announced
   announced_.clear();
-  auto opened = std::make_shared<ReaderState>(program_, file.block, reader_of(file.block));
+  auto opened = begin_part(file.block);
   const Stream number = open_.add(opened);
-  const bool looks = (program_.source.files_a_part > 0 && !program_.early.empty()) ||  // they have no index
-                     !program_.early.frame_attributes.empty();                         // which are not stored
-  const bool by_name = !skips_early(program_.on_corrupt) && !looks;
-  if (catching_up_ && by_name) name_records(*opened);
   if (opened->named) return number;
   const Lock lock{mutex_};
   waiting_.push_back(std::move(opened));
@@ -69,7 +74,8 @@ Reader::Stream OpenFiles::open(Handle file) {
 void OpenFiles::announce(Handle file) {
   if (catching_up_ || program_.source.rows || !open_.used())
     return;  // an order that never opened a file reads by index
-  announced_.push_back(std::make_shared<ReaderState>(program_, file.block, reader_of(file.block)));
+  announced_.push_back(begin_part(file.block));
+  if (announced_.back()->named) return;
   const Lock lock{mutex_};
   waiting_.push_back(announced_.back());
 }
@@ -77,7 +83,7 @@ void OpenFiles::announce(Handle file) {
 Result<std::size_t> OpenFiles::read(Stream stream, std::span<Handle> out) {
   if (program_.source.rows) return read_rows(stream, out);
   ReaderState& file = *open_[stream];
-  if (file.named && !catching_up_) FOREBAY_DO(scan_from_here(open_[stream]));
+  if (file.named && !catching_up_ && !file.own) FOREBAY_DO(scan_from_here(open_[stream]));
   if (file.named) return read_indexed(file, out);
   while (!file.left) {
     if (file.block) {
@@ -277,7 +283,10 @@ void OpenFiles::collect(std::int64_t finished) {
   table_.collect(finished_, free_blocks_);
 }
 
-void OpenFiles::limit_mapped() { table_.limit_mapped(pool_->limit() / 2 - pass_cache_.bytes(), finished_); }
+void OpenFiles::limit_mapped() {
+  if (rows_) return rows_->limit_mapped(pool_->limit() / 2);
+  table_.limit_mapped(pool_->limit() / 2 - pass_cache_.bytes(), finished_);
+}
 
 void OpenFiles::limit_memory() {
   limit_mapped();
@@ -306,6 +315,16 @@ std::int64_t OpenFiles::records() const {
 SkipTally::Counts OpenFiles::skipped() const {
   const Lock lock{mutex_};
   return skipped_;
+}
+
+ShardReading OpenFiles::reading() const {
+  const Lock lock{mutex_};
+  return reading_;
+}
+
+std::int64_t OpenFiles::row_bytes() const {
+  const Lock lock{mutex_};
+  return row_bytes_;
 }
 
 std::int64_t OpenFiles::bytes_read() const {

@@ -20,6 +20,7 @@
 #include "engine/blocks/whole_file_access.h"
 #include "engine/memory/sync.h"
 #include "engine/order/files/indexed_reader.h"
+#include "engine/order/files/own_rows.h"
 #include "engine/order/files/skip_tally.h"
 #include "engine/order/function_calls.h"
 #include "engine/order/open_parts.h"
@@ -47,7 +48,8 @@ namespace forebay::engine {
 /// The order plane (one thread at a time) announces, opens, reads and closes files. Workers and the consumer scan
 /// blocks ahead: `claim`, then `scan`. `read` scans the block itself when the file is idle, so the order plane never
 /// waits for a scan that has not begun. While a restart catches up, files with a stored index are not scanned at all,
-/// unless the order needs attributes.
+/// unless the order needs attributes. Where the process takes only some of the rows, large records of such files are
+/// never scanned: they are named, and `hand_over` brings those that are its own (OwnRows).
 ///
 /// A part is a file, or a run of whole files that are records. Rows that come ready have no files: the order plane
 /// alone reads them, with ResidentRows or RowStreams, and none of the picture applies.
@@ -56,11 +58,11 @@ namespace forebay::engine {
 class OpenFiles final : public OpenParts {
  public:
   using ReaderState = engine::ReaderState;
-  /// `program` must outlive this object. `threads`: the most blocks that are scanned at once.
+  /// `program` must outlive this object. `threads`: the most blocks that are scanned at once. `some_rows`: of OwnRows.
   /// `wake` is called from any thread when a source of rows that had none has some, and when bytes that were asked for
   /// have come.
   OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-            std::function<void()> wake = {}, std::string index_dir = {});
+            std::function<void()> wake = {}, std::string index_dir = {}, bool some_rows = false);
   ~OpenFiles() { requests_->stop(); }
   OpenFiles(const OpenFiles&) = delete;
   OpenFiles& operator=(const OpenFiles&) = delete;
@@ -129,7 +131,10 @@ class OpenFiles final : public OpenParts {
     skips_.begin_pass();
   }
   Result<void> end_pass() const override;
-  Result<bool> end_run(Deadline deadline) override { return versions_.look_again(deadline); }
+  Result<bool> end_run(Deadline deadline) override {
+    if (rows_) FOREBAY_DO(rows_->unchanged());
+    return versions_.look_again(deadline);
+  }
   void set_deadline(Deadline deadline) override {
     deadline_ = deadline;
     interrupted_ = starved_ = false;
@@ -153,7 +158,7 @@ class OpenFiles final : public OpenParts {
   void scan(const std::shared_ptr<ReaderState>& file) override EXCLUDES(mutex_);
   bool keeps_content() const override { return pass_cache_.keeps_content(); }
   void drop_kept_content() override { pass_cache_.drop_contents(); }
-  std::string take_index_notice() override { return access_.take_notice(); }
+  std::string take_notice() override { return access_.take_notice(); }
   void note(std::string line) override { access_.note(std::move(line)); }
   void stop() override EXCLUDES(mutex_);
   std::vector<std::int64_t> sizes() const override { return versions_.sizes(); }
@@ -161,6 +166,8 @@ class OpenFiles final : public OpenParts {
   std::int64_t bytes_read() const override EXCLUDES(mutex_);
   SkipTally::Counts skipped() const override EXCLUDES(mutex_);
   RequestCounts requests() const override { return requests_->counts(); }
+  ShardReading reading() const override EXCLUDES(mutex_);
+  std::int64_t row_bytes() const override EXCLUDES(mutex_);
 
  private:
   [[nodiscard]] Result<bool> next_block(ReaderState& file) EXCLUDES(mutex_);  // false: end of the file
@@ -169,7 +176,7 @@ class OpenFiles final : public OpenParts {
   [[nodiscard]] std::unique_ptr<Block> take_ready(ReaderState& file) REQUIRES(mutex_);
   void begin_rows(const RowSource& source, std::function<void()> wake);
   [[nodiscard]] Result<std::size_t> read_rows(Stream stream, std::span<Handle> out) EXCLUDES(mutex_);
-  [[nodiscard]] std::size_t read_resident(Stream stream, std::span<Handle> out);
+  [[nodiscard]] Result<std::size_t> read_resident(Stream stream, std::span<Handle> out);
   [[nodiscard]] Result<std::int64_t> skip_resident(Stream stream, std::int64_t n) EXCLUDES(mutex_);
   [[nodiscard]] Result<std::int64_t> skip_streamed(Stream stream, std::int64_t n) EXCLUDES(mutex_);
   void went_on(ReaderState& file, std::int64_t count);
@@ -177,8 +184,16 @@ class OpenFiles final : public OpenParts {
   void close_rows(Stream stream);
   [[nodiscard]] Result<std::vector<std::int64_t>> count_rows(std::span<const std::uint32_t> parts);
   [[nodiscard]] Result<std::vector<std::int64_t>> count_streamed(std::span<const std::uint32_t> parts) const;
-  void name_rows(std::span<const RecordName> names, std::span<Handle> out);
+  [[nodiscard]] Result<void> name_rows(std::span<const RecordName> names, std::span<Handle> out);
+  [[nodiscard]] std::shared_ptr<ReaderState> begin_part(std::uint32_t part) EXCLUDES(mutex_);
   void name_records(ReaderState& file);
+  [[nodiscard]] Result<void> bring_files(std::span<Handle> handles) EXCLUDES(mutex_);
+  void begin_bringing(std::span<const std::uint32_t> files) EXCLUDES(mutex_);
+  [[nodiscard]] Result<void> bring_rest(std::span<Handle* const> absent) EXCLUDES(mutex_);
+  void stop_bringing() EXCLUDES(mutex_);
+  [[nodiscard]] Result<bool> fetch_absent(std::span<Handle> handles) EXCLUDES(mutex_);
+  void count_bytes(std::span<const Handle> handles) EXCLUDES(mutex_);
+  void expect_reads(const BatchLayout& layout) const;
   [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
@@ -222,8 +237,13 @@ class OpenFiles final : public OpenParts {
   std::optional<ResidentRows> rows_;
   std::optional<RowStreams> row_streams_;
   std::optional<RowAttributes> row_attributes_;
-  std::optional<SelectedRows> selected_rows_;  // set when filters stand before an order that reads by index
-  WholeFileAccess whole_files_;                // used instead of access_ when records are whole files
+  std::optional<SelectedRows> selected_rows_;          // set when filters stand before an order that reads by index
+  WholeFileAccess whole_files_;                        // used instead of access_ when records are whole files
+  std::deque<std::shared_ptr<ReaderState>> bringing_;  // of a batch of whole files: each reads some of them
+  std::size_t bringing_count_ = 0;                     // and how many there are
+  std::int64_t brought_ = 0;                           // bytes of them so far
+  OwnRows own_rows_;
+  const bool by_name_;  // records may be named instead of scanned
   bool catching_up_ = false;
   std::vector<RecordName> names_;  // scratch
   FunctionCalls calls_;
@@ -253,7 +273,9 @@ class OpenFiles final : public OpenParts {
   std::int64_t scanning_ GUARDED_BY(mutex_) = 0;                         // blocks being found or checked
   std::int64_t records_ GUARDED_BY(mutex_) = 0;
   std::int64_t bytes_read_ GUARDED_BY(mutex_) = 0;
-  SkipTally::Counts skipped_ GUARDED_BY(mutex_);  // a copy of skips_.counts(), for other threads
+  std::int64_t row_bytes_ GUARDED_BY(mutex_) = 0;  // of the records of own rows, where `some_rows`
+  ShardReading reading_ GUARDED_BY(mutex_);        // a copy of that of own_rows_, for other threads
+  SkipTally::Counts skipped_ GUARDED_BY(mutex_);   // a copy of skips_.counts(), for other threads
   bool stopped_ GUARDED_BY(mutex_) = false;
 };
 

@@ -177,7 +177,7 @@ void OpenFiles::scanned(ReaderState& file, const Block& block) {
   file.begun = true;
   file.settling = false;
   file.keeping = file.scanner->keeping();
-  records_ += static_cast<std::int64_t>(block.records.size());
+  if (!file.brings) records_ += static_cast<std::int64_t>(block.records.size());  // those were counted with their names
   bytes_read_ += block.bytes_read;
 }
 

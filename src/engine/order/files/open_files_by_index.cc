@@ -12,6 +12,7 @@ namespace forebay::engine {
 namespace {
 
 constexpr std::int64_t records_at_once = 1024;  // of one `read_indexed` call: the deadline is checked between calls
+constexpr std::int64_t max_hole = std::int64_t{64} << 10;  // bytes between two records that are asked for together
 
 std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
   std::vector<std::uint32_t> out;
@@ -20,6 +21,19 @@ std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
 }
 
 }  // namespace
+
+/// A part that is opened or announced. Its records are named while a restart catches up, and if only those of own rows
+/// are read.
+std::shared_ptr<OpenFiles::ReaderState> OpenFiles::begin_part(std::uint32_t part) {
+  auto out = std::make_shared<ReaderState>(program_, part, reader_of(part));
+  out->own = own_rows_.decide(
+      part, [&] { return access_.request(part); }, [&] { return access_.stored(part) != nullptr; });
+  if (by_name_ && (catching_up_ || out->own)) name_records(*out);
+  if (!own_rows_.some_rows()) return out;
+  const Lock lock{mutex_};
+  reading_ = own_rows_.reading();
+  return out;
+}
 
 /// Makes `read` name the records without reading them, if their number is known.
 void OpenFiles::name_records(ReaderState& file) {
@@ -30,7 +44,7 @@ void OpenFiles::name_records(ReaderState& file) {
   }
 }
 
-/// `read` while a restart catches up: names the next records by the stored index, without scanning the file.
+/// `read` of a part that is not scanned: names the next records by the stored index.
 Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle> out) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   const std::int64_t records = *file.named;
@@ -42,13 +56,16 @@ Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle>
     names_.push_back({.file = file.number, .record = file.indexed + static_cast<std::int64_t>(i)});
   FOREBAY_DO(locate_names(names_, out.first(count)));
   went_on(file, static_cast<std::int64_t>(count));
+  if (catching_up_) return count;  // these records are not read
+  const Lock lock{mutex_};
+  records_ += static_cast<std::int64_t>(count);
   return count;
 }
 
 Result<std::int64_t> OpenFiles::skip(Stream stream, std::int64_t n) {
   if (rows_) return skip_resident(stream, n);
   if (row_streams_) return skip_streamed(stream, n);
-  const bool by_number = catching_up_ && open_[stream]->named;
+  const bool by_number = open_[stream]->named && (catching_up_ || open_[stream]->own);
   if (!by_number) return Reader::skip(stream, n);
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   ReaderState& file = *open_[stream];
@@ -85,6 +102,10 @@ Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files
                 program_.source.rows ? count_rows(numbers) : whole_files_.count(numbers));
     indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
     skips_.good(*indexed_);
+    if (program_.source.rows) return counts;
+    for (const std::uint32_t part : numbers) own_rows_.reached(part);
+    const Lock lock{mutex_};
+    reading_ = own_rows_.reading();
     return counts;
   }
   FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
@@ -98,7 +119,9 @@ Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files
     skips_.good(counts.back());
   }
   indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  for (const std::uint32_t file : numbers) own_rows_.reached(file);
   const Lock lock{mutex_};
+  reading_ = own_rows_.reading();
   skipped_ = skips_.counts();
   return counts;
 }
@@ -111,7 +134,7 @@ Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files
 
 Result<void> OpenFiles::locate_names(std::span<const RecordName> names, std::span<Handle> out) {
   if (rows_) {
-    name_rows(names, out);
+    return name_rows(names, out);
   } else if (program_.source.files_a_part > 0) {
     whole_files_.locate(names, out);
   } else {
@@ -123,13 +146,8 @@ Result<void> OpenFiles::locate_names(std::span<const RecordName> names, std::spa
 Result<void> OpenFiles::locate(std::span<const RecordName> names, std::span<Handle> out) {
   FOREBAY_DO(locate_names(names, out));
   if (catching_up_) return {};  // these records are not read
-  std::int64_t bytes = 0;
-  if (!rows_ && !access_.fetches()) {
-    for (const Handle& handle : out) bytes += handle.length;
-  }
   const Lock lock{mutex_};
   records_ += std::ssize(names);
-  bytes_read_ += bytes;  // bytes of other files are counted by `fetch`
   return {};
 }
 
@@ -167,7 +185,7 @@ Result<void> OpenFiles::attributes_of(std::size_t attribute, std::span<const Rec
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   if (rows_) {
     std::vector<Handle> rows(names.size());
-    name_rows(names, rows);
+    FOREBAY_DO(name_rows(names, rows));
     return row_attributes_->read(attribute, rows, out);
   }
   std::ranges::transform(names, out.begin(),
@@ -177,12 +195,13 @@ Result<void> OpenFiles::attributes_of(std::size_t attribute, std::span<const Rec
 
 Result<void> OpenFiles::end_pass() const {
   FOREBAY_DO(access_.unchanged());
+  if (rows_) FOREBAY_DO(rows_->unchanged());
   return skips_.end_pass();
 }
 
 Result<bool> OpenFiles::fetch(std::span<Handle> handles) {
   if (program_.source.files_a_part > 0) return !catching_up_;
-  return fetch_batch(handles);
+  return fetch_absent(handles);
 }
 
 Result<bool> OpenFiles::expect(std::span<const Handle> handles) {
@@ -192,16 +211,59 @@ Result<bool> OpenFiles::expect(std::span<const Handle> handles) {
 }
 
 Result<bool> OpenFiles::fetch_batch(std::span<Handle> handles) {
+  FOREBAY_TRY(const bool there, fetch_absent(handles));
+  if (there && !program_.source.rows) count_bytes(handles);
+  return there;
+}
+
+/// Counts the bytes of a batch that nobody else counts: those that tickets read out of mappings by index.
+void OpenFiles::count_bytes(std::span<const Handle> handles) {
+  if (!access_.maps() && !own_rows_.some_rows()) return;
+  std::int64_t all = 0, mapped = 0;
+  for (const Handle& handle : handles) {
+    if (handle.block == BlockTable::nowhere) continue;
+    all += handle.length;
+    if (table_.indexed(handle.block)) mapped += handle.length;
+  }
+  const Lock lock{mutex_};
+  bytes_read_ += mapped;
+  if (own_rows_.some_rows()) row_bytes_ += all;
+}
+
+/// Asks the system for the records that tickets will read out of files, so that they come while batches before this one
+/// are made. Neighbours are asked for together.
+void OpenFiles::expect_reads(const BatchLayout& layout) const {
+  MappedFile* mapping = nullptr;
+  std::int64_t begin = 0, end = 0;
+  const auto ask = [&] {
+    if (mapping != nullptr) mapping->will_need(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  };
+  for (const Unmapped& record : layout.unmapped) {
+    const std::int64_t last = record.offset + layout.handles[static_cast<std::size_t>(record.row)].length;
+    if (record.mapping == mapping && record.offset >= begin && record.offset <= end + max_hole) {
+      end = std::max(end, last);
+      continue;
+    }
+    ask();
+    mapping = record.mapping;
+    begin = record.offset;
+    end = last;
+  }
+  ask();
+}
+
+/// Brings the records that are not in memory, as `fetch`.
+Result<bool> OpenFiles::fetch_absent(std::span<Handle> handles) {
   if (catching_up_) return false;
   if (program_.source.rows) return true;  // rows are in memory as soon as they have a handle
   const auto go_on = [this] { return !interrupt(); };
   if (program_.source.files_a_part > 0) {
-    FOREBAY_DO(whole_files_.fetch(handles, go_on));
+    FOREBAY_DO(bring_files(handles));
   } else {
     FOREBAY_TRY(const bool there, access_.fetch(handles, go_on));
     if (!there) return nothing_yet("no bytes yet");
   }
-  if (const std::int64_t bytes = access_.take_bytes_read() + whole_files_.take_bytes_read(); bytes > 0) {
+  if (const std::int64_t bytes = access_.take_bytes_read(); bytes > 0) {
     const Lock lock{mutex_};
     bytes_read_ += bytes;
   }
@@ -215,6 +277,7 @@ Result<void> OpenFiles::hand_over(BatchLayout& layout, std::int64_t batch) {
   } else {
     table_.hand_over(layout.handles, batch,
                      {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
+    if (own_rows_.some_rows()) expect_reads(layout);
   }
   return {};
 }

@@ -23,7 +23,7 @@ Error no_random_access() {
 void OpenFiles::begin_rows(const RowSource& source, std::function<void()> wake) {
   row_attributes_.emplace(program_, pool_, table_);
   if (source.resident()) {
-    rows_.emplace(source, table_);
+    rows_.emplace(source, pool_, table_);
     if (program_.early.selecting > 0) selected_rows_.emplace(program_, pool_, *rows_, *row_attributes_);
   } else {
     row_streams_.emplace(source, pool_, table_, std::move(wake));
@@ -41,9 +41,9 @@ Result<std::size_t> OpenFiles::read_rows(Stream stream, std::span<Handle> out) {
 }
 
 /// `read` of rows in memory: names the next rows.
-std::size_t OpenFiles::read_resident(Stream stream, std::span<Handle> out) {
+Result<std::size_t> OpenFiles::read_resident(Stream stream, std::span<Handle> out) {
   const double before = rows_->fraction(stream);
-  const std::size_t count = rows_->read(stream, out.first(std::min(out.size(), rows_at_once)));
+  FOREBAY_TRY(const std::size_t count, rows_->read(stream, out.first(std::min(out.size(), rows_at_once))));
   if (count > 0) files_done_ += rows_->fraction(stream) - before;
   return count;
 }
@@ -114,11 +114,11 @@ Result<std::vector<std::int64_t>> OpenFiles::count_rows(std::span<const std::uin
 }
 
 /// Writes the handles of rows in memory.
-void OpenFiles::name_rows(std::span<const RecordName> names, std::span<Handle> out) {
+Result<void> OpenFiles::name_rows(std::span<const RecordName> names, std::span<Handle> out) {
   if (!selected_rows_) return rows_->name(names, out);
   std::vector<RecordName> in_parts;
   for (const RecordName& name : names) in_parts.push_back(selected_rows_->in_part(name));
-  rows_->name(in_parts, out);
+  return rows_->name(in_parts, out);
 }
 
 }  // namespace forebay::engine

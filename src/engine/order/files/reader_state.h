@@ -51,7 +51,9 @@ struct ReaderState {
   std::size_t next_skip = 0;                 // in that block
   std::int64_t skips = 0;                    // passed in the file
   bool left = false;                         // the rest of the file is skipped, or the file is closed
-  std::shared_ptr<const RecordIndex> index;  // set while a restart catches up: records are named by it
+  bool brings = false;                       // reads files of a batch whose order is decided (bring_files)
+  bool own = false;                          // records are named from beginning to end (OwnRows)
+  std::shared_ptr<const RecordIndex> index;  // set while records are named by it: a restart catches up, or `own`
   std::optional<std::int64_t> named;         // set while records are named, and not read: their number in the part
   std::int64_t indexed = 0;                  // number of records that were named so far
   double fraction = 0;                       // part of the file that was read, up to the end of the block: 0 … 1

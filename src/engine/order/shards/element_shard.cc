@@ -101,6 +101,7 @@ Result<void> check_element_shard(const Program& program, std::int64_t count) {
 std::shared_ptr<const Program> element_shard(const Program& program, std::int64_t index, std::int64_t count) {
   auto out = std::make_shared<Program>(program);
   out->stream = stream_of(program, {.count = count, .by = ShardBy::element});
+  out->dealt = count;
   if (program.batching.make_dealt) {
     out->batching.make = [make = program.batching.make_dealt, index, count](const BatcherContext& context) {
       return make(context, index, count);

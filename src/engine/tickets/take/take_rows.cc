@@ -119,7 +119,7 @@ void TakeRows::number_elements(const Ticket& ticket, TakeMemory& memory) const {
   layout.clear();
   layout.number = batch.number;
   layout.blocks = batch.blocks;
-  elements.records = ticket.job->records;
+  elements.copied = ticket.job->copied;
   memory.ticket.job = &elements;
   memory.numbers.assign(first == unused ? 0 : last - first + 1, unused);
   each_span(memory.in_columns, [&](const columns::PlacedSpan& span) { memory.numbers[span.element - first] = 0; });

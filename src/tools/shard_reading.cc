@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/shard_reading.h>
+
+#include <memory>
+#include <utility>
+
+#include <forebay/loader.h>
+
+#include "engine/index/index_parallel.h"
+#include "engine/order/files/own_rows.h"
+#include "engine/program/plan_access.h"
+#include "io/file.h"
+
+namespace forebay {
+
+namespace {
+
+/// The bytes of files that are read whole, and of all.
+struct Sizes {
+  double whole = 0, all = 0;
+};
+
+/// Adds the files of a source to `out`, decided as OpenFiles decides. An order that reaches records by index reads its
+/// own rows only.
+void add_files(const engine::Program& program, const std::shared_ptr<engine::IndexStores>& stores, ShardReading& out,
+               Sizes& sizes) {
+  if (program.source.rows) return;
+  engine::OwnRows own{program, true};
+  for (std::uint32_t part = 0; part < program.source.parts(); ++part) {
+    const auto request = [&] {
+      engine::IndexRequest asked = engine::request_for(program.source, part);
+      asked.stores = stores;
+      return asked;
+    };
+    if (program.interleave.random_access) own.reached(part);
+    const bool only_own = own.decide(part, request, [&] { return engine::load_made(program, request()).has_value(); });
+    if (program.source.files_a_part > 0) continue;
+    const auto size = io::file_size(program.source.files[part]);
+    sizes.all += size.ok() ? static_cast<double>(*size) : 0;
+    sizes.whole += size.ok() && !only_own ? static_cast<double>(*size) : 0;
+  }
+  const ShardReading& found = own.reading();
+  if (out.reason.empty()) out.reason = found.reason;
+  out.own_files += found.own_files;
+  out.whole_files += found.whole_files;
+}
+
+}  // namespace
+
+ShardReading shard_reading(const Plan& plan, const RunOptions& options) {
+  Shard shard = options.shard_count == 0 ? plan.shard() : Shard{.count = options.shard_count, .by = options.shard_by};
+  if (options.batch_count > 0) shard.batch_count = options.batch_count;
+  const std::int64_t processes = (shard.by == ShardBy::file ? 1 : shard.count) * shard.batch_count;
+  ShardReading out;
+  if (processes <= 1) return out;
+  const engine::Program& program = engine::program_of(plan);
+  const auto stores = std::make_shared<engine::IndexStores>(options.index_dir);
+  Sizes sizes;
+  if (program.branches.empty()) add_files(program, stores, out, sizes);
+  for (const engine::Program& branch : program.branches) add_files(branch, stores, out, sizes);
+  const double whole = sizes.all > 0 ? sizes.whole / sizes.all : out.own_files > 0 ? 0 : 1;
+  if (out.own_files + out.whole_files > 0) out.amplification = 1 + whole * static_cast<double>(processes - 1);
+  return out;
+}
+
+}  // namespace forebay
