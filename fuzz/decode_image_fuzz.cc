@@ -12,15 +12,7 @@
 namespace {
 
 using forebay::fuzz::check;
-
-class Faults final : public forebay::RowFaults {
- public:
-  void add(std::int64_t row, forebay::Error error) override {
-    check(!error.message().empty(), "a fault says why");
-    bad.push_back(row);
-  }
-  std::vector<std::int64_t> bad;
-};
+using forebay::fuzz::Faults;
 
 forebay::Json options_of(std::uint8_t choice) {
   std::string text = R"({"tensor": "x", "max_image_pixels": 65536, "channels": )";

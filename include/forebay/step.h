@@ -60,6 +60,16 @@ class StepBudget {
   ~StepBudget() = default;
 };
 
+/// Takes what people should know of rows that are made all the same (Loader::take_notice).
+class StepNotes {
+ public:
+  /// The text is told once in a run, with the key of the first row that it was added for.
+  virtual void add(std::int64_t row, const std::string& text) = 0;
+
+ protected:
+  ~StepNotes() = default;
+};
+
 /// What a step is told about the rows of one call. Rows count from the first one of the call.
 struct StepContext {
   std::uint64_t seed = 0;
@@ -68,6 +78,7 @@ struct StepContext {
   const StopCheck* stop = nullptr;      ///< Polled by steps that take long, every millisecond or so.
   RowFaults* faults = nullptr;          ///< Null unless `on_corrupt` is skip_row: then the first bad row is an error.
   const StepBudget* budget = nullptr;   ///< Null: no limit.
+  StepNotes* notes = nullptr;           ///< Null: nobody is told.
 
   /// 64 uniform bits for one decision about a row. `purpose` numbers the decisions of the step, below 2^20.
   [[nodiscard]] std::uint64_t draw(std::int64_t row, std::uint64_t purpose) const {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import math
 from typing import Any
@@ -311,6 +312,36 @@ def test_json_records_are_decoded_like_messages(tmp_path):
 def test_a_bad_json_record_names_its_line(tmp_path):
     (tmp_path / "lines").write_text(json_of({"x": np.array([1])}) + '\n{"features": {"feature": {"x": 5}}}\n')
     pipe = fb.lines(tmp_path / "lines").json_example({"x": fb.fixed("int64")}).batch(size=2)
-    with pytest.raises(fb.DataError, match=r"lines, record 1.*feature 'x'.*line 1, column 33: found a number") as caught:
+    with pytest.raises(fb.DataError, match=r"lines, line 2, record 1.*feature 'x'.*line 1, column 33: found a number") as caught:
         next(pipe.load())
     assert caught.value.record == 1
+
+
+def saved(array: Any) -> bytes:
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("array", [np.arange(6, dtype=np.int16).reshape(2, 3), np.float64(1.5), np.zeros((2, 0), bool),
+                                   np.array([1 + 2j], np.complex64)])
+def test_npy_records_are_the_arrays_that_numpy_saved(array: Any) -> None:
+    options = {"dtype": str(array.dtype), "shape": list(array.shape)}
+    values = fb.decode("npy", options, [saved(array), saved(array)])["values"]
+    assert values.dtype == array.dtype and values.tolist() == [array.tolist()] * 2
+    ragged = fb.decode("npy", {"dtype": "int64", "shape": [-1, 2]}, [saved(np.ones((rows, 2), np.int64)) for rows in (2, 0, 1)])
+    assert ragged["values"].row_splits.tolist() == [0, 2, 2, 3] and ragged["values"].values.shape == (3, 2)
+
+
+@pytest.mark.parametrize("record, found", [
+    (saved(np.zeros((2, 3), np.float64)), r"found float64\[2,3\]"), (saved(np.zeros((3, 2), np.float32)), r"found float32\[3,2\]"),
+    (saved(np.zeros((2, 3), ">f4")), "big-endian"), (saved(np.zeros((2, 3), np.float32, order="F")), "in Fortran order"),
+    (saved(np.array([None], object)), "is a pickle, which can run code"), (b"abc", "not an npy file"),
+    (saved(np.zeros((2, 3), np.float32))[:-1], "names 24 bytes of numbers, but the file has 23")])
+def test_npy_records_of_another_type_shape_or_order_are_named(record: bytes, found: str) -> None:
+    good = saved(np.zeros((2, 3), np.float32))
+    with pytest.raises(fb.DataError, match=found) as caught:
+        fb.decode("npy", {"dtype": "float32", "shape": [2, 3]}, [good, record])
+    assert caught.value.record == 1
+    with pytest.raises(fb.ConfigError, match="only the first size may be -1"):
+        fb.decode("npy", {"dtype": "float32", "shape": [2, -1]}, [good])

@@ -114,6 +114,65 @@ def test_bad_files_are_named_and_skipped(some_bad: list[str]) -> None:
     assert [origin[0] for origin, _ in batch.skipped] == some_bad[1::2]
 
 
+def test_images_that_fail_late_count_in_the_budget(tmp_path: pathlib.Path) -> None:
+    """The last bytes of a file are missing, so its header and most of its pixels are decoded before the fault."""
+    noise = Image.fromarray(np.random.default_rng(2).integers(0, 255, (40, 50, 3), np.uint8))
+    paths = []
+    for number, kind in enumerate(["GIF", "PNG", "BMP", "WEBP", "GIF", "BMP", "WEBP", "JPEG"]):
+        paths.append(tmp_path / f"{number}.{kind.lower()}")
+        data = encoded(noise, kind)
+        paths[-1].write_bytes(data if kind in ("PNG", "JPEG") else data[:-40])
+    pipe = fb.whole_file(paths).record("data").decode_image("data", out="image", resize=[8, 8]).select(["image"]).batch(size=4)
+    for threads in (1, 4):
+        with pipe.on_corrupt("skip_row", max_count=6).load(threads=threads) as loader:
+            assert [[pathlib.Path(origin[0]).name for origin, _ in batch.skipped] for batch in loader] == [
+                ["0.gif", "2.bmp", "3.webp"], ["4.gif", "5.bmp", "6.webp"]]
+            assert (loader.stats().skipped_records, loader.stats().rows) == (6, 8)
+        for budget in ({"max_count": 5}, {"max_consecutive": 4}):
+            loader = pipe.on_corrupt("skip_row", **budget).load(threads=threads)
+            assert next(loader).valid_rows == 1
+            with pytest.raises(fb.DataError, match=r"6\.webp.*not an intact WebP|5\.bmp.*not an intact BMP"):
+                next(loader)
+
+
+def test_jpegs_that_are_not_decoded_say_why_and_name_their_file(tmp_path: pathlib.Path) -> None:
+    whole = encoded(Image.fromarray(np.random.default_rng(1).integers(0, 255, (24, 32, 3), np.uint8)), "JPEG")
+    frame, tables, codes = whole.index(b"\xff\xc0"), whole.index(b"\xff\xdb"), whole.index(b"\xff\xc4")
+    cases = {"12-bits": (whole[:frame + 4] + bytes([12]) + whole[frame + 5:], "it has 12 bits a sample, and 8 are decoded; convert it"),
+             "lossless": (whole[:frame + 1] + b"\xc3" + whole[frame + 2:], "SOF type 0xc3; convert it"),
+             "arithmetic": (whole[:frame + 1] + b"\xcb" + whole[frame + 2:], "SOF type 0xcb; convert it"),
+             "table": (whole[:tables + 20], "not an intact JPEG: Premature end"),
+             "length": (whole[:codes + 2] + b"\0\0" + whole[codes + 4:], "not an intact JPEG: Bogus marker length"),
+             "codes": (whole[:codes + 2] + b"\xff\xff" + whole[codes + 4:], "not an intact JPEG: Bogus Huffman table"),
+             "scan": (whole[:whole.index(b"\xff\xda") + 5], "not an intact JPEG: Premature end")}
+    for path in sorted((IMAGES / "broken").iterdir()):
+        kind = "JPEG" if path.suffix == ".jpg" else "BMP"
+        data = path.read_bytes()
+        cases[path.name] = (data[:len(data) * 2 // 3], f"not an intact {kind}")
+    for name, (data, message) in cases.items():
+        (tmp_path / name).write_bytes(data)
+        pipe = fb.whole_file([tmp_path / name]).record("data").decode_image("data").batch(size=1, pad=True)
+        with pytest.raises(fb.DataError) as caught:
+            next(pipe.load(threads=1))
+        assert caught.value.file == str(tmp_path / name) and message in str(caught.value), str(caught.value)
+
+
+def test_the_step_tells_of_the_first_image_of_another_format(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    image = Image.new("RGB", (2, 1), (1, 2, 3))
+    kinds = ["PNG", "BMP", "PNG", "BMP", "GIF"]
+    for number, kind in enumerate(kinds):
+        (tmp_path / f"{number}").write_bytes(encoded(image, kind))
+    pipe = fb.whole_file(str(tmp_path / "*")).record("data").decode_image("data", format="png").batch(size=1, pad=True)
+    with pipe.load(threads=1) as loader:
+        assert [batch["data"][0, 0, 0].tolist() for batch in loader] == [[1, 2, 3]] * 5
+    told = [line for line in capfd.readouterr().err.splitlines() if "format" in line]
+    assert len(told) == 2 and "decode_image" in told[0], told
+    assert f"`format` is PNG, and the bytes of 'data' are BMP; they are decoded as that (first: {tmp_path}/1)" in told[0], told
+    assert "are GIF" in told[1]
+    with pytest.raises(fb.ConfigError, match="format.*jpeg.*png"):
+        fb.whole_file("*").record("data").decode_image("data", format="tiff").batch(size=1).plan()
+
+
 def jittered(folder: pathlib.Path, threads: int, state: object = None) -> list[tuple[object, bytes]]:
     for i in range(6):
         image = Image.fromarray(np.random.default_rng(i).integers(0, 255, (30, 40, 3), np.uint8))

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "columns/cast.h"
 
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "columns/cast_float16.h"
 
@@ -70,6 +72,37 @@ void cast_all(const std::byte* in, std::byte* out, std::size_t count) {
   }
 }
 
+/// Whether type `To` has the value.
+template <class To, class From>
+bool holds(From value) {
+  if constexpr (std::same_as<From, Bool> || std::same_as<To, Bool> || std::same_as<From, To>) {
+    return true;
+  } else if constexpr (ShortFloat<From>) {
+    return holds<To>(static_cast<float>(value));
+  } else if constexpr (std::integral<To> && std::integral<From>) {
+    return std::in_range<To>(value);
+  } else if constexpr (std::integral<To>) {
+    // Both bounds are exact: a power of two each.
+    constexpr From above = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+    const From whole = std::trunc(value);
+    return whole < above && whole >= static_cast<From>(std::numeric_limits<To>::min());
+  } else if constexpr (ShortFloat<To>) {
+    return std::isfinite(static_cast<float>(converted<To>(value))) || !std::isfinite(static_cast<double>(value));
+  } else {
+    return std::isfinite(static_cast<To>(value)) || !std::isfinite(static_cast<double>(value));
+  }
+}
+
+template <class From, class To>
+std::optional<std::size_t> first_misfit(const std::byte* in, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, in + i * sizeof(From), sizeof(From));
+    if (!holds<To>(value)) return i;
+  }
+  return std::nullopt;
+}
+
 /// Calls `visit` with a null pointer to the type that stands for `dtype`.
 template <class Visit>
 void with_type(DType dtype, Visit visit) {
@@ -117,6 +150,15 @@ void cast(const std::byte* in, DType from, std::byte* out, DType to, std::size_t
   }
   with_type(from,
             [&]<class From>(From*) { with_type(to, [&]<class To>(To*) { cast_all<From, To>(in, out, count); }); });
+}
+
+std::optional<std::size_t> first_out_of_range(const std::byte* in, DType from, DType to, std::size_t count) {
+  std::optional<std::size_t> found;
+  if (count == 0 || from == to) return found;
+  with_type(from, [&]<class From>(From*) {
+    with_type(to, [&]<class To>(To*) { found = first_misfit<From, To>(in, count); });
+  });
+  return found;
 }
 
 }  // namespace forebay::columns

@@ -127,7 +127,7 @@ bool JsonBuilder::scalar(Json value, std::size_t end) {
 
 bool JsonBuilder::string(std::string_view value, std::size_t end) {
   cursor_.move_to_token();
-  return refuse_bad_text(value, "text") && scalar(Json{std::string{value}}, end);
+  return refuse_bad_text(value, "text") && scalar(Json{escapes_.restore(text_, cursor_.offset(), end, value)}, end);
 }
 
 bool JsonBuilder::number(std::size_t end) {
@@ -143,12 +143,13 @@ bool JsonBuilder::key(std::string_view name, std::size_t end) {
   if (!refuse_bad_text(name, "key")) return false;
   Frame& frame = open_.back();
   pointer_.resize(frame.pointer_length);
-  const auto [known, is_new] = frame.lines.emplace(name, cursor_.line());
+  const std::string key = escapes_.restore(text_, cursor_.offset(), end, name);
+  const auto [known, is_new] = frame.lines.emplace(key, cursor_.line());
   if (!is_new) {
     return refuse(fmt::format("the key {} is written twice in one object, on line {} and on line {}", quote(name),
                               known->second, cursor_.line()));
   }
-  frame.key = name;
+  frame.key = key;
   cursor_.move_to(end);
   return true;
 }

@@ -9,6 +9,7 @@
 
 #include <forebay/json.h>
 
+#include "config/byte_escapes.h"
 #include "config/cursor.h"
 
 namespace forebay::config {
@@ -17,7 +18,9 @@ namespace forebay::config {
 /// the parser and leaves the reason in `fault`.
 class JsonBuilder {
  public:
-  JsonBuilder(std::string_view text, std::string_view file) : text_{text}, cursor_{text, file} {}
+  /// `text` and `escapes` must outlive this object.
+  JsonBuilder(std::string_view text, const ByteEscapes& escapes, std::string_view file)
+      : text_{text}, escapes_{escapes}, cursor_{text, file} {}
 
   // Called for each scalar with the offset after it.
   bool scalar(Json value, std::size_t end);
@@ -46,6 +49,7 @@ class JsonBuilder {
   void place_in_parent(Json value);
 
   std::string_view text_;
+  const ByteEscapes& escapes_;
   Cursor cursor_;
   std::vector<Frame> open_;
   std::string pointer_;

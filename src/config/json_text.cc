@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <forebay/json.h>
 
+#include "config/byte_escapes.h"
 #include "config/utf8.h"
 
 namespace forebay {
@@ -33,7 +34,7 @@ void append_json(std::string_view text, std::string& out) {
     } else if (byte < 0x20 || byte == 0x7f) {
       fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
     } else if (length == 0) {
-      out += "\\ufffd";  // JSON cannot represent a byte that is not text
+      config::append_escape(byte, out);  // a byte that is not text
     } else {
       out += text.substr(0, length);
     }

@@ -8,6 +8,7 @@
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
+#include "config/byte_escapes.h"
 #include "config/document.h"
 #include "config/json_builder.h"
 
@@ -15,14 +16,15 @@ namespace forebay {
 
 namespace {
 
-/// The text with each `//` comment replaced by blanks, so that offsets do not change.
-std::string without_comments(std::string_view text) {
+/// The text with each `//` comment replaced by blanks and each byte escape by another one, so that offsets do not
+/// change.
+std::string without_comments(std::string_view text, config::ByteEscapes& escapes) {
   std::string out{text};
   bool in_string = false;
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (in_string) {
       if (out[i] == '\\')
-        ++i;
+        i += escapes.take(out, i) - 1;
       else if (out[i] == '"')
         in_string = false;
     } else if (out[i] == '"') {
@@ -128,9 +130,10 @@ Result<Json> parse_json(std::string_view text, std::string_view file) {
   }
   constexpr unsigned flags =
       rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag;
-  const std::string plain = without_comments(text);
+  config::ByteEscapes escapes;
+  const std::string plain = without_comments(text, escapes);
   rapidjson::MemoryStream stream{plain.data(), plain.size()};
-  config::JsonBuilder builder{plain, file};
+  config::JsonBuilder builder{plain, escapes, file};
   Events events{stream, builder};
   rapidjson::Reader reader;
   const rapidjson::ParseResult parsed = reader.Parse<flags>(stream, events);

@@ -35,6 +35,32 @@ TEST(Cast, IntegersWrap) {
             (std::vector<std::int8_t>{44, 127, 127}));
 }
 
+template <class T>
+std::optional<std::size_t> misfit(DType from, DType to, const std::vector<T>& values) {
+  return first_out_of_range(reinterpret_cast<const std::byte*>(values.data()), from, to, values.size());
+}
+
+TEST(Cast, FindsTheFirstValueOutsideTheRange) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const double nan = std::nan("");
+  EXPECT_EQ(misfit<std::int64_t>(DType::int64, DType::uint8, {0, 255, 256, -1}), 2U);
+  EXPECT_EQ(misfit<std::int64_t>(DType::int64, DType::uint8, {255, -1}), 1U);
+  EXPECT_EQ(misfit<std::int64_t>(DType::int64, DType::int32, {INT32_MIN, INT32_MAX}), std::nullopt);
+  EXPECT_EQ(misfit<std::int64_t>(DType::int64, DType::int32, {std::int64_t{1} << 40}), 0U);
+  EXPECT_EQ(misfit<std::int64_t>(DType::int64, DType::uint64, {INT64_MAX, -1}), 1U);
+  EXPECT_EQ(misfit<std::uint64_t>(DType::uint64, DType::int64, {INT64_MAX, std::uint64_t{1} << 63}), 1U);
+  EXPECT_EQ(misfit<double>(DType::float64, DType::int8, {127.9, -128.9, 128.0}), 2U);
+  EXPECT_EQ(misfit<double>(DType::float64, DType::int8, {-129.0}), 0U);
+  EXPECT_EQ(misfit<double>(DType::float64, DType::int64, {-0x1p63, 0x1.fffffffffffffp62, 0x1p63}), 2U);
+  EXPECT_EQ(misfit<double>(DType::float64, DType::uint64, {-0.5, 0x1p64}), 1U);
+  EXPECT_EQ(misfit<double>(DType::float64, DType::int32, {nan}), 0U);
+  EXPECT_EQ(misfit<double>(DType::float64, DType::float32, {nan, inf, -inf, 3e38, 4e38}), 4U);
+  EXPECT_EQ(misfit<double>(DType::float64, DType::float16, {65504.0, -inf, 65520.0}), 2U);
+  EXPECT_EQ(misfit<double>(DType::float64, DType::boolean, {nan, 7.0}), std::nullopt);
+  EXPECT_EQ(misfit<std::uint16_t>(DType::float16, DType::uint8, {0x5bf8, 0x5c00}), 1U);  // 255, 256
+  EXPECT_EQ(misfit<std::uint8_t>(DType::boolean, DType::int8, {255}), std::nullopt);
+}
+
 TEST(Cast, EverythingButZeroIsTrue) {
   EXPECT_EQ((converted<std::uint8_t, float>(DType::float32, DType::boolean, {0.F, -0.F, 0.1F, std::nanf("")})),
             (std::vector<std::uint8_t>{0, 0, 1, 1}));

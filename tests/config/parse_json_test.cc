@@ -82,7 +82,18 @@ TEST(ParseJson, AByteOrderMarkIsNamed) {
 TEST(ParseJson, HalfASurrogatePairIsRefused) {
   EXPECT_NE(text_of(R"(["\ud800"])").find("surrogate"), std::string::npos);
   EXPECT_NE(text_of(R"(["\udc00"])").find("surrogate"), std::string::npos);
+  EXPECT_NE(text_of(R"(["\udc7f"])").find("surrogate"), std::string::npos);
+  EXPECT_NE(text_of(R"(["\ud83d\ud83d\udc80"])").find("surrogate"), std::string::npos);
   EXPECT_EQ(text_of(R"(["\ud83d\ude00"])"), "[\"\xf0\x9f\x98\x80\"]");
+  EXPECT_EQ(text_of(R"(["\ud83d\udc80"])"), "[\"\xf0\x9f\x92\x80\"]");
+}
+TEST(ParseJson, BytesThatAreNoTextAreEscapes) {
+  const Json json = *parse_json("{\"\\udcffa\": \"\\u00e9\\n\\\\\xc3\xa9\\ud83d\\ude00\\uDC80\\\"\\udcfe\"}");
+  EXPECT_EQ(json.members()[0].first,
+            "\xff"
+            "a");
+  EXPECT_EQ(json.members()[0].second.string(), "\xc3\xa9\n\\\xc3\xa9\xf0\x9f\x98\x80\x80\"\xfe");
+  EXPECT_NE(text_of(R"({"\udcff": 1, "\udcff": 2})").find("twice"), std::string::npos);
 }
 TEST(ParseJson, TextThatIsNotUtf8IsRefused) {
   for (const char* text : {"[\"\xff\"]", "[\"\xc0\xaf\"]", "[\"\xed\xa0\x80\"]", "{\"\xe9\": 1}"}) {
@@ -129,8 +140,11 @@ TEST(Json, PrettyTextIndentsByTwoAndKeepsFlatListsOnALine) {
   EXPECT_EQ(parse_json(R"({"a":[1,2],"b":[{"c":{}}]})")->pretty(),
             "{\n  \"a\": [1, 2],\n  \"b\": [\n    {\n      \"c\": {}\n    }\n  ]\n}");
 }
-TEST(Json, BytesThatAreNoTextArePrintedAsReplacementCharacters) {
-  EXPECT_EQ(Json{"a\xff\x01"}.text(), "\"a\\ufffd\\u0001\"");
+TEST(Json, BytesThatAreNoTextAreWrittenSoThatTheyAreReadAgain) {
+  EXPECT_EQ(Json{"a\xff\x01"}.text(), "\"a\\udcff\\u0001\"");
+  for (const std::string text :
+       {"\xc3", "\xc3\xa9\xc3", "\xed\xb0\x80", "/d\xff/\xf0\x9f\x98\x80\xf0\x9f.csv", "\\udcff"})
+    EXPECT_EQ(parse_json(Json{text}.text())->string(), text);
 }
 
 }  // namespace

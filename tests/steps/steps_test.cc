@@ -135,6 +135,21 @@ TEST(Cast, KeepsTheSizesOfUnequalRows) {
             R"({"x":[[1.0],[],[2.0,3.0]]})");
 }
 
+TEST(Cast, NamesTheRowAndTheValueThatDoesNotFitWhenAsked) {
+  const std::string options = R"({"tensor": "x", "dtype": "uint8", "out_of_range": "error"})";
+  EXPECT_EQ(run(cast(), options, R"({"x": [[1, 2], [255, 0]]})"), R"({"x":[[1,2],[255,0]]})");
+  for (const char* in : {R"({"x": [[1, 2], [255, 300]]})", R"({"x": [[], [1, 300], [7]]})"}) {
+    const auto out = test::run_step(cast(), options, in);
+    ASSERT_FALSE(out.ok());
+    EXPECT_EQ(out.error().code(), Code::data);
+    EXPECT_EQ(out.error().place().row, 1);
+    EXPECT_EQ(out.error().place().feature, "x");
+    EXPECT_EQ(out.error().message(),
+              "300 is outside the range of uint8; give `dtype` a wider type, or set `out_of_range` to \"wrap\"");
+  }
+  EXPECT_EQ(run(cast(), R"({"tensor": "x", "dtype": "uint8"})", R"({"x": [300]})"), R"({"x":[44]})");
+}
+
 TEST(Cast, RefusesStrings) {
   EXPECT_THAT(run(cast(), R"({"tensor": "x", "dtype": "int32"})", R"({"x": ["a"]})"),
               HasSubstr("is string and cannot be cast to int32"));

@@ -35,6 +35,7 @@ struct ImageNormalization {
   std::vector<double> std = {1};
 };
 
+enum class ImageFileFormat : std::uint8_t { jpeg, png, gif, bmp, webp };
 enum class ImageFlip : std::uint8_t { none, random };
 enum class ImageFrames : std::uint8_t { first, all };
 enum class ImageLayout : std::uint8_t { hwc, chw };
@@ -61,6 +62,7 @@ enum class ResizeMethod : std::uint8_t {
 struct DecodeImage {
   TensorName tensor;                                     ///< Scalar strings: the bytes of a file each.
   std::optional<NewTensorName> out = {};                 ///< Name of the pixels. Empty: they replace `tensor`.
+  std::optional<ImageFileFormat> format = {};            ///< What the images should be. The bytes decide all the same.
   std::int64_t channels = 3;                             ///< 0: as stored, 1: luminance, 3: colors, 4: with alpha.
   ImageFrames frames = ImageFrames::first;               ///< all: an axis of frames comes before the others.
   ImageRegion region = {};                               ///< Of the image in the orientation in which it is shown.

@@ -14,7 +14,8 @@
 
 namespace forebay::steps {
 
-/// Reads one audio file in memory after the other with libsndfile: WAV, FLAC, Ogg Vorbis and MP3; others are refused.
+/// Reads one audio file in memory after the other: WAV, FLAC, Ogg Vorbis and MP3; others are refused. WAV files of 16
+/// bits are read here, all others by libsndfile.
 ///
 ///     open ─► seek ─► read ─► read ─► …        `open` may follow at any time
 ///
@@ -58,12 +59,14 @@ class AudioReader {
   static sf_count_t tell(void* self) { return static_cast<Bytes*>(self)->at; }
 
   [[nodiscard]] Error fault(const std::string& what) const;
+  [[nodiscard]] std::int64_t read_integers(float* samples, std::int64_t frames);
 
   Bytes bytes_;
+  std::span<const std::byte> integers_;  // samples of 16 bits that are not read yet
   const char* format_ = "";
   Header header_;
   bool seeks_ = true;
-  std::unique_ptr<SNDFILE, Close> file_;  // last: the library reads the bytes while it closes
+  std::unique_ptr<SNDFILE, Close> file_;  // null for `integers_`. Last: the library reads the bytes while it closes
 };
 
 }  // namespace forebay::steps

@@ -158,7 +158,8 @@ void ClipDecoder::write(const Clip& clip, DType dtype, std::int64_t elements, st
     }
   }
   const std::size_t size = size_of(dtype);
-  std::memset(out + static_cast<std::size_t>(count) * size, 0, static_cast<std::size_t>(elements - count) * size);
+  if (count < elements)
+    std::memset(out + static_cast<std::size_t>(count) * size, 0, static_cast<std::size_t>(elements - count) * size);
 }
 
 }  // namespace forebay::steps

@@ -133,7 +133,11 @@ class WavChunks {
     const std::uint64_t frame = number_at<std::uint16_t>(format_, 12);
     if (const bool blocks = number_at<std::uint16_t>(format_, 14) == 4; !blocks && size % frame != 0)
       return wav_fault(fmt::format("the chunk 'data' has {} bytes, no multiple of the {} of a frame", size, frame));
-    WavFile out{.header = {}, .data = bytes_.subspan(begin, size)};
+    WavFile out{.header = {},
+                .data = bytes_.subspan(begin, size),
+                .channels = number_at<std::uint16_t>(format_, 2),
+                .rate = number_at<std::uint32_t>(format_, 4),
+                .pcm16 = number_at<std::uint16_t>(format_, 0) == pcm && number_at<std::uint16_t>(format_, 14) == 16};
     std::string chunks = "WAVE";
     append_chunk(chunks, "fmt ", format_);
     if (fact_.size() == 4) append_chunk(chunks, "fact", fact_);

@@ -15,6 +15,8 @@ namespace forebay::steps {
 struct WavFile {
   std::string header;
   std::span<const std::byte> data;
+  std::int64_t channels = 0, rate = 0;
+  bool pcm16 = false;  ///< Every sample is an integer of 16 bits; no library is needed.
 };
 
 /// Whether the bytes begin as a WAV file does (RIFF or RF64).

@@ -16,6 +16,10 @@
 namespace forebay {
 
 template <>
+struct EnumNames<ImageFileFormat> {
+  static constexpr std::array<std::string_view, 5> names{"jpeg", "png", "gif", "bmp", "webp"};
+};
+template <>
 struct EnumNames<ImageFlip> {
   static constexpr std::array<std::string_view, 2> names{"none", "random"};
 };
@@ -195,6 +199,8 @@ StepType decode_image() {
           bind)
           .required("tensor", &DecodeImage::tensor, "Scalar strings: the bytes of an image file each.")
           .field("out", &DecodeImage::out, "Name of the pixels; null: they replace the tensor.")
+          .field("format", &DecodeImage::format,
+                 "What the images should be: the first one of another format is told, and decoded as what it is.")
           .field("channels", &DecodeImage::channels,
                  "1: luminance; 3: red, green and blue; 4: and alpha; 0: as each image is stored.")
           .field("frames", &DecodeImage::frames, "Of GIF and WebP animations; all: an axis of frames comes first.")

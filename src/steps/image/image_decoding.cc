@@ -18,11 +18,10 @@ constexpr std::int64_t rows_a_look = 64;
 
 }  // namespace
 
-Result<ImageReader*> ImageMemory::reader_of(std::span<const std::byte> bytes) {
-  FOREBAY_TRY(const ImageFormat format, format_of(bytes));
+ImageReader& ImageMemory::reader_of(ImageFormat format) {
   auto& reader = readers_[static_cast<std::size_t>(format)];
   if (reader == nullptr) reader = make_image_reader(format);
-  return reader.get();
+  return *reader;
 }
 
 Shape image_shape(const DecodeImage& options) {
@@ -57,9 +56,11 @@ Result<void> ImageDecoding::apply(ColumnBlock& block, const StepContext& context
   for (std::int64_t row = 0; row < in.rows; ++row) {
     const std::size_t before = out.fixed() ? 0 : out.values.size();
     const auto done = [&]() -> Result<void> {
-      FOREBAY_TRY(ImageReader* const reader, memory.reader_of(in.string(row)));
-      const auto decoded = decode(*reader, in.string(row), row, out, context, memory);
-      reader->close();
+      FOREBAY_TRY(const ImageFormat format, format_of(in.string(row)));
+      check_format(format, row, context);
+      ImageReader& reader = memory.reader_of(format);
+      const auto decoded = decode(reader, in.string(row), row, out, context, memory);
+      reader.close();
       return decoded;
     }();
     if (done.ok()) continue;
@@ -92,6 +93,12 @@ Result<void> ImageDecoding::decode(ImageReader& reader, std::span<const std::byt
                              : copy(reader, work, target, context.stop));
   if (!out.fixed()) end_row(work, out);
   return {};
+}
+
+void ImageDecoding::check_format(ImageFormat found, std::int64_t row, const StepContext& context) const {
+  if (!options_.format || *options_.format == found || context.notes == nullptr) return;
+  context.notes->add(row, fmt::format("`format` is {}, and the bytes of '{}' are {}; they are decoded as that",
+                                      to_string(*options_.format), options_.tensor, to_string(found)));
 }
 
 Result<void> ImageDecoding::check_size(const ImageHeader& header) const {

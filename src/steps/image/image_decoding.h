@@ -17,8 +17,7 @@ namespace forebay::steps {
 class ImageMemory final : public StepMemory {
  public:
   [[nodiscard]] std::int64_t bytes() const override { return resampler.bytes(); }
-  /// The reader of the format of the bytes. Fails when they are of none.
-  Result<ImageReader*> reader_of(std::span<const std::byte> bytes);
+  ImageReader& reader_of(ImageFormat format);
 
   AxisWeights rows, columns;
   Resampler resampler;
@@ -40,6 +39,7 @@ class ImageDecoding final : public Step {
 
   Result<void> decode(ImageReader& reader, std::span<const std::byte> bytes, std::int64_t row, Column& out,
                       const StepContext& context, ImageMemory& memory) const;
+  void check_format(ImageFormat found, std::int64_t row, const StepContext& context) const;
   [[nodiscard]] Result<void> check_size(const ImageHeader& header) const;
   [[nodiscard]] Work plan(const ImageHeader& header, std::int64_t row, const StepContext& context) const;
   Result<std::byte*> room(const Work& work, std::int64_t row, Column& out, const StepContext& context,

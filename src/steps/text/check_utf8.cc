@@ -2,8 +2,6 @@
 #include <forebay/plugin.h>
 #include <forebay/steps/check_utf8.h>
 
-#include <cstring>
-
 #include <fmt/core.h>
 
 #include "columns/fill.h"
@@ -15,24 +13,6 @@ namespace forebay::steps {
 namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
-
-/// Bytes of the longest beginning of `text` that is well-formed.
-std::size_t valid_bytes(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    while (at + sizeof(std::uint64_t) <= text.size()) {  // eight ASCII bytes at a time
-      std::uint64_t word;
-      std::memcpy(&word, text.data() + at, sizeof(word));
-      if ((word & 0x8080808080808080) != 0) break;
-      at += sizeof(word);
-    }
-    if (at == text.size()) break;
-    const std::size_t length = config::utf8_length(text.substr(at));
-    if (length == 0) return at;
-    at += length;
-  }
-  return at;
-}
 
 /// Checks the strings of a column. The plan owns the step. It is immutable: any number of workers call it at once.
 class Utf8Check final : public Step {
@@ -62,7 +42,7 @@ class Utf8Check final : public Step {
  private:
   /// Appends the string, or an empty one and returns the fault.
   std::optional<Error> append(std::string_view text, Column& out) const {
-    const std::size_t good = valid_bytes(text);
+    const std::size_t good = config::utf8_valid_bytes(text);
     if (good < text.size() && options_.invalid == InvalidUtf8::error) {
       out.push_string({});
       return Error{
@@ -75,7 +55,7 @@ class Utf8Check final : public Step {
       if (text.empty()) break;
       std::memcpy(out.bytes.extend(replacement.size()), replacement.data(), replacement.size());
       text.remove_prefix(config::utf8_broken_length(text));
-      valid = valid_bytes(text);
+      valid = config::utf8_valid_bytes(text);
     }
     out.byte_splits.push(static_cast<std::int64_t>(out.bytes.size()));
     return std::nullopt;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <forebay/step.h>
+#include <forebay/steps/decode_image.h>
 
 namespace forebay::steps {
 
@@ -17,7 +18,7 @@ struct PixelArea {
   std::int64_t x = 0, y = 0, width = 0, height = 0;
 };
 
-enum class ImageFormat : std::uint8_t { jpeg, png, gif, bmp, webp };
+using ImageFormat = ImageFileFormat;
 inline constexpr std::size_t image_formats = 5;
 [[nodiscard]] std::string_view to_string(ImageFormat format);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
 #include <jerror.h>
 
 #include "steps/image/formats/exif.h"
@@ -23,6 +24,20 @@ constexpr std::int64_t edge = 16;              // pixels that interpolating the 
 bool harmless(int warning) {
   return warning == JWRN_ADOBE_XFORM || warning == JWRN_BOGUS_PROGRESSION || warning == JWRN_EXTRANEOUS_DATA ||
          warning == JWRN_JFIF_MAJOR || warning == JWRN_TOO_MUCH_DATA;
+}
+
+/// What an intact JPEG has that the library does not decode; empty: its bytes are wrong.
+std::string undecoded(const jpeg_decompress_struct& info, const char* message) {
+  constexpr const char* way_out = "convert it to a baseline or progressive JPEG of 8 bits, or to another format";
+  switch (info.err->msg_code) {
+    case JERR_BAD_PRECISION:
+      return fmt::format("it has {} bits a sample, and 8 are decoded; {}", info.data_precision, way_out);
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_ARITH_NOTIMPL:
+      return fmt::format("{}; {}", message, way_out);
+    default:
+      return {};
+  }
 }
 
 }  // namespace
@@ -58,6 +73,8 @@ void JpegReader::look(j_common_ptr info) {
 Error JpegReader::failed() {
   jpeg_abort_decompress(&info_);
   if (stopped_) std::rethrow_exception(std::exchange(stopped_, nullptr));
+  if (const std::string what = undecoded(info_, failure_.message); !what.empty())
+    return {Code::data, Detail::invalid_argument, "a JPEG that cannot be decoded: " + what};
   return image_fault("JPEG", failure_.message);
 }
 
@@ -85,6 +102,7 @@ Result<ImageHeader> JpegReader::open(std::span<const std::byte> bytes, const Fra
   if (!created_ && !(created_ = create())) throw std::bad_alloc{};
   jpeg_abort_decompress(&info_);
   stop_ = stop;
+  info_.err->msg_code = 0;  // of the image before
   if (!read_header(bytes)) return failed();
   return ImageHeader{.width = info_.image_width,
                      .height = info_.image_height,
