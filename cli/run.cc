@@ -2,6 +2,7 @@
 #include <memory>
 
 #include <fmt/core.h>
+#include <forebay/files.h>
 #include <forebay/state.h>
 
 #include "arguments.h"
@@ -22,7 +23,10 @@ struct Run {
   bool json = false;
   std::string resume;
   std::string save_state;
+  std::string trace;
 };
+
+constexpr std::int64_t traced_spans = std::int64_t{1} << 20;
 
 Json summary_json(const Pumped& done, const Stats& stats) {
   Json out = Json::object();
@@ -46,6 +50,7 @@ Json summary_json(const Pumped& done, const Stats& stats) {
     one.set("capacity", queue.capacity);
   }
   out.set("requests_in_flight", stats.requests_in_flight);
+  if (!stats.reading.text().empty()) out.set("shard", reading_json(stats.reading));
   out.set("bottleneck", stats.bottleneck());
   return out;
 }
@@ -58,7 +63,7 @@ std::string summary(const Pumped& done, const Stats& stats) {
 }
 
 Result<void> run(const Run& asked) {
-  FOREBAY_TRY(Loader pipeline, asked.flags.start());
+  FOREBAY_TRY(Loader pipeline, asked.flags.start({.trace = asked.trace.empty() ? 0 : traced_spans}));
   if (!asked.resume.empty()) {
     FOREBAY_TRY(const Json state, load_state(asked.resume));
     FOREBAY_DO(pipeline.restore(state).at(Place{.file = asked.resume}));
@@ -73,6 +78,7 @@ Result<void> run(const Run& asked) {
     if (asked.digest) digest.add(batch);
   });
   asked.flags.announce(pipeline, nullptr);
+  if (!asked.trace.empty()) FOREBAY_DO(write_file(asked.trace, pipeline.trace()));
   FOREBAY_TRY(const Pumped done, pumped);
   const Stats stats = pipeline.stats();
   if (!asked.save_state.empty()) {
@@ -86,6 +92,7 @@ Result<void> run(const Run& asked) {
   }
   if (asked.digest) print(digest.text());
   if (const std::string skipped = stats.skipped_text(); !skipped.empty()) print_line(skipped);
+  if (const std::string read = stats.reading.text(); !read.empty()) print_line("shard: " + read);
   print_line(summary(done, stats));
   return {};
 }
@@ -99,6 +106,9 @@ void add_run(CLI::App& app, Command& command) {
   verb->add_option("--batches", asked->batches, "Stop after this number of batches")->check(whole_number(0));
   verb->add_option("--resume", asked->resume, "Continue from the state in this file")->check(not_empty());
   verb->add_option("--save-state", asked->save_state, "Write the state of the run to this file at the end")
+      ->check(not_empty());
+  verb->add_option("--trace", asked->trace,
+                   "Write to this file what each thread did when, for Perfetto; also when the run fails")
       ->check(not_empty());
   verb->add_flag("--digest", asked->digest, "Print count, sum and checksums of every tensor");
   set_command(verb, asked, run, command);

@@ -36,12 +36,7 @@ Result<ShardBy> read_by(const std::string& text) {
 
 }  // namespace
 
-void RunFlags::add_to(CLI::App& verb) {
-  verb.add_option("DOC", document, "Loader or pipeline document (JSON)")->required();
-  verb.add_option("--threads", threads, "Worker threads; 0: one for every CPU")->check(whole_number(0, 1024));
-  verb.add_option("--memory", memory, "Memory budget: 512MiB, 1GiB, 2GB or plain bytes; 0: a quarter of the machine's")
-      ->check(not_empty());
-  verb.add_option("--prefetch", prefetch, "Batches made ahead; 0: chosen by their size")->check(whole_number(0));
+void ShardFlags::add_shard_to(CLI::App& verb) {
   verb.add_option("--shard", shard, "I/N: the I-th of N equal parts of every batch; auto: the rank of the launcher")
       ->check(not_empty());
   verb.add_option("--shard-by", shard_by,
@@ -54,33 +49,61 @@ void RunFlags::add_to(CLI::App& verb) {
       ->check(not_empty());
 }
 
-Result<Loader> RunFlags::start() const {
-  FOREBAY_TRY(const std::int64_t bytes, read_size(memory));
-  FOREBAY_TRY(Plan plan, Plan::load(document));
-  Shard chosen = plan.shard();
+Result<Shard> ShardFlags::chosen(const Plan& plan) const {
+  Shard out = plan.shard();
   if (!shard.empty()) {
-    FOREBAY_TRY(chosen, read_shard("--shard", shard));
+    FOREBAY_TRY(out, read_shard("--shard", shard));
   }
   if (!shard_by.empty()) {
-    FOREBAY_TRY(chosen.by, read_by(shard_by));
+    FOREBAY_TRY(out.by, read_by(shard_by));
   }
-  RunOptions options{.threads = threads, .memory = bytes, .prefetch = prefetch, .index_dir = index_dir};
-  if (!batch_shard.empty()) {
-    FOREBAY_TRY(const Shard every, read_shard("--batch-shard", batch_shard));
-    if (chosen.batch_count > 1 || chosen.by == ShardBy::batch)
-      return usage("--batch-shard: the shard is by batch; give one of them");
-    chosen.batch_index = every.index;
-    chosen.batch_count = every.count;
-  }
-  options.take(chosen);
+  if (batch_shard.empty()) return out;
+  FOREBAY_TRY(const Shard every, read_shard("--batch-shard", batch_shard));
+  if (out.batch_count > 1 || out.by == ShardBy::batch)
+    return usage("--batch-shard: the shard is by batch; give one of them");
+  out.batch_index = every.index;
+  out.batch_count = every.count;
+  return out;
+}
+
+Result<ShardReading> ShardFlags::reading(const Plan& plan) const {
+  FOREBAY_TRY(const Shard taken, chosen(plan));
+  RunOptions options{.index_dir = index_dir};
+  options.take(taken);
+  return shard_reading(plan, options);
+}
+
+Json reading_json(const ShardReading& reading) {
+  Json out = Json::object();
+  out.set("own_files", reading.own_files);
+  out.set("whole_files", reading.whole_files);
+  out.set("reason", reading.reason.empty() ? Json{} : Json{reading.reason});
+  out.set("amplification", reading.amplification > 0 ? Json{reading.amplification} : Json{});
+  return out;
+}
+
+void RunFlags::add_to(CLI::App& verb) {
+  verb.add_option("DOC", document, "Loader or pipeline document (JSON)")->required();
+  verb.add_option("--threads", threads, "Worker threads; 0: one for every CPU")->check(whole_number(0, 1024));
+  verb.add_option("--memory", memory, "Memory budget: 512MiB, 1GiB, 2GB or plain bytes; 0: a quarter of the machine's")
+      ->check(not_empty());
+  verb.add_option("--prefetch", prefetch, "Batches made ahead; 0: chosen by their size")->check(whole_number(0));
+  add_shard_to(verb);
+}
+
+Result<Loader> RunFlags::start(RunOptions options) const {
+  FOREBAY_TRY(const std::int64_t bytes, read_size(memory));
+  FOREBAY_TRY(Plan plan, Plan::load(document));
+  FOREBAY_TRY(const Shard taken, chosen(plan));
+  options.threads = threads, options.memory = bytes, options.prefetch = prefetch, options.index_dir = index_dir;
+  options.take(taken);
   auto pipeline = Loader::start(std::move(plan), options);
-  if (pipeline.ok() && !chosen.source.empty()) picked_ = chosen;
+  if (pipeline.ok() && !taken.source.empty()) picked_ = taken;
   return pipeline;
 }
 
 void RunFlags::announce(Loader& pipeline, const Batch* first) const {
-  for (std::string notice; !(notice = pipeline.take_index_notice()).empty();)
-    fmt::print(stderr, "forebay: {}\n", notice);
+  for (std::string notice; !(notice = pipeline.take_notice()).empty();) fmt::print(stderr, "forebay: {}\n", notice);
   if (!picked_) return;
   fmt::print(stderr, "forebay: {}\n", shard_text(pipeline.plan(), *picked_, first));
   picked_.reset();

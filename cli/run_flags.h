@@ -10,20 +10,32 @@
 
 namespace forebay::cli {
 
-/// The options of every verb that runs a document.
-struct RunFlags {
-  std::string document;
-  std::int64_t threads = 0;
-  std::string memory;
-  std::int64_t prefetch = 0;
+/// The options that say which part of a job a process takes, and where its indexes are.
+struct ShardFlags {
   std::string shard;
   std::string shard_by;
   std::string batch_shard;
   std::string index_dir;
 
+  void add_shard_to(CLI::App& verb);
+  [[nodiscard]] Result<Shard> chosen(const Plan& plan) const;  ///< That of the plan where no option replaces it.
+  /// How the files would be read by such a shard.
+  [[nodiscard]] Result<ShardReading> reading(const Plan& plan) const;
+};
+
+/// `reading` as JSON.
+[[nodiscard]] Json reading_json(const ShardReading& reading);
+
+/// The options of every verb that runs a document.
+struct RunFlags : ShardFlags {
+  std::string document;
+  std::int64_t threads = 0;
+  std::string memory;
+  std::int64_t prefetch = 0;
+
   void add_to(CLI::App& verb);
-  /// Plans and starts the document.
-  [[nodiscard]] Result<Loader> start() const;
+  /// Plans and starts the document. `options`: those that no flag sets.
+  [[nodiscard]] Result<Loader> start(RunOptions options = {}) const;
   /// Reports on standard error, once, which shard `--shard auto` chose, with its first batch if there is one, and where
   /// indexes were stored.
   void announce(Loader& pipeline, const Batch* first) const;

@@ -12,6 +12,7 @@
 #include <forebay/epochs.h>
 #include <forebay/plan.h>
 #include <forebay/run_options.h>
+#include <forebay/shard_reading.h>
 
 namespace forebay {
 
@@ -60,9 +61,11 @@ struct Stats {
   std::int64_t padded_frames = 0;  ///< And with it.
   /// Now: finished batches, the buffers of orders when the last batch was decided, and rows that the program gives.
   std::vector<Fullness> queues = {};
-  std::int64_t requests_in_flight = 0;             ///< To file systems, now.
-  std::int64_t requests_waiting = 0;               ///< For their turn, now.
-  std::vector<BranchStats> branches = {};          ///< Of a combination: the share of each branch.
+  std::int64_t requests_in_flight = 0;     ///< To file systems, now.
+  std::int64_t requests_waiting = 0;       ///< For their turn, now.
+  std::vector<BranchStats> branches = {};  ///< Of a combination: the share of each branch.
+  std::int64_t row_bytes = 0;  ///< Of a shard by row, element or batch: bytes of the records of its own rows.
+  ShardReading reading = {};   ///< How such a shard reads its files, of those that were opened.
   [[nodiscard]] std::string bottleneck() const;    ///< The sentence.
   [[nodiscard]] std::string skipped_text() const;  ///< What was skipped, in words; empty when nothing was.
   [[nodiscard]] std::string queues_text() const;   ///< Each queue and the requests, in words.
@@ -129,9 +132,13 @@ class Loader {
   [[nodiscard]] const std::string& notice() const;
 
   /// A line for people, each once: where this run has stored the first indexes of a folder, or why it cannot store any;
-  /// what an order leaves out.
+  /// what an order leaves out; what a step has to say of a row; that the run ended without a batch though it has read
+  /// records.
   /// Empty when there is nothing to say.
-  [[nodiscard]] std::string take_index_notice();
+  [[nodiscard]] std::string take_notice();
+
+  /// What each thread has done, when (RunOptions::trace): JSON that Perfetto and Chrome's tracing open. Any thread.
+  [[nodiscard]] std::string trace() const;
 
   /// Stops and joins all threads and frees all memory but that of delivered batches, which stay valid. When several
   /// threads call it, each call returns after all of that is done.

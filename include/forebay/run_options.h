@@ -78,6 +78,9 @@ struct RunOptions {
   /// Folder for indexes and attributes, made if necessary. Empty: `.forebay` beside the data, else the cache folder of
   /// the user (docs/formats/index.md).
   std::string index_dir = {};
+  /// Spans that Loader::trace keeps, the last ones: a span is a piece of work of a thread, or a wait. They take 40
+  /// bytes each beside the budget. At most 2^24; 0: there is no trace.
+  std::int64_t trace = 0;
 
   /// Sets the five members above.
   void take(const Shard& shard) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runs.h"
 
+#include <bit>
 #include <memory>
 #include <optional>
 
@@ -71,7 +72,9 @@ class Run {
 
   /// The batch as a Python object. Throws StopIteration without one.
   PyBatch given(Result<std::optional<Batch>> batch) {
-    if (!announced_) announce(batch.ok() && *batch ? &**batch : nullptr);
+    const Batch* const found = batch.ok() && *batch ? &**batch : nullptr;
+    if (!announced_) announce(found);
+    if (!found || std::has_single_bit(++given_)) tell_notices();
     std::optional<Batch> ready = value_of(std::move(batch));
     ended_ = !ready;
     if (!ready) throw nb::stop_iteration();
@@ -151,11 +154,11 @@ class Run {
     announced_ = true;
     const std::string picked = shard_text(pipeline_->plan(), shard_, first);
     if (!picked.empty()) PySys_FormatStderr("forebay: %s\n", picked.c_str());
-    while (true) {
-      const std::string notice = pipeline_->take_index_notice();
-      if (notice.empty()) return;
-      PySys_FormatStderr("forebay: %s\n", notice.c_str());
-    }
+  }
+  /// At batches 1, 2, 4, 8, … and at the end: a look at each would cost every batch a lock.
+  void tell_notices() {
+    for (std::string line; !(line = pipeline_->take_notice()).empty();)
+      PySys_FormatStderr("forebay: %s\n", line.c_str());
   }
 
   std::optional<Loader> pipeline_;
@@ -163,9 +166,8 @@ class Run {
   Shard shard_;
   std::string index_dir_;
   StallNotice stall_;
-  bool announced_ = false;
-  bool ended_ = false;
-  bool busy_ = false;
+  std::uint64_t given_ = 0;  // batches
+  bool announced_ = false, ended_ = false, busy_ = false;
 };
 
 /// A loop over the epochs of a run, which outlives it.
@@ -304,15 +306,13 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro(
           "batches", [](const Plan& plan) { return count(plan, {.shard = plan.shard()}); },
           "Number of batches of the whole run, from the indexes of its files, which are made if they are missing. None "
-          "of "
-          "an endless run, and where counting needs decoding: `count` does that.")
+          "of an endless run, and where counting needs decoding: `count` does that.")
       .def_prop_ro(
           "steps_per_epoch", [](const Plan& plan) { return count(plan, {.first_epoch = true, .shard = plan.shard()}); },
           "The same of the first epoch, also of an endless run.")
       .def("count", &count_all, nb::arg("per_epoch") = false, nb::arg("threads") = 0,
            "Number of batches of the whole run, or of the first epoch. Decodes what it must, on several threads; what "
-           "is "
-           "stored about the files is used, and stored for the next time. An endless run has no number: TypeError.")
+           "is stored about the files is used, and stored for the next time. An endless run has no number: TypeError.")
       .def_prop_ro(
           "epochs", [](const Plan& plan) { return plan.epochs(); }, "Passes over the data; None: for ever.")
       .def_prop_ro(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stats.h"
 
+#include <forebay/prometheus.h>
 #include <forebay/usual_resources.h>
 
 #include <string>
@@ -18,6 +19,16 @@ std::string bottleneck_of(const RunStats& stats) {
 std::string text_of(const RunStats& stats) {
   const std::string text = stats.text();
   return text.substr(0, text.size() - stats.bottleneck().size()) + bottleneck_of(stats);
+}
+
+nb::object amplification_of(const RunStats& stats) {
+  return stats.reading.amplification > 0 ? nb::cast(stats.reading.amplification) : nb::none();
+}
+
+nb::object reading_of(const RunStats& stats) { return to_str(stats.reading.text()); }
+
+nb::tuple shard_files_of(const RunStats& stats) {
+  return nb::make_tuple(stats.reading.own_files, stats.reading.whole_files);
 }
 
 nb::list skipped_of(const RunStats& stats) {
@@ -56,6 +67,14 @@ void bind_stats(nb::module_& module) {
       .def_ro("rows", &Stats::rows, "Delivered.")
       .def_ro("records", &Stats::records, "Found in the files.")
       .def_ro("bytes_read", &Stats::bytes_read, "From files.")
+      .def_ro("row_bytes", &Stats::row_bytes,
+              "Of a shard by row, element or batch: bytes of the records of its own rows.")
+      .def_prop_ro("read_amplification", &amplification_of, nb::sig("def read_amplification(self) -> float | None"),
+                   "bytes_read / row_bytes of such a shard; None where it is not known.")
+      .def_prop_ro("shard_reading", &reading_of, nb::sig("def shard_reading(self) -> str"),
+                   "How such a shard reads its files, in words: its own records only, or whole files, and why.")
+      .def_prop_ro("shard_files", &shard_files_of, nb::sig("def shard_files(self) -> tuple[int, int]"),
+                   "Of such a shard: files of which it reads its own records only, and files that it reads whole.")
       .def_ro("skipped_records", &Stats::skipped_records, "Corrupt or malformed records that on_corrupt skipped.")
       .def_ro("skipped_ranges", &Stats::skipped_ranges, "Ranges of bytes in which no record could be found.")
       .def_ro("skipped_files", &Stats::skipped_files, "Files given up at their first corruption.")
@@ -87,6 +106,9 @@ void bind_stats(nb::module_& module) {
                    "Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, "
                    "skipped_files, skipped_bytes.")
       .def_prop_ro("bottleneck", &bottleneck_of, "The stage that limits the run, in one sentence.")
+      .def(
+          "prometheus", [](const RunStats& stats) { return to_str(prometheus_text(stats)); },
+          nb::sig("def prometheus(self) -> str"), "All numbers in the text format of Prometheus.")
       .def("__str__", &text_of)
       .def("__repr__", &text_of);
   module.def(

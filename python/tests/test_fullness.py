@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 import numpy as np
 
@@ -46,3 +46,31 @@ def test_the_command_says_how_full_its_queues_are(tmp_path: Path) -> None:
     done = forebay("run", str(tmp_path / "doc.json"), "--json", "--batches", "1")
     queues = json.loads(done.stdout)["queues"]
     assert queues["shuffle of files"]["capacity"] == 3 and queues["prefetch"]["held"] >= 0
+
+
+def test_rows_that_wait_in_buckets_passes_and_parts_are_in_stats() -> None:
+    class Rows:
+        def __iter__(self) -> "Iterator[dict[str, Any]]":
+            return ({"x": np.zeros(1 + number % 7, np.float32)} for number in range(400))
+
+    pipe = fb.python(Rows(), {"x": fb.var_len("float32")}, name="rows").buckets(
+        key="x", boundaries=[2, 5], sizes=[4, 3, 2], longer="bucket")
+    with pipe.load(threads=1, prefetch=1) as loader:
+        next(loader)
+        queues = loader.stats().queues
+        assert queues["buckets"][1] == 9 and 0 < queues["buckets"][0] < 7, queues
+        assert queues["rows of 'rows'"][1] > 0
+        list(loader)
+        assert (loader.stats().queues["buckets"][0], loader.stats().queues["rows of 'rows'"][0]) == (0, 0)
+
+
+def test_blocks_of_files_that_are_read_ahead_are_in_stats(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    pq.write_table(pa.table({"n": np.arange(1000)}), tmp_path / "a.parquet", row_group_size=100)
+    with fb.parquet(tmp_path / "a.parquet").batch(size=10).load(threads=1) as loader:
+        next(loader)
+        held, capacity = loader.stats().queues["blocks of parts"]
+        assert 0 <= held <= capacity and capacity >= 2, (held, capacity)
+        list(loader)
+        assert loader.stats().queues["blocks of parts"] == (0, 0)

@@ -18,6 +18,8 @@
 #include "engine/order/shards/shard_counts.h"
 #include "engine/program/plan_access.h"
 #include "engine/read/file_versions.h"
+#include "engine/requests/line_count.h"
+#include "engine/run/deadline.h"
 #include "engine/run/loader_access.h"
 #include "engine/run/scheduler.h"
 #include "engine/run/states.h"
@@ -28,6 +30,7 @@ namespace forebay {
 namespace {
 
 constexpr std::int64_t max_prefetch = 1'000'000;
+constexpr std::int64_t max_trace = std::int64_t{1} << 24;  // spans
 
 /// The shard of options that are resolved. A single shard takes everything, whatever it is by.
 Shard shard_of(const RunOptions& options) {
@@ -91,6 +94,7 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   if (options.prefetch < 0 || options.prefetch > max_prefetch)
     return refuse("prefetch", options.prefetch, max_prefetch);
   if (options.memory < 0) return refuse("memory", options.memory, INT64_MAX);
+  if (options.trace < 0 || options.trace > max_trace) return refuse("trace", options.trace, max_trace);
   if (options.threads == 0) options.threads = program.threads;
   if (options.memory == 0) options.memory = program.memory;
   if (options.prefetch == 0) options.prefetch = program.prefetch;
@@ -225,6 +229,19 @@ class Loader::Running {
   /// The shard, for the state of the run.
   [[nodiscard]] engine::Shard shard() const { return shard_of(options_); }
 
+  /// Adds the line to an error of a text file. Nothing: the deadline passed, and the next call goes on.
+  [[nodiscard]] std::optional<Error> placed(const Error& error, engine::LineCount::Clock::time_point until) {
+    if (failure && failure->message() == error.message()) return failure;  // it was given before
+    std::optional<Error> out;
+    const auto count = [&] {
+      if (!lines_) lines_ = engine::LineCount::begin(engine::program_of(plan_), error);
+      if (!lines_ || lines_->run(until)) out = lines_ ? lines_->placed(error) : error;
+    };
+    const auto thrown = engine::catch_all(count, engine::no_memory_for_run);
+    if (out || thrown) lines_.reset();
+    return thrown ? error : out;
+  }
+
   // For the thread that calls `next`.
   std::optional<Error> failure;  ///< What the last `next` gave.
   std::string notice;            ///< Of the last restart.
@@ -233,6 +250,7 @@ class Loader::Running {
   // For the thread that calls `next`.
   std::vector<std::int64_t> sizes_;             // by number of the file; empty until a state is saved or restored
   std::optional<engine::SourceSizes> summary_;  // of sizes_, when it was needed
+  std::optional<engine::LineCount> lines_;      // of an error that was not given yet
 
   [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& at) const {
     const Shard own = shard();
@@ -305,11 +323,15 @@ Result<std::optional<Batch>> Loader::peek() {
 
 Result<std::optional<Batch>> Loader::peek_within(std::chrono::milliseconds timeout, bool& timed_out) {
   if (running_->forked()) return forked_error();
-  const bool waits = timeout != std::chrono::milliseconds::max();
-  auto content = running_->peek(waits ? std::optional{timeout} : std::nullopt, timed_out);
+  using Clock = engine::LineCount::Clock;
+  const auto until = engine::deadline_of(Clock::now(), timeout);
+  auto content = running_->peek(until ? std::optional{timeout} : std::nullopt, timed_out);
   if (!content.ok()) {
-    running_->failure = content.error();
-    return content.error();
+    std::optional<Error> error = running_->placed(content.error(), until.value_or(Clock::time_point::max()));
+    timed_out = !error;
+    if (!error) return std::optional<Batch>{};
+    running_->failure = error;
+    return *std::move(error);
   }
   if (!*content) return std::optional<Batch>{};
   return std::optional<Batch>{Batch{*std::move(content), running_->states()}};
@@ -321,9 +343,9 @@ void Loader::take() {
 
 const std::string& Loader::notice() const { return running_->notice; }
 
-std::string Loader::take_index_notice() {
-  return running_->forked() ? std::string{} : running_->scheduler()->take_index_notice();
-}
+std::string Loader::take_notice() { return running_->forked() ? std::string{} : running_->scheduler()->take_notice(); }
+
+std::string Loader::trace() const { return running_->forked() ? std::string{} : running_->scheduler()->trace(); }
 
 Result<void> Loader::status() const {
   if (running_->forked()) return forked_error();

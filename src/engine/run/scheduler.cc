@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/memory/catch_all.h"
+#include "engine/order/files/own_rows.h"
 
 namespace forebay::engine {
 
@@ -24,8 +25,8 @@ class Scheduler::Unlocked {
  public:
   Unlocked(Scheduler& scheduler, const Worker& worker, Work work, std::int64_t what)
       FOREBAY_ANNOTATE(no_thread_safety_analysis)
-      : scheduler_{scheduler}, thread_{worker.number}, work_{work}, since_{Clock::now()} {
-    scheduler_.activity_.begin(thread_, work_, what, since_);
+      : scheduler_{scheduler}, thread_{worker.number}, work_{work}, what_{what}, since_{Clock::now()} {
+    scheduler_.activity_.begin(thread_, work_, what_, since_);
     scheduler_.mutex_.unlock();
   }
   ~Unlocked() FOREBAY_ANNOTATE(no_thread_safety_analysis) {
@@ -33,6 +34,7 @@ class Scheduler::Unlocked {
     scheduler_.spend(work_, now - since_);
     scheduler_.mutex_.lock();
     scheduler_.activity_.rest(thread_, now);
+    scheduler_.trace_.add(thread_, work_, what_, since_, now);
   }
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
@@ -41,6 +43,7 @@ class Scheduler::Unlocked {
   Scheduler& scheduler_;
   const std::size_t thread_;
   const Work work_;
+  const std::int64_t what_;
   const Clock::time_point since_;
 };
 
@@ -64,7 +67,8 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       asked_prefetch_{options.prefetch},
       stuck_after_{stuck_after},
       open_parts_{open_parts(
-          *program_, pool_, options.threads, [this] { wake(); }, options.index_dir)},
+          *program_, pool_, options.threads, [this] { wake(); }, options.index_dir,
+          takes_some_rows(*program_, shard_of(options)))},
       order_{*program_, open_files_, start, shard_of(options)},
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},
@@ -74,7 +78,8 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       from_epoch_{start.from},
       row_skips_{program_->on_corrupt, start},
       complete_frac_{share_of_run(start, *program_)},
-      activity_{static_cast<std::size_t>(options.threads) + 1} {
+      activity_{static_cast<std::size_t>(options.threads) + 1},
+      trace_{options.trace, static_cast<std::size_t>(options.threads)} {
   workers_.reserve(static_cast<std::size_t>(threads_));
   for (; started_ < threads_; ++started_) {
     try {
@@ -153,7 +158,9 @@ void Scheduler::take_turns(Worker& worker) {
     ++sleeping_;
     work_there_.wait(mutex_);
     --sleeping_;
-    spend(Work::idle, Clock::now() - since);
+    const auto now = Clock::now();
+    spend(Work::idle, now - since);
+    trace_.add(worker.number, Work::idle, 0, since, now);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "engine/run/consumer_turn.h"
 #include "engine/run/row_skips.h"
 #include "engine/run/run_parts.h"
+#include "engine/run/trace.h"
 #include "engine/tickets/executor.h"
 
 namespace forebay::engine {
@@ -63,7 +64,8 @@ class Scheduler {
   /// Stops the run and joins its workers. Several threads may call at once; each call returns when all is closed.
   void close() EXCLUDES(mutex_);
   [[nodiscard]] Stats stats() const EXCLUDES(mutex_);
-  [[nodiscard]] std::string take_index_notice() const { return open_files_.take_index_notice(); }  ///< Any thread.
+  [[nodiscard]] std::string take_notice() EXCLUDES(mutex_);  ///< A line for people, once; empty: there is none.
+  [[nodiscard]] std::string trace() const EXCLUDES(mutex_);
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
   /// Of the files opened so far.
   [[nodiscard]] std::vector<std::int64_t> sizes() const { return open_files_.sizes(); }
@@ -87,6 +89,7 @@ class Scheduler {
   void run_ticket(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
   void finish(Job& job) const;
   [[nodiscard]] std::optional<RowError> run_rows(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
+  void note_empty_run() REQUIRES(mutex_);
   [[nodiscard]] bool front_ready() REQUIRES(mutex_);  // drops ready batches that are not wanted any more
   void decide_order(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   void decide_batch(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
@@ -162,6 +165,8 @@ class Scheduler {
   std::int64_t next_number_ GUARDED_BY(mutex_);          // of the next batch, for messages
   std::int64_t from_epoch_ GUARDED_BY(mutex_);           // batches of earlier epochs are dropped
   std::vector<Buffer> buffers_ GUARDED_BY(mutex_);
+  std::string notice_ GUARDED_BY(mutex_);  // for `take_notice`
+  bool empty_run_noted_ GUARDED_BY(mutex_) = false;
   Stats stats_ GUARDED_BY(mutex_);
   RowSkips row_skips_ GUARDED_BY(mutex_);
   double complete_frac_ GUARDED_BY(mutex_);
@@ -170,6 +175,7 @@ class Scheduler {
   std::optional<Clock::time_point> began_ GUARDED_BY(mutex_);
   std::optional<Clock::time_point> waiting_since_ GUARDED_BY(mutex_);  // since the consumer waits for the next batch
   Activity activity_ GUARDED_BY(mutex_);
+  Trace trace_ GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;  // last member: joined before the members that they use are destroyed
 };
 

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "engine/memory/catch_all.h"
+#include "engine/run/deadline.h"
 #include "engine/run/scheduler.h"
 
 namespace forebay::engine {
@@ -23,15 +24,6 @@ constexpr std::int64_t min_depth(std::int64_t threads) {
 // The consumer must return in time to notice an interrupt.
 constexpr std::chrono::milliseconds longest_help{20};
 
-/// The time when the wait ends; empty: no limit, or one beyond the range of the clock.
-std::optional<Activity::Clock::time_point> deadline_of(Activity::Clock::time_point since,
-                                                       std::optional<std::chrono::milliseconds> timeout) {
-  using std::chrono::milliseconds;
-  const auto most = std::chrono::duration_cast<milliseconds>(Activity::Clock::time_point::max() - since);
-  if (!timeout || *timeout >= most) return std::nullopt;
-  return since + std::max(*timeout, milliseconds{0});
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std::chrono::milliseconds> timeout,
@@ -40,6 +32,7 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std:
   const auto since = Clock::now();
   const Lock lock{mutex_};
   caller_.enter(since);
+  const std::int64_t asked_for = next_number_;
   Result<std::shared_ptr<const Batch::Content>> out = std::shared_ptr<const Batch::Content>{};
   try {
     out = next_locked(since, deadline_of(since, timeout), timed_out);
@@ -48,6 +41,7 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next(std::optional<std:
     out = *broken_;
   }
   const auto now = Clock::now();
+  trace_.add(consumer_.number, Work::idle, asked_for, since, now);
   caller_.leave(now);
   stats_.consumer_wait_seconds += std::chrono::duration<double>(now - since).count();
   if (!timed_out) waiting_since_.reset();
@@ -70,7 +64,10 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time
     if (front_ready()) break;
     if (line_.empty() && order_over_) {
       const auto judged = row_skips_.end();
-      if (!order_error_ && judged.ok()) return std::shared_ptr<const Batch::Content>{};
+      if (!order_error_ && judged.ok()) {
+        if (next_number_ == 0 && from_epoch_ == 0 && !empty_run_noted_) note_empty_run();
+        return std::shared_ptr<const Batch::Content>{};
+      }
       broken_ = order_error_ ? order_error_ : judged.error();
       continue;
     }
@@ -102,6 +99,24 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time
     return *broken_;
   }
   return deliver();
+}
+
+/// A run that ends without a batch although there are records says so.
+void Scheduler::note_empty_run() {
+  const std::int64_t records = open_files_.records();
+  empty_run_noted_ = true;
+  if (records == 0) return;
+  notice_ = fmt::format(
+      "this run gave no batch: what is left of {} records does not fill one; make the batches smaller, "
+      "or give the rest, too (`remainder`: \"keep\")",
+      records);
+}
+
+std::string Scheduler::take_notice() {
+  if (std::string line = open_files_.take_notice(); !line.empty()) return line;
+  if (std::string line = executor_.take_note(); !line.empty()) return line;
+  const Lock lock{mutex_};
+  return std::exchange(notice_, {});
 }
 
 bool Scheduler::front_ready() {

@@ -16,7 +16,10 @@ void add_waiting(const Program& program, std::vector<Fullness>& out) {
   const RowSource* const rows = program.source.rows.get();
   if (rows == nullptr || !rows->waiting) return;
   const auto [held, capacity] = rows->waiting();
-  out.push_back({.name = fmt::format("feed '{}'", rows->parts.front().name), .held = held, .capacity = capacity});
+  out.push_back(
+      {.name = rows->waiting_name.empty() ? fmt::format("feed '{}'", rows->parts.front().name) : rows->waiting_name,
+       .held = held,
+       .capacity = capacity});
 }
 
 /// Names that occur several times get a number.
@@ -49,6 +52,7 @@ void Scheduler::take_gauges() {
   };
   for (std::size_t i = 0; i < branches.size(); ++i) add(*branches[i], i);
   add(open_files_, std::nullopt);
+  if (!order_.batcher_gauge().name.empty()) buffers_.push_back({.gauge = order_.batcher_gauge(), .branch = {}});
 }
 
 std::vector<Fullness> Scheduler::queues() const {
@@ -78,6 +82,10 @@ Stats Scheduler::stats() const {
   out.requests_waiting = requests.waiting;
   out.records = open_files_.records();
   out.bytes_read = open_files_.bytes_read();
+  out.row_bytes = open_files_.row_bytes();
+  out.reading = open_files_.reading();
+  if (out.row_bytes > 0)
+    out.reading.amplification = static_cast<double>(out.bytes_read) / static_cast<double>(out.row_bytes);
   const SkipTally::Counts skipped = open_files_.skipped();
   out.skipped_records = skipped.records;
   out.skipped_ranges = skipped.ranges;
@@ -123,6 +131,11 @@ void Scheduler::add_branches(Stats& out) const {
 double Scheduler::complete_frac() const {
   const Lock lock{mutex_};
   return line_.empty() && order_over_ && !order_error_ ? 1.0 : complete_frac_;
+}
+
+std::string Scheduler::trace() const {
+  const Lock lock{mutex_};
+  return trace_.text(program_->source.files, began_.value_or(Clock::now()));
 }
 
 std::string Scheduler::waiting() const {

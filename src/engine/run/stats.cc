@@ -15,6 +15,18 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace
 
+std::string ShardReading::text() const {
+  std::string out;
+  if (own_files > 0) out = fmt::format("{} {}: own records only", own_files, own_files == 1 ? "file" : "files");
+  if (whole_files > 0) {
+    out += fmt::format("{}{} {}: read whole ({})", out.empty() ? "" : ", ", whole_files,
+                       whole_files == 1 ? "file" : "files", reason);
+  }
+  if (!out.empty() && amplification > 0)
+    out += fmt::format("; {:.2f} bytes read for each byte of own rows", amplification);
+  return out;
+}
+
 std::string Stats::bottleneck() const {
   if (batches == 0) return "Nothing was delivered yet.";
   const double busy = scan_seconds + order_seconds + decode_seconds;
@@ -66,6 +78,7 @@ std::string Stats::text() const {
   out += fmt::format("memory {:.1f} of {:.0f} MiB\n", static_cast<double>(memory_used) / 1048576,
                      static_cast<double>(memory_limit) / 1048576);
   if (const std::string full = queues_text(); !full.empty()) out += "full: " + full + "\n";
+  if (const std::string read = reading.text(); !read.empty()) out += "shard: " + read + "\n";
   for (std::size_t i = 0; i < branches.size(); ++i)
     out += fmt::format("branch {}: {} rows, {} records found\n", i, branches[i].rows, branches[i].records);
   if (const std::string text = skipped_text(); !text.empty()) out += text + "\n";
