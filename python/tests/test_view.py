@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from command import COMMAND
 from conftest import ROOT
+from PIL import Image
 
 import forebay as fb
 from forebay._view import View, media
@@ -121,6 +122,22 @@ def test_a_file_gets_a_plan_of_all_its_features(tmp_path):
     with View(plan_of(str(tmp_path / "a.tfrecord"))) as page:
         answer = json.loads(asked(page, "rows?row=0")[2])
     assert {column["name"]: column["dtype"] for column in answer["columns"]} == {"x": "float32", "s": "string"}
+
+
+def test_files_of_every_kind_and_folders_get_a_plan(tmp_path):
+    (tmp_path / "a.csv").write_text("name,age\nann,3\nbob,5\n")
+    np.save(tmp_path / "a.npy", np.arange(6, dtype=np.int32).reshape(3, 2))
+    for label in ("cats", "dogs"):
+        (tmp_path / "pictures" / label).mkdir(parents=True)
+        Image.new("RGB", (4, 3), (255, 0, 0)).save(tmp_path / "pictures" / label / "a.png")
+    names = {}
+    for path in ("a.csv", "a.npy", "pictures"):
+        with View(plan_of(str(tmp_path / path))) as page:
+            answer = json.loads(asked(page, "rows?row=0")[2])
+            names[path] = [column["name"] for column in answer["columns"]]
+    assert names == {"a.csv": ["name", "age"], "a.npy": ["a"], "pictures": ["content", "label"]}
+    with pytest.raises(fb.Error, match="nothing.bin"):
+        plan_of(str(tmp_path / "nothing.bin"))
 
 
 def test_a_feed_loses_no_row_to_the_page():
