@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <forebay/batch.h>
 #include <forebay/rows.h>
 #include <forebay/sources/arrow.h>
 
@@ -98,5 +99,24 @@ class ArrowReader {
 ///
 /// Fails with Code::data and the message of the stream's error.
 [[nodiscard]] Result<std::shared_ptr<const RowTable>> arrow_table(ArrowArrayStream& stream, std::string name = "arrow");
+
+struct BatchToArrow {
+  /// String tensors that are delivered as text. A string in them that is not UTF-8 is an error. Others are binary.
+  std::vector<std::string> utf8 = {};
+};
+
+/// A batch as a record batch: a column for each tensor, without a copy of numbers, strings and row splits. Each column
+/// shares the memory of its tensor until its consumer releases it; the memory counts against the budget of the run as
+/// that of the batch does. Booleans, which are bits there, and the row numbers of sparse tensors are copied.
+///
+/// Tensors with more axes become fixed-size lists, ragged ones large lists (lists with int32 splits), sparse ones a
+/// struct of `indices` and `values` by row. Where a tensor `present(x)` stands beside `x`, it becomes the nulls of `x`.
+///
+/// Both must be empty structs; the caller releases them. Fails with Code::config, and changes nothing, for a tensor
+/// without a batch axis, and for bfloat16 and complex numbers, which Arrow does not have.
+[[nodiscard]] Result<void> export_batch(const Batch& batch, ArrowSchema& schema, ArrowArray& array,
+                                        const BatchToArrow& options = {});
+/// A stream of one record batch; takes over both structs, which come from `export_batch`.
+void export_stream(ArrowSchema& schema, ArrowArray& array, ArrowArrayStream& stream);
 
 }  // namespace forebay
