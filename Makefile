@@ -2,7 +2,7 @@
 #   make run      build, then run the example job        make test         everything that CI checks
 #   make build    command line and Python package        make conformance  vectors of the original systems
 #   make bench    compare with other pipelines           make fuzz         each target for SECONDS=6
-#   make wheel    the Python package, into dist/         make test-all    make test, and the long tests: many runs
+#   make wheels   wheels for other machines, into dist/  make test-all    make test, and the long tests: many runs
 #   make docs     the site, into build/site                               over torn files and killed workers, two
 #                                                                         minutes of each fuzz target, all
 #                                                                         recordings, and examples that train in full
@@ -16,9 +16,9 @@ CLANG_FORMAT ?= clang-format-14
 CONFIGURE = cmake --preset $(1) $(2) \
   $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache) > build/$(1).log || { cat build/$(1).log; exit 1; }
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
-PHASES := format layout words promises release python examples install conformance instructions asan tsan fuzz
+PHASES := format layout words promises release python examples install wheels conformance instructions asan tsan fuzz
 
-.PHONY: setup setup-build build build-all wheel docs run test test-all conformance bench format clean fuzz $(PHASES:%=test-%)
+.PHONY: setup setup-build build build-all wheel wheels sdist docs run test test-all conformance bench format clean fuzz $(PHASES:%=test-%)
 
 build: setup-build
 	@mkdir -p build
@@ -41,14 +41,25 @@ test-all: test
 	@$(VENV)/bin/python tests/killed_workers.py --kills 1000
 	@$(VENV)/bin/python tests/long_memory.py
 	@$(MAKE) --no-print-directory test-fuzz SECONDS=120
+	@$(VENV)/bin/python tools/wheels/make.py build/release 3.9 3.10
+	@$(VENV)/bin/python tools/wheels/check.py 3.9 3.10 3.13
+	@$(VENV)/bin/python tools/wheels/check.py --old-processor 3.11
+	@$(VENV)/bin/python tools/wheels/check_sdist.py build/release --whole
 	@FOREBAY_LONG_TESTS=1 $(VENV)/bin/python -m pytest -q $$(grep -l FOREBAY_LONG_TESTS python/tests/test_*.py)
 
 conformance: build
 	@ninja -C build/release -j$(JOBS) forebay_probe
 	$(VENV)/bin/python tests/conformance/run.py
 
-wheel: setup-build
-	$(VENV)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+# Wheels for other machines, into dist/: of the Python of .venv, or of every version that this machine has.
+wheel: build
+	@$(VENV)/bin/python tools/wheels/make.py build/release $$($(VENV)/bin/python -c 'import sys; print("%d.%d" % min(sys.version_info[:2], (3, 12)))')
+
+wheels: build
+	@$(VENV)/bin/python tools/wheels/make.py build/release
+
+sdist: $(VENV)/installed
+	@$(VENV)/bin/python -m build --sdist --no-isolation --outdir dist . > build/sdist.log || { cat build/sdist.log; exit 1; }
 
 docs: build $(VENV)/docs-installed
 	@$(VENV)/bin/python tools/site/make_site.py build/release build/site
@@ -112,6 +123,13 @@ test-examples: build-all
 test-install: build
 	@ninja -C build/release -j$(JOBS) forebay
 	@$(VENV)/bin/python tools/check_package.py build/release
+
+# 3.11 and the stable ABI; `make test-all` takes every version.
+test-wheels: build
+	@$(VENV)/bin/python tools/wheels/make.py build/release 3.11 3.12
+	@$(VENV)/bin/python tools/wheels/check.py 3.11 3.12
+	@$(VENV)/bin/python tools/wheels/check_sdist.py build/release
+	@FOREBAY_SCRIPT=build/wheels/empty-3.11/bin/forebay $(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests/test_console_script.py
 
 test-conformance: conformance
 

@@ -14,6 +14,7 @@
 
 #include "interrupt.h"
 #include "report.h"
+#include "run_flags.h"
 #include "verbs.h"
 
 namespace forebay::cli {
@@ -26,6 +27,7 @@ struct Explain {
   bool schema = false;
   bool shuffle = false;
   bool json = false;
+  ShardFlags shard;
 };
 
 const std::string& text_at(const Json& json, std::string_view key) { return json.find(key)->string(); }
@@ -146,13 +148,16 @@ Result<void> explain_shuffle(const Explain& asked, const Plan& plan) {
 Result<void> explain_document(const Explain& asked) {
   FOREBAY_TRY(const Plan plan, Plan::load(asked.what));
   if (asked.shuffle) return explain_shuffle(asked, plan);
-  if (asked.lowered) {
-    print_line(plan.lowered().pretty());
-  } else if (asked.json) {
-    print_line(plan_json(plan).pretty());
-  } else {
-    print_block(plan.text());
+  if (asked.lowered) return print_line(plan.lowered().pretty()), Result<void>{};
+  FOREBAY_TRY(const ShardReading reading, asked.shard.reading(plan));
+  const std::string shard = reading.text();
+  if (asked.json) {
+    Json out = plan_json(plan);
+    if (!shard.empty()) out.set("shard", reading_json(reading));
+    return print_line(out.pretty()), Result<void>{};
   }
+  print_block(plan.text());
+  if (!shard.empty()) print_line("shard: " + shard);
   return {};
 }
 
@@ -194,6 +199,7 @@ void add_explain(CLI::App& app, Command& command) {
                  "Read the files and measure how well the first epoch of a document is shuffled")
       ->excludes("--lowered");
   verb->add_flag("--schema", asked->schema, "Print the JSON Schema of documents");
+  asked->shard.add_shard_to(*verb);
   set_command(verb, asked, explain, command);
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "command.h"
 #include "interrupt.h"
 #include "report.h"
 #include "usage.h"
@@ -27,6 +28,7 @@ void add_verbs(CLI::App& app, Command& command) {
   add_index(app, command);
   add_verify(app, command);
   add_view(app, command);
+  add_convert(app, command);
   for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     for (CLI::Option* option : verb->get_options([](const CLI::Option* each) { return each->get_positional(); }))
       option->type_name("");  // the name of the option is enough
@@ -72,7 +74,7 @@ int main(int argc, char** argv) {
 
 }  // namespace forebay::cli
 
-int main(int argc, char** argv) {
+int forebay_command(int argc, char** argv) {
   try {
     return forebay::cli::main(argc, argv);
   } catch (const std::exception& problem) {  // only std::bad_alloc is left

@@ -31,8 +31,9 @@ Json error_json(const Error& error) {
   out.set("message", error.message());
   const Place& place = error.place();
   if (!place.file.empty()) out.set("file", place.file);
-  if (place.line > 0) out.set("line", place.line), out.set("column", place.column);
-  if (place.line > 0 || !place.pointer.empty()) out.set("pointer", place.pointer);
+  if (place.line > 0) out.set("line", place.line);
+  if (place.column > 0) out.set("column", place.column);
+  if (place.column > 0 || !place.pointer.empty()) out.set("pointer", place.pointer);
   if (place.record >= 0) out.set("record", place.record);
   if (place.offset >= 0) out.set("offset", place.offset);
   if (!place.feature.empty()) out.set("feature", place.feature);

@@ -35,5 +35,6 @@ void add_bench(CLI::App& app, Command& command);
 void add_index(CLI::App& app, Command& command);
 void add_verify(CLI::App& app, Command& command);
 void add_view(CLI::App& app, Command& command);
+void add_convert(CLI::App& app, Command& command);
 
 }  // namespace forebay::cli

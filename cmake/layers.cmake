@@ -89,5 +89,5 @@ endfunction()
 file(GLOB FOREBAY_TWINS ${CMAKE_SOURCE_DIR}/src/columns/*_avx*.cc ${CMAKE_SOURCE_DIR}/src/*/*/*_avx*.cc)
 set_source_files_properties(${FOREBAY_TWINS} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # Programs that do not stage on a GPU, such as the command, get no code that loads a library.
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/engine/run/cuda_runtime.cc ${CMAKE_SOURCE_DIR}/src/engine/run/staging_cuda.cc
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/engine/run/staging/cuda_runtime.cc ${CMAKE_SOURCE_DIR}/src/engine/run/staging/staging_cuda.cc
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -14,7 +14,7 @@ if(FOREBAY_SANITIZE STREQUAL "thread")
   set(folders queues engine/memory engine/requests engine/read engine/index engine/blocks engine/order engine/tickets engine/run tools pipeline)
 endif()
 if(FOREBAY_SANITIZE)
-  set_target_properties(forebay_cli PROPERTIES EXCLUDE_FROM_ALL ON)  # tested by python/tests, with the release build
+  set_target_properties(forebay_cli forebay_command PROPERTIES EXCLUDE_FROM_ALL ON)  # tested by python/tests, with the release build
 endif()
 foreach(folder ${folders})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cc)

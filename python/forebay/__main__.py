@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m forebay view DOC`."""
+"""`python -m forebay VERB`: the command `forebay`."""
 from __future__ import annotations
 
 import sys
 
+from forebay_command import main
+
 if __name__ == "__main__":
-    if sys.argv[1:2] != ["view"]:
-        sys.exit("usage: python -m forebay view DOC; the command `forebay` has the other verbs")
-    from forebay._view.command import main
-    sys.exit(main(sys.argv[2:]))
+    sys.exit(main())
