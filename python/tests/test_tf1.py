@@ -236,10 +236,23 @@ def test_queues_by_their_names_of_tensorflow() -> None:
 
 
 def test_sources_that_cannot_be_joined_are_refused_at_once() -> None:
-    with pytest.raises(fb.ConfigError, match=r"the keys \['b'\], and the keys \['a'\] before"):
+    with pytest.raises(fb.ConfigError, match=r"the keys \['b'\] in tensors_list\[1\], and the keys \['a'\] in tensors_list\[0\]"):
         tf1.batch_join([{"a": lambda: 1}, {"b": lambda: 1}], 2)
-    with pytest.raises(fb.ConfigError, match="2 tensors, and 1 tensors before"):
+    with pytest.raises(fb.ConfigError, match=r"a list of 2 tensors in tensors_list\[1\], and a list of 1 tensor in"):
         tf1.batch_join([[lambda: 1], [lambda: 1, lambda: 2]], 2)
     with pytest.raises(fb.ConfigError, match="one source or more"):
         tf1.shuffle_batch_join([], 2, 10, 5)
+    numbers, names = tf1.range_input_producer(3, name="numbers"), tf1.string_input_producer(["a"], name="names")
+    rows = tf1.slice_input_producer([np.zeros((4, 2))], name="rows")
+    queue = fb.Queue({"x": fb.fixed("float32", [3])}, name="waiting")
+    for joined, message in (
+            ([{"x": numbers}, {"x": names}], r"\[1\] \('names'\) gives 'x' as string\[\], and .*\('numbers'\) gives 'x' as int32\[\]"),
+            ([rows, [[np.zeros(3)], [np.zeros(3)]]], r"tensors_list\[1\] gives 0 as float64\[3\], and 'rows' gives 0 as float64\[2\]"),
+            ([queue, [{"x": np.zeros(4, np.float32)}]], r"float32\[4\], and queue 'waiting' gives 'x' as float32\[3\]"),
+            ([[("a",)], [(1.5,)], [("b", "c")]], "a tuple of 2 tensors")):
+        for join in (tf1.batch_join, lambda sources, size: tf1.shuffle_batch_join(sources, size, 10, 2)):
+            with pytest.raises(fb.ConfigError, match=message):
+                join(joined, 2)
+    assert tf1.batch_join([[[np.zeros(1)]], [[np.zeros(2)]]], 2, dynamic_pad=True).get().shape == (2, 2)
+    assert tf1.batch_join([[[np.zeros((1, 3))]], [[np.zeros((2, 3))]]], 3, enqueue_many=True).get().shape == (3, 3)
     assert sorted(tf1.batch_join([count(3), ({"x": n} for n in (7, 8, 9))], 6).get()["x"].tolist()) == [0, 1, 2, 7, 8, 9]

@@ -9,8 +9,9 @@ import numpy as np
 from forebay._arguments import integer_of, wrong_type
 from forebay.coordinator import QueueRunner
 from forebay.queue import Queue
+from forebay.tf1.alike import check_alike
 from forebay.tf1.elements import Elements
-from forebay.tf1.stream import LateQueues, Source, Stream, is_structure, refused, source_of
+from forebay.tf1.stream import LateQueues, Source, Stream, refused, source_of
 
 __all__ = ["batch", "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join",
            "shuffle_batch", "shuffle_batch_join"]
@@ -60,7 +61,8 @@ def maybe_batch(tensors: Any, keep_input: KeepInput, batch_size: int, num_thread
 def batch_join(tensors_list: Sequence[Any], batch_size: int, capacity: int = 32, enqueue_many: bool = False,
                shapes: Optional[Sequence[Any]] = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
                shared_name: Optional[str] = None, name: Optional[str] = None) -> Stream:
-    """`batch` over several sources, with a thread for each."""
+    """`batch` over several sources, with a thread for each. Sources that tell what they give before they give it (dicts and lists
+    of sources, producers, queues, lists of elements) must tell the same; else ConfigError names two of them."""
     return maybe_batch_join(tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
                             allow_smaller_final_batch, shared_name, name)
 
@@ -70,7 +72,7 @@ def maybe_batch_join(tensors_list: Sequence[Any], keep_input: KeepInput, batch_s
                      allow_smaller_final_batch: bool = False, shared_name: Optional[str] = None,
                      name: Optional[str] = None) -> Stream:
     """`batch_join` of what `keep_input` keeps."""
-    return _batches(_several(tensors_list), 1, batch_size, capacity, None,
+    return _batches(_several(tensors_list, enqueue_many, dynamic_pad or shapes is not None), 1, batch_size, capacity, None,
                     Elements(many=enqueue_many, shapes=shapes, dynamic_pad=dynamic_pad), dynamic_pad, allow_smaller_final_batch,
                     keep_input, name or "batch_join")
 
@@ -108,33 +110,19 @@ def maybe_shuffle_batch_join(tensors_list: Sequence[Any], batch_size: int, capac
                              shapes: Optional[Sequence[Any]] = None, allow_smaller_final_batch: bool = False,
                              shared_name: Optional[str] = None, name: Optional[str] = None) -> Stream:
     """`shuffle_batch_join` of what `keep_input` keeps."""
-    return _batches(_several(tensors_list), 1, batch_size, capacity, Shuffle(min_after_dequeue, seed),
-                    Elements(many=enqueue_many, shapes=shapes), False, allow_smaller_final_batch, keep_input,
-                    name or "shuffle_batch_join")
+    return _batches(_several(tensors_list, enqueue_many, shapes is not None), 1, batch_size, capacity,
+                    Shuffle(min_after_dequeue, seed), Elements(many=enqueue_many, shapes=shapes), False,
+                    allow_smaller_final_batch, keep_input, name or "shuffle_batch_join")
 
 
-def _several(tensors_list: Sequence[Any]) -> "list[Any]":
+def _several(tensors_list: Sequence[Any], many: bool, any_size: bool) -> "list[Any]":
     if isinstance(tensors_list, (str, bytes, dict)) or not hasattr(tensors_list, "__iter__") or callable(tensors_list):
         raise wrong_type("tensors_list", "a list of sources", tensors_list)
     out = list(tensors_list)
     if not out:
         raise refused("tensors_list: expected one source or more")
-    _check_alike(out)
+    check_alike(out, many, any_size)
     return out
-
-
-def _check_alike(entries: "list[Any]") -> None:
-    """Sources whose structure is known before they give an element."""
-    known = [entry for entry in entries if isinstance(entry, dict) or is_structure(entry)]
-    for entry in known[1:]:
-        if type(entry) is not type(known[0]) or len(entry) != len(known[0]) or (
-                isinstance(entry, dict) and entry.keys() != known[0].keys()):
-            raise refused("tensors_list: all sources must have the same tensors; found "
-                          f"{_named(entry)}, and {_named(known[0])} before")
-
-
-def _named(entry: Any) -> str:
-    return f"the keys {sorted(map(str, entry))}" if isinstance(entry, dict) else f"{len(entry)} tensors"
 
 
 def _batches(sources: "list[Any]", threads: int, batch_size: int, capacity: int, shuffle: Optional[Shuffle],

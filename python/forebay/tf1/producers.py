@@ -15,7 +15,7 @@ from forebay.coordinator import QueueRunner
 from forebay.errors import EndOfData
 from forebay.queue import Queue, spec_of
 from forebay.rows import _array
-from forebay.tf1.stream import LateQueues, Stream, refused, source_of
+from forebay.tf1.stream import LateQueues, Stream, Tensor, refused, source_of
 
 __all__ = ["input_producer", "limit_epochs", "match_filenames_once", "range_input_producer", "slice_input_producer",
            "string_input_producer"]
@@ -136,6 +136,8 @@ def slice_input_producer(tensor_list: Sequence[Any], num_epochs: Optional[int] =
     numbers = _producer(np.arange(sizes[0], dtype=np.int32), num_epochs, shuffle, seed, capacity, name or "input_producer")
     plain = numbers._take
     numbers._take = lambda queue, timeout: (lambda row: [_plain(array[row]) for array in arrays])(int(plain(queue, timeout)))
+    numbers.tensor = None
+    numbers.tensors = [Tensor(dtype, shape[1:]) for dtype, shape in map(spec_of, arrays)]
     return numbers
 
 
@@ -158,7 +160,9 @@ def _producer(rows: Any, num_epochs: Optional[int], shuffle: bool, seed: Optiona
 
     late = LateQueues(name, lambda _: [queue])
     late.of([])
-    return Stream(name, late, [QueueRunner(queue, [enqueue], name=name)], [], _take_one)
+    stream = Stream(name, late, [QueueRunner(queue, [enqueue], name=name)], [], _take_one)
+    stream.tensor = Tensor(dtype, shape[1:])
+    return stream
 
 
 def _bytes(array: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from forebay.queue import Queue, QueueStats, _copied
 __all__ = ["Stream"]
 
 Source = Callable[[], Any]
+
+
+class Tensor(NamedTuple):
+    """What is known of a tensor before there is an element; None: it is open."""
+
+    dtype: Optional[str]
+    shape: "Optional[tuple[Optional[int], ...]]"
 
 
 def refused(text: str) -> ConfigError:
@@ -104,6 +111,9 @@ class Stream:
         self._take = take
         self._lock = threading.Lock()
         self._started = False
+        #: Its elements are single tensors like this, or lists of tensors like those; None: only an element tells.
+        self.tensor: Optional[Tensor] = None
+        self.tensors: "Optional[list[Tensor]]" = None
         for runner in self._own:
             self._finalizer = weakref.finalize(self, runner.close, True)
 
