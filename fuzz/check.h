@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <forebay/record.h>
+#include <forebay/step.h>
 
 /// Helpers of the fuzz targets. A broken claim ends the process: a fuzzer detects that.
 namespace forebay::fuzz {
@@ -37,6 +38,16 @@ inline std::vector<std::byte> with_slack(std::span<const std::byte> bytes) {
   copy.resize(bytes.size() + record_slack);
   return copy;
 }
+
+/// Collects the rows that a step could not make.
+class Faults final : public RowFaults {
+ public:
+  void add(std::int64_t row, Error error) override {
+    check(!error.message().empty(), "a fault says why");
+    bad.push_back(row);
+  }
+  std::vector<std::int64_t> bad;
+};
 
 /// A file that disappears with the process; `fill` replaces its content.
 class ScratchFile {

@@ -14,6 +14,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from corpus_files import json_examples, sounds, vocabularies
+
 
 def crc32c(data: bytes) -> int:
     crc = 0xFFFFFFFF
@@ -358,10 +360,11 @@ def separated() -> dict[str, bytes]:
 
 def write(folder: Path, root: Path) -> None:
     """Writes every target's seeds under `folder`, one sub-folder for each."""
-    sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples() | sequences(), "manifest": manifests(),
+    sets = {"tfrecord": tfrecords(), "resync": corrupt(), "inflate": packed(), "example": examples() | sequences(), "inspect": examples() | sequences(), "manifest": manifests(),
             "document": documents(root), "slice": slices(), "expression": expressions(), "index": indexes(),
             "attribute": attributes(), "state": states(), "decode_image": images(),
-            "tar": archives(), "npy": array_files(), "lines": text_files(), "csv": separated()}
+            "tar": archives(), "npy": array_files(), "lines": text_files(), "csv": separated(),
+            "decode_audio": sounds(), "json_example": json_examples(), "vocabulary": vocabularies()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():
