@@ -37,12 +37,14 @@ class AtomicFile {
   [[nodiscard]] Result<void> permit_no_more_than(const std::string& like);
   /// Appends bytes. They are written to the file in pieces of about 256 KiB.
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
+  /// Writes the bytes that are still in memory to the temporary file, which may then be read.
+  [[nodiscard]] Result<void> flush();
+  [[nodiscard]] const std::string& temporary() const { return temporary_; }  ///< Its path, before `commit`.
   /// Writes everything to the disk and renames the file to `path`. Nothing may be written afterwards.
   [[nodiscard]] Result<void> commit();
 
  private:
   AtomicFile() = default;
-  Result<void> flush();
   std::string path_;       ///< Path after the commit, links followed.
   std::string temporary_;  ///< Empty when there is nothing to clean up.
   int descriptor_ = -1;

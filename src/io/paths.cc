@@ -2,6 +2,7 @@
 #include "io/paths.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include <fmt/core.h>
@@ -122,6 +123,17 @@ std::string current_folder() {
 std::string resolve(const std::string& path, const std::string& folder) {
   if (folder.empty() || path.starts_with('/') || file_system_of(path) != nullptr) return path;
   return folder.ends_with('/') ? folder + path : folder + "/" + path;
+}
+
+bool is_plain_name(std::string_view text) {
+  static constexpr auto special = [] {
+    std::array<bool, 256> out{};
+    for (const char each : {'\0', '*', '?', '[', '\\', '@', ':'}) out[static_cast<unsigned char>(each)] = true;
+    return out;
+  }();
+  bool found = text.empty();
+  for (const char each : text) found |= special[static_cast<unsigned char>(each)];
+  return !found;
 }
 
 std::optional<std::string> named_path(const std::string& text, const std::string& folder) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -9,7 +8,6 @@
 
 #include "engine/index/scan_file.h"
 #include "io/file.h"
-#include "sources/detect.h"
 #include "sources/framing.h"
 
 namespace forebay {
@@ -63,16 +61,6 @@ Result<std::vector<std::string>> read_records(const std::string& path, Compressi
   const auto append = [&](const RecordView& record) { return records.emplace_back(record.bytes), true; };
   FOREBAY_DO(each_record(path, append, {.compression = compression}));
   return records;
-}
-
-Result<bool> looks_like_record_file(const std::string& path) {
-  FOREBAY_TRY(const io::File file, io::File::open(path));
-  std::array<std::byte, 16> bytes{};
-  FOREBAY_TRY(const std::size_t size, file.read(bytes, 0));
-  const std::span<const std::byte> head = std::span{bytes}.first(size);
-  if (head.empty()) return true;
-  // A TFRecord file begins with a length, whose high bytes are zero; a document is text.
-  return std::ranges::find(head, std::byte{0}) != head.end() || sources::detect_tfrecord(head) != Compression::none;
 }
 
 }  // namespace forebay
