@@ -66,6 +66,7 @@ struct BatcherContext {
   std::function<RowIdentity(const Handle& element)> identity = {};
   /// Adds the place of an element to an error. Unset as `identity` is.
   std::function<Error(const Handle& element, const Error& error)> at = {};
+  Gauge* gauge = nullptr;  ///< For the rows that wait in the batcher. Outlives it; null: nobody asks.
 };
 
 /// How the batch pads one tensor; see the option `pad` of `batch`.

@@ -38,8 +38,8 @@ struct Place {
   std::int64_t offset = -1;  ///< Byte offset in the (uncompressed) file.
   std::string feature;       ///< Feature, tensor or column.
   std::string pointer;       ///< JSON pointer into the document, "/steps/0/slice".
-  std::int32_t line = 0;     ///< Line in the document, from 1.
-  std::int32_t column = 0;   ///< Column in the document, from 1.
+  std::int64_t line = 0;     ///< Line in the document, or in a data file of text, from 1; 0: unknown.
+  std::int32_t column = 0;   ///< Column in the document, from 1; 0: unknown, as in data files.
   std::int64_t row = -1;     ///< Row of the call that failed, set by plug-ins; the engine turns it into a record.
   /// The keys that lead from a plug-in's options to the option that the fault is about. Only `bind` sets them; its
   /// caller replaces them by pointer, line and column.

@@ -6,6 +6,7 @@
 #include <forebay/audio.h>
 #include <forebay/batch.h>
 #include <forebay/convert.h>
+#include <forebay/convert_records.h>
 #include <forebay/count.h>
 #include <forebay/decode.h>
 #include <forebay/feed.h>
@@ -13,7 +14,9 @@
 #include <forebay/image.h>
 #include <forebay/index.h>
 #include <forebay/infer.h>
+#include <forebay/inspect.h>
 #include <forebay/loader.h>
+#include <forebay/output_file.h>
 #include <forebay/pipeline.h>
 #include <forebay/plan.h>
 #include <forebay/plugins.h>

@@ -16,6 +16,10 @@
 
 namespace forebay {
 
+namespace io {
+class RandomAccessFile;  // src/io/file_system.h
+}
+
 /// How a file's bytes are compressed.
 enum class Compression : std::uint8_t { none, gzip, zlib, zstd, bzip2, xz, automatic };
 template <>
@@ -75,6 +79,8 @@ class Format {
   [[nodiscard]] virtual std::size_t padding([[maybe_unused]] std::span<const std::byte> bytes) const { return 0; }
   /// The offset of the record whose payload begins at `payload`, in the (uncompressed) file.
   [[nodiscard]] virtual std::int64_t record_offset(std::int64_t payload) const { return payload; }
+  /// Whether the files are text: errors then say the line at which their place lies.
+  [[nodiscard]] virtual bool text() const { return false; }
   /// How many bytes after a payload `verify` reads, such as a checksum; at most 64. They are copied together with the
   /// payload, and `scan` finds only records whose trailer is in `bytes`.
   [[nodiscard]] virtual std::size_t trailer() const { return 0; }
@@ -137,6 +143,8 @@ struct Source {
 struct BindContext {
   std::string folder;  ///< Relative paths are relative to it.
   Bindings bindings;   ///< The objects that the program gives.
+  /// Opens a file of any scheme, for a source that looks into one when it is bound. Empty: local files only.
+  std::function<Result<std::shared_ptr<const io::RandomAccessFile>>(const std::string& path)> open = {};
 };
 
 struct SourceType {

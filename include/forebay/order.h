@@ -116,7 +116,7 @@ class Reader {
                                                    [[maybe_unused]] std::span<std::int64_t> out) {
     return Error{Code::internal, "this reader knows no attributes"};
   }
-  /// Gives people a line (Loader::take_index_notice).
+  /// Gives people a line (Loader::take_notice).
   virtual void note([[maybe_unused]] std::string line) {}
   /// The number of a window, of a handle that names one.
   [[nodiscard]] virtual WindowNumber window_number([[maybe_unused]] const Handle& window) const { return {}; }

@@ -70,6 +70,10 @@ class Decoder {
   /// On failure the error's place has `row` (index in `records`) and `feature`, and the columns are unspecified.
   [[nodiscard]] virtual Result<void> decode(std::span<const Record> records, std::int64_t first_row, ColumnBlock& block,
                                             DecoderMemory& memory) const = 0;
+  /// Whether `decode` does no more than read each byte once, straight into a row, and decides nothing by the bytes.
+  /// The records of a format without checksums may then lie in a mapping, where another process changes them during
+  /// the call (ADR 0060).
+  [[nodiscard]] virtual bool copies_only() const { return false; }
 };
 
 struct DecoderType {

@@ -41,10 +41,6 @@ struct EachRecordOptions {
 [[nodiscard]] Result<void> each_record(const std::string& path, const std::function<bool(const RecordView&)>& visit,
                                        const EachRecordOptions& options = {});
 
-/// Whether a file looks like a TFRecord file, compressed or not, rather than text. An empty file does: it holds no
-/// records, and no document is empty. Fails with Code::io.
-[[nodiscard]] Result<bool> looks_like_record_file(const std::string& path);
-
 /// Writes a TFRecord file. An existing file is replaced only when the new one is complete. Fails as RecordWriter does.
 [[nodiscard]] Result<void> write_records(const std::string& path, const std::vector<std::string>& records,
                                          Compression compression = Compression::none);
@@ -64,6 +60,8 @@ class RecordWriter {
   [[nodiscard]] Result<void> write(std::span<const std::byte> record);
   /// Syncs the file to disk and renames it to its path. No record may be written afterwards, or after a failure.
   [[nodiscard]] Result<void> finish();
+  /// The same, if `check` finds no fault in the complete file, which it may read at the path that it is given.
+  [[nodiscard]] Result<void> finish(const std::function<Result<void>(const std::string& path)>& check);
 
  private:
   struct State;

@@ -27,6 +27,7 @@ from forebay.errors import Cancelled, ConfigError, DataError, EndOfData, Error, 
 from forebay.features import *  # noqa: F403
 from forebay.features import __all__ as _feature_names
 from forebay.images import decode_image
+from forebay.inspection import Inspection, inspect
 from forebay.loader import Batch, Epoch, Epochs, Loader, Plan, Schema, Stats, TensorSpec, load
 from forebay.mapped import MappedBatch, TupleBatch
 from forebay.queue import Queue, QueueStats
@@ -39,24 +40,27 @@ from forebay.state_saver import SaverSizes, SegmentBatch, StateSaver
 from forebay.switch import Switch, switch
 from forebay.values import Fraction, Ragged, Sparse, complete_frac
 
-__all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "Coordinator", "CorruptPlace", "DataError",
-           "EndOfData", "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "IndexReport", "IoError",
-           "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
+__all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "ConvertedFile", "Coordinator", "CorruptPlace",
+           "DataError", "EndOfData", "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "IndexReport", "Inspection",
+           "IoError", "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
            "ReaderCounters", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
            "StateSaver", "Stats", "Switch", "TensorSpec", "TupleBatch", "__version__", "arrays", "arrow", "arrow_file",
-           "atomic_file", "complete_frac", "concat", "decode", "decode_audio", "decode_csv", "decode_example",
+           "atomic_file", "complete_frac", "concat", "convert", "decode", "decode_audio", "decode_csv", "decode_example",
            "decode_image", "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example",
-           "encode_sequence_example", "explain", "feed", "index_files", "join", "json_schema", "load", "log_mel",
+           "encode_sequence_example", "explain", "feed", "index_files", "inspect", "join", "json_schema", "load", "log_mel",
            "mfcc", "mix", "parquet", "present", "python", "read_records", "round_robin", "start_queue_runners",
-           "switch", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
+           "switch", "tensorboard", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
 if TYPE_CHECKING:
     import numpy as _np
     from forebay import jax, returnn, slim, text, tf, tf1, torch
+    from forebay._conversion.convert import ConvertedFile, convert
+    from forebay._tensorboard import tensorboard
     from forebay.reference import explain, json_schema
     bfloat16: "_np.dtype[Any]"
 else:
-    _LATER = {"bfloat16", "explain", "jax", "json_schema", "returnn", "slim", "text", "tf", "tf1", "torch"}
+    _LATER = {"ConvertedFile", "bfloat16", "convert", "explain", "jax", "json_schema", "returnn", "slim", "tensorboard", "text",
+              "tf", "tf1", "torch"}
 
     # What is rarely needed is imported when it is asked for; frameworks only then.
     def __getattr__(name):
@@ -65,6 +69,10 @@ else:
             raise AttributeError(f"module 'forebay' has no attribute {name!r}")
         if name in ("explain", "json_schema"):
             return getattr(importlib.import_module("forebay.reference"), name)
+        if name == "tensorboard":
+            return importlib.import_module("forebay._tensorboard").tensorboard
+        if name in ("ConvertedFile", "convert"):
+            return getattr(importlib.import_module("forebay._conversion.convert"), name)
         if name == "bfloat16":
             # NumPy's bfloat16 where the package ml_dtypes is installed; without it such tensors are their bits as uint16.
             import numpy as np

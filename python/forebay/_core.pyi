@@ -8,6 +8,7 @@ from collections.abc import (
     Iterator,
     KeysView,
     Mapping,
+    Sequence,
     ValuesView
 )
 from typing import Any, NoReturn
@@ -134,6 +135,23 @@ class Batch(Mapping[str, Any]):
         A batch that comes back from `pickle` keeps values, lengths, epoch, number, valid rows and position.
         """
 
+    def to_arrow(self, utf8: Sequence[str] = ()) -> Any:
+        """
+        The batch as a pyarrow.RecordBatch, without a copy of numbers and strings; needs pyarrow.
+
+        utf8: string tensors that become text; the others are binary. Other libraries take the batch itself, by __arrow_c_array__ and __arrow_c_stream__. Raises ConfigError for types that Arrow does not have.
+        """
+
+    def __arrow_c_schema__(self) -> object: ...
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """
+        Capsules of schema and array. The schema is the batch's own, also where another one is requested.
+        """
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A capsule of a stream with one record batch."""
+
     def raw(self, name: str) -> tuple[Any, Any]:
         """
         (offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.
@@ -194,6 +212,60 @@ def batch_of(names: list[str], values: list[Any], lengths: dict[str, Any], input
 
 def position_of(batch: Batch) -> str:
     """The position after a batch, as JSON text."""
+
+class OutputFile:
+    """A file that is there only when it is complete."""
+
+    def __init__(self, path: str, compression: str) -> None: ...
+
+    def write(self, data: bytes) -> int: ...
+
+    def finish(self, check: Any) -> None:
+        """
+        Gives the file its path, unless check(path of the complete file) raises.
+        """
+
+class ExampleFile:
+    """A TFRecord file of Examples, or of records as they are."""
+
+    def __init__(self, path: str, compression: str) -> None: ...
+
+    def write(self, batch: Batch) -> None:
+        """Writes the rows of a batch as Examples."""
+
+    def finish(self, check: Any) -> None: ...
+
+class RowDigest:
+    """A digest of rows, however they are cut into batches."""
+
+    def __init__(self) -> None: ...
+
+    def add(self, batch: Batch) -> None: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def text(self) -> str: ...
+
+def convert_records(inputs: list[str], out: str, options: dict[str, Any]) -> list[tuple[str, int, bool]]:
+    """Files as (path, records, made now)."""
+
+def begin_conversion(out: str, files: int, index: int, count: int, existing: str, inputs: list[str], what: str) -> list[int]:
+    """The numbers of the files that are to be made."""
+
+def features_of_examples(paths: list[str], compression: str, threads: int) -> tuple[int, list[tuple[str, str, int, int, int, bool]]]:
+    """Records, and features as (name, kind, records, min, max, text)."""
+
+def output_file(out: str, number: int, files: int) -> str: ...
+
+def file_format(path: str) -> str: ...
+
+def compression_by_name(path: str) -> str: ...
+
+def bytes_of_size(size: int | str) -> int: ...
+
+def expand_files(patterns: list[str]) -> list[str]: ...
 
 class DecodeFunction:
     """A decoder that was bound to its options."""
@@ -426,6 +498,28 @@ class Stats:
         """From files."""
 
     @property
+    def row_bytes(self) -> int:
+        """
+        Of a shard by row, element or batch: bytes of the records of its own rows.
+        """
+
+    @property
+    def read_amplification(self) -> float | None:
+        """bytes_read / row_bytes of such a shard; None where it is not known."""
+
+    @property
+    def shard_reading(self) -> str:
+        """
+        How such a shard reads its files, in words: its own records only, or whole files, and why.
+        """
+
+    @property
+    def shard_files(self) -> tuple[int, int]:
+        """
+        Of such a shard: files of which it reads its own records only, and files that it reads whole.
+        """
+
+    @property
     def skipped_records(self) -> int:
         """Corrupt or malformed records that on_corrupt skipped."""
 
@@ -530,6 +624,9 @@ class Stats:
     @property
     def bottleneck(self) -> str:
         """The stage that limits the run, in one sentence."""
+
+    def prometheus(self) -> str:
+        """All numbers in the text format of Prometheus."""
 
     def __str__(self) -> str: ...
 
@@ -768,6 +865,40 @@ def decode_sequence_example(message: bytes) -> tuple[dict[str, Any], dict[str, l
 def decode_image(data: bytes, options: dict[str, Any], seed: int) -> Any: ...
 
 def image_format(data: bytes) -> str: ...
+
+class Inspection:
+    """What was found in files, or in the batches of a plan."""
+
+    @property
+    def report(self) -> str:
+        """JSON text."""
+
+    @property
+    def document(self) -> str:
+        """JSON text; null for a plan."""
+
+    @property
+    def python(self) -> str: ...
+
+    def text(self, stats: bool) -> str: ...
+
+    def markdown(self, stats: bool) -> str: ...
+
+def inspect(paths: list[str], source: str, options: dict[str, Any], records: int | None, threads: int) -> Inspection: ...
+
+class BatchInspector:
+    """Counts the values of batches."""
+
+    def __init__(self, plan: Plan) -> None: ...
+
+    def add(self, batch: Batch, rows: int) -> int:
+        """Returns the number of rows that were added."""
+
+    def result(self, what: str, sample: bool) -> Inspection: ...
+
+def inspect_schema(plan: Plan) -> Inspection: ...
+
+def find_source(paths: list[str], source: str) -> tuple[str, list[str]]: ...
 
 def verify(paths: list[str], compression: str, threads: int) -> list[tuple[Any, ...]]: ...
 

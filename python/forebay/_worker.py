@@ -27,21 +27,33 @@ from forebay._map.wire import Region, RegionReader, RegionWriter, SentBatch, sen
 
 
 def main(channel: socket.socket, region: Region) -> None:
-    try:
-        call = _set_up(region, *MESSAGE.unpack(channel.recv(MESSAGE.size))[1:])
-    except Exception as failure:
-        channel.send(MESSAGE.pack(FAULT, *_send_fault(failure, "in map: the function cannot be loaded in a process", region)))
+    setup = _received(channel)
+    if setup is None:
         return
-    channel.send(MESSAGE.pack(READY, 0, 0))
+    try:
+        call = _set_up(region, *setup[1:])
+    except Exception as failure:
+        _send(channel, FAULT, *_send_fault(failure, "in map: the function cannot be loaded in a process", region))
+        return
+    _send(channel, READY, 0, 0)
     while True:
-        message = channel.recv(MESSAGE.size)
-        if len(message) != MESSAGE.size:
+        message = _received(channel)
+        if message is None:
             return
-        kind, header, size = MESSAGE.unpack(message)
+        kind, header, size = message
         assert kind == BATCH
-        answer = _answer(call, SentBatch(RegionReader(region, header, size)).given(), region)
-        with contextlib.suppress(BrokenPipeError):  # the program has closed the loader; the next message is its end
-            channel.send(MESSAGE.pack(*answer))
+        _send(channel, *_answer(call, SentBatch(RegionReader(region, header, size)).given(), region))
+
+
+def _received(channel: socket.socket) -> "tuple[int, int, int] | None":
+    """The next message; None: the program has closed the loader."""
+    message = channel.recv(MESSAGE.size)
+    return MESSAGE.unpack(message) if len(message) == MESSAGE.size else None
+
+
+def _send(channel: socket.socket, kind: int, header: int, size: int) -> None:
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the loader is closed; the next message is its end
+        channel.send(MESSAGE.pack(kind, header, size))
 
 
 def _set_up(region: Region, header_size: int, size: int) -> Call:

@@ -2,7 +2,6 @@
 """`BatchSet`: batches that are looked at before they are used, and used again in another order."""
 from __future__ import annotations
 
-import random
 from itertools import islice
 from typing import Any, Mapping, Optional, Union
 
@@ -54,6 +53,7 @@ class BatchSet:
 
     def _begin_first(self) -> None:
         """Forgets all batches: the loader stands where this set begins."""
+        import random  # takes 1 ms, which `import forebay` has no need of
         self._random = random.Random(SEED)
         self._read: list[Batch] = []  # from the loader: all with `cache`, else those that were not used up
         self._order: Optional[list[Batch]] = None  # those of a round after the first one

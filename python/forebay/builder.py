@@ -72,6 +72,17 @@ class Source(StageSource):
                         "endian": endian, "fixed_length": fixed_length, "as": as_}, name="values", shape=[-1])
         return Pipeline({"source": self._source, "decode": {"raw": options}, "steps": []})
 
+    def npy(self, dtype: DType, shape: Sequence[int], *, name: str = "values") -> Pipeline:
+        """Decodes npy files of numpy, such as members of archives: one tensor.
+
+        name     Name of the tensor.
+        dtype    Type of the numbers; every array must have it.
+        shape    Shape of every array; the first size may be -1, then the tensor is ragged.
+        """
+        options = given({"name": name, "dtype": dtype_of("dtype", dtype, _DTYPES), "shape": sizes_of(shape)},
+                        name="values")
+        return Pipeline({"source": self._source, "decode": {"npy": options}, "steps": []})
+
     def json_example(self, features: Mapping[str, Feature]) -> Pipeline:
         """Decodes tf.train.Example messages in JSON text, with the options of `example`.
 
@@ -202,13 +213,16 @@ def csv(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "b
                                 max_record_bytes=67108864, max_decompressed_bytes=4294967296, record_key="")})
 
 
-def fixed_length(files: Paths, record_bytes: int, *, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0,
+def fixed_length(files: Paths, record_bytes: int = 0, *, preset: Literal["none", "idx", "cifar10", "cifar100"] = "none",
+                 header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0,
                  compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
                  strict_tail: bool = False, max_decompressed_bytes: int = 4294967296, record_key: str = "") -> Source:
     """Reads records of one length.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
-    record_bytes              Bytes of a record.
+    record_bytes              Bytes of a record. Must be given without a preset.
+    preset                    idx (MNIST), cifar10 or cifar100: decides all sizes, and of the decoder raw the
+                              shape and byte order; files that do not fit are errors.
     header_bytes              Bytes at the beginning of each file that belong to no record. A shorter file is an
                               error.
     footer_bytes              Bytes at the end of each file that belong to no record.
@@ -223,11 +237,12 @@ def fixed_length(files: Paths, record_bytes: int, *, header_bytes: int = 0, foot
                               empty: none.
     """
     return Source({"fixed_length": given({"files": paths_of(files, "files"), "record_bytes": record_bytes,
-                                         "header_bytes": header_bytes, "footer_bytes": footer_bytes,
+                                         "preset": preset, "header_bytes": header_bytes, "footer_bytes": footer_bytes,
                                          "hop_bytes": hop_bytes, "compression": compression, "strict_tail": strict_tail,
                                          "max_decompressed_bytes": max_decompressed_bytes, "record_key": record_key},
-                                         header_bytes=0, footer_bytes=0, hop_bytes=0, compression="auto",
-                                         strict_tail=False, max_decompressed_bytes=4294967296, record_key="")})
+                                         record_bytes=0, preset="none", header_bytes=0, footer_bytes=0, hop_bytes=0,
+                                         compression="auto", strict_tail=False, max_decompressed_bytes=4294967296,
+                                         record_key="")})
 
 
 def whole_file(files: Paths, *, max_file_bytes: int = 1073741824, label_from: Literal["nothing", "folder"] = "nothing",

@@ -15,7 +15,7 @@ class Error(Exception):
     detail   finer cause: "none", "invalid_argument", "data_loss", "resource_exhausted", "not_found",
              "permission_denied" or "failed_precondition"
     file, record, offset, feature      place in the data; None where unknown
-    pointer, line, column              place in the document; None where unknown
+    pointer, line, column              place in the document; None where unknown. Of a text file that is data: the line
     faults   every single fault when this stands for several, else empty
     """
 
@@ -71,6 +71,15 @@ class EndOfData(Error):
 
 _CLASSES = {"config": ConfigError, "data": DataError, "io": IoError, "state": StateError, "cancelled": Cancelled,
             "end": EndOfData}
+#: Exit codes of the command, by the code of an error; 1: a fault of this program.
+EXIT_CODES = {"config": 2, "state": 2, "data": 3, "io": 4, "cancelled": 130}
+
+
+def exit_code(problem: BaseException) -> int:
+    """The command's exit code for an Error, or an OSError."""
+    return EXIT_CODES.get(getattr(problem, "code", "io"), 1)
+
+
 _FOLDER = 21
 # Errors of the system for each detail. The end of the message decides between them.
 _ERRNOS = {"not_found": (2, 20), "permission_denied": (13, 1, 30), "resource_exhausted": (12, 28, 122, 24, 23),

@@ -93,7 +93,7 @@ def sparse(dtype: DType, *, index_key: Union[str, Sequence[str]], value_key: str
 
 
 def ragged(dtype: DType, *, stored: Optional[Literal["int", "float", "bytes"]] = None, value_key: Optional[str] = None,
-           partitions: Optional[Sequence[tuple[str, Union[str, int]]]] = None, row_splits_dtype: DType = "int32",
+           partitions: Optional[Sequence[tuple[str, Union[str, int]]]] = None, row_splits_dtype: Optional[DType] = None,
            validate: bool = True, allow_missing: bool = False) -> dict[str, Any]:
     """A ragged tensor: its values and its row partitions are stored under keys of their own.
 
@@ -102,15 +102,15 @@ def ragged(dtype: DType, *, stored: Optional[Literal["int", "float", "bytes"]] =
     value_key           Key of the values; the tensor's name when left out.
     partitions          List of [kind, key] outermost first; kinds row_splits, row_lengths, row_starts,
                         row_limits, value_rowids, or ["uniform_row_length", length].
-    row_splits_dtype    Type of the row splits, int32 or int64.
+    row_splits_dtype    Type of the row splits, int32 or int64; int32 when left out.
     validate            Refuse partitions that do not fit the values.
     allow_missing       Lists of a sequence example: take a missing list as an empty one.
     """
     return {"kind": "ragged", **given({"dtype": dtype_of("dtype", dtype, _DTYPES), "stored": stored,
                                       "value_key": value_key, "partitions": partitions,
-                                      "row_splits_dtype": dtype_of("row_splits_dtype", row_splits_dtype, _DTYPES),
-                                      "validate": validate, "allow_missing": allow_missing}, row_splits_dtype="int32",
-                                      validate=True, allow_missing=False)}
+                                      "row_splits_dtype": row_splits_dtype and dtype_of("row_splits_dtype", row_splits_dtype, _DTYPES),
+                                      "validate": validate, "allow_missing": allow_missing}, validate=True,
+                                      allow_missing=False)}
 
 
 def raw(dtype: DType, shape: Sequence[int] = (), *, endian: Literal["little", "big"], key: Optional[str] = None,
@@ -139,9 +139,10 @@ def feature(dtype: DType, shape: Sequence[int] = (), *,
             as_: Optional[Literal["equal", "padded", "ragged", "sparse"]] = None,
             index_key: Optional[Union[str, Sequence[str]]] = None, value_key: Optional[str] = None,
             size: Optional[Union[int, Sequence[int]]] = None, already_sorted: bool = False,
-            partitions: Optional[Sequence[tuple[str, Union[str, int]]]] = None, row_splits_dtype: DType = "int32",
-            validate: bool = True, endian: Optional[Literal["little", "big"]] = None, len: int = 1,
-            fixed_length: Optional[int] = None, allow_missing: bool = False) -> dict[str, Any]:
+            partitions: Optional[Sequence[tuple[str, Union[str, int]]]] = None,
+            row_splits_dtype: Optional[DType] = None, validate: bool = True,
+            endian: Optional[Literal["little", "big"]] = None, len: int = 1, fixed_length: Optional[int] = None,
+            allow_missing: bool = False) -> dict[str, Any]:
     """A feature of any kind, for `example` and `sequence_example`; `fixed`, `var_len`, … have the options of one
     kind only.
 
@@ -158,7 +159,7 @@ def feature(dtype: DType, shape: Sequence[int] = (), *,
     already_sorted      sparse: take the indices in the order in which they come.
     partitions          ragged: list of [kind, key] outermost first; kinds row_splits, row_lengths, row_starts,
                         row_limits, value_rowids, or ["uniform_row_length", length].
-    row_splits_dtype    ragged: type of the row splits, int32 or int64.
+    row_splits_dtype    ragged: type of the row splits, int32 or int64; int32 when left out.
     validate            ragged: refuse partitions that do not fit the values.
     endian              raw: byte order of the numbers; must be given.
     len                 raw: number of byte strings; more than 1 adds a first axis.
@@ -168,7 +169,7 @@ def feature(dtype: DType, shape: Sequence[int] = (), *,
     return given({"dtype": dtype_of("dtype", dtype, _DTYPES), "shape": sizes_of(shape), "kind": kind, "key": key,
                  "default": default, "stored": stored, "as": as_, "index_key": index_key, "value_key": value_key,
                  "size": size, "already_sorted": already_sorted, "partitions": partitions,
-                 "row_splits_dtype": dtype_of("row_splits_dtype", row_splits_dtype, _DTYPES), "validate": validate,
-                 "endian": endian, "len": len, "fixed_length": fixed_length, "allow_missing": allow_missing}, shape=[],
-                 kind="fixed_len", already_sorted=False, row_splits_dtype="int32", validate=True, len=1,
-                 allow_missing=False)
+                 "row_splits_dtype": row_splits_dtype and dtype_of("row_splits_dtype", row_splits_dtype, _DTYPES),
+                 "validate": validate, "endian": endian, "len": len, "fixed_length": fixed_length,
+                 "allow_missing": allow_missing}, shape=[], kind="fixed_len", already_sorted=False, validate=True,
+                 len=1, allow_missing=False)

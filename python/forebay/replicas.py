@@ -2,7 +2,6 @@
 """Checks that the processes of a job share one stream. A wrong shard raises no error, but the training gets worse."""
 from __future__ import annotations
 
-import hashlib
 import warnings
 from typing import Any, Callable, Optional
 
@@ -92,6 +91,7 @@ def _list(ranks: list[int]) -> str:
 
 def _digest(batch: Any) -> str:
     """A digest of every byte of every tensor, and of the place of every row."""
+    import hashlib  # takes 3 ms, which `import forebay` has no need of
     sums = hashlib.blake2b(repr((batch.number, batch.epoch, batch.rows, list(batch.record_keys))).encode(), digest_size=16)
     for name, value in batch.items():
         if isinstance(value, Ragged):

@@ -264,6 +264,7 @@ void bind_batches(nb::module_& module) {
   bind_states(batch);
   bind_sequences(batch);
   bind_rebuilt(batch);
+  bind_batch_to_arrow(batch);
   batch
       .def("raw", &PyBatch::raw, nb::arg("name"), nb::sig("def raw(self, name: str) -> tuple[typing.Any, typing.Any]"),
            "(offsets, bytes) of a string tensor without a copy: int64 [elements + 1] and uint8, both read-only.\n\n"

@@ -59,6 +59,8 @@ class PyBatch {
   /// A batch of values that the program gives: a mapping, or pairs of names and values. Nothing else is known of it.
   explicit PyBatch(nb::handle values);
 
+  /// The batch of a run of this process, or null.
+  [[nodiscard]] const Batch* own() const { return sent_ ? nullptr : &batch_; }
   /// Without the position, unless the batch was pickled. AttributeError for a batch of values only, in which it says
   /// that there is no `what`.
   [[nodiscard]] SentBatch facts(const char* what) const;
@@ -86,6 +88,7 @@ class PyBatch {
   [[nodiscard]] nb::object complete_frac() const;
   [[nodiscard]] nb::dict frames() const;
   [[nodiscard]] nb::object text();
+  [[nodiscard]] const Batch& made_by_run(const char* what) const;  ///< Fails for a batch of another process.
 
  private:
   [[nodiscard]] nb::object at(std::size_t place);
@@ -109,5 +112,6 @@ void bind_sent(nb::module_& module);              ///< Called by `bind_batches`,
 void bind_states(nb::class_<PyBatch>& batch);     ///< The states of sequences.
 void bind_sequences(nb::class_<PyBatch>& batch);  ///< Their numbers, and the end of an epoch.
 void bind_rebuilt(nb::class_<PyBatch>& batch);    ///< What a batch of another process has, too.
+void bind_batch_to_arrow(nb::class_<PyBatch>& batch);
 
 }  // namespace forebay::python

@@ -27,7 +27,7 @@ nb::dict decode(const DecodeFunction& function, const nb::list& records) {
   views.reserve(records.size());
   for (const nb::handle record : records) {
     if (!PyBytes_Check(record.ptr())) throw nb::type_error("expected bytes");
-    views.emplace_back(PyBytes_AS_STRING(record.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(record.ptr())));
+    views.emplace_back(PyBytes_AsString(record.ptr()), static_cast<std::size_t>(PyBytes_Size(record.ptr())));
   }
   auto tensors = value_of([&] {
     const Unlocked decoding;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "documents.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include <forebay/messages.h>
 #include <forebay/run_options.h>
@@ -24,7 +26,7 @@ std::string python_type(nb::handle value) { return nb::cast<std::string>(nb::typ
          pointer);
 }
 
-Json convert(nb::handle value, const std::string& pointer, int depth);
+Json convert(nb::handle value, std::string pointer, int depth);
 
 Json convert_dict(nb::dict value, const std::string& pointer, int depth) {
   Json out = Json::object();
@@ -39,6 +41,7 @@ Json convert_dict(nb::dict value, const std::string& pointer, int depth) {
 
 Json convert_list(nb::handle value, const std::string& pointer, int depth) {
   Json out = Json::array();
+  out.items().reserve(static_cast<std::size_t>(std::max<Py_ssize_t>(0, PySequence_Size(value.ptr()))));
   std::size_t index = 0;
   for (const nb::handle item : value)
     out.items().push_back(convert(item, pointer + "/" + std::to_string(index++), depth + 1));
@@ -95,10 +98,10 @@ Json convert_plain(nb::handle value, const std::string& pointer, int depth) {
   refuse_type(value, pointer);
 }
 
-Json convert(nb::handle value, const std::string& pointer, int depth) {
+Json convert(nb::handle value, std::string pointer, int depth) {
   if (depth > max_depth) refuse("nested deeper than 64", pointer.substr(0, 256));
   Json out = convert_plain(value, pointer, depth);
-  out.mark(Place{.pointer = pointer});
+  out.mark(Place{.pointer = std::move(pointer)});
   return out;
 }
 

@@ -37,7 +37,13 @@ nb::object to_str(std::string_view text) {
 std::string from_str(nb::handle text) {
   const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
   if (!bytes.is_valid()) throw nb::python_error();
-  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+  return {PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr()))};
+}
+
+std::vector<std::string> from_strs(const nb::list& texts) {
+  std::vector<std::string> out;
+  for (const nb::handle text : texts) out.push_back(from_str(text));
+  return out;
 }
 
 }  // namespace forebay::python

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include <forebay/error.h>
 #include <nanobind/nanobind.h>
@@ -27,5 +28,6 @@ inline void value_of(Result<void> result) {
 [[nodiscard]] nb::object to_str(std::string_view text);
 /// The bytes of a str that came from `to_str`.
 [[nodiscard]] std::string from_str(nb::handle text);
+[[nodiscard]] std::vector<std::string> from_strs(const nb::list& texts);
 
 }  // namespace forebay::python

@@ -50,12 +50,12 @@ Tensor Lent::texts(nb::tuple value) {
   std::vector<std::int64_t> sizes;
   for (const nb::handle size : nb::cast<nb::tuple>(value[2])) sizes.push_back(nb::cast<std::int64_t>(size));
   Tensor out{.dtype = DType::string, .shape = Shape{std::move(sizes)}};
-  if (out.shape.count() + 1 != std::ssize(*splits) || splits->back() > PyBytes_GET_SIZE(bytes.ptr()))
+  if (out.shape.count() + 1 != std::ssize(*splits) || splits->back() > PyBytes_Size(bytes.ptr()))
     throw nb::value_error("byte splits do not fit the shape and the bytes");
   owners_.push_back(bytes);
   splits_.push_back(*std::move(splits));
   out.byte_splits = splits_.back().data();
-  out.bytes = reinterpret_cast<const std::byte*>(PyBytes_AS_STRING(bytes.ptr()));
+  out.bytes = reinterpret_cast<const std::byte*>(PyBytes_AsString(bytes.ptr()));
   return out;
 }
 

@@ -10,9 +10,11 @@
 #include "arrow.h"
 #include "audio.h"
 #include "batches.h"
+#include "conversions.h"
 #include "decode.h"
 #include "functions.h"
 #include "images.h"
+#include "inspect.h"
 #include "queue.h"
 #include "reader.h"
 #include "records.h"
@@ -31,6 +33,7 @@ NB_MODULE(_core, module) {
   module.attr("version") = FOREBAY_VERSION;
   bind_audio(module);
   bind_batches(module);
+  bind_conversions(module);
   bind_decode(module);
   bind_functions(module);
   bind_queue(module);
@@ -42,6 +45,7 @@ NB_MODULE(_core, module) {
   bind_staging(module);
   bind_records(module);
   bind_images(module);
+  bind_inspect(module);
   bind_verify(module);
   module.def(
       "complete_frac",

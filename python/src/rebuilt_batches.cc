@@ -61,6 +61,11 @@ void PyBatch::need(const char* what) const {
                   " do not travel with it; it has values, lengths, epoch, number, valid rows and position"});
 }
 
+const Batch& PyBatch::made_by_run(const char* what) const {
+  need(what);
+  return batch_;
+}
+
 nb::tuple PyBatch::reduce() {
   if (sent_ && sent_->values_only) {
     nb::dict all;

@@ -20,7 +20,7 @@ namespace {
 
 std::string_view text_of(nb::handle bytes) {
   if (!PyBytes_Check(bytes.ptr())) throw nb::type_error("expected bytes");
-  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+  return {PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr()))};
 }
 
 std::vector<std::string> texts_of(const nb::list& list) {
@@ -88,8 +88,7 @@ void write(const nb::str& name, const nb::list& records, const std::string& comp
 }
 
 nb::list index(const nb::list& names, const std::string& compression, bool force, const nb::str& index_dir) {
-  std::vector<std::string> patterns;
-  for (const nb::handle name : names) patterns.push_back(from_str(name));
+  const std::vector<std::string> patterns = from_strs(names);
   IndexOptions options{.compression = compression_of(compression),
                        .existing = force ? IndexOptions::Existing::replace : IndexOptions::Existing::keep,
                        .index_dir = from_str(index_dir)};

@@ -28,8 +28,7 @@ nb::tuple to_tuple(const FileReport& report) {
 
 /// A report is a tuple in the order of the fields of forebay.corruption.FileReport.
 nb::list verify_files(const nb::list& paths, const std::string& compression, std::int64_t threads) {
-  std::vector<std::string> names;
-  for (const nb::handle path : paths) names.push_back(from_str(path));
+  const std::vector<std::string> names = from_strs(paths);
   VerifyOptions options{.compression = compression_of(compression), .threads = threads};
   auto reports = [&] {
     Unlocked verifying;

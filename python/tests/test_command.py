@@ -116,7 +116,7 @@ def test_explain_schema_is_a_json_schema_of_both_documents():
 
 
 def test_schema_infers_a_manifest_that_loads(data):
-    manifest = json.loads(forebay("schema", data / "data.tfrecord").stdout)
+    manifest = json.loads(forebay("schema", "--manifest", data / "data.tfrecord").stdout)
     features = {feature["name"]: (feature["dtype"], feature["shape"]) for feature in manifest["features"]}
     assert features == {"id": ("int64", []), "x": ("float32", [])} or features == {"id": ("int64", [1]), "x": ("float32", [1])}
 

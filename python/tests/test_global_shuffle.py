@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import pathlib
 import re
 import stat
@@ -307,3 +308,16 @@ def test_packed_data_larger_than_the_budget_are_shuffled_within_it(tmp_path, rec
     # On top come stacks of threads, inflaters, indexes, and what malloc keeps.
     assert int(grown) < (16 + 20) * 1024, f"{grown} KiB"
     assert found == digests(pipe.load(memory="256MiB")), "the same stream"
+
+
+def test_a_file_of_one_stream_is_told_with_the_way_out(tmp_path, capfd):
+    text = b"".join(b"%099d\n" % number for number in range(45_000))
+    one, two = lzma.compress(text, preset=0), lzma.compress(text[:len(text) // 2], preset=0) + lzma.compress(text[len(text) // 2:], preset=0)
+    for name, data in (("one.xz", one), ("two.xz", two)):
+        (tmp_path / name).write_bytes(data)
+        for shuffle in ({"global_": True}, {"buffer": 10}):
+            with fb.lines(str(tmp_path / name)).record().shuffle(**shuffle).batch(10).load(threads=1) as loader:
+                next(loader)
+    told = [line for line in capfd.readouterr().err.splitlines() if "xz stream" in line]
+    assert len(told) == 1 and f"'{tmp_path}/one.xz' is one xz stream of 4500000 bytes" in told[0], told
+    assert "compress it anew in streams of some MiB" in told[0]

@@ -2,6 +2,8 @@
 """What users of other packages write first."""
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 from conftest import run_python
 from streams import examples
@@ -57,3 +59,35 @@ def test_drop_remainder_is_remainder(parts: list[str]) -> None:
         pipe.batch(2, remainder="drop", drop_remainder=False)
     with pytest.raises(TypeError, match="drop_remainder: must be True or False; found 1"):
         pipe.batch(2, drop_remainder=1)  # type: ignore[arg-type]
+
+
+def test_an_option_without_effect_is_a_fault() -> None:
+    with pytest.raises(fb.ConfigError, match="'row_splits_dtype' is only for ragged; the row splits of other kinds are int64, not for var_len"):
+        fb.tfrecord("none").example({"x": fb.feature("int64", kind="var_len", row_splits_dtype="int32")}).batch(1).plan()
+    with pytest.raises(fb.ConfigError, match="'validate' is only for ragged, not for fixed_len"):
+        fb.tfrecord("none").example({"x": fb.feature("int64", validate=False)}).batch(1).plan()
+
+
+def test_a_label_that_does_not_fit_is_an_error_when_asked_for(tmp_path: pathlib.Path) -> None:
+    fb.write_records(tmp_path / "a.tfrecord", [fb.encode_example({"label": label}) for label in (3, 255, 300, 7)])
+    labels = fb.tfrecord(tmp_path / "a.tfrecord").example({"label": fb.fixed("int64")})
+    with labels.cast("label", "uint8").batch(4).load() as loader:
+        assert next(loader)["label"].tolist() == [3, 255, 44, 7]
+    with labels.cast("label", "uint8", out_of_range="error").batch(4).load() as loader:
+        with pytest.raises(fb.DataError, match=r"a.tfrecord, record 2, .*'label'.*: 300 is outside the range of uint8; give `dtype` "):
+            next(loader)
+    with labels.cast("label", "uint8", out_of_range="error").batch(4, remainder="keep").on_corrupt("skip_row").load() as loader:
+        assert [batch["label"].tolist() for batch in loader] == [[3, 255, 7, 0]]  # the row of 300 is padding
+
+
+def test_a_run_whose_data_are_smaller_than_a_batch_says_so(parts: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    with examples(parts).batch(10**6, remainder="drop").load() as loader:
+        assert list(loader) == []
+    said = "forebay: this run gave no batch: what is left of 306 records does not fill one; make the batches smaller, or give the rest, too"
+    assert capfd.readouterr().err.count(said) == 1
+    with examples(parts).batch(100, remainder="drop").load() as loader:
+        state = [loader.state_dict() for _ in loader][-1]
+    with examples(parts).batch(100, remainder="drop").load() as loader:
+        loader.load_state_dict(state)
+        assert list(loader) == []
+    assert "no batch" not in capfd.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,9 @@ from map_checks import KINDS, TESTS, WORKERS, gone
 from streams import example
 
 import forebay as fb
+from forebay import _worker
+from forebay._map.processes import MESSAGE, SETUP
+from forebay._map.wire import Region
 
 PROGRAM = """
 import os, signal, sys, threading, time
@@ -209,3 +213,15 @@ print([b["n"].tolist() for b in fb.arrays({"n": np.arange(4)}).batch(size=2).map
     assert done.returncode == 1 and done.stdout == ""
     assert "in map: the function cannot be loaded in a process" in done.stderr
     assert 'put what the module runs below `if __name__ == "__main__":`' in done.stderr
+
+
+@pytest.mark.parametrize("messages", [[], [MESSAGE.pack(SETUP, 0, 0)]], ids=["before its set-up", "before its answer"])
+def test_a_process_whose_loader_is_closed_at_once_ends_quietly(messages: "list[bytes]") -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    region = Region(os.memfd_create("test"))
+    with ours, theirs:
+        for message in messages:
+            ours.send(message)
+        ours.shutdown(socket.SHUT_RDWR)
+        _worker.main(theirs, region)
+    region.close()

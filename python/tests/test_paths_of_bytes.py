@@ -35,3 +35,20 @@ def test_an_error_has_the_name(tmp_path: pathlib.Path) -> None:
         with pytest.raises(FileNotFoundError) as caught:
             call(path)
         assert caught.value.filename == path
+
+
+def test_the_lowered_document_names_the_same_file(tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / os.fsdecode(b"a\xfe.tfrecord"))
+    fb.write_records(path, [b"one", b"two"])
+    pipe = fb.tfrecord(path).record().batch(2)
+    plan = pipe.plan()
+    (tmp_path / "lowered.json").write_text(plan.lowered)
+    for again in (json.loads(plan.lowered), tmp_path / "lowered.json"):
+        with fb.load(again) as loader:
+            assert loader.plan.hash == plan.hash
+            assert [batch["record"].tolist() for batch in loader] == [[b"one", b"two"]]
+    with pipe.load() as loader:
+        state = json.loads(json.dumps(loader.state_dict()))
+    loader = fb.load(json.loads(plan.lowered))
+    loader.load_state_dict(state)
+    assert len(list(loader)) == 1

@@ -154,7 +154,7 @@ def test_a_line_that_is_too_long_is_an_error_or_is_skipped(tmp_path: pathlib.Pat
     pipe = fb.lines([str(path)], max_line_bytes=100).record().batch(1)
     loader = pipe.load(threads=2)
     got = []
-    with pytest.raises(fb.DataError, match=r"long\.txt, record 1, byte 101: .*max_line_bytes, 100"):
+    with pytest.raises(fb.DataError, match=r"long\.txt, line 2, record 1, byte 101: .*max_line_bytes, 100"):
         for batch in loader:
             got += batch["record"].tolist()
     assert got == [long[0]]
@@ -325,7 +325,6 @@ def test_the_files_of_a_document_are_indexed_and_verified_in_its_format(tmp_path
 def test_files_and_a_document_exclude_each_other(tmp_path: pathlib.Path, verb: str) -> None:
     assert "--document" in forebay(verb, "a.txt", "--document", "doc.json").stderr
     assert "name TFRecord files, or a document with --document" in forebay(verb).stderr
-    assert "TFRecord" in forebay("schema", __file__).stderr
 
 
 @pytest.mark.parametrize("head", [b"\x89HDF\r\n\x1a\n", b"ARROW1\0\0", b"PAR1\x15\x04", b"PK\3\4", b"\x93NUMPY\1\0"])

@@ -103,11 +103,15 @@ def parameter_name(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) else name
 
 
+#: Options that may be left out, and are given by place nevertheless when they follow the required ones.
+BY_PLACE = {"record_bytes"}
+
+
 def parameters(fields: list[dict[str, Any]]) -> list[str]:
     """Required options by place or name, the others by name only. Without required ones the first is by place, too."""
     out = [f"{parameter_name(field['name'])}: {python_type(field)}" for field in fields if field["required"]]
     rest = [field for field in fields if not field["required"]]
-    by_place = 0 if out else 1
+    by_place = 0 if out and not (rest and rest[0]["name"] in BY_PLACE) else 1
     for number, field in enumerate(rest):
         if number == by_place:
             out.append("*")
@@ -172,7 +176,10 @@ def call(opening: str, fields: list[dict[str, Any]], closing: str, indent: str) 
     cells = []
     for field in fields:
         kind = "paths_by_name" if field["type"] == "dict[str, list[str]]" else field["kind"]
-        value = CONVERTED.get(kind, "{0}").format(parameter_name(field["name"]))
+        argument = parameter_name(field["name"])
+        value = CONVERTED.get(kind, "{0}").format(argument)
+        if kind == "dtype" and not field["required"] and field["default"] is None:
+            value = f"{argument} and {value}"
         cells.append(f'"{field["name"]}": {value}')
     cells = cells or [""]
     cells[0] = "{" + cells[0]

@@ -51,7 +51,9 @@ namespace {
 std::string place_text(const Place& place) {
   std::string out = place.file;
   const auto add = [&out](std::string part) { out += (out.empty() ? "" : ", ") + std::move(part); };
-  if (place.line > 0) {
+  if (place.line > 0 && place.column == 0) {
+    add(fmt::format("line {}", place.line));
+  } else if (place.line > 0) {
     out += fmt::format("{}{}:{}", out.empty() ? "line " : ":", place.line, place.column);
   }
   if (!place.pointer.empty()) add(place.pointer);

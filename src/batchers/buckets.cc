@@ -46,7 +46,12 @@ class BucketBatcher final : public Batcher {
         column_{column},
         reader_{context.reader},
         stream_{context, 1, options.seq_idx || options.epoch_end},
-        buckets_(options.boundaries.size() + (options.longer == Longer::bucket ? 1 : 0)) {}
+        gauge_{context.gauge},
+        buckets_(options.boundaries.size() + (options.longer == Longer::bucket ? 1 : 0)) {
+    if (gauge_ == nullptr) return;
+    gauge_->name = "buckets";
+    for (std::size_t i = 0; i < buckets_.size(); ++i) gauge_->capacity += size_of(i);
+  }
 
   Result<Cut> cut(Handles& in, BatchRows& out) override {
     while (true) {
@@ -132,6 +137,7 @@ class BucketBatcher final : public Batcher {
     bucket.held.clear();
     bucket.numbers.clear();
     bucket.earlier = bucket.longest = 0;
+    if (gauge_ != nullptr) gauge_->held = held_;
   }
 
   /// At the end of the stream: gives the first bucket that is not empty. Returns false when there is none.
@@ -150,6 +156,7 @@ class BucketBatcher final : public Batcher {
   const ColumnId column_;
   Reader& reader_;
   Measured stream_;
+  Gauge* const gauge_;
   std::vector<Bucket> buckets_;
   std::int64_t held_ = 0;     // elements in all buckets
   std::int64_t charged_ = 0;  // elements that `charge_` has room for

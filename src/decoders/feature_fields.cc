@@ -54,7 +54,8 @@ const Fields<FeatureOptions>& fields() {
           .field("partitions", &F::partitions,
                  "ragged: list of [kind, key] outermost first; kinds row_splits, row_lengths, row_starts, row_limits, "
                  "value_rowids, or [\"uniform_row_length\", length].")
-          .field("row_splits_dtype", &F::row_splits_dtype, "ragged: type of the row splits, int32 or int64.")
+          .field("row_splits_dtype", &F::row_splits_dtype,
+                 "ragged: type of the row splits, int32 or int64; int32 when left out.")
           .field("validate", &F::validate, "ragged: refuse partitions that do not fit the values.")
           .field("endian", &F::endian, "raw: byte order of the numbers; must be given.")
           .field("len", &F::len, "raw: number of byte strings; more than 1 adds a first axis.",

@@ -50,8 +50,9 @@ constexpr std::array rules{
     Rule{"shape", dense | set(Kind::raw), 0, "kinds with a shape", [](const O& o) { return o.shape.rank() > 0; }},
     Rule{"stored", (one_key & ~set(Kind::raw)) | set(Kind::sparse, Kind::ragged)},
     Rule{"allow_missing", set(Kind::var_len, Kind::fixed_len_sequence, Kind::ragged, Kind::raw)},
-    Rule{"row_splits_dtype", set(Kind::ragged)},
-    Rule{"validate", set(Kind::ragged)},
+    Rule{"row_splits_dtype", set(Kind::ragged), 0, "ragged; the row splits of other kinds are int64",
+         [](const O& o) { return o.row_splits_dtype.has_value(); }},
+    Rule{"validate", set(Kind::ragged), 0, "ragged", [](const O& o) { return !o.validate; }},
 };
 
 std::vector<Json> list_of(const Json& json) {
@@ -190,7 +191,7 @@ class FormReader {
   RaggedFeature ragged() {
     RaggedFeature out{.dtype = options_.dtype,
                       .value_key = options_.value_key,
-                      .row_splits_dtype = options_.row_splits_dtype,
+                      .row_splits_dtype = options_.row_splits_dtype.value_or(RaggedFeature{}.row_splits_dtype),
                       .validate = options_.validate,
                       .stored = options_.stored,
                       .allow_missing = options_.allow_missing};
@@ -290,7 +291,7 @@ struct OptionsWriter {
   }
   void only(const RaggedFeature& from) const {
     out.partitions.json = list_of(from.partitions);
-    out.row_splits_dtype = from.row_splits_dtype;
+    if (from.row_splits_dtype != RaggedFeature{}.row_splits_dtype) out.row_splits_dtype = from.row_splits_dtype;
     out.validate = from.validate;
   }
   void only(const RawFeature& from) const {

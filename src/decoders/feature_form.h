@@ -36,7 +36,7 @@ struct FeatureOptions {
   LateJson<Late::sizes> size;
   bool already_sorted = SparseFeature{}.already_sorted;
   LateJson<Late::partitions> partitions;
-  DType row_splits_dtype = RaggedFeature{}.row_splits_dtype;
+  std::optional<DType> row_splits_dtype;
   bool validate = RaggedFeature{}.validate;
   std::optional<Endian> endian;
   std::int64_t len = RawFeature{}.len;

@@ -13,6 +13,7 @@ class NoMemory final : public DecoderMemory {};
 class BytesDecoder final : public Decoder {
  public:
   std::unique_ptr<DecoderMemory> memory() const override { return std::make_unique<NoMemory>(); }
+  bool copies_only() const override { return true; }
 
   Result<void> decode(std::span<const Record> records, std::int64_t, ColumnBlock& block,
                       DecoderMemory&) const override {

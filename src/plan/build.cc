@@ -180,7 +180,7 @@ class PlanBuilder {
   void bind_source() {
     if (stages_.source == nullptr) return;
     const Json& options = *stages_.source_stage->options;
-    if (auto source = keep(stages_.source->bind(options, context_), faults_)) source_ = *std::move(source);
+    if (auto source = keep(stages_.source->bind(options, with_files(context_)), faults_)) source_ = *std::move(source);
     decide_options(source_, stages_, faults_);
     const FieldInfo* const field = paths_field(stages_.source->description);
     const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;

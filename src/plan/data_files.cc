@@ -11,16 +11,20 @@
 namespace forebay::plan {
 namespace {
 
+constexpr std::int64_t memory_to_look = std::int64_t{16} << 20;  // bytes that are asked for ahead
+
 /// A data file, and the item of the list that stands for it.
 struct Listed {
   std::string path;
   const Json* item;
 };
 
-/// The files that the items name. Items that are patterns are added to `patterns`.
-std::vector<Listed> named_files(const Json& paths, const std::string& folder, std::vector<const Json*>& patterns) {
+/// The files that the items name, at most `max`. Items that are patterns are added to `patterns`.
+std::vector<Listed> named_files(const Json& paths, const std::string& folder, std::size_t max,
+                                std::vector<const Json*>& patterns) {
   std::vector<Listed> out;
   for (const Json& item : paths.items()) {
+    if (out.size() == max) break;
     if (!item.is(Json::Kind::string)) continue;
     if (auto path = io::named_path(item.string(), folder)) {
       out.push_back({*std::move(path), &item});
@@ -51,10 +55,20 @@ const FieldInfo* paths_field(const Description& source) {
   return found == fields.end() ? nullptr : &*found;
 }
 
+BindContext with_files(BindContext context) {
+  context.open = [](const std::string& path) -> Result<std::shared_ptr<const io::RandomAccessFile>> {
+    const auto requests = std::make_shared<engine::Requests>(std::make_shared<engine::BufferPool>(memory_to_look));
+    FOREBAY_TRY(auto file, engine::open_file(path, requests));
+    return std::shared_ptr<const io::RandomAccessFile>{std::move(file)};
+  };
+  return context;
+}
+
 void check_files(const Json& paths, const std::string& folder, const engine::OnCorrupt& policy, FileChecks checks,
                  Faults& faults) {
   std::vector<const Json*> patterns;
-  std::vector<Listed> files = named_files(paths, folder, patterns);
+  const std::size_t max = checks == FileChecks::few ? io::max_files_asked + 1 : SIZE_MAX;
+  std::vector<Listed> files = named_files(paths, folder, max, patterns);
   if (checks == FileChecks::few && files.size() > io::max_files_asked) return;
   if (checks == FileChecks::all) add_matches(patterns, folder, files);
   const std::size_t before = faults.size();

@@ -6,11 +6,15 @@
 
 #include <forebay/describe.h>
 #include <forebay/plan.h>
+#include <forebay/plugin.h>
 
 #include "engine/program/on_corrupt.h"
 #include "plan/document/faults.h"
 
 namespace forebay::plan {
+
+/// The context with a function that opens files of any scheme.
+[[nodiscard]] BindContext with_files(BindContext context);
 
 /// The option that names the data files of a source; null for a source without files.
 [[nodiscard]] const FieldInfo* paths_field(const Description& source);

@@ -29,7 +29,8 @@ std::string source_text(const Source& source) {
   if (source.rows) {
     std::int64_t rows = 0;
     for (const RowPart& part : source.rows->parts) rows += part.in_memory();
-    return fmt::format("{} {} in memory", rows, rows == 1 ? "row" : "rows");
+    const bool files = std::ranges::any_of(source.rows->parts, [](const RowPart& part) { return part.map != nullptr; });
+    return fmt::format("{} {} in {}", rows, rows == 1 ? "row" : "rows", files ? "files" : "memory");
   }
   const std::size_t files = source.files.size();
   return fmt::format("{} {}, compression {}", files, files == 1 ? "file" : "files",

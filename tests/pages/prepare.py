@@ -52,11 +52,23 @@ def guides(names: Names) -> None:
     names["records"] = fb.tfrecord("data/train-*.tfrecord").example(FEATURES)
 
 
+@page("inspect", "convert")
+def train_files(names: Names) -> None:
+    write_train()
+
+
 @page("guide/sequences")
 def sequences(names: Names) -> None:
     lengths = np.arange(5, 45)
     data = fb.Ragged(np.zeros((lengths.sum(), 2), np.float32), np.cumsum([0, *lengths]))
     names["speech"] = fb.arrays({"data": data, "label": np.arange(40)})
+
+
+@page("metrics")
+def metrics(names: Names) -> None:
+    write_train()
+    names.update(pipe=fb.tfrecord("data/train-*.tfrecord").example(FEATURES).batch(4), train=len)
+    write_json("pipeline.json", names["pipe"].to_dict())
 
 
 SHARDED = {"source": {"tfrecord": {"files": ["data/train-*.tfrecord"]}},

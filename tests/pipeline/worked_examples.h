@@ -120,7 +120,7 @@ inline void write_tensors(const Json& in, const Folder& folder, Input& out) {
 inline void write_messages(const Case& at, const Json& in, const Folder& folder, Input& out) {
   std::vector<std::string> records;
   for (const Json& message : in.items()) {
-    records.push_back(message.is(Json::Kind::string)  ? message.string()
+    records.push_back(message.is(Json::Kind::string)  ? test::example_bytes(message.string())
                       : at.name == "sequence_example" ? testing::sequence_example_of(message)
                                                       : encode_example(testing::features_of(message)));
   }

@@ -71,13 +71,16 @@ class Steps(PipelineBase):
         """
         return self._then("reshape", {"tensor": tensor, "shape": shape})
 
-    def cast(self: P, tensor: str, dtype: DType) -> P:
+    def cast(self: P, tensor: str, dtype: DType, *, out_of_range: Literal["wrap", "error"] = "wrap") -> P:
         """Changes the element type of one tensor.
 
-        tensor    Tensor to convert; not a string or complex one.
-        dtype     Type it gets; not string or complex.
+        tensor          Tensor to convert; not a string or complex one.
+        dtype           Type it gets; not string or complex.
+        out_of_range    wrap: a value that the type does not hold loses its high bits, as in tf.cast; error: a
+                        fault of the row.
         """
-        return self._then("cast", {"tensor": tensor, "dtype": dtype_of("dtype", dtype, _DTYPES)})
+        return self._then("cast", {"tensor": tensor, "dtype": dtype_of("dtype", dtype, _DTYPES),
+                                  "out_of_range": out_of_range}, out_of_range="wrap")
 
     def select(self: P, tensors: Sequence[str]) -> P:
         """Keeps some tensors and forgets the others.
@@ -103,7 +106,8 @@ class Steps(PipelineBase):
         """
         return self._then("decode", {"column": column, "as": as_, "keep": keep}, keep=False)
 
-    def decode_image(self: P, tensor: str, *, out: Optional[str] = None, channels: int = 3,
+    def decode_image(self: P, tensor: str, *, out: Optional[str] = None,
+                     format: Optional[Literal["jpeg", "png", "gif", "bmp", "webp"]] = None, channels: int = 3,
                      frames: Literal["first", "all"] = "first",
                      region: Mapping[str, Any] = {'central': None, 'random_resized': None},
                      resize: Optional[Sequence[int]] = None, size: Optional[Sequence[int]] = None,
@@ -118,6 +122,8 @@ class Steps(PipelineBase):
 
         tensor              Scalar strings: the bytes of an image file each.
         out                 Name of the pixels; null: they replace the tensor.
+        format              What the images should be: the first one of another format is told, and decoded as
+                            what it is.
         channels            1: luminance; 3: red, green and blue; 4: and alpha; 0: as each image is stored.
         frames              Of GIF and WebP animations; all: an axis of frames comes first.
         region              The part that is decoded; left out: the whole image.
@@ -137,11 +143,11 @@ class Steps(PipelineBase):
         max_image_pixels    An image of more pixels is a corrupt row.
         max_frames          An image of more frames is a corrupt row.
         """
-        return self._then("decode_image", {"tensor": tensor, "out": out, "channels": channels, "frames": frames,
-                                          "region": region, "resize": resize, "size": size, "method": method,
-                                          "flip": flip, "dtype": dtype_of("dtype", dtype, _DTYPES), "scale": scale,
-                                          "normalize": normalize, "layout": layout, "orientation": orientation,
-                                          "decoder_scale": decoder_scale, "dct": dct,
+        return self._then("decode_image", {"tensor": tensor, "out": out, "format": format, "channels": channels,
+                                          "frames": frames, "region": region, "resize": resize, "size": size,
+                                          "method": method, "flip": flip, "dtype": dtype_of("dtype", dtype, _DTYPES),
+                                          "scale": scale, "normalize": normalize, "layout": layout,
+                                          "orientation": orientation, "decoder_scale": decoder_scale, "dct": dct,
                                           "max_image_pixels": max_image_pixels, "max_frames": max_frames}, channels=3,
                                           frames="first", region={'central': None, 'random_resized': None},
                                           method="antialias_bilinear", flip="none", dtype="uint8", scale="none",

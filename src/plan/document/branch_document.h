@@ -10,9 +10,9 @@ namespace forebay::plan {
 
 /// A branch of a combination.
 struct BranchDocument {
-  OneOf<> source;
-  std::optional<OneOf<>> decode;
-  ListOf<OneOf<>> steps;
+  StageObject source;
+  std::optional<StageObject> decode;
+  ListOf<StageObject> steps;
   bool repeat = false;
   std::optional<PolicyOrBudgets> on_corrupt;
 };

@@ -29,6 +29,10 @@ struct OneOf {
   Json json = Json::object();
 };
 
+/// The object of a stage. The planner reads it where it lies in the document, so it is not copied: it may name a
+/// million files.
+struct StageObject {};
+
 /// true, false, or a list of T.
 template <class T>
 struct FlagOrList {
@@ -83,6 +87,17 @@ struct JsonCodec<plan::OneOf<T...>> {
     else
       return plan::any_of({JsonCodec<T>::schema()...});
   }
+  static std::string python_type() { return "dict[str, object]"; }
+};
+
+template <>
+struct JsonCodec<plan::StageObject> {
+  static std::optional<plan::StageObject> read(const Json& json, std::vector<Error>& faults) {
+    if (!json.is(Json::Kind::object)) return fault_type(json, "an object", faults), std::nullopt;
+    return plan::StageObject{};
+  }
+  static Json write(const plan::StageObject&) { return Json::object(); }
+  static Json schema() { return plan::type_schema("object"); }
   static std::string python_type() { return "dict[str, object]"; }
 };
 

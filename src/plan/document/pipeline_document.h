@@ -24,9 +24,9 @@ struct Stage {
 
 /// The top level of a pipeline document.
 struct PipelineDocument {
-  OneOf<> source;
-  std::optional<OneOf<>> decode;
-  ListOf<OneOf<>> steps;
+  StageObject source;
+  std::optional<StageObject> decode;
+  ListOf<StageObject> steps;
   std::optional<std::int64_t> epochs = 1;
   std::int64_t seed = 0;
   EpochBoundary epoch_boundary = EpochBoundary::straddle;
