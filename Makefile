@@ -13,8 +13,9 @@ SECONDS := 6
 RIVALS ?=
 VENV := $(CURDIR)/.venv
 CLANG_FORMAT ?= clang-format-14
-CONFIGURE = cmake --preset $(1) $(2) \
-  $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache) > build/$(1).log || { cat build/$(1).log; exit 1; }
+# ccache finds what another clone has compiled: paths count from the clone's own folder.
+CCACHE = $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER="cmake;-E;env;CCACHE_BASEDIR=$(CURDIR);CCACHE_NOHASHDIR=1;ccache")
+CONFIGURE = cmake --preset $(1) $(2) $(CCACHE) > build/$(1).log || { cat build/$(1).log; exit 1; }
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
 PHASES := format layout words promises release python examples install wheels conformance instructions asan tsan fuzz
 
