@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -105,6 +108,29 @@ TEST_F(PinnedPool, WhatCannotBeLockedIsAnErrorThatSaysWhyAfterFreeBuffersWereUnl
   ASSERT_TRUE(error);
   EXPECT_EQ(error->text(), "no more memory can be locked");
   EXPECT_EQ(std::pair(pool->used(), pool->pinned()), std::pair(used, used));
+}
+
+TEST_F(PinnedPool, SeveralThreadsLendAndGiveBack) {
+  const auto pool = pool_of(64 << 10);
+  counts_.busy = true;
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned seed = 0; seed < 4; ++seed) {
+      threads.emplace_back([&pool, seed] {
+        std::shared_ptr<std::byte> held;
+        for (unsigned i = 0; i < 2'000; ++i) {
+          const std::size_t size = 4096U << ((i * 7 + seed) % 3);
+          auto lent = i % 5 == 0 ? pool->lend(size) : pool->lend_pinned(size);
+          std::memset(lent.get(), static_cast<int>(seed), size);
+          EXPECT_TRUE(BufferPool::record_stream(lent, {}).ok());
+          held = std::move(lent);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(pool->used(), 0);
+  pool->close();
+  EXPECT_EQ(std::pair(pool->pinned(), counts_.live.load()), std::pair(std::int64_t{0}, std::int64_t{0}));
 }
 
 }  // namespace
