@@ -90,4 +90,5 @@ file(GLOB FOREBAY_TWINS ${CMAKE_SOURCE_DIR}/src/columns/*_avx*.cc ${CMAKE_SOURCE
 set_source_files_properties(${FOREBAY_TWINS} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # Programs that do not stage on a GPU, such as the command, get no code that loads a library.
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/engine/run/staging/cuda_runtime.cc ${CMAKE_SOURCE_DIR}/src/engine/run/staging/staging_cuda.cc
+  ${CMAKE_SOURCE_DIR}/src/engine/run/staging/pinned_cuda.cc
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

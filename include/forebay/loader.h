@@ -56,6 +56,7 @@ struct Stats {
   std::string waiting;               ///< What each thread does meanwhile, in words.
   std::int64_t memory_used = 0;      ///< Bytes charged to the budget now.
   std::int64_t memory_limit = 0;
+  std::int64_t memory_pinned = 0;  ///< Bytes that are page-locked now (RunOptions::pin_memory), also to be used again.
   std::int64_t threads = 0;
   std::int64_t frames = 0;         ///< Delivered in padded tensors, along their first axis, without the padding.
   std::int64_t padded_frames = 0;  ///< And with it.

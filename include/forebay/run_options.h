@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 namespace forebay {
 
 class Batch;
+class PinnedMemory;
 class Plan;
 
 /// How the data is divided among the shards of a job.
@@ -81,6 +83,9 @@ struct RunOptions {
   /// Spans that Loader::trace keeps, the last ones: a span is a piece of work of a thread, or a wait. They take 40
   /// bytes each beside the budget. At most 2^24; 0: there is no trace.
   std::int64_t trace = 0;
+  /// Memory for the dense tensors of numbers of batches, from which a GPU copies by itself: cuda_pinned_memory
+  /// (forebay/staging.h). Null: ordinary memory. It counts against `memory` as that does.
+  std::shared_ptr<PinnedMemory> pin_memory = {};
 
   /// Sets the five members above.
   void take(const Shard& shard) {

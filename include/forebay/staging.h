@@ -59,6 +59,25 @@ struct CudaStaging {
 /// runtime or no such GPU.
 [[nodiscard]] Result<std::shared_ptr<Staging>> cuda_staging(const CudaStaging& options = {});
 
+/// What `cuda_pinned_memory` needs to know.
+struct CudaPinning {
+  std::int64_t device = -1;  ///< Number of the GPU that batches are copied to; -1: the current one of this thread.
+  std::string library = {};  ///< As CudaStaging::library.
+};
+
+/// Page-locked memory for the batches of any number of runs, for RunOptions::pin_memory (docs/adr/0061). Fails with
+/// Code::config when there is no runtime or no such GPU, with Code::io when memory cannot be locked.
+[[nodiscard]] Result<std::shared_ptr<PinnedMemory>> cuda_pinned_memory(const CudaPinning& options = {});
+
+/// For a program that copies a tensor of a batch to a device in a stream of its own: the tensor's memory is not used
+/// again before the work that was put into the stream so far is done. Copies in the default stream of the GPU of
+/// `cuda_pinned_memory` need no call. Does nothing for memory that is not page-locked; fails with Code::io when the
+/// device does. Called after the copy was begun and before the last copy of the Tensor is dropped, by one thread at a
+/// time.
+[[nodiscard]] Result<void> record_stream(const Tensor& host, std::int64_t device, void* stream);
+[[nodiscard]] Result<void> record_stream(const Batch& host, std::int64_t device, void* stream);  ///< Of all tensors.
+[[nodiscard]] bool page_locked(const Tensor& host);  ///< Whether it lies in memory of RunOptions::pin_memory.
+
 /// A batch, and those of its tensors that are on the device.
 struct StagedBatch {
   Batch batch;                            ///< On the host, with lengths, epoch, keys and position.

@@ -34,6 +34,12 @@ def integer_of(name: str, value: Any, allowed: str = "an integer or None") -> in
     return number
 
 
+def flag_of(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise wrong_type(name, "True or False", value)
+    return bool(value)
+
+
 def out_of_range(name: str, allowed: str, found: int) -> ConfigError:
     return ConfigError(f"{name}: must be {allowed}, found {found}", code="config", detail="invalid_argument")
 

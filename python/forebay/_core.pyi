@@ -588,6 +588,10 @@ class Stats:
         """The budget in bytes."""
 
     @property
+    def memory_pinned(self) -> int:
+        """Bytes that are page-locked now (pin_memory), also to be used again."""
+
+    @property
     def threads(self) -> int:
         """Workers."""
 
@@ -718,7 +722,7 @@ def plan_path(path: str, bindings: dict[str, Rows | Table | Function]) -> Plan: 
 
 def plan_document(document: object, folder: str, bindings: dict[str, Rows | Table | Function]) -> Plan: ...
 
-def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str) -> Run: ...
+def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str, pinned: PinnedMemory | None) -> Run: ...
 
 class SegmentBatch:
     """
@@ -842,6 +846,19 @@ class Staging:
 
     @property
     def device(self) -> str: ...
+
+class PinnedMemory:
+    """Page-locked memory for the batches of runs."""
+
+def cuda_pinned_memory(gpu: int, library: str) -> PinnedMemory:
+    """
+    gpu: its number; -1: the current one of this thread. library: the CUDA runtime; empty: the usual one.
+    """
+
+def record_stream(batch: Batch, gpu: int, stream: int) -> None:
+    """
+    The memory of the batch is not used again before the work that was put into the stream so far is done.
+    """
 
 def make_staging(gpu: int, library: str) -> Staging:
     """

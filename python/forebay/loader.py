@@ -10,7 +10,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Sequence, Union, cast
 
 from forebay import _core
-from forebay._arguments import integer_of, memory_of, wrong_type
+from forebay._arguments import flag_of, integer_of, memory_of, wrong_type
 from forebay._core import Batch, Plan, Stats
 from forebay._epochs import Epoch, Epochs
 from forebay._paths import Path, path_of
@@ -269,7 +269,7 @@ class Loader:
 def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,
          prefetch: Optional[int] = None, shard: Optional[Shard] = None,
          bind: Optional[Mapping[str, Any]] = None,
-         index_dir: Union[str, "os.PathLike[str]", None] = None) -> Loader:
+         index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False) -> Loader:
     """Plans and starts a document.
 
     doc         path of a loader or pipeline document, or the document itself, whose paths are then relative to the
@@ -293,11 +293,14 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
                 see Pipeline.bind
     index_dir   folder for record indexes and attributes, made if necessary; left out: `.forebay` beside the data, else
                 the folder that FOREBAY_CACHE names
+    pin_memory  makes the arrays of numbers of fixed shape and padded ones in page-locked memory, from which a GPU copies while the
+                program goes on: `fb.torch.to(batch, "cuda")`. For the current GPU of this thread (torch.cuda.set_device). ConfigError
+                where there is none, or no CUDA runtime
 
     None of them changes what is delivered, but for shards by file and by element, whose order is their own. Raises ConfigError with every
     fault of the document, IoError when the document or a file that it names cannot be read.
     """
-    return start(doc, bind, threads, memory, prefetch, shard, index_dir=index_dir)
+    return start(doc, bind, threads, memory, prefetch, shard, index_dir=index_dir, pin_memory=pin_memory)
 
 
 def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
@@ -322,7 +325,8 @@ def _plan(doc: Document, bound: "dict[str, Bound]") -> Plan:
 
 def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[int], memory: Union[int, str, None],
           prefetch: Optional[int], shard: Optional[Shard], maps: tuple["MapStep", ...] = (),
-          index_dir: Union[str, "os.PathLike[str]", None] = None) -> Loader:
+          index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False) -> Loader:
+    pinned = _core.cuda_pinned_memory(-1, "") if flag_of("pin_memory", pin_memory) else None
     rows, pumps, first, tree = _bound(bind)
     planned = _plan(doc, rows)
     if tree is not None:
@@ -330,7 +334,7 @@ def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[in
         first = (arranging(tree, [column[0] for column in planned.columns]), *first)
     run: Any = _core.start(planned, integer_of("threads", threads), memory_of(memory),
                            integer_of("prefetch", prefetch), shard,
-                           "" if index_dir is None else path_of(index_dir, "index_dir"))
+                           "" if index_dir is None else path_of(index_dir, "index_dir"), pinned)
     if pumps:
         from forebay._pump import PumpedRun
         run = PumpedRun(run, pumps)

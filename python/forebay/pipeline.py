@@ -145,9 +145,10 @@ class PipelineBase:
         return plan(self._document, self._bindings)
 
     def load(self, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
-             shard: Optional[Shard] = None, index_dir: Union[str, "os.PathLike[str]", None] = None) -> Loader:
+             shard: Optional[Shard] = None, index_dir: Union[str, "os.PathLike[str]", None] = None,
+             pin_memory: bool = False) -> Loader:
         """Starts a loader; see forebay.load. Paths are relative to the working directory."""
-        return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps, index_dir)
+        return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps, index_dir, pin_memory)
 
     def __iter__(self) -> NoReturn:
         raise TypeError("a Pipeline is what to do, and gives no batches; `.load()` starts it: `for batch in pipeline.load():`, "

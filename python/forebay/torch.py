@@ -49,10 +49,13 @@ class TensorBatch(MappedBatch):
         return _tensor(super().mask, None)
 
     def to(self, device: Any, non_blocking: bool = False) -> "TensorBatch":
-        """The same with the tensors on another device."""
+        """The same with the tensors on another device. With `non_blocking` the program does not wait for copies out of page-locked
+        memory (`load(pin_memory=True)`); the memory is not used again before they are done."""
         def moved(value: Any) -> Any:
-            return value.to(device, non_blocking=non_blocking) if isinstance(value, torch.Tensor) else value
-        return TensorBatch(each_of(moved, dict(self)), self._source)
+            return _moved(value, device, non_blocking, self._source) if isinstance(value, torch.Tensor) else value
+        out = TensorBatch(each_of(moved, dict(self)), self._source)
+        _record(self._source, device)
+        return out
 
     def __copy__(self) -> "TensorBatch":
         return TensorBatch(self, self._source)
@@ -65,10 +68,38 @@ def to(batch: Any, device: Optional[Any] = None) -> Any:
     """name → torch.Tensor over the batch's own memory, or on `device`; strings, ragged and sparse values are not changed.
 
     The result, a TensorBatch, also has `lengths`, `mask`, `epoch` and all else that the batch knows. Of a TupleBatch it is another
-    one."""
-    source = batch._source if isinstance(batch, Made) else batch if isinstance(batch, Batch) else None
-    made = arrays(batch, lambda value: _tensor(value, device))
+    one. Batches of `load(pin_memory=True)` are copied to a GPU while the program goes on: in the current stream, and their memory
+    is not used again before that is done."""
+    source = _source_of(batch)
+    made = arrays(batch, lambda value: _tensor(value, device, source))
+    _record(source, device)
     return TupleBatch(made, source) if isinstance(made, tuple) else TensorBatch(made, source)
+
+
+def record_stream(batch: Any, stream: Any = None) -> None:
+    """Says that copies out of a batch of `load(pin_memory=True)` were put into a stream of torch, the current one if left out: its
+    memory is not used again before they are done. For programs that copy by themselves in another stream than the default one;
+    `to` and `TensorBatch.to` call it."""
+    source = _source_of(batch)
+    if isinstance(source, Batch) and torch.cuda.is_available():
+        found = torch.cuda.current_stream() if stream is None else stream
+        _core.record_stream(source, found.device_index, found.cuda_stream)
+
+
+def _source_of(batch: Any) -> Any:
+    return batch._source if isinstance(batch, Made) else batch if isinstance(batch, Batch) else None
+
+
+def _record(source: Any, device: Any) -> None:
+    """After copies to `device` in its current stream."""
+    if device is not None and torch.device(device).type == "cuda":
+        record_stream(source, torch.cuda.current_stream(device))
+
+
+def _moved(tensor: Any, device: Any, non_blocking: bool, source: Any) -> Any:
+    """Where it is not known which batch the memory is of, nothing keeps it until the copy is done: then this waits for it."""
+    known = isinstance(source, Batch) or torch.device(device).type != "cuda"
+    return tensor.to(device, non_blocking=non_blocking and (known or not tensor.is_pinned()))
 
 
 def as_it_is(item: Any) -> Any:
@@ -261,7 +292,7 @@ def verify_replicas(loader: Loader, batches: int = 2, replicas: Optional[int] = 
     replicas_module.verify_replicas(loader, allgather, batches, replicas)
 
 
-def _tensor(value: Any, device: Optional[Any]) -> Any:
+def _tensor(value: Any, device: Optional[Any], source: Any = None) -> Any:
     if not hasattr(torch, value.dtype.name):  # uint16, uint32 and uint64, before torch 2.3
         return value
     if value.dtype.name in _VIEWS:
@@ -269,4 +300,4 @@ def _tensor(value: Any, device: Optional[Any]) -> Any:
         tensor = torch.from_dlpack(value.view(carrier)).view(dtype)
     else:
         tensor = torch.from_dlpack(value)
-    return tensor if device is None else tensor.to(device, non_blocking=True)
+    return tensor if device is None else _moved(tensor, device, True, source)

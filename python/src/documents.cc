@@ -114,4 +114,16 @@ std::int64_t memory_of(nb::handle memory) {
   return value_of(parse_memory(json).at("memory"));
 }
 
+Shard shard_of(nb::handle shard) {
+  const Json json = to_json(shard, "/shard").mark({});
+  auto chosen = parse_shard(json);
+  if (chosen.ok()) return *std::move(chosen);
+  const Error& error = chosen.error();
+  std::vector<Error> faults = error.faults().empty() ? std::vector{error} : error.faults();
+  for (Error& fault : faults) {  // one of a member has its place, "/shard/by"
+    if (fault.place().pointer.empty()) fault = fault.at("shard");
+  }
+  raise(Error::all(std::move(faults)));
+}
+
 }  // namespace forebay::python

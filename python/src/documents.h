@@ -4,6 +4,7 @@
 #include <string>
 
 #include <forebay/json.h>
+#include <forebay/run_options.h>
 
 #include "errors.h"
 
@@ -16,5 +17,8 @@ namespace forebay::python {
 
 /// A number of bytes, or text such as "1GiB". Raises ConfigError for anything else.
 [[nodiscard]] std::int64_t memory_of(nb::handle memory);
+
+/// A shard in any form that parse_shard takes. Raises ConfigError with every fault.
+[[nodiscard]] Shard shard_of(nb::handle shard);
 
 }  // namespace forebay::python

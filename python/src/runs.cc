@@ -18,6 +18,7 @@
 #include "documents.h"
 #include "interpreter.h"
 #include "rows.h"
+#include "staging.h"
 #include "stats.h"
 
 namespace forebay::python {
@@ -222,22 +223,14 @@ Plan plan_document(nb::handle document, const std::string& folder, const nb::dic
   return value_of(std::move(plan));
 }
 
-Shard shard_of(nb::handle shard) {
-  const Json json = to_json(shard, "/shard").mark({});
-  auto chosen = parse_shard(json);
-  if (chosen.ok()) return *std::move(chosen);
-  const Error& error = chosen.error();
-  std::vector<Error> faults = error.faults().empty() ? std::vector{error} : error.faults();
-  for (Error& fault : faults) {  // one of a member has its place, "/shard/by"
-    if (fault.place().pointer.empty()) fault = fault.at("shard");
-  }
-  raise(Error::all(std::move(faults)));
-}
-
 std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle memory, std::int64_t prefetch,
-                           nb::handle shard, const nb::str& folder) {
+                           nb::handle shard, const nb::str& folder, const PyPinned* pinned) {
   const std::string index_dir = from_str(folder);
-  RunOptions options{.threads = threads, .memory = memory_of(memory), .prefetch = prefetch, .index_dir = index_dir};
+  RunOptions options{.threads = threads,
+                     .memory = memory_of(memory),
+                     .prefetch = prefetch,
+                     .index_dir = index_dir,
+                     .pin_memory = pinned == nullptr ? nullptr : pinned->memory};
   const Shard chosen = shard.is_none() ? plan.shard() : shard_of(shard);
   options.take(chosen);
   auto pipeline = [&] {
@@ -391,9 +384,9 @@ void bind_runs(nb::module_& module) {
       nb::sig(
           "def plan_document(document: object, folder: str, bindings: dict[str, Rows | Table | Function]) -> Plan"));
   module.def("start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
-             nb::arg("shard").none(), nb::arg("index_dir"),
+             nb::arg("shard").none(), nb::arg("index_dir"), nb::arg("pinned").none(),
              nb::sig("def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, "
-                     "index_dir: str) -> Run"));
+                     "index_dir: str, pinned: PinnedMemory | None) -> Run"));
 }
 
 }  // namespace forebay::python

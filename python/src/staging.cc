@@ -12,6 +12,7 @@
 #include <nanobind/stl/string.h>
 
 #include "arrays.h"
+#include "batches.h"
 #include "interpreter.h"
 
 namespace forebay::python {
@@ -93,6 +94,19 @@ nb::list tensors_of(const StagedTensors& staged, std::int64_t gpu) {
   return out;
 }
 
+PyPinned pinned_memory(std::int64_t gpu, const std::string& library) {
+  auto made = [&] {
+    const Unlocked loading;
+    return cuda_pinned_memory({.device = gpu, .library = library});
+  }();
+  return {value_of(std::move(made))};
+}
+
+void record(const PyBatch& batch, std::int64_t gpu, std::uintptr_t stream) {
+  const Batch* const own = batch.own();  // null: a batch of another process, in memory of its own
+  if (own != nullptr) value_of(record_stream(*own, gpu, reinterpret_cast<void*>(stream)));
+}
+
 }  // namespace
 
 void bind_staging(nb::module_& module) {
@@ -109,6 +123,11 @@ void bind_staging(nb::module_& module) {
       .def("begin", &begin, nb::arg("arrays"), nb::sig("def begin(self, arrays: list[typing.Any]) -> StagedTensors"),
            "Begins to copy arrays of numbers.")
       .def_prop_ro("device", &Staging::device);
+  nb::class_<PyPinned>(module, "PinnedMemory", "Page-locked memory for the batches of runs.");
+  module.def("cuda_pinned_memory", &pinned_memory, nb::arg("gpu"), nb::arg("library"),
+             "gpu: its number; -1: the current one of this thread. library: the CUDA runtime; empty: the usual one.");
+  module.def("record_stream", &record, nb::arg("batch"), nb::arg("gpu"), nb::arg("stream"),
+             "The memory of the batch is not used again before the work that was put into the stream so far is done.");
   module.def("make_staging", &make_staging, nb::arg("gpu"), nb::arg("library"),
              "gpu: its number; -1: the host. library: the CUDA runtime; empty: the usual one.");
 }

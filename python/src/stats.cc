@@ -94,6 +94,8 @@ void bind_stats(nb::module_& module) {
               "What each thread does meanwhile, in words; empty when the consumer does not wait.")
       .def_ro("memory_used", &Stats::memory_used, "Bytes charged to the budget now.")
       .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
+      .def_ro("memory_pinned", &Stats::memory_pinned,
+              "Bytes that are page-locked now (pin_memory), also to be used again.")
       .def_ro("threads", &Stats::threads, "Workers.")
       .def_ro("frames", &Stats::frames, "Delivered in padded tensors, along their first axis, without the padding.")
       .def_ro("padded_frames", &Stats::padded_frames, "And with it.")

@@ -23,9 +23,9 @@ import forebay as fb
 ROWS, WIDTH, BATCHES = 1024, 4096, 24
 
 
-def loader() -> fb.Loader:
+def loader(pin_memory: bool = False) -> fb.Loader:
     columns = {"x": np.arange(ROWS * WIDTH, dtype=np.float32).reshape(ROWS, WIDTH), "y": np.arange(ROWS)}
-    return fb.arrays(columns).batch(size=ROWS).epochs(BATCHES).load()
+    return fb.arrays(columns).batch(size=ROWS).epochs(BATCHES).load(pin_memory=pin_memory)
 
 
 def seconds(run: Callable[[], Any]) -> float:
@@ -43,6 +43,23 @@ def values_are_right() -> None:
     with fb.torch.prefetch(loader(), device="cuda:0") as staged, loader() as plain:
         sums = [(batch["x"] * 2).sum(dtype=torch.float64) for batch in staged]
         assert [float(total) for total in sums] == [2.0 * float(batch["x"].sum(dtype=np.float64)) for batch in plain]
+
+
+def page_locked_batches_are_right() -> None:
+    """The GPU is busy when the copies are begun, and each batch is dropped at once: a buffer that is used too early has other rows."""
+    x = np.arange(BATCHES * 64 * WIDTH, dtype=np.float32).reshape(-1, WIDTH)
+    busy = torch.rand(WIDTH, WIDTH, device="cuda:0")
+    for stream in (torch.cuda.default_stream(), torch.cuda.Stream()):
+        with torch.cuda.stream(stream), fb.arrays({"x": x}).batch(size=64).load(prefetch=1, pin_memory=True) as batches:
+            for _ in range(50):
+                busy @ busy
+            device = []
+            for batch in batches:
+                assert torch.from_dlpack(batch["x"]).is_pinned() and batch["x"].flags.writeable
+                device.append(fb.torch.to(batch, "cuda:0")["x"])
+            torch.cuda.synchronize()
+            assert torch.equal(torch.cat(device).cpu(), torch.from_dlpack(x))
+            assert batches.stats().memory_pinned >= 64 * WIDTH * 4
 
 
 def measured(name: str, batches: Callable[[], Any], work: int) -> float:
@@ -63,6 +80,12 @@ def prefetched() -> Any:
         yield from batches
 
 
+def page_locked() -> Any:
+    with loader(pin_memory=True) as batches:
+        for batch in batches:
+            yield fb.torch.to(batch, "cuda:0")
+
+
 def pageable() -> Any:
     with loader() as batches:
         for batch in batches:
@@ -76,9 +99,12 @@ def computed_only() -> Any:
 
 
 values_are_right()
+page_locked_batches_are_right()
 copies = measured("page-locked copies", prefetched, 0)
+measured("copies of page-locked batches", page_locked, 0)
 measured("pageable copies", pageable, 0)
 compute = measured("computing alone", computed_only, 8)
 both = measured("page-locked copies and computing", prefetched, 8)
+measured("copies of page-locked batches and computing", page_locked, 8)
 measured("pageable copies and computing", pageable, 8)
 assert both < copies + compute, f"the copies do not overlap: {both:.3f} s, apart {copies:.3f} s and {compute:.3f} s"

@@ -21,7 +21,7 @@ STARTERS = ("system", "popen", "execl", "execle", "execlp", "execv", "execve", "
             "Py_CompileStringFlags", "PyMarshal_ReadObjectFromString")
 
 
-# The module loads the CUDA runtime when the program asks for a GPU (fb.torch.prefetch); the next test shows that nothing else
+# The module loads the CUDA runtime when the program asks for a GPU (fb.torch.prefetch, load(pin_memory=True)); the next test shows that nothing else
 # loads a library, and that no document names one. The command, which the module has in it for its console script, starts Python for
 # `view`, `convert` and tables, by a list of arguments of its own; another test shows that nothing else starts a program.
 @pytest.mark.parametrize("program, needed", [(COMMAND, {"posix_spawnp", "execvp"}), (fb._core.__file__, {"dlopen", "posix_spawnp", "execvp"})],
@@ -46,8 +46,10 @@ def test_only_verbs_of_the_command_start_python() -> None:
 
 def test_only_staging_loads_a_library_and_only_programs_ask_for_staging() -> None:
     assert having(r"\bdlopen\b|dlfcn\.h") == {"src/engine/run/staging/cuda_runtime.cc"}
-    assert having(r"\bCudaRuntime::load\b") == {"src/engine/run/staging/cuda_runtime.cc", "src/engine/run/staging/staging_cuda.cc"}
+    assert having(r"\bCudaRuntime::load\b") == {"src/engine/run/staging/cuda_runtime.cc", "src/engine/run/staging/staging_cuda.cc",
+                                                 "src/engine/run/staging/pinned_cuda.cc"}
     assert having(r"\bcuda_staging\b") == {"src/engine/run/staging/staging_cuda.cc", "python/src/staging.cc"}
+    assert having(r"\bcuda_pinned_memory\b") == {"src/engine/run/staging/pinned_cuda.cc", "python/src/staging.cc"}
 
 
 # What `map` with processes needs: it starts them, sends them the program's own function, and takes what that returns. Every

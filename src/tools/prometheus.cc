@@ -80,6 +80,7 @@ std::string prometheus_text(const Stats& stats) {
   out.gauge("ready_share", "Mean share of the prefetch depth that was ready.", stats.ready_fill);
   out.gauge("memory_used_bytes", "Charged to the budget now.", stats.memory_used);
   out.gauge("memory_limit_bytes", "The budget.", stats.memory_limit);
+  out.gauge("memory_pinned_bytes", "Page-locked now, also to be used again.", stats.memory_pinned);
   out.gauge("threads", "Workers.", stats.threads);
   out.gauge("requests_in_flight", "Requests to file systems.", stats.requests_in_flight);
   out.gauge("requests_waiting", "Requests that wait for their turn.", stats.requests_waiting);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/order/stream_files.h"
+#include "tests/support/counted_pins.h"
 
 namespace forebay {
 namespace {
@@ -31,6 +32,11 @@ TEST_P(SameStream, ForAnyThreadCountPrefetchAndBudget) {
   }
   EXPECT_EQ(run(json, {.threads = 3, .prefetch = 1}), expected);
   EXPECT_EQ(run(json, {.threads = 2, .memory = 4 << 20, .prefetch = 50}), expected);
+  const auto pins = std::make_shared<tests::CountedPins>();
+  EXPECT_EQ(run(json, {.threads = 3, .pin_memory = pins}), expected);
+  EXPECT_EQ(run(json, {.threads = 2, .memory = 4 << 20, .prefetch = 50, .pin_memory = pins}), expected);
+  EXPECT_GT(pins->counts().made, 0);
+  EXPECT_EQ(pins->counts().live, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(

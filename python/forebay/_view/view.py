@@ -30,7 +30,7 @@ def _second(plan: Plan, once: bool) -> Loader:
     if once:
         raise StateError("rows of a feed, of a table of the program, or of a plan with functions of the program are not shown: "
                          "a second loader cannot read them", code="state", detail="failed_precondition")
-    return Loader(_core.start(plan, 1, 64 << 20, 1, None, ""))
+    return Loader(_core.start(plan, 1, 64 << 20, 1, None, "", None))
 
 
 class View:

@@ -89,16 +89,31 @@ void BufferPool::look() const {
   if (closed_.load(std::memory_order_relaxed)) throw Closed{};
 }
 
-/// Frees all recycled memory when lent and recycled memory together exceed the budget.
+/// Frees all recycled memory when lent and recycled memory together exceed the budget; page-locked memory only when
+/// they do so without the other.
 void BufferPool::evict() {
   std::array<Lists, thread_lists> evicted;
+  bool still = false;
   {
     const Lock lock{mutex_};
     if (used_ + free_bytes_ <= limit_) return;
     evicted = std::exchange(free_, {});
     free_bytes_ = 0;
+    for (const auto& buffer : free_pinned_) free_bytes_ += static_cast<std::int64_t>(buffer->size());
+    still = !free_pinned_.empty() && used_ + free_bytes_ > limit_;
   }
   for (const Lists& lists : evicted) deallocate_all(lists);
+  if (still) drop_pinned();
+}
+
+void BufferPool::close() {
+  closed_.store(true, std::memory_order_relaxed);
+  if (pins()) drop_pinned();
+}
+
+std::int64_t BufferPool::pinned() const {
+  const Lock lock{mutex_};
+  return pinned_bytes_;
 }
 
 void BufferPool::give(std::byte* memory, std::size_t size, std::size_t list) {

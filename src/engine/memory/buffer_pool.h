@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <utility>
 
@@ -12,6 +13,7 @@
 
 #include "engine/memory/allocator.h"
 #include "engine/memory/fork_guard.h"
+#include "engine/memory/pinned_memory.h"
 #include "engine/memory/sync.h"
 
 namespace forebay::engine {
@@ -23,6 +25,11 @@ namespace forebay::engine {
 ///    ▲  │                       ▲                            └──►  returned to the system otherwise
 ///    │  └─ evict: all free memory goes back to the system when a new buffer would exceed the limit
 ///    └ 8 lists by thread × size classes (4 in every power of two): a thread gets its own memory first, then others'
+///
+/// A pool may have page-locked memory for what `lend_pinned` lends (docs/adr/0061):
+///
+///   free  ────────────────►  used (counted) ──────────────────────►  free, and used again when no copy reads it
+///    └─ unlocked when the budget is full even without free memory of the other kind, and after `close`
 ///
 /// The pool counts every byte that a run holds in blocks and batches; memory from elsewhere is added by `charge`.
 /// `lend` never waits and never refuses because of the budget: the scheduler and the readers ask `over` before they
@@ -36,8 +43,12 @@ namespace forebay::engine {
 class BufferPool final : public StopCheck, public std::enable_shared_from_this<BufferPool> {
  public:
   /// Takes its memory from `allocator`, which is shared by all memory that the pool lends; null: from the system.
-  explicit BufferPool(std::int64_t limit, std::shared_ptr<Allocator> allocator = {})
-      : limit_{limit}, owner_{std::move(allocator)}, allocator_{owner_ ? owner_.get() : &system_allocator()} {}
+  explicit BufferPool(std::int64_t limit, std::shared_ptr<Allocator> allocator = {},
+                      std::shared_ptr<PinnedMemory> pinned = {})
+      : limit_{limit},
+        owner_{std::move(allocator)},
+        allocator_{owner_ ? owner_.get() : &system_allocator()},
+        pinned_memory_{std::move(pinned)} {}
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
@@ -47,6 +58,16 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   /// the allocator has no memory.
   [[nodiscard]] std::shared_ptr<std::byte> lend(std::size_t size) EXCLUDES(mutex_);
 
+  /// As `lend`, page-locked if the pool has such memory. Waits only for copies out of buffers that were given back,
+  /// when the budget is full. Throws NoPinnedMemory when no more can be locked.
+  [[nodiscard]] std::shared_ptr<std::byte> lend_pinned(std::size_t size) EXCLUDES(mutex_);
+  [[nodiscard]] bool pins() const { return pinned_memory_ != nullptr; }  ///< Whether it has such memory.
+  /// The memory is not used again before the work that was put into the stream so far is done. Does nothing for memory
+  /// that `lend_pinned` did not lend.
+  [[nodiscard]] static Result<void> record_stream(const std::shared_ptr<void>& lent, const DeviceStream& stream);
+  [[nodiscard]] static bool page_locked(const std::shared_ptr<void>& lent);  ///< Whether a `lend_pinned` lent it so.
+  [[nodiscard]] std::int64_t pinned() const EXCLUDES(mutex_);                ///< Bytes that are page-locked.
+
   /// Counts memory that was taken elsewhere, until the last owner drops the result.
   [[nodiscard]] std::shared_ptr<void> charge(std::int64_t bytes);
 
@@ -54,8 +75,8 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   [[nodiscard]] std::int64_t limit() const { return limit_; }
   [[nodiscard]] bool over(std::int64_t more) const { return used() + more > limit_; }
 
-  /// Stops long-running work of the run. Lent memory stays valid.
-  void close() { closed_.store(true, std::memory_order_relaxed); }
+  /// Stops long-running work of the run. Lent memory stays valid; page-locked memory is freed when it is given back.
+  void close() EXCLUDES(mutex_);
   void look() const override;  ///< Throws Closed after `close`.
 
  private:
@@ -74,16 +95,27 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   void give(std::byte* memory, std::size_t size, std::size_t list) EXCLUDES(mutex_);
   [[nodiscard]] std::byte* take_free(std::size_t index, std::size_t list) REQUIRES(mutex_);
   void evict() EXCLUDES(mutex_);
+  class PinnedLease;
+  using PinnedBuffers =
+      std::list<std::unique_ptr<PinnedBuffer>>;  // a lent one is a list of one: giving needs no memory
+  [[nodiscard]] PinnedBuffers take_pinned(std::size_t size) EXCLUDES(mutex_);
+  [[nodiscard]] PinnedBuffers take_free_pinned(std::size_t size, bool busy_too) REQUIRES(mutex_);
+  [[nodiscard]] std::unique_ptr<PinnedBuffer> lock_pages(std::size_t size) EXCLUDES(mutex_);
+  void give_pinned(PinnedBuffers one) EXCLUDES(mutex_);
+  void drop_pinned() EXCLUDES(mutex_);  // unlocks all free buffers
 
   const std::int64_t limit_;
   const std::shared_ptr<Allocator> owner_;
   Allocator* const allocator_;
+  const std::shared_ptr<PinnedMemory> pinned_memory_;  // null: `lend_pinned` is `lend`
   const std::uint64_t generation_ = fork_generation();
   std::atomic<bool> closed_{false};
   std::atomic<std::int64_t> used_{0};
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::array<Lists, thread_lists> free_ GUARDED_BY(mutex_) = {};  // by thread
-  std::int64_t free_bytes_ GUARDED_BY(mutex_) = 0;                // bytes in free_
+  std::int64_t free_bytes_ GUARDED_BY(mutex_) = 0;                // bytes in free_ and free_pinned_
+  PinnedBuffers free_pinned_ GUARDED_BY(mutex_);                  // in the order of giving back
+  std::int64_t pinned_bytes_ GUARDED_BY(mutex_) = 0;              // page-locked, free and lent
 };
 
 /// A share of the budget whose size changes, for memory that grows. The owner of the memory owns it. Not thread-safe.

@@ -8,6 +8,8 @@
 
 #include <forebay/error.h>
 
+#include "engine/memory/pinned_memory.h"
+
 namespace forebay::engine {
 
 // The errors for std::bad_alloc. They are made at the start of the program, as an error cannot be made without memory.
@@ -45,6 +47,8 @@ std::optional<Error> catch_all(Task task, const Error& no_memory = no_memory_for
     try {
       task();
       return std::nullopt;
+    } catch (const NoPinnedMemory& missing) {
+      return missing.error;
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const Closed&) {

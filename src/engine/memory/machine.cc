@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
+#include <string_view>
 
 #include <fmt/core.h>
 #include <sched.h>
 #include <unistd.h>
+
+#include "engine/memory/control_group.h"
 
 namespace forebay::engine {
 
@@ -25,13 +26,6 @@ std::int64_t usable_processors() {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
   return std::max<std::int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
-}
-
-std::int64_t processors_of_quota(std::string_view text) {
-  std::istringstream words{std::string{text}};
-  std::int64_t quota = 0, period = 0;
-  if (!(words >> quota >> period) || quota <= 0 || period <= 0) return threads_allowed;
-  return std::max<std::int64_t>(1, quota / period + (quota % period != 0 ? 1 : 0));
 }
 
 std::int64_t processes_here(const char* text) {
@@ -51,19 +45,10 @@ std::int64_t processes_of_job_here() {
   return 1;
 }
 
-/// What the control group allows: version 2, and version 1 with its two files.
-std::int64_t quota_of_group() {
-  std::string line;
-  if (std::ifstream file{"/sys/fs/cgroup/cpu.max"}; std::getline(file, line)) return processors_of_quota(line);
-  std::string quota, period;
-  std::ifstream first{"/sys/fs/cgroup/cpu/cpu.cfs_quota_us"}, second{"/sys/fs/cgroup/cpu/cpu.cfs_period_us"};
-  return first >> quota && second >> period ? processors_of_quota(quota + " " + period) : threads_allowed;
-}
-
 }  // namespace
 
 std::int64_t usual_threads() {
-  const std::int64_t here = std::min<std::int64_t>(sysconf(_SC_NPROCESSORS_ONLN), quota_of_group());
+  const std::int64_t here = std::min<std::int64_t>(sysconf(_SC_NPROCESSORS_ONLN), group_limits().processors);
   const std::int64_t share = std::max<std::int64_t>(1, here / processes_of_job_here());
   return std::min({usable_processors(), share, threads_allowed});
 }
@@ -71,14 +56,7 @@ std::int64_t usual_threads() {
 std::int64_t usual_memory() { return usable_memory() / 4 / processes_of_job_here(); }
 
 std::int64_t usable_memory() {
-  std::int64_t bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-  // The limit of the control group, version 2 and version 1; "max" or nothing readable means none.
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream file{path};
-    std::int64_t limit = 0;
-    if (file >> limit && limit > 0) bytes = std::min(bytes, limit);
-  }
-  return bytes;
+  return std::min<std::int64_t>(sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), group_limits().memory);
 }
 
 }  // namespace forebay::engine

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include <forebay/error.h>
 
@@ -18,13 +17,11 @@ inline constexpr std::int64_t threads_allowed = 1024;  ///< Upper limit of the `
 [[nodiscard]] std::int64_t usable_memory();      ///< Bytes: the machine's, or its container's if less.
 
 /// The defaults of a run. Of several processes of a job on this machine (LOCAL_WORLD_SIZE, and the names of Open MPI
-/// and MPICH), each takes its share; what its affinity allows limits it, too, and so does the quota of the control
-/// group.
+/// and MPICH), each takes its share; what its affinity allows limits it, too, and so do the control groups
+/// (`group_limits`).
 [[nodiscard]] std::int64_t usual_threads();
 [[nodiscard]] std::int64_t usual_memory();
 
-/// The CPUs that a quota allows, rounded up: "QUOTA PERIOD" as in cpu.max. `threads_allowed` without a quota ("max").
-[[nodiscard]] std::int64_t processors_of_quota(std::string_view text);
 /// The number of processes that a launcher tells; 1 for null and for what is no number from 1 to 1024.
 [[nodiscard]] std::int64_t processes_here(const char* text);
 

@@ -62,7 +62,8 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
                      std::chrono::milliseconds stuck_after, RunParts parts)
     : program_{std::move(program)},
       parts_{std::move(parts)},
-      pool_{std::make_shared<BufferPool>(options.memory, parts_.allocator)},
+      pool_{std::make_shared<BufferPool>(options.memory, parts_.allocator, options.pin_memory)},
+      pinned_{options.pin_memory},
       threads_{options.threads},
       asked_prefetch_{options.prefetch},
       stuck_after_{stuck_after},
@@ -135,6 +136,7 @@ void Scheduler::spend(Work work, std::chrono::nanoseconds time) {
 void Scheduler::work(std::size_t number) {
   const auto thrown = catch_all(
       [&] {
+        if (pinned_) pinned_->begin_worker();
         Worker worker = executor_.worker(number);
         take_turns(worker);
       },

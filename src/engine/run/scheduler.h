@@ -129,6 +129,7 @@ class Scheduler {
   const std::shared_ptr<const Program> program_;
   const RunParts parts_;
   const std::shared_ptr<BufferPool> pool_;
+  const std::shared_ptr<PinnedMemory> pinned_;  // null: ordinary memory
   const std::int64_t threads_;
   const std::int64_t asked_prefetch_;
   const std::chrono::milliseconds stuck_after_;

@@ -109,6 +109,7 @@ Stats Scheduler::stats() const {
   }
   out.memory_used = pool_->used();
   out.memory_limit = pool_->limit();
+  out.memory_pinned = pool_->pinned();
   out.threads = threads_;
   return out;
 }

@@ -75,8 +75,10 @@ std::string Stats::text() const {
     out += fmt::format("padding {:.1f} % of {} frames\n",
                        100 * share(static_cast<double>(padded_frames - frames), static_cast<double>(padded_frames)),
                        padded_frames);
-  out += fmt::format("memory {:.1f} of {:.0f} MiB\n", static_cast<double>(memory_used) / 1048576,
+  out += fmt::format("memory {:.1f} of {:.0f} MiB", static_cast<double>(memory_used) / 1048576,
                      static_cast<double>(memory_limit) / 1048576);
+  if (memory_pinned > 0) out += fmt::format(", page-locked {:.1f} MiB", static_cast<double>(memory_pinned) / 1048576);
+  out += "\n";
   if (const std::string full = queues_text(); !full.empty()) out += "full: " + full + "\n";
   if (const std::string read = reading.text(); !read.empty()) out += "shard: " + read + "\n";
   for (std::size_t i = 0; i < branches.size(); ++i)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,12 +10,13 @@
 #include <forebay/staging.h>
 
 #include "tests/engine/order/stream_files.h"
-#include "tests/support/cuda/fake_cudart.h"
+#include "tests/engine/run/fake_gpu.h"
 
 namespace forebay {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::FakeGpu;
 using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 
@@ -91,26 +91,6 @@ TEST(StagedBatches, DoNotWaitForBatchesAfterTheOneThatIsAskedFor) {
   for (int i = 0; i < 2; ++i) EXPECT_THAT(batches.next().error().text(), HasSubstr("the sensor is gone"));
 }
 
-/// The library of fake_cudart.cc, as it is when it is loaded.
-class FakeGpu {
- public:
-  FakeGpu() : library_{dlopen(FOREBAY_FAKE_CUDART, RTLD_NOW | RTLD_LOCAL)} {
-    cuda = reinterpret_cast<FakeCuda* (*)()>(dlsym(library_, "fake_cuda"))();
-    advance = reinterpret_cast<FakeCudaAdvance*>(dlsym(library_, "fake_cuda_advance"));
-    *cuda = {.devices = 2};
-  }
-  FakeGpu(const FakeGpu&) = delete;
-  FakeGpu& operator=(const FakeGpu&) = delete;
-  ~FakeGpu() { advance(1'000); }  // also the ends of memory that are left
-  static CudaStaging options(std::int64_t device = 0) { return {.device = device, .library = FOREBAY_FAKE_CUDART}; }
-
-  FakeCuda* cuda;
-  FakeCudaAdvance* advance;
-
- private:
-  void* library_;
-};
-
 Tensor tensor_over(Floats& values) {
   return {
       .dtype = DType::float32, .shape = Shape{std::ssize(values)}, .data = reinterpret_cast<std::byte*>(values.data())};
@@ -170,6 +150,8 @@ TEST(GpuStaging, UsesPageLockedBuffersAgainAndHasFourAtMost) {
     all.push_back(*staging->begin(std::vector{tensor_over(x)}));
   }
   EXPECT_EQ(std::pair(gpu.cuda->pinned, gpu.cuda->synchronized), std::pair(4, 6));
+  EXPECT_EQ(gpu.cuda->last_error, 0) << "a copy that is not done is no error of the program's next call";
+  EXPECT_EQ(gpu.cuda->strict_captures, 0);
   gpu.advance(100);
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(floats(all[i]->tensors[0])[0], static_cast<float>(i));
   Floats large(1 << 20);

@@ -26,29 +26,43 @@ const char* look_up_all(void* library, CudaRuntime& out) {
   const auto need = [library](const char* name, auto*& function) {
     return look_up(library, name, function) ? nullptr : name;
   };
-  for (const char* missing :
-       {need("cudaGetDeviceCount", out.get_device_count), need("cudaGetDevice", out.get_device),
-        need("cudaSetDevice", out.set_device), need("cudaGetErrorString", out.error_string),
-        need("cudaGetLastError", out.get_last_error), need("cudaStreamCreateWithFlags", out.stream_create),
-        need("cudaStreamDestroy", out.stream_destroy), need("cudaStreamWaitEvent", out.stream_wait_event),
-        need("cudaEventCreateWithFlags", out.event_create), need("cudaEventDestroy", out.event_destroy),
-        need("cudaEventRecord", out.event_record), need("cudaEventQuery", out.event_query),
-        need("cudaEventSynchronize", out.event_synchronize), need("cudaHostAlloc", out.host_alloc),
-        need("cudaFreeHost", out.free_host), need("cudaMallocAsync", out.malloc_async),
-        need("cudaFreeAsync", out.free_async), need("cudaMemcpyAsync", out.memcpy_async)}) {
+  for (const char* missing : {need("cudaGetDeviceCount", out.get_device_count),
+                              need("cudaGetDevice", out.get_device),
+                              need("cudaSetDevice", out.set_device),
+                              need("cudaGetErrorString", out.error_string),
+                              need("cudaGetLastError", out.get_last_error),
+                              need("cudaStreamCreateWithFlags", out.stream_create),
+                              need("cudaStreamDestroy", out.stream_destroy),
+                              need("cudaStreamWaitEvent", out.stream_wait_event),
+                              need("cudaEventCreateWithFlags", out.event_create),
+                              need("cudaEventDestroy", out.event_destroy),
+                              need("cudaEventRecord", out.event_record),
+                              need("cudaEventQuery", out.event_query),
+                              need("cudaEventSynchronize", out.event_synchronize),
+                              need("cudaHostAlloc", out.host_alloc),
+                              need("cudaFreeHost", out.free_host),
+                              need("cudaHostRegister", out.host_register),
+                              need("cudaHostUnregister", out.host_unregister),
+                              need("cudaThreadExchangeStreamCaptureMode", out.exchange_capture_mode),
+                              need("cudaMallocAsync", out.malloc_async),
+                              need("cudaFreeAsync", out.free_async),
+                              need("cudaMemcpyAsync", out.memcpy_async)}) {
     if (missing != nullptr) return missing;
   }
   return nullptr;
 }
 
-Error no_runtime(const std::string& why) {
-  return Error{Code::config, Detail::not_found,
-               fmt::format("the CUDA runtime cannot be used: {}; install it, give its path, or stage on the CPU", why)};
+Error no_runtime(const std::string& why, std::string_view without) {
+  return Error{
+      Code::config, Detail::not_found,
+      fmt::format("the CUDA runtime cannot be used: {}; install it, import torch first if that brings one, give "
+                  "its path, or {}",
+                  why, without)};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const CudaRuntime>> CudaRuntime::load(const std::string& library) {
+Result<std::shared_ptr<const CudaRuntime>> CudaRuntime::load(const std::string& library, std::string_view without) {
   std::vector<std::string> names{runtimes.begin(), runtimes.end()};
   if (!library.empty()) names = {library};
   void* handle = nullptr;
@@ -61,10 +75,10 @@ Result<std::shared_ptr<const CudaRuntime>> CudaRuntime::load(const std::string& 
     const char* const problem = dlerror();
     why += fmt::format("{}{}", why.empty() ? "" : ", ", problem != nullptr ? problem : names[i].c_str());
   }
-  if (handle == nullptr) return no_runtime(why);
+  if (handle == nullptr) return no_runtime(why, without);
   auto out = std::make_shared<CudaRuntime>();
   if (const char* const missing = look_up_all(handle, *out); missing != nullptr)
-    return no_runtime(fmt::format("it has no {}, which it has from version 11.2 on", missing));
+    return no_runtime(fmt::format("it has no {}, which it has from version 11.2 on", missing), without);
   return std::shared_ptr<const CudaRuntime>{std::move(out)};
 }
 

@@ -10,12 +10,14 @@
 
 #include "engine/memory/sync.h"
 #include "engine/run/staging/cuda_runtime.h"
+#include "engine/run/staging/on_device.h"
 
 namespace forebay {
 
 namespace {
 
 using engine::CudaRuntime;
+using engine::OnDevice;
 
 constexpr std::size_t gpu_alignment = 256;                      // of each tensor in the memory of a batch
 constexpr std::size_t smallest_pinned = std::size_t{64} << 10;  // bytes
@@ -35,24 +37,6 @@ struct Gpu {
   }
 };
 
-/// Makes a GPU the current one of this thread, and afterwards the one that it was before.
-class OnDevice {
- public:
-  explicit OnDevice(const Gpu& gpu) : gpu_{gpu} {
-    if (gpu_.cuda->get_device(&before_) != 0) before_ = gpu_.number;
-    if (before_ != gpu_.number) gpu_.cuda->set_device(gpu_.number);
-  }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-  ~OnDevice() {
-    if (before_ != gpu_.number) gpu_.cuda->set_device(before_);
-  }
-
- private:
-  const Gpu& gpu_;
-  int before_ = 0;
-};
-
 /// An event of the stream of copies: complete when all copies before it are.
 class CopyEvent {
  public:
@@ -70,7 +54,10 @@ class CopyEvent {
   }
   [[nodiscard]] Result<bool> complete() const {
     const int state = gpu_->cuda->event_query(event_);
-    if (state == CudaRuntime::not_ready) return false;
+    if (state == CudaRuntime::not_ready) {
+      gpu_->cuda->get_last_error();  // else it would be the error of the program's next call
+      return false;
+    }
     FOREBAY_DO(gpu_->cuda->check(state, "copying a batch"));
     return true;
   }
@@ -210,7 +197,7 @@ class GpuStaging final : public Staging {
 
   Result<std::shared_ptr<StagedTensors>> begin(std::span<const Tensor> host) override {
     FOREBAY_TRY(const Placed placed, place(host));
-    const OnDevice current{*gpu_};
+    const OnDevice current{*gpu_->cuda, gpu_->number};
     const engine::Lock lock{mutex_};
     FOREBAY_TRY(PinnedBuffers::Buffer* const buffer, pinned_.lend(placed.size));
     for (std::size_t i = 0; i < host.size(); ++i) {
@@ -250,7 +237,7 @@ class GpuStaging final : public Staging {
 }  // namespace
 
 Result<std::shared_ptr<Staging>> cuda_staging(const CudaStaging& options) {
-  FOREBAY_TRY(auto cuda, CudaRuntime::load(options.library));
+  FOREBAY_TRY(auto cuda, CudaRuntime::load(options.library, "stage on the CPU"));
   int devices = 0;
   if (const int error = cuda->get_device_count(&devices); error != 0) {
     return Error{
@@ -262,7 +249,7 @@ Result<std::shared_ptr<Staging>> cuda_staging(const CudaStaging& options) {
                  fmt::format("there is no GPU {}; this machine has {}, counted from 0", options.device, devices)};
   }
   auto gpu = std::make_shared<Gpu>(cuda, static_cast<int>(options.device));
-  const OnDevice current{*gpu};
+  const OnDevice current{*gpu->cuda, gpu->number};
   FOREBAY_DO(cuda->check(cuda->stream_create(&gpu->copies, CudaRuntime::non_blocking_stream), "making a stream"));
   return std::shared_ptr<Staging>{std::make_shared<GpuStaging>(std::move(gpu))};
 }

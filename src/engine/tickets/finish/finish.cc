@@ -187,7 +187,7 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
   }
   if (auto failed = room(output, element_bytes(spec.dtype), whole, text)) return failed;
   if (as_they_are) {
-    made.value.values = flat_values(pieces, whole);
+    made.value.values = flat_values(pieces, whole, Use::dense);
     return std::nullopt;
   }
   if (spec.dtype == DType::string) {
@@ -197,7 +197,7 @@ std::optional<Finisher::Failure> Finisher::dense(const Output& output, columns::
     });
     return std::nullopt;
   }
-  auto memory = pool_.lend(static_cast<std::size_t>(whole.count()) * size_of(spec.dtype));
+  auto memory = pool_.lend_pinned(static_cast<std::size_t>(whole.count()) * size_of(spec.dtype));
   std::byte* next = memory.get();
   each(pieces, [&](const Column& piece) { next = columns::pad(piece, *shape, filler, next, &pool_); });
   made.value.values = Tensor{.dtype = spec.dtype,
@@ -225,14 +225,15 @@ Tensor Finisher::strings(columns::Pieces pieces, Shape shape, columns::Extents s
           .owner = std::move(memory)};
 }
 
-Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape) {
+Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape, Use use) {
   const DType dtype = pieces.front()->dtype;
   const columns::Extents size = columns::extents(pieces);
   if (dtype == DType::string) {
     return strings(pieces, std::move(shape), size,
                    [&](const Column& piece, columns::StringsOut& out) { columns::copy_strings(piece, out, &pool_); });
   }
-  auto memory = pool_.lend(static_cast<std::size_t>(size.elements) * size_of(dtype));
+  const std::size_t bytes = static_cast<std::size_t>(size.elements) * size_of(dtype);
+  auto memory = use == Use::dense ? pool_.lend_pinned(bytes) : pool_.lend(bytes);
   std::byte* const data = memory.get();
   std::byte* next = data;
   each(pieces, [&](const Column& piece) { next = columns::copy_values(piece, next, &pool_); });
@@ -282,6 +283,16 @@ std::optional<Finisher::Failure> Finisher::steps_after_batch(ColumnBlock& block)
   return std::nullopt;
 }
 
+void Finisher::pin(Tensor& tensor) {
+  const std::size_t bytes =
+      tensor.dtype == DType::string ? 0 : static_cast<std::size_t>(tensor.count()) * size_of(tensor.dtype);
+  if (bytes == 0) return;
+  auto memory = pool_.lend_pinned(bytes);
+  std::memcpy(memory.get(), tensor.data, bytes);
+  tensor.data = memory.get();
+  tensor.owner = std::move(memory);
+}
+
 std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) {
   content.values.clear();
   std::vector<Made> made(program_.batched.size());
@@ -325,6 +336,7 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
                .byte_splits = column.dtype == DType::string ? column.byte_splits.as<std::int64_t>() : nullptr,
                .bytes = column.bytes.data(),
                .owner = columns};
+    if (pool_.pins()) pin(value.values);
     content.values.push_back(std::move(value));
     content.lengths.push_back(std::nullopt);
   }

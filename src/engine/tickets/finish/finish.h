@@ -75,7 +75,9 @@ class Finisher {
   /// A tensor of strings; `size` has their number and bytes, `copy` appends those of one piece.
   template <class Copy>
   Tensor strings(columns::Pieces pieces, Shape shape, columns::Extents size, Copy copy);
-  Tensor flat_values(columns::Pieces pieces, Shape shape);
+  enum class Use : std::uint8_t { dense, list };  ///< Dense tensors go to devices (BufferPool::lend_pinned).
+  Tensor flat_values(columns::Pieces pieces, Shape shape, Use use);
+  void pin(Tensor& tensor);  ///< Moves numbers that a step has made in ordinary memory.
   Tensor integers(Shape shape);
   std::optional<Failure> lengths_of(const Output& output, columns::Pieces pieces, Made& made);
   std::optional<Failure> after_batch(Batch::Content& content);

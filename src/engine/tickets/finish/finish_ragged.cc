@@ -213,7 +213,7 @@ std::optional<Finisher::Failure> Finisher::ragged(const Output& output, columns:
   }
   std::vector<std::int64_t> dims = spec.shape.dims();
   dims.front() = total;
-  made.value.values = flat_values(pieces, Shape{std::move(dims)});
+  made.value.values = flat_values(pieces, Shape{std::move(dims)}, Use::list);
   return std::nullopt;
 }
 
@@ -225,7 +225,7 @@ std::optional<Finisher::Failure> Finisher::sparse(const Output& output, columns:
   const std::int64_t places = count * static_cast<std::int64_t>((rank + 1) * sizeof(std::int64_t));
   if (auto failed = room(output, element_bytes(spec.dtype), Shape{count}, text_bytes(pieces) + places)) return failed;
   made.value.kind = Value::Kind::sparse;
-  made.value.values = flat_values(pieces, Shape{count});
+  made.value.values = flat_values(pieces, Shape{count}, Use::list);
   made.value.indices = integers(Shape{count, static_cast<std::int64_t>(rank) + 1});
   Indices indices{made.value.indices.as<std::int64_t>().data(), rank};
   std::vector<std::int64_t> steps(1);
