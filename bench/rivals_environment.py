@@ -13,6 +13,7 @@ from pathlib import Path
 
 WANTED = Path(__file__).resolve().parent / "requirements-rivals.txt"
 SECONDS = 1800  # for one package; building from source may hang
+SECONDS_TO_FIT = 600  # for the search of versions that fit all packages
 
 
 def wanted() -> list[str]:
@@ -57,20 +58,20 @@ def add(python: str, there: list[str], package: str) -> str | None:
     frozen = run(python, "freeze", "--all")[1]
     constraints = Path(python).parent.parent / "constraints.txt"
     constraints.write_text("".join(line + "\n" for line in frozen.splitlines() if "==" in line))
-    code, _, reason = run(python, "install", "--prefer-binary", "--constraint", str(constraints), package)
+    code, _, reason = run(python, "install", "--constraint", str(constraints), package)
     if code:
-        code, _, reason = run(python, "install", "--prefer-binary", *there, package)
+        code, _, reason = run(python, "install", "--prefer-binary", *there, package, seconds=SECONDS_TO_FIT)
     return reason if code else None
 
 
-def run(python: str, *arguments: str) -> tuple[int, str, str]:
+def run(python: str, *arguments: str, seconds: float = SECONDS) -> tuple[int, str, str]:
     """Exit status and output of pip, and what it says is wrong."""
     command = [python, "-m", "pip", arguments[0], *(["--quiet"] if arguments[0] == "install" else []),
                "--disable-pip-version-check", *arguments[1:]]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
-        return 1, "", f"it took more than {SECONDS} s"
+        return 1, "", f"it took more than {seconds} s"
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error:")] or lines or ["no reason given"]
     return done.returncode, done.stdout, errors[-1]
