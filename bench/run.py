@@ -3,7 +3,7 @@
 """`make bench`: Forebay against other pipelines and the physical floors, interleaved in one run (bench/README.md).
 
     bench/run.py [--rivals PYTHON] [--scale 0.05] [--workloads W1,W2] [--contestants 'tf_*'] [--threads 1,2] [--rounds 7]
-                 [--data DIR] [--results DIR]
+                 [--target SECONDS] [--data DIR] [--results DIR]
 
 Installs the rivals into build/rivals, generates the data into build/bench-data-SCALE, both once, and writes a table and a
 plot to bench/results. `--rivals` names an interpreter that has the rivals' packages, and then nothing is installed.
@@ -41,6 +41,7 @@ def main() -> int:
     parser.add_argument("--contestants", default="", help="names or patterns of rivals, default all")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", default="7")
+    parser.add_argument("--target", default="1.0", help="seconds a timed pass takes at least, by more epochs")
     parser.add_argument("--data", type=Path, help="default: build/bench-data-SCALE")
     parser.add_argument("--results", type=Path, default=BENCH / "results", help="folder of the table and the plot")
     options = parser.parse_args()
@@ -52,11 +53,16 @@ def main() -> int:
     missing.write_text(json.dumps({} if options.rivals else rivals_environment.not_installed(RIVALS)))
     contestant = (f"forebay={shlex.quote(sys.executable)} {shlex.quote(str(BENCH / 'contestant.py'))} "
                   "--workload {workload} --data {data} --threads {threads} --batch {batch}")
-    subprocess.check_call([
+    numbers.unlink(missing_ok=True)
+    status = subprocess.call([
         sys.executable, str(BENCH / "harness/compare.py"), "--data", str(data), "--workloads", options.workloads,
-        "--contestants", options.contestants, "--threads", options.threads, "--rounds", options.rounds, "--out", str(numbers),
-        "--logs", str(ROOT / "build/bench-logs"), "--python", f"*={rivals}", "--contestant", contestant])
-    return subprocess.call([rivals, str(BENCH / "report.py"), str(numbers), str(options.results), str(missing)])
+        "--contestants", options.contestants, "--threads", options.threads, "--rounds", options.rounds,
+        "--target", options.target, "--out", str(numbers), "--logs", str(ROOT / "build/bench-logs"), "--python", f"*={rivals}",
+        "--contestant", contestant])
+    if not numbers.exists():
+        return status or 1
+    # Of a comparison that ended early, too: the workloads before are complete.
+    return subprocess.call([rivals, str(BENCH / "report.py"), str(numbers), str(options.results), str(missing)]) or status
 
 
 if __name__ == "__main__":
