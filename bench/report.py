@@ -40,8 +40,8 @@ def table(numbers: dict[str, Any], missing: dict[str, str]) -> str:
     lines = [
         "# The latest run of `make bench`", "",
         f"{machine['cpu']}, {machine['cpus']} processors, {machine['ram_gb']:.0f} GB, scale {numbers['scale']}, "
-        f"{numbers['rounds']} rounds, begun {numbers['started']}. What the columns mean: [README](../README.md). Whoever took part "
-        "delivered the expected rows first, by a checksum of all values.", "",
+        f"{numbers['rounds']} rounds, begun {numbers['started']}. What the columns mean: [README](../README.md). All contestants "
+        "in the table delivered the expected rows first, by a checksum of all values.", "",
         "| workload | processors | Forebay, rows/s | rivals | best of them | its rows/s | ratio, 95 % | share of the floor | CPU-s/GB | "
         "check |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]

@@ -99,18 +99,18 @@ class Examples(Input):
         self.counts = [report.records for report in reports]
         self.bytes = sum(report.bytes for report in reports)
         records, found, found_lists = _core.features_of_examples(files, compression, threads)
-        text = set()
+        text: "list[str]" = []
         self._features: "dict[str, Any]" = {}
         for name, kind, count, least, most, is_text in found:
             if wanted(name) and kind != "none":
                 self._features[name] = _feature(_dtype("feature", name, kind), count == records and least == most, most)
-                text.update({name} if is_text else {})
+                text += [name] if is_text else []
         self._lists: "dict[str, Any]" = {}
         for name, kind, frames, least, most, is_text in found_lists:
             if wanted(name) and frames > 0:
                 self._lists[name] = _list(_dtype("list", name, kind), least == most, most)
-                text.update({name} if is_text else {})
-        for name in self._lists.keys() & self._features.keys():
+                text += [name] if is_text else []
+        for name in sorted(self._lists.keys() & self._features.keys()):
             raise refused(f"'{name}' is in the context and in the lists, and one name cannot stand for both; leave both out with "
                           "drop (--drop)")
         self.text, self.lists = frozenset(text), frozenset(self._lists)
