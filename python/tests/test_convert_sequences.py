@@ -123,6 +123,25 @@ def test_tables_of_others_become_sequences_by_an_option(tmp_path: pathlib.Path) 
     assert (tmp_path / "b.tfrecord").read_bytes() == (tmp_path / "a.tfrecord").read_bytes()
 
 
+def test_text_and_types_of_tables_stay_in_lists_of_lists(tmp_path: pathlib.Path) -> None:
+    table = pa.table({"w": pa.array([[["é"], []], [], [["b", "c"]]]), "b": pa.array([[[b"x"]], [], []]), "t": ["a", "b", "c"],
+                      "s": [{"u": "v"}] * 3, "n": pa.array([[[1], [0, 1]], [[]], []], pa.list_(pa.list_(pa.uint8()))),
+                      "d": pa.array([[[0.1]], [[], [0.2, 0.3]], []], pa.list_(pa.large_list(pa.float64())))})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=2)
+    fb.convert(tmp_path / "a.parquet", tmp_path / "a.arrow", lists=["w", "n"])
+    with pa.OSFile(str(tmp_path / "a.arrow")) as source:
+        out = pa.ipc.open_file(source).read_all()
+    assert out.drop_columns("s.u").to_pylist() == table.drop_columns("s").to_pylist()
+    assert {name: str(out.schema.field(name).type).replace("element", "item") for name in ("w", "b", "t", "s.u", "n")} == {
+        "w": "large_list<item: large_list<item: large_string>>", "b": "large_list<item: large_list<item: large_binary>>",
+        "t": "large_string", "s.u": "large_string", "n": "large_list<item: large_list<item: uint8>>"}
+    with pytest.raises(fb.ConfigError, match="'d' is float64, and an Example has float32 only"):
+        fb.convert(tmp_path / "a.arrow", tmp_path / "a.tfrecord", lists=["w", "b", "n", "d"])
+    fb.convert(tmp_path / "a.arrow", tmp_path / "a.tfrecord", lists=["w", "b", "n", "d"], narrow=True)
+    assert sequences_of(tmp_path / "a.tfrecord", {"d", "n"}) == [
+        ({}, {"d": [[np.float32(0.1)]], "n": [[1], [0, 1]]}), ({}, {"d": [[], [np.float32(0.2), np.float32(0.3)]], "n": [[]]}), ({}, {})]
+
+
 def test_select_and_drop_leave_sequences_behind(inputs: str, tmp_path: pathlib.Path) -> None:
     fb.convert(inputs, tmp_path / "some.tfrecord", select=["id", "ids"])
     assert sequences_of(tmp_path / "some.tfrecord") == sequences_of(inputs, {"id", "ids"})

@@ -144,6 +144,21 @@ def _list(dtype: str, same: bool, size: int) -> "dict[str, Any]":
             "allow_missing": True}
 
 
+def text_columns(schema: Any, parent: str = "") -> "frozenset[str]":
+    """The tensors of a schema of Arrow, or of a struct, whose strings are text."""
+    types = pyarrow_module("pyarrow.types")
+    out: "set[str]" = set()
+    for field in schema:
+        type, name = field.type, parent + field.name
+        while hasattr(type, "value_type"):  # lists, dictionaries
+            type = type.value_type
+        if types.is_struct(type):
+            out |= text_columns(type, name + ".")
+        elif str(type) in ("string", "large_string", "string_view"):
+            out.add(name)
+    return frozenset(out)
+
+
 class ArrowTables(Input):
     """Parquet or Arrow IPC files, through pyarrow."""
 
@@ -165,6 +180,7 @@ class ArrowTables(Input):
             raise refused("the inputs have no column that is to be written")
         self._nested = nested.nested_columns(first).intersection(self._columns)
         self.schema = nested.joined_schema(schema_of(self.source(files)), self._nested)
+        self.text = text_columns(first).intersection(self.schema)
         self.lists = lists_of(first.metadata) & frozenset(self._columns)
 
     def source(self, files: "list[str]") -> Pipeline:

@@ -25,6 +25,8 @@ class Output:
 
     #: Bytes of content of a batch, about.
     batch_bytes = 4 * MIB
+    #: What to do with a list of frames that the format cannot hold.
+    way_out = "write TFRecord, Parquet or Arrow files, which hold lists of frames"
 
     def __init__(self, schema: Schema, compression: str, text: "frozenset[str]", narrow: bool,
                  lists: "frozenset[str]" = frozenset()) -> None:
@@ -52,7 +54,7 @@ class Output:
 
     def plain(self, name: str, spec: TensorSpec, kinds: str) -> None:
         """Refuses a tensor that is no number, or none a row, where the format takes nothing else."""
-        other = "write TFRecord, Parquet or Arrow files, which hold lists of frames" if name in self.lists else "choose another format"
+        other = self.way_out if name in self.lists else "choose another format"
         raise refused(f"'{name}' is {spec}; {kinds}. Leave it out with drop (--drop), or {other}")
 
 

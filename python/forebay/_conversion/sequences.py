@@ -16,6 +16,8 @@ from forebay.schema import TensorSpec
 class SequenceExamples(Examples):
     """TFRecord files of tf.train.SequenceExample."""
 
+    way_out = "write Parquet or Arrow files"
+
     def holds(self, name: str, spec: TensorSpec) -> bool:
         if name not in self.lists:
             return super().holds(name, spec)
