@@ -20,6 +20,10 @@ def rate(rows_per_s: float) -> str:
     return f"{rows_per_s / 1e6:.3g} M" if rows_per_s >= 1e5 else f"{rows_per_s:,.0f}"
 
 
+def factor(ratio: float) -> str:
+    return f"{ratio:.2g}" if ratio < 1 else f"{ratio:.1f}" if ratio < 10 else f"{ratio:,.0f}"
+
+
 def rows_of(numbers: dict[str, Any]) -> list[dict[str, Any]]:
     """One entry for each run in which Forebay took part."""
     out = []
@@ -40,7 +44,7 @@ def table(numbers: dict[str, Any], missing: dict[str, str]) -> str:
     lines = [
         "# The latest run of `make bench`", "",
         f"{machine['cpu']}, {machine['cpus']} processors, {machine['ram_gb']:.0f} GB, scale {numbers['scale']}, "
-        f"{numbers['rounds']} rounds, begun {numbers['started']}. What the columns mean: [README](../README.md). All contestants "
+        f"rounds: {numbers['rounds']}, begun {numbers['started']}. What the columns mean: [README](../README.md). All contestants "
         "in the table delivered the expected rows first, by a checksum of all values.", "",
         "| workload | processors | Forebay, rows/s | rivals | best of them | its rows/s | ratio, 95 % | share of the floor | CPU-s/GB | "
         "check |",
@@ -48,7 +52,8 @@ def table(numbers: dict[str, Any], missing: dict[str, str]) -> str:
     for row in rows:
         own, best = row["own"], row["best"]
         low, high = own.get("ratio_95", (0, 0))
-        ratio = f"{own['ratio_to_best_peer']:.2f} [{low:.2f}, {high:.2f}]" if best else "–"
+        interval = f" [{low:.2f}, {high:.2f}]" if len(own["rounds"]) > 1 else ""
+        ratio = f"{own['ratio_to_best_peer']:.2f}{interval}" if best else "–"
         floor = f"{100 * own['fraction_of_floor']:.0f} %" if own.get("fraction_of_floor") else "–"
         lines.append(f"| {row['workload']}{'' if row['valid'] else ' *'} | {row['threads']} | {rate(own['rows_per_s'])} | {row['rivals']} | "
                      f"{best['contestant'] if best else '–'} | {rate(best['rows_per_s']) if best else '–'} | {ratio} | {floor} | "
@@ -101,7 +106,7 @@ def plot(numbers: dict[str, Any], path: Path) -> None:
         # From 1 on: a bar's length on the logarithmic axis is how many times as fast, or as slow.
         axes.barh(place, ratio - 1, left=1, height=0.7, color="#2f6f8f" if row["threads"] == 1 else "#8fb8c9",
                   xerr=[[max(0, ratio - low)], [max(0, high - ratio)]], error_kw={"elinewidth": 1, "ecolor": "#333333"})
-        axes.annotate(f"{ratio:.2g} × {row['best']['contestant']}", (max(ratio, high, 1), place), xytext=(4, 0),
+        axes.annotate(f"{factor(ratio)} × {row['best']['contestant']}", (max(ratio, high, 1), place), xytext=(4, 0),
                       textcoords="offset points", va="center", fontsize=8)
     axes.set_yticks(range(len(rows)), [f"{row['workload']}{'' if row['valid'] else ' *'}, {row['threads']} CPU" for row in reversed(rows)],
                     fontsize=8)

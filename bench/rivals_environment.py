@@ -73,5 +73,5 @@ def run(python: str, *arguments: str, seconds: float = SECONDS) -> tuple[int, st
     except subprocess.TimeoutExpired:
         return 1, "", f"it took more than {seconds} s"
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    errors = [line for line in lines if line.lower().startswith("error:")] or lines or ["no reason given"]
-    return done.returncode, done.stdout, errors[-1]
+    errors = [line for line in lines if line.startswith("ERROR: ") and "ResolutionImpossible" not in line]
+    return done.returncode, done.stdout, (errors or lines or ["no reason given"])[-1].removeprefix("ERROR: ")
