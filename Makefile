@@ -11,6 +11,10 @@ PYTHON ?= python3
 JOBS ?= $(shell nproc)
 SECONDS := 6
 RIVALS ?=
+SCALE ?=
+ROUNDS ?=
+THREADS ?=
+WORKLOADS ?=
 VENV := $(CURDIR)/.venv
 CLANG_FORMAT ?= clang-format-14
 # ccache finds what another clone has compiled: paths count from the clone's own folder.
@@ -66,7 +70,8 @@ docs: build $(VENV)/docs-installed
 	@$(VENV)/bin/python tools/site/make_site.py build/release build/site
 
 bench: build
-	$(VENV)/bin/python bench/run.py $(if $(RIVALS),--rivals $(RIVALS))
+	$(VENV)/bin/python bench/run.py $(if $(RIVALS),--rivals $(RIVALS)) $(if $(SCALE),--scale $(SCALE)) \
+	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(THREADS),--threads $(THREADS)) $(if $(WORKLOADS),--workloads $(WORKLOADS))
 
 fuzz: setup
 	@$(MAKE) --no-print-directory test-fuzz SECONDS=$(SECONDS)

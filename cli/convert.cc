@@ -31,7 +31,7 @@ struct Convert {
   std::string file_size;
   bool shuffle = false;
   std::int64_t seed = 0;
-  std::vector<std::string> select, drop;
+  std::vector<std::string> select, drop, lists;
   std::string shard = "0/1";
   bool resume = false, force = false, no_index = false;
   bool narrow = false;
@@ -50,7 +50,7 @@ bool copies_records(const Convert& asked, const std::vector<std::string>& inputs
   const auto is_tfrecord = [](const std::string& named, const std::string& path) {
     return (named.empty() ? file_format(path) : named) == "tfrecord";
   };
-  return asked.select.empty() && asked.drop.empty() && is_tfrecord(asked.to, out) &&
+  return asked.select.empty() && asked.drop.empty() && asked.lists.empty() && is_tfrecord(asked.to, out) &&
          std::ranges::all_of(inputs, [&](const std::string& path) { return is_tfrecord(asked.from, path); });
 }
 
@@ -72,6 +72,7 @@ std::vector<std::string> arguments_of(const Convert& asked) {
   add_if(out, "--threads", asked.threads == 0 ? "" : std::to_string(asked.threads));
   for (const std::string& name : asked.select) add_if(out, "--select", name);
   for (const std::string& name : asked.drop) add_if(out, "--drop", name);
+  for (const std::string& name : asked.lists) add_if(out, "--lists", name);
   for (const auto& [option, given] : {std::pair{"--shuffle", asked.shuffle},
                                       {"--resume", asked.resume},
                                       {"--force", asked.force},
@@ -154,8 +155,8 @@ Result<void> convert(const Convert& asked) {
   if (copies_records(asked, paths, out)) return copy(asked, inputs, out);
   return run_python(
       "forebay._conversion.command", arguments_of(asked),
-      "convert: between TFRecord files nothing is needed, but other formats (which need pyarrow, too), --select "
-      "and --drop are the work of Python");
+      "convert: between TFRecord files nothing is needed, but other formats (which need pyarrow, too), --select, "
+      "--drop and --lists are the work of Python");
 }
 
 }  // namespace
@@ -182,6 +183,9 @@ void add_convert(CLI::App& app, Command& command) {
       ->allow_extra_args(false)
       ->check(not_empty());
   verb->add_option("--drop", asked->drop, "Leave this feature out; may be repeated")
+      ->allow_extra_args(false)
+      ->check(not_empty());
+  verb->add_option("--lists", asked->lists, "Tensor that is a list of frames of SequenceExamples; may be repeated")
       ->allow_extra_args(false)
       ->check(not_empty());
   verb->add_flag("--narrow", asked->narrow, "Round float64 to float32 where the output has no float64");

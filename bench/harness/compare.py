@@ -28,22 +28,23 @@ FLOORS = {"W4b": "jpeg", "W4c": "jpeg", "W6": "inflate", "W6b": "inflate", "W7":
 
 
 def build_floors(o):
+    """The program of the floors and the libraries it has, or None and the reason."""
     source, binary = os.path.join(HERE, "floors.cc"), os.path.join(o.logs, "floors")
     compiler = shutil.which("g++")
     if not compiler:
-        return None
-    isal, jpeg = ["-DHAVE_ISAL", "-lisal"], ["-DHAVE_JPEG", "-lturbojpeg"]
+        return None, "there is no g++"
+    isal, jpeg = ["-DHAVE_ISAL", "-lisal"], ["-DHAVE_JPEG", "-ljpeg"]
     for extra in (isal + jpeg, isal, ["-DHAVE_ZLIB", "-lz"] + jpeg, jpeg, ["-DHAVE_ZLIB", "-lz"], []):
         r = subprocess.run([compiler, "-std=c++20", "-O3", "-march=native", source, "-o", binary, "-pthread", *extra],
                            capture_output=True)
         if r.returncode == 0:
             return binary, [x for x in extra if x.startswith("-D")]
-    return None
+    return None, f"g++: {(r.stderr.decode(errors='replace').strip().splitlines() or ['no reason given'])[0]}"
 
 
 def floor_pass(o, kind, workload, spec, threads):
     rows = sum(e["rows"] for e in spec["files"])
-    command = [o.floors[0], kind, "--threads", str(threads), "--min-seconds", "0.2"]
+    command = [o.floors, kind, "--threads", str(threads), "--min-seconds", "0.2"]
     if kind == "gather":
         command += ["--rows", str(rows), "--record", "3073" if workload == "W8" else "264"]
     elif kind == "window":
@@ -233,17 +234,22 @@ def main():
     if o.lock:
         o.lock.tree(o.data)
         print(f"locked {o.lock.bytes / 1e6:.0f} MB of data in memory" + (f", {o.lock.failed} files not" if o.lock.failed else ""))
-    o.floors = build_floors(o) if o.want_floors else None
-    found = discover(o)
+    o.floors, floors = build_floors(o) if o.want_floors else (None, "not asked for")
+    found, unlisted = discover(o)
     external = {s.split("=", 1)[0] for s in o.contestant}
     patterns = [p for p in o.contestants.split(",") if p] or ["*"]
     chosen = [c for n, c in found.items() if n in external or any(fnmatch.fnmatchcase(n, p) for p in patterns)]
     workloads = [w for w in o.workloads.split(",") if w] or list(manifest["workloads"])
     out = {"machine": machine(), "scale": manifest["scale"], "seed": manifest["seed"], "rounds": o.rounds,
-           "target_seconds": o.target, "floors_built_with": o.floors[1] if o.floors else None,
+           "target_seconds": o.target, "floors_built_with": floors if o.floors else None,
+           "no_floors": "" if o.floors else f"The floors were not built: {floors}.", "no_data": {}, "not_listed": unlisted,
            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "runs": []}
     checked = {}
     for w in workloads:
+        if w not in manifest["workloads"]:
+            out["no_data"][w] = manifest.get("left_out", {}).get(w) or "the data have no such workload"
+            print(f"\n== {w}  left out: {out['no_data'][w]}", flush=True)
+            continue
         for t in [int(x) for x in o.threads.split(",")]:
             c = [x for x in chosen if x.does(w) and not any(
                 fnmatch.fnmatchcase(f"{x.name}:{w}", p) for p in o.skip)]

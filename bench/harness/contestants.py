@@ -18,7 +18,6 @@ BATCH = {"W4a": 32, "W4b": 32, "W4c": 32, "W5": 16, "W9": 128}
 def batch_size(workload):
     return BATCH.get(workload, 256)
 
-
 class Script:
     """A script in bench/rivals, kept alive with --serve, so that imports are paid once and rounds can be interleaved."""
 
@@ -117,7 +116,8 @@ class Command:
 
 
 def discover(o):
-    found = {}
+    """The contestants by name, and why the variants of a script are not known, by script."""
+    found, unlisted = {}, {}
     for path in sorted(glob.glob(os.path.join(os.path.dirname(HERE), "rivals", "*.py"))):
         stem = os.path.basename(path)[:-3]
         python = sys.executable
@@ -129,11 +129,12 @@ def discover(o):
         if r.returncode:
             r = subprocess.run([python, path, "--list"], capture_output=True, text=True)
         if r.returncode:
-            print(f"{stem}: --list failed: {r.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+            unlisted[stem] = (r.stderr.strip().splitlines() or ["?"])[-1]
+            print(f"{stem}: --list failed: {unlisted[stem]}", file=sys.stderr)
             continue
         for name, info in json.loads(r.stdout)["variants"].items():
             found[name] = Script(name, info, path, python)
     for spec in o.contestant:
         name, template = spec.split("=", 1)
         found[name] = Command(name, template)
-    return found
+    return found, unlisted

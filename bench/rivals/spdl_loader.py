@@ -20,6 +20,11 @@ import numpy as np  # noqa: E402
 import spdl.io as sio  # noqa: E402
 from spdl.pipeline import PipelineBuilder  # noqa: E402
 
+try:
+    sio.lib._libspdl.init_glog  # its library is loaded on first use, and a failure inside a pipeline only drops rows
+except RuntimeError as problem:
+    sys.exit(f"SPDL needs the shared libraries of FFmpeg, of a version that it knows: {problem}")
+
 THREADS = run.args.threads
 
 

@@ -51,9 +51,18 @@ class OutputFile {
 /// integers above the range of int64, rows with lists in lists, sparse ones.
 [[nodiscard]] Result<void> write_examples(const Batch& batch, RecordWriter& writer);
 
+/// Writes each row as a tf.train.SequenceExample: the tensors of `lists` as lists with a feature for each frame, the
+/// others as features of the context. The first axis of a list is its frames; what a frame has, in any shape or as a
+/// list, are its values. A list without frames, and a frame without values, is written as such. Where rows are one list
+/// each, a ragged int64 tensor `lengths(NAME)` beside the list NAME cuts them into frames of so many values.
+///
+/// Fails as `write_examples` does, and for a name that is no tensor, or a tensor without an axis of frames.
+[[nodiscard]] Result<void> write_sequence_examples(const Batch& batch, const std::vector<std::string>& lists,
+                                                   RecordWriter& writer);
+
 /// A digest of rows: equal for equal values, row lengths and names in the same order of rows, however the rows are cut
 /// into batches (up to hash collisions). Within a row of one size, shapes do not count; numbers count as the bytes
-/// of their dtype.
+/// of their dtype. A tensor with its `lengths` beside it (`write_sequence_examples`) counts as one of lists in lists.
 class RowDigest {
  public:
   /// Adds the rows of a batch that came from records. Fails with Code::config for sparse tensors.
@@ -80,14 +89,24 @@ struct StoredFeature {
   std::int64_t max = 0;
   bool text = false;  ///< Of bytes: all are UTF-8.
 };
+/// A list of the SequenceExamples in files, with one feature a frame.
+struct StoredList {
+  std::string name;
+  std::string kind;         ///< As of a feature.
+  std::int64_t frames = 0;  ///< In all records.
+  std::int64_t min = 0;     ///< Least number of values in a frame.
+  std::int64_t max = 0;
+  bool text = false;  ///< Of bytes: all are UTF-8.
+};
 struct StoredFeatures {
   std::int64_t records = 0;
-  std::vector<StoredFeature> features;  ///< By name.
+  std::vector<StoredFeature> features;  ///< By name. Of SequenceExamples: those of the context.
+  std::vector<StoredList> lists;        ///< By name.
 };
 
 /// Looks at every record of TFRecord files, several at once: which features there are. `go_on` is asked from time to
 /// time by the calling thread; false ends the work with Code::cancelled. Fails with Code::data and the place for what
-/// is corrupt or no Example, and with Code::io.
+/// is corrupt or neither an Example nor a SequenceExample, and with Code::io.
 [[nodiscard]] Result<StoredFeatures> features_of_examples(const std::vector<std::string>& files,
                                                           Compression compression = Compression::automatic,
                                                           std::int64_t threads = 0,

@@ -252,7 +252,10 @@ class FilesPump(Pump):
                                  else self.failed(failure, f"reading {self._parts[part].name}"))
 
     def _batches(self, files: OpenFiles, part: Part, source: int, first: int) -> Iterator[Any]:
-        file, fields = files[part], self._table.fields(source)
+        return self._read(files, part, self._table.fields(source), first)
+
+    def _read(self, files: OpenFiles, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
+        file = files[part]
         self._check(file.schema_arrow if self._parquet else file.schema, part.path, fields)
         return (_parquet_batches if self._parquet else _ipc_batches)(file, part, fields, first)
 

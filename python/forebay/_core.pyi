@@ -233,6 +233,9 @@ class ExampleFile:
     def write(self, batch: Batch) -> None:
         """Writes the rows of a batch as Examples."""
 
+    def write_sequences(self, batch: Batch, lists: list[str]) -> None:
+        """Writes the rows of a batch as SequenceExamples."""
+
     def finish(self, check: Any) -> None: ...
 
 class RowDigest:
@@ -254,8 +257,10 @@ def convert_records(inputs: list[str], out: str, options: dict[str, Any]) -> lis
 def begin_conversion(out: str, files: int, index: int, count: int, existing: str, inputs: list[str], what: str) -> list[int]:
     """The numbers of the files that are to be made."""
 
-def features_of_examples(paths: list[str], compression: str, threads: int) -> tuple[int, list[tuple[str, str, int, int, int, bool]]]:
-    """Records, and features as (name, kind, records, min, max, text)."""
+def features_of_examples(paths: list[str], compression: str, threads: int) -> tuple[int, list[tuple[str, str, int, int, int, bool]], list[tuple[str, str, int, int, int, bool]]]:
+    """
+    Records, features as (name, kind, records, min, max, text), and lists as (name, kind, frames, min, max, text).
+    """
 
 def output_file(out: str, number: int, files: int) -> str: ...
 

@@ -69,6 +69,11 @@ def present(name: str) -> str:
     return f"present({name})"
 
 
+def bound(files: ArrowFiles, columns: Names, nulls: Optional[Mapping[str, Any]]) -> Pipeline:
+    """A pipeline over files that are open to its runs in some way."""
+    return _pipeline(files, columns, nulls, None, "auto", "files")
+
+
 class ArrowFiles:
     """Parquet or Arrow IPC files, which a document names as {"source": {"arrow": {"bind": NAME}}} and takes from
     `load(…, bind={NAME: fb.ArrowFiles(files)})`.

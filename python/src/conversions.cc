@@ -106,7 +106,10 @@ nb::tuple features_of(const nb::list& paths, const std::string& compression, std
   nb::list out;
   for (const StoredFeature& each : all.features)
     out.append(nb::make_tuple(to_str(each.name), each.kind, each.records, each.min, each.max, each.text));
-  return nb::make_tuple(all.records, out);
+  nb::list lists;
+  for (const StoredList& each : all.lists)
+    lists.append(nb::make_tuple(to_str(each.name), each.kind, each.frames, each.min, each.max, each.text));
+  return nb::make_tuple(all.records, out, lists);
 }
 
 std::string_view view_of(nb::handle bytes) {
@@ -156,6 +159,16 @@ void bind_conversions(nb::module_& module) {
           },
           nb::arg("batch"), "Writes the rows of a batch as Examples.")
       .def(
+          "write_sequences",
+          [](RecordWriter& self, const PyBatch& batch, const nb::list& lists) {
+            const Batch& made = batch.made_by_run("rows");
+            const std::vector<std::string> names = from_strs(lists);
+            finish_unlocked([&] { return write_sequence_examples(made, names, self); });
+          },
+          nb::arg("batch"), nb::arg("lists"),
+          nb::sig("def write_sequences(self, batch: Batch, lists: list[str]) -> None"),
+          "Writes the rows of a batch as SequenceExamples.")
+      .def(
           "finish",
           [](RecordWriter& self, const nb::object& check) {
             finish_unlocked([&, checks = check_of(check)] { return self.finish(checks); });
@@ -184,8 +197,9 @@ void bind_conversions(nb::module_& module) {
              "The numbers of the files that are to be made.");
   module.def("features_of_examples", &features_of, nb::arg("paths"), nb::arg("compression"), nb::arg("threads"),
              nb::sig("def features_of_examples(paths: list[str], compression: str, threads: int) -> tuple[int, "
-                     "list[tuple[str, str, int, int, int, bool]]]"),
-             "Records, and features as (name, kind, records, min, max, text).");
+                     "list[tuple[str, str, int, int, int, bool]], list[tuple[str, str, int, int, int, bool]]]"),
+             "Records, features as (name, kind, records, min, max, text), and lists as (name, kind, frames, min, max, "
+             "text).");
   module.def(
       "output_file",
       [](const nb::str& out, std::int64_t number, std::int64_t files) {

@@ -217,11 +217,17 @@ def test_names_that_nothing_has_and_files_that_cannot_be_read_are_named(inputs: 
     assert not (tmp_path / "b.csv").exists() and not (tmp_path / "a.tfrecord").exists()
 
 
-@pytest.mark.parametrize("name, kills", [("a.tfrecord.gz", 20 if LONG else 2), ("a.parquet", 20 if LONG else 1)])
-def test_killed_at_random_moments_and_resumed_the_files_are_the_same(tmp_path: pathlib.Path, name: str, kills: int) -> None:
+@pytest.mark.parametrize("name, kind, kills", [("a.tfrecord.gz", "Examples", 20 if LONG else 2), ("a.parquet", "Examples", 20 if LONG else 1),
+                                               ("a.parquet", "SequenceExamples", 20 if LONG else 1)])
+def test_killed_at_random_moments_and_resumed_the_files_are_the_same(tmp_path: pathlib.Path, name: str, kind: str, kills: int) -> None:
     noise = np.random.default_rng(7)
-    fb.write_records(tmp_path / "in.tfrecord", [fb.encode_example({"x": noise.random(250, dtype=np.float32), "id": row})
-                                                for row in range(2000)])
+
+    def record(row: int) -> bytes:
+        if kind == "Examples":
+            return fb.encode_example({"x": noise.random(250, dtype=np.float32), "id": row})
+        return fb.encode_sequence_example({"id": row}, {"x": noise.random((row % 9, 50), dtype=np.float32), "w": [["a"] * (row % 3)] * (row % 4)})
+
+    fb.write_records(tmp_path / "in.tfrecord", [record(row) for row in range(2000)])
     command = [str(COMMAND)] if name.startswith("a.tfrecord") else [sys.executable, "-m", "forebay"]
 
     def start(folder: str) -> "subprocess.Popen[bytes]":

@@ -52,9 +52,21 @@ def guides(names: Names) -> None:
     names["records"] = fb.tfrecord("data/train-*.tfrecord").example(FEATURES)
 
 
-@page("inspect", "convert")
+@page("inspect")
 def train_files(names: Names) -> None:
     write_train()
+
+
+@page("convert")
+def conversions(names: Names) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    write_train()
+    frames = {"mel": [[0.5, 1.5], [2.5, 3.5]], "words": [[b"a"], [b"b", b"c"]]}
+    for number in range(2):
+        fb.write_records(f"speech-{number}.tfrecord", [fb.encode_sequence_example({"id": row}, frames) for row in range(3)])
+    pq.write_table(pa.table({name: [values] for name, values in frames.items()}).cast(pa.schema({
+        "mel": pa.list_(pa.list_(pa.float32(), 2)), "words": pa.list_(pa.list_(pa.string()))})), "others.parquet")
 
 
 @page("guide/sequences")

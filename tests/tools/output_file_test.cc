@@ -156,13 +156,5 @@ TEST(FeaturesOfExamples, EveryCutOfARecordIsAnErrorOrAWholeMessage) {
   EXPECT_EQ(errors, whole.size() - 1);  // only the empty record is a message
 }
 
-TEST(FeaturesOfExamples, ASequenceExampleIsNamed) {
-  const Folder folder;
-  ASSERT_TRUE(write_records(folder.path() + "/a", {encode_sequence_example({.lists = {{"f", {Ints{1}}}}})}).ok());
-  const auto found = features_of_examples({folder.path() + "/a"});
-  ASSERT_FALSE(found.ok());
-  EXPECT_THAT(found.error().message(), HasSubstr("the record is a SequenceExample"));
-}
-
 }  // namespace
 }  // namespace forebay

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from forebay import _core
-from forebay import tables
 from forebay._arrow_files import pyarrow_module
+from forebay._conversion import nested
 from forebay._conversion.inputs import refused
 from forebay._conversion.outputs import MIB, Check, Output, Writer
+from forebay._conversion.table_note import metadata_of
 from forebay.builder import Pipeline
 from forebay.loader import Batch
 from forebay.schema import TensorSpec
@@ -101,7 +102,8 @@ class ArrowFiles(Output):
         return _ArrowWriter(self, _core.OutputFile(path, "none"))
 
     def read(self, path: str) -> Pipeline:
-        return (tables.parquet if self.parquet else tables.arrow_file)([path])
+        lists = frozenset(name for name, spec in self.schema.items() if spec.shape[:2] == (None, None))
+        return nested.open_tables([path], "parquet" if self.parquet else "ipc", None, lists, None)
 
 
 class Ipc(ArrowFiles):
@@ -118,6 +120,7 @@ class _ArrowWriter(Writer):
     def _start(self, schema: Any) -> None:
         pa = pyarrow_module("pyarrow")
         output = self._output
+        schema = schema.with_metadata(metadata_of(output.lists))
         if output.parquet:
             self._writer = pyarrow_module("pyarrow.parquet").ParquetWriter(self._sink, schema, compression=output.compression,
                                                     use_dictionary=output.repeating(),
@@ -128,7 +131,7 @@ class _ArrowWriter(Writer):
 
     def write(self, batch: Batch) -> None:
         schema = self._output.schema
-        columns = batch.to_arrow(utf8=[name for name in schema if name in self._output.text])
+        columns = nested.joined_columns(batch.to_arrow(utf8=[name for name in schema if name in self._output.text]), schema)
         for place, (name, spec) in enumerate(schema.items()):
             meant = logical_type(spec)
             if meant is not None:

@@ -26,7 +26,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     try:
         files = convert(asked.paths[:-1], asked.paths[-1], from_=asked.from_, to=asked.to, files=asked.files,
                         file_size=asked.file_size, shuffle=asked.shuffle, seed=asked.seed, select=asked.select or None,
-                        drop=asked.drop or None, compression=asked.compression, input_compression=asked.input_compression,
+                        drop=asked.drop or None, lists=asked.lists or None, compression=asked.compression, input_compression=asked.input_compression,
                         narrow=asked.narrow, shard=shard, index=not asked.no_index, threads=asked.threads,
                         existing="resume" if asked.resume else "replace" if asked.force else "refuse",
                         progress=_show if shows else None)
@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--select", action="append", help="write only this feature; may be repeated")
     parser.add_argument("--drop", action="append", help="leave this feature out; may be repeated")
+    parser.add_argument("--lists", action="append", help="tensor that is a list of frames of SequenceExamples; may be repeated")
     parser.add_argument("--narrow", action="store_true", help="round float64 to float32 where the output has no float64")
     parser.add_argument("--shard", default="0/1", help="I/N: make only the files I, I + N, …")
     parser.add_argument("--resume", action="store_true", help="go on with the same conversion; complete files stay")

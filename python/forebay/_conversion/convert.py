@@ -34,8 +34,8 @@ class ConvertedFile(NamedTuple):
 def convert(inputs: Paths, out: Path, *, from_: Optional[Format] = None, to: Optional[Format] = None,
             files: Optional[int] = None, file_size: Union[int, str, None] = None, shuffle: bool = False, seed: int = 0,
             select: Union[str, Sequence[str], None] = None, drop: Union[str, Sequence[str], None] = None,
-            compression: Optional[str] = None, input_compression: str = "auto", narrow: bool = False,
-            nulls: Optional[Mapping[str, Any]] = None, types: Optional[Mapping[str, str]] = None,
+            lists: Union[str, Sequence[str], None] = None, compression: Optional[str] = None, input_compression: str = "auto",
+            narrow: bool = False, nulls: Optional[Mapping[str, Any]] = None, types: Optional[Mapping[str, str]] = None,
             shard: "tuple[int, int]" = (0, 1), existing: Literal["refuse", "resume", "replace"] = "refuse", index: bool = True,
             threads: int = 0, progress: Optional[Callable[[int, int], object]] = None) -> "list[ConvertedFile]":
     """Writes the rows of files to other files: of another format, other sizes, in another order, compressed otherwise.
@@ -47,6 +47,8 @@ def convert(inputs: Paths, out: Path, *, from_: Optional[Format] = None, to: Opt
     file_size          instead: about as much content in each file, as bytes or "256MiB"
     shuffle, seed      write in the order of a global shuffle. Parquet and Arrow files are read into memory for that
     select, drop       names of features that are written, or left out
+    lists              names of tensors whose rows are lists of frames: a TFRecord file then has SequenceExamples, and these are
+                       their lists. Left out: as in SequenceExamples that are read, or in tables that were made of them
     compression        of the output; left out: as its name says (Parquet: snappy)
     input_compression  of TFRecord, CSV and tar files
     narrow             round float64 to float32 where the output has no float64
@@ -79,9 +81,10 @@ def convert(inputs: Paths, out: Path, *, from_: Optional[Format] = None, to: Opt
         if given and source not in has:
             raise _refused(f"{name}: is for {' and '.join(has)} inputs, found '{source}'")
     wanted = _wanted(select, drop)
-    if source == target == "tfrecord" and select is None and drop is None:
+    if source == target == "tfrecord" and select is None and drop is None and lists is None:
         return run.copy(compression or _core.compression_by_name(path), input_compression)
-    return run.convert(wanted, compression, input_compression, narrow, nulls, types or {},
+    return run.convert(wanted, None if lists is None else names_of("lists", lists), compression, input_compression, narrow, nulls,
+                       types or {},
                        {"select": select, "drop": drop, "narrow": narrow, "nulls": nulls, "types": types})
 
 
@@ -165,19 +168,25 @@ class _Run:
                    "store_index": self._index, "progress": self._progress}
         return [ConvertedFile(*file) for file in _core.convert_records(self._inputs, self._out, options)]
 
-    def convert(self, wanted: "_Names", compression: Optional[str], input_compression: str, narrow: bool,
-                nulls: Optional[Mapping[str, Any]], types: Mapping[str, str], note: "dict[str, Any]") -> "list[ConvertedFile]":
+    def convert(self, wanted: "_Names", lists: "Optional[list[str]]", compression: Optional[str], input_compression: str,
+                narrow: bool, nulls: Optional[Mapping[str, Any]], types: Mapping[str, str],
+                note: "dict[str, Any]") -> "list[ConvertedFile]":
         source = self._open(self._inputs, wanted, input_compression, nulls, types)
         wanted.check()
-        for name in types:
-            wanted.check_name("types", name)
+        for argument, names in (("types", types), ("lists", lists or ())):
+            for name in names:
+                wanted.check_name(argument, name)
+        frames = source.lists if lists is None else frozenset(lists)
         if compression is None:
             compression = "snappy" if self._target == "parquet" else _core.compression_by_name(self._out)
-        output = _output_class(self._target)(source.schema, compression, source.text, narrow)
+        if not frames <= source.schema.keys():
+            raise _refused(f"lists: '{min(frames - source.schema.keys())}' is not written")
+        output = _output_class(self._target, frames)(source.schema, compression, source.text, narrow, frames)
         rows = source.rows
         files = self._files if self._file_bytes == 0 else max(1, -(-source.bytes // self._file_bytes))
         note = {**note, "records": rows, "from": self._source, "to": self._target, "compression": output.compression,
-                "files": files, **({} if self._seed is None else {"seed": self._seed}), **_versions(self._target)}
+                "files": files, "lists": sorted(frames) or None,
+                **({} if self._seed is None else {"seed": self._seed}), **_versions(self._target)}
         what = json.dumps({key: value for key, value in note.items() if value is not None and value is not False})
         missing = _core.begin_conversion(self._out, files, *self._shard, self._existing, self._inputs, what)
         ranges = {number: (rows * number // files, rows * (number + 1) // files)
@@ -274,8 +283,11 @@ def _versions(target: str) -> "dict[str, str]":
     return {"pyarrow": pyarrow_module("pyarrow").__version__}
 
 
-def _output_class(target: str) -> "type[Output]":
+def _output_class(target: str, lists: "frozenset[str]") -> "type[Output]":
     from forebay._conversion import outputs
+    if target == "tfrecord" and lists:
+        from forebay._conversion import sequences
+        return sequences.SequenceExamples
     if target in ("parquet", "arrow"):
         from forebay._conversion import arrow_outputs
         return arrow_outputs.ArrowFiles if target == "parquet" else arrow_outputs.Ipc

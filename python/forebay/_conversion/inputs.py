@@ -16,6 +16,8 @@ from forebay import _core
 from forebay import builder, tables
 from forebay._arguments import dtype_of
 from forebay._arrow_files import faults_of, pyarrow_module
+from forebay._conversion import nested
+from forebay._conversion.table_note import lists_of
 from forebay.errors import ConfigError, DataError
 from forebay.builder import Pipeline
 from forebay.records import index_files
@@ -41,6 +43,7 @@ class Input:
     bytes     of content, about
     schema    the tensors of a row, those that are wanted
     text      the string tensors of which all strings are UTF-8
+    lists     the tensors that are lists of frames, of SequenceExamples or of tables made of them
     """
 
     files: "list[str]"
@@ -48,6 +51,7 @@ class Input:
     bytes: int
     schema: Schema
     text: "frozenset[str]" = frozenset()
+    lists: "frozenset[str]" = frozenset()
 
     def __init__(self, files: "list[str]") -> None:
         self.files = files
@@ -86,7 +90,7 @@ def rows_of(pipe: Pipeline) -> int:
 
 
 class Examples(Input):
-    """TFRecord files of tf.train.Example."""
+    """TFRecord files of tf.train.Example or of tf.train.SequenceExample."""
 
     def __init__(self, files: "list[str]", wanted: Wanted, compression: str, threads: int) -> None:
         super().__init__(files)
@@ -94,29 +98,65 @@ class Examples(Input):
         reports = index_files(files, compression)
         self.counts = [report.records for report in reports]
         self.bytes = sum(report.bytes for report in reports)
-        records, found = _core.features_of_examples(files, compression, threads)
+        records, found, found_lists = _core.features_of_examples(files, compression, threads)
+        text: "list[str]" = []
         self._features: "dict[str, Any]" = {}
-        text = set()
         for name, kind, count, least, most, is_text in found:
-            if not wanted(name) or kind == "none":
-                continue
-            if kind == "mixed":
-                raise DataError(f"feature '{name}' has values of different kinds; leave it out with drop (--drop)", code="data",
-                                detail="invalid_argument")
-            dtype = {"int": "int64", "float": "float32", "bytes": "string"}[kind]
-            same = count == records and least == most
-            self._features[name] = ({"dtype": dtype, "shape": [] if most == 1 else [most]} if same else
-                                    {"kind": "var_len", "dtype": dtype})
-            if is_text:
-                text.add(name)
-        self.text = frozenset(text)
-        if not self._features:
+            if wanted(name) and kind != "none":
+                self._features[name] = _feature(_dtype("feature", name, kind), count == records and least == most, most)
+                text += [name] if is_text else []
+        self._lists: "dict[str, Any]" = {}
+        for name, kind, frames, least, most, is_text in found_lists:
+            if wanted(name) and frames > 0:
+                self._lists[name] = _list(_dtype("list", name, kind), least == most, most)
+                text += [name] if is_text else []
+        for name in sorted(self._lists.keys() & self._features.keys()):
+            raise refused(f"'{name}' is in the context and in the lists, and one name cannot stand for both; leave both out with "
+                          "drop (--drop)")
+        self.text, self.lists = frozenset(text), frozenset(self._lists)
+        if not self._features and not self._lists:
             raise refused("the inputs have no feature that is to be written")
-        self.schema = schema_of(self.source(files))
+        lists_in_lists = frozenset(name for name, feature in self._lists.items() if feature["kind"] == "var_len")
+        self.schema = nested.joined_schema(schema_of(self.source(files)), lists_in_lists)
 
     def source(self, files: "list[str]") -> Pipeline:
-        return builder.tfrecord(files, compression=self._compression,  # type: ignore[arg-type]
-                                max_decompressed_bytes=MAX_BYTES).example(self._features)
+        records = builder.tfrecord(files, compression=self._compression,  # type: ignore[arg-type]
+                                   max_decompressed_bytes=MAX_BYTES)
+        return records.sequence_example(self._features, lists=self._lists) if self._lists else records.example(self._features)
+
+
+def _dtype(what: str, name: str, kind: str) -> str:
+    if kind in ("none", "mixed"):
+        found = "values of different kinds" if kind == "mixed" else "frames, but never a value that says its type"
+        raise DataError(f"{what} '{name}' has {found}; leave it out with drop (--drop)", code="data", detail="invalid_argument")
+    return {"int": "int64", "float": "float32", "bytes": "string"}[kind]
+
+
+def _feature(dtype: str, same: bool, size: int) -> "dict[str, Any]":
+    return {"dtype": dtype, "shape": [] if size == 1 else [size]} if same else {"kind": "var_len", "dtype": dtype}
+
+
+def _list(dtype: str, same: bool, size: int) -> "dict[str, Any]":
+    """same: every frame has `size` values."""
+    if not same or size == 0:
+        return {"kind": "var_len", "dtype": dtype}
+    return {"kind": "fixed_len_sequence", "dtype": dtype, "shape": [] if size == 1 else [size], "as": "ragged",
+            "allow_missing": True}
+
+
+def text_columns(schema: Any, parent: str = "") -> "frozenset[str]":
+    """The tensors of a schema of Arrow, or of a struct, whose strings are text."""
+    types = pyarrow_module("pyarrow.types")
+    out: "set[str]" = set()
+    for field in schema:
+        type, name = field.type, parent + field.name
+        while hasattr(type, "value_type"):  # lists, dictionaries
+            type = type.value_type
+        if types.is_struct(type):
+            out |= text_columns(type, name + ".")
+        elif str(type) in ("string", "large_string", "string_view"):
+            out.add(name)
+    return frozenset(out)
 
 
 class ArrowTables(Input):
@@ -130,19 +170,21 @@ class ArrowTables(Input):
         self._lock = threading.Lock()
         self._table: Any = None  # all rows, once they are shuffled
         self.counts = []
-        names: "list[str]" = []
+        first: Any = None
         for path in files:
             with faults_of(path, "footer"):
                 schema = self._measure(path)
-            names = names or list(schema.names)
-        self._columns = [name for name in names if wanted(name)]
+            first = schema if first is None else first
+        self._columns = [name for name in ([] if first is None else first.names) if wanted(name)]
         if not self._columns:
             raise refused("the inputs have no column that is to be written")
-        self.schema = schema_of(self.source(files))
+        self._nested = nested.nested_columns(first).intersection(self._columns)
+        self.schema = nested.joined_schema(schema_of(self.source(files)), self._nested)
+        self.text = text_columns(first).intersection(self.schema)
+        self.lists = lists_of(first.metadata) & frozenset(self._columns)
 
     def source(self, files: "list[str]") -> Pipeline:
-        open_files = tables.parquet if self._parquet else tables.arrow_file
-        return open_files(files, self._columns, nulls=self._nulls)
+        return nested.open_tables(files, "parquet" if self._parquet else "ipc", self._columns, self._nested, self._nulls)
 
     def _measure(self, path: str) -> Any:
         """Adds the rows and bytes of a file, and returns its schema."""
@@ -174,7 +216,8 @@ class ArrowTables(Input):
         """Rows of a row group cannot be reached one by one, so the table is read into memory."""
         with self._lock:
             if self._table is None:
-                self._table = pyarrow_module("pyarrow").concat_tables([self._read(path) for path in self.files])
+                self._table = pyarrow_module("pyarrow").concat_tables([
+                    nested.flat_table(self._read(path), self._nested, self._nulls, path) for path in self.files])
         return tables.arrow(self._table, nulls=self._nulls, dictionaries="values").shuffle(global_=True).seed(seed)
 
 

@@ -25,11 +25,15 @@ class Output:
 
     #: Bytes of content of a batch, about.
     batch_bytes = 4 * MIB
+    #: What to do with a list of frames that the format cannot hold.
+    way_out = "write TFRecord, Parquet or Arrow files, which hold lists of frames"
 
-    def __init__(self, schema: Schema, compression: str, text: "frozenset[str]", narrow: bool) -> None:
+    def __init__(self, schema: Schema, compression: str, text: "frozenset[str]", narrow: bool,
+                 lists: "frozenset[str]" = frozenset()) -> None:
         self.schema = schema
         self.compression = compression
         self.text = text
+        self.lists = lists
         self._narrow = narrow
         self.check()
 
@@ -50,7 +54,8 @@ class Output:
 
     def plain(self, name: str, spec: TensorSpec, kinds: str) -> None:
         """Refuses a tensor that is no number, or none a row, where the format takes nothing else."""
-        raise refused(f"'{name}' is {spec}; {kinds}. Leave it out with drop (--drop), or choose another format")
+        other = self.way_out if name in self.lists else "choose another format"
+        raise refused(f"'{name}' is {spec}; {kinds}. Leave it out with drop (--drop), or {other}")
 
 
 class Writer:
@@ -80,26 +85,41 @@ class Examples(Output):
         for name, spec in self.schema.items():
             if spec.dtype == "float64" and not self._narrow:
                 raise refused(f"'{name}' is float64, and an Example has float32 only; narrow (--narrow) rounds it")
-            if spec.dtype.startswith("complex") or spec.delivery == "sparse" or sum(size is None for size in spec.shape) > 1:
-                self.plain(name, spec, "an Example has lists of integers, of float32 or of strings")
+            if spec.dtype.startswith("complex") or spec.delivery == "sparse" or not self.holds(name, spec):
+                self.plain(name, spec, self.kinds(name))
+
+    def holds(self, name: str, spec: TensorSpec) -> bool:
+        """Whether the tensor has a shape that can be written."""
+        return sum(size is None for size in spec.shape) <= 1
+
+    def kinds(self, name: str) -> str:
+        """What can be written, for messages."""
+        nested = sum(size is None for size in self.schema[name].shape) == 2
+        return "an Example has lists of integers, of float32 or of strings" + (
+            ", and lists (--lists) names tensors that are lists of frames of SequenceExamples" if nested else "")
+
+    @staticmethod
+    def stored(spec: TensorSpec) -> str:
+        """The dtype in the file."""
+        return "float32" if spec.dtype in ("float16", "bfloat16", "float64") else spec.dtype
 
     def prepared(self, pipe: Pipeline) -> Pipeline:
         for name, spec in self.schema.items():
-            if spec.dtype in ("float16", "bfloat16", "float64"):
+            if self.stored(spec) != spec.dtype:
                 pipe = pipe.cast(name, "float32")
         return pipe
 
     def open(self, path: str, first: int) -> Writer:
         return Writer(_core.ExampleFile(path, self.compression))
 
+    def features(self) -> "dict[str, Any]":
+        """The options that read the tensors back."""
+        return {name: {"kind": "var_len", "dtype": self.stored(spec)} if is_list(spec) else
+                {"dtype": self.stored(spec), "shape": list(spec.shape)} for name, spec in self.schema.items()}
+
     def read(self, path: str) -> Pipeline:
-        features: "dict[str, Any]" = {}
-        for name, spec in self.schema.items():
-            dtype = "float32" if spec.dtype in ("float16", "bfloat16", "float64") else spec.dtype
-            features[name] = ({"kind": "var_len", "dtype": dtype} if is_list(spec) else
-                              {"dtype": dtype, "shape": list(spec.shape)})
         return builder.tfrecord([path], compression=self.compression,  # type: ignore[arg-type]
-                                max_decompressed_bytes=1 << 40).example(features)
+                                max_decompressed_bytes=1 << 40).example(self.features())
 
 
 class Csv(Output):

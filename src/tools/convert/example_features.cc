@@ -2,15 +2,16 @@
 #include <forebay/output_file.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
-#include "columns/wire.h"
-#include "config/utf8.h"
+#include <fmt/format.h>
+
 #include "engine/memory/catch_all.h"
 #include "engine/memory/each_file.h"
 #include "engine/memory/machine.h"
+#include "tools/convert/count_values.h"
 
 namespace forebay {
 
@@ -20,132 +21,106 @@ using columns::Tag;
 using columns::tag_of;
 using columns::Wire;
 using columns::WireType;
+namespace messages = tools::messages;
+using messages::FoundValues;
+using Kind = messages::ValueKind;
 
-constexpr Tag first_bytes = tag_of(1, WireType::bytes);
-
-/// Calls `visit` with tag and rest of the message for every field; it reads the value of those it returns true for,
-/// else the field is passed over. False: the message is malformed, or `visit` has found so.
-template <class Visit>
-bool each_field(Wire message, Visit visit) {
-  while (!message.empty()) {
-    Tag tag;
-    if (!columns::read_tag(message, tag)) return false;
-    const std::optional<bool> good = visit(tag, message);
-    if (good ? !*good : !columns::skip_field(message, tag)) return false;
-  }
-  return true;
-}
-
-/// Calls `visit` with the bytes of every field 1 that is a message or a string.
-template <class Visit>
-bool each_first(Wire message, Visit visit) {
-  return each_field(message, [&](Tag tag, Wire& rest) -> std::optional<bool> {
-    if (tag != first_bytes) return std::nullopt;
-    Wire bytes;
-    return columns::read_bytes(rest, bytes) && visit(bytes);
-  });
-}
-
-enum class Kind : std::uint8_t { none, bytes, floats, integers, mixed };
-
-/// What one feature has in one record.
-struct Found {
-  Kind kind = Kind::none;
+/// What a record has of a list of frames.
+struct FoundFrames {
   std::int64_t count = 0;
-  bool text = true;
-};
+  FoundValues values = {};                // of all frames: the kind and whether it is text
+  std::int64_t min = INT64_MAX, max = 0;  // values in a frame
 
-/// Counts the values of a list message, in one run of bytes or one by one. `look`: the strings are looked at.
-bool count_values(Kind kind, Wire list, bool look, Found& found) {
-  const Tag single = tag_of(1, kind == Kind::floats ? WireType::fixed32 : WireType::varint);
-  return each_field(list, [&](Tag tag, Wire& rest) -> std::optional<bool> {
-    if (kind != Kind::bytes && tag == single) {
-      ++found.count;
-      return std::nullopt;  // passed over as any field
-    }
-    if (tag != first_bytes) return std::nullopt;
-    Wire bytes;
-    if (!columns::read_bytes(rest, bytes)) return false;
-    if (kind == Kind::floats) found.count += static_cast<std::int64_t>(bytes.size() / sizeof(float));
-    if (kind == Kind::integers)
-      found.count += std::count_if(bytes.at, bytes.end, [](std::uint8_t byte) { return byte < 0x80; });
-    if (kind == Kind::bytes) {
-      ++found.count;
-      found.text = found.text && (!look || config::is_utf8({reinterpret_cast<const char*>(bytes.at), bytes.size()}));
-    }
+  bool add(Wire frame, bool look) {
+    FoundValues found;
+    if (!messages::read_feature(frame, look, found)) return false;
+    ++count;
+    min = std::min(min, found.count);
+    max = std::max(max, found.count);
+    values.text = values.text && found.text;
+    if (found.kind != Kind::none && found.kind != values.kind)
+      values.kind = values.kind == Kind::none ? found.kind : Kind::mixed;
     return true;
-  });
-}
-
-/// Several lists of one kind are one; the last kind counts.
-bool read_feature(Wire feature, bool look, Found& found) {
-  return each_field(feature, [&](Tag tag, Wire& rest) -> std::optional<bool> {
-    if ((tag & 7) != static_cast<Tag>(WireType::bytes) || tag >> 3 > 3) return std::nullopt;
-    const auto kind = static_cast<Kind>(tag >> 3);
-    if (found.kind != kind) found = {.kind = kind};
-    Wire list;
-    return columns::read_bytes(rest, list) && count_values(kind, list, look, found);
-  });
-}
+  }
+};
 
 /// A feature of all records so far, and what the present record has of it: of a key that comes twice, the last.
 struct Seen {
   StoredFeature all;
   Kind kind = Kind::none;
-  Found now;
+  FoundValues now;
+};
+struct SeenList {
+  StoredList all;
+  Kind kind = Kind::none;
+  FoundFrames now;
 };
 
-/// The features of the records of one file.
+Kind joined(Kind before, Kind now) {
+  if (now == Kind::none || now == before) return before;
+  return before == Kind::none ? now : Kind::mixed;
+}
+
+/// The features of the records of one file, and the lists of SequenceExamples.
 class FeatureCounts {
  public:
-  /// Fails with Code::data for what is no Example.
+  /// Fails with Code::data for what is neither an Example nor a SequenceExample.
   Result<void> add(std::string_view record);
   void merge(const FeatureCounts& other);
   [[nodiscard]] StoredFeatures result() const;
 
  private:
-  bool read_entry(Wire entry);
+  bool read_feature(Wire entry);
+  bool read_list(Wire entry);
   void end_record();
+  void merge_lists(const FeatureCounts& other);
 
   std::int64_t records_ = 0;
-  std::unordered_map<std::string, std::size_t> places_;
+  std::unordered_map<std::string, std::size_t> places_, list_places_;
   std::vector<Seen> seen_;
+  std::vector<SeenList> lists_;
   std::string padded_, key_;
 };
 
-bool FeatureCounts::read_entry(Wire entry) {
-  key_.clear();
-  Wire feature{};
-  const bool good = each_field(entry, [&](Tag tag, Wire& rest) -> std::optional<bool> {
-    if (tag != first_bytes && tag != tag_of(2, WireType::bytes)) return std::nullopt;
-    Wire bytes;
-    if (!columns::read_bytes(rest, bytes)) return false;
-    if (tag == first_bytes) {
-      key_.assign(reinterpret_cast<const char*>(bytes.at), bytes.size());
-    } else {
-      feature = bytes;
-    }
-    return true;
-  });
-  if (!good) return false;
+bool FeatureCounts::read_feature(Wire entry) {
+  Wire feature;
+  if (!messages::read_entry(entry, key_, feature)) return false;
   const auto [place, is_new] = places_.try_emplace(key_, seen_.size());
   if (is_new) seen_.push_back({.all = {.name = key_, .min = records_ == 0 ? INT64_MAX : 0, .text = true}});
   Seen& seen = seen_[place->second];
   seen.now = {};
-  return read_feature(feature, seen.all.text, seen.now);
+  return messages::read_feature(feature, seen.all.text, seen.now);
+}
+
+bool FeatureCounts::read_list(Wire entry) {
+  Wire frames;
+  if (!messages::read_entry(entry, key_, frames)) return false;
+  const auto [place, is_new] = list_places_.try_emplace(key_, lists_.size());
+  if (is_new) lists_.push_back({.all = {.name = key_, .min = INT64_MAX, .text = true}});
+  SeenList& seen = lists_[place->second];
+  seen.now = {};
+  return messages::each_first(frames, [&](Wire frame) { return seen.now.add(frame, seen.all.text); });
 }
 
 void FeatureCounts::end_record() {
   ++records_;
   for (Seen& seen : seen_) {
-    const Found now = std::exchange(seen.now, {});
+    const FoundValues now = std::exchange(seen.now, {});
     StoredFeature& all = seen.all;
     all.records += now.count > 0 ? 1 : 0;
     all.min = std::min(all.min, now.count);
     all.max = std::max(all.max, now.count);
     all.text = all.text && now.text;
-    if (now.kind == Kind::none || now.kind == seen.kind) continue;
-    seen.kind = seen.kind == Kind::none ? now.kind : Kind::mixed;
+    seen.kind = joined(seen.kind, now.kind);
+  }
+  for (SeenList& seen : lists_) {
+    const FoundFrames now = std::exchange(seen.now, {});
+    StoredList& all = seen.all;
+    all.frames += now.count;
+    all.min = std::min(all.min, now.min);
+    all.max = std::max(all.max, now.max);
+    all.text = all.text && now.values.text;
+    seen.kind = joined(seen.kind, now.values.kind);
   }
 }
 
@@ -154,19 +129,18 @@ Result<void> FeatureCounts::add(std::string_view record) {
   padded_.append(record_slack, '\0');
   const auto* const at = reinterpret_cast<const std::uint8_t*>(padded_.data());
   bool lists = false;
-  const bool good = each_field({at, at + record.size()}, [&](Tag tag, Wire& rest) -> std::optional<bool> {
-    lists = lists || tag == tag_of(2, WireType::bytes);
-    if (tag != first_bytes) return std::nullopt;
-    Wire features;
-    return columns::read_bytes(rest, features) &&
-           each_first(features, [this](Wire entry) { return read_entry(entry); });
+  const bool good = messages::each_field({at, at + record.size()}, [&](Tag tag, Wire& rest) -> std::optional<bool> {
+    const bool in_list = tag == tag_of(2, WireType::bytes);
+    lists = lists || in_list;
+    if (!in_list && tag != messages::first_bytes) return std::nullopt;
+    Wire entries;
+    return columns::read_bytes(rest, entries) &&
+           messages::each_first(entries, [&](Wire entry) { return in_list ? read_list(entry) : read_feature(entry); });
   });
-  if (lists)
-    return Error{Code::data, Detail::invalid_argument,
-                 "the record is a SequenceExample; its records can be copied to TFRecord files, without `select` and "
-                 "`drop`, but not taken apart"};
   if (!good)
-    return Error{Code::data, Detail::data_loss, "not a tf.train.Example: the message is cut short or malformed"};
+    return Error{
+        Code::data, Detail::data_loss,
+        fmt::format("not a tf.train.{}: the message is cut short or malformed", lists ? "SequenceExample" : "Example")};
   end_record();
   return {};
 }
@@ -184,23 +158,48 @@ void FeatureCounts::merge(const FeatureCounts& other) {
     to.all.min = std::min(to.all.min, from.all.min);
     to.all.max = std::max(to.all.max, from.all.max);
     to.all.text = to.all.text && from.all.text;
-    if (from.kind != Kind::none && from.kind != to.kind) to.kind = to.kind == Kind::none ? from.kind : Kind::mixed;
+    to.kind = joined(to.kind, from.kind);
   }
   for (Seen& seen : seen_) {
     if (other.records_ > 0 && !other.places_.contains(seen.all.name)) seen.all.min = 0;
   }
   records_ += other.records_;
+  merge_lists(other);
+}
+
+void FeatureCounts::merge_lists(const FeatureCounts& other) {
+  for (const SeenList& from : other.lists_) {
+    const auto [place, is_new] = list_places_.try_emplace(from.all.name, lists_.size());
+    if (is_new) {
+      lists_.push_back(from);
+      continue;
+    }
+    SeenList& to = lists_[place->second];
+    to.all.frames += from.all.frames;
+    to.all.min = std::min(to.all.min, from.all.min);
+    to.all.max = std::max(to.all.max, from.all.max);
+    to.all.text = to.all.text && from.all.text;
+    to.kind = joined(to.kind, from.kind);
+  }
+}
+
+/// `seen` as it is told, by name.
+template <class Stored, class SeenOnes>
+std::vector<Stored> told(const SeenOnes& all) {
+  constexpr const char* names[] = {"none", "bytes", "float", "int", "mixed"};
+  std::vector<Stored> out;
+  for (const auto& seen : all) {
+    out.push_back(seen.all);
+    out.back().kind = names[static_cast<std::size_t>(seen.kind)];
+    out.back().text = seen.kind == Kind::bytes && seen.all.text;
+  }
+  std::ranges::sort(out, {}, &Stored::name);
+  return out;
 }
 
 StoredFeatures FeatureCounts::result() const {
-  constexpr const char* names[] = {"none", "bytes", "float", "int", "mixed"};
-  StoredFeatures out{.records = records_, .features = {}};
-  for (const Seen& seen : seen_) {
-    out.features.push_back(seen.all);
-    out.features.back().kind = names[static_cast<std::size_t>(seen.kind)];
-    out.features.back().text = seen.kind == Kind::bytes && seen.all.text;
-  }
-  std::ranges::sort(out.features, {}, &StoredFeature::name);
+  StoredFeatures out{.records = records_, .features = told<StoredFeature>(seen_), .lists = told<StoredList>(lists_)};
+  for (StoredList& list : out.lists) list.min = std::min(list.min, list.max);  // without a frame, 0
   return out;
 }
 

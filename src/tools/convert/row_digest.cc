@@ -44,21 +44,42 @@ void add_values(const Tensor& values, std::size_t first, std::size_t end, std::u
   ByteStream{sizes}.append(lengths_of(splits, first, end));
 }
 
+/// The lengths of the lists of each level.
+void add_levels(const Value& value, std::size_t end, std::vector<std::uint64_t>& levels) {
+  levels.resize(value.row_splits.size());
+  std::size_t first = 0;
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    const std::vector<std::int64_t> splits = tools::numbers_of(value.row_splits[level]);
+    ByteStream{levels[level]}.append(lengths_of(splits.data(), first, end));
+    first = static_cast<std::size_t>(splits[first]);
+    end = static_cast<std::size_t>(splits[end]);
+  }
+}
+
+/// The same of a tensor whose lists have their lengths beside it.
+void add_lengths(const Value& lengths, std::size_t end, std::vector<std::uint64_t>& levels) {
+  levels.resize(2);
+  const std::vector<std::int64_t> splits = tools::numbers_of(lengths.row_splits[0]);
+  ByteStream{levels[0]}.append(lengths_of(splits.data(), 0, end));
+  const std::vector<std::int64_t> all = tools::numbers_of(lengths.values);
+  const auto used = static_cast<std::size_t>(splits[end]);
+  ByteStream{levels[1]}.append(std::as_bytes(std::span{all}.first(used)));
+}
+
 }  // namespace
 
 Result<void> RowDigest::add(const Batch& batch) {
   for (const std::string& name : batch.names()) {
+    if (tools::are_lengths(batch, name)) continue;
     const Value& value = *batch.find(name);
     auto rows = tools::ValueRows::make(value, batch.rows());
     if (!rows.ok()) return rows.error().at(Place{.feature = name});
     Sums& sums = tensors_[name];
-    std::size_t first = 0, end = static_cast<std::size_t>(batch.valid_rows());
-    sums.levels.resize(value.row_splits.size());
-    for (std::size_t level = 0; level < sums.levels.size(); ++level) {
-      const std::vector<std::int64_t> splits = tools::numbers_of(value.row_splits[level]);
-      ByteStream{sums.levels[level]}.append(lengths_of(splits.data(), first, end));
-      first = static_cast<std::size_t>(splits[first]);
-      end = static_cast<std::size_t>(splits[end]);
+    const auto end = static_cast<std::size_t>(batch.valid_rows());
+    if (const Value* const lengths = tools::lengths_beside(batch, name)) {
+      add_lengths(*lengths, end, sums.levels);
+    } else {
+      add_levels(value, end, sums.levels);
     }
     add_values(value.values, rows->begin(0), rows->begin(batch.valid_rows()), sums.values, sums.sizes);
   }
