@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -114,7 +115,25 @@ std::optional<FoundEntry> intact_entry(IndexStores& stores, const std::string& f
   return std::nullopt;
 }
 
+/// The number of records of the index that begin before `offset`.
+std::int64_t records_before(const RecordIndex& index, std::int64_t offset) {
+  const auto numbers = std::views::iota(std::int64_t{0}, index.records());
+  const auto lies_before = [&](std::int64_t record) { return index.offset(record) < offset; };
+  return std::ranges::partition_point(numbers, lies_before) - numbers.begin();
+}
+
 }  // namespace
+
+SkipPlaces places_of(const RecordIndex& index, std::span<const Skip> skips) {
+  SkipPlaces out;
+  for (const Skip& skip : skips) {
+    out.before.push_back(records_before(index, skip.offset));
+    if (skip.what == Skip::What::record) out.left_out.push_back(out.before.back() + std::ssize(out.left_out));
+  }
+  return out;
+}
+
+std::uint64_t index_key(const Program& program) { return may_skip(program) ? program.early.checked_by : 0; }
 
 std::int64_t records_with(const MadeIndex& made, std::span<const std::size_t> attributes) {
   if (attributes.empty()) return made.index->records();
@@ -130,7 +149,7 @@ std::optional<MadeIndex> load_made(const Program& program, const IndexRequest& r
   if (!has_keys(program)) return std::nullopt;
   IndexRequest own = request;
   own.stores = stores_of(request);
-  own.made_by = may_skip(program) ? program.early.checked_by : 0;
+  own.made_by = index_key(program);
   const auto found = load_index(own);
   if (!found.ok() || !found->index) return std::nullopt;
   MadeIndex out{.index = found->index, .size = found->index->identity().size};
@@ -157,7 +176,7 @@ Result<std::string> store_made(const Program& program, const IndexRequest& reque
     return std::string{};
   const io::FileIdentity& identity = made.index->identity();
   const auto stores = stores_of(request);
-  const std::uint64_t records = may_skip(program) ? program.early.checked_by : 0;
+  const std::uint64_t records = index_key(program);
   IndexRequest own = request;
   own.stores = stores;
   own.made_by = records;

@@ -179,6 +179,7 @@ class OpenFiles final : public OpenParts {
   [[nodiscard]] Result<std::size_t> read_resident(Stream stream, std::span<Handle> out);
   [[nodiscard]] Result<std::int64_t> skip_resident(Stream stream, std::int64_t n) EXCLUDES(mutex_);
   [[nodiscard]] Result<std::int64_t> skip_streamed(Stream stream, std::int64_t n) EXCLUDES(mutex_);
+  [[nodiscard]] Result<std::int64_t> pass_named(ReaderState& file) EXCLUDES(mutex_);
   void went_on(ReaderState& file, std::int64_t count);
   [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out);
   void close_rows(Stream stream);
@@ -243,7 +244,7 @@ class OpenFiles final : public OpenParts {
   std::size_t bringing_count_ = 0;                     // and how many there are
   std::int64_t brought_ = 0;                           // bytes of them so far
   OwnRows own_rows_;
-  const bool by_name_;  // records may be named instead of scanned
+  const bool catches_up_by_name_;  // records are named instead of scanned while a restart catches up
   bool catching_up_ = false;
   std::vector<RecordName> names_;  // scratch
   FunctionCalls calls_;

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/index/made_index.h"
 #include "engine/read/mapped_file.h"
 #include "io/file_system.h"
 #include "sources/detect.h"
@@ -27,6 +28,8 @@ std::int64_t mean_record(const IndexFacts& facts) {
 std::string why_not_stored(const IndexRequest& request) {
   const auto found = load_index(request);
   if (!found.ok()) return found.error().message();
+  if (found->state == IndexState::absent && request.made_by != 0)
+    return "which of its records are corrupt is not stored; `forebay index --document` stores that";
   if (found->state == IndexState::absent) return "it has no index; `forebay index` makes one";
   if (found->state == IndexState::good)
     return "values that an order needs of its records are not stored, or memory has no room for its index";
@@ -40,9 +43,11 @@ bool takes_some_rows(const Program& program, const Shard& shard) {
 }
 
 std::string whole_for_all(const Program& program) {
-  if (program.on_corrupt.policy != Corrupt::fail) return "on_corrupt is not fail, so every record is looked into";
   if (program.windows) return "rows are windows of records";
-  if (program.source.files_a_part > 0 && !program.early.empty())
+  if (program.source.files_a_part == 0) return {};
+  if (skips_early(program.on_corrupt))
+    return "on_corrupt leaves records out, and which whole files are corrupt is not stored";
+  if (!program.early.empty())
     return "an order needs values of the records of all files, and those of whole files are not stored";
   return {};
 }
@@ -83,7 +88,8 @@ bool OwnRows::decide(std::uint32_t part, const std::function<IndexRequest()>& re
   std::string reason = for_all_;
   bool own = reason.empty();
   if (own && !files) {
-    const IndexRequest asked = request();
+    IndexRequest asked = request();
+    asked.made_by = index_key(program_);
     own = reads_own_records(asked, load);
     if (!own && reading_.whole_files == 0) reason = fmt::format("{}: {}", asked.file, why_whole(asked));
   }

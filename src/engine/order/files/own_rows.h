@@ -24,8 +24,9 @@ inline constexpr std::int64_t min_own_record = std::int64_t{16} << 10;
 /// Why such processes read all files of `program` whole. Empty: it depends on each file.
 [[nodiscard]] std::string whole_for_all(const Program& program);
 /// Whether such a process reads only its own records of a file: it is local and plain, its records are large, and its
-/// index is stored with all that the program needs of it. `load` looks for that; it is called last. Whole files that
-/// are records are no such files: they need no index.
+/// index is stored with all that the program needs of it: values of records, and which of them it skips. `load` looks
+/// for that; it is called last. `request` names the index of the program. Whole files that are records are no such
+/// files: they need no index.
 [[nodiscard]] bool reads_own_records(const IndexRequest& request, const std::function<bool()>& load);
 /// Why `reads_own_records` is false, in words. `request` as for that call.
 [[nodiscard]] std::string why_whole(const IndexRequest& request);
