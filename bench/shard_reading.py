@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a shard by row reads, and what it costs: its own records by index against whole files.
 
-    python bench/shard_reading.py DATA [--forebay build/release/forebay] [--mib 256] [--rounds 5] [--records 1,16,128]
+    python bench/shard_reading.py DATA [--forebay build/release/forebay] [--mib 256] [--rounds 5] [--records 1,16,128] [--corrupt N]
 
 Writes 8 files of random records of each size (KiB), and stores their indexes in a folder of their own. Each round runs every case once, one after the other, with and without the indexes: 1 shard of 2, 4 and 8, a shuffle buffer, two threads.
 Prints bytes read, bytes that came from the disk when no file was in the page cache, and processor time (user and system) when
 all were; the median of the rounds.
+`--corrupt N`: one of N records has a wrong checksum, and `on_corrupt` is skip_record.
 `--small-files N`: whole_file over N files of 16 KiB instead; `--whole` names a command of another version for "whole".
 """
 from __future__ import annotations
@@ -18,6 +19,7 @@ import random
 import resource
 import statistics
 import subprocess
+import sys
 import tempfile
 
 import forebay as fb
@@ -38,6 +40,23 @@ def write_records(folder: pathlib.Path, size: int, mib: int) -> pathlib.Path:
     return data
 
 
+def damage(data: pathlib.Path, one_of: int) -> pathlib.Path:
+    """Copies of the files in which one of so many records has a wrong byte."""
+    out = data.with_name(f"{data.name}-corrupt-{one_of}")
+    out.mkdir(exist_ok=True)
+    for path in data.iterdir():
+        content = bytearray(path.read_bytes())
+        at = 0
+        for number in range(sys.maxsize):
+            if at >= len(content):
+                break
+            if number % one_of == one_of // 2:
+                content[at + 100] ^= 1
+            at += int.from_bytes(content[at:at + 8], "little") + 16
+        (out / path.name).write_bytes(content)
+    return out
+
+
 def write_small_files(folder: pathlib.Path, count: int) -> pathlib.Path:
     data = folder / f"files-{count}"
     data.mkdir(parents=True, exist_ok=True)
@@ -49,17 +68,18 @@ def write_small_files(folder: pathlib.Path, count: int) -> pathlib.Path:
     return data
 
 
-def document(folder: pathlib.Path, name: str, source: dict) -> pathlib.Path:
+def document(folder: pathlib.Path, name: str, source: dict, on_corrupt: str = "fail") -> pathlib.Path:
     path = folder / f"{name}.json"
     path.write_text(json.dumps({"source": source, "decode": {"record": {}},
                                 "steps": [{"shuffle": {"buffer": 500}}, {"batch": {"size": 64, "remainder": "drop"}}],
-                                "seed": 1}))
+                                "seed": 1, "on_corrupt": on_corrupt}))
     return path
 
 
 def evict(data: pathlib.Path) -> None:
     for path in data.iterdir():
         with open(path, "rb") as file:
+            os.fsync(file.fileno())  # pages that are not written yet stay
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
@@ -101,6 +121,7 @@ def main() -> None:
     parser.add_argument("--mib", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--records", default="1,16,128")
+    parser.add_argument("--corrupt", type=int, default=0)
     parser.add_argument("--small-files", type=int, default=0)
     asked = parser.parse_args()
     print("| records | shard | MiB read, whole | own | MiB of the disk, whole | own | seconds, whole | own | ratio |\n"
@@ -114,9 +135,12 @@ def main() -> None:
         return
     for size in (int(text) for text in asked.records.split(",")):
         data = write_records(asked.data, size, asked.mib)
-        path = document(asked.data, data.name, {"tfrecord": {"files": [str(data / "part-*.tfrecord")]}})
+        if asked.corrupt:
+            data = damage(data, asked.corrupt)
+        path = document(asked.data, data.name, {"tfrecord": {"files": [str(data / "part-*.tfrecord")]}},
+                        "skip_record" if asked.corrupt else "fail")
         with tempfile.TemporaryDirectory() as none:
-            indexes = asked.data / f"index-{size}k"
+            indexes = asked.data / f"index-{data.name}"
             subprocess.run([asked.forebay, "index", "--document", str(path), "--index-dir", str(indexes)], check=True,
                            capture_output=True)
             compare(f"{size} KiB", data, {"whole": [whole, "run", str(path), "--index-dir", none],
