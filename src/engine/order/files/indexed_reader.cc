@@ -107,6 +107,12 @@ std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
   return file.index;
 }
 
+std::optional<StoredValues> IndexedReader::stored_values(std::uint32_t number) {
+  if (!stored(number)) return std::nullopt;
+  const File& file = files_[number];
+  return StoredValues{.records = file.index->records(), .attributes = file.attributes};
+}
+
 std::int64_t IndexedReader::number_in_index(const File& file, std::uint32_t ordinal) {
   const std::vector<std::int64_t>& left_out = file.numbers.left_out;
   return ordinal - (std::ranges::lower_bound(left_out, std::int64_t{ordinal}) - left_out.begin());

@@ -14,6 +14,7 @@
 
 #include "engine/blocks/block_table.h"
 #include "engine/index/index_parallel.h"
+#include "engine/order/files/own_windows.h"
 #include "engine/program/program.h"
 #include "engine/read/file_versions.h"
 #include "engine/read/pass_cache.h"
@@ -52,6 +53,8 @@ class IndexedReader {
   /// The stored index of a file, with the attributes of the program. Null when a part of it is not stored, when it is
   /// not of this version of the file, or when memory has no room for it.
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
+  /// What `stored` has found, and the attributes with it; empty for null.
+  [[nodiscard]] std::optional<StoredValues> stored_values(std::uint32_t file);
   /// What `stored` looks for.
   [[nodiscard]] IndexRequest request(std::uint32_t file) const;
   /// Loads or builds the index of each of these files, and stores those that were built if possible.

@@ -34,7 +34,7 @@ bool names_records(const Program& program) {
 }  // namespace
 
 OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-                     std::function<void()> wake, std::string index_dir, bool some_rows)
+                     std::function<void()> wake, std::string index_dir, std::int64_t processes)
     : program_{program},
       pool_{pool},
       threads_{threads},
@@ -43,9 +43,9 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       pass_cache_{pool->limit() / 2, program.epochs != 1},
       versions_{program.source.files},
       table_{pool, room_after(program.source)},
-      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir), requests_, some_rows},
+      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir), requests_, processes > 1},
       whole_files_{program, std::move(pool), table_},
-      own_rows_{program, some_rows},
+      own_rows_{program, processes},
       catches_up_by_name_{names_records(program)},
       calls_{wake},
       compact_from_{min_compacted},

@@ -27,7 +27,7 @@ std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
 std::shared_ptr<OpenFiles::ReaderState> OpenFiles::begin_part(std::uint32_t part) {
   auto out = std::make_shared<ReaderState>(program_, part, reader_of(part));
   out->own = own_rows_.decide(
-      part, [&] { return access_.request(part); }, [&] { return access_.stored(part) != nullptr; });
+      part, [&] { return access_.request(part); }, [&] { return access_.stored_values(part); });
   if (out->own || (catches_up_by_name_ && catching_up_)) name_records(*out);
   if (!own_rows_.some_rows()) return out;
   const Lock lock{mutex_};
@@ -245,9 +245,9 @@ void OpenFiles::count_bytes(std::span<const Handle> handles) {
   if (own_rows_.some_rows()) row_bytes_ += all;
 }
 
-/// Asks the system for the records that tickets will read out of files, so that they come while batches before this one
-/// are made. Neighbours are asked for together.
+/// Neighbours are asked for together.
 void OpenFiles::expect_reads(const BatchLayout& layout) const {
+  if (!own_rows_.some_rows()) return;
   MappedFile* mapping = nullptr;
   std::int64_t begin = 0, end = 0;
   const auto ask = [&] {
@@ -292,7 +292,7 @@ Result<void> OpenFiles::hand_over(BatchLayout& layout, std::int64_t batch) {
   } else {
     table_.hand_over(layout.handles, batch,
                      {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
-    if (own_rows_.some_rows()) expect_reads(layout);
+    expect_reads(layout);
   }
   return {};
 }
