@@ -303,10 +303,10 @@ def test_a_rank_reads_its_own_records_only_and_says_so(tmp_path):
 def test_a_rank_leaves_out_what_the_index_says_is_corrupt(tmp_path):
     path = tmp_path / "part.tfrecord"
     fb.write_records(path, [bytes([number]) * 17_000 for number in range(30)])
-    damaged = bytearray(path.read_bytes())
+    corrupted = bytearray(path.read_bytes())
     for number in (0, 11, 12):
-        damaged[number * 17_016 + 500] ^= 1
-    path.write_bytes(damaged)
+        corrupted[number * 17_016 + 500] ^= 1
+    path.write_bytes(corrupted)
     pipe = fb.tfrecord([str(path)]).record().shuffle(20).batch(6)
     document = tmp_path / "doc.json"
     document.write_text(json.dumps({**json.loads(pipe.to_json()), "on_corrupt": "skip_record"}))

@@ -18,7 +18,7 @@ using testing::large_record;
 using testing::resumed;
 using testing::shards_of_all_kinds;
 
-enum class Damage { none, payload, header, cut };
+enum class Fault { none, payload, header, cut };
 
 /// Files of large records, some of which are corrupt: the first one, neighbours, the last one, a frame whose length is
 /// lost, a frame that the end of the file cuts, and a file of garbage.
@@ -28,19 +28,20 @@ class OwnSkips : public testing::LargeRecords {
     int id = 0;
     for (std::size_t file = 0; file < sizes.size(); ++file) {
       std::string bytes = file == 1 ? std::string(50'000, '?') : "";
-      for (int n = 0; n < sizes[file]; ++n, ++id) bytes += damaged(tests::framed(large_record(id)), damage_of(file, n));
+      for (int n = 0; n < sizes[file]; ++n, ++id)
+        bytes += corrupted(tests::framed(large_record(id)), fault_of(file, n));
       std::ofstream{part(file), std::ios::binary} << bytes;
     }
   }
-  static Damage damage_of(std::size_t file, int n) {
-    if (file == 0) return n == 0 || n == 7 || n == 8 || n == 23 ? Damage::payload : Damage::none;
-    if (file == 2) return n == 5 || n == 6 ? Damage::header : n == 30 ? Damage::payload : Damage::none;
-    return file == 3 && n == 6 ? Damage::cut : Damage::none;
+  static Fault fault_of(std::size_t file, int n) {
+    if (file == 0) return n == 0 || n == 7 || n == 8 || n == 23 ? Fault::payload : Fault::none;
+    if (file == 2) return n == 5 || n == 6 ? Fault::header : n == 30 ? Fault::payload : Fault::none;
+    return file == 3 && n == 6 ? Fault::cut : Fault::none;
   }
-  static std::string damaged(std::string frame, Damage damage) {
-    if (damage == Damage::payload) frame[500] ^= 1;
-    if (damage == Damage::header) frame[9] ^= 1;
-    if (damage == Damage::cut) frame.resize(frame.size() / 2);
+  static std::string corrupted(std::string frame, Fault fault) {
+    if (fault == Fault::payload) frame[500] ^= 1;
+    if (fault == Fault::header) frame[9] ^= 1;
+    if (fault == Fault::cut) frame.resize(frame.size() / 2);
     return frame;
   }
   [[nodiscard]] Json skipping(const std::string& steps, const std::string& more = "",
@@ -115,7 +116,7 @@ TEST_F(OwnSkips, AreNotRead) {
   int id = 0;
   for (std::size_t file = 0; file < sizes.size(); ++file) {
     for (int n = 0; n < sizes[file]; ++n, ++id)
-      payloads += damage_of(file, n) == Damage::none ? std::ssize(large_record(id)) : 0;
+      payloads += fault_of(file, n) == Fault::none ? std::ssize(large_record(id)) : 0;
   }
   for (std::int64_t index = 0; index < 4; ++index) {
     const Stats own = stats_of(json, with_index({.threads = 2, .shard_index = index, .shard_count = 4}));
@@ -241,7 +242,7 @@ TEST_F(OwnSkips, OfAFileThatHasChangedAreFoundByReadingItWhole) {
   const Json json = skipping(R"({"batch": {"size": 8}})");
   index(json);
   std::ofstream{part(3), std::ios::binary} << tests::framed(large_record(1000))
-                                           << damaged(tests::framed(large_record(1001)), Damage::payload)
+                                           << corrupted(tests::framed(large_record(1001)), Fault::payload)
                                            << tests::framed(large_record(1002));
   const RunOptions shard{.shard_index = 0, .shard_count = 2};
   EXPECT_EQ(everything_of(json, with_index(shard)), everything_of(json, without_index(shard)));
@@ -276,7 +277,7 @@ TEST_F(OwnSkips, OfRowsNeedNoStoredSkips) {
   for (const std::size_t file : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) {
     std::string bytes;
     for (int n = 0; n < 20; ++n)
-      bytes += damaged(tests::framed(large_record(n)), n % 6 == 1 ? Damage::payload : Damage::none);
+      bytes += corrupted(tests::framed(large_record(n)), n % 6 == 1 ? Fault::payload : Fault::none);
     std::ofstream{part(file), std::ios::binary} << bytes;
   }
   for (const std::string policy : {R"("skip_row")", R"({"policy": "skip_row", "max_count": 3})"}) {

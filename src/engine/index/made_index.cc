@@ -63,7 +63,8 @@ std::optional<std::string> take_text(std::span<const std::byte>& rest, std::size
   return out;
 }
 
-/// The skips of an image; empty when it is no image, or when they have more than `max_bytes` bytes.
+/// The skips of an image; empty when it is no image, when they are not in the order of the file, or when they have more
+/// than `max_bytes` bytes.
 std::optional<std::vector<Skip>> parse_skips(std::span<const std::byte> rest, const std::string& file,
                                              std::int64_t max_bytes) {
   std::vector<Skip> out;
@@ -75,7 +76,8 @@ std::optional<std::vector<Skip>> parse_skips(std::span<const std::byte> rest, co
     const auto message = take_text(rest, stored.message);
     const auto feature = message ? take_text(rest, stored.feature) : std::nullopt;
     if (!feature || stored.what > static_cast<std::uint8_t>(Skip::What::file) || stored.bytes < 0 ||
-        stored.bytes > max_bytes || stored.code > static_cast<std::uint8_t>(Code::internal) ||
+        stored.bytes > max_bytes || (!out.empty() && stored.offset < out.back().offset) ||
+        stored.code > static_cast<std::uint8_t>(Code::internal) ||
         stored.detail > static_cast<std::uint8_t>(Detail::failed_precondition))
       return std::nullopt;
     max_bytes -= stored.bytes;

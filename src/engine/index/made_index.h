@@ -37,6 +37,7 @@ struct SkipPlaces {
   std::vector<std::int64_t> before;    ///< By skip: the number of records of the index that come before it.
   std::vector<std::int64_t> left_out;  ///< The numbers in the file of the records that are skipped, ascending.
 };
+/// `skips` are in the order of the file, as those of `load_made`.
 [[nodiscard]] SkipPlaces places_of(const RecordIndex& index, std::span<const Skip> skips);
 
 /// EntryKey::made_by of the index that the program needs of a file.
