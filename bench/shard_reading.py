@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a shard by row reads, and what it costs: its own records by index against whole files.
 
-    python bench/shard_reading.py DATA [--forebay build/release/forebay] [--mib 256] [--rounds 5] [--records 1,16,128]
+    python bench/shard_reading.py DATA [--forebay build/release/forebay] [--mib 256] [--rounds 5] [--records 1,16,128] [--corrupt N] [--windows N]
 
 Writes 8 files of random records of each size (KiB), and stores their indexes in a folder of their own. Each round runs every case once, one after the other, with and without the indexes: 1 shard of 2, 4 and 8, a shuffle buffer, two threads.
 Prints bytes read, bytes that came from the disk when no file was in the page cache, and processor time (user and system) when
 all were; the median of the rounds.
+`--windows N`: each record is a sequence that `chunk` cuts into N rows; the buffer shuffles these.
+`--corrupt N`: one of N records has a wrong checksum, and `on_corrupt` is skip_record.
 `--small-files N`: whole_file over N files of 16 KiB instead; `--whole` names a command of another version for "whole".
 """
 from __future__ import annotations
 
 import argparse
+import array
 import json
 import os
 import pathlib
@@ -18,6 +21,7 @@ import random
 import resource
 import statistics
 import subprocess
+import sys
 import tempfile
 
 import forebay as fb
@@ -25,8 +29,15 @@ import forebay as fb
 SHARDS = (2, 4, 8)
 
 
-def write_records(folder: pathlib.Path, size: int, mib: int) -> pathlib.Path:
-    data = folder / f"{size}k"
+def record_of(source: random.Random, size: int, sequences: bool) -> bytes:
+    if not sequences:
+        return source.randbytes(size * 1024 + source.randrange(200))
+    frames = size * 256 + source.randrange(50)  # of 4 bytes
+    return fb.encode_example({"x": [float(value) for value in array.array("H", source.randbytes(2 * frames))]})
+
+
+def write_records(folder: pathlib.Path, size: int, mib: int, sequences: bool) -> pathlib.Path:
+    data = folder / (f"{size}k-sequences" if sequences else f"{size}k")
     data.mkdir(parents=True, exist_ok=True)
     source = random.Random(size)
     for number in range(8):
@@ -34,8 +45,25 @@ def write_records(folder: pathlib.Path, size: int, mib: int) -> pathlib.Path:
         if path.exists():
             continue
         count = mib * 1024 // 8 // size
-        fb.write_records(path, (source.randbytes(size * 1024 + source.randrange(200)) for _ in range(count)))
+        fb.write_records(path, (record_of(source, size, sequences) for _ in range(count)))
     return data
+
+
+def corrupt(data: pathlib.Path, one_of: int) -> pathlib.Path:
+    """Copies of the files in which one of so many records has a wrong byte."""
+    out = data.with_name(f"{data.name}-corrupt-{one_of}")
+    out.mkdir(exist_ok=True)
+    for path in data.iterdir():
+        content = bytearray(path.read_bytes())
+        at = 0
+        for number in range(sys.maxsize):
+            if at >= len(content):
+                break
+            if number % one_of == one_of // 2:
+                content[at + 100] ^= 1
+            at += int.from_bytes(content[at:at + 8], "little") + 16
+        (out / path.name).write_bytes(content)
+    return out
 
 
 def write_small_files(folder: pathlib.Path, count: int) -> pathlib.Path:
@@ -49,17 +77,20 @@ def write_small_files(folder: pathlib.Path, count: int) -> pathlib.Path:
     return data
 
 
-def document(folder: pathlib.Path, name: str, source: dict) -> pathlib.Path:
+def document(folder: pathlib.Path, name: str, source: dict, on_corrupt: str = "fail", chunk: int = 0) -> pathlib.Path:
     path = folder / f"{name}.json"
-    path.write_text(json.dumps({"source": source, "decode": {"record": {}},
-                                "steps": [{"shuffle": {"buffer": 500}}, {"batch": {"size": 64, "remainder": "drop"}}],
-                                "seed": 1}))
+    features = {"x": {"kind": "var_len", "dtype": "float32"}}
+    path.write_text(json.dumps({"source": source, "decode": {"example": {"features": features}} if chunk else {"record": {}},
+                                "steps": [*([{"chunk": {"size": chunk}}] if chunk else []), {"shuffle": {"buffer": 500}},
+                                          {"batch": {"size": 64, "remainder": "drop", "pad": True}}],
+                                "seed": 1, "on_corrupt": on_corrupt}))
     return path
 
 
 def evict(data: pathlib.Path) -> None:
     for path in data.iterdir():
         with open(path, "rb") as file:
+            os.fsync(file.fileno())  # pages that are not written yet stay
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
@@ -101,6 +132,8 @@ def main() -> None:
     parser.add_argument("--mib", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--records", default="1,16,128")
+    parser.add_argument("--windows", type=int, default=0)
+    parser.add_argument("--corrupt", type=int, default=0)
     parser.add_argument("--small-files", type=int, default=0)
     asked = parser.parse_args()
     print("| records | shard | MiB read, whole | own | MiB of the disk, whole | own | seconds, whole | own | ratio |\n"
@@ -113,10 +146,14 @@ def main() -> None:
                 {"whole": [whole, "run", str(path)], "own": [asked.forebay, "run", str(path)]}, asked.rounds)
         return
     for size in (int(text) for text in asked.records.split(",")):
-        data = write_records(asked.data, size, asked.mib)
-        path = document(asked.data, data.name, {"tfrecord": {"files": [str(data / "part-*.tfrecord")]}})
+        data = write_records(asked.data, size, asked.mib, asked.windows > 0)
+        if asked.corrupt:
+            data = corrupt(data, asked.corrupt)
+        chunk = (size * 256 + 49) // asked.windows + 1 if asked.windows else 0
+        path = document(asked.data, data.name, {"tfrecord": {"files": [str(data / "part-*.tfrecord")]}},
+                        "skip_record" if asked.corrupt else "fail", chunk)
         with tempfile.TemporaryDirectory() as none:
-            indexes = asked.data / f"index-{size}k"
+            indexes = asked.data / f"index-{data.name}"
             subprocess.run([asked.forebay, "index", "--document", str(path), "--index-dir", str(indexes)], check=True,
                            capture_output=True)
             compare(f"{size} KiB", data, {"whole": [whole, "run", str(path), "--index-dir", none],

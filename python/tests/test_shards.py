@@ -298,3 +298,34 @@ def test_a_rank_reads_its_own_records_only_and_says_so(tmp_path):
     line = "3 files: own records only; 1.00 bytes read for each byte of own rows"
     assert own[0][1].shard_reading == line
     assert f"shard: {line}\n" in said("check") and f"shard: {line}\n" in said("run") and f"shard: {line}\n" in said("explain")
+
+
+def test_a_rank_leaves_out_what_the_index_says_is_corrupt(tmp_path):
+    path = tmp_path / "part.tfrecord"
+    fb.write_records(path, [bytes([number]) * 17_000 for number in range(30)])
+    corrupted = bytearray(path.read_bytes())
+    for number in (0, 11, 12):
+        corrupted[number * 17_016 + 500] ^= 1
+    path.write_bytes(corrupted)
+    pipe = fb.tfrecord([str(path)]).record().shuffle(20).batch(6)
+    document = tmp_path / "doc.json"
+    document.write_text(json.dumps({**json.loads(pipe.to_json()), "on_corrupt": "skip_record"}))
+
+    def run(rank):
+        with fb.load(document, shard=(rank, 3)) as loader:
+            rows = [row[0] for batch in loader for row in batch["record"]]
+            return rows, loader.stats()
+
+    def said(verb):
+        return subprocess.run([COMMAND, verb, str(document), "--shard", "0/3"], check=True, capture_output=True, text=True).stdout
+
+    whole = [run(rank) for rank in range(3)]
+    reason = f"1 file: read whole ({path}: which of its records are corrupt is not stored; `forebay index --document` stores that)"
+    assert reason in whole[0][1].shard_reading and reason in said("check")
+    subprocess.run([COMMAND, "index", "--document", str(document)], check=True, capture_output=True)
+    own = [run(rank) for rank in range(3)]
+    assert [rows for rows, _ in own] == [rows for rows, _ in whole]
+    assert sorted(row for rows, _ in own for row in rows) == [*range(1, 11), *range(13, 30)]
+    assert [stats.skipped_records for _, stats in own] == [stats.skipped_records for _, stats in whole] == [3, 3, 3]
+    assert [stats.bytes_read for _, stats in own] == [len(rows) * 17_000 for rows, _ in own]
+    assert "1 file: own records only; 1.00 bytes read for each byte of own rows" in said("check")

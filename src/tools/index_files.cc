@@ -52,7 +52,7 @@ class Attributed {
  public:
   Attributed(const engine::Program& program, std::uint32_t file, IndexRequest request)
       : program_{program}, file_{file}, request_{std::move(request)} {
-    if (skips_early(program.on_corrupt)) request_.made_by = program.early.checked_by;
+    request_.made_by = engine::index_key(program);
   }
 
   /// Reports what is stored. Returns whether that is all that the program needs.

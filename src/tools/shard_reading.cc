@@ -2,6 +2,7 @@
 #include <forebay/shard_reading.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <forebay/loader.h>
@@ -22,10 +23,11 @@ struct Sizes {
 
 /// Adds the files of a source to `out`, decided as OpenFiles decides. An order that reaches records by index reads its
 /// own rows only.
-void add_files(const engine::Program& program, const std::shared_ptr<engine::IndexStores>& stores, ShardReading& out,
-               Sizes& sizes) {
+void add_files(const engine::Program& program, std::int64_t processes,
+               const std::shared_ptr<engine::IndexStores>& stores, ShardReading& out, Sizes& sizes) {
   if (program.source.rows) return;
-  engine::OwnRows own{program, true};
+  engine::OwnRows own{program, processes};
+  std::optional<engine::MadeIndex> made;  // of the file that is decided
   for (std::uint32_t part = 0; part < program.source.parts(); ++part) {
     const auto request = [&] {
       engine::IndexRequest asked = engine::request_for(program.source, part);
@@ -33,7 +35,12 @@ void add_files(const engine::Program& program, const std::shared_ptr<engine::Ind
       return asked;
     };
     if (program.interleave.random_access) own.reached(part);
-    const bool only_own = own.decide(part, request, [&] { return engine::load_made(program, request()).has_value(); });
+    const auto load = [&]() -> std::optional<engine::StoredValues> {
+      made = engine::load_made(program, request());
+      if (!made) return std::nullopt;
+      return engine::StoredValues{.records = made->index->records(), .attributes = made->attributes};
+    };
+    const bool only_own = own.decide(part, request, load);
     if (program.source.files_a_part > 0) continue;
     const auto size = io::file_size(program.source.files[part]);
     sizes.all += size.ok() ? static_cast<double>(*size) : 0;
@@ -56,8 +63,8 @@ ShardReading shard_reading(const Plan& plan, const RunOptions& options) {
   const engine::Program& program = engine::program_of(plan);
   const auto stores = std::make_shared<engine::IndexStores>(options.index_dir);
   Sizes sizes;
-  if (program.branches.empty()) add_files(program, stores, out, sizes);
-  for (const engine::Program& branch : program.branches) add_files(branch, stores, out, sizes);
+  if (program.branches.empty()) add_files(program, processes, stores, out, sizes);
+  for (const engine::Program& branch : program.branches) add_files(branch, processes, stores, out, sizes);
   const double whole = sizes.all > 0 ? sizes.whole / sizes.all : out.own_files > 0 ? 0 : 1;
   if (out.own_files + out.whole_files > 0) out.amplification = 1 + whole * static_cast<double>(processes - 1);
   return out;

@@ -6,9 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <forebay/index.h>
-
-#include "tests/pipeline/restarts.h"
+#include "tests/pipeline/own_records.h"
 
 namespace forebay {
 namespace {
@@ -16,60 +14,14 @@ namespace {
 using testing::Delivered;
 using testing::Folder;
 using ::testing::HasSubstr;
-using testing::kept;
+using testing::large_record;
+using testing::may_be_dealt;
 using testing::parse;
 using testing::rest;
 using testing::resumed;
+using testing::shards_of_all_kinds;
 
-std::string large_record(int id) {
-  return std::to_string(id) +
-         std::string(17'000 + static_cast<std::size_t>(id * 37 % 997), static_cast<char>('a' + id % 26));
-}
-
-/// Files of large records, one of them empty, with an index in one folder and none in another.
-class OwnRecords : public ::testing::Test {
- protected:
-  void SetUp() override {
-    int id = 0;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      std::vector<std::string> records;
-      for (int n = 0; n < sizes[i]; ++n) records.push_back(large_record(id++));
-      ASSERT_TRUE(write_records(part(i), records, Compression::none).ok());
-    }
-  }
-  [[nodiscard]] std::string part(std::size_t number) const {
-    return data_.file("part-" + std::to_string(number) + ".tfrecord");
-  }
-  [[nodiscard]] Json document(const std::string& steps, const std::string& more = "") const {
-    return parse(R"({"source": {"tfrecord": {"files": [")" + data_.file("part-?.tfrecord") +
-                 R"("]}}, "decode": {"record": {"name": "v"}}, "steps": [)" + steps + "]" + more + "}");
-  }
-  void index(const Json& json) const {
-    const auto plan = Plan::make(json);
-    ASSERT_TRUE(plan.ok()) << plan.error().text();
-    const auto reports = index_files(*plan, {.index_dir = indexes_.path()});
-    ASSERT_TRUE(reports.ok()) << reports.error().text();
-    for (const IndexReport& report : *reports) ASSERT_FALSE(report.error) << report.error->text();
-  }
-  [[nodiscard]] RunOptions with_index(RunOptions options) const {
-    options.index_dir = indexes_.path();
-    return options;
-  }
-  [[nodiscard]] RunOptions without_index(RunOptions options) const {
-    options.index_dir = none_.path();
-    return options;
-  }
-  /// The counters of a run that was gone through.
-  [[nodiscard]] Stats stats_of(const Json& json, const RunOptions& options) const {
-    auto loader = load(json, options);
-    EXPECT_TRUE(loader.ok()) << loader.error().text();
-    rest(*loader);
-    return loader->stats();
-  }
-
-  static constexpr std::array sizes{24, 0, 41, 7, 16};
-  Folder data_, indexes_, none_;
-};
+class OwnRecords : public testing::LargeRecords {};
 
 const std::vector<std::string>& orders_of_large() {
   static const std::vector<std::string> all{
@@ -85,23 +37,6 @@ const std::vector<std::string>& orders_of_large() {
          {"batch": {"size": 12, "remainder": "drop"}})",
       R"({"shuffle": {"buffer": 20}}, {"batch": {"size": 12}}, {"shuffle_batches": {"buffer": 4}})"};
   return all;
-}
-
-std::vector<RunOptions> shards_of_all_kinds() {
-  std::vector<RunOptions> out;
-  for (const std::int64_t count : {2, 4}) {
-    for (std::int64_t index = 0; index < count; ++index) {
-      for (const ShardBy by : {ShardBy::row, ShardBy::element, ShardBy::batch})
-        out.push_back({.threads = 1 + index % 3, .shard_index = index, .shard_count = count, .shard_by = by});
-    }
-  }
-  return out;
-}
-
-bool may_be_dealt(const std::string& steps, const RunOptions& options) {
-  const bool needs_remainder =
-      steps.find("\"remainder\"") == std::string::npos || steps.find("pad") != std::string::npos;
-  return options.shard_by != ShardBy::element || (!needs_remainder && steps.find("_batches") == std::string::npos);
 }
 
 TEST_F(OwnRecords, HaveTheStreamOfFilesThatAreReadWhole) {
@@ -231,7 +166,7 @@ TEST_F(OwnRecords, OfSmallRecordsAndCompressedFilesAreNotWorthIt) {
   EXPECT_EQ(shard_reading(*plan, {.shard_count = 2, .shard_by = ShardBy::file}).text(), "");
 }
 
-TEST_F(OwnRecords, NeedTheValuesOfAFilterAndAPolicyThatFails) {
+TEST_F(OwnRecords, NeedTheValuesOfAFilter) {
   const Json plain = document(R"({"batch": {"size": 8}})");
   index(plain);
   const RunOptions shard = with_index({.shard_index = 1, .shard_count = 2});
@@ -240,8 +175,6 @@ TEST_F(OwnRecords, NeedTheValuesOfAFilterAndAPolicyThatFails) {
   EXPECT_THAT(stats_of(filtered, shard).reading.text(), HasSubstr("values that an order needs of its records are not"));
   index(filtered);
   EXPECT_EQ(stats_of(filtered, shard).reading.own_files, 5);
-  const Json skipping = document(R"({"batch": {"size": 8}})", R"(, "on_corrupt": "skip_record")");
-  EXPECT_THAT(stats_of(skipping, shard).reading.text(), HasSubstr("on_corrupt is not fail"));
 }
 
 TEST_F(OwnRecords, OfAFileThatIsCutWhileItIsReadAreAnErrorBehindRightOnes) {

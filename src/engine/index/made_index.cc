@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -62,7 +63,8 @@ std::optional<std::string> take_text(std::span<const std::byte>& rest, std::size
   return out;
 }
 
-/// The skips of an image; empty when it is no image, or when they have more than `max_bytes` bytes.
+/// The skips of an image; empty when it is no image, when they are not in the order of the file, or when they have more
+/// than `max_bytes` bytes.
 std::optional<std::vector<Skip>> parse_skips(std::span<const std::byte> rest, const std::string& file,
                                              std::int64_t max_bytes) {
   std::vector<Skip> out;
@@ -74,7 +76,8 @@ std::optional<std::vector<Skip>> parse_skips(std::span<const std::byte> rest, co
     const auto message = take_text(rest, stored.message);
     const auto feature = message ? take_text(rest, stored.feature) : std::nullopt;
     if (!feature || stored.what > static_cast<std::uint8_t>(Skip::What::file) || stored.bytes < 0 ||
-        stored.bytes > max_bytes || stored.code > static_cast<std::uint8_t>(Code::internal) ||
+        stored.bytes > max_bytes || (!out.empty() && stored.offset < out.back().offset) ||
+        stored.code > static_cast<std::uint8_t>(Code::internal) ||
         stored.detail > static_cast<std::uint8_t>(Detail::failed_precondition))
       return std::nullopt;
     max_bytes -= stored.bytes;
@@ -114,7 +117,25 @@ std::optional<FoundEntry> intact_entry(IndexStores& stores, const std::string& f
   return std::nullopt;
 }
 
+/// The number of records of the index that begin before `offset`.
+std::int64_t records_before(const RecordIndex& index, std::int64_t offset) {
+  const auto numbers = std::views::iota(std::int64_t{0}, index.records());
+  const auto lies_before = [&](std::int64_t record) { return index.offset(record) < offset; };
+  return std::ranges::partition_point(numbers, lies_before) - numbers.begin();
+}
+
 }  // namespace
+
+SkipPlaces places_of(const RecordIndex& index, std::span<const Skip> skips) {
+  SkipPlaces out;
+  for (const Skip& skip : skips) {
+    out.before.push_back(records_before(index, skip.offset));
+    if (skip.what == Skip::What::record) out.left_out.push_back(out.before.back() + std::ssize(out.left_out));
+  }
+  return out;
+}
+
+std::uint64_t index_key(const Program& program) { return may_skip(program) ? program.early.checked_by : 0; }
 
 std::int64_t records_with(const MadeIndex& made, std::span<const std::size_t> attributes) {
   if (attributes.empty()) return made.index->records();
@@ -130,7 +151,7 @@ std::optional<MadeIndex> load_made(const Program& program, const IndexRequest& r
   if (!has_keys(program)) return std::nullopt;
   IndexRequest own = request;
   own.stores = stores_of(request);
-  own.made_by = may_skip(program) ? program.early.checked_by : 0;
+  own.made_by = index_key(program);
   const auto found = load_index(own);
   if (!found.ok() || !found->index) return std::nullopt;
   MadeIndex out{.index = found->index, .size = found->index->identity().size};
@@ -157,7 +178,7 @@ Result<std::string> store_made(const Program& program, const IndexRequest& reque
     return std::string{};
   const io::FileIdentity& identity = made.index->identity();
   const auto stores = stores_of(request);
-  const std::uint64_t records = may_skip(program) ? program.early.checked_by : 0;
+  const std::uint64_t records = index_key(program);
   IndexRequest own = request;
   own.stores = stores;
   own.made_by = records;

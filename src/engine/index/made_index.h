@@ -32,6 +32,17 @@ struct MadeIndex {
   }
 };
 
+/// Where the skips of a file lie among the records of an index that leaves them out.
+struct SkipPlaces {
+  std::vector<std::int64_t> before;    ///< By skip: the number of records of the index that come before it.
+  std::vector<std::int64_t> left_out;  ///< The numbers in the file of the records that are skipped, ascending.
+};
+/// `skips` are in the order of the file, as those of `load_made`.
+[[nodiscard]] SkipPlaces places_of(const RecordIndex& index, std::span<const Skip> skips);
+
+/// EntryKey::made_by of the index that the program needs of a file.
+[[nodiscard]] std::uint64_t index_key(const Program& program);
+
 /// The records of the index for which all of these attributes are not 0.
 [[nodiscard]] std::int64_t records_with(const MadeIndex& made, std::span<const std::size_t> attributes);
 

@@ -69,7 +69,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       stuck_after_{stuck_after},
       open_parts_{open_parts(
           *program_, pool_, options.threads, [this] { wake(); }, options.index_dir,
-          takes_some_rows(*program_, shard_of(options)))},
+          processes_of(*program_, shard_of(options)))},
       order_{*program_, open_files_, start, shard_of(options)},
       executor_{program_, pool_, options.threads},
       consumer_{executor_.worker(static_cast<std::size_t>(options.threads))},

@@ -17,17 +17,17 @@ constexpr std::size_t max_first_skips = 16;
 
 std::unique_ptr<OpenParts> open_parts(const Program& program, const std::shared_ptr<BufferPool>& pool,
                                       std::int64_t threads, std::function<void()> wake, const std::string& index_dir,
-                                      bool some_rows) {
+                                      std::int64_t processes) {
   if (program.branches.empty())
-    return std::make_unique<OpenFiles>(program, pool, threads, std::move(wake), index_dir, some_rows);
-  return std::make_unique<OpenBranches>(program, pool, threads, wake, index_dir, some_rows);
+    return std::make_unique<OpenFiles>(program, pool, threads, std::move(wake), index_dir, processes);
+  return std::make_unique<OpenBranches>(program, pool, threads, wake, index_dir, processes);
 }
 
 OpenBranches::OpenBranches(const Program& program, const std::shared_ptr<BufferPool>& pool, std::int64_t threads,
-                           const std::function<void()>& wake, const std::string& index_dir, bool some_rows)
+                           const std::function<void()>& wake, const std::string& index_dir, std::int64_t processes)
     : side_by_side_{!program.combining.make}, pool_{pool}, sorted_(program.branches.size()) {
   for (std::size_t i = 0; i < program.branches.size(); ++i) {
-    branches_.push_back(std::make_unique<OpenFiles>(program.branches[i], pool, threads, wake, index_dir, some_rows));
+    branches_.push_back(std::make_unique<OpenFiles>(program.branches[i], pool, threads, wake, index_dir, processes));
     first_file_.push_back(first_file(program, i));
   }
 }

@@ -99,9 +99,23 @@ std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
   File& file = at(number);
   if (!file.looked && !file.index && io::file_system_of(program_.source.files[number]) == nullptr) {
     file.looked = true;
-    if (auto found = load_made(program_, request(number))) static_cast<void>(keep(file, *found));
+    if (auto found = load_made(program_, request(number)); found && keep(file, *found)) {
+      file.skips = std::move(found->skips);
+      file.numbers = places_of(*file.index, file.skips);
+    }
   }
   return file.index;
+}
+
+std::optional<StoredValues> IndexedReader::stored_values(std::uint32_t number) {
+  if (!stored(number)) return std::nullopt;
+  const File& file = files_[number];
+  return StoredValues{.records = file.index->records(), .attributes = file.attributes};
+}
+
+std::int64_t IndexedReader::number_in_index(const File& file, std::uint32_t ordinal) {
+  const std::vector<std::int64_t>& left_out = file.numbers.left_out;
+  return ordinal - (std::ranges::lower_bound(left_out, std::int64_t{ordinal}) - left_out.begin());
 }
 
 /// The files for which `lacks` is true, each once.
@@ -192,11 +206,11 @@ void IndexedReader::note_slow(std::uint32_t number) {
 Result<void> IndexedReader::open(std::uint32_t number) {
   File& file = files_[number];
   const RecordIndex& index = *file.index;
-  if (index.records() > std::int64_t{UINT32_MAX}) {
-    return Error{
-        Code::data, Detail::resource_exhausted,
-        fmt::format("the file has {} records, at most {} can be reached by an index", index.records(), UINT32_MAX),
-        Place{.file = program_.source.files[number]}};
+  const std::int64_t records = index.records() + std::ssize(file.numbers.left_out);
+  if (records > std::int64_t{UINT32_MAX}) {
+    return Error{Code::data, Detail::resource_exhausted,
+                 fmt::format("the file has {} records, at most {} can be reached by an index", records, UINT32_MAX),
+                 Place{.file = program_.source.files[number]}};
   }
   PassCache::Mapped mapped;
   const bool local = io::file_system_of(program_.source.files[number]) == nullptr;

@@ -14,6 +14,7 @@
 
 #include "engine/blocks/block_table.h"
 #include "engine/index/index_parallel.h"
+#include "engine/order/files/own_windows.h"
 #include "engine/program/program.h"
 #include "engine/read/file_versions.h"
 #include "engine/read/pass_cache.h"
@@ -52,6 +53,8 @@ class IndexedReader {
   /// The stored index of a file, with the attributes of the program. Null when a part of it is not stored, when it is
   /// not of this version of the file, or when memory has no room for it.
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
+  /// What `stored` has found, and the attributes with it; empty for null.
+  [[nodiscard]] std::optional<StoredValues> stored_values(std::uint32_t file);
   /// What `stored` looks for.
   [[nodiscard]] IndexRequest request(std::uint32_t file) const;
   /// Loads or builds the index of each of these files, and stores those that were built if possible.
@@ -65,9 +68,10 @@ class IndexedReader {
     const File& of = files_[file];
     return program_.early.selecting > 0 ? std::ssize(of.selected) : of.index->records();
   }
-  /// An attribute of a record of such a file, by the record's number in the index (Handle::ordinal).
-  [[nodiscard]] std::int64_t attribute(std::uint32_t file, std::uint32_t record, std::size_t attribute) const {
-    return files_[file].attributes[attribute].at(record);
+  /// An attribute of a record of such a file, or of a `stored` one, by the ordinal of the record's handle.
+  [[nodiscard]] std::int64_t attribute(std::uint32_t file, std::uint32_t ordinal, std::size_t attribute) const {
+    const File& of = files_[file];
+    return of.attributes[attribute].at(of.numbers.left_out.empty() ? ordinal : number_in_index(of, ordinal));
   }
   /// An attribute of a record of such a file, by its name.
   [[nodiscard]] std::int64_t attribute(const RecordName& name, std::size_t attribute) const {
@@ -76,8 +80,14 @@ class IndexedReader {
         program_.early.selecting > 0 ? of.selected[static_cast<std::size_t>(name.record)] : name.record;
     return of.attributes[attribute].at(record);
   }
-  /// The skips found when the file was indexed.
+  /// The skips found when the file was indexed, also of a `stored` one.
   [[nodiscard]] const std::vector<Skip>& skips(std::uint32_t file) const { return files_[file].skips; }
+  /// The number of records of the index of a `stored` file that come before this one of its skips; all of them when
+  /// it has no such skip. The ordinals of its handles count the records that are skipped, too: add those before.
+  [[nodiscard]] std::int64_t records_before(std::uint32_t file, std::size_t skip) const {
+    const File& of = files_[file];
+    return skip < of.numbers.before.size() ? of.numbers.before[skip] : of.index->records();
+  }
 
   /// Numbers of records of these files; only good ones when the program may skip, and only those for which all
   /// attributes in EarlyWork::counted hold. Works and fails like `index`, but retains the numbers, not the indexes.
@@ -116,6 +126,7 @@ class IndexedReader {
     std::vector<std::uint32_t> selected;      // records that the selecting filters keep, if there are any
     std::shared_ptr<void> charge;             // charges the index, the attributes and `selected` to the budget
     std::vector<Skip> skips;
+    SkipPlaces numbers;  // set by `stored`: a file that is read in its order numbers its skipped records, too
     std::optional<std::int64_t> records;  // set by `count`
     bool looked = false;                  // `stored` has looked for a stored index
     std::vector<std::uint32_t> slots;     // in the table, by segment of the uncompressed file
@@ -136,6 +147,7 @@ class IndexedReader {
   // A handle has 32 bits for an offset, so the table has an entry for each segment of 2 GiB of the uncompressed file.
   static constexpr int segment_bits = 31;
   File& at(std::uint32_t file);
+  [[nodiscard]] static std::int64_t number_in_index(const File& file, std::uint32_t ordinal);
   [[nodiscard]] std::vector<std::uint32_t> lacking(std::span<const std::uint32_t> files,
                                                    const std::function<bool(const File&)>& lacks);
   using Take = std::function<Result<void>(std::span<const std::uint32_t> files, std::span<MadeIndex> made)>;

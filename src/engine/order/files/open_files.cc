@@ -23,7 +23,8 @@ void name_extents(std::uint32_t slot, std::size_t first, std::span<const Extent>
   for (const Extent& extent : records) *handle++ = {slot, ordinal++, extent.offset, extent.length};
 }
 
-/// Whether the records of a file may be named by a stored index, or by the number of files, instead of scanned.
+/// Whether the records of every file with a stored index, or of every run of whole files, may be named instead of
+/// scanned while a restart catches up.
 bool names_records(const Program& program) {
   const bool looks = (program.source.files_a_part > 0 && !program.early.empty()) ||  // they have no index
                      !program.early.frame_attributes.empty();                        // which are not stored
@@ -33,7 +34,7 @@ bool names_records(const Program& program) {
 }  // namespace
 
 OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-                     std::function<void()> wake, std::string index_dir, bool some_rows)
+                     std::function<void()> wake, std::string index_dir, std::int64_t processes)
     : program_{program},
       pool_{pool},
       threads_{threads},
@@ -42,10 +43,10 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       pass_cache_{pool->limit() / 2, program.epochs != 1},
       versions_{program.source.files},
       table_{pool, room_after(program.source)},
-      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir), requests_, some_rows},
+      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir), requests_, processes > 1},
       whole_files_{program, std::move(pool), table_},
-      own_rows_{program, some_rows},
-      by_name_{names_records(program)},
+      own_rows_{program, processes},
+      catches_up_by_name_{names_records(program)},
       calls_{wake},
       compact_from_{min_compacted},
       skips_{program.on_corrupt},
@@ -143,6 +144,7 @@ Result<void> OpenFiles::pass_over(ReaderState& file, const Skip& skip) {
   if (leaves) return leave(file), Result<void>{};
   ++file.next_skip;
   if (skip.what != Skip::What::record) return {};
+  if (file.named) return ++file.left_out, Result<void>{};
   const Handle record{.block = *file.block, .ordinal = static_cast<std::uint32_t>(skip.index)};
   table_.release({&record, 1}, batch_);
   ++file.next_record;

@@ -58,11 +58,11 @@ namespace forebay::engine {
 class OpenFiles final : public OpenParts {
  public:
   using ReaderState = engine::ReaderState;
-  /// `program` must outlive this object. `threads`: the most blocks that are scanned at once. `some_rows`: of OwnRows.
+  /// `program` must outlive this object. `threads`: the most blocks that are scanned at once. `processes`: of OwnRows.
   /// `wake` is called from any thread when a source of rows that had none has some, and when bytes that were asked for
   /// have come.
   OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-            std::function<void()> wake = {}, std::string index_dir = {}, bool some_rows = false);
+            std::function<void()> wake = {}, std::string index_dir = {}, std::int64_t processes = 1);
   ~OpenFiles() { requests_->stop(); }
   OpenFiles(const OpenFiles&) = delete;
   OpenFiles& operator=(const OpenFiles&) = delete;
@@ -93,6 +93,9 @@ class OpenFiles final : public OpenParts {
   std::int64_t windows_ahead() const override { return access_.windows_ahead(); }
   /// As `fetch`, for the rows of a batch that this process makes. Afterwards all of them are in memory.
   Result<bool> fetch_batch(std::span<Handle> handles);
+  /// Asks the system for the records that the tickets of a batch will read out of files, where this process takes only
+  /// some of the rows, so that they come while batches before this one are made.
+  void expect_reads(const BatchLayout& layout) const;
   Result<void> attributes(std::size_t attribute, std::span<const Handle> records, std::span<std::int64_t> out) override;
   /// An integer of frame `frames[i]` of each record; `attribute` counts in EarlyWork::frame_attributes.
   Result<void> frame_attributes(std::size_t attribute, std::span<const Handle> records,
@@ -179,6 +182,7 @@ class OpenFiles final : public OpenParts {
   [[nodiscard]] Result<std::size_t> read_resident(Stream stream, std::span<Handle> out);
   [[nodiscard]] Result<std::int64_t> skip_resident(Stream stream, std::int64_t n) EXCLUDES(mutex_);
   [[nodiscard]] Result<std::int64_t> skip_streamed(Stream stream, std::int64_t n) EXCLUDES(mutex_);
+  [[nodiscard]] Result<std::int64_t> pass_named(ReaderState& file) EXCLUDES(mutex_);
   void went_on(ReaderState& file, std::int64_t count);
   [[nodiscard]] Result<std::size_t> read_row_blocks(Stream stream, std::span<Handle> out);
   void close_rows(Stream stream);
@@ -193,7 +197,6 @@ class OpenFiles final : public OpenParts {
   void stop_bringing() EXCLUDES(mutex_);
   [[nodiscard]] Result<bool> fetch_absent(std::span<Handle> handles) EXCLUDES(mutex_);
   void count_bytes(std::span<const Handle> handles) EXCLUDES(mutex_);
-  void expect_reads(const BatchLayout& layout) const;
   [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
@@ -243,7 +246,7 @@ class OpenFiles final : public OpenParts {
   std::size_t bringing_count_ = 0;                     // and how many there are
   std::int64_t brought_ = 0;                           // bytes of them so far
   OwnRows own_rows_;
-  const bool by_name_;  // records may be named instead of scanned
+  const bool catches_up_by_name_;  // records are named instead of scanned while a restart catches up
   bool catching_up_ = false;
   std::vector<RecordName> names_;  // scratch
   FunctionCalls calls_;

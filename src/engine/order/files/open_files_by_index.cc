@@ -27,8 +27,8 @@ std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
 std::shared_ptr<OpenFiles::ReaderState> OpenFiles::begin_part(std::uint32_t part) {
   auto out = std::make_shared<ReaderState>(program_, part, reader_of(part));
   out->own = own_rows_.decide(
-      part, [&] { return access_.request(part); }, [&] { return access_.stored(part) != nullptr; });
-  if (by_name_ && (catching_up_ || out->own)) name_records(*out);
+      part, [&] { return access_.request(part); }, [&] { return access_.stored_values(part); });
+  if (out->own || (catches_up_by_name_ && catching_up_)) name_records(*out);
   if (!own_rows_.some_rows()) return out;
   const Lock lock{mutex_};
   reading_ = own_rows_.reading();
@@ -44,17 +44,31 @@ void OpenFiles::name_records(ReaderState& file) {
   }
 }
 
+/// Counts the stored skips that come before the next record of a part that is not scanned. Returns how many records
+/// come before the skip after them; none when the policy leaves the file.
+Result<std::int64_t> OpenFiles::pass_named(ReaderState& file) {
+  if (!file.index) return *file.named - file.indexed;
+  const std::vector<Skip>& skips = access_.skips(file.number);
+  while (!file.left) {
+    const std::int64_t records = access_.records_before(file.number, file.next_skip) - file.indexed;
+    if (records > 0 || file.next_skip == skips.size()) return records;
+    FOREBAY_DO(pass_over(file, skips[file.next_skip]));
+  }
+  return std::int64_t{0};
+}
+
 /// `read` of a part that is not scanned: names the next records by the stored index.
 Result<std::size_t> OpenFiles::read_indexed(ReaderState& file, std::span<Handle> out) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
-  const std::int64_t records = *file.named;
-  const auto count = static_cast<std::size_t>(
-      std::min({static_cast<std::int64_t>(out.size()), records - file.indexed, records_at_once}));
+  FOREBAY_TRY(const std::int64_t records, pass_named(file));
+  const auto count =
+      static_cast<std::size_t>(std::min({static_cast<std::int64_t>(out.size()), records, records_at_once}));
   if (count == 0) return count;
   names_.clear();
   for (std::size_t i = 0; i < count; ++i)
     names_.push_back({.file = file.number, .record = file.indexed + static_cast<std::int64_t>(i)});
   FOREBAY_DO(locate_names(names_, out.first(count)));
+  for (Handle& record : out.first(count)) record.ordinal += file.left_out;
   went_on(file, static_cast<std::int64_t>(count));
   if (catching_up_) return count;  // these records are not read
   const Lock lock{mutex_};
@@ -69,7 +83,8 @@ Result<std::int64_t> OpenFiles::skip(Stream stream, std::int64_t n) {
   if (!by_number) return Reader::skip(stream, n);
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
   ReaderState& file = *open_[stream];
-  const std::int64_t count = std::min(n, *file.named - file.indexed);
+  FOREBAY_TRY(const std::int64_t records, pass_named(file));
+  const std::int64_t count = std::min(n, records);
   if (count > 0) went_on(file, count);
   return count;
 }
@@ -230,9 +245,9 @@ void OpenFiles::count_bytes(std::span<const Handle> handles) {
   if (own_rows_.some_rows()) row_bytes_ += all;
 }
 
-/// Asks the system for the records that tickets will read out of files, so that they come while batches before this one
-/// are made. Neighbours are asked for together.
+/// Neighbours are asked for together.
 void OpenFiles::expect_reads(const BatchLayout& layout) const {
+  if (!own_rows_.some_rows()) return;
   MappedFile* mapping = nullptr;
   std::int64_t begin = 0, end = 0;
   const auto ask = [&] {
@@ -277,7 +292,7 @@ Result<void> OpenFiles::hand_over(BatchLayout& layout, std::int64_t batch) {
   } else {
     table_.hand_over(layout.handles, batch,
                      {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
-    if (own_rows_.some_rows()) expect_reads(layout);
+    expect_reads(layout);
   }
   return {};
 }

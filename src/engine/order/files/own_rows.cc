@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/index/made_index.h"
 #include "engine/read/mapped_file.h"
 #include "io/file_system.h"
 #include "sources/detect.h"
@@ -27,6 +28,8 @@ std::int64_t mean_record(const IndexFacts& facts) {
 std::string why_not_stored(const IndexRequest& request) {
   const auto found = load_index(request);
   if (!found.ok()) return found.error().message();
+  if (found->state == IndexState::absent && request.made_by != 0)
+    return "which of its records are corrupt is not stored; `forebay index --document` stores that";
   if (found->state == IndexState::absent) return "it has no index; `forebay index` makes one";
   if (found->state == IndexState::good)
     return "values that an order needs of its records are not stored, or memory has no room for its index";
@@ -35,34 +38,54 @@ std::string why_not_stored(const IndexRequest& request) {
 
 }  // namespace
 
-bool takes_some_rows(const Program& program, const Shard& shard) {
-  return shard.count > 1 || shard.batch_count > 1 || program.dealt > 1;
+std::int64_t processes_of(const Program& program, const Shard& shard) {
+  return shard.count * shard.batch_count * program.dealt;
 }
 
 std::string whole_for_all(const Program& program) {
-  if (program.on_corrupt.policy != Corrupt::fail) return "on_corrupt is not fail, so every record is looked into";
-  if (program.windows) return "rows are windows of records";
-  if (program.source.files_a_part > 0 && !program.early.empty())
+  if (!program.early.frame_attributes.empty()) return "an order needs values of frames, which are not stored";
+  if (program.windows && program.windows->windowing.asks) return "a function of the program cuts the windows";
+  if (program.source.files_a_part == 0) return {};
+  if (program.windows) return "rows are windows of whole files";
+  if (skips_early(program.on_corrupt))
+    return "on_corrupt leaves records out, and which whole files are corrupt is not stored";
+  if (!program.early.empty())
     return "an order needs values of the records of all files, and those of whole files are not stored";
   return {};
 }
 
-bool reads_own_records(const IndexRequest& request, const std::function<bool()>& load) {
+bool OwnRows::reads_own(const IndexRequest& request, const LoadStored& load) const {
   if (io::file_system_of(request.file) != nullptr) return false;
   // The head of an entry tells most files that are read whole, without their index in memory.
   const auto facts = peek_index(request);
   if (!facts || facts->compression != Compression::none || mean_record(*facts) < min_own_record) return false;
-  return !MappedFile::too_many() && load();
+  if (MappedFile::too_many()) return false;
+  const auto stored = load();
+  return stored && why_not_worth(*stored).empty();
 }
 
-std::string why_whole(const IndexRequest& request) {
+/// Why `reads_own` is false, in words.
+std::string OwnRows::why_whole(const IndexRequest& request, const LoadStored& load) const {
   if (io::file_system_of(request.file) != nullptr) return "it is not a file of this machine";
   if (is_compressed(request)) return "it is compressed";
   const auto facts = peek_index(request);
   if (facts && mean_record(*facts) < min_own_record) {
     return fmt::format("its records have {} bytes on average, less than {}", mean_record(*facts), min_own_record);
   }
-  return MappedFile::too_many() ? "as many files are mapped as the system allows" : why_not_stored(request);
+  if (MappedFile::too_many()) return "as many files are mapped as the system allows";
+  const auto stored = load();
+  return stored ? why_not_worth(*stored) : why_not_stored(request);
+}
+
+/// Why a file is read whole whose index is stored; empty: it is not. A record is brought for each batch in which the
+/// process has a window of it, which are not the same batches after a shuffle.
+std::string OwnRows::why_not_worth(const StoredValues& stored) const {
+  if (!program_.windows) return {};
+  const auto windows = windows_of_a_record(program_, stored);
+  if (windows && 2 * *windows <= static_cast<double>(processes_)) return {};
+  if (!windows) return "its windows cannot be cut";
+  return fmt::format("each of its records lies in {:.1f} windows, more than half of {} processes", *windows,
+                     processes_);
 }
 
 bool OwnRows::unknown(std::uint32_t part) {
@@ -75,17 +98,16 @@ void OwnRows::take(std::uint32_t part, Way way) {
   (way == Way::own ? reading_.own_files : reading_.whole_files) += program_.source.files_of(part);
 }
 
-bool OwnRows::decide(std::uint32_t part, const std::function<IndexRequest()>& request,
-                     const std::function<bool()>& load) {
-  if (!some_rows_ || program_.source.rows) return false;
+bool OwnRows::decide(std::uint32_t part, const std::function<IndexRequest()>& request, const LoadStored& load) {
+  if (!some_rows() || program_.source.rows) return false;
   if (!unknown(part)) return ways_[part] == Way::own;
-  const bool files = program_.source.files_a_part > 0;
   std::string reason = for_all_;
   bool own = reason.empty();
-  if (own && !files) {
-    const IndexRequest asked = request();
-    own = reads_own_records(asked, load);
-    if (!own && reading_.whole_files == 0) reason = fmt::format("{}: {}", asked.file, why_whole(asked));
+  if (own && program_.source.files_a_part == 0) {
+    IndexRequest asked = request();
+    asked.made_by = index_key(program_);
+    own = reads_own(asked, load);
+    if (!own && reading_.whole_files == 0) reason = fmt::format("{}: {}", asked.file, why_whole(asked, load));
   }
   if (!own && reading_.whole_files == 0) reading_.reason = std::move(reason);
   take(part, own ? Way::own : Way::whole);
@@ -93,7 +115,7 @@ bool OwnRows::decide(std::uint32_t part, const std::function<IndexRequest()>& re
 }
 
 void OwnRows::reached(std::uint32_t part) {
-  if (some_rows_ && unknown(part)) take(part, Way::own);
+  if (some_rows() && unknown(part)) take(part, Way::own);
 }
 
 }  // namespace forebay::engine

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <forebay/shard_reading.h>
 
 #include "engine/index/index_file.h"
+#include "engine/order/files/own_windows.h"
 #include "engine/program/program.h"
 
 namespace forebay::engine {
@@ -17,31 +19,29 @@ namespace forebay::engine {
 /// Mean bytes of the records of a file from which on a process reads those of its own rows only (ADR 0054).
 inline constexpr std::int64_t min_own_record = std::int64_t{16} << 10;
 
-/// Whether a process that runs `program` takes only some of the rows that its order goes through: a shard by row or
-/// batch, or the program of a shard by element.
-[[nodiscard]] bool takes_some_rows(const Program& program, const Shard& shard);
+/// The number of processes that share the rows which the order of `program` goes through: the shards by row and batch,
+/// and by element.
+[[nodiscard]] std::int64_t processes_of(const Program& program, const Shard& shard);
 
 /// Why such processes read all files of `program` whole. Empty: it depends on each file.
 [[nodiscard]] std::string whole_for_all(const Program& program);
-/// Whether such a process reads only its own records of a file: it is local and plain, its records are large, and its
-/// index is stored with all that the program needs of it. `load` looks for that; it is called last. Whole files that
-/// are records are no such files: they need no index.
-[[nodiscard]] bool reads_own_records(const IndexRequest& request, const std::function<bool()>& load);
-/// Why `reads_own_records` is false, in words. `request` as for that call.
-[[nodiscard]] std::string why_whole(const IndexRequest& request);
+/// Looks for the stored index of a file with all that the program needs of it: values of records, and which of them it
+/// skips. Empty: a part of that is not stored.
+using LoadStored = std::function<std::optional<StoredValues>()>;
 
 /// Which parts of a source a process reads whole, each decided once in a run. For the order plane.
 class OwnRows {
  public:
-  /// `some_rows`: takes_some_rows.
-  OwnRows(const Program& program, bool some_rows)
-      : program_{program}, some_rows_{some_rows}, for_all_{whole_for_all(program)} {}
+  /// `processes`: processes_of.
+  OwnRows(const Program& program, std::int64_t processes)
+      : program_{program}, processes_{processes}, for_all_{whole_for_all(program)} {}
 
-  [[nodiscard]] bool some_rows() const { return some_rows_; }
-  /// Whether the records of a part are named, and only those of own rows are read. `request` and `load` as above; they
-  /// are called for the first decision.
-  [[nodiscard]] bool decide(std::uint32_t part, const std::function<IndexRequest()>& request,
-                            const std::function<bool()>& load);
+  /// Whether the process takes only some of the rows.
+  [[nodiscard]] bool some_rows() const { return processes_ > 1; }
+  /// Whether the records of a part are named, and only those of own rows are read: it is local and plain, its records
+  /// are large and lie in few windows, and its index is stored. Whole files that are records need no index. `request`
+  /// and `load` are called for the first decision, `load` last.
+  [[nodiscard]] bool decide(std::uint32_t part, const std::function<IndexRequest()>& request, const LoadStored& load);
   /// The order reaches the records of this part by index.
   void reached(std::uint32_t part);
   [[nodiscard]] const ShardReading& reading() const { return reading_; }
@@ -50,9 +50,12 @@ class OwnRows {
   enum class Way : std::uint8_t { unknown, own, whole };
   [[nodiscard]] bool unknown(std::uint32_t part);
   void take(std::uint32_t part, Way way);
+  [[nodiscard]] bool reads_own(const IndexRequest& request, const LoadStored& load) const;
+  [[nodiscard]] std::string why_whole(const IndexRequest& request, const LoadStored& load) const;
+  [[nodiscard]] std::string why_not_worth(const StoredValues& stored) const;
 
   const Program& program_;
-  const bool some_rows_;
+  const std::int64_t processes_;
   const std::string for_all_;
   std::vector<Way> ways_;  // by part
   ShardReading reading_;

@@ -48,7 +48,7 @@ struct ReaderState {
   // Used by the order plane only.
   std::optional<std::uint32_t> block;        // slot of the block that is being read
   std::size_t next_record = 0;               // in that block
-  std::size_t next_skip = 0;                 // in that block
+  std::size_t next_skip = 0;                 // in that block; while records are named, in the file
   std::int64_t skips = 0;                    // passed in the file
   bool left = false;                         // the rest of the file is skipped, or the file is closed
   bool brings = false;                       // reads files of a batch whose order is decided (bring_files)
@@ -56,6 +56,7 @@ struct ReaderState {
   std::shared_ptr<const RecordIndex> index;  // set while records are named by it: a restart catches up, or `own`
   std::optional<std::int64_t> named;         // set while records are named, and not read: their number in the part
   std::int64_t indexed = 0;                  // number of records that were named so far
+  std::uint32_t left_out = 0;                // and of skipped records among them
   double fraction = 0;                       // part of the file that was read, up to the end of the block: 0 … 1
 };
 

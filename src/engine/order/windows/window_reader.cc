@@ -46,6 +46,7 @@ void WindowReader::hand_over(BatchLayout& layout, std::int64_t batch) {
   } else {
     blocks.lend(layout.handles, batch,
                 {.payloads = layout.payloads, .blocks = layout.blocks, .unmapped = layout.unmapped});
+    files_.expect_reads(layout);
   }
   files_.begin_batch(batch);
   table_.release(resolved_);
