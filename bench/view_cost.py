@@ -3,7 +3,7 @@
 """Processor time of a run with the page of `loader.view()` open, against the same run without it.
 
 A browser's questions come from another process: the rows and features once, the numbers once a second. Prints the median ratio
-of interleaved pairs, each of a run of about SECONDS.
+of interleaved pairs, each of a run of about SECONDS; and what the page takes while the run stands still, which has little noise.
 """
 from __future__ import annotations
 
@@ -21,12 +21,35 @@ DOCUMENT = pathlib.Path(__file__).resolve().parent.parent / "examples" / "taxi" 
 CLIENT = """
 import sys, time, urllib.request
 ask = lambda question: urllib.request.urlopen(sys.argv[1] + question).read()
-for question in ("", "view.css", "draw.js", "data.js", "plan.js", "view.js", "rows?row=0", "features", "plan"):
+for question in ("", "icon.svg", "view.css", "draw.js", "data.js", "plan.js", "health.js", "view.js", "rows?row=0", "features", "plan"):
     ask(question)
 while True:
     ask("stats")
     time.sleep(1)
 """
+
+
+def used() -> float:
+    """Processor time of this process so far, user and system."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def page_alone(seconds: int) -> tuple[float, float]:
+    """Processor time of a page that opens over a run that stands still, and of each question after that."""
+    with fb.load(DOCUMENT, threads=1) as loader:
+        next(loader)
+        time.sleep(0.5)
+        before = used()
+        with loader.view() as view:
+            client = subprocess.Popen([sys.executable, "-c", CLIENT, view.url], stderr=subprocess.DEVNULL)
+            time.sleep(2)
+            opened = used()
+            time.sleep(seconds)
+            after = used()
+            client.kill()
+            client.wait()
+    return opened - before, (after - opened) / seconds
 
 
 def processor_seconds(batches: int, page: bool) -> float:
@@ -35,19 +58,19 @@ def processor_seconds(batches: int, page: bool) -> float:
     if page:
         view = loader.view()
         client = subprocess.Popen([sys.executable, "-c", CLIENT, view.url], stderr=subprocess.DEVNULL)
-    before = resource.getrusage(resource.RUSAGE_SELF)
+    before = used()
     for _ in range(batches):
         try:
             next(loader)
         except StopIteration:
             loader.begin_anew()
-    after = resource.getrusage(resource.RUSAGE_SELF)
+    after = used()
     if client is not None:
         client.kill()
         client.wait()
         view.close()
     loader.close()
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return after - before
 
 
 def main() -> None:
@@ -65,6 +88,8 @@ def main() -> None:
         ratios.append(times[True] / times[False])
     print(f"{asked.pairs} pairs of {batches} batches: median ratio {statistics.median(ratios):.4f}, "
           f"from {min(ratios):.4f} to {max(ratios):.4f}")
+    opening, question = zip(*(page_alone(10) for _ in range(3)))
+    print(f"the page alone: {1e3 * statistics.median(opening):.0f} ms to open, {1e3 * statistics.median(question):.1f} ms a second after that")
 
 
 if __name__ == "__main__":

@@ -30,12 +30,21 @@ class Arguments {
   std::vector<char*> pointers_;
 };
 
+// Finds the module and the compiled core of this version of Python. Importing the package would take as long as the
+// verb's own start.
+constexpr const char* look_for = R"(
+import importlib.machinery as machinery, importlib.util as util
+def there(name):
+    first, *rest = name.split('.')
+    spec = util.find_spec(first)
+    for part in rest:
+        spec = spec and machinery.PathFinder.find_spec(part, spec.submodule_search_locations)
+    return spec is not None
+sys.exit(not all(map(there, sys.argv[1:])))
+)";
+
 bool has_module(const char* python, const std::string& module) {
-  const Arguments arguments{{python, "-c",
-                             std::string{only_installed} +
-                                 "import importlib.util as u; sys.exit(not u.find_spec('forebay') or not "
-                                 "u.find_spec('" +
-                                 module + "'))"}};
+  const Arguments arguments{{python, "-c", std::string{only_installed} + look_for, module, "forebay._core"}};
   pid_t child = 0;
   posix_spawn_file_actions_t quiet;
   posix_spawn_file_actions_init(&quiet);

@@ -34,12 +34,20 @@ struct Fullness {
   std::int64_t capacity = 0;  ///< The most that it takes.
 };
 
+/// How long a step took.
+struct StepSeconds {
+  std::string name;
+  double seconds = 0;
+};
+
 /// Counters of a run; `text()` ends in one sentence that names the bottleneck.
 struct Stats {
   std::int64_t batches = 0;          ///< Delivered.
   std::int64_t rows = 0;             ///< Delivered.
   std::int64_t records = 0;          ///< Found in the files.
   std::int64_t bytes_read = 0;       ///< From files.
+  std::int64_t ordered_rows = 0;     ///< Of the batches whose order is decided.
+  std::int64_t decoded_rows = 0;     ///< Made by tickets; their batches may be waiting.
   std::int64_t skipped_records = 0;  ///< Corrupt or malformed records that `on_corrupt` skipped.
   std::int64_t skipped_ranges = 0;   ///< Ranges of bytes in which no record could be found.
   std::int64_t skipped_files = 0;    ///< Files that `skip_file` left, or could not read.
@@ -57,13 +65,18 @@ struct Stats {
   std::int64_t memory_used = 0;      ///< Bytes charged to the budget now.
   std::int64_t memory_limit = 0;
   std::int64_t memory_pinned = 0;  ///< Bytes that are page-locked now (RunOptions::pin_memory), also to be used again.
+  std::int64_t scan_memory = 0;    ///< Of `memory_used`: blocks of files, indexes, rows that the program gives.
+  std::int64_t order_memory = 0;   ///< Of `memory_used`: what orders, windows and batchers keep.
+  std::int64_t decode_memory = 0;  ///< Of `memory_used`: tickets and batches, those that the program holds, too.
   std::int64_t threads = 0;
   std::int64_t frames = 0;         ///< Delivered in padded tensors, along their first axis, without the padding.
   std::int64_t padded_frames = 0;  ///< And with it.
   /// Now: finished batches, the buffers of orders when the last batch was decided, and rows that the program gives.
   std::vector<Fullness> queues = {};
-  std::int64_t requests_in_flight = 0;     ///< To file systems, now.
-  std::int64_t requests_waiting = 0;       ///< For their turn, now.
+  std::int64_t requests_in_flight = 0;  ///< To file systems, now.
+  std::int64_t requests_waiting = 0;    ///< For their turn, now.
+  /// Of `decode_seconds`: each step that a ticket or a finished batch goes through, in the order of the plan.
+  std::vector<StepSeconds> steps = {};
   std::vector<BranchStats> branches = {};  ///< Of a combination: the share of each branch.
   std::int64_t row_bytes = 0;  ///< Of a shard by row, element or batch: bytes of the records of its own rows.
   ShardReading reading = {};   ///< How such a shard reads its files, of those that were opened.

@@ -61,6 +61,9 @@ struct VerifyOptions {
   /// Called by the calling thread, about ten times a second and at the end. False stops the work soon. An exception
   /// stops it, too, and is thrown by `verify` or `repair`.
   std::function<bool(const VerifyProgress&)> progress = {};
+  /// Called by the calling thread, before `progress`, with each file that has been read since the last call. An
+  /// exception as above. After a stop, the reports that it got are all there is.
+  std::function<void(const FileReport&)> report = {};
 };
 
 /// Reads every byte of the files that `paths` name (patterns as in a document) and verifies every checksum. One report

@@ -3,6 +3,7 @@
 """The compiled part of forebay; use the names of the package."""
 
 from collections.abc import (
+    Callable,
     ItemsView,
     Iterable,
     Iterator,
@@ -503,6 +504,14 @@ class Stats:
         """From files."""
 
     @property
+    def ordered_rows(self) -> int:
+        """Of the batches whose order is decided."""
+
+    @property
+    def decoded_rows(self) -> int:
+        """Made by tickets; their batches may be waiting."""
+
+    @property
     def row_bytes(self) -> int:
         """
         Of a shard by row, element or batch: bytes of the records of its own rows.
@@ -561,6 +570,12 @@ class Stats:
         """Worker time decoding and transforming."""
 
     @property
+    def steps(self) -> list[tuple[str, float]]:
+        """
+        Of decode_seconds: each step that a ticket or a finished batch goes through and its seconds, in the order of the plan.
+        """
+
+    @property
     def idle_seconds(self) -> float:
         """Worker time with enough batches ready."""
 
@@ -595,6 +610,19 @@ class Stats:
     @property
     def memory_pinned(self) -> int:
         """Bytes that are page-locked now (pin_memory), also to be used again."""
+
+    def scan_memory(self) -> int:
+        """Of memory_used: blocks of files, indexes, rows that the program gives."""
+
+    @property
+    def order_memory(self) -> int:
+        """Of memory_used: what orders, windows and batchers keep."""
+
+    @property
+    def decode_memory(self) -> int:
+        """
+        Of memory_used: tickets and batches, those that the program holds, too.
+        """
 
     @property
     def threads(self) -> int:
@@ -923,6 +951,8 @@ def inspect_schema(plan: Plan) -> Inspection: ...
 def find_source(paths: list[str], source: str) -> tuple[str, list[str]]: ...
 
 def verify(paths: list[str], compression: str, threads: int) -> list[tuple[Any, ...]]: ...
+
+def verify_plan(plan: Plan, threads: int, report: Callable[[tuple[Any, ...]], None], progress: Callable[[float, int, int, int], bool]) -> None: ...
 
 def complete_frac(seq_idx: int, sequences: int | None) -> tuple[float, bool]:
     """The done part of an epoch, and whether it is exact."""

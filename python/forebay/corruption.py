@@ -2,7 +2,7 @@
 """Corruption in TFRecord files."""
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from forebay import _core
 from forebay._arguments import compression_of, integer_of
@@ -58,5 +58,9 @@ def verify(paths: Paths, compression: Optional[str] = "auto",
     threads: files at once; None or 0: one for every CPU. Raises ConfigError when a pattern matches nothing.
     """
     found = _core.verify(paths_of(paths), compression_of(compression), integer_of("threads", threads))
-    return [FileReport(*(report[:7] + (tuple(CorruptPlace(*place) for place in report[7]), report[8])))
-            for report in found]
+    return [report_of(each) for each in found]
+
+
+def report_of(found: tuple[Any, ...]) -> FileReport:
+    """A report as the core gives it."""
+    return FileReport(*(found[:7] + (tuple(CorruptPlace(*place) for place in found[7]), found[8])))

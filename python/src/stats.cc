@@ -53,6 +53,12 @@ nb::list branches_of(const RunStats& stats) {
   return out;
 }
 
+nb::list steps_of(const RunStats& stats) {
+  nb::list out;
+  for (const StepSeconds& step : stats.steps) out.append(nb::make_tuple(to_str(step.name), step.seconds));
+  return out;
+}
+
 nb::dict queues_of(const RunStats& stats) {
   nb::dict out;
   for (const Fullness& queue : stats.queues) out[to_str(queue.name)] = nb::make_tuple(queue.held, queue.capacity);
@@ -67,6 +73,8 @@ void bind_stats(nb::module_& module) {
       .def_ro("rows", &Stats::rows, "Delivered.")
       .def_ro("records", &Stats::records, "Found in the files.")
       .def_ro("bytes_read", &Stats::bytes_read, "From files.")
+      .def_ro("ordered_rows", &Stats::ordered_rows, "Of the batches whose order is decided.")
+      .def_ro("decoded_rows", &Stats::decoded_rows, "Made by tickets; their batches may be waiting.")
       .def_ro("row_bytes", &Stats::row_bytes,
               "Of a shard by row, element or batch: bytes of the records of its own rows.")
       .def_prop_ro("read_amplification", &amplification_of, nb::sig("def read_amplification(self) -> float | None"),
@@ -85,6 +93,10 @@ void bind_stats(nb::module_& module) {
       .def_ro("scan_seconds", &Stats::scan_seconds, "Worker time finding records, decompression included.")
       .def_ro("order_seconds", &Stats::order_seconds, "Worker time deciding the order.")
       .def_ro("decode_seconds", &Stats::decode_seconds, "Worker time decoding and transforming.")
+      .def_prop_ro(
+          "steps", &steps_of, nb::sig("def steps(self) -> list[tuple[str, float]]"),
+          "Of decode_seconds: each step that a ticket or a finished batch goes through and its seconds, in the "
+          "order of the plan.")
       .def_ro("idle_seconds", &Stats::idle_seconds, "Worker time with enough batches ready.")
       .def_ro("consumer_wait_seconds", &Stats::consumer_wait_seconds, "Time in which the consumer waited or helped.")
       .def_ro("ready_fill", &Stats::ready_fill, "Mean share of the prefetch depth that was ready.")
@@ -96,6 +108,11 @@ void bind_stats(nb::module_& module) {
       .def_ro("memory_limit", &Stats::memory_limit, "The budget in bytes.")
       .def_ro("memory_pinned", &Stats::memory_pinned,
               "Bytes that are page-locked now (pin_memory), also to be used again.")
+      .def_ro("scan_memory", &Stats::scan_memory,
+              "Of memory_used: blocks of files, indexes, rows that the program gives.")
+      .def_ro("order_memory", &Stats::order_memory, "Of memory_used: what orders, windows and batchers keep.")
+      .def_ro("decode_memory", &Stats::decode_memory,
+              "Of memory_used: tickets and batches, those that the program holds, too.")
       .def_ro("threads", &Stats::threads, "Workers.")
       .def_ro("frames", &Stats::frames, "Delivered in padded tensors, along their first axis, without the padding.")
       .def_ro("padded_frames", &Stats::padded_frames, "And with it.")

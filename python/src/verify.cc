@@ -43,9 +43,29 @@ nb::list verify_files(const nb::list& paths, const std::string& compression, std
 
 }  // namespace
 
+/// Verifies the files of a plan. `report` gets each report, `progress` (share, records, bytes_read, corrupts) about ten
+/// times a second; false from it stops. Both run in the calling thread and may raise.
+void verify_plan(const Plan& plan, std::int64_t threads, const nb::callable& report, const nb::callable& progress) {
+  VerifyOptions options{.threads = threads};
+  auto reports = [&] {
+    Unlocked verifying;
+    options.report = [&](const FileReport& found) { verifying.locked([&] { report(to_tuple(found)); }); };
+    options.progress = [&](const VerifyProgress& now) {
+      return verifying.locked(
+          [&] { return nb::cast<bool>(progress(now.fraction, now.records, now.bytes_read, now.corrupts)); });
+    };
+    return verify(plan, options);
+  }();
+  static_cast<void>(value_of(std::move(reports)));
+}
+
 void bind_verify(nb::module_& module) {
   module.def("verify", &verify_files, nb::arg("paths"), nb::arg("compression"), nb::arg("threads"),
              nb::sig("def verify(paths: list[str], compression: str, threads: int) -> list[tuple[typing.Any, ...]]"));
+  module.def(
+      "verify_plan", &verify_plan, nb::arg("plan"), nb::arg("threads"), nb::arg("report"), nb::arg("progress"),
+      nb::sig("def verify_plan(plan: Plan, threads: int, report: collections.abc.Callable[[tuple[typing.Any, ...]], "
+              "None], progress: collections.abc.Callable[[float, int, int, int], bool]) -> None"));
 }
 
 }  // namespace forebay::python

@@ -39,6 +39,21 @@ def test_prometheus_reads_every_number(parts: list[str]) -> None:
     assert values['forebay_work_seconds_total{work="decode"}'] == pytest.approx(stats.decode_seconds)
     assert values["forebay_memory_limit_bytes"] == stats.memory_limit and values["forebay_threads"] == 2
     assert values['forebay_queue_capacity{queue="shuffle"}'] == 50
+    assert values['forebay_decoded_rows_total'] == 306 and values['forebay_memory_bytes{use="order"}'] == stats.order_memory
+
+
+def test_stages_have_rows_steps_and_memory_of_their_own(parts: list[str]) -> None:
+    with examples(parts).shuffle(50).slice("x", "[:1]").batch(10).load(threads=2) as loader:
+        held = [next(loader) for _ in range(3)]
+        now = loader.stats()
+        assert now.rows == 10 * len(held) <= now.decoded_rows <= now.ordered_rows <= 306
+        assert min(now.scan_memory, now.order_memory, now.decode_memory) > 0
+        for _ in loader:
+            pass
+        end = loader.stats()
+    assert (end.rows, end.ordered_rows, end.decoded_rows, end.records) == (306, 306, 306, 306)
+    assert [name for name, _ in end.steps] == ["slice"] and 0 < end.steps[0][1] < end.decode_seconds
+    assert end.scan_memory + end.order_memory + end.decode_memory == end.memory_used
 
 
 def fields(message: bytes) -> Iterator[tuple[int, Any]]:

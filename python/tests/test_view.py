@@ -10,6 +10,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 import urllib.parse
 import urllib.request
 
@@ -22,6 +24,7 @@ from PIL import Image
 import forebay as fb
 from forebay._view import View, media
 from forebay._view.command import plan_of
+from forebay.loader import plan
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 EVIL = "<script>document.title='ran'</script>"
@@ -45,11 +48,11 @@ def view(tmp_path_factory):
             yield page
 
 
-def asked(view, question, method="GET", host=None, token=None):
+def asked(view, question, method="GET", host=None, token=None, origin=None):
     url = urllib.parse.urlsplit(view.url)
     connection = http.client.HTTPConnection("127.0.0.1", url.port, timeout=20)
     connection.request(method, (url.path if token is None else f"/{token}/") + question,
-                       headers={} if host is None else {"Host": host})
+                       headers={name: value for name, value in (("Host", host), ("Origin", origin)) if value is not None})
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
@@ -76,6 +79,89 @@ def test_no_path_leads_out_of_the_page(view, path):
 def test_other_methods_are_refused(view, method):
     status, headers, _ = asked(view, "rows?row=0", method)
     assert (status, headers["Allow"]) == (405, "GET, HEAD")
+
+
+@pytest.fixture
+def corrupt(tmp_path):
+    """The document of two files: in the first one a payload is wrong, and the second one ends early."""
+    for name in ("a", "b"):
+        fb.write_records(tmp_path / f"{name}.tfrecord", [fb.encode_example({"x": [float(i)]}) for i in range(20)])
+    first, second = (bytearray((tmp_path / f"{name}.tfrecord").read_bytes()) for name in ("a", "b"))
+    size = len(first) // 20
+    first[3 * size + 14] ^= 1
+    (tmp_path / "a.tfrecord").write_bytes(first)
+    (tmp_path / "b.tfrecord").write_bytes(second[:-5])
+    return size, {"source": {"tfrecord": {"files": [str(tmp_path / "?.tfrecord")]}},
+                  "decode": {"example": {"features": {"x": {"dtype": "float32", "shape": [1]}}}}, "steps": [{"batch": {"size": 4}}]}
+
+
+def verified(view):
+    for _ in range(400):
+        state = json.loads(asked(view, "health")[2])["verification"]
+        if state["state"] != "running":
+            return state
+        time.sleep(0.02)
+    raise TimeoutError("verify does not end")
+
+
+def own(view):
+    return {"origin": "http://" + urllib.parse.urlsplit(view.url).netloc}
+
+
+def test_verify_says_what_is_corrupt_and_where(corrupt, tmp_path):
+    size, document = corrupt
+    with View(plan(document)) as page:
+        assert verified(page) == {"state": "not begun", "places": []}
+        assert asked(page, "verify", "POST", **own(page))[0] == 200
+        state = verified(page)
+    places = [{**place, "file": pathlib.Path(place["file"]).name, "reason": place["reason"].split(": ")[1]} for place in state.pop("places")]
+    assert places == [{"file": "a.tfrecord", "what": "record", "record": 3, "byte": 3 * size, "bytes": size, "reason": "corrupted record"},
+                      {"file": "b.tfrecord", "what": "range", "record": 19, "byte": 19 * size, "bytes": size - 5,
+                       "reason": "truncated record"}]
+    assert state == {"state": "done", "error": "", "fraction": 1, "files": 2, "records": 38, "bytes": 40 * size - 5,
+                     "corrupt_records": 1, "unreadable_ranges": 1, "corrupt_bytes": 2 * size - 5, "seen": 2}
+
+
+def test_verify_can_be_stopped_and_begun_anew(corrupt, monkeypatch):
+    _, document = corrupt
+    held = threading.Event()
+
+    def slow(plan, threads, report, progress):
+        held.set()
+        while progress(0.5, 1, 2, 0):
+            time.sleep(0.01)
+        raise fb.Cancelled("interrupted", code="cancelled", detail="none")
+
+    with View(plan(document)) as page:
+        with monkeypatch.context() as patch:
+            patch.setattr("forebay._core.verify_plan", slow)
+            asked(page, "verify", "POST", **own(page))
+            assert held.wait(20) and json.loads(asked(page, "health")[2])["verification"]["state"] == "running"
+            assert asked(page, "verify/stop", "POST", **own(page))[0] == 200
+            assert verified(page)["state"] == "stopped"
+        asked(page, "verify", "POST", **own(page))
+        assert verified(page)["state"] == "done"
+
+
+def test_verify_of_rows_that_are_in_no_file_says_so():
+    with fb.arrays({"x": np.arange(4)}).batch(2).load(1) as loader, loader.view() as page:
+        asked(page, "verify", "POST", **own(page))
+        state = verified(page)
+    assert state["state"] == "failed" and "file" in state["error"]
+
+
+def test_only_the_page_itself_begins_and_stops_a_verification(corrupt):
+    with View(plan(corrupt[1])) as page:
+        port = urllib.parse.urlsplit(page.url).port
+        evil = "evil.example"
+        for origin in (None, "null", f"http://{evil}", f"http://localhost:{port}", f"https://127.0.0.1:{port}"):
+            assert asked(page, "verify", "POST", origin=origin)[0] == 403
+        assert asked(page, "verify", "POST", host=evil, origin=f"http://{evil}")[0] == 403
+        assert asked(page, "verify", "POST", token="wrong", **own(page))[0] == 404
+        for method in ("GET", "HEAD"):
+            status, headers, _ = asked(page, "verify", method, **own(page))
+            assert (status, headers["Allow"]) == (405, "POST")
+        assert verified(page)["state"] == "not begun"
 
 
 def test_the_page_has_no_inline_script_and_no_outside_resource(view):

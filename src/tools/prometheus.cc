@@ -66,6 +66,8 @@ std::string prometheus_text(const Stats& stats) {
   out.value(static_cast<double>(stats.skipped_records), label("kind", "records"));
   out.value(static_cast<double>(stats.skipped_ranges), label("kind", "ranges"));
   out.value(static_cast<double>(stats.skipped_files), label("kind", "files"));
+  out.counter("ordered_rows_total", "Rows of batches whose order is decided.", stats.ordered_rows);
+  out.counter("decoded_rows_total", "Rows made by tickets.", stats.decoded_rows);
   out.counter("skipped_bytes_total", "Bytes of the skipped records, ranges and files.", stats.skipped_bytes);
   out.begin("work_seconds_total", "counter", "Time of the workers, by kind of work.");
   out.value(stats.scan_seconds, label("work", "scan"));
@@ -81,11 +83,17 @@ std::string prometheus_text(const Stats& stats) {
   out.gauge("memory_used_bytes", "Charged to the budget now.", stats.memory_used);
   out.gauge("memory_limit_bytes", "The budget.", stats.memory_limit);
   out.gauge("memory_pinned_bytes", "Page-locked now, also to be used again.", stats.memory_pinned);
+  out.begin("memory_bytes", "gauge", "Charged to the budget now, by what it is for.");
+  out.value(static_cast<double>(stats.scan_memory), label("use", "scan"));
+  out.value(static_cast<double>(stats.order_memory), label("use", "order"));
+  out.value(static_cast<double>(stats.decode_memory), label("use", "decode"));
   out.gauge("threads", "Workers.", stats.threads);
   out.gauge("requests_in_flight", "Requests to file systems.", stats.requests_in_flight);
   out.gauge("requests_waiting", "Requests that wait for their turn.", stats.requests_waiting);
   out.counter("frames_total", "Delivered in padded tensors, without the padding.", stats.frames);
   out.counter("padded_frames_total", "Delivered in padded tensors, with the padding.", stats.padded_frames);
+  if (!stats.steps.empty()) out.begin("step_seconds_total", "counter", "Time of each step, part of the work `decode`.");
+  for (const StepSeconds& step : stats.steps) out.value(step.seconds, label("step", step.name));
   if (stats.queues.empty()) return out.take();
   out.begin("queue_held", "gauge", "Elements in a queue or buffer.");
   for (const Fullness& queue : stats.queues) out.value(static_cast<double>(queue.held), label("queue", queue.name));

@@ -44,6 +44,7 @@ class VerifyRun {
   void count(const Block& block, FileReport& report) const;
   void publish(const Block& block) EXCLUDES(mutex_);
   [[nodiscard]] VerifyProgress progress() EXCLUDES(mutex_);
+  [[nodiscard]] bool go_on() EXCLUDES(mutex_);
 
   const Source source_;
   const VerifyOptions& options_;
@@ -54,6 +55,7 @@ class VerifyRun {
   const std::int64_t total_bytes_;
   Mutex mutex_;
   VerifyProgress progress_ GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> done_ GUARDED_BY(mutex_);  // files whose reports VerifyOptions::report gets next
 };
 
 void VerifyRun::publish(const Block& block) {
@@ -129,15 +131,28 @@ void VerifyRun::work(std::uint32_t number, const std::stop_token& stop) {
       no_memory_for_file);
   if (!done.ok()) report.error = done.error();
   if (thrown) report.error = in_file(*thrown, source_.files[number]);
+  const bool stopped = !done.ok() && done.error().code() == Code::cancelled;
   const Lock lock{mutex_};
   ++progress_.files_done;
+  if (options_.report && !stopped) done_.push_back(number);
+}
+
+/// Tells what has been found since the last call. Called by the thread that called `run`.
+bool VerifyRun::go_on() {
+  std::vector<std::uint32_t> done;
+  {
+    const Lock lock{mutex_};
+    done.swap(done_);
+  }
+  for (const std::uint32_t number : done) options_.report(reports_[number]);
+  return !options_.progress || options_.progress(progress());
 }
 
 Result<std::vector<FileReport>> VerifyRun::run() {
   const bool all = each_file(
       {.files = reports_.size(), .threads = options_.threads, .period = progress_period},
       [this](std::size_t file, const std::stop_token& stop) { work(static_cast<std::uint32_t>(file), stop); },
-      [this] { return !options_.progress || options_.progress(progress()); });
+      [this] { return go_on(); });
   if (all) return std::move(reports_);
   const VerifyProgress now = progress();
   return Error{Code::cancelled, fmt::format("interrupted after {} of {} files, {} records", now.files_done,

@@ -68,6 +68,17 @@ TEST(Verify, ProgressEndsAtTheWholeAndMayStopEverything) {
   EXPECT_EQ(end.records, 600);
 }
 
+TEST(Verify, EachReportIsToldWhenItsFileIsDone) {
+  const tests::Folder folder;
+  const auto paths = write_corrupt(folder);
+  std::vector<std::pair<std::string, std::int64_t>> told, all;
+  const auto reports =
+      verify(paths, {.report = [&](const FileReport& report) { told.emplace_back(report.file, report.corrupts()); }});
+  ASSERT_TRUE(reports.ok());
+  for (const FileReport& report : *reports) all.emplace_back(report.file, report.corrupts());
+  EXPECT_THAT(told, ::testing::UnorderedElementsAreArray(all));
+}
+
 TEST(Verify, WhatIsStoppedIsAnErrorAndLeavesNothing) {
   const tests::Folder folder;
   std::string bytes;

@@ -8,6 +8,7 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
+from forebay._view.features import text_of
 from forebay.errors import Error
 from forebay.loader import Batch, Loader
 from forebay.values import Ragged
@@ -94,7 +95,7 @@ class Rows:
             kept = self.sample.setdefault(name, [])
             for index in range(min(batch.rows, SAMPLE - len(kept))):
                 value = value_of(batch, name, index)
-                kept.append(value[:64] if isinstance(value, bytes) else np.asarray(value).reshape(-1)[:4096].copy())
+                kept.append(text_of(value) if isinstance(value, bytes) else np.asarray(value).reshape(-1)[:4096].copy())
 
     def close(self) -> None:
         with self._lock:

@@ -2,7 +2,6 @@
 """What the page may ask, and the life of its server."""
 from __future__ import annotations
 
-import json
 import threading
 from typing import Any, Callable, Mapping, Optional, Sequence
 
@@ -11,8 +10,11 @@ import numpy as np
 from forebay import _core
 from forebay._pump import PumpedRun
 from forebay._view import media
+from forebay._view.features import shuffle_plot, summary
 from forebay._view.rows import MAX_MORE, Rows, cell_of, value_of
 from forebay._view.server import Answer, Server
+from forebay._view.stages import live_numbers, stage_groups
+from forebay._view.verification import Verification
 from forebay.audio import decode_audio
 from forebay.errors import StateError
 from forebay.images import decode_image
@@ -46,7 +48,8 @@ class View:
             "rows": self._batch, "text": self._text, "image": self._image, "sound": self._sound,
             "outline": self._outline, "features": self._features, "plan": self._stages, "stats": self._stats,
             "health": self._health}
-        self._server = Server(questions)
+        self._verification = Verification(plan)
+        self._server = Server(questions, {"verify": self._verification.start, "verify/stop": self._verification.stop})
         self._server.start()
         self._closed = threading.Event()
 
@@ -59,6 +62,7 @@ class View:
         if not self._closed.is_set():
             self._closed.set()
             self._server.stop()
+            self._verification.stop()
             self._rows.close()
 
     def __enter__(self) -> "View":
@@ -122,29 +126,17 @@ class View:
         return {**media.outline(samples), "rate": rate}
 
     def _features(self, _: Mapping[str, str]) -> Any:
-        from forebay._view.features import summary
-        self._rows.batch(0)
         with self._rows._lock:
             sample = {name: list(values) for name, values in self._rows.sample.items()}
         return [summary(name, values) for name, values in sample.items()]
 
     def _stages(self, _: Mapping[str, str]) -> Any:
-        from forebay._view.features import shuffle_plot
-        lines = [line.split(None, 1) for line in str(self._plan).splitlines() if line.strip()]
-        kinds = json.loads(_core.plugin_reference())
-        about = {plugin["name"]: plugin["doc"] for plugin in kinds}
-        stages = [{"stage": line[0], "text": line[1][:300], "about": about.get(line[1].split(None, 1)[0].rstrip(":"), "")}
-                  for line in lines if len(line) == 2 and line[0] not in ("input", "target", "run")]
-        return {"stages": stages, "live": self._loader is not None, "shuffle": shuffle_plot(self._rows.places[:2000])}
+        return {"groups": stage_groups(str(self._plan)), "live": self._loader is not None,
+                "shuffle": shuffle_plot(self._rows.places[:2000])}
 
     def _stats(self, _: Mapping[str, str]) -> Any:
         loader = self._loader or self._rows._loader
-        if loader is None:
-            return None
-        stats = loader.stats()
-        names = ("batches", "rows", "records", "bytes_read", "seconds", "scan_seconds", "order_seconds", "decode_seconds",
-                 "idle_seconds", "consumer_wait_seconds", "ready_fill", "memory_used", "memory_limit", "threads", "bottleneck")
-        return {name: getattr(stats, name) for name in names}
+        return None if loader is None else live_numbers(loader.stats())
 
     def _health(self, _: Mapping[str, str]) -> Any:
         loader = self._loader or self._rows._loader
@@ -152,4 +144,4 @@ class View:
         counts = {name: getattr(stats, name) if stats is not None else 0
                   for name in ("skipped_records", "skipped_ranges", "skipped_files", "skipped_bytes")}
         places = [str(each)[:1000] for each in (stats.skipped if stats is not None else [])] + self._rows.skipped
-        return {"counts": counts, "places": places, "failure": self._rows.failure}
+        return {"counts": counts, "places": places, "failure": self._rows.failure, "verification": self._verification.state()}

@@ -293,7 +293,7 @@ void BlockTable::move_rows(Entry& entry, std::int64_t batch) {
   if (places.empty()) return;  // the stream alone counts: the block goes when it moves on
   CopiedRows kept = copy_rows(*block.row_schema, *block.rows, places);
   kept.bytes += static_cast<std::int64_t>(ordinals.capacity() * sizeof(std::uint32_t));
-  auto charge = pool_->charge(kept.bytes);
+  auto charge = pool_->charge(kept.bytes, MemoryUse::scan);
   // Batches that are not finished still point into the old rows.
   retired_.push_back({.block = nullptr,
                       .buffer = std::make_shared<std::pair<std::shared_ptr<const RowBlock>, std::shared_ptr<void>>>(
@@ -314,7 +314,7 @@ void BlockTable::move_survivors(Entry& entry, std::int64_t batch) {
   for (std::size_t i = 0; i < block.records.size(); ++i) {
     if (!entry.released[i]) bytes += block.records[i].length + room_after_;
   }
-  auto kept = pool_->lend(std::max<std::size_t>(bytes, 1));
+  auto kept = pool_->lend(std::max<std::size_t>(bytes, 1), MemoryUse::scan);
   std::size_t size = 0;
   entry.offsets.assign(block.records.size(), 0);
   for (std::size_t i = 0; i < block.records.size(); ++i) {

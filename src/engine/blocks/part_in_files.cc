@@ -61,7 +61,7 @@ Result<std::shared_ptr<std::byte>> PartInFiles::memory(std::int64_t bytes) {
   }
   memory_.taken += bytes;
   const auto owner = std::make_shared<Owner>();
-  owner->charge = memory_.pool->charge(bytes);
+  owner->charge = memory_.pool->charge(bytes, MemoryUse::scan);
   owner->memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
   return std::shared_ptr<std::byte>{owner, owner->memory.get()};
 }

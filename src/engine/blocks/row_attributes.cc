@@ -61,7 +61,7 @@ void RowAttributes::account() {
     memories_.clear();
     frames_.clear();
   }
-  charge_.set(*pool_, bytes > max_columns ? 0 : bytes);
+  charge_.set(*pool_, bytes > max_columns ? 0 : bytes, MemoryUse::order);
 }
 
 /// Finds the frames in the row blocks. False: the rows must be copied.

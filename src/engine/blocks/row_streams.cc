@@ -99,7 +99,7 @@ Result<PartReader::Got> RowStreams::next_block(Open& at) {
   auto block = std::make_unique<Block>();
   block->file = at.part;
   block->first_record = at.rows;
-  block->row_charge = pool_->charge(bytes);
+  block->row_charge = pool_->charge(bytes, MemoryUse::scan);
   block->buffer_bytes = static_cast<std::size_t>(bytes);
   block->row_schema = &source_.schema;
   at.row_bytes = static_cast<std::uint32_t>(std::clamp<std::int64_t>(elements / rows->rows, 1, UINT32_MAX));

@@ -61,7 +61,7 @@ Result<void> SelectedRows::make_room(Part& part, std::size_t rows) const {
                              bytes, pool_->limit())};
   }
   part.kept.reserve(room);
-  part.charge = pool_->charge(bytes);
+  part.charge = pool_->charge(bytes, MemoryUse::scan);
   return {};
 }
 

@@ -91,7 +91,7 @@ bool EarlyCheck::compute_together(std::span<const Record> records, std::span<std
     decoded_.bytes += owned_bytes(column);
   }
   if (pool_->over(decoded_.bytes)) return true;
-  columns->charge.set(*pool_, decoded_.bytes);
+  columns->charge.set(*pool_, decoded_.bytes, MemoryUse::scan);
   rows->rows = std::ssize(records);
   rows->owner = std::move(columns);
   decoded_.rows = std::move(rows);
@@ -206,13 +206,13 @@ void EarlyCheck::account() {
   for (const auto& memory : memories_) bytes += memory == nullptr ? 0 : memory->bytes();
   for (const ColumnId id : used_) bytes += owned_bytes(block_[id]);
   bytes += frames_.bytes();
-  charge_.set(*pool_, bytes);
+  charge_.set(*pool_, bytes, MemoryUse::scan);
   if (bytes <= max_kept) return;
   block_ = {};
   frames_.clear();
   for (Decoding& decoding : decodings_) decoding.memory.reset();
   for (std::size_t i = 0; i < memories_.size(); ++i) memories_[i] = work_.steps[i].step->memory();
-  charge_.set(*pool_, 0);
+  charge_.set(*pool_, 0, MemoryUse::scan);
 }
 
 RecordCheck check_of(const Program& program, const std::shared_ptr<BufferPool>& pool, EarlyCheck::Keep keep) {

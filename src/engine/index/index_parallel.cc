@@ -123,7 +123,7 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
           auto done = load_or_make(program, files[at], means, wanted);
           if (done.ok()) {
             made[at] = *std::move(done);
-            made[at].charge = means.pool->charge(made[at].bytes());
+            made[at].charge = means.pool->charge(made[at].bytes(), MemoryUse::scan);
           } else {
             errors[at] = done.error();
           }

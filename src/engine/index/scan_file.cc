@@ -77,7 +77,7 @@ class IndexCharge {
                       "takes 12 bytes a record; raise `memory`",
                       std::llround(static_cast<double>(owned) / std::clamp(share, 1e-6, 1.0)), pool_->limit())};
     }
-    charge_.set(*pool_, owned);
+    charge_.set(*pool_, owned, MemoryUse::scan);
     return {};
   }
 

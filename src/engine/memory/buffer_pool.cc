@@ -52,9 +52,9 @@ BufferPool::~BufferPool() {
 }
 
 /// Threads are numbered in the order of their first call, so up to 8 threads of a run share no list.
-std::size_t BufferPool::list_of_this_thread() {
-  static std::atomic<std::size_t> threads{0};
-  thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
+std::uint32_t BufferPool::list_of_this_thread() {
+  static std::atomic<std::uint32_t> threads{0};
+  thread_local const std::uint32_t number = threads.fetch_add(1, std::memory_order_relaxed);
   return number % thread_lists;
 }
 
@@ -66,22 +66,22 @@ std::byte* BufferPool::take_free(std::size_t index, std::size_t list) {
   return nullptr;
 }
 
-std::byte* BufferPool::take(std::size_t size, std::size_t list) {
+std::byte* BufferPool::take(std::size_t size, Lent lent) {
   const Class type = class_of(size);
   const auto bytes = static_cast<std::int64_t>(type.size);
   bool much = false;
   {
     const Lock lock{mutex_};
-    used_ += bytes;
-    much = used_ > populated_from;
-    if (std::byte* const memory = take_free(type.index, list)) {
+    used_[static_cast<std::size_t>(lent.use)] += bytes;
+    much = used() > populated_from;
+    if (std::byte* const memory = take_free(type.index, lent.list)) {
       free_bytes_ -= bytes;
       return memory;
     }
   }
   evict();
   if (std::byte* const memory = allocator_->allocate(type.size, much)) return memory;
-  used_ -= bytes;
+  used_[static_cast<std::size_t>(lent.use)] -= bytes;
   throw std::bad_alloc{};
 }
 
@@ -96,11 +96,11 @@ void BufferPool::evict() {
   bool still = false;
   {
     const Lock lock{mutex_};
-    if (used_ + free_bytes_ <= limit_) return;
+    if (used() + free_bytes_ <= limit_) return;
     evicted = std::exchange(free_, {});
     free_bytes_ = 0;
     for (const auto& buffer : free_pinned_) free_bytes_ += static_cast<std::int64_t>(buffer->size());
-    still = !free_pinned_.empty() && used_ + free_bytes_ > limit_;
+    still = !free_pinned_.empty() && used() + free_bytes_ > limit_;
   }
   for (const Lists& lists : evicted) deallocate_all(lists);
   if (still) drop_pinned();
@@ -116,15 +116,15 @@ std::int64_t BufferPool::pinned() const {
   return pinned_bytes_;
 }
 
-void BufferPool::give(std::byte* memory, std::size_t size, std::size_t list) {
+void BufferPool::give(std::byte* memory, std::size_t size, Lent lent) {
   if (forked_since(generation_)) return abandon(shared_from_this());
   const Class type = class_of(size);
   const auto bytes = static_cast<std::int64_t>(type.size);
   {
     const Lock lock{mutex_};
-    used_ -= bytes;
-    if (used_ + free_bytes_ + bytes <= limit_) {
-      set_next(memory, std::exchange(free_[list][type.index], memory));
+    used_[static_cast<std::size_t>(lent.use)] -= bytes;
+    if (used() + free_bytes_ + bytes <= limit_) {
+      set_next(memory, std::exchange(free_[lent.list][type.index], memory));
       free_bytes_ += bytes;
       return;
     }
@@ -132,25 +132,26 @@ void BufferPool::give(std::byte* memory, std::size_t size, std::size_t list) {
   allocator_->deallocate(memory, type.size);
 }
 
-std::shared_ptr<std::byte> BufferPool::lend(std::size_t size) {
-  const std::size_t list = list_of_this_thread();
-  return {take(size, list),
-          [pool = shared_from_this(), size, list](std::byte* memory) { pool->give(memory, size, list); }};
+std::shared_ptr<std::byte> BufferPool::lend(std::size_t size, MemoryUse use) {
+  const Lent lent{.list = list_of_this_thread(), .use = use};
+  return {take(size, lent),
+          [pool = shared_from_this(), size, lent](std::byte* memory) { pool->give(memory, size, lent); }};
 }
 
-std::shared_ptr<void> BufferPool::charge(std::int64_t bytes) {
-  used_ += bytes;
-  return {this, [pool = shared_from_this(), bytes](void*) {
+std::shared_ptr<void> BufferPool::charge(std::int64_t bytes, MemoryUse use) {
+  std::atomic<std::int64_t>& used = used_[static_cast<std::size_t>(use)];
+  used += bytes;
+  return {this, [pool = shared_from_this(), &used, bytes](void*) {
             if (forked_since(pool->generation_)) return abandon(pool);
-            pool->used_ -= bytes;
+            used -= bytes;
           }};
 }
 
-void Charge::set(BufferPool& pool, std::int64_t bytes) {
+void Charge::set(BufferPool& pool, std::int64_t bytes, MemoryUse use) {
   if (bytes == bytes_) return;
   held_.reset();
   bytes_ = 0;
-  held_ = pool.charge(bytes);
+  held_ = pool.charge(bytes, use);
   bytes_ = bytes;
 }
 

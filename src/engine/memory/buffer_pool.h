@@ -18,6 +18,14 @@
 
 namespace forebay::engine {
 
+/// What memory of a run is for.
+enum class MemoryUse : std::uint8_t {
+  scan,    ///< Blocks, windows and indexes of files, rows of feeds, answers of requests.
+  order,   ///< What orders, batchers and window stages keep of the records that pass.
+  decode,  ///< Tickets and batches, those that the program holds, too.
+};
+constexpr std::size_t memory_uses = 3;
+
 /// Memory pool and byte budget of a run.
 ///
 ///            lend(size)                     last owner drops it
@@ -56,7 +64,7 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   /// Returns at least `size` bytes, 64-byte aligned and not initialized. 64 more bytes may be read and written. Memory
   /// that this thread took before comes first, as the processor's cache may still hold it. Throws std::bad_alloc when
   /// the allocator has no memory.
-  [[nodiscard]] std::shared_ptr<std::byte> lend(std::size_t size) EXCLUDES(mutex_);
+  [[nodiscard]] std::shared_ptr<std::byte> lend(std::size_t size, MemoryUse use = MemoryUse::decode) EXCLUDES(mutex_);
 
   /// As `lend`, page-locked if the pool has such memory. Waits only for copies out of buffers that were given back,
   /// when the budget is full. Throws NoPinnedMemory when no more can be locked.
@@ -69,9 +77,15 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   [[nodiscard]] std::int64_t pinned() const EXCLUDES(mutex_);                ///< Bytes that are page-locked.
 
   /// Counts memory that was taken elsewhere, until the last owner drops the result.
-  [[nodiscard]] std::shared_ptr<void> charge(std::int64_t bytes);
+  [[nodiscard]] std::shared_ptr<void> charge(std::int64_t bytes, MemoryUse use = MemoryUse::decode);
 
-  [[nodiscard]] std::int64_t used() const { return used_.load(std::memory_order_relaxed); }  ///< Lent and charged.
+  /// Lent and charged. Other threads may change it meanwhile.
+  [[nodiscard]] std::int64_t used() const {
+    return used(MemoryUse::scan) + used(MemoryUse::order) + used(MemoryUse::decode);
+  }
+  [[nodiscard]] std::int64_t used(MemoryUse use) const {
+    return used_[static_cast<std::size_t>(use)].load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::int64_t limit() const { return limit_; }
   [[nodiscard]] bool over(std::int64_t more) const { return used() + more > limit_; }
 
@@ -90,11 +104,18 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   static Class class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t index);
   void deallocate_all(const Lists& lists) const;
-  static std::size_t list_of_this_thread();
-  [[nodiscard]] std::byte* take(std::size_t size, std::size_t list) EXCLUDES(mutex_);
-  void give(std::byte* memory, std::size_t size, std::size_t list) EXCLUDES(mutex_);
+  static std::uint32_t list_of_this_thread();
+  /// Where a buffer came from, and what for.
+  struct Lent {
+    std::uint32_t list;
+    MemoryUse use;
+  };
+  [[nodiscard]] std::byte* take(std::size_t size, Lent lent) EXCLUDES(mutex_);
+  void give(std::byte* memory, std::size_t size, Lent lent) EXCLUDES(mutex_);
   [[nodiscard]] std::byte* take_free(std::size_t index, std::size_t list) REQUIRES(mutex_);
   void evict() EXCLUDES(mutex_);
+  /// Where page-locked memory counts: batches lie in it, and nothing else.
+  [[nodiscard]] std::atomic<std::int64_t>& used_of_batches() { return used_[static_cast<std::size_t>(MemoryUse::decode)]; }
   class PinnedLease;
   using PinnedBuffers =
       std::list<std::unique_ptr<PinnedBuffer>>;  // a lent one is a list of one: giving needs no memory
@@ -110,7 +131,7 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   const std::shared_ptr<PinnedMemory> pinned_memory_;  // null: `lend_pinned` is `lend`
   const std::uint64_t generation_ = fork_generation();
   std::atomic<bool> closed_{false};
-  std::atomic<std::int64_t> used_{0};
+  std::array<std::atomic<std::int64_t>, memory_uses> used_{};  // by MemoryUse
   mutable Mutex mutex_;
   std::array<Lists, thread_lists> free_ GUARDED_BY(mutex_) = {};  // by thread
   std::int64_t free_bytes_ GUARDED_BY(mutex_) = 0;                // bytes in free_ and free_pinned_
@@ -122,7 +143,7 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
 class Charge {
  public:
   /// Replaces the charge by one of `bytes`. Throws std::bad_alloc; then nothing is charged.
-  void set(BufferPool& pool, std::int64_t bytes);
+  void set(BufferPool& pool, std::int64_t bytes, MemoryUse use = MemoryUse::decode);
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 
  private:

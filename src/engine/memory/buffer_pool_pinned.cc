@@ -62,9 +62,9 @@ BufferPool::PinnedBuffers BufferPool::take_pinned(std::size_t size) {
   PinnedBuffers out;
   {
     const Lock lock{mutex_};
-    used_ += bytes;
+    used_of_batches() += bytes;
     // Where the budget is full, the device is behind: the pool waits for it instead of locking more memory.
-    out = take_free_pinned(size, used_ + free_bytes_ > limit_);
+    out = take_free_pinned(size, used() + free_bytes_ > limit_);
   }
   if (!out.empty()) {
     out.front()->wait();
@@ -74,7 +74,7 @@ BufferPool::PinnedBuffers BufferPool::take_pinned(std::size_t size) {
     evict();
     out.push_back(lock_pages(size));
   } catch (const std::bad_alloc&) {
-    used_ -= bytes;
+    used_of_batches() -= bytes;
     throw;
   }
   const Lock lock{mutex_};
@@ -95,11 +95,11 @@ void BufferPool::give_pinned(PinnedBuffers one) {
   PinnedBuffer& buffer = *one.front();
   const auto bytes = static_cast<std::int64_t>(buffer.size());
   const Lock lock{mutex_};
-  used_ -= bytes;
+  used_of_batches() -= bytes;
   // A program that copies a tensor by itself does so in the default stream, or calls `record_stream`. A failure is that
   // of a device that has no work any more.
   static_cast<void>(buffer.read_by(std::nullopt));
-  const bool fits = used_ + free_bytes_ + bytes <= limit_ && !closed_.load(std::memory_order_relaxed);
+  const bool fits = used() + free_bytes_ + bytes <= limit_ && !closed_.load(std::memory_order_relaxed);
   if (fits || !buffer.idle()) {  // this thread must not wait for a copy; the next one that takes memory may
     free_pinned_.splice(free_pinned_.end(), one);
     free_bytes_ += bytes;

@@ -46,7 +46,8 @@ class OrderPlane {
   void account(BufferPool& pool) {
     if (program_.hard_epochs) ahead_.account(pool);
     for (BatchBlocks& blocks : blocks_) blocks.account(pool);
-    if (program_.identity == Program::Identity::occurrences) occurrences_charge_.set(pool, occurrences_.bytes());
+    if (program_.identity == Program::Identity::occurrences)
+      occurrences_charge_.set(pool, occurrences_.bytes(), MemoryUse::order);
   }
 
   /// How many rows wait in the batcher; nameless where none ever does.

@@ -124,7 +124,7 @@ Result<void> FileReader::scan_mapped(Block& block) {
 std::span<const std::byte> FileReader::private_window(std::span<const std::byte> bytes) {
   if (window_.capacity < bytes.size()) {
     window_ = {};
-    window_ = {.bytes = pool_->lend(bytes.size()), .capacity = bytes.size()};
+    window_ = {.bytes = pool_->lend(bytes.size(), MemoryUse::scan), .capacity = bytes.size()};
   }
   columns::copy_bytes(bytes, window_.bytes.get(), pool_.get());
   return {window_.bytes.get(), bytes.size()};
@@ -242,7 +242,7 @@ Result<void> FileReader::scan_streamed(Block& block) {
     // carry_ is copied once for each block, so the block grows with it.
     const std::size_t usual = usual_block();
     capacity = std::max(usual, carry_.size() + carry_.size() / 4 + usual / 2);
-    buffer = pool_->lend(capacity);
+    buffer = pool_->lend(capacity, MemoryUse::scan);
     size = carry_.size();
     std::copy(carry_.begin(), carry_.end(), buffer.get());
   }
@@ -273,7 +273,7 @@ Result<void> FileReader::scan_streamed(Block& block) {
     // header claims, which may be corrupt.
     if (static_cast<std::int64_t>(found.wanted) > pool_->limit()) return too_large(found.wanted, pool_->limit());
     const std::size_t larger = std::min(std::max(found.wanted, size + size / 4 + 1), 2 * capacity);
-    auto grown = pool_->lend(larger);
+    auto grown = pool_->lend(larger, MemoryUse::scan);
     columns::copy_bytes({buffer.get(), size}, grown.get(), pool_.get());
     buffer = std::move(grown);
     capacity = larger;

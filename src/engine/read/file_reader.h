@@ -138,7 +138,8 @@ class FileReader final : public BlockReader {
   /// Stores the bytes of a record that continues in the next block. They and the inflater count against the budget.
   void carry_over(std::span<const std::byte> rest) {
     carry_.assign(rest.begin(), rest.end());
-    charge_.set(*pool_, static_cast<std::int64_t>(carry_.capacity()) + (inflater_ ? inflater_->bytes() : 0));
+    charge_.set(*pool_, static_cast<std::int64_t>(carry_.capacity()) + (inflater_ ? inflater_->bytes() : 0),
+                MemoryUse::scan);
   }
 
   const Source& source_;

@@ -73,7 +73,7 @@ std::optional<Malformed> FileReader::first_malformed(Block& block, const RecordC
     const auto& mapped = block.mapping->bytes();
     const auto left = static_cast<std::size_t>(mapped.data() + mapped.size() - block.base);
     bytes = bytes.first(std::min(bytes.size(), left));
-    copy = pool_->lend(bytes.size());
+    copy = pool_->lend(bytes.size(), MemoryUse::scan);
     columns::copy_bytes(bytes, copy.get(), pool_.get());
     bytes = {copy.get(), bytes.size()};
   }

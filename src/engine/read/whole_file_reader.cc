@@ -57,7 +57,7 @@ Result<void> WholeFiles::append(Block& block) {
   const auto size = static_cast<std::size_t>(next_->size());
   if (!block.buffer) {
     block.buffer_bytes = std::max(pile_, size);
-    block.buffer = pool_.lend(block.buffer_bytes);
+    block.buffer = pool_.lend(block.buffer_bytes, MemoryUse::scan);
     block.base = block.buffer.get();
   }
   FOREBAY_TRY(const std::size_t got, next_->read({block.buffer.get() + used, size}, 0));

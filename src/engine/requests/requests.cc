@@ -87,7 +87,7 @@ void Requests::begin(const std::shared_ptr<Request>& request) {
 
 void Requests::begin_read(const std::shared_ptr<Request>& request) {
   const auto size = static_cast<std::size_t>(request->range_.bytes);
-  if (!request->memory_) request->memory_ = pool_->lend(size);
+  if (!request->memory_) request->memory_ = pool_->lend(size, MemoryUse::scan);
   const RequestTarget& target = *request->target_;
   target.system->read({.path = target.path,
                        .version = target.version,

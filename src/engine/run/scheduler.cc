@@ -262,7 +262,11 @@ void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> de
   if (!thrown && more.ok() && *more) {
     const std::size_t tasks = job->cut;
     batch_bytes_ = std::max(batch_bytes_, job->expected_bytes);
-    if (line_.add(std::move(job))) return wake_workers(tasks);
+    const std::int64_t rows = job->layout.rows;
+    if (line_.add(std::move(job))) {
+      stats_.ordered_rows += rows;
+      return wake_workers(tasks);
+    }
     thrown = no_memory_for_order;
   }
   if (thrown) {
@@ -323,6 +327,7 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   if (job.epoch < from_epoch_) job.left_out = true;
   if (!job.left_out) {
     const auto failed = run_rows(ticket, worker);
+    if (!failed && ticket.begins_row()) stats_.decoded_rows += ticket.rows;
     const std::pair place{failed ? failed->row : 0, ticket.first_span};
     if (failed && (!job.error || place < std::pair{job.error_row, job.error_span})) {
       job.error = failed->error;

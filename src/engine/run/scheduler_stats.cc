@@ -110,6 +110,10 @@ Stats Scheduler::stats() const {
   out.memory_used = pool_->used();
   out.memory_limit = pool_->limit();
   out.memory_pinned = pool_->pinned();
+  out.scan_memory = pool_->used(MemoryUse::scan);
+  out.order_memory = pool_->used(MemoryUse::order);
+  out.decode_memory = pool_->used(MemoryUse::decode);
+  out.steps = executor_.step_seconds();
   out.threads = threads_;
   return out;
 }

@@ -132,6 +132,15 @@ void BranchTickets::merge(Ticket& ticket, std::size_t number) const {
   }
 }
 
+std::vector<StepSeconds> BranchTickets::step_seconds() const {
+  std::vector<StepSeconds> out;
+  for (std::size_t i = 0; i < executors_.size(); ++i) {
+    for (StepSeconds& step : executors_[i]->step_seconds())
+      out.push_back({.name = fmt::format("branch {}: {}", i, step.name), .seconds = step.seconds});
+  }
+  return out;
+}
+
 std::string BranchTickets::take_note() const {
   for (const auto& executor : executors_)
     if (std::string note = executor->take_note(); !note.empty()) return note;

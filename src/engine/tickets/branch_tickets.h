@@ -36,7 +36,8 @@ class BranchTickets {
   /// Decodes the rows of a ticket and merges them into its columns. Returns the error of the lowest row.
   [[nodiscard]] std::optional<RowError> fill(Ticket& ticket, std::vector<Worker>& workers) const;
   [[nodiscard]] std::optional<Error> find_cut_short(const Job& job) const;
-  [[nodiscard]] std::string take_note() const;  ///< Executor::take_note of the branches.
+  [[nodiscard]] std::string take_note() const;                  ///< Executor::take_note of the branches.
+  [[nodiscard]] std::vector<StepSeconds> step_seconds() const;  ///< Of the branches, which the names tell.
   /// The error with the place of the record of a row; side by side that of the first branch.
   [[nodiscard]] Error place(const Job& job, const Error& error, std::int64_t row) const;
 

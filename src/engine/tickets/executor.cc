@@ -37,7 +37,8 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
       copies_only_{program_->decoder && program_->decoder->copies_only() && !program_->source.format->has_checksums()},
       contents_{std::make_shared<BatchRecycler>(program_)},
       files_{std::make_unique<FileCache>(program_->source.files, *pool_)},
-      chain_{program_, pool_},
+      clock_{program_->late.size() + program_->after.size()},
+      chain_{program_, pool_, clock_},
       gather_{program_->source.rows ? std::optional<RowGather>{*program_} : std::nullopt},
       take_{program_->taking ? std::make_unique<const TakeRows>(*program_) : nullptr},
       branches_{program_->branches.empty() ? nullptr : std::make_unique<BranchTickets>(program_, pool_, threads)} {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include <forebay/loader.h>
+
 #include "engine/memory/buffer_pool.h"
 #include "engine/memory/ticket_columns.h"
 #include "engine/program/program.h"
@@ -14,6 +16,7 @@
 #include "engine/tickets/record_copies.h"
 #include "engine/tickets/row_gather.h"
 #include "engine/tickets/step_chain.h"
+#include "engine/tickets/step_clock.h"
 #include "engine/tickets/take/take_rows.h"
 #include "engine/tickets/ticket_cost.h"
 
@@ -71,6 +74,8 @@ class Executor {
   [[nodiscard]] std::optional<Error> finish(Job& job) const;  ///< Called after the last ticket. Makes `content`.
   /// The next line that a step has for people; empty when there is none. Any thread.
   [[nodiscard]] std::string take_note() const;
+  /// How long each step took; those of branches first. Any thread.
+  [[nodiscard]] std::vector<StepSeconds> step_seconds() const;
 
  private:
   friend class BranchTickets;
@@ -122,6 +127,7 @@ class Executor {
   const std::shared_ptr<BatchRecycler> contents_;
   std::unique_ptr<ColumnPool> columns_;
   const std::unique_ptr<FileCache> files_;
+  const StepClock clock_;
   const StepChain chain_;
   mutable TicketCost cost_;
   const std::optional<RowGather> gather_;                // set: the rows come ready

@@ -77,6 +77,16 @@ std::string Executor::take_note() const {
   return note.empty() && branches_ ? branches_->take_note() : note;
 }
 
+std::vector<StepSeconds> Executor::step_seconds() const {
+  std::vector<StepSeconds> out;
+  if (branches_) out = branches_->step_seconds();
+  std::size_t step = 0;
+  for (const auto* steps : {&program_->late, &program_->after}) {
+    for (const PlacedStep& placed : *steps) out.push_back({.name = placed.name, .seconds = clock_.seconds(step++)});
+  }
+  return out;
+}
+
 std::optional<Error> Executor::too_large(const Job& job) const {
   if (job.bytes() <= pool_->limit()) return std::nullopt;
   return Error{Code::data, Detail::resource_exhausted,

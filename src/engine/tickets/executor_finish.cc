@@ -67,7 +67,7 @@ std::optional<Error> Executor::make(Job& job) const {
   if (auto failed = too_large(job)) return failed;
   clear_empty_rows(job);
   auto content = contents_->take();
-  Finisher finisher{*program_, *pool_, job};
+  Finisher finisher{*program_, *pool_, job, &clock_};
   if (auto failed = finisher.run(*content)) {
     return failed->row < 0 ? failed->error : place_row(job, failed->error, failed->row);
   }

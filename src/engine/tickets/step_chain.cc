@@ -2,6 +2,7 @@
 #include "engine/tickets/step_chain.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -53,8 +54,8 @@ class ChainNotes final : public StepNotes {
 
 }  // namespace
 
-StepChain::StepChain(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool)
-    : program_{std::move(program)}, pool_{std::move(pool)}, between_(program_->schema.size()) {
+StepChain::StepChain(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool, const StepClock& clock)
+    : program_{std::move(program)}, pool_{std::move(pool)}, clock_{clock}, between_(program_->schema.size()) {
   std::vector<bool> made(program_->schema.size());
   for (const PlacedStep& step : program_->late) {
     expensive_ = expensive_ || step.expensive;
@@ -188,6 +189,7 @@ std::optional<StepChain::Failure> StepChain::apply(ColumnBlock& rows, std::int64
                       .faults = program_->on_corrupt.policy == Corrupt::skip_row ? &faults : nullptr,
                       .budget = &budget,
                       .notes = &notes};
+  auto since = std::chrono::steady_clock::now();
   for (; context.step < program_->late.size(); ++context.step) {
     const PlacedStep& placed = program_->late[context.step];
     pool_->look();
@@ -198,6 +200,8 @@ std::optional<StepChain::Failure> StepChain::apply(ColumnBlock& rows, std::int64
             catch_all([&] { done = placed.step->apply(rows, context, scratch.memories[context.step].get()); }))
       return Failure{thrown->at(fmt::format("batch {}, {}", ticket.job->layout.number, placed.name))};
     faults.name(before, placed.name);
+    const auto now = std::chrono::steady_clock::now();
+    clock_.add(context.step, now - std::exchange(since, now));
     if (done.ok()) continue;
     const std::int64_t row = first + std::max<std::int64_t>(0, done.error().place().row);
     return Failure{.error = done.error().at(placed.name), .row = row, .of_the_row = true};

@@ -11,6 +11,7 @@
 #include "engine/program/program.h"
 #include "engine/tickets/job.h"
 #include "engine/tickets/row_notes.h"
+#include "engine/tickets/step_clock.h"
 
 namespace forebay::engine {
 
@@ -31,7 +32,8 @@ struct StepScratch {
 /// of the ticket, and its outputs are zero or empty.
 class StepChain {
  public:
-  StepChain(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool);
+  /// `clock` must outlive it.
+  StepChain(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool, const StepClock& clock);
 
   [[nodiscard]] bool empty() const { return program_->late.empty(); }
   [[nodiscard]] bool expensive() const { return expensive_; }  ///< One of the steps declares itself so.
@@ -71,6 +73,7 @@ class StepChain {
 
   const std::shared_ptr<const Program> program_;
   const std::shared_ptr<BufferPool> pool_;
+  const StepClock& clock_;
   std::vector<ColumnId> inputs_;    // columns that steps read and none makes
   std::vector<Made> made_;          // columns that the steps make
   std::vector<bool> between_;       // by column

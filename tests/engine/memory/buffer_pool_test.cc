@@ -87,6 +87,22 @@ TEST(BufferPool, CountsWhatIsTakenAndForgetsWhatIsGivenBack) {
   EXPECT_EQ(pool->used(), static_cast<std::int64_t>(4 * kib));
 }
 
+TEST(BufferPool, CountsMemoryByItsUse) {
+  const auto pool = std::make_shared<BufferPool>(1 << 20);
+  const auto counts = [&] {
+    return std::vector{pool->used(MemoryUse::scan), pool->used(MemoryUse::order), pool->used(MemoryUse::decode)};
+  };
+  {
+    const auto block = pool->lend(4 * kib, MemoryUse::scan);
+    const auto batch = pool->lend(8 * kib);
+    Charge handles;
+    handles.set(*pool, 100, MemoryUse::order);
+    EXPECT_EQ(counts(), (std::vector<std::int64_t>{4 * kib, 100, 8 * kib}));
+    EXPECT_EQ(pool->used(), static_cast<std::int64_t>(12 * kib + 100));
+  }
+  EXPECT_EQ(counts(), (std::vector<std::int64_t>{0, 0, 0}));
+}
+
 TEST(BufferPool, WastesAtMostAQuarter) {
   const auto pool = std::make_shared<BufferPool>(std::int64_t{1} << 40);
   for (std::size_t size = 4 * kib; size < 4096 * kib; size = size * 5 / 4 + 3) {

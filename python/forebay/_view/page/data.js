@@ -10,6 +10,7 @@ function media(cell, batch, row, name) {
     const image = element("img");
     image.alt = cell.kind === "heat" ? `Heat map of ${label}, ${cell.shape.join(" × ")}` : `Image ${label}`;
     image.loading = "lazy";
+    image.className = cell.kind;
     image.addEventListener("error", () => image.replaceWith(element("span", "cannot be decoded", "unit")));
     image.src = "image?" + place;
     out.append(image);
@@ -81,7 +82,7 @@ async function showRows(row) {
       table(answer);
       byId("row").value = answer.rows[0].row;
       byId("where").textContent = `batch ${answer.batch}, ${answer.size} rows (${answer.valid} of records), epoch ${answer.epoch}`;
-      return;
+      return showFeatures();  // of the rows on the way, too
     }
     byId("where").textContent = answer.failure || (answer.ended ? `the run ends with row ${answer.row - 1}` : `reading: at row ${answer.row} …`);
     if (answer.failure || answer.ended) return;
@@ -90,11 +91,14 @@ async function showRows(row) {
 }
 
 async function showFeatures() {
-  const found = await ask("features");
+  let found;
+  try { found = await ask("features"); } catch (problem) { byId("status").textContent = problem.message; return; }
   byId("features").replaceChildren(...found.map((f) => {
     const parts = [element("p", `${f.rows} rows, ${f.missing} without a value` + (f.not_finite ? `, ${f.not_finite} numbers not finite` : ""))];
-    if (f.bars) parts.push(bars(f.bars, `Histogram of ${f.name} from ${short(f.low)} to ${short(f.high)}`),
-      element("p", `${short(f.low)} to ${short(f.high)}, mean ${short(f.mean)}`));
+    const unit = f.binary ? " bytes" : "";
+    if (f.bars) parts.push(bars(f.bars, `Histogram of ${f.binary ? `the sizes of ${f.name}` : f.name} from ${short(f.low)} to ${short(f.high)}${unit}`),
+      element("p", `${short(f.low)} to ${short(f.high)}${unit}, mean ${short(f.mean)}`));
+    if (f.binary) parts.push(element("p", `binary, ${f.distinct} distinct`));
     if (f.top) parts.push(bars(f.top.map((t) => t[1]), `Most frequent values of ${f.name}`),
       element("p", `${f.distinct} distinct: ` + f.top.map((t) => `${t[0] || "(empty)"} ${t[1]}`).join(", ")));
     return card(f.name, ...parts);

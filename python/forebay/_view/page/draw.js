@@ -47,10 +47,10 @@ function card(title, ...rest) {
   return out;
 }
 
-const short = (n) => Math.abs(n) >= 1e15 ? n.toExponential(2) : n.toLocaleString("en", { maximumSignificantDigits: 5 });
+const short = (n) => Math.abs(n) >= 1e15 || (n && Math.abs(n) < 1e-4) ? n.toExponential(2) : n.toLocaleString("en", { maximumSignificantDigits: 5 });
 
-async function ask(question) {
-  const answer = await fetch(question), value = await answer.json();
+async function ask(question, options) {
+  const answer = await fetch(question, options), value = await answer.json();
   if (!answer.ok) throw new Error(value.error || answer.statusText);
   return value;
 }

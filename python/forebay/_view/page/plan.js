@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 "use strict";
-let before = null;
+const WORK = { scan: "Read", order: "Decide the order", decode: "Decode and make batches", give: "Give to the program" };
+const POLL_MEMORY = 5;   // seconds that a rate looks back
+let polls = [], figures = {}, stepTimes = [];
 
-function drawStages(stages) {
-  const high = 52, out = picture(900, stages.length * high, "The stages of the plan, from top to bottom");
-  stages.forEach((stage, i) => {
-    const y = i * high, group = svg("g", {});
-    group.append(svg("title", {}, stage.text + (stage.about ? "\n" + stage.about : "")));
-    if (i) group.append(svg("line", { class: "arrow", x1: 450, x2: 450, y1: y - 12, y2: y }));
-    group.append(svg("rect", { class: "box", x: 1, y, width: 898, height: 40, rx: 8 }),
-      svg("text", { class: "quiet", x: 16, y: y + 25 }, stage.stage),
-      svg("text", { x: 110, y: y + 25 }, stage.text.length > 105 ? stage.text.slice(0, 104) + "…" : stage.text));
-    out.append(group);
-  });
-  byId("stages").replaceChildren(out);
+function stageBox(stage) {
+  const out = element("li", undefined, "stage"), time = element("span", "", "time");
+  const what = element("span", stage.text, "what");
+  if (stage.about) what.append(element("span", stage.about, "unit"));
+  out.append(element("span", stage.stage, "kind"), what, time);
+  if (stage.step !== null) stepTimes[stage.step] = time;
+  return out;
+}
+
+function groupBox(work, stages) {
+  const out = element("li", undefined, "group"), list = element("ul"), numbers = element("div", undefined, "figures");
+  list.append(...stages.map(stageBox));
+  out.append(element("h3", WORK[work]), list, numbers);
+  figures[work] = numbers;
+  return out;
+}
+
+function drawGroups(groups) {
+  figures = {};
+  stepTimes = [];
+  const boxes = groups.map((group) => groupBox(group.work, group.stages));
+  boxes.push(groupBox("give", [{ stage: "next", text: "the loop of the program", about: "", step: null }]));
+  byId("stages").replaceChildren(...boxes);
 }
 
 function drawShuffle(shuffle) {
@@ -28,8 +41,9 @@ function drawShuffle(shuffle) {
 
 async function showPlan() {
   const plan = await ask("plan");
-  drawStages(plan.stages);
+  drawGroups(plan.groups);
   drawShuffle(plan.shuffle);
+  byId("whose").textContent = plan.live ? "" : "The numbers are those of the loader that reads the rows of this page.";
 }
 
 function share(label, value, text) {
@@ -43,30 +57,66 @@ function bar(value, label) {
   return out;
 }
 
+const percent = (value) => `${Math.round(100 * value)} %`;
+const mebibytes = (bytes) => tenth(bytes / 1048576) + " MiB";
+const tenth = (n) => n.toLocaleString("en", { maximumFractionDigits: n < 10 ? 1 : 0 });
+const whole = (n) => n.toLocaleString("en", { maximumFractionDigits: 0 });
+
+/// The poll before `now` that rates count from: some seconds ago, or zero at the start of a run.
+function earlier(now) {
+  if (polls.length && polls[polls.length - 1].seconds > now.seconds) polls = [];
+  while (polls.length > 1 && now.seconds - polls[1].seconds > POLL_MEMORY) polls.shift();
+  const old = polls.find((poll) => poll.seconds < now.seconds);
+  polls.push(now);
+  return old || Object.fromEntries(Object.keys(now).map((name) => [name, 0]));
+}
+
+function queueLine(name, [held, capacity]) {
+  const text = `${name}: ${whole(held)} of ${whole(capacity)}`, out = element("div", undefined, "queue");
+  out.append(element("span", text), bar(held / Math.max(1, capacity), `Fill of ${text}`));
+  return out;
+}
+
+function groupFigures(now, old) {
+  const spent = Math.max(1e-9, now.seconds - old.seconds);
+  const rate = (name) => whole((now[name] - old[name]) / spent);
+  const time = (work) => `${percent((now[work + "_seconds"] - old[work + "_seconds"]) / (spent * now.threads))} of the workers' time`;
+  const waited = Math.min(1, (now.consumer_wait_seconds - old.consumer_wait_seconds) / spent);
+  const megabytes = tenth((now.bytes_read - old.bytes_read) / spent / 1e6);
+  return {
+    scan: [`${rate("records")} records/s`, `${megabytes} MB/s`, time("scan"), mebibytes(now.scan_memory)],
+    order: [`${rate("ordered_rows")} rows/s`, time("order"), mebibytes(now.order_memory)],
+    decode: [`${rate("decoded_rows")} rows/s`, time("decode"), mebibytes(now.decode_memory)],
+    give: [`${rate("rows")} rows/s`, `${rate("batches")} batches/s`, `it waited ${percent(waited)} of the time`] };
+}
+
+const workOfQueue = (name) => name === "prefetch" ? "give" : /^(feed|rows of|blocks of) | of files/.test(name) ? "scan" : "order";
+
+function showFigures(now, old) {
+  for (const [work, texts] of Object.entries(groupFigures(now, old))) {
+    if (!figures[work]) continue;
+    figures[work].replaceChildren(...texts.map((text, i) => element("span", text, i ? "unit" : "rate")));
+  }
+  for (const [name, fill] of Object.entries(now.queues)) {
+    if (figures[workOfQueue(name)]) figures[workOfQueue(name)].append(queueLine(name, fill));
+  }
+  const decode = now.decode_seconds;
+  now.steps.forEach(([, seconds], i) => {
+    if (stepTimes[i]) stepTimes[i].textContent = decode ? `${percent(seconds / decode)} of the decoding time` : "";
+  });
+}
+
 async function showStats() {
   const now = await ask("stats");
   if (!now) return;
+  const old = earlier(now);
   byId("verdict").textContent = now.bottleneck;
-  const old = before && before.seconds < now.seconds ? before : { seconds: 0, rows: 0, bytes_read: 0, batches: 0, records: 0 };
-  const rate = (name) => (now[name] - old[name]) / Math.max(1e-9, now.seconds - old.seconds);
+  showFigures(now, old);
   const worked = now.scan_seconds + now.order_seconds + now.decode_seconds + now.idle_seconds;
-  const part = (name) => worked ? now[name] / worked : 0;
-  const percent = (value) => `${Math.round(100 * value)} %`;
+  const idle = worked ? now.idle_seconds / worked : 0;
   const card_of = (name, text) => card(name, element("strong", text));
   byId("numbers").replaceChildren(
-    card_of("Rows a second", short(Math.round(rate("rows")))), card_of("Read", short(rate("bytes_read") / 1e6) + " MB/s"),
-    card_of("Batches so far", short(now.batches)), share("Queue fill", now.ready_fill, percent(now.ready_fill)),
-    share("Memory", now.memory_used / now.memory_limit, `${short(now.memory_used / 1048576)} of ${short(now.memory_limit / 1048576)} MiB`),
-    ...[["scan", "Scanning"], ["order", "Deciding the order"], ["decode", "Decoding"], ["idle", "Idle"]].map(
-      ([name, label]) => share(`${label}, share of workers`, part(name + "_seconds"), percent(part(name + "_seconds")))));
-  before = now;
-}
-
-async function showHealth() {
-  const health = await ask("health");
-  const labels = { skipped_records: "Records skipped", skipped_ranges: "Unreadable ranges", skipped_files: "Files given up", skipped_bytes: "Bytes skipped" };
-  const total = Object.values(health.counts).reduce((a, b) => a + b, 0);
-  byId("sound").textContent = health.failure || (total || health.places.length ? "Some data are corrupt." : "Nothing corrupt in what was read so far.");
-  byId("counts").replaceChildren(...Object.entries(labels).map(([name, label]) => card(label, element("strong", short(health.counts[name])))));
-  byId("places").replaceChildren(...health.places.map((place) => element("li", place)));
+    card_of("Batches so far", whole(now.batches)), card_of("Rows so far", whole(now.rows)), card_of("Seconds", short(Math.round(now.seconds))),
+    share("Memory", now.memory_used / now.memory_limit, `${tenth(now.memory_used / 1048576)} of ${mebibytes(now.memory_limit)}`),
+    share("Idle, share of the workers", idle, percent(idle)));
 }

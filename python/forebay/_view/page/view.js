@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 "use strict";
 const tabs = [...document.querySelectorAll("[role=tab]")];
-const pages = { data: showFeatures, plan: async () => { await showPlan(); await showStats(); }, health: showHealth };
+const pages = { data: async () => {}, plan: async () => { await showPlan(); await showStats(); }, health: showHealth };
 let page = "data";
 
 async function refresh() {
@@ -22,19 +22,22 @@ function open(tab, focus) {
     byId(each.getAttribute("aria-controls")).hidden = !chosen;
   }
   if (focus) tab.focus();
-  location.replace("#" + page);
+  history.replaceState(null, "", "#/" + page);  // a jump to a fragment would take the focus away
   pages[page]().catch((problem) => { byId("status").textContent = problem.message; });
 }
 
 tabs.forEach((tab, i) => {
   tab.addEventListener("click", () => open(tab));
   tab.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step) open(tabs[(i + step + tabs.length) % tabs.length], true);
+    const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: -1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    open(tabs[(to + tabs.length) % tabs.length], true);
   });
 });
 byId("jump").addEventListener("submit", (event) => { event.preventDefault(); showRows(Number(byId("row").value)); });
 byId("on").addEventListener("click", () => shown && showRows(shown.rows[shown.rows.length - 1].row + 1));
 byId("back").addEventListener("click", () => shown && showRows(shown.rows[0].row - 32));
 setInterval(() => { if (!document.hidden) refresh(); }, 1000);
-showRows(0).then(() => open(byId("tab-" + (location.hash.slice(1) in pages ? location.hash.slice(1) : "data"))));
+const first = location.hash.slice(2);
+showRows(0).then(() => open(byId("tab-" + (first in pages ? first : "data"))));

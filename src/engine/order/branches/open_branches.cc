@@ -49,7 +49,7 @@ Result<Handle> OpenBranches::side_by_side(std::span<const Handle> row) {
     free_rows_.push_back(static_cast<std::uint32_t>(held_.size()));
     held_.push_back(0);
     rows_.resize(held_.size() * branches_.size());
-    row_charge_.set(*pool_, static_cast<std::int64_t>(rows_.capacity() * sizeof(Handle)));
+    row_charge_.set(*pool_, static_cast<std::int64_t>(rows_.capacity() * sizeof(Handle)), MemoryUse::order);
   }
   const std::uint32_t number = free_rows_.back();
   free_rows_.pop_back();

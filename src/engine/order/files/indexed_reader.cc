@@ -46,7 +46,7 @@ bool IndexedReader::keep(File& file, MadeIndex& made) {
   }
   index_bytes_ += bytes;
   made.charge.reset();
-  file.charge = pool_->charge(bytes);
+  file.charge = pool_->charge(bytes, MemoryUse::scan);
   // Set before the first call of `window`, whose result depends on it.
   fetches_ = fetches_ || file.index->compression() != Compression::none || requested_;
   return true;
@@ -339,7 +339,7 @@ Result<void> IndexedReader::fetch_file(std::span<Handle* const> handles, const R
   auto block = std::make_unique<Block>();
   block->file = segment.file;
   block->file_offset = segment.file_offset;
-  block->buffer = pool_->lend(bytes);
+  block->buffer = pool_->lend(bytes, MemoryUse::scan);
   block->buffer_bytes = bytes;
   block->base = block->buffer.get();
   std::optional<io::File> local;

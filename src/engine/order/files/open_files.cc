@@ -250,7 +250,7 @@ std::unique_ptr<Block> OpenFiles::take_ready(ReaderState& file) {
 }
 
 Result<std::shared_ptr<void>> OpenFiles::charge(std::int64_t bytes) {
-  if (bytes <= std::max(pool_->limit() / 2, always_granted)) return pool_->charge(bytes);
+  if (bytes <= std::max(pool_->limit() / 2, always_granted)) return pool_->charge(bytes, MemoryUse::order);
   return Error{Code::data, Detail::resource_exhausted,
                fmt::format("{} bytes are more than half of the memory budget of {} bytes; raise `memory`, or lower the "
                            "size that is asked for",

@@ -47,7 +47,7 @@ Result<void> WindowTable::add(SpanTable windows, std::span<const Element> elemen
                    .length = static_cast<std::uint32_t>(size)});
   }
   bytes_ += slot.windows.bytes();
-  charge_.set(*pool_, static_cast<std::int64_t>(bytes_));
+  charge_.set(*pool_, static_cast<std::int64_t>(bytes_), MemoryUse::order);
   return {};
 }
 
@@ -55,7 +55,7 @@ void WindowTable::retire(std::uint32_t number) {
   const Slot slot = slots_.take(number);
   for (const Element element : slot.elements) release_element(element);
   bytes_ -= slot.windows.bytes();
-  charge_.set(*pool_, static_cast<std::int64_t>(bytes_));
+  charge_.set(*pool_, static_cast<std::int64_t>(bytes_), MemoryUse::order);
 }
 
 void WindowTable::release(std::span<const Handle> windows) {

@@ -2,6 +2,7 @@
 #include "engine/tickets/finish/finish.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -270,6 +271,7 @@ std::optional<Finisher::Failure> Finisher::steps_after_batch(ColumnBlock& block)
   const LayoutRows identities{job_.layout, program_.source, 0};
   StepContext context{.seed = program_.seed, .step = program_.late.size(), .rows = &identities, .stop = &pool_};
   for (const PlacedStep& placed : program_.after) {
+    const auto since = std::chrono::steady_clock::now();
     for (const ColumnId id : placed.makes) {
       Column& column = block[id];
       if (column.fixed() && column.dtype != DType::string) column.set_rows(job_.layout.rows);
@@ -277,6 +279,7 @@ std::optional<Finisher::Failure> Finisher::steps_after_batch(ColumnBlock& block)
     Result<void> done;
     if (auto thrown = catch_all([&] { done = placed.step->apply(block, context, placed.step->memory().get()); }))
       return Failure{thrown->at(fmt::format("batch {}, {}", job_.layout.number, placed.name))};
+    if (clock_ != nullptr) clock_->add(context.step, std::chrono::steady_clock::now() - since);
     if (!done.ok()) return Failure{done.error().at(placed.name), done.error().place().row};
     ++context.step;
   }

@@ -9,6 +9,7 @@
 #include "engine/memory/buffer_pool.h"
 #include "engine/program/program.h"
 #include "engine/tickets/job.h"
+#include "engine/tickets/step_clock.h"
 
 namespace forebay::engine {
 
@@ -38,8 +39,9 @@ class Finisher {
     std::int64_t row = -1;  ///< Row of the batch; -1: no particular row.
   };
 
-  Finisher(const Program& program, BufferPool& pool, Job& job)
-      : program_{program}, pool_{pool}, job_{job}, needed_{job.bytes()} {}
+  /// `clock`: gets the time of the steps on the batch; null: nothing is counted.
+  Finisher(const Program& program, BufferPool& pool, Job& job, const StepClock* clock = nullptr)
+      : program_{program}, pool_{pool}, job_{job}, clock_{clock}, needed_{job.bytes()} {}
   /// Fills `content`. Throws Closed when the run is stopped; `content` may be half made then.
   [[nodiscard]] std::optional<Failure> run(Batch::Content& content);
   [[nodiscard]] std::int64_t needed() const { return needed_; }  ///< Bytes of the batch, those of its job included.
@@ -86,6 +88,7 @@ class Finisher {
   const Program& program_;
   BufferPool& pool_;
   Job& job_;
+  const StepClock* const clock_;
   /// Rows that no record fills.
   struct EmptyRows {
     std::unique_ptr<Column> column;
