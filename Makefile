@@ -117,9 +117,10 @@ test-release: build-all
 test-python: build
 	@$(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests
 
-test-examples: build-all
+test-examples: build-all $(VENV)/docs-installed
 	@$(VENV)/bin/python tools/run_examples.py build/release
 	@$(VENV)/bin/python tools/run_pages.py build/release
+	@$(VENV)/bin/python tools/site/make_site.py build/release build/site
 
 test-install: build
 	@ninja -C build/release -j$(JOBS) forebay
