@@ -28,7 +28,7 @@ print("whole")
 """
 
 
-@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="needs the package tensorflow")
+@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="needs the package tensorflow: make test-frameworks")
 def test_every_iteration_is_the_next_epoch_with_the_values_of_the_loader(tmp_path):
     run = run_python(CASE, write_counts(tmp_path, 12), timeout=180)
     assert run.stdout == "whole\n", run.stderr
