@@ -166,8 +166,8 @@ def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON has it: of a path, of bytes that are text, of a NumPy number or array, and of a float without a number
-    in JSON, which is "nan", "inf" or "-inf"."""
+    """The value as JSON has it: of a path, of bytes ("\\udc80" to "\\udcff" where they are no UTF-8), of a NumPy number or array, and
+    of a float without a number in JSON, which is "nan", "inf" or "-inf"."""
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
@@ -179,5 +179,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (bytes, bytearray)):
-        return bytes(value).decode()
+        return bytes(value).decode("utf-8", "surrogateescape")
     return _plain(value.tolist())
