@@ -140,6 +140,11 @@ class Loader:
     def __bool__(self) -> bool:
         return True
 
+    def __getitem__(self, number: object) -> NoReturn:
+        """A loader gives its batches in order. It is here for its message: a DataLoader of torch takes what has a length for a list."""
+        raise TypeError("a Loader gives batches in order, not by number: loop over it, `for batch in loader:`; a DataLoader of torch takes "
+                        "forebay.torch.dataset(pipeline), with batch_size=None")
+
     @property
     def schema(self) -> Schema:
         """The tensors of a batch by name. With `map`: as its `output` states them, else those before `map`."""

@@ -153,6 +153,13 @@ class PipelineBase:
         raise TypeError("a Pipeline is what to do, and gives no batches; `.load()` starts it: `for batch in pipeline.load():`, "
                         "or `for epoch in pipeline.load().epochs():`")
 
+    def __len__(self) -> NoReturn:
+        raise TypeError("a Pipeline is what to do, and has no length; `.plan().batches` is the number of its batches, and a DataLoader of "
+                        "torch takes forebay.torch.dataset(pipeline), with batch_size=None")
+
+    def __bool__(self) -> bool:
+        return True
+
     def __repr__(self) -> str:
         return "\n".join([self.to_json(), *mapped_text([step.name for step in self._maps])])
 
