@@ -5,7 +5,8 @@
 #   make wheels   wheels for other machines, into dist/  make test-all    make test, and the long tests: many runs
 #   make docs     the site, into build/site                               over torn files and killed workers, two
 #                                                                         minutes of each fuzz target, all
-#                                                                         recordings, and examples that train in full
+#                                                                         recordings, examples that train in full, and
+#                                                                         trainings by frameworks (make test-frameworks)
 SHELL := /bin/bash
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
@@ -23,7 +24,7 @@ CONFIGURE = cmake --preset $(1) $(2) $(CCACHE) > build/$(1).log || { cat build/$
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
 PHASES := format layout words promises release python examples install wheels conformance instructions asan tsan fuzz
 
-.PHONY: setup setup-build build build-all wheel wheels sdist docs run test test-all conformance bench format clean fuzz $(PHASES:%=test-%)
+.PHONY: setup setup-build build build-all wheel wheels sdist docs run test test-all conformance bench format clean fuzz $(PHASES:%=test-%) test-frameworks
 
 build: setup-build
 	@mkdir -p build
@@ -51,6 +52,7 @@ test-all: test
 	@$(VENV)/bin/python tools/wheels/check.py --old-processor 3.11
 	@$(VENV)/bin/python tools/wheels/check_sdist.py build/release --whole
 	@FOREBAY_LONG_TESTS=1 $(VENV)/bin/python -m pytest -q $$(grep -l FOREBAY_LONG_TESTS python/tests/test_*.py)
+	@$(MAKE) --no-print-directory test-frameworks
 
 conformance: build
 	@ninja -C build/release -j$(JOBS) forebay_probe
@@ -122,9 +124,10 @@ test-release: build-all
 test-python: build
 	@$(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests
 
-test-examples: build-all
+test-examples: build-all $(VENV)/docs-installed
 	@$(VENV)/bin/python tools/run_examples.py build/release
 	@$(VENV)/bin/python tools/run_pages.py build/release
+	@$(VENV)/bin/python tools/site/make_site.py build/release build/site
 
 test-install: build
 	@ninja -C build/release -j$(JOBS) forebay
@@ -136,6 +139,19 @@ test-wheels: build
 	@$(VENV)/bin/python tools/wheels/check.py 3.11 3.12
 	@$(VENV)/bin/python tools/wheels/check_sdist.py build/release
 	@FOREBAY_SCRIPT=build/wheels/empty-3.11/bin/forebay $(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests/test_console_script.py
+
+# The adaptors and trainings with the real packages. These take gigabytes, so they have an environment of their own, and only `make test-all` runs it.
+FRAMEWORK_TESTS := adaptors dlpack jax_batches prefetch tf_dataset torch_dataset training_frameworks
+
+build/frameworks/installed: python/requirements-dev.txt python/requirements-frameworks.txt
+	@mkdir -p build
+	@test -x build/frameworks/bin/python || $(PYTHON) -m venv build/frameworks
+	@build/frameworks/bin/python -m pip install --quiet --disable-pip-version-check $(^:%=-r %)
+	@touch $@
+
+test-frameworks: build build/frameworks/installed
+	@build/frameworks/bin/python python/tools/link_into.py build/frameworks build/release/python
+	@build/frameworks/bin/python -m pytest -q -rs $(FRAMEWORK_TESTS:%=python/tests/test_%.py)
 
 test-conformance: conformance
 

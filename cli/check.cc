@@ -42,7 +42,8 @@ void add_check(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Check>();
   CLI::App* verb =
       app.add_subcommand("check", "Plans a document and lists every fault; asks for every file, reads no record");
-  verb->add_option("DOC", asked->document, "Loader or pipeline document (JSON)")->required();
+  standard_input(verb->add_option("DOC", asked->document, "Loader or pipeline document (JSON); -: standard input"))
+      ->required();
   asked->shard.add_shard_to(*verb);
   set_command(verb, asked, check, command);
 }

@@ -192,8 +192,9 @@ Result<void> explain(const Explain& asked) {
 void add_explain(CLI::App& app, Command& command) {
   const auto asked = std::make_shared<Explain>();
   CLI::App* verb = app.add_subcommand("explain", "Explains a plug-in and its options, or the plan of a document");
-  verb->add_option("WHAT", asked->what,
-                   "Name of a plug-in or of a part of documents, or a document; without it all names are listed");
+  standard_input(verb->add_option(
+      "WHAT", asked->what,
+      "Name of a plug-in, a part of documents or a kind of feature, or a document; without it all names are listed"));
   verb->add_flag("--lowered", asked->lowered, "Print the pipeline document that a document is translated to");
   verb->add_flag("--shuffle", asked->shuffle,
                  "Read the files and measure how well the first epoch of a document is shuffled")

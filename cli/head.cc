@@ -229,7 +229,8 @@ void add_head(CLI::App& app, Command& command) {
   CLI::App* verb =
       app.add_subcommand("head", "Shows the first rows of a document's first batch, or of files of any kind");
   asked->flags.add_to(*verb);
-  verb->get_option("DOC")->description("Loader or pipeline document (JSON), or a file, folder or pattern");
+  verb->get_option("DOC")->description(
+      "Loader or pipeline document (JSON; -: standard input), or a file, folder or pattern");
   asked->source.add_options_to(*verb);
   verb->add_option("-n,--rows", asked->rows, "Rows to show")->capture_default_str()->check(whole_number(1, 1'000'000));
   set_command(verb, asked, head, command, "Print JSON, every element");

@@ -82,8 +82,12 @@ Json reading_json(const ShardReading& reading) {
   return out;
 }
 
+CLI::Option* standard_input(CLI::Option* document) {
+  return document->transform([](const std::string& name) { return name == "-" ? std::string{"/dev/stdin"} : name; });
+}
+
 void RunFlags::add_to(CLI::App& verb) {
-  verb.add_option("DOC", document, "Loader or pipeline document (JSON)")->required();
+  standard_input(verb.add_option("DOC", document, "Loader or pipeline document (JSON); -: standard input"))->required();
   verb.add_option("--threads", threads, "Worker threads; 0: one for every CPU")->check(whole_number(0, 1024));
   verb.add_option("--memory", memory, "Memory budget: 512MiB, 1GiB, 2GB or plain bytes; 0: a quarter of the machine's")
       ->check(not_empty());
@@ -93,7 +97,11 @@ void RunFlags::add_to(CLI::App& verb) {
 
 Result<Loader> RunFlags::start(RunOptions options) const {
   FOREBAY_TRY(const std::int64_t bytes, read_size(memory));
-  FOREBAY_TRY(Plan plan, Plan::load(document));
+  if (!plan_) {
+    FOREBAY_TRY(Plan planned, Plan::load(document));
+    plan_ = std::move(planned);
+  }
+  Plan plan = *plan_;
   FOREBAY_TRY(const Shard taken, chosen(plan));
   options.threads = threads, options.memory = bytes, options.prefetch = prefetch, options.index_dir = index_dir;
   options.take(taken);

@@ -26,6 +26,9 @@ struct ShardFlags {
 /// `reading` as JSON.
 [[nodiscard]] Json reading_json(const ShardReading& reading);
 
+/// Lets "-" be the name of standard input.
+CLI::Option* standard_input(CLI::Option* document);
+
 /// The options of every verb that runs a document.
 struct RunFlags : ShardFlags {
   std::string document;
@@ -34,13 +37,14 @@ struct RunFlags : ShardFlags {
   std::int64_t prefetch = 0;
 
   void add_to(CLI::App& verb);
-  /// Plans and starts the document. `options`: those that no flag sets.
+  /// Plans and starts the document; it is read once, so it may come from a pipe. `options`: those that no flag sets.
   [[nodiscard]] Result<Loader> start(RunOptions options = {}) const;
   /// Reports on standard error, once, which shard `--shard auto` chose, with its first batch if there is one, and where
   /// indexes were stored.
   void announce(Loader& pipeline, const Batch* first) const;
 
  private:
+  mutable std::optional<Plan> plan_;
   mutable std::optional<Shard> picked_;  // not said yet
 };
 

@@ -38,6 +38,7 @@ Result<InspectOptions> SourceFlags::options() const {
 
 Result<bool> SourceFlags::names_document() const {
   if (paths.size() != 1 || !source.empty()) return false;
+  if (paths[0].starts_with("/dev/")) return true;  // a pipe can be read once
   // A pattern or a folder is looked at later.
   const auto document = looks_like_document(paths[0]);
   return document.ok() && *document;

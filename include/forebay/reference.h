@@ -20,7 +20,7 @@ namespace forebay {
 /// examples}. `fields` are the options that a feature of this kind has.
 [[nodiscard]] Json feature_reference();
 
-/// The plug-ins, and the parts of documents that belong to no plug-in.
+/// The plug-ins, the parts of documents that belong to no plug-in, and the kinds of features: what `explain` knows.
 [[nodiscard]] Json document_reference();
 
 }  // namespace forebay

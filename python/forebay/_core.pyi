@@ -960,6 +960,11 @@ def complete_frac(seq_idx: int, sequences: int | None) -> tuple[float, bool]:
 def plugin_reference() -> str:
     """JSON text: every plug-in with its options."""
 
+def document_reference() -> str:
+    """
+    JSON text: every plug-in, part of documents and kind of feature with its options.
+    """
+
 def feature_reference() -> str:
     """JSON text: the kinds of features with their options."""
 

@@ -14,7 +14,7 @@ from forebay._arguments import flag_of, integer_of, memory_of, wrong_type
 from forebay._core import Batch, Plan, Stats
 from forebay._epochs import Epoch, Epochs
 from forebay._paths import Path, path_of
-from forebay.errors import Error, StateError
+from forebay.errors import Cancelled, Error, StateError
 from forebay.schema import Schema, TensorSpec, mapped_text
 
 if TYPE_CHECKING:
@@ -139,6 +139,11 @@ class Loader:
 
     def __bool__(self) -> bool:
         return True
+
+    def __getitem__(self, number: object) -> NoReturn:
+        """A loader gives its batches in order. It is here for its message: a DataLoader of torch takes what has a length for a list."""
+        raise TypeError("a Loader gives batches in order, not by number: loop over it, `for batch in loader:`; a DataLoader of torch takes "
+                        "forebay.torch.dataset(pipeline), with batch_size=None")
 
     @property
     def schema(self) -> Schema:
@@ -358,7 +363,18 @@ _live_lock = threading.Lock()
 
 @atexit.register
 def _close_all() -> None:
+    _end_quietly()
     with _live_lock:
         loaders = list(_live)
     for loader in loaders:
         loader.close()
+
+
+def _end_quietly() -> None:
+    """From now on a thread ends without a traceback when its loader was closed: daemon threads at the end of a program."""
+    told = threading.excepthook
+
+    def tell(problem: threading.ExceptHookArgs) -> None:
+        if not issubclass(problem.exc_type, Cancelled):
+            told(problem)
+    threading.excepthook = tell

@@ -154,6 +154,13 @@ class PipelineBase:
         raise TypeError("a Pipeline is what to do, and gives no batches; `.load()` starts it: `for batch in pipeline.load():`, "
                         "or `for epoch in pipeline.load().epochs():`")
 
+    def __len__(self) -> NoReturn:
+        raise TypeError("a Pipeline is what to do, and has no length; `.plan().batches` is the number of its batches, and a DataLoader of "
+                        "torch takes forebay.torch.dataset(pipeline), with batch_size=None")
+
+    def __bool__(self) -> bool:
+        return True
+
     def __repr__(self) -> str:
         return "\n".join([self.to_json(), *mapped_text([step.name for step in self._maps])])
 
@@ -167,8 +174,8 @@ def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON has it: of a path, of bytes that are text, of a NumPy number or array, and of a float without a number
-    in JSON, which is "nan", "inf" or "-inf"."""
+    """The value as JSON has it: of a path, of bytes ("\\udc80" to "\\udcff" where they are no UTF-8), of a NumPy number or array, and
+    of a float without a number in JSON, which is "nan", "inf" or "-inf"."""
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
@@ -180,5 +187,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (bytes, bytearray)):
-        return bytes(value).decode()
+        return bytes(value).decode("utf-8", "surrogateescape")
     return _plain(value.tolist())

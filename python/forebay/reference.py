@@ -12,19 +12,22 @@ __all__ = ["explain", "json_schema"]
 
 
 def explain(name: Optional[str] = None) -> str:
-    """Text: all plug-ins with one line each, or the options and examples of the one of that name.
+    """Text: all plug-ins, parts of documents and kinds of features with one line each, or the options and examples of those of
+    that name.
 
     Raises ConfigError, which names the nearest, when there is none.
     """
-    plugins: list[dict[str, Any]] = json.loads(_core.plugin_reference())
+    plugins: list[dict[str, Any]] = json.loads(_core.document_reference())
     if name is None:
         width = max(len(plugin["name"]) for plugin in plugins)
-        return "\n".join(f"{plugin['kind']:<8} {plugin['name']:<{width}}  {plugin['doc']}" for plugin in plugins)
+        return "\n".join(f"{plugin['kind']:<13} {plugin['name']:<{width}}  {plugin['doc']}" for plugin in plugins)
     found = [plugin for plugin in plugins if plugin["name"] == name]
     if not found:
-        from forebay.values import unknown_name
-        message = unknown_name(name, [plugin["name"] for plugin in plugins], "plug-in")
-        raise ConfigError(message, code="config", detail="not_found")
+        import difflib
+        near = difflib.get_close_matches(name, [plugin["name"] for plugin in plugins], 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ";"
+        raise ConfigError(f"there is no plug-in, part of documents or kind of feature {name!r}{hint} explain() lists them all",
+                          code="config", detail="not_found")
     return "\n\n".join(_text(plugin) for plugin in found)
 
 

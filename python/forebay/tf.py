@@ -6,7 +6,7 @@ from typing import Any, Iterator, Optional, Union
 
 import numpy as np
 
-from forebay._convert import arrays
+from forebay._convert import values
 from forebay._dataset import Epochs
 from forebay._paths import Path
 from forebay.errors import ConfigError
@@ -19,8 +19,8 @@ except ImportError as missing:
 
 
 def to(batch: Any) -> Any:
-    """name → tf.Tensor, or a tuple of them for a TupleBatch; strings, ragged and sparse values are not changed."""
-    return arrays(batch, tensorflow.convert_to_tensor)
+    """name → Tensor, RaggedTensor or SparseTensor, or a tuple of them for a TupleBatch. Strings are tensors of strings."""
+    return values(batch, _tensor)
 
 
 def dataset(pipe: Any, shard: Any = None, threads: Optional[int] = None, memory: Union[int, str, None] = None,
@@ -63,6 +63,10 @@ def _value(value: Any) -> Any:
     if isinstance(value, Sparse):
         return tensorflow.SparseTensor(value.indices, value.values, value.dense_shape)
     return value
+
+
+def _tensor(value: Any) -> Any:
+    return tensorflow.convert_to_tensor(value) if isinstance(value, np.ndarray) else _value(value)
 
 
 def _signature(epochs: Epochs) -> Any:

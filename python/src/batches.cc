@@ -250,7 +250,10 @@ void bind_mapping(nb::class_<PyBatch>& batch) {
           nb::sig("def values(self) -> collections.abc.ValuesView[typing.Any]"), "The tensors in schema order.")
       .def(
           "keys", [](nb::handle self) { return mapping_view("KeysView", self); },
-          nb::sig("def keys(self) -> collections.abc.KeysView[str]"), "The names of the tensors in schema order.");
+          nb::sig("def keys(self) -> collections.abc.KeysView[str]"), "The names of the tensors in schema order.")
+      .def(
+          "_ipython_key_completions_", [](PyBatch& self) { return nb::list(self.layout().places); },
+          nb::sig("def _ipython_key_completions_(self) -> list[str]"), "What a notebook offers after `batch[`.");
 }
 
 }  // namespace

@@ -21,8 +21,7 @@ constexpr int max_depth = 64;
 std::string python_type(nb::handle value) { return nb::cast<std::string>(nb::type_name(value.type())); }
 
 [[noreturn]] void refuse_type(nb::handle value, const std::string& pointer) {
-  refuse("a document holds dict, list, str, int, float, bool, None, paths and bytes that are text; found " +
-             python_type(value),
+  refuse("a document holds dict, list, str, int, float, bool, None, paths and bytes; found " + python_type(value),
          pointer);
 }
 
@@ -67,14 +66,11 @@ Json convert_float(nb::handle value) {
   return Json{number};
 }
 
-/// A document is text, and so is a string in it.
-Json convert_bytes(nb::handle value, const std::string& pointer) {
-  const nb::object text = nb::steal(PyUnicode_FromEncodedObject(value.ptr(), "utf-8", "strict"));
-  if (!text.is_valid()) {
-    PyErr_Clear();
-    refuse("bytes that are no UTF-8 cannot stand in a document", pointer);
-  }
-  return Json{from_str(text)};
+/// Any bytes: those that are no UTF-8 are written as "\udc80" to "\udcff" where the document is text.
+Json convert_bytes(nb::handle value) {
+  const nb::object bytes = nb::steal(PyBytes_FromObject(value.ptr()));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return Json{std::string{PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))}};
 }
 
 Json convert_path(nb::handle value, const std::string& pointer, int depth) {
@@ -90,7 +86,7 @@ Json convert_plain(nb::handle value, const std::string& pointer, int depth) {
   if (PyFloat_Check(value.ptr())) return convert_float(value);
   if (PyDict_Check(value.ptr())) return convert_dict(nb::borrow<nb::dict>(value), pointer, depth);
   if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) return convert_list(value, pointer, depth);
-  if (PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr())) return convert_bytes(value, pointer);
+  if (PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr())) return convert_bytes(value);
   if (PyType_Check(value.ptr())) refuse_type(value, pointer);
   if (nb::hasattr(value, "__fspath__")) return convert_path(value, pointer, depth);
   if (nb::hasattr(value, "tolist")) return convert(value.attr("tolist")(), pointer, depth + 1);

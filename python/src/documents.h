@@ -11,7 +11,7 @@
 namespace forebay::python {
 
 /// The JSON value of dicts, lists, tuples, str, numbers, bool and None, of NumPy scalars and arrays, and of paths and
-/// bytes that are text. The place of each value has its JSON pointer and no line; `pointer` is that of the outermost.
+/// bytes. The place of each value has its JSON pointer and no line; `pointer` is that of the outermost.
 /// Raises ConfigError for anything else, and when nested deeper than 64.
 [[nodiscard]] Json to_json(nb::handle value, const std::string& pointer = "");
 

@@ -60,6 +60,10 @@ NB_MODULE(_core, module) {
       "plugin_reference", [] { return to_str(forebay::plugin_reference().text()); },
       nb::sig("def plugin_reference() -> str"), "JSON text: every plug-in with its options.");
   module.def(
+      "document_reference", [] { return to_str(forebay::document_reference().text()); },
+      nb::sig("def document_reference() -> str"),
+      "JSON text: every plug-in, part of documents and kind of feature with its options.");
+  module.def(
       "feature_reference", [] { return to_str(forebay::feature_reference().text()); },
       nb::sig("def feature_reference() -> str"), "JSON text: the kinds of features with their options.");
   module.def(

@@ -150,16 +150,17 @@ class Run {
     bool& busy;
   };
 
-  /// Prints the shard that "auto" picked on standard error.
+  static void tell(const char* how, const std::string& line) {
+    nb::module_::import_("forebay._notices").attr(how)(to_str(line));
+  }
+  /// Tells which shard "auto" picked.
   void announce(const Batch* first) {
     announced_ = true;
-    const std::string picked = shard_text(pipeline_->plan(), shard_, first);
-    if (!picked.empty()) PySys_FormatStderr("forebay: %s\n", picked.c_str());
+    if (const auto picked = shard_text(pipeline_->plan(), shard_, first); !picked.empty()) tell("inform", picked);
   }
   /// At batches 1, 2, 4, 8, … and at the end: a look at each would cost every batch a lock.
   void tell_notices() {
-    for (std::string line; !(line = pipeline_->take_notice()).empty();)
-      PySys_FormatStderr("forebay: %s\n", line.c_str());
+    for (std::string line; !(line = pipeline_->take_notice()).empty();) tell("warn", line);
   }
 
   std::optional<Loader> pipeline_;

@@ -53,6 +53,15 @@ def every_iter_is_the_next_epoch(folder: pathlib.Path) -> None:
     assert [ids(data), ids(data)] == expected[1:3]
 
 
+def a_loader_and_a_pipeline_say_what_a_data_loader_takes(folder: pathlib.Path) -> None:
+    for data in (pipe(folder), pipe(folder).load()):
+        try:
+            next(iter(DataLoader(data, batch_size=None)))
+            raise AssertionError("a DataLoader over a " + type(data).__name__)
+        except TypeError as problem:
+            assert "takes forebay.torch.dataset(pipeline), with batch_size=None" in str(problem), problem
+
+
 def workers_give_the_stream_of_none(folder: pathlib.Path) -> None:
     expected = epochs(pipe(folder), 3)
     for options in ({}, {"multiprocessing_context": "spawn"}, {"persistent_workers": True}):

@@ -6,23 +6,39 @@ import importlib
 import sys
 import types
 
-import pytest
-
 import forebay as fb
 
 
-@pytest.mark.parametrize("adaptor, package, function", [("jax", "jax.numpy", "asarray"),
-                                                        ("tf", "tensorflow", "convert_to_tensor")])
-def test_arrays_are_converted_and_the_rest_stays(counts, monkeypatch, adaptor, package, function):
-    for name in {package, package.partition(".")[0]}:
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    if package == "jax.numpy":
-        monkeypatch.setattr(sys.modules["jax"], "numpy", sys.modules[package], raising=False)
-    monkeypatch.setattr(sys.modules[package], function, lambda array: ("converted", array.tolist()), raising=False)
+def converted_by(monkeypatch, adaptor, packages, batch):
+    """`to` of an adaptor, with stand-ins for its packages."""
+    for name, members in packages.items():
+        module = types.ModuleType(name)
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+        parent, _, child = name.rpartition(".")
+        if parent:
+            monkeypatch.setattr(sys.modules[parent], child, module, raising=False)
     monkeypatch.delitem(sys.modules, f"forebay.{adaptor}", raising=False)
-    batch = next(fb.load(counts(4)))
     converted = importlib.import_module(f"forebay.{adaptor}").to(batch)
     monkeypatch.delitem(sys.modules, f"forebay.{adaptor}")
     monkeypatch.delattr(fb, adaptor, raising=False)
+    return converted
+
+
+def tensor(array):
+    return ("converted", array.tolist())
+
+
+def test_arrays_become_those_of_jax_and_the_rest_stays(counts, monkeypatch):
+    batch = next(fb.load(counts(4)))
+    converted = converted_by(monkeypatch, "jax", {"jax": {}, "jax.numpy": {"asarray": tensor}}, batch)
     assert (converted["y"], list(converted)) == (("converted", [0, 1, 2, 3]), list(batch))
     assert converted["s"] is batch["s"] and converted["v"] is batch["v"]
+
+
+def test_every_value_becomes_one_of_tensorflow(counts, monkeypatch):
+    ragged = types.SimpleNamespace(from_nested_row_splits=lambda values, splits, validate: (values.tolist(), [each.tolist() for each in splits]))
+    batch = next(fb.load(counts(4)))
+    converted = converted_by(monkeypatch, "tf", {"tensorflow": {"convert_to_tensor": tensor, "RaggedTensor": ragged}}, batch)
+    assert (converted["y"], list(converted)) == (("converted", [0, 1, 2, 3]), list(batch))
+    assert converted["s"] == ("converted", [b"", b"s", b"ss", b""]) and converted["v"] == ([1, 2, 2, 3, 3, 3], [[0, 0, 1, 3, 6]])

@@ -5,11 +5,13 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from command import forebay
 from conftest import ROOT, write_counts
 
 import forebay as fb
@@ -128,8 +130,15 @@ def test_explain_names_every_plugin_and_the_nearest_to_a_wrong_one():
     everything = fb.explain()
     assert all(name in everything for name in ("tfrecord", "example", "slice", "shuffle", "batch"))
     assert fb.explain("slice").startswith("slice (step)")
-    with pytest.raises(fb.ConfigError, match="slice"):
+    with pytest.raises(fb.ConfigError, match=r"there is no plug-in, .* 'slise'; did you mean 'slice'\? explain\(\) lists them all$"):
         fb.explain("slise")
+
+
+def test_explain_knows_the_parts_of_documents_and_the_kinds_of_features_as_the_command_does():
+    for name, kind in (("pipeline", "document part"), ("feature", "document part"), ("manifest", "document part"), ("var_len", "feature")):
+        text = fb.explain(name)
+        assert text.startswith(f"{name} ({kind}): ") and re.search(rf"^{kind} +{name} ", fb.explain(), re.M)
+        assert forebay("explain", name).stdout.startswith(f"{name} ({kind})\n")
 
 
 def test_the_schema_of_documents_is_json_schema():

@@ -2,9 +2,10 @@
 """The real command on real files: its answers, its exit codes, and what it does when it is interrupted."""
 
 import json
+import subprocess
 
 import pytest
-from command import ROOT, forebay, interrupt_while_reading, start
+from command import COMMAND, ROOT, forebay, interrupt_while_reading, start
 
 import forebay as fb
 
@@ -126,3 +127,35 @@ def test_explain_lowered_prints_a_document_that_gives_the_same_digest(tmp_path):
     (tmp_path / "lowered.json").write_text(forebay("explain", loader, "--lowered", cwd=tmp_path).stdout)
     digests = [forebay("run", path, "--digest", "--json", cwd=tmp_path).stdout for path in (loader, "lowered.json")]
     assert digests[0] == digests[1] != ""
+
+
+def piped(data, *arguments):
+    """The command in the folder of the data, whose standard input is a pipe with the document."""
+    return forebay(*arguments, cwd=data, input=(data / "doc.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+@pytest.mark.parametrize("verb", ["run --digest", "check", "explain", "explain --lowered", "head", "bench --seconds 0.1 --json"])
+def test_a_document_may_come_from_standard_input(data, verb, name):
+    done, expected = piped(data, *verb.split(), name), forebay(*verb.split(), "doc.json", cwd=data)
+    assert done.returncode == expected.returncode == 0, done.stderr
+    if "bench" not in verb:
+        assert done.stdout.replace("/dev/stdin", "doc.json") == expected.stdout
+
+
+def test_a_document_may_be_made_by_a_process_of_the_shell(data):
+    done = subprocess.run(["bash", "-c", f"{COMMAND} run --digest <(sleep 0.1; cat doc.json)"], cwd=data, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, forebay("run", "--digest", "doc.json", cwd=data).stdout), done.stderr
+
+
+def test_a_fault_of_a_document_in_a_pipe_has_its_line(data):
+    edit(data, lambda document: document.update(epoch=3))
+    done = piped(data, "check", "-")
+    assert done.returncode == 2 and "/dev/stdin:" in done.stderr and "unexpected option 'epoch'; did you mean 'epochs'?" in done.stderr
+    nothing = forebay("run", "-", cwd=data, stdin=subprocess.DEVNULL)
+    assert (nothing.returncode, nothing.stderr) == (4, "forebay: error: /dev/stdin: cannot read the document: it is not a file or a pipe\n")
+
+
+def test_digests_alone_are_on_standard_output(data):
+    first, second = (forebay("run", "doc.json", "--digest", cwd=data) for _ in range(2))
+    assert first.stdout == second.stdout and "rows/s" not in first.stdout and "rows/s" in first.stderr

@@ -27,6 +27,7 @@ time.sleep(0.02)
 
 CALLS = {
     "next": "[started.set() for batch in pipe.load(threads=2)]",
+    "map": "[batch for epoch in pipe.map(dict, workers=2).load().epochs() for batch in epoch]",
     "state_dict": "loader = pipe.load(threads=1); [loader.state_dict() for batch in loader]",
     "plan": "pipe.plan()",
     "read_records": "fb.read_records(path)",
@@ -37,7 +38,15 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_daemon_thread_inside_a_call_does_not_abort_the_process(tmp_path, call):
+def test_a_daemon_thread_inside_a_call_ends_with_the_program_without_a_word(tmp_path, call):
     path = write_counts(tmp_path, 2000)
     ends = [run_python(PROGRAM.replace("CALL", CALLS[call]), path, timeout=30) for _ in range(RUNS)]
-    assert [end.returncode for end in ends] == [0] * RUNS, "".join(end.stderr for end in ends)
+    assert [(end.returncode, end.stderr) for end in ends] == [(0, "")] * RUNS
+
+
+def test_other_errors_of_daemon_threads_are_told_as_ever(tmp_path):
+    after_ours = ("import atexit, threading\n"  # registered first, so it runs last
+                  "atexit.register(lambda: threading.excepthook(threading.ExceptHookArgs((ZeroDivisionError, ZeroDivisionError('late'),"
+                  " None, None))))\n")
+    done = run_python(after_ours + PROGRAM.replace("CALL", CALLS["next"]), write_counts(tmp_path, 2000), timeout=30)
+    assert done.returncode == 0 and "ZeroDivisionError: late" in done.stderr and "Cancelled" not in done.stderr

@@ -45,6 +45,21 @@ def test_a_source_shows_what_it_reads(parts: list[str]) -> None:
     assert repr(fb.tfrecord("a.tfrecord", compression="gzip")) == "forebay.tfrecord(files=['a.tfrecord'], compression='gzip')"
 
 
+def test_a_loader_has_no_batches_by_number_and_a_pipeline_no_length(parts: list[str]) -> None:
+    pipe = examples(parts).batch(2)
+    with pytest.raises(TypeError, match=r"a Loader gives batches in order, not by number: loop over it"), pipe.load() as loader:
+        loader[0]
+    with pytest.raises(TypeError, match=r"a Pipeline .* has no length; `.plan\(\).batches` is the number of its batches"):
+        len(pipe)
+    assert pipe and pipe.load()
+
+
+def test_a_notebook_completes_the_names_of_tensors(pipe: fb.Pipeline) -> None:
+    with pipe.load() as loader:
+        assert next(loader)._ipython_key_completions_() == ["id", "x", "name", "tokens"]
+    assert fb.Batch({"a": 1})._ipython_key_completions_() == ["a"]
+
+
 def test_help_and_members_work_without_the_frameworks() -> None:
     done = run_python("import sys; sys.modules['jax'] = None\nimport inspect, pydoc, forebay as fb\n"
                       "inspect.getmembers(fb); print(len(pydoc.render_doc(fb)) > 1000, hasattr(fb, 'jax'))")

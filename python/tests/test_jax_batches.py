@@ -35,7 +35,7 @@ print("whole")
 """
 
 
-@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="needs the package jax")
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="needs the package jax: make test-frameworks")
 def test_arrays_lie_on_all_devices_and_have_the_values_of_the_loader(tmp_path):
     run = run_python(CASE, write_counts(tmp_path, 32), timeout=120)
     assert run.stdout == "whole\n", run.stderr

@@ -156,7 +156,7 @@ def test_what_is_no_json_is_a_config_error(document):
         fb.load(document)
 
 
-def test_a_document_may_hold_paths_and_bytes_that_are_text(counts):
+def test_a_document_may_hold_paths_and_bytes(counts):
     document = counts(3)
     (path,) = document["source"]["tfrecord"]["files"]
     document["source"]["tfrecord"]["files"] = [pathlib.Path(path)]
@@ -164,9 +164,20 @@ def test_a_document_may_hold_paths_and_bytes_that_are_text(counts):
     assert next(fb.load(document))["none"].tolist() == ["é".encode()] * 3
     pipe = fb.tfrecord(path).example({"none": fb.feature("string", default="é".encode())}).batch(3)
     assert next(fb.load(json.loads(pipe.to_json())))["none"].tolist() == ["é".encode()] * 3
-    document["decode"]["example"]["features"]["none"]["default"] = b"\xff"
-    with pytest.raises(fb.ConfigError, match="^/decode/example/features/none/default: bytes that are no UTF-8 cannot"):
-        fb.load(document)
+
+
+def test_a_default_may_be_any_bytes(counts, tmp_path):
+    document = counts(3)
+    value = b"\xff\x00\xc3\x28\xed\xa0\x80"
+    document["decode"]["example"]["features"]["none"] = {"dtype": "string", "default": value}
+    (path,) = document["source"]["tfrecord"]["files"]
+    pipe = fb.tfrecord(path).example({"none": fb.feature("string", default=value)}).batch(3)
+    (tmp_path / "pipe.json").write_text(pipe.to_json())
+    for given in (document, pipe.to_dict(), json.loads(pipe.to_json()), tmp_path / "pipe.json", json.loads(pipe.plan().lowered)):
+        with fb.load(given) as loader:
+            assert next(loader)["none"].tolist() == [value] * 3
+    with pipe.load() as loader:
+        fb.load(json.loads(pipe.to_json())).load_state_dict(json.loads(json.dumps(loader.state_dict())))
 
 
 def test_a_document_that_holds_itself_is_a_config_error():

@@ -2,7 +2,6 @@
 """Numbers of a run for other programs: Prometheus, TensorBoard, Perfetto."""
 from __future__ import annotations
 
-import importlib.util
 import json
 import pathlib
 import re
@@ -13,6 +12,7 @@ from typing import Any, Iterator
 import pytest
 from command import forebay as run
 from streams import examples
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
 
 import forebay as fb
 
@@ -111,13 +111,17 @@ def test_tensorboard_gets_the_rates_since_the_point_before(parts: list[str], tmp
                                                              "held/prefetch", "held/shuffle")}
         assert point["forebay/rows_per_second"] > point["forebay/batches_per_second"] > 0
         assert 0 <= point["forebay/wait_share"] <= 1 and point["forebay/skipped_records"] == 0
-    if importlib.util.find_spec("tensorboard") is None:
-        return
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-not-found, import-untyped, unused-ignore]
-    read = EventAccumulator(str(tmp_path / "runs" / "data")).Reload()
-    rows = read.Scalars("forebay/rows_per_second")
-    assert [(one.step, one.value) for one in rows] == [(10, at_ten["forebay/rows_per_second"]),
-                                                       (31, at_end["forebay/rows_per_second"])]
+
+
+def test_the_reader_of_tensorboard_loads_every_scalar(parts: list[str], tmp_path: pathlib.Path) -> None:
+    with examples(parts).shuffle(50).batch(10).load() as loader, fb.tensorboard(loader, tmp_path, seconds=1000) as scalars:
+        for number, _ in enumerate(loader, 1):
+            if number in (10, 20):
+                scalars.write()
+    read = EventAccumulator(str(tmp_path)).Reload()
+    written = {name: [(step, point[name]) for step, point in points(scalars.path)] for name in points(scalars.path)[0][1]}
+    assert {name: [(one.step, one.value) for one in read.Scalars(name)] for name in read.Tags()["scalars"]} == written
+    assert [step for step, _ in written["forebay/rows_per_second"]] == [10, 20, 31] and len(written) >= 9
 
 
 def test_tensorboard_writes_by_itself_and_refuses_what_it_cannot_use(parts: list[str], tmp_path: pathlib.Path) -> None:

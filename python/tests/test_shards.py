@@ -207,6 +207,18 @@ def test_auto_takes_the_rank_of_the_launcher_and_says_so(document, environment, 
     assert done.stderr == f"forebay: rank {index} of {count} ({source}): shard {index} of {count}, first keys {keys}\n"
 
 
+@pytest.mark.parametrize("setting, told", [
+    ("logging.getLogger('forebay').setLevel('ERROR')", ""),
+    ("logging.disable(); logging.getLogger('forebay').setLevel('INFO')", ""),
+    ("logging.getLogger('forebay').setLevel('INFO'); logging.basicConfig(format='%(levelname)s %(name)s %(message)s')", "INFO forebay rank 1 of 4"),
+    ("logging.getLogger('forebay').addHandler(logging.StreamHandler()); logging.getLogger('forebay').setLevel('INFO')", "rank 1 of 4"),
+    ("logging.basicConfig(level='ERROR')", "forebay: rank 1 of 4"),
+])
+def test_the_line_goes_where_the_program_has_set_up_the_logger(document, setting, told):
+    done = asked(document, {"RANK": "1", "WORLD_SIZE": "4"}, (sys.executable, "-c", f"import logging; {setting}\n{AUTO}"))
+    assert done.returncode == 0 and (done.stderr.startswith(told + " (torchrun)") and done.stderr.count("\n") == 1 if told else done.stderr == "")
+
+
 def test_auto_says_how_many_batches_there_are_where_indexes_tell(tmp_path):
     paths = write_parts(tmp_path)
     fb.index_files(paths)

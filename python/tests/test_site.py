@@ -66,3 +66,16 @@ def test_the_theme_loads_nothing_from_elsewhere() -> None:
     settings = (SITE / "mkdocs.yml").read_text()
     assert "font: false" in settings and "polyfills: [assets/iframe-worker.js]" in settings and "http" not in settings
     assert (SITE / "assets/iframe-worker.js").is_file()
+
+
+def test_a_link_that_leads_nowhere_is_found_on_the_finished_pages(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "guide").mkdir()
+    (tmp_path / "a.html").write_text('<h2 id="h">A</h2> <a href="guide/b.html#there">b</a> <a href="#h">h</a> <a href="mailto:c">c</a>')
+    (tmp_path / "guide/b.html").write_text('<p id="there"> <a href="../a.html">a</a> <a href="../a.html#g">g</a> <a href="d.html">d</a>')
+    assert site.broken(tmp_path) == ["guide/b.html: ../a.html#g", "guide/b.html: d.html"]
+
+
+def test_a_page_that_loads_something_from_elsewhere_is_found(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "a.html").write_text('<script src="//cdn/x.js"></script>')
+    (tmp_path / "b.html").write_text('<script src="assets/x.js"></script> <a href="//cdn">away</a>')
+    assert site.outside(tmp_path) == ["a.html"]

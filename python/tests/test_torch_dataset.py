@@ -13,5 +13,6 @@ def test_a_data_set_of_torch(tmp_path: pathlib.Path) -> None:
                                 "a_state_without_a_batch_is_the_place_of_this_process",
                                 "filters_and_straddling_epochs_count_their_batches_on_the_way",
                                 "a_batch_keeps_lengths_epoch_and_mask", "a_batch_without_its_place_is_refused",
+                                "a_loader_and_a_pipeline_say_what_a_data_loader_takes",
                                 "a_pickled_data_set_never_writes_to_a_file_of_others", "batches_are_trees_of_torch",
                                 "a_training_that_stops_anywhere_goes_on_with_the_same_losses"], tmp_path)

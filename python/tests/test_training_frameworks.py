@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trainings by Accelerate, Lightning and the Trainer of Hugging Face, with 1 and 2 processes that are killed in the middle of an
-epoch and go on: the losses are those of an unbroken training. They run where the packages are installed
-(python/requirements-frameworks.txt)."""
+epoch and go on: the losses are those of an unbroken training. They run where the packages are installed:
+`make test-frameworks` does that."""
 from __future__ import annotations
 
 import importlib.util
@@ -58,7 +58,7 @@ def train(framework: str, folder: pathlib.Path, ranks: int, die_at: int = 0) -> 
 @pytest.mark.parametrize("framework", sorted(PACKAGES))
 def test_a_killed_training_goes_on_with_the_losses_of_the_unbroken_one(framework: str, ranks: int, tmp_path: pathlib.Path) -> None:
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec(PACKAGES[framework]) is None:
-        pytest.skip(f"{PACKAGES[framework]} is not installed: pip install -r python/requirements-frameworks.txt")
+        pytest.skip(f"{PACKAGES[framework]} is not installed: make test-frameworks")
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     for folder in (whole, broken):
         folder.mkdir()

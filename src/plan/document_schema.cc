@@ -215,6 +215,8 @@ Json document_reference() {
   add("feature", "How a decoder makes one tensor, in `features`, `context` or `lists`.",
       JsonCodec<ExampleFeature>::schema());
   add("manifest", "The members of a manifest.", plan::manifest_schema());
+  const Json kinds = feature_reference();
+  out.items().insert(out.items().end(), kinds.items().begin(), kinds.items().end());
   return out;
 }
 

@@ -45,7 +45,7 @@ Result<Plan> Plan::make(const Json& document, const std::string& folder, const B
 
 Result<Plan> Plan::load(const std::string& path, const Bindings& bindings, FileChecks checks) {
   FOREBAY_TRY(const Json document, read_document(path));
-  return make(document, io::parent(path), bindings, checks);
+  return make(document, document_folder(path), bindings, checks);
 }
 
 const std::vector<ColumnSpec>& Plan::outputs() const { return parts_->outputs; }

@@ -4,15 +4,17 @@
 
     tools/site/make_site.py build/release build/site
 
-It works from local files, without a server, and loads nothing from elsewhere; the last step checks that.
+It works from local files, without a server, and loads nothing from elsewhere; the last step checks that, and every link.
 """
 from __future__ import annotations
 
+import html
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
 
 import cpp_pages
 import document_page
@@ -23,6 +25,7 @@ from site_pages import ROOT, Pages
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
 MORE = "      # More: pages that are not named here\n"
+LINKED = re.compile(r'(?:href|src)="(?![a-z]+:|/)([^"#?]*)[^"#]*#?([^"]*)"')
 OUTSIDE = re.compile(r"""<(?:script|img|link|iframe|source)[^>]+(?:src|href)=["']?(https?:)?//""")
 
 
@@ -56,6 +59,20 @@ def outside(site: pathlib.Path) -> list[str]:
     return [path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html")) if OUTSIDE.search(path.read_text())]
 
 
+def broken(site: pathlib.Path) -> list[str]:
+    """The links between pages of the site that lead nowhere: each page, and what it links to."""
+    pages = {path.resolve(): path.read_text() for path in sorted(site.rglob("*.html"))}
+    places = {path: set(re.findall(r'\sid="([^"]*)"', text)) for path, text in pages.items()}
+    wrong = []
+    for path, text in pages.items():
+        for found in LINKED.finditer(text):
+            name, place = (urllib.parse.unquote(html.unescape(part)) for part in found.groups())
+            target = (path.parent / name).resolve() if name else path
+            if not target.exists() or place and target in places and place not in places[target]:
+                wrong.append(f"{path.relative_to(site.resolve()).as_posix()}: {name}{'#' * bool(place)}{place}")
+    return wrong
+
+
 def main() -> int:
     build, site = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
     work = site.parent / "site-pages"
@@ -68,9 +85,10 @@ def main() -> int:
     if done.returncode != 0:
         print(done.stdout + done.stderr)
         return 1
-    faults = outside(site)
-    for name in faults:
-        print(f"{name} loads something from elsewhere")
+    faults = [f"{name} loads something from elsewhere" for name in outside(site)]
+    faults += [f"{link} leads nowhere" for link in broken(site)]
+    for fault in faults:
+        print(fault)
     print(f"site: {len(list(site.rglob('*.html')))} pages in {site.relative_to(ROOT) if site.is_relative_to(ROOT) else site}/index.html")
     return 1 if faults else 0
 
