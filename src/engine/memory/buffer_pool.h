@@ -115,7 +115,9 @@ class BufferPool final : public StopCheck, public std::enable_shared_from_this<B
   [[nodiscard]] std::byte* take_free(std::size_t index, std::size_t list) REQUIRES(mutex_);
   void evict() EXCLUDES(mutex_);
   /// Where page-locked memory counts: batches lie in it, and nothing else.
-  [[nodiscard]] std::atomic<std::int64_t>& used_of_batches() { return used_[static_cast<std::size_t>(MemoryUse::decode)]; }
+  [[nodiscard]] std::atomic<std::int64_t>& used_of_batches() {
+    return used_[static_cast<std::size_t>(MemoryUse::decode)];
+  }
   class PinnedLease;
   using PinnedBuffers =
       std::list<std::unique_ptr<PinnedBuffer>>;  // a lent one is a list of one: giving needs no memory
