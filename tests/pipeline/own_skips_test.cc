@@ -18,12 +18,12 @@ using testing::large_record;
 using testing::resumed;
 using testing::shards_of_all_kinds;
 
-enum class Fault { none, payload, header, cut };
-
 /// Files of large records, some of which are corrupt: the first one, neighbours, the last one, a frame whose length is
 /// lost, a frame that the end of the file cuts, and a file of garbage.
 class OwnSkips : public testing::LargeRecords {
  protected:
+  enum class Fault { none, payload, header, cut };
+
   void SetUp() override {
     int id = 0;
     for (std::size_t file = 0; file < sizes.size(); ++file) {
