@@ -228,3 +228,16 @@ def test_a_corrupt_sequence_is_an_error_with_its_record(tmp_path: pathlib.Path) 
                           capture_output=True, text=True)
     assert done.returncode == 3 and "record 3" in done.stderr and "not a tf.train.SequenceExample" in done.stderr
     assert files_of(tmp_path).keys() == {"in.tfrecord"}
+
+
+def test_columns_that_are_called_lengths_are_columns_like_others(tmp_path: pathlib.Path) -> None:
+    table = pa.table({"x": [[1, 2], [3]], "lengths(x)": [[5], []], "m": [[1], []]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    fb.convert(tmp_path / "a.parquet", tmp_path / "a.tfrecord", lists="m")
+    assert sequences_of(tmp_path / "a.tfrecord") == [({"x": [1, 2], "lengths(x)": [5]}, {"m": [[1]]}), ({"x": [3]}, {})]
+    fb.convert(tmp_path / "a.parquet", tmp_path / "b.arrow")
+    with pa.OSFile(str(tmp_path / "b.arrow")) as source:
+        assert pa.ipc.open_file(source).read_all().to_pylist() == table.to_pylist()
+    pq.write_table(table.drop_columns("x").append_column("x", pa.array([[[1]], []])), tmp_path / "c.parquet")
+    with pytest.raises(fb.ConfigError, match=r"column 'lengths\(x\)': two columns have this name"):
+        fb.convert(tmp_path / "c.parquet", tmp_path / "c.arrow")

@@ -23,8 +23,10 @@ bool is_one_list(const Value* value) {
 
 }  // namespace
 
+std::string lengths_name(const std::string& name) { return std::string{before_name} + name + ")"; }
+
 const Value* lengths_beside(const Batch& batch, const std::string& name) {
-  const Value* const lengths = batch.find(std::string{before_name} + name + ")");
+  const Value* const lengths = batch.find(lengths_name(name));
   const bool fit = is_one_list(lengths) && lengths->values.dtype == DType::int64 && is_one_list(batch.find(name));
   return fit ? lengths : nullptr;
 }

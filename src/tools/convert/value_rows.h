@@ -31,6 +31,7 @@ class ValueRows {
 /// Integers of a tensor of row splits of either type.
 [[nodiscard]] std::vector<std::int64_t> numbers_of(const Tensor& splits);
 
+[[nodiscard]] std::string lengths_name(const std::string& name);  ///< lengths(NAME)
 /// The ragged int64 tensor `lengths(NAME)` beside the ragged tensor NAME: each row has the lengths of the lists that
 /// its values are cut into. Null: there is none.
 [[nodiscard]] const Value* lengths_beside(const Batch& batch, const std::string& name);

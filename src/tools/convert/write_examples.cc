@@ -27,6 +27,12 @@ Result<void> add_feature(const std::string& name, const Batch& batch, std::vecto
   return add(name, FeatureRows::make(name, *batch.find(name), batch.rows()), features);
 }
 
+/// Whether the tensor has the lengths of the frames of a list.
+bool cuts_a_list(const Batch& batch, const std::string& name, const std::vector<std::string>& lists) {
+  return tools::are_lengths(batch, name) &&
+         std::ranges::any_of(lists, [&](const std::string& list) { return name == tools::lengths_name(list); });
+}
+
 template <class Rows>
 std::size_t measure(std::vector<Rows>& all, std::int64_t row) {
   std::size_t size = 0;
@@ -63,7 +69,7 @@ Result<void> write_sequence_examples(const Batch& batch, const std::vector<std::
       return Error{Code::config, Detail::not_found, fmt::format("the list '{}' is no tensor of the batch", name)};
   }
   for (const std::string& name : names) {
-    if (tools::are_lengths(batch, name)) continue;
+    if (cuts_a_list(batch, name, lists)) continue;
     if (std::ranges::find(lists, name) == lists.end()) {
       FOREBAY_DO(add_feature(name, batch, features));
       continue;
