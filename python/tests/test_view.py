@@ -210,6 +210,25 @@ def test_a_file_gets_a_plan_of_all_its_features(tmp_path):
     assert {column["name"]: column["dtype"] for column in answer["columns"]} == {"x": "float32", "s": "string"}
 
 
+def test_strings_of_100_mb_are_shown_by_their_beginning(tmp_path):
+    path = tmp_path / "large.tfrecord"
+    fb.write_records(path, [fb.encode_example({"x": [b"<b>" + b"y" * 100_000_000]})])
+    with View(plan_of(str(path))) as page:
+        answer = json.loads(asked(page, "rows?row=0")[2])
+        cell = answer["rows"][0]["cells"][0]
+        features = json.loads(asked(page, "features")[2])
+    assert cell == {"kind": "text", "text": "<b>" + "y" * 397, "shape": [], "more": True, "size": 100_000_003}
+    assert features == [{"name": "x", "rows": 1, "missing": 0, "distinct": 1, "top": [["<b>" + "y" * 57, 1]]}]
+
+
+def test_batches_of_large_records_are_small(tmp_path):
+    path = tmp_path / "images.tfrecord"
+    fb.write_records(path, [fb.encode_example({"x": [bytes([i]) * (3 << 20)]}) for i in range(12)])
+    with View(plan_of(str(path))) as page:
+        answer = json.loads(asked(page, "rows?row=3")[2])
+    assert (answer["batch"], answer["size"], [row["row"] for row in answer["rows"]]) == (1, 2, [3])
+
+
 def test_files_of_every_kind_and_folders_get_a_plan(tmp_path):
     (tmp_path / "a.csv").write_text("name,age\nann,3\nbob,5\n")
     np.save(tmp_path / "a.npy", np.arange(6, dtype=np.int32).reshape(3, 2))
