@@ -24,6 +24,7 @@ from PIL import Image
 import forebay as fb
 from forebay._view import View, media
 from forebay._view.command import plan_of
+from forebay._view.stages import stage_groups
 from forebay.loader import plan
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -243,6 +244,24 @@ def test_files_of_every_kind_and_folders_get_a_plan(tmp_path):
     assert names == {"a.csv": ["name", "age"], "a.npy": ["a"], "pictures": ["content", "label"]}
     with pytest.raises(fb.Error, match="nothing.bin"):
         plan_of(str(tmp_path / "nothing.bin"))
+
+
+FRAMES = fb.arrays({"x": np.arange(24, dtype=np.float32).reshape(6, 4)})
+
+
+@pytest.mark.parametrize("pipe, names", [
+    (FRAMES.slice("x", "[:2]").cast("x", "int64").batch(2), ["slice", "cast"]),
+    (FRAMES.batch(2).slice("x", "[:2]"), ["slice"]),
+    (FRAMES.cast("x", "int64").chunk(2, keys=["x"]).cast("x", "float32").slice("x", "[:1]").batch(2), ["cast", "slice"]),
+    (fb.mix([FRAMES.slice("x", "[:2]"), FRAMES.slice("x", "[2:]").cast("x", "int64").cast("x", "float32")], until="all")
+     .cast("x", "int64").batch(2), ["branch 0: slice", "branch 1: slice", "branch 1: cast", "branch 1: cast", "cast"])],
+    ids=["steps", "after the batch", "windows", "branches"])
+def test_the_times_of_steps_stand_beside_their_lines_of_the_plan(pipe, names):
+    with pipe.load(1) as loader:
+        next(loader)
+        lines = [stage["text"].split()[0] for group in stage_groups(str(loader.plan)) for stage in group["stages"] if stage["step"] is not None]
+        timed = [name for name, _ in loader.stats().steps]
+    assert (timed, lines) == (names, [name.split(": ")[-1] for name in names])
 
 
 def test_a_feed_loses_no_row_to_the_page():

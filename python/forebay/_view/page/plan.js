@@ -90,7 +90,7 @@ function groupFigures(now, old) {
     give: [`${rate("rows")} rows/s`, `${rate("batches")} batches/s`, `it waited ${percent(waited)} of the time`] };
 }
 
-const workOfQueue = (name) => name === "prefetch" ? "give" : /^(feed|rows of|blocks of) | of files/.test(name) ? "scan" : "order";
+const workOfQueue = (name) => name === "prefetch" || name.startsWith("map ") ? "give" : /^(feed|rows of|blocks of) | of files/.test(name) ? "scan" : "order";
 
 function showFigures(now, old) {
   for (const [work, texts] of Object.entries(groupFigures(now, old))) {
