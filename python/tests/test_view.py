@@ -264,6 +264,14 @@ def test_the_times_of_steps_stand_beside_their_lines_of_the_plan(pipe, names):
     assert (timed, lines) == (names, [name.split(": ")[-1] for name in names])
 
 
+def test_stages_of_branches_are_groups_of_their_own():
+    pipe = fb.mix([FRAMES.shuffle(4), FRAMES.cast("x", "int64").cast("x", "float32")], until="all").shuffle(4).batch(2)
+    assert [(group["work"], group["branch"], [stage["stage"] for stage in group["stages"]]) for group in stage_groups(str(pipe.plan()))] == [
+        ("scan", None, ["combine"]), ("scan", 0, ["branch", "source", "open"]), ("order", 0, ["records"]), ("decode", 0, ["late"]),
+        ("scan", 1, ["branch", "source", "open"]), ("decode", 1, ["late", "late", "late"]), ("order", None, ["records", "batch"]),
+        ("decode", None, ["late"])]
+
+
 def test_a_feed_loses_no_row_to_the_page():
     feed = fb.Feed({"x": fb.fixed("int64", [])}, capacity=8)
     for i in range(4):
