@@ -24,6 +24,7 @@ from PIL import Image
 import forebay as fb
 from forebay._view import View, media
 from forebay._view.command import plan_of
+from forebay._view.stages import stage_groups
 from forebay.loader import plan
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -210,6 +211,25 @@ def test_a_file_gets_a_plan_of_all_its_features(tmp_path):
     assert {column["name"]: column["dtype"] for column in answer["columns"]} == {"x": "float32", "s": "string"}
 
 
+def test_strings_of_100_mb_are_shown_by_their_beginning(tmp_path):
+    path = tmp_path / "large.tfrecord"
+    fb.write_records(path, [fb.encode_example({"x": [b"<b>" + b"y" * 100_000_000]})])
+    with View(plan_of(str(path))) as page:
+        answer = json.loads(asked(page, "rows?row=0")[2])
+        cell = answer["rows"][0]["cells"][0]
+        features = json.loads(asked(page, "features")[2])
+    assert cell == {"kind": "text", "text": "<b>" + "y" * 397, "shape": [], "more": True, "size": 100_000_003}
+    assert features == [{"name": "x", "rows": 1, "missing": 0, "distinct": 1, "top": [["<b>" + "y" * 57, 1]]}]
+
+
+def test_batches_of_large_records_are_small(tmp_path):
+    path = tmp_path / "images.tfrecord"
+    fb.write_records(path, [fb.encode_example({"x": [bytes([i]) * (3 << 20)]}) for i in range(12)])
+    with View(plan_of(str(path))) as page:
+        answer = json.loads(asked(page, "rows?row=3")[2])
+    assert (answer["batch"], answer["size"], [row["row"] for row in answer["rows"]]) == (1, 2, [3])
+
+
 def test_files_of_every_kind_and_folders_get_a_plan(tmp_path):
     (tmp_path / "a.csv").write_text("name,age\nann,3\nbob,5\n")
     np.save(tmp_path / "a.npy", np.arange(6, dtype=np.int32).reshape(3, 2))
@@ -224,6 +244,32 @@ def test_files_of_every_kind_and_folders_get_a_plan(tmp_path):
     assert names == {"a.csv": ["name", "age"], "a.npy": ["a"], "pictures": ["content", "label"]}
     with pytest.raises(fb.Error, match="nothing.bin"):
         plan_of(str(tmp_path / "nothing.bin"))
+
+
+FRAMES = fb.arrays({"x": np.arange(24, dtype=np.float32).reshape(6, 4)})
+
+
+@pytest.mark.parametrize("pipe, names", [
+    (FRAMES.slice("x", "[:2]").cast("x", "int64").batch(2), ["slice", "cast"]),
+    (FRAMES.batch(2).slice("x", "[:2]"), ["slice"]),
+    (FRAMES.cast("x", "int64").chunk(2, keys=["x"]).cast("x", "float32").slice("x", "[:1]").batch(2), ["cast", "slice"]),
+    (fb.mix([FRAMES.slice("x", "[:2]"), FRAMES.slice("x", "[2:]").cast("x", "int64").cast("x", "float32")], until="all")
+     .cast("x", "int64").batch(2), ["branch 0: slice", "branch 1: slice", "branch 1: cast", "branch 1: cast", "cast"])],
+    ids=["steps", "after the batch", "windows", "branches"])
+def test_the_times_of_steps_stand_beside_their_lines_of_the_plan(pipe, names):
+    with pipe.load(1) as loader:
+        next(loader)
+        lines = [stage["text"].split()[0] for group in stage_groups(str(loader.plan)) for stage in group["stages"] if stage["step"] is not None]
+        timed = [name for name, _ in loader.stats().steps]
+    assert (timed, lines) == (names, [name.split(": ")[-1] for name in names])
+
+
+def test_stages_of_branches_are_groups_of_their_own():
+    pipe = fb.mix([FRAMES.shuffle(4), FRAMES.cast("x", "int64").cast("x", "float32")], until="all").shuffle(4).batch(2)
+    assert [(group["work"], group["branch"], [stage["stage"] for stage in group["stages"]]) for group in stage_groups(str(pipe.plan()))] == [
+        ("scan", None, ["combine"]), ("scan", 0, ["branch", "source", "open"]), ("order", 0, ["records"]), ("decode", 0, ["late"]),
+        ("scan", 1, ["branch", "source", "open"]), ("decode", 1, ["late", "late", "late"]), ("order", None, ["records", "batch"]),
+        ("decode", None, ["late"])]
 
 
 def test_a_feed_loses_no_row_to_the_page():

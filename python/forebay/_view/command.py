@@ -9,15 +9,18 @@ import time
 from typing import Optional, Sequence
 
 from forebay._view.view import View
+from forebay.builder import Pipeline
 from forebay.errors import Error, exit_code
-from forebay.inspection import inspect
+from forebay.inspection import Inspection, inspect
 from forebay.loader import Plan, plan
 
 __all__ = ["main", "plan_of"]
 
 
-#: A sample that is read within a second, also of large records on a slow disk.
-SAMPLE = 1000
+FIRST = 10            # records that are looked at before it is known how long the others take
+SAMPLE = 1000         # records, at most
+LOOK_SECONDS = 0.2    # that the look at the sample should take
+BATCH_BYTES = 8 << 20
 
 
 def plan_of(path: str) -> Plan:
@@ -27,7 +30,23 @@ def plan_of(path: str) -> Plan:
             start = file.read(512).lstrip()
         if path.endswith(".json") or start[:1] == b"{" or start[:2] == b"//":
             return plan(path)
-    return inspect(path, records=SAMPLE).pipeline().plan()
+    began = time.monotonic()
+    found = inspect(path, records=FIRST)
+    affordable = int(FIRST * LOOK_SECONDS / max(1e-6, time.monotonic() - began))
+    if affordable > FIRST and found.records >= FIRST:
+        found = inspect(path, records=min(SAMPLE, affordable))
+    return _with_small_batches(found).plan()
+
+
+def _with_small_batches(found: Inspection) -> Pipeline:
+    """Fewer rows in a batch where records are large, so that the first rows come soon and fit into the memory."""
+    document = found.document
+    last = document["steps"][-1].get("batch") if document is not None else None
+    record_bytes = int(found.to_dict().get("bytes", 0)) // max(1, found.records)
+    if document is None or last is None or record_bytes * last["size"] <= BATCH_BYTES:
+        return found.pipeline()
+    small = {"batch": {**last, "size": max(1, BATCH_BYTES // record_bytes)}}
+    return Pipeline({**document, "steps": [*document["steps"][:-1], small]})
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:

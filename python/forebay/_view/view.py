@@ -22,17 +22,20 @@ from forebay.loader import Loader, Plan
 
 __all__ = ["View"]
 
+BESIDE_A_RUN = 64 << 20  # bytes of memory of the loader that reads the rows
 MAX_FILE = 64 << 20      # bytes of an image or audio file that the page decodes
 MAX_SECONDS = 60         # of sound
 MAX_ROWS = 32            # of a batch in one answer
 
 
-def _second(plan: Plan, once: bool) -> Loader:
-    """A loader of the same plan for the rows of the page. `once`: it would take rows from the run, or wait for its threads."""
+def _second(plan: Plan, once: bool, alone: bool) -> Loader:
+    """A loader of the same plan for the rows of the page. `once`: it would take rows from the run, or wait for its threads.
+    `alone`: there is no run beside it, so it has the memory that a run would have."""
     if once:
         raise StateError("rows of a feed, of a table of the program, or of a plan with functions of the program are not shown: "
                          "a second loader cannot read them", code="state", detail="failed_precondition")
-    return Loader(_core.start(plan, 1, 64 << 20, 1, None, "", None))
+    memory = _core.usual_resources()[1] if alone else BESIDE_A_RUN
+    return Loader(_core.start(plan, 1, memory, 1, None, "", None))
 
 
 class View:
@@ -43,7 +46,7 @@ class View:
         self._plan, self._loader = plan, loader
         self._words = {name: list(words) for name, words in (vocabulary or {}).items()}
         once = '"feed"' in plan.lowered or '"arrow"' in plan.lowered or isinstance(getattr(loader, "_run", None), PumpedRun)
-        self._rows = Rows(lambda: _second(plan, once))
+        self._rows = Rows(lambda: _second(plan, once, loader is None))
         questions: dict[str, Callable[[Mapping[str, str]], Any]] = {
             "rows": self._batch, "text": self._text, "image": self._image, "sound": self._sound,
             "outline": self._outline, "features": self._features, "plan": self._stages, "stats": self._stats,

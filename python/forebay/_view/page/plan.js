@@ -13,18 +13,18 @@ function stageBox(stage) {
   return out;
 }
 
-function groupBox(work, stages) {
+function groupBox(work, stages, branch = null) {
   const out = element("li", undefined, "group"), list = element("ul"), numbers = element("div", undefined, "figures");
   list.append(...stages.map(stageBox));
-  out.append(element("h3", WORK[work]), list, numbers);
-  figures[work] = numbers;
+  out.append(element("h3", (branch === null ? "" : `Branch ${branch}: `) + WORK[work]), list, numbers);
+  figures[branch === null ? work : `${work} ${branch}`] = numbers;
   return out;
 }
 
 function drawGroups(groups) {
   figures = {};
   stepTimes = [];
-  const boxes = groups.map((group) => groupBox(group.work, group.stages));
+  const boxes = groups.map((group) => groupBox(group.work, group.stages, group.branch));
   boxes.push(groupBox("give", [{ stage: "next", text: "the loop of the program", about: "", step: null }]));
   byId("stages").replaceChildren(...boxes);
 }
@@ -90,15 +90,33 @@ function groupFigures(now, old) {
     give: [`${rate("rows")} rows/s`, `${rate("batches")} batches/s`, `it waited ${percent(waited)} of the time`] };
 }
 
-const workOfQueue = (name) => name === "prefetch" ? "give" : /^(feed|rows of|blocks of) | of files/.test(name) ? "scan" : "order";
+function branchFigures(now, old) {
+  const spent = Math.max(1e-9, now.seconds - old.seconds), out = {};
+  now.branches.forEach((branch, i) => {
+    const rate = (name) => (branch[name] - (old.branches ? old.branches[i][name] : 0)) / spent;
+    out[`scan ${i}`] = [`${whole(rate("records"))} records/s`, `${tenth(rate("bytes_read") / 1e6)} MB/s`];
+    out[`order ${i}`] = [];
+    out[`decode ${i}`] = [`${whole(rate("rows"))} rows/s`];
+  });
+  return out;
+}
+
+/// The group of stages that a queue belongs to.
+function groupOfQueue(name) {
+  const branch = /^branch (\d+): /.exec(name);
+  if (branch) return (name.endsWith(" of files") ? "scan " : "order ") + branch[1];
+  if (name === "prefetch" || name.startsWith("map ")) return "give";
+  return /^(feed|rows of|blocks of) | of files/.test(name) ? "scan" : "order";
+}
 
 function showFigures(now, old) {
-  for (const [work, texts] of Object.entries(groupFigures(now, old))) {
+  for (const [work, texts] of Object.entries({ ...groupFigures(now, old), ...branchFigures(now, old) })) {
     if (!figures[work]) continue;
     figures[work].replaceChildren(...texts.map((text, i) => element("span", text, i ? "unit" : "rate")));
   }
   for (const [name, fill] of Object.entries(now.queues)) {
-    if (figures[workOfQueue(name)]) figures[workOfQueue(name)].append(queueLine(name, fill));
+    const group = figures[groupOfQueue(name)] || figures.order;
+    if (group) group.append(queueLine(name, fill));
   }
   const decode = now.decode_seconds;
   now.steps.forEach(([, seconds], i) => {
