@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include <fmt/core.h>
 #include <forebay/inspect.h>
@@ -59,7 +60,8 @@ void show(const Row& row) {
     type_width = std::max(type_width, column.type.size());
   }
   print_line(printable(row.origin, 400));
-  for (const Column& column : row.columns) {
+  constexpr std::size_t most = 200;
+  for (const Column& column : std::span{row.columns}.first(std::min(row.columns.size(), most))) {
     Json value = column.value;
     shorten(value);
     std::string text = visible_json(value.text());
@@ -71,6 +73,8 @@ void show(const Row& row) {
     }
     print_line(fmt::format("  {:<{}}  {:<{}}  {}", printable(column.name), name_width, column.type, type_width, text));
   }
+  if (row.columns.size() > most)
+    print_line(fmt::format("  … and {} more; --json shows all", row.columns.size() - most));
 }
 
 Json to_json(const std::vector<Row>& rows) {

@@ -159,3 +159,10 @@ def test_a_fault_of_a_document_in_a_pipe_has_its_line(data):
 def test_digests_alone_are_on_standard_output(data):
     first, second = (forebay("run", "doc.json", "--digest", cwd=data) for _ in range(2))
     assert first.stdout == second.stdout and "rows/s" not in first.stdout and "rows/s" in first.stderr
+
+
+def test_head_shows_two_hundred_features_of_a_record_and_says_how_many_there_are(tmp_path):
+    fb.write_records(tmp_path / "wide.tfrecord", [fb.encode_example({f"f{number:04}": number for number in range(1000)})])
+    lines = forebay("head", tmp_path / "wide.tfrecord").stdout.splitlines()
+    assert (len(lines), lines[-1]) == (202, "  … and 800 more; --json shows all")
+    assert len(json.loads(forebay("head", tmp_path / "wide.tfrecord", "--json").stdout)[0]["values"]) == 1000

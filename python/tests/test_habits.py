@@ -106,3 +106,26 @@ def test_a_run_whose_data_are_smaller_than_a_batch_says_so(parts: list[str], cap
         loader.load_state_dict(state)
         assert list(loader) == []
     assert "no batch" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("files, message", [
+    ("gs://bucket/x", "/source/tfrecord/files/0: 'gs://bucket/x': only local files can be read"),
+    ("s3://bucket/x-*", "/source/tfrecord/files/0: 's3://bucket/x-*': only local files can be read"),
+    ("{folder}", "/source/tfrecord/files/0: cannot read '{folder}': it is a folder, not a regular file; '{folder}/*' names the files in it"),
+])
+def test_what_is_no_file_is_one_fault_with_the_way_out(tmp_path: pathlib.Path, files: str, message: str) -> None:
+    with pytest.raises((fb.ConfigError, fb.IoError)) as caught:
+        examples([files.format(folder=tmp_path)]).batch(2).plan()
+    assert str(caught.value) == message.format(folder=tmp_path)
+
+
+def test_a_missing_file_that_the_source_looks_into_is_one_fault(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(fb.IoError) as caught:
+        fb.npz(tmp_path / "none.npz").batch(2).plan()
+    assert str(caught.value).count("No such file or directory") == 1
+
+
+def test_a_state_of_one_file_says_one_file(parts: list[str]) -> None:
+    with examples(parts[:1]).batch(2).load() as one, examples(parts).batch(2).load() as more:
+        with pytest.raises(fb.StateError, match=r"; then 1 file with \d+ bytes, now 5 files with \d+ bytes; a restart"):
+            more.load_state_dict(one.state_dict())

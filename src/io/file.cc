@@ -89,18 +89,33 @@ std::string_view kind_of(mode_t mode) {
 }
 
 Error not_regular(const std::string& path, mode_t mode) {
+  const std::string inside =
+      S_ISDIR(mode) ? fmt::format("; '{}{}*' names the files in it", path, path.ends_with('/') ? "" : "/") : "";
   return Error{Code::io, Detail::invalid_argument,
-               fmt::format("cannot read '{}': it is {}, not a regular file", path, kind_of(mode)), Place{.file = path}};
+               fmt::format("cannot read '{}': it is {}, not a regular file{}", path, kind_of(mode), inside),
+               Place{.file = path}};
 }
 
 }  // namespace
+
+std::string_view shell_hint(std::string_view path) {
+  const std::size_t brace = path.find('{');
+  if (brace != std::string_view::npos && path.find(',', brace) < path.rfind('}'))
+    return "; `{…,…}` is not expanded here: give a list of paths or patterns";
+  if (path.starts_with('~') || path.find("/~") != std::string_view::npos)
+    return "; `~` is not expanded here: give the path of the home folder";
+  if (path.find('$') != std::string_view::npos) return "; `$…` is not expanded here: give the path in full";
+  return {};
+}
 
 Error system_error(const std::string& doing, const std::string& path, int number) {
   constexpr std::string_view cure =
       "; raise `ulimit -n`, or have fewer files open at once: a lower `cycle`, fewer threads";
   return Error{Code::io, detail_of(number),
                fmt::format("cannot {} '{}': {}{}", doing, path, std::generic_category().message(number),
-                           number == EMFILE ? cure : ""),
+                           number == EMFILE   ? cure
+                           : number == ENOENT ? shell_hint(path)
+                                              : ""),
                Place{.file = path}};
 }
 

@@ -17,6 +17,10 @@ namespace forebay::io {
 /// words and its Detail.
 [[nodiscard]] Error system_error(const std::string& doing, const std::string& path, int number);
 
+/// Words for the end of a message about a path that does not exist, when a shell would have expanded it: braces, `~`,
+/// `$`.
+[[nodiscard]] std::string_view shell_hint(std::string_view path);
+
 /// The size of a file in bytes, without opening it. Links are followed. Fails with Code::io.
 [[nodiscard]] Result<std::int64_t> file_size(const std::string& path);
 /// The sum of the sizes in bytes. A file whose size cannot be read counts as empty.

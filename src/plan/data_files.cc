@@ -26,6 +26,9 @@ std::vector<Listed> named_files(const Json& paths, const std::string& folder, st
   for (const Json& item : paths.items()) {
     if (out.size() == max) break;
     if (!item.is(Json::Kind::string)) continue;
+    const std::string& text = item.string();
+    if (!io::scheme_of(text).empty() && io::file_system_of(text) == nullptr)
+      continue;  // a fault of the source's `bind`
     if (auto path = io::named_path(item.string(), folder)) {
       out.push_back({*std::move(path), &item});
     } else {
@@ -88,6 +91,8 @@ void check_files(const Json& paths, const std::string& folder, const engine::OnC
     if (found.ok() || engine::passes_over_file(policy, found.error())) continue;
     if (faults.size() - before > max_faults) return;
     const Error& error = found.error();
+    const auto same = [&](const Error& fault) { return fault.message() == error.message(); };
+    if (std::any_of(faults.begin(), faults.end(), same)) continue;  // the source has looked into the file, too
     keep_new({{error.code(), error.detail(), error.message(), item->place()}}, faults);
   }
 }

@@ -46,7 +46,8 @@ TEST(File, WhatIsNotARegularFileIsRefusedWithoutWaiting) {
   const tests::Folder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(File::open(folder / "pipe").error().message(), HasSubstr("a pipe, not a regular file"));
-  EXPECT_THAT(File::open(folder.path()).error().message(), HasSubstr("a folder, not a regular file"));
+  EXPECT_THAT(File::open(folder.path()).error().message(),
+              HasSubstr("a folder, not a regular file; '" + folder.path() + "/*' names the files in it"));
   EXPECT_THAT(File::open("/dev/zero").error().message(), HasSubstr("a device, not a regular file"));
 }
 

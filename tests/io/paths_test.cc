@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io/atomic_file.h"
+#include "io/file.h"
 #include "io/folder.h"
 #include "tests/io/files.h"
 
@@ -18,6 +19,7 @@ namespace forebay::io {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using Names = std::vector<std::string>;
 
@@ -157,6 +159,18 @@ TEST(Expand, APatternThatMatchesNothingIsNamed) {
   folder.write("a.x");
   EXPECT_EQ(refused(folder, {"*.x", "*.y"}), "no file matches '" + folder.path() + "/*.y'");
   EXPECT_THAT(refused(folder, {"no/*/such/*"}), HasSubstr("no/*/such/*"));
+}
+
+TEST(Expand, WhatAShellWouldHaveExpandedIsNamed) {
+  const tests::Folder folder;
+  EXPECT_THAT(refused(folder, {"{a,b}*"}),
+              EndsWith("/{a,b}*'; `{…,…}` is not expanded here: give a list of paths or patterns"));
+  EXPECT_THAT(refused(folder, {"~/x*"}),
+              EndsWith("/~/x*'; `~` is not expanded here: give the path of the home folder"));
+  EXPECT_THAT(refused(folder, {"$HOME/x*"}), EndsWith("; `$…` is not expanded here: give the path in full"));
+  EXPECT_THAT(File::open("{a,b}.x").error().message(),
+              HasSubstr("No such file or directory; `{…,…}` is not expanded here"));
+  EXPECT_EQ(refused(folder, {"{a}b*"}), "no file matches '" + folder.path() + "/{a}b*'");
 }
 
 TEST(Expand, EveryPatternWithoutAMatchIsNamed) {

@@ -95,7 +95,7 @@ std::string changed_files(const std::string& what, const std::string& then, cons
 }
 
 std::string files_of(int count, std::uintmax_t bytes) {
-  return std::to_string(count) + " files with " + std::to_string(bytes) + " bytes";
+  return std::to_string(count) + (count == 1 ? " file with " : " files with ") + std::to_string(bytes) + " bytes";
 }
 
 TEST(State, KnowsTheSizesThatTheRunBeganWith) {

@@ -205,8 +205,8 @@ TEST(PipelineDocument, FilesThatAreMissingOrNoFilesAreFaultsUnlessTheyAreSkipped
            policy + "\"}";
   };
   const std::string missing = "cannot open '" + data() + "/nothing.tfrecord': No such file or directory";
-  const std::string folder =
-      "2:1 /source/tfrecord/files/2: cannot read '" + data() + "/.': it is a folder, not a regular file";
+  const std::string folder = "2:1 /source/tfrecord/files/2: cannot read '" + data() +
+                             "/.': it is a folder, not a regular file; '" + data() + "/./*' names the files in it";
   const Faults all{"1:50 /source/tfrecord/files/1: " + missing, folder};
   EXPECT_EQ(faults_in(with("fail")), all);
   EXPECT_EQ(faults_in(with("skip_record")), all);

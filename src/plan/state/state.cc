@@ -209,19 +209,24 @@ Result<void> check_shards(const PlanParts& then, const PlanParts& now) {
                             shards_text(then), shards_text(now)));
 }
 
+std::string counted(std::int64_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 Result<void> check_sources(const engine::SourceSizes& then, const Source& source, std::span<const std::int64_t> sizes) {
   const engine::SourceSizes now = engine::summary(source.files, sizes);
   if (then == now) return {};
   if (source.rows)
     return refuse(Detail::failed_precondition,
-                  fmt::format("the rows have changed since the state was saved: then {} parts with {} rows, now {} "
-                              "parts with {} rows; a restart would give other rows",
-                              then.files, then.bytes, now.files, now.bytes));
+                  fmt::format("the rows have changed since the state was saved: then {} with {} rows, now {} with {} "
+                              "rows; a restart would give other rows",
+                              counted(then.files, "part"), then.bytes, counted(now.files, "part"), now.bytes));
   return refuse(
       Detail::failed_precondition,
-      fmt::format("the files have changed since the state was saved: {}; then {} files with {} bytes, now {} "
-                  "files with {} bytes; a restart would give other records",
-                  engine::changes_since(then, source.files, sizes), then.files, then.bytes, now.files, now.bytes));
+      fmt::format("the files have changed since the state was saved: {}; then {} with {} bytes, now {} with {} "
+                  "bytes; a restart would give other records",
+                  engine::changes_since(then, source.files, sizes), counted(then.files, "file"), then.bytes,
+                  counted(now.files, "file"), now.bytes));
 }
 
 /// What a restart from this position has to say; empty: nothing.
