@@ -77,7 +77,7 @@ def test_drop_remainder_is_remainder(parts: list[str]) -> None:
 
 
 def test_an_option_without_effect_is_a_fault() -> None:
-    with pytest.raises(fb.ConfigError, match="'row_splits_dtype' is only for ragged; the row splits of other kinds are int64, not for var_len"):
+    with pytest.raises(fb.ConfigError, match="'row_splits_dtype' is only for ragged \\(the row splits of other kinds are int64\\), not for var_len"):
         fb.tfrecord("none").example({"x": fb.feature("int64", kind="var_len", row_splits_dtype="int32")}).batch(1).plan()
     with pytest.raises(fb.ConfigError, match="'validate' is only for ragged, not for fixed_len"):
         fb.tfrecord("none").example({"x": fb.feature("int64", validate=False)}).batch(1).plan()
