@@ -216,7 +216,7 @@ def python(rows: Any = None, columns: Any = None, *, capacity: int = 1024,
     if has_epochs(rows):
         epochs = EpochRows(rows, columns, capacity, first_epoch_of(first_epoch))
         return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: epochs})
-    if hasattr(rows, "__len__") and hasattr(rows, "__getitem__") and not isinstance(rows, Mapping):
+    if hasattr(rows, "__len__") and hasattr(rows, "__getitem__") and not isinstance(rows, (Mapping, Iterator)):
         if columns is not None:
             raise ConfigError("columns: the items of a sequence say their columns themselves; leave it out", code="config",
                               detail="invalid_argument")

@@ -77,7 +77,7 @@ def test_drop_remainder_is_remainder(parts: list[str]) -> None:
 
 
 def test_an_option_without_effect_is_a_fault() -> None:
-    with pytest.raises(fb.ConfigError, match="'row_splits_dtype' is only for ragged; the row splits of other kinds are int64, not for var_len"):
+    with pytest.raises(fb.ConfigError, match="'row_splits_dtype' is only for ragged \\(the row splits of other kinds are int64\\), not for var_len"):
         fb.tfrecord("none").example({"x": fb.feature("int64", kind="var_len", row_splits_dtype="int32")}).batch(1).plan()
     with pytest.raises(fb.ConfigError, match="'validate' is only for ragged, not for fixed_len"):
         fb.tfrecord("none").example({"x": fb.feature("int64", validate=False)}).batch(1).plan()
@@ -129,3 +129,12 @@ def test_a_state_of_one_file_says_one_file(parts: list[str]) -> None:
     with examples(parts[:1]).batch(2).load() as one, examples(parts).batch(2).load() as more:
         with pytest.raises(fb.StateError, match=r"; then 1 file with \d+ bytes, now 5 files with \d+ bytes; a restart"):
             more.load_state_dict(one.state_dict())
+
+
+def test_more_open_files_than_the_system_allows_is_an_error_with_the_way_out(tmp_path: pathlib.Path) -> None:
+    for number in range(100):
+        fb.write_records(tmp_path / f"{number}.tfrecord", [fb.encode_example({"id": number})])
+    done = run_python("import resource, sys, forebay as fb\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+                      "pipe = fb.tfrecord(sys.argv[1]).example({'id': fb.fixed('int64')}).interleave(cycle=90).batch(2)\n"
+                      "try: print(len(list(pipe.load())))\nexcept fb.IoError as problem: print(problem)", str(tmp_path / "*"))
+    assert done.stdout.rstrip().endswith("Too many open files; raise `ulimit -n`, or have fewer files open at once: a lower `cycle`, fewer threads")

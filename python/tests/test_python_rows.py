@@ -224,3 +224,11 @@ def test_an_exception_of_open_is_raised_by_the_loader() -> None:
         fb.python([{"n": 1}], open=fails)
     with pytest.raises(fb.ConfigError, match="give either rows or open"):
         fb.python()
+
+
+def test_a_loader_may_give_the_rows_of_another(counts: Callable[..., Any]) -> None:
+    document = counts(8)  # in batches of 4
+    document["decode"]["example"]["features"] = {"y": {"dtype": "int64"}}
+    with fb.load(document) as batches:
+        rows = [batch["y"].tolist() for batch in fb.python(batches, {"y": fb.fixed("int64", [4])}).batch(1).load()]
+    assert rows == [[[0, 1, 2, 3]], [[4, 5, 6, 7]]]

@@ -50,7 +50,7 @@ constexpr std::array rules{
     Rule{"shape", dense | set(Kind::raw), 0, "kinds with a shape", [](const O& o) { return o.shape.rank() > 0; }},
     Rule{"stored", (one_key & ~set(Kind::raw)) | set(Kind::sparse, Kind::ragged)},
     Rule{"allow_missing", set(Kind::var_len, Kind::fixed_len_sequence, Kind::ragged, Kind::raw)},
-    Rule{"row_splits_dtype", set(Kind::ragged), 0, "ragged; the row splits of other kinds are int64",
+    Rule{"row_splits_dtype", set(Kind::ragged), 0, "ragged (the row splits of other kinds are int64)",
          [](const O& o) { return o.row_splits_dtype.has_value(); }},
     Rule{"validate", set(Kind::ragged), 0, "ragged", [](const O& o) { return !o.validate; }},
 };
