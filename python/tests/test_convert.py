@@ -133,8 +133,17 @@ def test_csv_types_fit_the_first_rows_or_are_given(tmp_path: pathlib.Path) -> No
     assert table.to_pylist()[1] == {"i": -2, "f": 1000.0, "d": 7.0, "s": b"", "b": False}
 
 
+def test_all_features_that_a_format_does_not_hold_are_named_at_once(tmp_path: pathlib.Path) -> None:
+    fb.write_records(tmp_path / "a.tfrecord", [fb.encode_example({"id": [i], "a": [1] * i, "b": [b"x"] * i, "c": [1.5, 2.5]})
+                                               for i in range(3)])
+    with pytest.raises(fb.ConfigError) as problem:
+        fb.convert(tmp_path / "a.tfrecord", tmp_path / "a.csv")
+    assert str(problem.value) == ("'a' is int64[?] ragged; 'b' is string[?] ragged; 'c' is float32[2]; a CSV file has one number or "
+                                  "text in a field. Leave them out with drop (--drop), or choose another format")
+
+
 @pytest.mark.parametrize("what, arguments, message", [
-    ("list in CSV", {"out": "a.csv"}, "'list' is int64.* ragged; a CSV file has one number or text in a field"),
+    ("list in CSV", {"out": "a.csv"}, r"'list' is int64.* ragged; 'x' is float32\[4\]; a CSV file has one number or text in a field"),
     ("no such feature", {"out": "a.parquet", "drop": ["labl"]}, "drop: no tensor 'labl', did you mean 'label'"),
     ("no such format", {"out": "a.parquet", "to": "orc"}, "the format must be one of tfrecord, parquet, .*found 'orc'"),
     ("no such compression", {"out": "a.parquet", "compression": "xz"}, "compression: must be one of none, snappy"),

@@ -90,9 +90,8 @@ class ArrowFiles(Output):
         known = ("none", "snappy", "gzip", "zstd", "lz4", "brotli") if self.parquet else ("none", "zstd", "lz4")
         if self.compression not in known:
             raise refused(f"compression: must be one of {', '.join(known)}, found '{self.compression}'")
-        for name, spec in self.schema.items():
-            if spec.dtype == "bfloat16" or spec.dtype.startswith("complex"):
-                self.plain(name, spec, "Arrow has no such type")
+        self.refuse([name for name, spec in self.schema.items() if spec.dtype == "bfloat16" or spec.dtype.startswith("complex")],
+                    "Arrow has no such types")
 
     def repeating(self) -> "list[str]":
         """The Parquet columns that may have a dictionary. Floats rarely repeat, and looking for that takes the most time."""

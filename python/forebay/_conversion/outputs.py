@@ -18,6 +18,7 @@ from forebay.schema import Schema, TensorSpec
 
 Check = Callable[[str], None]
 MIB = 1 << 20
+SHOWN = 10  # tensors of a message
 
 
 class Output:
@@ -52,10 +53,15 @@ class Output:
         """A pipeline over the rows of a file, with the tensors as they were written."""
         raise NotImplementedError
 
-    def plain(self, name: str, spec: TensorSpec, kinds: str) -> None:
-        """Refuses a tensor that is no number, or none a row, where the format takes nothing else."""
-        other = self.way_out if name in self.lists else "choose another format"
-        raise refused(f"'{name}' is {spec}; {kinds}. Leave it out with drop (--drop), or {other}")
+    def refuse(self, names: "list[str]", kinds: str) -> None:
+        """Refuses these tensors, if there are any, all at once. kinds: what the format holds."""
+        if not names:
+            return
+        found = "; ".join(f"'{name}' is {self.schema[name]}" for name in names[:SHOWN])
+        more = f"; and {len(names) - SHOWN} more like these" if len(names) > SHOWN else ""
+        them = "it" if len(names) == 1 else "them"
+        other = self.way_out if self.lists.intersection(names) else "choose another format"
+        raise refused(f"{found}{more}; {kinds}. Leave {them} out with drop (--drop), or {other}")
 
 
 class Writer:
@@ -86,7 +92,7 @@ class Examples(Output):
             if spec.dtype == "float64" and not self._narrow:
                 raise refused(f"'{name}' is float64, and an Example has float32 only; narrow (--narrow) rounds it")
             if spec.dtype.startswith("complex") or spec.delivery == "sparse" or not self.holds(name, spec):
-                self.plain(name, spec, self.kinds(name))
+                self.refuse([name], self.kinds(name))
 
     def holds(self, name: str, spec: TensorSpec) -> bool:
         """Whether the tensor has a shape that can be written."""
@@ -126,9 +132,10 @@ class Csv(Output):
     """CSV files with a header: numbers, bool and text, one a row."""
 
     def check(self) -> None:
-        for name, spec in self.schema.items():
-            if spec.shape != () or spec.delivery != "equal" or spec.dtype in ("float16", "bfloat16", "complex64", "complex128"):
-                self.plain(name, spec, "a CSV file has one number or text in a field")
+        others = ("float16", "bfloat16", "complex64", "complex128")
+        self.refuse([name for name, spec in self.schema.items()
+                     if spec.shape != () or spec.delivery != "equal" or spec.dtype in others],
+                    "a CSV file has one number or text in a field")
 
     def open(self, path: str, first: int) -> Writer:
         return _CsvWriter(self.schema, _core.OutputFile(path, self.compression))
@@ -172,15 +179,19 @@ class _CsvWriter(Writer):
 class Tar(Output):
     """Archives of WebDataset: strings as members, integers as text in .cls, other numbers as arrays of NumPy in .npy."""
 
+    @staticmethod
+    def holds(spec: TensorSpec) -> bool:
+        one = spec.shape == () and spec.delivery == "equal"
+        return ((one or spec.dtype != "string") and spec.dtype != "bfloat16" and spec.delivery != "sparse"
+                and None not in spec.shape[1:])
+
     def check(self) -> None:
+        members = {name: spec for name, spec in self.schema.items() if name != "__key__"}
+        self.refuse([name for name, spec in members.items() if not self.holds(spec)],
+                    "a member of a WebDataset sample is a string, an integer or an array of numbers")
         seen: "dict[str, str]" = {}
-        for name, spec in self.schema.items():
-            if name == "__key__":
-                continue
+        for name, spec in members.items():
             text = spec.dtype == "string"
-            one = spec.shape == () and spec.delivery == "equal"
-            if (text and not one) or spec.dtype == "bfloat16" or spec.delivery == "sparse" or None in spec.shape[1:]:
-                self.plain(name, spec, "a member of a WebDataset sample is a string, an integer or an array of numbers")
             if not name or "/" in name or (text and name.lower().endswith((INTEGER, ARRAY))):
                 raise refused(f"'{name}' cannot be the ending of a member's name; leave it out with drop (--drop)")
             if seen.setdefault(name.lower(), name) != name:
@@ -263,9 +274,8 @@ class Numpy(Output):
         if not self.archive and len(self.schema) != 1:
             raise refused(f"an npy file has one array, and these are {', '.join(self.schema)}; select (--select) one, or write "
                           "npz")
-        for name, spec in self.schema.items():
-            if is_list(spec) or spec.dtype in ("string", "bfloat16"):
-                self.plain(name, spec, "an array of NumPy has numbers in one shape")
+        self.refuse([name for name, spec in self.schema.items() if is_list(spec) or spec.dtype in ("string", "bfloat16")],
+                    "an array of NumPy has numbers in one shape")
 
     def open(self, path: str, first: int) -> Writer:
         return _NumpyWriter(self, _core.OutputFile(path, "none"))
