@@ -6,6 +6,7 @@
 
 #include <forebay/pipeline.h>
 #include <forebay/plugins.h>
+#include <forebay/rows.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,6 +86,32 @@ TEST(WriteSequenceExamples, NamesTheTensorThatIsNoneOrHasNoFrames) {
   EXPECT_THAT(refused({"idz"}), HasSubstr("the list 'idz' is no tensor of the batch"));
   EXPECT_THAT(refused({"id", "ids", "words"}), HasSubstr("it has one value a row and so no frames"));
   EXPECT_THAT(refused({"x"}), HasSubstr("its rows have lists in lists, and an Example has one list"));
+}
+
+/// The error of writing rows of two values each, with frames of these lengths: two in the first row, one in the other.
+std::string fault_of_lengths(const Ints& lengths) {
+  const Ints values{1, 2, 3, 4};
+  const std::vector<ArrayView> arrays{
+      {.name = "x", .dtype = DType::int64, .shape = {4}, .data = values.data(), .row_splits = Ints{0, 2, 4}},
+      {.name = "lengths(x)", .dtype = DType::int64, .shape = {3}, .data = lengths.data(), .row_splits = Ints{0, 2, 3}}};
+  auto loader = load(testing::parse(R"({"source": {"arrays": {"bind": "in"}}, "steps": [{"batch": {"size": 2}}]})"),
+                     {.threads = 1}, ".", {{"in", *array_rows(arrays, nullptr)}});
+  EXPECT_TRUE(loader.ok()) << loader.error().text();
+  const auto batch = loader->next();
+  EXPECT_TRUE(batch.ok() && batch->has_value());
+  const Folder folder;
+  auto writer = RecordWriter::create(folder.path() + "/out");
+  const auto done = write_sequence_examples(**batch, {"x"}, *writer);
+  return done.ok() ? "none" : done.error().text();
+}
+
+TEST(WriteSequenceExamples, RefusesLengthsOfFramesThatAreNotThoseOfTheirRow) {
+  EXPECT_EQ(fault_of_lengths({1, 1, 2}), "none");
+  EXPECT_EQ(fault_of_lengths({0, 2, 2}), "none");
+  EXPECT_THAT(fault_of_lengths({3, -1, 2}), HasSubstr("row 0 of the batch has 2 values"));
+  EXPECT_THAT(fault_of_lengths({-1, 3, 2}), HasSubstr("row 0 of the batch has 2 values"));
+  EXPECT_THAT(fault_of_lengths({1, 2, 1}), HasSubstr("row 0 of the batch has 2 values"));
+  EXPECT_THAT(fault_of_lengths({1, 1, 1}), HasSubstr("row 1 of the batch has 2 values"));
 }
 
 TEST(FeaturesOfExamples, CountTheValuesOfFrames) {

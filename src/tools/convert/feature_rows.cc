@@ -25,6 +25,13 @@ Error no_frames() {
           "it has one value a row and so no frames; a list of a SequenceExample needs a list"};
 }
 
+Error other_lengths(std::size_t row, const std::vector<std::int64_t>& items) {
+  return {Code::data, Detail::data_loss,
+          fmt::format("row {} of the batch has {} values, and the lengths of its frames have another sum, or one is "
+                      "negative",
+                      row, items[row + 1] - items[row])};
+}
+
 }  // namespace
 
 Result<FeatureRows> FeatureRows::make(std::string name, const Value& value, std::int64_t rows) {
@@ -52,14 +59,20 @@ void FeatureRows::write(WireOut& out) const {
   values_.write(first_, end_, size_, out);
 }
 
-/// Frames of the lengths that stand beside the items.
-Result<void> FrameRows::split_by(const Value& lengths, std::int64_t items) {
+/// Frames of the lengths that stand beside the items of each row.
+Result<void> FrameRows::split_by(const Value& lengths, const std::vector<std::int64_t>& items) {
   rows_ = numbers_of(lengths.row_splits[0]);
+  const std::vector<std::int64_t> sizes = numbers_of(lengths.values);
   splits_ = {0};
-  for (const std::int64_t length : numbers_of(lengths.values)) splits_.push_back(splits_.back() + length);
-  if (splits_.back() == items) return {};
-  return Error{Code::data, Detail::data_loss,
-               fmt::format("its frames have {} values, and it has {}", splits_.back(), items)};
+  for (std::size_t row = 0; row + 1 < items.size(); ++row) {
+    for (auto frame = rows_[row]; frame < rows_[row + 1]; ++frame) {
+      const std::int64_t size = sizes[static_cast<std::size_t>(frame)];
+      if (size < 0 || size > items[row + 1] - splits_.back()) return other_lengths(row, items);
+      splits_.push_back(splits_.back() + size);
+    }
+    if (splits_.back() != items[row + 1]) return other_lengths(row, items);
+  }
+  return {};
 }
 
 Result<FrameRows> FrameRows::make(std::string name, const Value& value, std::int64_t rows, const Value* lengths) {
@@ -76,7 +89,7 @@ Result<FrameRows> FrameRows::make(std::string name, const Value& value, std::int
   if (dense) out.each_ = static_cast<std::size_t>(dims[1]);
   if (!dense) out.rows_ = numbers_of(value.row_splits[0]);
   if (value.row_splits.size() == 2) out.splits_ = numbers_of(value.row_splits[1]);
-  if (lengths != nullptr) FOREBAY_DO(out.split_by(*lengths, dims.front()));
+  if (lengths != nullptr) FOREBAY_DO(out.split_by(*lengths, numbers_of(value.row_splits[0])));
   return out;
 }
 

@@ -43,7 +43,7 @@ class FrameRows {
 
  private:
   FrameRows(std::string name, FeatureValues values) : name_{std::move(name)}, values_{std::move(values)} {}
-  Result<void> split_by(const Value& lengths, std::int64_t items);
+  Result<void> split_by(const Value& lengths, const std::vector<std::int64_t>& items);
 
   /// The first element of a frame of the batch.
   [[nodiscard]] std::size_t begin(std::size_t frame) const {
