@@ -611,6 +611,7 @@ class Stats:
     def memory_pinned(self) -> int:
         """Bytes that are page-locked now (pin_memory), also to be used again."""
 
+    @property
     def scan_memory(self) -> int:
         """Of memory_used: blocks of files, indexes, rows that the program gives."""
 

@@ -69,7 +69,8 @@ std::string OwnRows::why_whole(const IndexRequest& request, const LoadStored& lo
   if (io::file_system_of(request.file) != nullptr) return "it is not a file of this machine";
   if (is_compressed(request)) return "it is compressed";
   const auto facts = peek_index(request);
-  if (facts && mean_record(*facts) < min_own_record) {
+  if (!facts) return why_not_stored(request);
+  if (mean_record(*facts) < min_own_record) {
     return fmt::format("its records have {} bytes on average, less than {}", mean_record(*facts), min_own_record);
   }
   if (MappedFile::too_many()) return "as many files are mapped as the system allows";
