@@ -68,9 +68,9 @@ Json convert_float(nb::handle value) {
 
 /// Any bytes: those that are no UTF-8 are written as "\udc80" to "\udcff" where the document is text.
 Json convert_bytes(nb::handle value) {
-  const nb::object bytes = nb::steal(PyBytes_FromObject(value.ptr()));
+  const auto bytes = nb::steal<nb::bytes>(PyBytes_FromObject(value.ptr()));
   if (!bytes.is_valid()) throw nb::python_error();
-  return Json{std::string{PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))}};
+  return Json{std::string{bytes.c_str(), bytes.size()}};
 }
 
 Json convert_path(nb::handle value, const std::string& pointer, int depth) {
