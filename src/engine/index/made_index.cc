@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -119,9 +118,16 @@ std::optional<FoundEntry> intact_entry(IndexStores& stores, const std::string& f
 
 /// The number of records of the index that begin before `offset`.
 std::int64_t records_before(const RecordIndex& index, std::int64_t offset) {
-  const auto numbers = std::views::iota(std::int64_t{0}, index.records());
-  const auto lies_before = [&](std::int64_t record) { return index.offset(record) < offset; };
-  return std::ranges::partition_point(numbers, lies_before) - numbers.begin();
+  std::int64_t first = 0, last = index.records();  // those before `first` do, those from `last` on do not
+  while (first < last) {
+    const std::int64_t middle = first + (last - first) / 2;
+    if (index.offset(middle) < offset) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return first;
 }
 
 }  // namespace
