@@ -145,6 +145,15 @@ Result<void> FeatureCounts::add(std::string_view record) {
   return {};
 }
 
+/// Adds the sizes, the kind and whether it is text of a feature, or a list, in other files.
+template <class Found>
+void join(Found& to, const Found& from) {
+  to.all.min = std::min(to.all.min, from.all.min);
+  to.all.max = std::max(to.all.max, from.all.max);
+  to.all.text = to.all.text && from.all.text;
+  to.kind = joined(to.kind, from.kind);
+}
+
 void FeatureCounts::merge(const FeatureCounts& other) {
   for (const Seen& from : other.seen_) {
     const auto [place, is_new] = places_.try_emplace(from.all.name, seen_.size());
@@ -155,10 +164,7 @@ void FeatureCounts::merge(const FeatureCounts& other) {
     }
     Seen& to = seen_[place->second];
     to.all.records += from.all.records;
-    to.all.min = std::min(to.all.min, from.all.min);
-    to.all.max = std::max(to.all.max, from.all.max);
-    to.all.text = to.all.text && from.all.text;
-    to.kind = joined(to.kind, from.kind);
+    join(to, from);
   }
   for (Seen& seen : seen_) {
     if (other.records_ > 0 && !other.places_.contains(seen.all.name)) seen.all.min = 0;
@@ -176,10 +182,7 @@ void FeatureCounts::merge_lists(const FeatureCounts& other) {
     }
     SeenList& to = lists_[place->second];
     to.all.frames += from.all.frames;
-    to.all.min = std::min(to.all.min, from.all.min);
-    to.all.max = std::max(to.all.max, from.all.max);
-    to.all.text = to.all.text && from.all.text;
-    to.kind = joined(to.kind, from.kind);
+    join(to, from);
   }
 }
 
