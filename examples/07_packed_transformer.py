@@ -6,12 +6,13 @@ belongs to (0: padding), and its position in the segment. The attention mask kee
 a line are those of the line alone; the example compares them. Less of the rows is padding than with a row for each line.
 (`packed` also makes `cu_seqlens`, for attention kernels that take these in place of a mask.)
 
-Needs torch, and the text of github.com/karpathy/char-rnn (tinyshakespeare); takes half a minute of one processor:
-python examples/07_packed_transformer.py --text tinyshakespeare.txt
+Needs torch; the text is in the folder text. It takes half a minute of one processor:
+python examples/07_packed_transformer.py
 """
 from __future__ import annotations
 
 import argparse
+import bz2
 import itertools
 import pathlib
 import re
@@ -21,7 +22,7 @@ import torch
 
 import forebay as fb
 
-DATA = pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"
+TEXT = pathlib.Path(__file__).resolve().parent / "text" / "tinyshakespeare.txt.bz2"
 LENGTH, ROWS, WIDTH, HEADS = 128, 8, 32, 2
 
 
@@ -99,16 +100,17 @@ def train(pipe: fb.Pipeline, network: Network, steps: int) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description="A transformer trained on packed rows.")
-    options.add_argument("--text", type=pathlib.Path, default=DATA / "text" / "tinyshakespeare.txt",
-                         help="a plain text file")
+    options.add_argument("--text", type=pathlib.Path, default=TEXT, help="a text file, plain or compressed by bzip2")
     options.add_argument("--steps", type=int, default=600, help="batches of the training")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     if not given.text.is_file():
-        options.error(f"{given.text} is missing: get the text from github.com/karpathy/char-rnn (data/tinyshakespeare)")
+        options.error(f"there is no file {given.text}; without --text, the example takes {TEXT}")
     torch.set_num_threads(1)
     torch.manual_seed(given.seed)
-    sequences, codes = lines_of(given.text.read_text())
+    with (bz2.open if given.text.suffix == ".bz2" else open)(given.text, "rt", encoding="utf-8") as file:
+        text = file.read()
+    sequences, codes = lines_of(text)
     # A line of more than 128 characters is divided, each piece a segment of its own.
     pipe = (fb.arrays(sequences).shuffle(10_000)
             .packed(length=LENGTH, rows=ROWS, fit="best", longer="split", segment_ids="segments", positions="positions")

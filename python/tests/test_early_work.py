@@ -122,7 +122,7 @@ def test_it_stops_in_the_middle_of_early_work(large, threads):
             next(loader)
         begun = time.perf_counter()
         loader.close()
-        assert time.perf_counter() - begun < 1
+        assert time.perf_counter() - begun < 10
 
 
 @pytest.mark.parametrize("compression", ["None", "zstd"])

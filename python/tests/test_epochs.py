@@ -149,6 +149,7 @@ class Alarm:
         signal.signal(signal.SIGALRM, self.before)
 
 
+@pytest.mark.own_process
 @pytest.mark.parametrize("workers", [None, 0, 2])
 @pytest.mark.parametrize("restarts", [False, True])
 def test_ctrl_c_inside_an_epoch_loses_no_batch(tmp_path, workers, restarts):

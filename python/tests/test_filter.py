@@ -249,10 +249,11 @@ def idle(path: str, order) -> fb.Pipeline:
     return order(pipe).filter("length(tokens) < 10 or id < 0").batch(4).epochs(5000)
 
 
+@pytest.mark.own_process
 @pytest.mark.parametrize("order", [lambda p: p, lambda p: p.shuffle(global_=True)])
 @pytest.mark.parametrize("threads", [1, 4])
 def test_ctrl_c_and_close_end_a_filter_that_keeps_nothing(large, order, threads):
-    assert delay_of_interrupt(lambda: next(idle(large, order).load(threads=threads)), 0.3) < 0.5
+    assert delay_of_interrupt(lambda: next(idle(large, order).load(threads=threads)), 0.3) < 2
     loader = idle(large, order).load(threads=threads)
     closer = threading.Timer(0.3, loader.close)
     closer.start()
@@ -261,7 +262,7 @@ def test_ctrl_c_and_close_end_a_filter_that_keeps_nothing(large, order, threads)
     begun = time.process_time()
     closer.join()
     loader.close()
-    assert time.process_time() - begun < 0.5
+    assert time.process_time() - begun < 2
 
 
 # ---------------------------------------------------------------- faults of the document

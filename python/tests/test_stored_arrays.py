@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import DATA
 from streams import digests, resumed
 
 import forebay as fb
 
-MNIST = pathlib.Path(__file__).resolve().parents[2] / "../shared/data/mnist"
 DTYPES = ["?", "i1", "<i2", ">i4", "<i8", "u1", ">u2", "<u4", ">u8", "<f2", ">f4", "<f8", ">c8", "<c16"]
 
 
@@ -236,13 +236,28 @@ def read_idx(path: pathlib.Path) -> np.ndarray:
     return np.frombuffer(content, np.uint8, offset=4 + 4 * len(dims)).reshape(dims)
 
 
-def test_mnist_is_read_whole_in_two_lines() -> None:
-    images = sorted(MNIST.glob("*images*"))
-    labels = sorted(MNIST.glob("*labels*"))
+@pytest.fixture(scope="module")
+def mnist(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A folder with the 1,000 digits of tests/data as MNIST has them: gzip IDX, in two pairs of files."""
+    folder = tmp_path_factory.mktemp("mnist")
+    pipe = fb.tfrecord(DATA / "mnist" / "mnist.tfrecords.gz").example({"image_floats": fb.fixed("float32", [784]),
+                                                                      "image_class": fb.fixed("int64")})
+    (batch,) = pipe.batch(1000).load()
+    images = (batch["image_floats"] * 255).round().astype(np.uint8).reshape(-1, 28, 28)
+    labels = batch["image_class"].astype(np.uint8)
+    for name, part in (("t10k", slice(0, 300)), ("train", slice(300, 1000))):
+        (folder / f"{name}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx([len(images[part]), 28, 28], images[part].tobytes())))
+        (folder / f"{name}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx([len(labels[part])], labels[part].tobytes())))
+    return folder
+
+
+def test_mnist_is_read_whole_in_two_lines(mnist: pathlib.Path) -> None:
+    images = sorted(mnist.glob("*images*"))
+    labels = sorted(mnist.glob("*labels*"))
     rows = all_rows(fb.idx({"image": images, "label": labels}))
     np.testing.assert_array_equal(rows["image"], np.concatenate([read_idx(path) for path in images]))
     np.testing.assert_array_equal(rows["label"], np.concatenate([read_idx(path) for path in labels]))
-    assert rows["image"].shape[1:] == (28, 28) and len(rows["label"]) > 1000
+    assert rows["image"].shape[1:] == (28, 28) and len(rows["label"]) == 1000 and set(rows["label"].tolist()) == set(range(10))
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i1", ">i2", ">i4", ">f4", ">f8"])
@@ -279,10 +294,12 @@ def test_cifar_files_give_images_and_labels(tmp_path: pathlib.Path, classes: int
         fb.cifar(tmp_path / "a.bin", classes=classes).batch(1).load()
 
 
-def test_the_preset_of_fixed_length_reads_mnist_record_by_record() -> None:
-    for path in sorted(MNIST.glob("*-ubyte.gz")):
+def test_the_preset_of_fixed_length_reads_mnist_record_by_record(mnist: pathlib.Path) -> None:
+    paths = sorted(mnist.glob("*-ubyte.gz"))
+    assert len(paths) == 4
+    for path in paths:
         expected = read_idx(path)
-        batches = list(fb.fixed_length(path, preset="idx").raw("uint8").batch(999).load())
+        batches = list(fb.fixed_length(path, preset="idx").raw("uint8").batch(99).load())
         np.testing.assert_array_equal(np.concatenate([batch["values"] for batch in batches]), expected)
         shuffled = next(fb.fixed_length(path, preset="idx").raw("uint8").shuffle(global_=True).seed(2).batch(50).load())
         numbers = [int(key.rpartition(":")[2]) for key in shuffled.record_keys]
