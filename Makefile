@@ -132,11 +132,14 @@ test-examples: build-all $(VENV)/docs-installed
 test-install: build
 	@ninja -C build/release -j$(JOBS) forebay
 	@$(VENV)/bin/python tools/check_package.py build/release
+	@$(PYTHON) tools/check_hardening.py build/release/forebay build/release/python/forebay/_core*.so
 
 # 3.11 and the stable ABI; `make test-all` takes every version.
 test-wheels: build
+	@$(VENV)/bin/python tools/wheels/make.py build/release --stale | xargs --no-run-if-empty tools/install_packages.sh --upgrade
 	@$(VENV)/bin/python tools/wheels/make.py build/release 3.11 3.12
 	@$(VENV)/bin/python tools/wheels/check.py 3.11 3.12
+	@$(PYTHON) tools/check_hardening.py dist/*.whl
 	@$(VENV)/bin/python tools/wheels/check_sdist.py build/release
 	@FOREBAY_SCRIPT=build/wheels/empty-3.11/bin/forebay $(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests/test_console_script.py
 

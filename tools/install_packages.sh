@@ -1,13 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages of packages.txt that are missing.
-#   tools/install_packages.sh [GROUP...]     groups are the [names] in packages.txt; none means all
+#   tools/install_packages.sh [GROUP...]            groups are the [names] in packages.txt; none means all
+#   tools/install_packages.sh --upgrade PACKAGE...  the newest version of these, of which older ones are installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-wanted=$(awk -v groups=" $* " '
+upgrade=()
+if [ "${1:-}" = --upgrade ]; then
+  shift
+  upgrade=(--only-upgrade --no-remove)
+  wanted="$*"
+else
+  wanted=$(awk -v groups=" $* " '
   /^# \[/   { match($0, /\[[a-z]+\]/); group = substr($0, RSTART + 1, RLENGTH - 2); next }
   /^[a-z]/  { if (groups ~ /^ *$/ || index(groups, " " group " ")) print $1 }' packages.txt)
+fi
 
 if ! command -v dpkg-query >/dev/null; then
   echo "This is not a Debian system: the packages of packages.txt have to be there already." >&2
@@ -16,7 +24,7 @@ fi
 missing=()
 for package in $wanted; do
   status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$status" = installed ] || missing+=("$package")
+  [ "$status" = installed ] && [ ${#upgrade[@]} = 0 ] || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
@@ -26,5 +34,5 @@ if [ "$(id -u)" != 0 ]; then
   command -v sudo >/dev/null || { echo "Please install these packages as root: ${missing[*]}" >&2; exit 1; }
   as_root=(sudo)
 fi
-install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}")
+install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${upgrade[@]}" "${missing[@]}")
 "${install[@]}" </dev/null || { "${as_root[@]}" apt-get update -q && "${install[@]}" </dev/null; }

@@ -105,6 +105,27 @@ bool cast_floats(Wire values, const Sink& sink, std::byte* to) {
   return true;
 }
 
+/// As entries_of, for every length.
+[[gnu::noinline]] Wire entries_of_any_length(Wire record) {
+  ++record.at;
+  Wire entries;
+  return columns::read_bytes(record, entries) && record.empty() ? entries : Wire{};
+}
+
+/// The entries of a record that is one map of features and nothing else; empty: it has another form. Lengths below 2^14
+/// are read here, without a variable whose address is taken, which would cost each record a guard of the stack.
+Wire entries_of(Wire record) {
+  if (record.size() < 2 || record.at[0] != 0x0a) return {};
+  std::size_t length = record.at[1];
+  std::size_t before = 2;
+  if (length >= 0x80) {
+    if (record.size() < 3 || record.at[2] >= 0x80) return entries_of_any_length(record);
+    length = (length & 0x7f) | std::size_t{record.at[2]} << 7;
+    before = 3;
+  }
+  return length == record.size() - before ? Wire{record.at + before, record.end} : Wire{};
+}
+
 }  // namespace
 
 Error malformed_record(std::string_view message, Record record, const Parsed& parsed, std::int64_t index) {
@@ -258,11 +279,8 @@ bool ExampleDecoder::find(LayoutBook& book, StraightRun& run, const std::uint8_t
 }
 
 bool ExampleDecoder::fast(Wire record, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const {
-  if (record.empty() || *record.at != 0x0a) return false;
-  ++record.at;
-  Wire entries;
-  if (!columns::read_bytes(record, entries) || !record.empty() || entries.empty()) return false;
-  return read_entries(entries, row, block, memory);
+  const Wire entries = entries_of(record);
+  return !entries.empty() && read_entries(entries, row, block, memory);
 }
 
 bool ExampleDecoder::read_entries(Wire entries, std::int64_t row, ColumnBlock& block, ExampleMemory& memory) const {

@@ -3,10 +3,12 @@
 """Makes manylinux wheels of the Python package, into dist/.
 
     tools/wheels/make.py build/release [VERSION…]     VERSION: 3.11, for example; 3.12 stands for all later versions (stable ABI)
+    tools/wheels/make.py build/release --stale        lists the packages of libraries that go into a wheel and are not the newest
 
 The C++ libraries are those of the build folder; only the Python module is compiled, once for each version. auditwheel then puts every
 library that is not part of each Linux into the wheel, and names the wheel for the oldest glibc that has the symbols it needs. A version
-without an interpreter on this machine is left out, with a line that says so; one that was asked for by name must be there.
+without an interpreter on this machine is left out, with a line that says so; one that was asked for by name must be there. A library
+of which Debian has a newer version, with faults mended, is refused.
 """
 from __future__ import annotations
 
@@ -75,16 +77,29 @@ def tag(version: str) -> str:
     return f"{name}-abi3" if number >= STABLE_ABI else f"{name}-{name}"
 
 
-def notices(build: pathlib.Path) -> pathlib.Path:
-    """A file with the licences of the Debian packages whose libraries a wheel brings along."""
+def bundled(build: pathlib.Path) -> list[str]:
+    """The Debian packages whose libraries a wheel brings along."""
     module = next((build / "python/forebay").glob("_core.*.so"))
     found = {pathlib.Path(path).resolve() for path in re.findall(r"=> (/\S+)", run("ldd", module))}
     owners = {name for line in run("dpkg", "-S", *sorted(f"*/{path.parent.name}/{path.name}" for path in found)).splitlines() for name in line.split(": ")[0].split(", ")}
-    texts = {name.split(":")[0]: pathlib.Path("/usr/share/doc", name.split(":")[0], "copyright") for name in sorted(owners)}
+    return sorted({name.split(":")[0] for name in owners} - SYSTEM)
+
+
+def stale(packages: list[str]) -> dict[str, str]:
+    """What the lists of apt have newer versions of than this machine: for each package both versions, as text."""
+    versions = re.findall(r"^(\S+):\n  Installed: (\S+)\n  Candidate: (\S+)", run("apt-cache", "policy", *packages, LC_ALL="C"), re.M)
+    if {name for name, *_ in versions} != set(packages):
+        raise SystemExit(f"wheels: apt-cache knows {versions}, expected versions of {packages}")
+    return {name: f"{name} {installed} (Debian has {candidate})" for name, installed, candidate in versions if installed != candidate}
+
+
+def notices(packages: list[str]) -> pathlib.Path:
+    """A file with the licences of the Debian packages whose libraries a wheel brings along."""
+    texts = {name: pathlib.Path("/usr/share/doc", name, "copyright") for name in packages}
     out = WORK / "NOTICES.txt"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("The wheel has libraries of these packages in it, in the folder forebay.libs. Their licences follow.\n" + "".join(
-        f"\n{'=' * 78}\n{name}\n{'=' * 78}\n{path.read_text(errors='replace')}" for name, path in texts.items() if name not in SYSTEM))
+        f"\n{'=' * 78}\n{name}\n{'=' * 78}\n{path.read_text(errors='replace')}" for name, path in texts.items()))
     return out
 
 
@@ -93,7 +108,7 @@ def make(version: str, python: pathlib.Path, build: pathlib.Path) -> pathlib.Pat
     shutil.rmtree(raw, ignore_errors=True)
     # The flags are those of the preset `release`, so that a compiler cache knows the objects; what is debug information is stripped.
     settings = [f"build-dir={WORK / version}", f"cmake.define.FOREBAY_BUILT={build}",
-                f"cmake.define.FOREBAY_NOTICES={notices(build)}", "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O3 -g1 -DNDEBUG"]
+                f"cmake.define.FOREBAY_NOTICES={notices(bundled(build))}", "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O3 -g1 -DNDEBUG"]
     if shutil.which("ccache"):
         settings.append("cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache")
     run(environment(version, python), "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
@@ -108,6 +123,13 @@ def make(version: str, python: pathlib.Path, build: pathlib.Path) -> pathlib.Pat
 
 
 def main(build: str, *asked: str) -> int:
+    old = stale(bundled(pathlib.Path(build).resolve()))
+    if asked == ("--stale",):
+        print(*old, sep="\n")
+        return 0
+    if old:
+        raise SystemExit(f"wheels: {', '.join(old.values())}: a wheel would bring along the faults that the newer ones mend. Install "
+                         f"these: tools/install_packages.sh --upgrade {' '.join(old)}")
     DIST.mkdir(exist_ok=True)
     made = 0
     for version in asked or VERSIONS:
