@@ -113,6 +113,9 @@ struct Source {
   std::shared_ptr<const Format> format;
   /// A compressed file with more content than this is an error.
   std::int64_t max_decompressed_bytes = INT64_MAX;
+  /// The first pass of a run goes through a compressed file once before it delivers the first record of it, so that no
+  /// record of a stream whose checksum is wrong is delivered. bzip2 checks blocks before it delivers them in any case.
+  bool verify_first = false;
   std::string signature = {};  ///< Names the format and the options that change its records. An index stores it.
   /// Not 0: each file is one record, and a part, which orders of files move, is so many consecutive files of the list.
   /// 0: a part is a file, and the format finds its records.

@@ -246,6 +246,7 @@ bool Inflater::hungry() const {
 }
 std::int64_t Inflater::produced() const { return state_->produced; }
 std::int64_t Inflater::sound() const { return state_->doubtful ? state_->stream_begin : state_->produced; }
+std::int64_t Inflater::verified() const { return state_->between ? state_->produced : state_->stream_begin; }
 bool Inflater::ended() const { return state_->ended; }
 std::int64_t Inflater::bytes() const {
   const auto finder = state_->finder ? state_->finder->bytes() : 0;

@@ -91,6 +91,9 @@ class Inflater {
   /// Offset up to which the content is right. After a fault in corrupt data: the beginning of the corrupt stream's
   /// content, as any byte of it may be wrong. Else produced(): the content of a truncated file is right up to its end.
   [[nodiscard]] std::int64_t sound() const;
+  /// Offset up to which checksums were compared: where the content of the current stream begins, or produced() between
+  /// two streams.
+  [[nodiscard]] std::int64_t verified() const;
   /// Bytes of memory that the inflater holds now, without collected points.
   [[nodiscard]] std::int64_t bytes() const;
 

@@ -132,6 +132,7 @@ Result<Source> bind_fixed_length(const FixedLength& options, const BindContext& 
                 .compression = options.compression,
                 .format = std::make_shared<FixedLengthFormat>(std::move(layout)),
                 .max_decompressed_bytes = options.max_decompressed_bytes,
+                .verify_first = options.verify_first,
                 .signature = std::move(signature),
                 .decides = std::move(decides),
                 .record_key = options.record_key};
@@ -162,6 +163,9 @@ SourceType fixed_length() {
       .field("max_decompressed_bytes", &FixedLength::max_decompressed_bytes,
              "A compressed file that holds more than this is an error, once that many bytes were decompressed.",
              {.min = 1})
+      .field("verify_first", &FixedLength::verify_first,
+             "Compares the checksums of a compressed file before its first record is delivered, in the first pass of a "
+             "run.")
       .field("record_key", &FixedLength::record_key, record_key_doc)
       .example({.options = R"({"files": ["in.bin"], "record_bytes": 3})",
                 .in = R"(["onetwosix", "tenxx"])",

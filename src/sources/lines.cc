@@ -133,6 +133,7 @@ Result<Source> bind_lines(const Lines& options, const BindContext& context) {
                 .compression = options.compression,
                 .format = std::make_shared<LinesFormat>(options),
                 .max_decompressed_bytes = options.max_decompressed_bytes,
+                .verify_first = options.verify_first,
                 .signature = fmt::format("lines skip_header_lines={} max_line_bytes={}", options.skip_header_lines,
                                          options.max_line_bytes),
                 .record_key = options.record_key};
@@ -152,6 +153,9 @@ SourceType lines() {
       .field("max_decompressed_bytes", &Lines::max_decompressed_bytes,
              "A compressed file that holds more than this is an error, once that many bytes were decompressed.",
              {.min = 1})
+      .field("verify_first", &Lines::verify_first,
+             "Compares the checksums of a compressed file before its first record is delivered, in the first pass of a "
+             "run.")
       .field("record_key", &Lines::record_key, record_key_doc)
       .example({.options = R"({"files": ["in.txt"]})",
                 .in = R"(["one\r\n\nthree", "four\n"])",

@@ -165,6 +165,7 @@ Result<Source> bind_tar(const Tar& options, const BindContext& context) {
                 .compression = options.compression,
                 .format = std::make_shared<TarFormat>(options),
                 .max_decompressed_bytes = options.max_decompressed_bytes,
+                .verify_first = options.verify_first,
                 .signature = fmt::format("tar max_record_bytes={}", options.max_record_bytes),
                 .record_key = options.record_key};
 }
@@ -181,6 +182,9 @@ SourceType tar() {
       .field("max_decompressed_bytes", &Tar::max_decompressed_bytes,
              "A compressed file that holds more than this is an error, once that many bytes were decompressed.",
              {.min = 1})
+      .field("verify_first", &Tar::verify_first,
+             "Compares the checksums of a compressed file before its first record is delivered, in the first pass of a "
+             "run.")
       .field("record_key", &Tar::record_key, record_key_doc)
       .example({.options = R"({"files": ["in.tar"]})", .in = R"([""])", .out = "[]"});
 }

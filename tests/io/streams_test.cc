@@ -161,6 +161,23 @@ TEST_P(Streams, WhatIsWrittenHasAStreamForEveryTwoMebibytes) {
 INSTANTIATE_TEST_SUITE_P(All, Streams, testing::Values(Compression::bzip2, Compression::xz),
                          [](const auto& each) { return each.param == Compression::xz ? "Xz" : "Bzip2"; });
 
+TEST(Bzip2, NoByteOfABlockWhoseChecksumIsWrongIsGiven) {
+  const std::string text = some_text(500'000);  // seven blocks
+  const std::string bytes = tests::compress_bzip2(text, 1);
+  const tests::Folder folder;
+  for (std::size_t bit = 0; bit < bytes.size() * 8; bit += 1009) {
+    std::string broken = bytes;
+    broken[bit / 8] = static_cast<char>(broken[bit / 8] ^ (1 << (bit % 8)));
+    const File file = *File::open(folder.write("broken", broken));
+    for (const std::size_t piece : {1000, 1 << 20}) {
+      Inflater inflater = *Inflater::make(Compression::bzip2);
+      const Inflated out = rest_of(inflater, file, piece);
+      EXPECT_FALSE(out.fault.empty()) << bit;
+      EXPECT_TRUE(text.starts_with(out.bytes)) << bit;
+    }
+  }
+}
+
 TEST(Xz, EveryKindOfChecksumIsRead) {
   const tests::Folder folder;
   for (const lzma_check check : {LZMA_CHECK_NONE, LZMA_CHECK_CRC32, LZMA_CHECK_CRC64, LZMA_CHECK_SHA256}) {

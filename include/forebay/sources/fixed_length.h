@@ -34,6 +34,9 @@ struct FixedLength {
   bool strict_tail = false;  ///< Bytes after the last whole record are an error; otherwise they are left out.
   /// A compressed file with more content than this is an error. The limit stops files that expand a thousandfold.
   std::int64_t max_decompressed_bytes = std::int64_t{4} << 30;
+  /// Goes through a compressed file once before its first record, in the first pass of a run: no record of a corrupt
+  /// stream is delivered, and the file is decompressed twice in that pass.
+  bool verify_first = false;
   NewTensorName record_key = {};  ///< A tensor of this name has the key of each record; empty: none.
 };
 

@@ -19,6 +19,9 @@ struct Lines {
   std::int64_t max_line_bytes = 16 << 20;            ///< A longer line is an error. No memory is taken for it.
   /// A compressed file with more content than this is an error. The limit stops files that expand a thousandfold.
   std::int64_t max_decompressed_bytes = std::int64_t{4} << 30;
+  /// Goes through a compressed file once before its first record, in the first pass of a run: no record of a corrupt
+  /// stream is delivered, and the file is decompressed twice in that pass.
+  bool verify_first = false;
   NewTensorName record_key = {};  ///< A tensor of this name has the key of each record; empty: none.
 };
 

@@ -212,8 +212,16 @@ std::size_t FileReader::fill(std::span<std::byte> out, std::optional<Error>& fau
   if (requested_) requested_->advance(next_read());
   while (size < out.size() && !stream_ended_) {
     if (requested_ && !inflater_ && !requested_->ready(position_)) break;
-    auto count =
-        inflater_ ? inflater_->read(*file_, out.subspan(size)) : file_->read_some(out.subspan(size), position_);
+    std::span<std::byte> room = out.subspan(size);
+    if (inflater_ && unverified_) {
+      const std::int64_t left = std::max<std::int64_t>(unverified_->begin - inflater_->produced(), 0);
+      room = room.first(std::min(room.size(), static_cast<std::size_t>(left)));
+      if (room.empty()) {
+        if (size == 0) fault = unverified_->fault;
+        break;
+      }
+    }
+    auto count = inflater_ ? inflater_->read(*file_, room) : file_->read_some(room, position_);
     if (!count.ok()) {
       const bool doubtful = !finder_ && inflater_ && inflater_->sound() < inflater_->produced();
       if (size == 0 || doubtful) fault = count.error();

@@ -116,6 +116,7 @@ class FileReader final : public BlockReader {
   [[nodiscard]] Result<void> open_and_wait();
   [[nodiscard]] std::int64_t next_read() const { return inflater_ ? inflater_->read_up_to() : position_; }
   Result<void> open_compressed();
+  Result<void> verify_compressed();
   Result<void> go_on_from(const RecordIndex& index, std::int64_t record);
   [[nodiscard]] io::Inflater::Trailing trailing() const;
   [[nodiscard]] Error explained(const Error& error, std::int64_t record, std::int64_t offset) const;
@@ -166,6 +167,11 @@ class FileReader final : public BlockReader {
   std::optional<Content> found_;            // content decompressed in this pass, for later ones
   Compression compression_ = Compression::automatic;
   std::optional<io::Inflater> inflater_;
+  struct Unverified {
+    std::int64_t begin;  // of the content whose checksums are wrong or missing
+    Error fault;
+  };
+  std::optional<Unverified> unverified_;  // found before the first record was read (verify_compressed)
   struct Filling {
     std::shared_ptr<std::byte> bytes = {};  // null: no block is begun
     std::size_t size = 0;

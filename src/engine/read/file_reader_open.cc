@@ -120,10 +120,36 @@ io::Inflater::Trailing FileReader::trailing() const {
   return source_.format->padding({&zero, 1}) == 1 ? io::Inflater::Trailing::zeros : io::Inflater::Trailing::nothing;
 }
 
+/// Decompresses the whole file to compare its checksums, unless an earlier pass has done so, and begins anew. Streams
+/// before one that is corrupt are intact, and are delivered.
+Result<void> FileReader::verify_compressed() {
+  if (versions_ != nullptr && versions_->is_verified(number_)) return {};
+  std::vector<std::byte> unused(std::size_t{512} << 10);
+  while (!inflater_->ended()) {
+    pool_->look();
+    if (requested_) requested_->advance(next_read());
+    const auto got = inflater_->read(*file_, unused);
+    if (!got.ok() && got.error().code() != Code::data) return got.error();
+    if (!got.ok()) {
+      unverified_ = {inflater_->verified(), got.error()};
+      break;
+    }
+    if (*got == 0 && !inflater_->ended() && !ready()) wait_a_little();
+  }
+  if (!unverified_ && versions_ != nullptr) versions_->verified(number_);
+  FOREBAY_TRY(inflater_, io::Inflater::make(compression_, trailing()));
+  inflater_->limit(source_.max_decompressed_bytes);
+  if (requested_) requested_->go_to(0);
+  return {};
+}
+
 Result<void> FileReader::open_compressed() {
   FOREBAY_TRY(inflater_, io::Inflater::make(compression_, trailing()));
   inflater_->limit(source_.max_decompressed_bytes);
   if (point_interval_ > 0) inflater_->collect(point_interval_);
+  // Where corrupt records are skipped, a run that goes on must not have delivered them; the checksums of records tell.
+  const bool wanted = source_.verify_first || (finder_ && !source_.format->has_checksums());
+  if (wanted && point_interval_ == 0 && compression_ != Compression::bzip2) FOREBAY_DO(verify_compressed());
   if (!finder_ || source_.compression != Compression::automatic || !source_.format->has_checksums()) return {};
   // Corrupt first bytes of a plain file may look like those of a compressed one. So the first byte is decompressed; if
   // that fails and an intact record is found in the first 16 MiB, the file is plain.

@@ -78,6 +78,16 @@ void FileVersions::mapped(std::uint32_t number) {
   versions_[number].mapped = true;
 }
 
+void FileVersions::verified(std::uint32_t number) {
+  const Lock lock{mutex_};
+  at(number).verified = true;
+}
+
+bool FileVersions::is_verified(std::uint32_t number) const {
+  const Lock lock{mutex_};
+  return number < versions_.size() && versions_[number].verified;
+}
+
 Result<bool> FileVersions::look_again(std::optional<std::chrono::steady_clock::time_point> deadline) {
   for (;; ++looked_) {
     Version first;

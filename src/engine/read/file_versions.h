@@ -46,6 +46,9 @@ class FileVersions {
   [[nodiscard]] std::vector<std::int64_t> sizes() const EXCLUDES(mutex_);
   /// Called after `opened` when the file is mapped: `look_again` then checks it.
   void mapped(std::uint32_t number) EXCLUDES(mutex_);
+  /// Remembers that the checksums of the version that `opened` has compared were right; called after it.
+  void verified(std::uint32_t number) EXCLUDES(mutex_);
+  [[nodiscard]] bool is_verified(std::uint32_t number) const EXCLUDES(mutex_);
   /// Compares every mapped file with its first version. Called by one thread at a time, when no record is read any
   /// more. Fails with Code::data when a file has changed. A file whose path now names another file, or none, is passed
   /// over. False: the deadline has passed; the next call continues with the next file.
@@ -59,6 +62,7 @@ class FileVersions {
     std::int64_t size = unknown_size;
     bool known = false;
     bool mapped = false;
+    bool verified = false;
   };
   [[nodiscard]] static Version version_of(const io::File::Identity& identity);
   [[nodiscard]] Error changed(std::size_t number, const char* when) const;

@@ -202,6 +202,7 @@ Result<Source> bind_csv(const Csv& options, const BindContext& context) {
                 .compression = options.compression,
                 .format = std::make_shared<CsvFormat>(options, rules, std::move(header)),
                 .max_decompressed_bytes = options.max_decompressed_bytes,
+                .verify_first = options.verify_first,
                 .signature = fmt::format("csv {:02x} quotes={} skip_header_lines={} header={} blank={} max={},{}",
                                          static_cast<unsigned char>(rules.delimiter), rules.quotes,
                                          options.skip_header_lines, options.header, !options.skip_blank_lines,
@@ -237,6 +238,9 @@ SourceType csv() {
       .field("max_decompressed_bytes", &Csv::max_decompressed_bytes,
              "A compressed file that holds more than this is an error, once that many bytes were decompressed.",
              {.min = 1})
+      .field("verify_first", &Csv::verify_first,
+             "Compares the checksums of a compressed file before its first record is delivered, in the first pass of a "
+             "run.")
       .field("record_key", &Csv::record_key, record_key_doc)
       .example({.options = R"({"files": ["in.csv"]})",
                 .in = R"(["1,\"a\nb\"\r\n2,\"\"\"\"\n", "3,c"])",

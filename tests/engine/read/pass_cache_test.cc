@@ -219,7 +219,7 @@ TEST_F(CachedContent, OfACorruptFileIsNotKept) {
   const Told first = tell(kept);
   EXPECT_EQ(first.records.size(), 1U);
   EXPECT_EQ(tell(kept), first);
-  EXPECT_EQ(tell(kept, Corruption::find).records, expected("record "));
+  EXPECT_TRUE(tell(kept, Corruption::find).records.empty());  // the records have no checksums: any of them may be wrong
   EXPECT_EQ(pool_->used(), 0);
 }
 
