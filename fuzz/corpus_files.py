@@ -57,6 +57,13 @@ def sounds() -> dict[str, bytes]:
     return {f"{name} {options}": bytes([options]) + data for name, data in files.items() for options in (0, 1, 14, 24, 35)}
 
 
+def json_objects() -> dict[str, bytes]:
+    return {"whole": b"""{"n": 1, "f": -1.5e3, "ok": true, "s": "caf\\u00e9 \\ud83d\\ude00", "box": [[1, 2], [3, 4]], "list": [0.5, null, NaN],
+                          "pairs": [[1, 2], [-3, 4]], "u": {"words": ["a", "b"]}, "m": [{"c": "x", "i": 1}, {"i": 2, "r": {}}], "more": [{}]}""",
+            "nulls": b'{"n": 2.0, "f": null, "u": null, "m": null, "list": null, "pairs": [], "box": null}',
+            "wrong": b'{"n": "1"}', "cut": b'{"n": 1, "list": [1', "twice": b'{"n": 1, "n": 1}', "deep": b'{"m": [[' + b"[" * 200}
+
+
 def json_examples() -> dict[str, bytes]:
     def message(**features: object) -> bytes:
         return json.dumps({"features": {"feature": features}}).encode()

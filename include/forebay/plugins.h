@@ -15,6 +15,7 @@
 #include <forebay/combine/zip.h>
 #include <forebay/decoders/csv.h>
 #include <forebay/decoders/example.h>
+#include <forebay/decoders/json.h>
 #include <forebay/decoders/json_example.h>
 #include <forebay/decoders/npy.h>
 #include <forebay/decoders/raw.h>

@@ -37,7 +37,7 @@ __all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "Conve
            "StateSaver", "Stats", "Switch", "TensorSpec", "TupleBatch", "__version__", "arrays", "arrow", "arrow_file",
            "atomic_file", "complete_frac", "concat", "convert", "decode", "decode_audio", "decode_csv", "decode_example",
            "decode_image", "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example",
-           "encode_sequence_example", "explain", "feed", "index_files", "inspect", "join", "json_schema", "load", "log_mel",
+           "encode_sequence_example", "explain", "feed", "index_files", "inspect", "join", "json_lines", "json_schema", "load", "log_mel",
            "mfcc", "mix", "parquet", "present", "python", "read_records", "round_robin", "start_queue_runners",
            "switch", "tensorboard", "verify", "verify_replicas", "write_records", *_builder_names, *_feature_names]
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     import numpy as _np
     from forebay import jax, returnn, slim, text, tf, tf1, torch
     from forebay._conversion.convert import ConvertedFile, convert
+    from forebay._json_lines import json_lines
     from forebay._tensorboard import tensorboard
     from forebay.audio import decode_audio, log_mel, mfcc
     from forebay.batch_set import BatchSet
@@ -62,6 +63,7 @@ else:
     # What many programs do not use is imported when it is asked for, so that `import forebay` is short: module -> names.
     _MODULES = {
         "_conversion.convert": ("ConvertedFile", "convert"),
+        "_json_lines": ("json_lines",),
         "_tensorboard": ("tensorboard",),
         "audio": ("decode_audio", "log_mel", "mfcc"),
         "batch_set": ("BatchSet",),

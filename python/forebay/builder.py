@@ -83,6 +83,14 @@ class Source(StageSource):
                         name="values")
         return Pipeline({"source": self._source, "decode": {"npy": options}, "steps": []})
 
+    def json(self, fields: Mapping[str, Mapping[str, Any]]) -> Pipeline:
+        """Decodes JSON objects, such as the lines of a JSON lines file: one tensor for each field.
+
+        fields    The tensors by name, each with dtype, shape, path and default.
+        """
+        options = given({"fields": fields})
+        return Pipeline({"source": self._source, "decode": {"json": options}, "steps": []})
+
     def json_example(self, features: Mapping[str, Feature]) -> Pipeline:
         """Decodes tf.train.Example messages in JSON text, with the options of `example`.
 
@@ -154,7 +162,7 @@ def tfrecord(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd
 
 def lines(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
           skip_header_lines: int = 0, max_line_bytes: int = 16777216, max_decompressed_bytes: int = 4294967296,
-          record_key: str = "") -> Source:
+          verify_first: bool = False, record_key: str = "") -> Source:
     """Reads the lines of text files, without their ends.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -164,21 +172,24 @@ def lines(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", 
     max_line_bytes            A longer line is an error, before memory is taken.
     max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
                               decompressed.
+    verify_first              Compares the checksums of a compressed file before its first record is delivered,
+                              in the first pass of a run.
     record_key                A tensor of this name has the key of each row's record, such as "path:offset";
                               empty: none.
     """
     return Source({"lines": given({"files": paths_of(files, "files"), "compression": compression,
                                   "skip_header_lines": skip_header_lines, "max_line_bytes": max_line_bytes,
-                                  "max_decompressed_bytes": max_decompressed_bytes, "record_key": record_key},
-                                  compression="auto", skip_header_lines=0, max_line_bytes=16777216,
-                                  max_decompressed_bytes=4294967296, record_key="")})
+                                  "max_decompressed_bytes": max_decompressed_bytes, "verify_first": verify_first,
+                                  "record_key": record_key}, compression="auto", skip_header_lines=0,
+                                  max_line_bytes=16777216, max_decompressed_bytes=4294967296, verify_first=False,
+                                  record_key="")})
 
 
 def csv(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
         field_delim: str = ",", use_quote_delim: bool = True, skip_header_lines: int = 0, header: bool = False,
         names: Optional[Sequence[str]] = None, select_cols: Optional[Sequence[int]] = None, na_value: str = "",
         skip_blank_lines: bool = False, max_field_bytes: int = 16777216, max_record_bytes: int = 67108864,
-        max_decompressed_bytes: int = 4294967296, record_key: str = "") -> Source:
+        max_decompressed_bytes: int = 4294967296, verify_first: bool = False, record_key: str = "") -> Source:
     """Reads the records of files of comma-separated values.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -199,6 +210,8 @@ def csv(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "b
     max_record_bytes          A longer record is an error, before memory is taken.
     max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
                               decompressed.
+    verify_first              Compares the checksums of a compressed file before its first record is delivered,
+                              in the first pass of a run.
     record_key                A tensor of this name has the key of each row's record, such as "path:offset";
                               empty: none.
     """
@@ -207,16 +220,18 @@ def csv(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "b
                                 "skip_header_lines": skip_header_lines, "header": header, "names": names,
                                 "select_cols": select_cols, "na_value": na_value, "skip_blank_lines": skip_blank_lines,
                                 "max_field_bytes": max_field_bytes, "max_record_bytes": max_record_bytes,
-                                "max_decompressed_bytes": max_decompressed_bytes, "record_key": record_key},
-                                compression="auto", field_delim=",", use_quote_delim=True, skip_header_lines=0,
-                                header=False, na_value="", skip_blank_lines=False, max_field_bytes=16777216,
-                                max_record_bytes=67108864, max_decompressed_bytes=4294967296, record_key="")})
+                                "max_decompressed_bytes": max_decompressed_bytes, "verify_first": verify_first,
+                                "record_key": record_key}, compression="auto", field_delim=",", use_quote_delim=True,
+                                skip_header_lines=0, header=False, na_value="", skip_blank_lines=False,
+                                max_field_bytes=16777216, max_record_bytes=67108864, max_decompressed_bytes=4294967296,
+                                verify_first=False, record_key="")})
 
 
 def fixed_length(files: Paths, record_bytes: int = 0, *, preset: Literal["none", "idx", "cifar10", "cifar100"] = "none",
                  header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0,
                  compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
-                 strict_tail: bool = False, max_decompressed_bytes: int = 4294967296, record_key: str = "") -> Source:
+                 strict_tail: bool = False, max_decompressed_bytes: int = 4294967296, verify_first: bool = False,
+                 record_key: str = "") -> Source:
     """Reads records of one length.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -233,16 +248,18 @@ def fixed_length(files: Paths, record_bytes: int = 0, *, preset: Literal["none",
     strict_tail               A file that ends inside a record is an error; otherwise these bytes are left out.
     max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
                               decompressed.
+    verify_first              Compares the checksums of a compressed file before its first record is delivered,
+                              in the first pass of a run.
     record_key                A tensor of this name has the key of each row's record, such as "path:offset";
                               empty: none.
     """
     return Source({"fixed_length": given({"files": paths_of(files, "files"), "record_bytes": record_bytes,
                                          "preset": preset, "header_bytes": header_bytes, "footer_bytes": footer_bytes,
                                          "hop_bytes": hop_bytes, "compression": compression, "strict_tail": strict_tail,
-                                         "max_decompressed_bytes": max_decompressed_bytes, "record_key": record_key},
-                                         record_bytes=0, preset="none", header_bytes=0, footer_bytes=0, hop_bytes=0,
-                                         compression="auto", strict_tail=False, max_decompressed_bytes=4294967296,
-                                         record_key="")})
+                                         "max_decompressed_bytes": max_decompressed_bytes, "verify_first": verify_first,
+                                         "record_key": record_key}, record_bytes=0, preset="none", header_bytes=0,
+                                         footer_bytes=0, hop_bytes=0, compression="auto", strict_tail=False,
+                                         max_decompressed_bytes=4294967296, verify_first=False, record_key="")})
 
 
 def whole_file(files: Paths, *, max_file_bytes: int = 1073741824, label_from: Literal["nothing", "folder"] = "nothing",
@@ -263,7 +280,7 @@ def whole_file(files: Paths, *, max_file_bytes: int = 1073741824, label_from: Li
 
 
 def tar(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",
-        max_record_bytes: int = 1073741824, max_decompressed_bytes: int = 1099511627776,
+        max_record_bytes: int = 1073741824, max_decompressed_bytes: int = 1099511627776, verify_first: bool = False,
         record_key: str = "") -> Source:
     """Reads tar archives: a record is the run of members with one key.
 
@@ -273,13 +290,16 @@ def tar(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "b
     max_record_bytes          A longer record is an error, before memory is taken.
     max_decompressed_bytes    A compressed file that holds more than this is an error, once that many bytes were
                               decompressed.
+    verify_first              Compares the checksums of a compressed file before its first record is delivered,
+                              in the first pass of a run.
     record_key                A tensor of this name has the key of each row's record, such as "path:offset";
                               empty: none.
     """
     return Source({"tar": given({"files": paths_of(files, "files"), "compression": compression,
                                 "max_record_bytes": max_record_bytes, "max_decompressed_bytes": max_decompressed_bytes,
-                                "record_key": record_key}, compression="auto", max_record_bytes=1073741824,
-                                max_decompressed_bytes=1099511627776, record_key="")})
+                                "verify_first": verify_first, "record_key": record_key}, compression="auto",
+                                max_record_bytes=1073741824, max_decompressed_bytes=1099511627776, verify_first=False,
+                                record_key="")})
 
 
 def npy(arrays: Mapping[str, Sequence[str]], *, max_bytes: int = 68719476736) -> Pipeline:

@@ -14,6 +14,7 @@
 #include <rapidjson/reader.h>
 
 #include "columns/wire_writer.h"
+#include "decoders/json/json_place.h"
 #include "decoders/json/json_values.h"
 
 namespace forebay::decoders {
@@ -180,17 +181,6 @@ class MessageWriter {
   std::unordered_set<std::string> keys_;
   std::optional<std::string> fault_;
 };
-
-Place place_of(std::string_view text, std::size_t offset) {
-  Place out{.line = 1, .column = 1};
-  for (const char c : text.substr(0, offset)) {
-    if (c == '\n')
-      ++out.line, out.column = 1;
-    else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)
-      ++out.column;  // continuation bytes of a character do not count
-  }
-  return out;
-}
 
 }  // namespace
 
