@@ -64,16 +64,14 @@ void FrameRowBatcher::place(BatchRows& out) {
   if (frames_ == 0 && limits_.numbers) out.number(sequence_);
   if (!out.epoch()) out.set_epoch(pass_);
   const std::int64_t length = std::min(left_, limits_.frames - frames_);
-  if (out.rows() > 0) {
-    out.span(element_, start_, length, frames_);
-  } else {  // the row began before the restart: its batch was delivered then
-    reader_.drop({&element_, 1});
-  }
+  const bool placed = out.rows() > 0;  // else the row began before the restart: its batch was delivered then
+  if (placed) out.span(element_, start_, length, frames_);
   start_ += length;
   left_ -= length;
   frames_ += length;
   ++sequences_;
-  if (left_ > 0) reader_.hold({&element_, 1});
+  if (placed && left_ > 0) reader_.hold({&element_, 1});
+  if (!placed && left_ == 0) reader_.drop({&element_, 1});  // not before: the rest of it is placed in the next row
 }
 
 }  // namespace forebay::batchers

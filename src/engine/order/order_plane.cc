@@ -110,7 +110,10 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
     FOREBAY_DO(catch_up(layout));
     FOREBAY_TRY(const bool more, decide(layout));
     if (!more) return false;
-    if (shard_.count > 1) keep_shard(layout);
+    if (shard_.count > 1) {
+      open_files_.begin_batch(ordinal_);  // an order on batches may have cut this one for an earlier one
+      keep_shard(layout);
+    }
   }
   stage_ = Stage::fetch;  // when `hand_over` is interrupted, the next call continues here
   FOREBAY_DO(hand_over(layout));

@@ -73,7 +73,7 @@ void add_attribute_fault(const Error& error, const Attribute& attribute, const S
 
 namespace {
 
-constexpr std::uint64_t attribute_version = 1;  // increased when the same document gives other values
+constexpr std::uint64_t attribute_version = 2;  // increased when the same document gives other values
 
 /// The hash of a parsed expression: white space does not change it.
 std::uint64_t hash_of(const expression::Tree& tree) {
@@ -132,7 +132,7 @@ void bind_attributes(const std::vector<Attribute>& attributes, const Stage& stag
       early.attributes.push_back({.value = *std::move(bound),
                                   .name = stage.plugin,
                                   .steps = columns.late.size(),
-                                  .stages = columns.late.size(),
+                                  .stages = columns.of_document(columns.late.size()),
                                   .lookup = attribute.lookup});
       continue;
     }

@@ -334,6 +334,7 @@ BoundColumns bind_columns(const Stages& stages, const RowSource* merged, const S
   }
   columns.columns_known = true;
   if (merged == nullptr) add_record_columns(source, stages, columns, faults);
+  columns.implied = columns.late.size();
   StepBinder steps{columns, folder, faults};
   WindowBinder windows{stages, rows, columns, faults};
   const auto bind_orders = [&](std::size_t number) {

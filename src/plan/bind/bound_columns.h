@@ -29,7 +29,8 @@ struct BoundColumns {
   std::shared_ptr<const Decoder> decoder;
   std::vector<ColumnId> decoded;         ///< Columns that the decoder fills.
   Schema decoder_schema;                 ///< All columns of the decoder, under the names that it gives them.
-  std::vector<engine::PlacedStep> late;  ///< Steps before the batch.
+  std::vector<engine::PlacedStep> late;  ///< Steps before the batch: `implied`, then those of the document.
+  std::size_t implied = 0;               ///< Steps of `late` that the document does not list, the keys of records.
   engine::EarlyWork early;               ///< What the orders and the batcher need of the records.
   std::optional<engine::Windows> windows;
   std::optional<engine::Taking> taking;  ///< Set: rows are made of spans. Without its steps.
@@ -44,6 +45,9 @@ struct BoundColumns {
   bool columns_known = false;             ///< False: the decoder could not be bound.
   UnknownTensors unknown;
   FileHashes file_hashes;  ///< Of the small files of steps.
+
+  /// How many steps of the document are among the first `steps` of `late`.
+  [[nodiscard]] std::size_t of_document(std::size_t steps) const { return steps - implied; }
 };
 
 /// Binds the decoder with all its columns, the steps and the batcher. Where rows come ready there is no decoder: the

@@ -119,7 +119,7 @@ void WindowBinder::add_lengths(const WindowItem& item) {
       columns_.early.attributes.push_back({.value = *std::move(bound),
                                            .name = item.stage.plugin,
                                            .steps = columns_.late.size(),
-                                           .stages = columns_.late.size()});
+                                           .stages = columns_.of_document(columns_.late.size())});
     } else if (static_cast<std::size_t>(key) >= rows_->schema.size()) {
       complain(*item.stage.options,
                fmt::format("'{}' is made by a step, so the length of its rows is not known before they are made; cut "
@@ -206,7 +206,7 @@ Result<engine::WindowAttribute> WindowBinder::bind_attribute(const Stage& stage,
     columns_.early.attributes.push_back({.value = std::move(bound),
                                          .name = stage.plugin,
                                          .steps = columns_.element_steps,
-                                         .stages = columns_.element_steps});
+                                         .stages = columns_.of_document(columns_.element_steps)});
     return engine::WindowAttribute{.lengths = {}, .early = early, .frames = {}};
   }
   const auto looks_inside = [&](const expression::Node& node) {
