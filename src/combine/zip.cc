@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/combine/zip.h>
+
+#include <algorithm>
+
 #include <forebay/plugin.h>
 
 #include "combine/branch_rules.h"
@@ -7,7 +10,12 @@
 namespace forebay::combine {
 namespace {
 
-Result<Combining> bind_zip(const Zip& options, const BranchList&) {
+Result<Combining> bind_zip(const Zip& options, const BranchList& branches) {
+  const bool endless = std::ranges::all_of(branches.repeat, [](bool repeats) { return repeats; });
+  if (endless && !branches.repeat.empty())
+    return Error{Code::config, Detail::invalid_argument,
+                 "every branch repeats, so a pass never ends; leave `repeat` out of a branch"}
+        .at(Field{"branches"});
   return Combining{.make = {}, .end = {.when = options.until ? PassEnd::When::first : PassEnd::When::equal}};
 }
 

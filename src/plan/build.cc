@@ -19,6 +19,7 @@
 #include "plan/bind/functions.h"
 #include "plan/bind/lookups.h"
 #include "plan/bind/outputs.h"
+#include "plan/bind/side_by_side.h"
 #include "plan/bind/taking.h"
 #include "plan/canonical.h"
 #include "plan/data_files.h"
@@ -136,7 +137,15 @@ class PlanBuilder {
     auto combining = keep(stages_.combination->bind(options, known), faults_);
     if (!combining || faults_.size() != before || list->items().empty()) return;
     combining_ = *std::move(combining);
+    if (!combining_.make) check_sides();
     merge_branches(options);
+  }
+
+  void check_sides() {
+    std::vector<SideBranch> sides;
+    for (const auto& branch : branches_)
+      sides.push_back({branch->stages_, branch->document_, branch->source_.format != nullptr});
+    check_side_by_side(sides, combining_.end.when == PassEnd::When::first, registry_, faults_);
   }
 
   void merge_branches(const Json& options) {
@@ -172,7 +181,8 @@ class PlanBuilder {
       out.back().schema = branch->columns_.schema;
       out.back().late = branch->columns_.late;
       out.back().repeat = branch->branch_->repeat;
-      out.back().seed = seed_of_branch(document_, out.size() - 1);
+      // Side by side, all branches draw alike, so that orders that they have in common move their rows alike.
+      out.back().seed = seed_of_branch(document_, combining_.make ? out.size() - 1 : 0);
     }
     return out;
   }

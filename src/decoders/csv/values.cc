@@ -178,6 +178,8 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text, TimeUnit unit
   constexpr std::array<std::int64_t, 4> in_a_second{1, 1'000, 1'000'000, 1'000'000'000};
   const std::int64_t units = in_a_second[static_cast<std::size_t>(unit)];
   const std::int64_t nanoseconds_a_unit = 1'000'000'000 / units;
+  if (seconds < 0 && nanoseconds > 0)
+    ++seconds, nanoseconds -= 1'000'000'000;  // so that the product fits if the sum does
   std::int64_t value = 0;
   if (nanoseconds % nanoseconds_a_unit != 0 || __builtin_mul_overflow(seconds, units, &value) ||
       __builtin_add_overflow(value, nanoseconds / nanoseconds_a_unit, &value))

@@ -206,11 +206,12 @@ class StageSorter {
     }
     if (!ordering) return;
     if (stages_.combination != nullptr && needs_files(*ordering)) {
-      complain(*stage.options,
-               fmt::format("'{}' comes after a combination, which has no files of its own and whose rows are not read "
-                           "in any order; move it into the branches{}",
-                           stage.plugin, ordering->random_access ? ", or give it a buffer" : ""),
-               faults_);
+      complain(
+          *stage.options,
+          fmt::format("'{}' comes after a combination, which has no files of its own and whose rows are not read "
+                      "in any order; move it into the branches, into all of them if their rows stand side by side{}",
+                      stage.plugin, ordering->random_access ? ", or give it a buffer" : ""),
+          faults_);
       return;
     }
     if (ordering->grain != Grain::files_to_records) {

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb.zip keeps together what belongs together: orders in branches, and records that are skipped."""
+from __future__ import annotations
+
+import pathlib
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+
+import forebay as fb
+
+ROWS = 60
+
+
+def images(folder: pathlib.Path, files: int = 4) -> Any:
+    paths = []
+    for number in range(files):
+        paths.append(folder / f"{files}-{number}.tfrecord")
+        fb.write_records(paths[-1], [fb.encode_example({"a": i}) for i in range(ROWS) if i * files // ROWS == number])
+    return fb.tfrecord(paths).example({"a": fb.fixed("int64")})
+
+
+def labels() -> Any:
+    return fb.arrays({"b": np.arange(ROWS) * 10}, name="labels")
+
+
+ALIKE: "dict[str, Callable[[Any], Any]]" = {
+    "global": lambda pipe: pipe.shuffle("global"), "buffer": lambda pipe: pipe.shuffle(16),
+    "taken": lambda pipe: pipe.shuffle("global").take(40), "both": lambda pipe: pipe.shuffle("global").shuffle(8),
+    "repeated": lambda pipe: pipe.shuffle("global").repeat(2)}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_the_same_order_in_every_branch_keeps_rows_together(tmp_path: pathlib.Path, name: str, threads: int) -> None:
+    pipe = fb.zip([ALIKE[name](images(tmp_path)), ALIKE[name](labels()), ALIKE[name](images(tmp_path, 7)).rename("a", "c")])
+    pipe = pipe.shuffle(9).batch(7).epochs(2).seed(5)
+    batches = [(batch["a"].tolist(), batch["b"].tolist(), batch["c"].tolist()) for batch in pipe.load(threads=threads)]
+    a = sum((batch[0] for batch in batches), [])
+    assert sum((batch[1] for batch in batches), []) == [10 * i for i in a] and sum((batch[2] for batch in batches), []) == a
+    count = {"taken": 40, "repeated": 2 * ROWS}.get(name, ROWS)
+    assert len(a) == 2 * count and a[:count] != a[count:] and a != sorted(a)
+    loader = pipe.load(threads=threads)
+    for number in range(len(batches)):
+        again = pipe.load(threads=1)
+        again.load_state_dict(loader.state_dict())
+        assert [batch["b"].tolist() for batch in again] == [batch[1] for batch in batches[number:]]
+        next(loader)
+
+
+@pytest.mark.parametrize(("left", "right", "words"), [
+    (lambda p: p.shuffle("global"), lambda p: p, "'shuffle' moves the rows of branch 0, and branch 1 has other orders"),
+    (lambda p: p, lambda p: p.shuffle(9), "'shuffle' moves the rows of branch 1, and branch 0 has other orders"),
+    (lambda p: p.shuffle(8), lambda p: p.shuffle(9), "give every branch the same orders with the same options"),
+    (lambda p: p.shuffle(8).take(5), lambda p: p.take(5).shuffle(8), "give every branch the same orders"),
+    (lambda p: p.interleave(2), lambda p: p, "'interleave' moves rows by the files that they are in"),
+    (lambda p: p.shuffle(2).interleave(2), lambda p: p, "'shuffle' moves rows by the files|'interleave' moves rows by the files"),
+    (lambda p: p.filter("a > 3").shuffle(8), lambda p: p.filter("b > 3").shuffle(8), "'filter' decides by the values of rows"),
+    (lambda p: p.sorted("a"), lambda p: p.sorted("b"), "'sorted' decides by the values of rows")])
+def test_orders_that_would_separate_rows_are_refused(tmp_path: pathlib.Path, left: Any, right: Any, words: str) -> None:
+    with pytest.raises(fb.ConfigError, match=words):
+        fb.zip([left(images(tmp_path)), right(labels() if "interleave" not in words else images(tmp_path, 3).rename("a", "b"))]).batch(4).plan()
+
+
+def test_with_the_shortest_branch_nothing_may_be_moved(tmp_path: pathlib.Path) -> None:
+    branches = [images(tmp_path).shuffle(8), labels().shuffle(8)]
+    with pytest.raises(fb.ConfigError, match='\'shuffle\' moves rows by their number, and with "until": "first".*leave `until` out'):
+        fb.zip(branches, until="first").batch(4).plan()
+
+
+def test_branches_of_different_lengths_are_an_error_of_the_pass(tmp_path: pathlib.Path) -> None:
+    pipe = fb.zip([images(tmp_path).shuffle("global"), fb.arrays({"b": np.arange(ROWS - 1)}).shuffle("global")])
+    with pytest.raises(fb.DataError, match="equally many rows"):
+        list(pipe.batch(8).load())
+
+
+@pytest.mark.parametrize("policy", ["skip_record", "skip_file"])
+def test_records_of_one_branch_are_not_skipped(tmp_path: pathlib.Path, policy: str) -> None:
+    with pytest.raises(fb.ConfigError, match='/on_corrupt.*use "skip_row" for the whole document, which leaves a row out of all branches'):
+        fb.zip([images(tmp_path), labels()]).batch(4).on_corrupt(policy).plan()
+    with pytest.raises(fb.ConfigError, match="/source/zip/branches/0/on_corrupt"):
+        fb.zip([images(tmp_path).on_corrupt(policy), labels()]).batch(4).plan()
+
+
+def test_skip_row_leaves_a_row_out_of_all_branches(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "one.tfrecord"
+    fb.write_records(path, [fb.encode_example({"a": i} if i != 5 else {"z": 0}) for i in range(12)])
+    left = fb.tfrecord(path).example({"a": fb.fixed("int64")})
+    pipe = fb.zip([left, fb.arrays({"b": np.arange(12)})]).batch(4).on_corrupt("skip_row")
+    rows = [(a, b) for batch in pipe.load() for a, b in zip(batch["a"][:batch.valid_rows].tolist(), batch["b"][:batch.valid_rows].tolist())]
+    assert rows == [(i, i) for i in range(12) if i != 5]
+
+
+def test_a_pass_that_would_never_end_is_refused() -> None:
+    document = fb.zip([labels(), fb.arrays({"c": np.arange(3)})]).batch(4).to_dict()
+    for branch in document["source"]["zip"]["branches"]:
+        branch["repeat"] = True
+    for until in (None, "first"):
+        document["source"]["zip"]["until"] = until
+        with pytest.raises(fb.ConfigError, match="every branch repeats, so a pass never ends"):
+            fb.load(document)

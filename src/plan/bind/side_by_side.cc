@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/bind/side_by_side.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "plan/canonical.h"
+
+namespace forebay::plan {
+namespace {
+
+/// Whether the order gives elements in another order than they came in. `repeat` begins again, and moves none.
+bool moves(const OrderStage& order) {
+  const Ordering& ordering = order.ordering;
+  return !ordering.keeps_order && !(ordering.repeats && ordering.grain == Grain::any);
+}
+
+/// All orders of a branch; those of files, and those that open files, come first.
+std::vector<const OrderStage*> orders_of(const Stages& stages) {
+  std::vector<const OrderStage*> out;
+  const auto add = [&](const OrderStage& order) { out.push_back(&order); };
+  std::ranges::for_each(stages.file_orders, add);
+  std::ranges::for_each(stages.selecting, add);
+  if (stages.interleave) add(*stages.interleave);
+  std::ranges::for_each(stages.record_orders, add);
+  return out;
+}
+
+bool is_in(const OrderStage* order, const std::vector<OrderStage>& list) {
+  return std::ranges::any_of(list, [&](const OrderStage& each) { return &each == order; });
+}
+
+/// Why the rows of branches may be moved differently by an order that all of them have; empty: they are not.
+std::string depends_on(const OrderStage& order, const Stages& stages, bool shortest) {
+  const Ordering& ordering = order.ordering;
+  if (!ordering.attributes.empty())
+    return "decides by the values of rows, and branches have different ones; write the rows to one file, and order "
+           "that";
+  if (!moves(order)) return {};
+  const bool of_files = is_in(&order, stages.file_orders);
+  if (of_files || (ordering.grain == Grain::files_to_records && !ordering.random_access))
+    return "moves rows by the files that they are in, and the files of branches may have different numbers of rows; "
+           "leave "
+           "it out, or shuffle the rows with a buffer or globally";
+  if (shortest)
+    return "moves rows by their number, and with \"until\": \"first\" branches may have different numbers of rows; "
+           "leave "
+           "`until` out";
+  return {};
+}
+
+class SideBySide {
+ public:
+  SideBySide(std::span<const SideBranch> branches, bool shortest, const Registry& registry, Faults& faults)
+      : branches_{branches}, shortest_{shortest}, registry_{registry}, faults_{faults} {
+    for (const SideBranch& branch : branches) orders_.push_back(orders_of(branch.stages));
+  }
+
+  void run() {
+    const auto has_moving = [](const auto& orders) {
+      return std::ranges::any_of(orders, [](const OrderStage* order) { return moves(*order); });
+    };
+    const auto moving = std::ranges::find_if(orders_, has_moving);
+    if (moving != orders_.end()) check_alike(static_cast<std::size_t>(moving - orders_.begin()));
+    for (const SideBranch& branch : branches_) check_policy(branch);
+  }
+
+ private:
+  void check_alike(std::size_t first) {
+    for (const OrderStage* order : orders_[first]) {
+      const std::string why = depends_on(*order, branches_[first].stages, shortest_);
+      if (why.empty()) continue;
+      complain(*order->stage.options, fmt::format("'{}' {}", order->stage.plugin, why), faults_);
+      return;
+    }
+    const OrderStage* const moving =
+        *std::ranges::find_if(orders_[first], [](const auto* each) { return moves(*each); });
+    for (std::size_t i = 0; i < orders_.size(); ++i) {
+      if (alike(orders_[i], orders_[first])) continue;
+      const auto other = std::ranges::find_if(orders_[i], [](const auto* each) { return moves(*each); });
+      complain(
+          other != orders_[i].end() ? *(*other)->stage.options : *moving->stage.options,
+          fmt::format("'{}' moves the rows of branch {}, and branch {} has other orders, so rows that belong together "
+                      "would be separated; give every branch the same orders with the same options",
+                      moving->stage.plugin, first, i),
+          faults_);
+      return;
+    }
+  }
+
+  [[nodiscard]] bool alike(const std::vector<const OrderStage*>& one,
+                           const std::vector<const OrderStage*>& other) const {
+    return std::ranges::equal(one, other, [&](const OrderStage* a, const OrderStage* b) {
+      return stage_hash(*a->stage.json, registry_) == stage_hash(*b->stage.json, registry_);
+    });
+  }
+
+  void check_policy(const SideBranch& branch) {
+    const Json& json = branch.document.on_corrupt.json;
+    Faults none;
+    if (!branch.has_files || told_ || !engine::skips_early(read_on_corrupt(json, none))) return;
+    told_ = true;
+    complain(
+        json,
+        "records that are skipped in one branch would leave the rows after them beside rows that they do not belong "
+        "to; use \"skip_row\" for the whole document, which leaves a row out of all branches",
+        faults_);
+  }
+
+  const std::span<const SideBranch> branches_;
+  const bool shortest_;
+  const Registry& registry_;
+  Faults& faults_;
+  std::vector<std::vector<const OrderStage*>> orders_;
+  bool told_ = false;
+};
+
+}  // namespace
+
+void check_side_by_side(std::span<const SideBranch> branches, bool shortest, const Registry& registry, Faults& faults) {
+  SideBySide{branches, shortest, registry, faults}.run();
+}
+
+}  // namespace forebay::plan

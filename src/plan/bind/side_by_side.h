@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "plan/bind/stages.h"
+#include "plan/document/faults.h"
+#include "plan/document/pipeline_document.h"
+
+namespace forebay::plan {
+
+/// A branch whose rows stand beside those of the other branches.
+struct SideBranch {
+  const Stages& stages;
+  const PipelineDocument& document;
+  bool has_files = false;
+};
+
+/// Checks that rows which belong together stay together: all branches move their rows alike, by orders that depend on
+/// nothing but the seed and the number of rows, and none leaves out rows of its own. `shortest`: a pass ends with the
+/// shortest branch, so branches may have different numbers of rows.
+void check_side_by_side(std::span<const SideBranch> branches, bool shortest, const Registry& registry, Faults& faults);
+
+}  // namespace forebay::plan
