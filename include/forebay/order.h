@@ -18,8 +18,6 @@
 
 namespace forebay {
 
-// ---------------------------------------------------------------- orders: handles → handles
-
 class Reader;
 
 /// A stream of handles, in passes. An order is a stream that pulls from an upstream.
@@ -142,10 +140,10 @@ struct OrderContext {
   Gauge* gauge = nullptr;           ///< For the buffer of the order, if it has one. Outlives it; null: nobody asks.
 };
 
-/// What an order takes and gives. `any`: files where it stands before `interleave`, records after it (a document
-/// without `interleave` has one that reads file after file). `files_to_records`: takes files and gives their records.
-/// `records`: records only. `batches`: cut batches (Ordering::batches), so it stands after the batcher.
-enum class Grain : std::uint8_t { any, files_to_records, records, batches };
+/// What an order takes and gives. `any`: files before `interleave`, records after it (without one, file after file is
+/// read). `files_to_records`: takes files and gives their records.
+/// `files`: files that are not open yet. `records`: records only. `batches`: cut batches, after the batcher.
+enum class Grain : std::uint8_t { any, files, files_to_records, records, batches };
 
 /// Consecutive batches that an order on batches decides about.
 struct BatchBlock {
@@ -187,6 +185,7 @@ struct Ordering {
   bool selects = false;
   std::optional<AskedFunction> asks = {};  ///< The function of the program that the order asks.
   bool keeps_order = false;                ///< Passes elements on in the order in which they come.
+  bool counts_rows = false;                ///< Counts rows, and never stands before files are opened.
 };
 
 /// An order plug-in: its description, and the function that checks its options and binds them.

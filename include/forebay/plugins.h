@@ -33,8 +33,10 @@
 #include <forebay/orders/shuffle.h>
 #include <forebay/orders/shuffle_batches.h>
 #include <forebay/orders/skip.h>
+#include <forebay/orders/skip_files.h>
 #include <forebay/orders/sorted.h>
 #include <forebay/orders/take.h>
+#include <forebay/orders/take_files.h>
 #include <forebay/orders/take_while.h>
 #include <forebay/sources/arrays.h>
 #include <forebay/sources/arrow.h>

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "orders/bounds.h"
+
 namespace forebay::orders {
 namespace {
 
@@ -11,7 +13,7 @@ namespace {
 /// calls it. A failed `pull` continues to skip where it was.
 class Skipper final : public Handles {
  public:
-  Skipper(const Skip& options, OrderContext context) : count_{options.count}, context_{std::move(context)} {}
+  Skipper(std::int64_t count, OrderContext context) : count_{count}, context_{std::move(context)} {}
 
   void begin(std::int64_t epoch) override {
     left_ = count_;
@@ -51,20 +53,25 @@ class Skipper final : public Handles {
 };
 
 Result<Ordering> bind(const Skip& options) {
-  return Ordering{
-      .make = [options](OrderContext context) -> std::unique_ptr<Handles> {
-        return std::make_unique<Skipper>(options, std::move(context));
-      },
-      .count = [options](std::int64_t n) -> std::optional<std::int64_t> { return n - std::min(n, options.count); },
-      .keeps_order = true};
+  Ordering out = all_but_first(options.count);
+  out.counts_rows = true;
+  return out;
 }
 
 }  // namespace
 
+Ordering all_but_first(std::int64_t count) {
+  return {.make = [count](OrderContext context) -> std::unique_ptr<Handles> {
+            return std::make_unique<Skipper>(count, std::move(context));
+          },
+          .count = [count](std::int64_t n) -> std::optional<std::int64_t> { return n - std::min(n, count); },
+          .keeps_order = true};
+}
+
 OrderType skip() {
-  return describe<OrderType, Skip>(
-             "skip", "Leaves out the first `count` elements of a pass; before `interleave` it counts files.", bind)
-      .required("count", &Skip::count, "Elements to leave out.", {.min = 0})
+  return describe<OrderType, Skip>("skip", "Leaves out the first `count` rows of a pass; `skip_files` counts files.",
+                                   bind)
+      .required("count", &Skip::count, "Rows to leave out.", {.min = 0})
       .example({.options = R"({"count": 2})", .in = R"([1, 2, 3])", .out = R"([3])"});
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "orders/bounds.h"
+
 namespace forebay::orders {
 namespace {
 
@@ -11,7 +13,7 @@ namespace {
 /// thread at a time calls it.
 class Taker final : public Handles {
  public:
-  Taker(const Take& options, OrderContext context) : count_{options.count}, context_{std::move(context)} {}
+  Taker(std::int64_t count, OrderContext context) : count_{count}, context_{std::move(context)} {}
 
   void begin(std::int64_t epoch) override {
     left_ = count_;
@@ -40,20 +42,25 @@ class Taker final : public Handles {
 };
 
 Result<Ordering> bind(const Take& options) {
-  return Ordering{
-      .make = [options](OrderContext context) -> std::unique_ptr<Handles> {
-        return std::make_unique<Taker>(options, std::move(context));
-      },
-      .count = [options](std::int64_t n) -> std::optional<std::int64_t> { return std::min(n, options.count); },
-      .keeps_order = true};
+  Ordering out = first_elements(options.count);
+  out.counts_rows = true;
+  return out;
 }
 
 }  // namespace
 
+Ordering first_elements(std::int64_t count) {
+  return {.make = [count](OrderContext context) -> std::unique_ptr<Handles> {
+            return std::make_unique<Taker>(count, std::move(context));
+          },
+          .count = [count](std::int64_t n) -> std::optional<std::int64_t> { return std::min(n, count); },
+          .keeps_order = true};
+}
+
 OrderType take() {
-  return describe<OrderType, Take>(
-             "take", "Ends after the first `count` elements of a pass; before `interleave` it counts files.", bind)
-      .required("count", &Take::count, "Elements to keep.", {.min = 0})
+  return describe<OrderType, Take>("take", "Ends after the first `count` rows of a pass; `take_files` counts files.",
+                                   bind)
+      .required("count", &Take::count, "Rows to keep.", {.min = 0})
       .example({.options = R"({"count": 2})", .in = R"([1, 2, 3])", .out = R"([1, 2])"});
 }
 

@@ -5,9 +5,10 @@
 
 namespace forebay {
 
-/// Leaves out the first `count` elements of a pass. Before `interleave` the elements are files.
+/// Leaves out the first `count` rows of a pass.
+/// Stands behind the order that opens files, `interleave` or a global shuffle.
 struct Skip {
-  std::int64_t count = 0;  ///< Elements to leave out.
+  std::int64_t count = 0;  ///< Rows to leave out.
 };
 
 }  // namespace forebay

@@ -5,9 +5,10 @@
 
 namespace forebay {
 
-/// Ends a pass after its first `count` elements. Before `interleave` the elements are files.
+/// Ends a pass after its first `count` rows.
+/// Stands behind the order that opens files, `interleave` or a global shuffle.
 struct Take {
-  std::int64_t count = 0;  ///< Elements of a pass.
+  std::int64_t count = 0;  ///< Rows of a pass.
 };
 
 }  // namespace forebay

@@ -42,11 +42,19 @@ class Orders(PipelineBase):
         return self._then("repeat", {"count": count})
 
     def take(self: P, count: int) -> P:
-        """Ends after the first `count` elements of a pass; before `interleave` it counts files.
+        """Ends after the first `count` rows of a pass; `take_files` counts files.
 
-        count    Elements to keep.
+        count    Rows to keep.
         """
         return self._then("take", {"count": count})
+
+    def take_files(self: P, count: int) -> P:
+        """Ends after the first `count` files of a pass. Stands before `interleave`, or any other order that
+        opens files.
+
+        count    Files to keep.
+        """
+        return self._then("take_files", {"count": count})
 
     def take_while(self: P, where: str, *, early: bool = False) -> P:
         """Ends the pass before the first record for which a condition does not hold.
@@ -58,11 +66,19 @@ class Orders(PipelineBase):
         return self._then("take_while", {"where": where, "early": early}, early=False)
 
     def skip(self: P, count: int) -> P:
-        """Leaves out the first `count` elements of a pass; before `interleave` it counts files.
+        """Leaves out the first `count` rows of a pass; `skip_files` counts files.
 
-        count    Elements to leave out.
+        count    Rows to leave out.
         """
         return self._then("skip", {"count": count})
+
+    def skip_files(self: P, count: int) -> P:
+        """Leaves out the first `count` files of a pass. Stands before `interleave`, or any other order that
+        opens files.
+
+        count    Files to leave out.
+        """
+        return self._then("skip_files", {"count": count})
 
     def filter(self: P, where: str, *, early: bool = False) -> P:
         """Keeps the records for which a condition over their tensors holds; comes after `interleave`.

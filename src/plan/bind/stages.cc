@@ -38,6 +38,7 @@ class StageSorter {
         add_unknown();
       }
     }
+    place_orders_of_files();
     if (!stages_.batch_stage && !unknown_ && !is_branch_) {
       complain(*steps, "no step makes batches; add {\"batch\": {\"size\": …}}", faults_);
     }
@@ -176,6 +177,37 @@ class StageSorter {
     }
   }
 
+  /// Whether an order of files may stand here: before files are opened.
+  bool may_order_files(const Stage& stage) {
+    const Stage* const opens = stages_.interleave ? &stages_.interleave->stage : nullptr;
+    if (stages_.combination == nullptr && opens == nullptr) return true;
+    complain(
+        *stage.options,
+        opens != nullptr
+            ? fmt::format("'{}' counts files and must come before '{}', which opens them", stage.plugin, opens->plugin)
+            : fmt::format("'{}' counts files, and a combination has no files of its own; move it into the branches",
+                          stage.plugin),
+        faults_);
+    return false;
+  }
+
+  /// Without an order that opens files, they are opened one after the other, before all orders of records.
+  void place_orders_of_files() {
+    const auto is_of_files = [](const OrderStage& order) { return order.ordering.grain == Grain::files; };
+    auto& orders = stages_.record_orders;
+    const auto records = std::ranges::find_if_not(orders, is_of_files);
+    if (const auto late = std::find_if(records, orders.end(), is_of_files); late != orders.end()) {
+      complain(*late->stage.options,
+               fmt::format("'{}' counts files and must come before '{}', which orders records here", late->stage.plugin,
+                           records->stage.plugin),
+               faults_);
+    }
+    const auto moved = static_cast<std::size_t>(records - orders.begin());
+    for (WindowItem& window : stages_.windows) window.orders_before -= std::min(window.orders_before, moved);
+    std::move(orders.begin(), records, std::back_inserter(stages_.file_orders));
+    orders.erase(orders.begin(), records);
+  }
+
   /// Orders on batches stand after the batcher.
   void place_batch_order(const Stage& stage, Ordering ordering) {
     if (stages_.batch_stage) {
@@ -214,6 +246,7 @@ class StageSorter {
           faults_);
       return;
     }
+    if (ordering->grain == Grain::files && !may_order_files(stage)) return;
     if (ordering->grain != Grain::files_to_records) {
       stages_.record_orders.push_back({stage, *std::move(ordering), stages_.before.size()});
       return;
@@ -242,7 +275,12 @@ class StageSorter {
   bool check_before_opening(const Stage& stage, const Ordering& opens) {
     const OrderStage* filter = nullptr;
     for (const OrderStage& order : stages_.record_orders) {
-      if (order.ordering.grain == Grain::records && !(opens.random_access && order.ordering.selects)) {
+      if (order.ordering.counts_rows) {
+        complain(*order.stage.options,
+                 fmt::format("'{}' counts rows: put it after '{}', or say '{}_files' to count files",
+                             order.stage.plugin, stage.plugin, order.stage.plugin),
+                 faults_);
+      } else if (order.ordering.grain == Grain::records && !(opens.random_access && order.ordering.selects)) {
         complain(*order.stage.options,
                  fmt::format("'{}' looks into records and must come after '{}', which opens the files",
                              order.stage.plugin, stage.plugin),
