@@ -245,24 +245,6 @@ class PlanBuilder {
     return out;
   }
 
-  static bool draws(const Program& program) {
-    const auto draw = [](const engine::PlacedStep& step) { return step.draws; };
-    return std::ranges::any_of(program.late, draw) || std::ranges::any_of(program.after, draw);
-  }
-
-  /// Whether rows come one after the other from the program.
-  static bool reads_once(const Program& program) {
-    if (std::ranges::any_of(program.branches, reads_once)) return true;
-    return program.source.rows && !program.source.rows->resident();
-  }
-
-  /// Whether a record may come several times in a pass.
-  static bool repeats(const Program& program) {
-    const auto repeat = [](const Ordering& order) { return order.repeats; };
-    return program.repeat || program.interleave.repeats || std::ranges::any_of(program.file_orders, repeat) ||
-           std::ranges::any_of(program.record_orders, repeat);
-  }
-
   /// What tells the rows of a plan apart. Two occurrences of a record in a pass need a count only where a step draws.
   static Program::Identity identity_of(const Program& program) {
     if (!draws(program) && !std::ranges::any_of(program.branches, draws)) return Program::Identity::none;

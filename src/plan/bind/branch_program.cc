@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/bind/branch_program.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "base/draw.h"
@@ -54,6 +56,22 @@ void project_branch(const Stages& stages, const std::vector<engine::MergedColumn
   }
   project(stages, columns, faults);
   columns.outputs.clear();
+}
+
+bool draws(const engine::Program& program) {
+  const auto draw = [](const engine::PlacedStep& step) { return step.draws; };
+  return std::ranges::any_of(program.late, draw) || std::ranges::any_of(program.after, draw);
+}
+
+bool reads_once(const engine::Program& program) {
+  if (std::ranges::any_of(program.branches, reads_once)) return true;
+  return program.source.rows && !program.source.rows->resident();
+}
+
+bool repeats(const engine::Program& program) {
+  const auto repeat = [](const Ordering& order) { return order.repeats; };
+  return program.repeat || program.interleave.repeats || std::ranges::any_of(program.file_orders, repeat) ||
+         std::ranges::any_of(program.record_orders, repeat);
 }
 
 }  // namespace forebay::plan

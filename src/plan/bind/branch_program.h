@@ -35,4 +35,11 @@ void check_combined_batches(const Stages& stages, const Batching& batching, Faul
 void project_branch(const Stages& stages, const std::vector<engine::MergedColumn>& merged, std::size_t number,
                     BoundColumns& columns, Faults& faults);
 
+/// Whether a step of the program, branches apart, draws at random.
+[[nodiscard]] bool draws(const engine::Program& program);
+/// Whether rows come one after the other from the program.
+[[nodiscard]] bool reads_once(const engine::Program& program);
+/// Whether a record may come several times in a pass.
+[[nodiscard]] bool repeats(const engine::Program& program);
+
 }  // namespace forebay::plan

@@ -95,6 +95,35 @@ void check_draws(const BoundDocument& bound, Faults& faults) {
   std::ranges::for_each(bound.columns.after, check);
 }
 
+/// What a tensor of a batch is that a step cannot read behind the batcher; empty: dense numbers, which it can.
+const char* not_dense(const BoundColumns& columns, ColumnId id) {
+  if (static_cast<std::size_t>(id) >= columns.at_batch.size()) return "";  // a step behind the batcher makes it
+  const ColumnSpec& spec = columns.at_batch[id];
+  if (spec.dtype == DType::string) return "strings";
+  const auto found = std::ranges::find(columns.batched, id, &engine::Output::id);
+  const ColumnSpec& delivered = found == columns.batched.end() ? spec : found->spec;
+  if (delivered.shape.known()) return "";
+  return delivered.delivery == Delivery::ragged ? "ragged" : delivered.delivery == Delivery::sparse ? "sparse" : "";
+}
+
+/// Behind the batcher the engine gives steps dense numbers, in the memory of the batch, and nothing else.
+void check_after(const BoundDocument& bound, Faults& faults) {
+  for (const engine::PlacedStep& step : bound.columns.after) {
+    for (const ColumnId id : step.reads) {
+      const std::string_view found = not_dense(bound.columns, id);
+      if (found.empty()) continue;
+      faults.push_back(
+          Error{Code::config, Detail::invalid_argument,
+                fmt::format("'{}' reads {}, which is {} in a batch, and a step behind the batcher reads dense "
+                            "numbers; put '{}' before '{}'",
+                            step.name, quote(bound.columns.schema[id].name), found, step.name,
+                            bound.stages.batch_stage->plugin)}
+              .at(Place{.pointer = step.pointer}));
+      break;
+    }
+  }
+}
+
 void check_skips(const BoundDocument& bound, Faults& faults) {
   const Json* const json = bound.json.find("on_corrupt");
   if (json == nullptr || (!bound.columns.taking && bound.combines != Combines::is_branch)) return;
@@ -108,9 +137,25 @@ void check_skips(const BoundDocument& bound, Faults& faults) {
            faults);
 }
 
+/// Files are counted where records lie in them.
+void check_file_orders(const BoundDocument& bound, Faults& faults) {
+  if (!bound.source.rows && bound.source.files_a_part == 0) return;
+  for (const OrderStage& order : bound.stages.file_orders) {
+    if (order.ordering.grain != Grain::files) continue;
+    complain(*order.stage.options,
+             bound.source.rows
+                 ? fmt::format("'{}' counts files, and the rows of '{}' lie in none; count rows, with '{}'",
+                               order.stage.plugin, bound.stages.source_stage->plugin, "take' or 'skip")
+                 : fmt::format("'{}' counts files, and each file of '{}' is one record; count rows, with '{}'",
+                               order.stage.plugin, bound.stages.source_stage->plugin, "take' or 'skip"),
+             faults);
+  }
+}
+
 }  // namespace
 
 void check_source(const BoundDocument& bound, Faults& faults) {
+  check_file_orders(bound, faults);
   check_decoder(bound, faults);
   check_access(bound, faults);
   check_attributes(bound, faults);
@@ -132,6 +177,7 @@ void check_epoch_end(const BoundDocument& bound, Faults& faults) {
 }  // namespace
 
 void check_rows(const BoundDocument& bound, Faults& faults) {
+  check_after(bound, faults);
   check_draws(bound, faults);
   check_epoch_end(bound, faults);
   check_skips(bound, faults);

@@ -25,7 +25,7 @@ struct BoundDocument {
 /// that rows that come one after the other are read once and in their order, and that the records of an order that
 /// needs attributes can be read before it.
 void check_source(const BoundDocument& bound, Faults& faults);
-/// Checks draws and `skip_row`: both belong to rows of one record.
+/// Checks draws and `skip_row`, which belong to rows of one record, and what steps behind the batcher read.
 void check_rows(const BoundDocument& bound, Faults& faults);
 /// Checks that the elements of a batcher with lanes are the segments of sequences, in their order.
 void check_lanes(const BoundDocument& bound, Faults& faults);

@@ -286,6 +286,31 @@ std::optional<Finisher::Failure> Finisher::steps_after_batch(ColumnBlock& block)
   return std::nullopt;
 }
 
+namespace {
+
+/// The shape that all rows of a column have, which a step behind the batcher made.
+Result<Shape> shape_of_rows(const Column& column, const Output& output) {
+  if (column.fixed()) return column.shape;
+  if (column.rows == 0) {
+    std::vector<std::int64_t> dims = column.shape.dims();
+    std::ranges::replace(dims, unknown_dim, std::int64_t{0});
+    return Shape{std::move(dims)};
+  }
+  Shape first = column.row_shape(0);
+  for (std::int64_t row = 1; row < column.rows; ++row) {
+    if (const Shape other = column.row_shape(row); !(other == first))
+      return Error{
+          Code::data, Detail::invalid_argument,
+          fmt::format("tensor '{}' has rows of shape {} and of shape {}, and a step behind the batcher makes rows of "
+                      "one shape; put the step before the batcher, which can pad them",
+                      output.spec.name, first.text(), other.text()),
+          Place{.row = row}};
+  }
+  return first;
+}
+
+}  // namespace
+
 void Finisher::pin(Tensor& tensor) {
   const std::size_t bytes =
       tensor.dtype == DType::string ? 0 : static_cast<std::size_t>(tensor.count()) * size_of(tensor.dtype);
@@ -331,10 +356,12 @@ std::optional<Finisher::Failure> Finisher::after_batch(Batch::Content& content) 
       continue;
     }
     Column& column = block[output.id];
+    const auto shape = shape_of_rows(column, output);
+    if (!shape.ok()) return Failure{shape.error()};
     Value value;
     value.values =
         Tensor{.dtype = column.dtype,
-               .shape = with_rows(job_.layout.rows, column.shape),
+               .shape = with_rows(job_.layout.rows, *shape),
                .data = column.values.data(),
                .byte_splits = column.dtype == DType::string ? column.byte_splits.as<std::int64_t>() : nullptr,
                .bytes = column.bytes.data(),
