@@ -98,3 +98,35 @@ def test_windows_in_batches_by_frames_restart_at_every_batch(source: str, recurr
         again.load_state_dict(loader.state_dict())
         assert [batch["s"].tobytes() for batch in again] == whole[number:]
         assert next(loader)["s"].tobytes() == whole[number]
+
+
+@pytest.mark.parametrize("draw", [lambda p: p.random_sample(), lambda p: p.sequence_order("random_sample")])
+def test_draws_before_a_filter_have_no_length_and_those_behind_it_have(tmp_path: pathlib.Path, draw: Any) -> None:
+    base = stored(tmp_path, None)
+    for _ in range(2):  # the second time, the verdicts are stored
+        with draw(base).filter("id % 3 == 0").batch(4).load() as loader:
+            with pytest.raises(TypeError):
+                len(loader)
+            assert len(list(loader)) > 0
+    counted = base.filter("id % 3 == 0").shuffle(global_=True).batch(4)
+    assert len(list(counted.load())) == 4 and len(counted.load()) == 4
+
+
+@pytest.mark.parametrize("rows", [0, 3, 4, 9])
+def test_the_length_counts_the_batch_that_ends_an_epoch_without_rows(rows: int) -> None:
+    pipe = fb.arrays({"x": np.arange(rows)}).batch(4, remainder="drop", epoch_end=True).epoch_boundary("hard").epochs(2)
+    loader = pipe.load()
+    assert len(loader) == len(list(loader)) == 2 * max(1, rows // 4)
+
+
+@pytest.mark.parametrize("remainder", ["keep", "pad", "drop"])
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_no_batch_without_rows_comes_behind_the_end(remainder: str, epochs: int) -> None:
+    sizes = [4, 0, 4, 4, 0, 3, 0, 0, 5]
+    pipe = (fb.arrays({"x": np.arange(10)}).batch(5, size_function="sizes", remainder=remainder).epochs(epochs).epoch_boundary("hard")
+            .bind({"sizes": lambda number: sizes[number] if number < len(sizes) else 5}))
+    seen = [(batch.epoch, batch["x"][:batch.valid_rows].tolist()) for batch in pipe.load()]
+    assert max(epoch for epoch, _ in seen) == epochs - 1
+    assert [batch for epoch, batch in seen if epoch == 0] == [[0, 1, 2, 3], [], [4, 5, 6, 7], *([[8, 9]] if remainder != "drop" else [])]
+    with pipe.load() as loader:
+        assert [(epoch.number, batch["x"][:batch.valid_rows].tolist()) for epoch in loader.epochs() for batch in epoch] == seen

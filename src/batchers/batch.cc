@@ -90,6 +90,7 @@ class FixedBatcher final : public Batcher {
       out.add(count);
     }
     const std::size_t count = out.elements().size();
+    ended_ = count < size_;
     if (counter_ && count < size_) out.end_pass(counter_->sequences(out.pass()));
     if (count == 0) return Cut::end_of_pass;
     if (count == size_ || remainder_ == Remainder::keep) return Cut::batch;
@@ -100,6 +101,8 @@ class FixedBatcher final : public Batcher {
     return Cut::end_of_pass;
   }
 
+  /// Whether the last batch was the end of its pass, because the pass had too few rows for it.
+  [[nodiscard]] bool ended() const { return ended_; }
   /// Before the first `cut` of a batch.
   void set_size(std::int64_t size) { size_ = static_cast<std::size_t>(size); }
 
@@ -138,6 +141,7 @@ class FixedBatcher final : public Batcher {
 
   static constexpr std::size_t min_room = 4096;
   std::size_t size_;
+  bool ended_ = false;
   const Remainder remainder_;
   Reader& reader_;
   std::optional<SequenceCounter> counter_;  // set: sequences are numbered
@@ -160,9 +164,14 @@ class AskedBatcher final : public Batcher {
       if (!size.ok()) return size.error().code() == Code::cancelled ? size.error() : refuse(in, size.error());
       size_ = *size;
     }
+    if (*size_ == 0 && ended_) {  // the batch without rows is one of the next pass, if there is one
+      ended_ = false;
+      return Cut::end_of_pass;
+    }
     if (*size_ == 0) return next(), Cut::batch;
     batcher_.set_size(*size_);
     FOREBAY_TRY(const Cut got, batcher_.cut(in, out));
+    ended_ = got == Cut::batch && batcher_.ended();
     if (got == Cut::batch) next();
     return got;
   }
@@ -212,6 +221,7 @@ class AskedBatcher final : public Batcher {
   Reader& reader_;
   std::int64_t number_;               // of the present batch
   std::optional<std::int64_t> size_;  // of that batch; empty: not asked yet
+  bool ended_ = false;                // the batch before was the last one of its pass
   int empty_ = 0;                     // consecutive batches of 0 rows
   FixedBatcher batcher_;
 };
@@ -244,7 +254,8 @@ Result<Batching> bind(const FixedBatch& options, const Schema& in) {
   batching.remainder = options.remainder;
   batching.max_rows = options.size;
   batching.batches = [options](std::int64_t rows) -> std::optional<std::int64_t> {
-    return rows / options.size + (options.remainder != Remainder::drop && rows % options.size != 0 ? 1 : 0);
+    const auto out = rows / options.size + (options.remainder != Remainder::drop && rows % options.size != 0 ? 1 : 0);
+    return options.epoch_end ? std::max<std::int64_t>(out, 1) : out;  // an epoch without a batch gets one that ends it
   };
   if (options.size_function) ask_for_sizes(options, batching);
   return batching;

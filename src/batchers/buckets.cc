@@ -13,7 +13,7 @@ namespace forebay {
 
 template <>
 struct EnumNames<Longer> {
-  static constexpr std::array<std::string_view, 2> names{"drop", "bucket"};
+  static constexpr std::array<std::string_view, 3> names{"fail", "drop", "bucket"};
 };
 
 template <>
@@ -59,6 +59,7 @@ class BucketBatcher final : public Batcher {
       if (!more) return flush(out) ? Cut::batch : stream_.end(out);
       const std::size_t number = bucket_of();
       if (number == buckets_.size()) {
+        if (options_.longer == Longer::fail) return too_long();
         stream_.drop();
         continue;
       }
@@ -106,6 +107,13 @@ class BucketBatcher final : public Batcher {
   }
   [[nodiscard]] std::int64_t size_of(std::size_t bucket) const {
     return options_.sizes.size() == 1 ? options_.sizes.front() : options_.sizes[bucket];
+  }
+
+  [[nodiscard]] Error too_long() const {
+    return stream_.fault(Error{
+        Code::data, Detail::invalid_argument,
+        "a sequence of " + std::to_string(stream_.length(0)) + " elements is longer than the last of `boundaries`, " +
+            std::to_string(options_.boundaries.back()) + "; raise it, or set `longer` to \"bucket\" or \"drop\""});
   }
 
   /// Moves the next element into the bucket.
@@ -220,8 +228,9 @@ BatcherType buckets() {
       .required("boundaries", &Buckets::boundaries,
                 "The largest length of each bucket, ascending. A sequence goes into the first bucket that it fits.")
       .required("sizes", &Buckets::sizes, "Rows of a batch: a list of one number for all buckets, or of one for each.")
-      .field("longer", &Buckets::longer,
-             "What becomes of sequences beyond the last boundary: drop them, or bucket: they have one of their own.")
+      .field(
+          "longer", &Buckets::longer,
+          "What becomes of sequences beyond the last boundary: fail, drop them, or bucket: they have one of their own.")
       .field("remainder", &Buckets::remainder,
              "What becomes of buckets that are not full at the end (of each epoch, where epochs are hard): keep, drop.")
       .field("random_bucket", &Buckets::random_bucket,
@@ -231,7 +240,7 @@ BatcherType buckets() {
       .field("pad", &Buckets::pad,
              "false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of {tensor, shape, "
              "value}.")
-      .example({.options = R"({"key": "x", "boundaries": [1, 3], "sizes": [2]})",
+      .example({.options = R"({"key": "x", "boundaries": [1, 3], "sizes": [2], "longer": "drop"})",
                 .in = R"({"x": [[1, 2], [3], [4, 5, 6], [7, 8, 9, 10], [11]]})",
                 .out = R"([{"x": [[1, 2, 0], [4, 5, 6]]}, {"x": [[3], [11]]}])"})
       .example({.options = R"({"key": "x", "boundaries": [1], "sizes": [1, 2], "longer": "bucket"})",

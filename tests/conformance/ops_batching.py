@@ -166,7 +166,7 @@ def len_filter(vector: Vector, folder: Path) -> list[str]:
 def bucket_batch(vector: Vector, folder: Path) -> list[str]:
     buckets = sorted(vector["args"]["buckets"])
     options = {"key": "data", "boundaries": [longest for longest, _ in buckets],
-               "sizes": [rows for _, rows in buckets] or [1]}
+               "sizes": [rows for _, rows in buckets] or [1], "longer": "drop"}
     out = _run(vector, folder, [{"buckets": options}])
     failed = _failed(vector, out)
     if failed is not None:

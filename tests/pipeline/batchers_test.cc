@@ -98,7 +98,8 @@ TEST(Frames, OfAnEndlessRunThatNoSequenceFitsAreAnError) {
 TEST(Buckets, HoldElementsOverTheEndOfAPassAndFlushThemAtTheEndOfTheRun) {
   const Folder folder;
   write_lengths(folder.file("a"), {1, 5, 3, 7, 6, 2, 1});
-  const std::string buckets = R"({"buckets": {"key": "tokens", "boundaries": [3, 6], "sizes": [3, 2]}})";
+  const std::string buckets =
+      R"({"buckets": {"key": "tokens", "boundaries": [3, 6], "sizes": [3, 2], "longer": "drop"}})";
   EXPECT_EQ(batches_of(of_lengths(folder, buckets, R"(, "epochs": 2)")),
             (std::vector<Ids>{{1, 4}, {0, 2, 5}, {6, 0, 2}, {1, 4}, {5, 6}}));
   EXPECT_EQ(batches_of(of_lengths(folder, buckets, R"(, "epochs": 2, "epoch_boundary": "hard")")),

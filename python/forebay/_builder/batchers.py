@@ -84,7 +84,7 @@ class Batchers(PipelineBase):
                                     pad=True)
 
     def buckets(self: P, key: str, boundaries: Sequence[int], sizes: Sequence[int], *,
-                longer: Literal["drop", "bucket"] = "drop", remainder: Literal["keep", "drop"] = "keep",
+                longer: Literal["fail", "drop", "bucket"] = "fail", remainder: Literal["keep", "drop"] = "keep",
                 random_bucket: float = 0.0, seq_idx: bool = False, epoch_end: bool = False,
                 pad: Union[bool, Sequence[Mapping[str, Any]]] = True, drop_remainder: Optional[bool] = None) -> P:
         """Cuts batches of sequences of similar length.
@@ -93,8 +93,8 @@ class Batchers(PipelineBase):
         boundaries        The largest length of each bucket, ascending. A sequence goes into the first bucket
                           that it fits.
         sizes             Rows of a batch: a list of one number for all buckets, or of one for each.
-        longer            What becomes of sequences beyond the last boundary: drop them, or bucket: they have
-                          one of their own.
+        longer            What becomes of sequences beyond the last boundary: fail, drop them, or bucket: they
+                          have one of their own.
         remainder         What becomes of buckets that are not full at the end (of each epoch, where epochs are
                           hard): keep, drop.
         random_bucket     Probability that a sequence goes into a random one of the buckets that it fits, in
@@ -110,7 +110,7 @@ class Batchers(PipelineBase):
         """
         return self._then("buckets", {"key": key, "boundaries": boundaries, "sizes": sizes, "longer": longer,
                                      "remainder": remainder_of(remainder, drop_remainder), "random_bucket": random_bucket, "seq_idx": seq_idx,
-                                     "epoch_end": epoch_end, "pad": pad}, longer="drop", remainder="keep",
+                                     "epoch_end": epoch_end, "pad": pad}, longer="fail", remainder="keep",
                                      random_bucket=0.0, seq_idx=False, epoch_end=False, pad=True)
 
     def token_budget(self: P, tokens: int, *, keys: Sequence[str] = [], max_rows: Optional[int] = None,

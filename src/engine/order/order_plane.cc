@@ -231,6 +231,9 @@ Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
   open_files_.begin_batch(ordinal_);
   while (true) {
     FOREBAY_TRY(const Cut got, cut_batch(layout));
+    // A batch without rows asks for none, and so does not meet the end of the run.
+    const bool past_end = program_.epochs && passes_->epoch() >= *program_.epochs && rows_.elements().empty();
+    if (got == Cut::batch && past_end) return false;
     if (got == Cut::batch) {
       FOREBAY_DO(take_rows(layout));
       occurrences_.assign(layout, *passes_);

@@ -40,11 +40,12 @@ std::optional<std::int64_t> known_records(const Program& program, const BatchCou
 }
 
 /// The records that come out of the order that opens the files when all filters together keep `records`. Empty when it
-/// gives another number and a filter after it does not know which ones.
+/// gives another number, or some twice and others not, and a filter after it does not know which ones.
 std::optional<std::int64_t> count_of_interleave(const Program& program, std::int64_t records) {
   const auto& count = program.interleave.count;
   const auto given = count ? count(records) : std::optional{records};
-  return given == records || !std::ranges::any_of(program.record_orders, &Ordering::selects) ? given : std::nullopt;
+  const bool same = given == records && !program.interleave.repeats;
+  return same || !std::ranges::any_of(program.record_orders, &Ordering::selects) ? given : std::nullopt;
 }
 
 /// The batches of a run whose passes have `pass` records each.

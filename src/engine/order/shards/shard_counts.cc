@@ -101,7 +101,7 @@ bool countable(const std::vector<Ordering>& record_orders) {
   bool changed = false;
   for (const Ordering& order : record_orders) {
     if (order.selects && changed) return false;
-    changed = changed || (!order.selects && order.count != nullptr);
+    changed = changed || (!order.selects && (order.count != nullptr || order.repeats));
   }
   return true;
 }
