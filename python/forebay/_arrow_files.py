@@ -2,7 +2,6 @@
 """Threads that read Parquet and Arrow IPC files with pyarrow, and streams of record batches, for the runs of a program."""
 from __future__ import annotations
 
-import glob
 import os
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +31,7 @@ class Version(NamedTuple):
 
     size: int
     mtime: int
+    ctime: int
     inode: int
 
 
@@ -69,16 +69,11 @@ def pyarrow_module(name: str, needed: str = "Parquet and Arrow files are read by
 
 
 def matched(files: Paths) -> "list[str]":
-    """The files of paths and patterns, in their order; those of a pattern sorted."""
-    out: "list[str]" = []
-    for place, path in enumerate(paths_of(files, "files")):
-        found = sorted(glob.glob(path)) if glob.has_magic(path) and not os.path.exists(path) else [path]
-        if not found:
-            raise ConfigError(f"files[{place}]: no file matches '{path}'", code="config", detail="not_found")
-        out += found
-    if not out:
+    """The files of paths and patterns, in their order; patterns mean what they mean for every source."""
+    given = paths_of(files, "files")
+    if not given:
         raise ConfigError("files: at least one file is needed", code="config", detail="invalid_argument")
-    return out
+    return _core.expand_files(given)
 
 
 def list_of_parts(files: Sequence[str], format: Literal["parquet", "ipc"], by_group: bool) -> Parts:
@@ -110,8 +105,29 @@ def faults_of(path: str, what: str) -> Iterator[None]:
         yield
     except ConfigError:
         raise
-    except (OSError, ValueError, KeyError) as problem:  # the errors of pyarrow are kinds of these
+    except _faults() as problem:
         raise _unreadable(path, what, problem) from None
+
+
+def _faults() -> "tuple[type[BaseException], ...]":
+    """What pyarrow raises for a file that it cannot read."""
+    return OSError, ValueError, KeyError, pyarrow_module("pyarrow").ArrowException
+
+
+def _kind_of(path: str) -> str:
+    """What a file that cannot be read is, and how it is read, as the end of a message; empty: it is not known."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(8)
+    except OSError:
+        return ""
+    if head.startswith(b"\xff\xff\xff\xff"):
+        return "; this is the stream form of Arrow: fb.arrow(pyarrow.ipc.open_stream(path))"
+    if head.startswith(b"ARROW1"):
+        return "; this begins like an Arrow file: fb.arrow_file(path)"
+    if head.startswith(b"FEA1"):
+        return "; this is a Feather file of version 1: fb.arrow(pyarrow.feather.read_table(path))"
+    return "; this begins like a Parquet file: fb.parquet(path)" if head.startswith(b"PAR1") else ""
 
 
 def version_of(path: str) -> Version:
@@ -120,7 +136,7 @@ def version_of(path: str) -> Version:
     except OSError as problem:
         raise IoError(f"{path}: {problem.strerror}", code="io",
                       detail="not_found" if isinstance(problem, FileNotFoundError) else "permission_denied") from None
-    return Version(found.st_size, found.st_mtime_ns, found.st_ino)
+    return Version(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 def _parquet_parts(path: str, by_group: bool, version: Version) -> "tuple[Any, list[Part]]":
@@ -147,17 +163,22 @@ class OpenFiles:
         self._files: "OrderedDict[str, Any]" = OrderedDict()
 
     def __getitem__(self, part: Part) -> Any:
+        unchanged(part)
         if part.path not in self._files:
-            if version_of(part.path) != part.version:
-                raise DataError(f"{part.path}: the file has changed since the run was planned", code="data", detail="data_loss")
-            try:
+            with faults_of(part.path, "footer"):
                 self._files[part.path] = self._open_file(part.path)
-            except (OSError, ValueError, KeyError) as problem:
-                raise _unreadable(part.path, "footer", problem) from None
         self._files.move_to_end(part.path)
         while len(self._files) > OPEN_FILES:  # one that is read further stays until its reader is gone
             self._files.popitem(last=False)
         return self._files[part.path]
+
+
+def unchanged(part: Part) -> None:
+    """Raises DataError where the file is not the one that was planned. Before and after a part is read: no run ends well with rows
+    of two versions."""
+    if version_of(part.path) != part.version:
+        raise DataError(f"{part.path}: the file has changed since the run was planned; leave files alone while they are read",
+                        code="data", detail="data_loss")
 
 
 def _open_parquet(path: str) -> Any:
@@ -181,7 +202,7 @@ def _parquet_batches(file: Any, part: Part, fields: "list[str]", first: int) -> 
             for batch in file.iter_batches(rows, row_groups=[group], columns=fields):
                 yield from _after(batch, first)
                 first = max(0, first - batch.num_rows)
-        except (OSError, ValueError, KeyError) as problem:
+        except _faults() as problem:
             raise _unreadable(part.path, f"row group {group}", problem) from None
 
 
@@ -194,7 +215,7 @@ def _ipc_batches(file: Any, part: Part, fields: "list[str]", first: int) -> Iter
                 piece = batch.slice(begin, rows)
                 yield from _after(piece, first)
                 first = max(0, first - piece.num_rows)
-        except (OSError, ValueError, KeyError) as problem:
+        except _faults() as problem:
             raise _unreadable(part.path, f"record batch {number}", problem) from None
 
 
@@ -208,7 +229,8 @@ def _rows_of_slice(size: int, rows: int) -> int:
 
 
 def _unreadable(path: str, what: str, problem: BaseException) -> DataError:
-    return DataError(f"{path}: {what} cannot be read: {type(problem).__name__}: {problem}", code="data", detail="data_loss")
+    kind = _kind_of(path) if what == "footer" else ""
+    return DataError(f"{path}: {what} cannot be read: {type(problem).__name__}: {problem}{kind}", code="data", detail="data_loss")
 
 
 class FilesPump(Pump):
@@ -216,6 +238,8 @@ class FilesPump(Pump):
 
     bound     the table of the files, as the core takes it
     """
+
+    joined_at_exit = True
 
     def __init__(self, name: str, parts: Parts) -> None:
         super().__init__(name, "pyarrow")
@@ -257,7 +281,8 @@ class FilesPump(Pump):
     def _read(self, files: OpenFiles, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
         file = files[part]
         self._check(file.schema_arrow if self._parquet else file.schema, part.path, fields)
-        return (_parquet_batches if self._parquet else _ipc_batches)(file, part, fields, first)
+        yield from (_parquet_batches if self._parquet else _ipc_batches)(file, part, fields, first)
+        unchanged(part)
 
     def _check(self, schema: Any, path: str, fields: "list[str]") -> None:
         """Every file has the columns of the first one."""
@@ -279,6 +304,8 @@ class StreamPump(Pump):
 
     bound     the table of the stream, as the core takes it
     """
+
+    joined_at_exit = True
 
     def __init__(self, name: str, stream: object) -> None:
         super().__init__(name, "the next batch of its stream")

@@ -3,11 +3,13 @@
 sequences, whose items `map` looks up."""
 from __future__ import annotations
 
+import atexit
 import contextlib
 import itertools
 import threading
 import time
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable, Iterator, Literal, Mapping, Optional, Sequence
 
 import numpy as np
@@ -31,6 +33,10 @@ class Pump:
     told      what the run says about it
     """
 
+    #: Whether the program waits for the thread before it ends. Python ends threads that are left over wherever they next want its
+    #: lock, and pyarrow's destructors, which want it, must not be left in that way.
+    joined_at_exit = False
+
     def __init__(self, name: str, awaited: str) -> None:
         self.bound: Any = None
         self.failure: Optional[BaseException] = None
@@ -39,6 +45,8 @@ class Pump:
         self._thread = threading.Thread(target=self._run, name=f"forebay {name}", daemon=True)
 
     def start(self) -> None:
+        if self.joined_at_exit:
+            _AT_EXIT.add(self)
         self._thread.start()
 
     def _run(self) -> None:
@@ -69,6 +77,20 @@ class Pump:
         if self._thread.is_alive():
             warnings.warn(f"the thread '{self._thread.name}' still waits for {self._awaited}; it ends with the program",
                           RuntimeWarning, stacklevel=3)
+
+
+_AT_EXIT: "weakref.WeakSet[Pump]" = weakref.WeakSet()
+
+
+@atexit.register
+def _end_threads() -> None:
+    """Ends the threads that must not outlive the program, for at most TIMEOUT seconds."""
+    left = [pump for pump in _AT_EXIT if pump._thread.is_alive()]
+    for pump in left:
+        pump.stop()
+    until = time.monotonic() + TIMEOUT
+    for pump in left:
+        pump._thread.join(max(0.0, until - time.monotonic()))
 
 
 class RowPump(Pump):

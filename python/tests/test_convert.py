@@ -263,3 +263,13 @@ def test_killed_at_random_moments_and_resumed_the_files_are_the_same(tmp_path: p
                     path.unlink()
     assert start("killed").wait() == 0
     assert files_of(tmp_path / "killed") == whole
+
+
+@pytest.mark.parametrize("key", ["../../evil", "/abs/k", "a/../b", "", "a//b", "a\0b", "."])
+def test_keys_that_lead_out_of_an_archive_are_refused(tmp_path: pathlib.Path, key: str) -> None:
+    fb.write_records(tmp_path / "in.tfrecord", [fb.encode_example({"__key__": key, "txt": "a"})])
+    with pytest.raises(fb.DataError, match="__key__: .* cannot be the name of a member: it must be a relative path"):
+        fb.convert(tmp_path / "in.tfrecord", tmp_path / "out.tar")
+    assert not (tmp_path / "out.tar").exists()
+    fb.write_records(tmp_path / "in.tfrecord", [fb.encode_example({"__key__": "a/b", "txt": "a"})])
+    fb.convert(tmp_path / "in.tfrecord", tmp_path / "out.tar")

@@ -255,3 +255,75 @@ def test_a_row_group_is_never_in_memory_whole(tmp_path: pathlib.Path) -> None:
     for batch in fb.parquet(tmp_path / "x.parquet").batch(size=100_000).load(memory=32 << 20, prefetch=1):
         most, found = max(most, pa.total_allocated_bytes() - before), found + batch["x"].sum()
     assert found == pytest.approx(values.sum()) and most < 18 << 20
+
+
+def test_patterns_mean_what_they_mean_for_every_source(tmp_path: pathlib.Path) -> None:
+    places = ["data/0.parquet", "data/a/1.parquet", "data/a/b/2.parquet", "data/run[1]/3.parquet", "data/shard-00000-of-00002", "data/shard-00001-of-00002"]
+    for number, place in enumerate(places):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"x": [number]}), tmp_path / place)
+
+    def found(pattern: str) -> "list[int]":
+        return sum((batch["x"].tolist() for batch in fb.parquet(f"{tmp_path}/{pattern}").batch(10).load()), [])
+
+    assert found("data/**/*.parquet") == [0, 1, 2, 3] and found("data/*/*.parquet") == [1, 3]
+    assert found("data/run\\[1\\]/*.parquet") == [3] and found("data/run[1]/3.parquet") == [3]
+    assert found("data/shard@2") == [4, 5]
+
+
+@pytest.mark.parametrize("how", ["rewritten", "appended", "replaced", "touched", "cut"])
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path: pathlib.Path, how: str, kind: str) -> None:
+    path = tmp_path / "t"
+
+    def write(value: int, to: pathlib.Path) -> None:
+        table = pa.table({"x": np.full(20_000, value)})
+        if kind == "parquet":
+            pq.write_table(table, to, row_group_size=1000)
+        else:
+            with pa.ipc.new_file(to, table.schema) as file:
+                file.write_table(table, max_chunksize=1000)
+
+    write(1, path)
+    source = fb.parquet(path) if kind == "parquet" else fb.arrow_file(path)
+    loader = source.batch(100).epochs(2).load(threads=2, prefetch=1)
+    next(loader)
+    if how == "rewritten":
+        write(2, path)
+    elif how == "appended":
+        path.write_bytes(path.read_bytes() + b"more")
+    elif how == "replaced":
+        write(2, tmp_path / "other")
+        os.replace(tmp_path / "other", path)
+    elif how == "touched":
+        os.utime(path)
+    else:
+        os.truncate(path, path.stat().st_size - 100)
+    with pytest.raises(fb.DataError, match="the file has changed since the run was planned|cannot be read"):
+        for batch in loader:
+            assert set(batch["x"].tolist()) == {1}
+
+
+def test_a_file_of_another_form_is_named_with_what_reads_it(tmp_path: pathlib.Path) -> None:
+    table = pa.table({"x": [1]})
+    with pa.ipc.new_stream(tmp_path / "stream", table.schema) as stream:
+        stream.write_table(table)
+    pq.write_table(table, tmp_path / "parquet")
+    with pa.ipc.new_file(tmp_path / "file", table.schema) as file:
+        file.write_table(table)
+    for read, name, cure in ((fb.arrow_file, "stream", r"fb.arrow\(pyarrow.ipc.open_stream\(path\)\)"), (fb.arrow_file, "parquet", r"fb.parquet\(path\)"),
+                             (fb.parquet, "file", r"fb.arrow_file\(path\)"), (fb.parquet, "stream", "stream form of Arrow")):
+        with pytest.raises(fb.DataError, match=f"{name}: footer cannot be read.*{cure}"):
+            read(tmp_path / name).batch(1).load()
+
+
+def test_programs_that_leave_a_loop_end_with_their_own_code(tmp_path: pathlib.Path) -> None:
+    pq.write_table(pa.table({"x": np.arange(4000.0)}), tmp_path / "a.parquet", row_group_size=100)
+    program = f"""
+import sys, forebay as fb
+for batch in fb.parquet({str(tmp_path / "a.parquet")!r}).batch(50).load(threads=1): sys.exit(7)
+"""
+    running = [subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) for _ in range(12)]
+    for process in running:
+        _, errors = process.communicate(timeout=120)
+        assert (process.returncode, errors) == (7, "")

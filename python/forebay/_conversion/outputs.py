@@ -12,6 +12,7 @@ import numpy as np
 from forebay import _core
 from forebay import builder
 from forebay._conversion.inputs import ARRAY, INTEGER, refused, with_numbers
+from forebay.errors import DataError
 from forebay.loader import Batch
 from forebay.builder import Pipeline
 from forebay.schema import Schema, TensorSpec
@@ -192,7 +193,7 @@ class Tar(Output):
         seen: "dict[str, str]" = {}
         for name, spec in members.items():
             text = spec.dtype == "string"
-            if not name or "/" in name or (text and name.lower().endswith((INTEGER, ARRAY))):
+            if not name or "/" in name or "\0" in name or (text and name.lower().endswith((INTEGER, ARRAY))):
                 raise refused(f"'{name}' cannot be the ending of a member's name; leave it out with drop (--drop)")
             if seen.setdefault(name.lower(), name) != name:
                 raise refused(f"'{name}' and '{seen[name.lower()]}' would be one member: their case does not count")
@@ -217,6 +218,15 @@ class Tar(Output):
                              if ending[name] == ARRAY}).select(list(self.schema))
 
 
+def _member_key(key: bytes) -> str:
+    """The key of a sample, which is the beginning of its members' names: members stay inside the folder that an archive is extracted to."""
+    text = key.decode("utf-8", "surrogateescape")
+    if "\0" in text or any(part in ("", ".", "..") for part in text.split("/")):
+        raise DataError(f"__key__: {text!r} cannot be the name of a member: it must be a relative path without NUL and without empty parts, "
+                        "'.' or '..'; change the keys, or leave them out with drop (--drop __key__)", code="data", detail="invalid_argument")
+    return text
+
+
 class _TarWriter(Writer):
     def __init__(self, output: Tar, first: int, file: Any) -> None:
         super().__init__(file)
@@ -226,7 +236,7 @@ class _TarWriter(Writer):
 
     def write(self, batch: Batch) -> None:
         columns = {name: self._texts(batch, name, member) for name, member in self._members.items()}
-        keys = [key.decode() for key in batch["__key__"].tolist()] if self._keyed else None
+        keys = [_member_key(key) for key in batch["__key__"].tolist()] if self._keyed else None
         out = io.BytesIO()
         for row in range(batch.rows):
             key = keys[row] if keys else f"{self._row:09}"
