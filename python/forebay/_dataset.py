@@ -72,7 +72,9 @@ class Epochs:
         loader.close()
         loader = self.loader((first + worker) % workers, workers)
         loader.load_state_dict(at)
-        return loader, _epoch(loader, found.number)
+        mine = _epoch(loader, found.number)
+        # Of a rest that has fewer batches than there are workers, some get none. They have no part in the epoch after it.
+        return loader, mine if mine is not None and mine.number == found.number else None
 
     def _jump(self, loader: Loader, epoch: int) -> Optional[dict[str, Any]]:
         """The state at the beginning of an epoch, where all epochs have as many batches; None: only going there tells."""

@@ -59,12 +59,12 @@ class Turns:
         with _Locked(self._path) as shared:
             if shared.values["state"] is not None and epoch < place_of(shared.values["state"]):
                 shared.values["state"] = None
-            shared.values["epoch"] = epoch
+            shared.values.update(epoch=epoch, placed=True)
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """The next loop goes on from a state."""
         with _Locked(self._path) as shared:
-            shared.values.update(epoch=None, state=dict(state))
+            shared.values.update(epoch=None, state=dict(state), placed=True)
 
     def take(self, key: Optional[list[int]], worker: int) -> Turn:
         """The turn of the loop with that key, which is None for a loop of one process."""
@@ -77,13 +77,19 @@ class Turns:
             turn = {"key": key, "workers": [worker], "epoch": values["epoch"], "state": values["state"]}
             values["turns"] = [*values["turns"], turn][-_REMEMBERED:]
             at = values["epoch"] if values["epoch"] is not None else place_of(values["state"])
-            values.update(epoch=at + 1, state=None)
+            values.update(epoch=at + 1, state=None, placed=False)
             return Turn(turn["epoch"], turn["state"])
 
     def begun(self, epoch: int) -> None:
         """A loop that went on from a state is in that epoch."""
         with _Locked(self._path) as shared:
             shared.values["epoch"] = max(shared.values["epoch"] or 0, epoch + 1)
+
+    def in_workers(self) -> bool:
+        """Whether the last loop over the data set is one of workers."""
+        with _Locked(self._path) as shared:
+            turns = shared.values["turns"]
+            return bool(turns) and turns[-1]["key"] is not None and not shared.values.get("placed", False)
 
     def next(self) -> Turn:
         """What the next loop will take."""

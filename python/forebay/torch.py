@@ -17,7 +17,7 @@ from forebay._paths import Path
 from forebay._prefetch import Prefetch
 from forebay._turns import Turn, Turns
 from forebay.checkpoint import atomic_file
-from forebay.errors import ConfigError
+from forebay.errors import ConfigError, StateError
 from forebay.loader import Batch, Loader
 from forebay._structure import each_of
 from forebay.mapped import Made, MappedBatch, TupleBatch
@@ -156,9 +156,14 @@ class Dataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         """The state of the loop.
 
         after   the last batch that was used. With workers or a thread that reads ahead only this tells where the loop is. Left
-                out: the last batch that this process took from the data set, or the beginning of the next epoch
+                out: the last batch that this process took from the data set, or the beginning of the next epoch. Raises
+                StateError where it is left out and the batches come from workers, and in a worker
         """
+        _refuse_in_worker("state_dict")
         position = self._last
+        if after is None and self._turns.in_workers():
+            raise StateError("state_dict: the batches come from workers of a DataLoader, and only the last one that was used tells where "
+                             "the training is: give it, state_dict(after=batch)", code="state", detail="failed_precondition")
         if after is not None:
             position = after._position() if isinstance(after, Made) else None
             if not position:
@@ -176,10 +181,19 @@ class Dataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next `iter` gives the rest of the state's epoch, or the next epoch after its last batch. Call it before the
         DataLoader makes its workers. Raises StateError when it does not fit."""
+        _refuse_in_worker("load_state_dict")
         with self._epochs.loader() as loader:
             loader.load_state_dict(state)
         self._last = None
         self._turns.set_state(state)
+
+
+def _refuse_in_worker(name: str) -> None:
+    """What a worker has taken is not what the training has used: torchdata's StatefulDataLoader asks workers."""
+    if torch.utils.data.get_worker_info() is not None:
+        raise StateError(f"{name}: a worker of a DataLoader does not know where the training is. Use torch.utils.data.DataLoader, and in the "
+                         "process that trains data.state_dict(after=batch) and data.load_state_dict(state); torchdata's StatefulDataLoader "
+                         "works with num_workers=0", code="state", detail="failed_precondition")
 
 
 def dataset(pipe: Any, shard: Any = None, threads: Optional[int] = None, memory: Union[int, str, None] = None,

@@ -98,6 +98,70 @@ def a_state_after_any_batch_goes_on_with_other_workers(folder: pathlib.Path) -> 
     assert ids(kept) == expected[1]
 
 
+def a_state_after_every_batch_goes_on_with_any_workers(folder: pathlib.Path) -> None:
+    """Also near the end of an epoch, where the rest has fewer batches than there are workers; and the whole epoch after it."""
+    for pipeline in (pipe(folder), pipe(folder).epoch_boundary("straddle")):
+        expected = epochs_of(pipeline, 3)
+        data = fb.torch.dataset(pipeline)
+        states = [data.state_dict(after=batch) for batch in batches_of(data, 2)]
+        assert len(states) == len(expected[0])
+        near = len(states) - 5
+        for done, state in enumerate(states, 1):
+            for workers in (0, 1, 2, 3, 4) if done > near else (0, 3):
+                again = fb.torch.dataset(pipeline)
+                again.load_state_dict(state)
+                batches = batches_of(again, workers)
+                at = 0 if expected[0][done:] else 1
+                assert ids(batches) == (expected[0][done:] or expected[1]), (done, workers)
+                if done > near:
+                    assert ids(batches) == expected[at + 1], (done, workers)
+
+
+def epochs_of(pipeline: fb.Pipeline, count: int) -> list[list[list[int]]]:
+    """As the data set goes through them, without workers."""
+    data = fb.torch.dataset(pipeline)
+    return [ids(data) for _ in range(count)]
+
+
+def workers_do_not_say_where_the_training_is(folder: pathlib.Path) -> None:
+    data = fb.torch.dataset(pipe(folder))
+    batches = batches_of(data, 2)
+    loop = iter(batches)
+    batch = next(loop)
+    for call, words in ((data.state_dict, "give it, state_dict(after=batch)"),):
+        try:
+            call()
+            raise AssertionError("the state of the next epoch, in the middle of one")
+        except fb.StateError as error:
+            assert words in str(error), error
+    state = data.state_dict(after=batch)
+    expected = epochs_of(pipe(folder), 1)[0]
+    again = fb.torch.dataset(pipe(folder))
+    again.load_state_dict(state)
+    assert again.state_dict() == state and ids(again) == expected[1:]
+
+
+class AsksInWorkers(torch.utils.data.IterableDataset):
+    """Asks each worker for its state, as torchdata's StatefulDataLoader does."""
+
+    def __init__(self, data: Any, name: str) -> None:
+        self.data, self.name = data, name
+
+    def __iter__(self) -> Any:
+        for batch in self.data:
+            self.data.state_dict() if self.name == "state_dict" else self.data.load_state_dict({})
+            yield batch
+
+
+def a_worker_that_is_asked_for_its_state_refuses(folder: pathlib.Path) -> None:
+    for name in ("state_dict", "load_state_dict"):
+        try:
+            list(batches_of(AsksInWorkers(fb.torch.dataset(pipe(folder)), name), 2))
+            raise AssertionError(name)
+        except Exception as error:
+            assert f"{name}: a worker of a DataLoader does not know where the training is" in str(error), error
+
+
 def a_state_without_a_batch_is_the_place_of_this_process(folder: pathlib.Path) -> None:
     expected = epochs(pipe(folder), 1)[0]
     data = fb.torch.dataset(pipe(folder))

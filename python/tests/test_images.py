@@ -66,6 +66,15 @@ def many_images(folder: pathlib.Path) -> list[pathlib.Path]:
     return [folder / name for name in files] + [IMAGES / "rotated.jpg", *sorted((IMAGES / "broken").iterdir())]
 
 
+def test_the_orientation_is_found_behind_fill_bytes_and_a_name_that_is_there_twice() -> None:
+    plain = encoded(photograph(8, 16), "JPEG", exif=turned(6))
+    segment = plain.index(b"\xff\xe1")
+    length = int.from_bytes(plain[segment + 2:segment + 4], "big")
+    twice = plain[:segment + 2] + (length + 6).to_bytes(2, "big") + b"Exif\0\0" + plain[segment + 4:]
+    for data in (plain, plain[:segment] + b"\xff\xff" + plain[segment:], plain[:segment] + b"ab" + plain[segment:], twice):
+        assert fb.decode_image(data).shape == (16, 8, 3)
+
+
 def test_every_image_is_what_pillow_reads(tmp_path: pathlib.Path) -> None:
     """Equal to the last bit: both decode JPEG with the accurate integer DCT of libjpeg-turbo."""
     files = many_images(tmp_path)

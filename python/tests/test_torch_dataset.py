@@ -10,6 +10,8 @@ from test_dlpack import run_cases
 def test_a_data_set_of_torch(tmp_path: pathlib.Path) -> None:
     run_cases("dataset_cases", ["every_iter_is_the_next_epoch", "workers_give_the_stream_of_none", "workers_stand_beside_row_shards",
                                 "a_state_after_any_batch_goes_on_with_other_workers",
+                                "a_state_after_every_batch_goes_on_with_any_workers", "workers_do_not_say_where_the_training_is",
+                                "a_worker_that_is_asked_for_its_state_refuses",
                                 "a_state_without_a_batch_is_the_place_of_this_process",
                                 "filters_and_straddling_epochs_count_their_batches_on_the_way",
                                 "a_batch_keeps_lengths_epoch_and_mask", "a_batch_without_its_place_is_refused",
