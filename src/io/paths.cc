@@ -171,10 +171,10 @@ Result<std::vector<std::string>> expand_one(const std::string& pattern, const st
                              "wildcard that belongs to a name",
                              path)};
   }
+  if (exists(path)) return std::vector{path};  // the name of a file has wildcards in it
   FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
   std::erase_if(found, [](const std::string& name) { return AtomicFile::unfinished(name); });
   if (!found.empty()) return found;
-  if (exists(path)) return std::vector{path};  // the name of a file has wildcards in it
   return Error{Code::config, Detail::not_found, fmt::format("no file matches '{}'{}", path, shell_hint(path))};
 }
 

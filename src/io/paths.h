@@ -24,7 +24,8 @@ inline constexpr std::string_view store_folder = ".forebay";
 /// Returns the files that `patterns` name. Relative patterns are relative to `folder`.
 ///
 /// * The patterns stay in their order, the matches of each are sorted bytewise, and duplicates stay.
-/// * A path without wildcards is returned even when the file does not exist.
+/// * A path without wildcards is returned even when the file does not exist, and one with wildcards when it is the name
+/// of a file.
 /// * `path@N` names the shards path-00000-of-0000N. They must all exist; in a list of more than 1,000 files they are
 /// not
 ///   asked for (patterns.h).

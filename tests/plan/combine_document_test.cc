@@ -119,8 +119,11 @@ TEST(CombineDocument, BatchesAreMadeAfterTheCombination) {
 
 TEST(CombineDocument, OrdersThatNeedFilesOrAttributesStandInTheBranches) {
   const std::string batch = R"(, {"batch": {"size": 2}})";
-  EXPECT_THAT(faults_of({.steps = R"({"shuffle": {"global": true}})" + batch}),
-              ElementsAre(fault("/steps/0/shuffle", "move it into the branches, into all of them if their rows stand side by side, or give it a buffer")));
+  EXPECT_THAT(
+      faults_of({.steps = R"({"shuffle": {"global": true}})" + batch}),
+      ElementsAre(
+          fault("/steps/0/shuffle",
+                "move it into the branches, into all of them if their rows stand side by side, or give it a buffer")));
   EXPECT_THAT(faults_of({.steps = R"({"interleave": {"cycle": 2}})" + batch}),
               ElementsAre(fault("/steps/0/interleave", "move it into the branches")));
   EXPECT_THAT(faults_of({.steps = R"({"filter": {"where": "id > 3"}})" + batch}),

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 namespace forebay::steps {
 
@@ -32,6 +33,12 @@ class TiffBytes {
   bool little_ = false;
 };
 
+constexpr std::string_view exif_name{"Exif\0\0", 6};
+
+bool begins_exif(std::span<const std::byte> content) {
+  return content.size() > exif_name.size() && std::memcmp(content.data(), exif_name.data(), exif_name.size()) == 0;
+}
+
 /// The orientation in the first directory of EXIF data.
 std::optional<int> orientation_of(std::span<const std::byte> exif) {
   constexpr std::uint32_t orientation_tag = 0x0112;
@@ -57,14 +64,21 @@ int orientation_in(std::span<const std::byte> exif) { return orientation_of(exif
 
 int exif_orientation(std::span<const std::byte> jpeg) {
   const auto byte = [&](std::size_t at) { return std::to_integer<std::size_t>(jpeg[at]); };
-  // Segments of the header: FF, marker, length of what follows (with these two bytes), content.
-  for (std::size_t at = 2; at + 4 <= jpeg.size() && byte(at) == 0xFF;) {
+  // Segments of the header: FF, marker, length of what follows (with these two bytes), content. Before a marker there
+  // may be more FF, and bytes that belong to nothing: libjpeg passes over both.
+  for (std::size_t at = 2; at + 4 <= jpeg.size();) {
+    if (byte(at) != 0xFF || byte(at + 1) == 0xFF || byte(at + 1) == 0) {
+      ++at;
+      continue;
+    }
     const std::size_t marker = byte(at + 1);
     const std::size_t length = byte(at + 2) << 8 | byte(at + 3);
     if (marker == 0xDA || length < 2 || jpeg.size() - at - 2 < length) break;
-    const auto content = jpeg.subspan(at + 4, length - 2);
-    if (marker == 0xE1 && content.size() > 6 && std::memcmp(content.data(), "Exif\0", 6) == 0)
-      return orientation_in(content.subspan(6));
+    auto content = jpeg.subspan(at + 4, length - 2);
+    if (marker == 0xE1 && begins_exif(content)) {
+      while (begins_exif(content)) content = content.subspan(exif_name.size());  // some writers say it twice
+      return orientation_in(content);
+    }
     at += 2 + length;
   }
   return 1;
