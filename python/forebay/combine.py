@@ -68,6 +68,8 @@ def zip(branches: Sequence[Pipeline], until: Optional[Literal["first"]] = None, 
 
 def _combined(kind: str, branches: Sequence[Pipeline], repeat: Repeat, **options: Any) -> Pipeline:
     pipes = list(branches)
+    if not isinstance(repeat, (bool, Sequence)) or isinstance(repeat, (str, bytes)):
+        raise wrong_type("repeat", "True or False, for all branches or as a list with one for each", repeat)
     repeats = [repeat] * len(pipes) if isinstance(repeat, bool) else list(repeat)
     if len(repeats) != len(pipes):
         raise _fault(f"{kind}: repeat has {len(repeats)} values for {len(pipes)} branches; give one for all, or one for each")

@@ -60,6 +60,11 @@ class PipelineBase:
         if self._maps:
             raise ConfigError(f"{stage}: map is the last stage, after the batch; add {stage} before map({self._maps[-1].name})",
                               code="config", detail="failed_precondition")
+        for name, value in options.items():
+            if callable(value) and not isinstance(value, type):
+                cure = 'give the condition as text, filter("y > 0"), whose grammar docs/expressions.md has' if stage == "filter" else (
+                    "`map` calls functions of the program, on whole batches or rows")
+                raise TypeError(f"{stage}: {name} cannot be a function, found {getattr(value, '__name__', value)!r}; {cure}")
         if stage == "shuffle" and options.get("buffer") == "global":
             options = {"global": True}
         return self._with(steps=[*self._document["steps"], {stage: given(options, **defaults)}])
@@ -188,4 +193,4 @@ def _plain(value: Any) -> Any:
         return os.fspath(value)
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", "surrogateescape")
-    return _plain(value.tolist())
+    return _plain(value.tolist()) if hasattr(value, "tolist") else repr(value)

@@ -94,3 +94,13 @@ def test_a_state_is_a_dict_and_json_text_is_told_so(path: str) -> None:
             loader.load_state_dict(json.dumps(loader.state_dict()))
         with pytest.raises(fb.StateError, match=r"state: must be the dict that state_dict gave; found 5 \(int\)$"):
             loader.load_state_dict(5)
+
+
+def test_a_function_where_none_can_be_is_told_the_form_that_works() -> None:
+    pipe = fb.arrays({"y": np.arange(3)})
+    with pytest.raises(TypeError, match=r"filter: where cannot be a function, found '<lambda>'; give the condition as text, filter\(\"y > 0\"\)"):
+        pipe.filter(lambda row: row["y"] > 0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="sorted: by cannot be a function"):
+        pipe.sorted(len)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="repeat: must be True or False, for all branches or as a list with one for each; found None"):
+        fb.mix([pipe, pipe], repeat=None)  # type: ignore[arg-type]
