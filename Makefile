@@ -22,7 +22,7 @@ CLANG_FORMAT ?= clang-format-14
 CCACHE = $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER="cmake;-E;env;CCACHE_BASEDIR=$(CURDIR);CCACHE_NOHASHDIR=1;ccache")
 CONFIGURE = cmake --preset $(1) $(2) $(CCACHE) > build/$(1).log || { cat build/$(1).log; exit 1; }
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
-PHASES := format layout words promises release python examples install wheels conformance instructions asan tsan fuzz
+PHASES := format layout words promises release python examples install wheels conformance instructions asan pipelines tsan fuzz
 
 .PHONY: setup setup-build build build-all wheel wheels sdist docs run test test-all conformance bench format clean fuzz $(PHASES:%=test-%) test-frameworks
 
@@ -46,6 +46,8 @@ test-all: test
 	@$(VENV)/bin/python tests/torn_rows.py --runs 20000
 	@$(VENV)/bin/python tests/killed_workers.py --kills 1000
 	@$(VENV)/bin/python tests/long_memory.py
+	@$(MAKE) --no-print-directory test-pipelines RUNS=3000
+	@$(VENV)/bin/python tests/pipelines/run.py --runs 50000 --jobs $(JOBS)
 	@$(MAKE) --no-print-directory test-fuzz SECONDS=120
 	@$(VENV)/bin/python tools/wheels/make.py build/release 3.9 3.10
 	@$(VENV)/bin/python tools/wheels/check.py 3.9 3.10 3.13
@@ -163,13 +165,19 @@ test-instructions: build
 
 build/asan/build.ninja build/tsan/build.ninja: build/%/build.ninja:
 	@mkdir -p build
-	@$(call CONFIGURE,$*,-DFOREBAY_PYTHON=OFF)
+	@$(call CONFIGURE,$*,$(if $(filter asan,$*),-DFOREBAY_PYTHON=ON -DPython_EXECUTABLE=$(VENV)/bin/python,-DFOREBAY_PYTHON=OFF))
 
 test-asan test-tsan: test-%: build/%/build.ninja
 	@ninja -C build/$* -j$(JOBS)
 	@UBSAN_OPTIONS=print_stacktrace=1 ctest --test-dir build/$* -j$(JOBS) --output-on-failure --no-tests=error \
 	  > build/ctest-$*.log || { cat build/ctest-$*.log; exit 1; }
 	@tail -n 4 build/ctest-$*.log
+
+# Random pipelines, in the Python module of the sanitizer, whose buffers come with bytes of no meaning.
+test-pipelines: build/asan/build.ninja
+	@ninja -C build/asan -j$(JOBS) _core
+	@ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(CURDIR)/build/asan/python $(VENV)/bin/python tests/pipelines/run.py --runs $(or $(RUNS),300) \
+	  --jobs $(JOBS) --preload $$(clang++ -print-file-name=libclang_rt.asan-$$(uname -m).so) $$(clang++ -print-file-name=libstdc++.so.6)
 
 test-fuzz: build/asan/build.ninja
 	@ninja -C build/asan -j$(JOBS) fuzzers

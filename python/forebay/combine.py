@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
 from forebay._arguments import wrong_type
+from forebay._pump import Items
 from forebay.builder import Pipeline
 from forebay.errors import ConfigError
 from forebay.pipeline import given
@@ -90,6 +91,9 @@ def _branch(kind: str, number: int, pipe: Pipeline, repeat: bool, bindings: dict
     if pipe._maps:
         raise _fault(f"{where}: map comes after the batch; call .map(…) after fb.{kind}(…).batch(…)")
     for name, rows in pipe._bindings.items():
+        if isinstance(rows, Items):
+            raise _fault(f"{where}: the items of fb.python(sequence) are fetched behind the batch, where nothing tells which "
+                         "branch a row is of; give the branch as fb.python(open=…, columns=…), or its columns as fb.arrays({…})")
         if name in bindings and bindings[name] is not rows:
             raise _fault(f"{where}: two branches have objects with the name {name!r}; give each a name of its own, as in "
                          f"fb.arrays(…, name=\"{name}-{number}\")")

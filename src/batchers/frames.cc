@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "batchers/frame_row.h"
 #include "batchers/padding.h"
@@ -111,13 +112,18 @@ class FramesBatcher final : public Batcher {
     return {};
   }
 
-  /// Ends the open batch. Returns false when no row of it has a frame: then it is left out.
+  /// Ends the open batch. Returns false when no row of it has a frame: then it is left out, which is told once.
   [[nodiscard]] bool close(BatchRows& out) {
     const bool empty = std::ranges::all_of(open_.longest, [](std::int64_t frames) { return frames == 0; });
     for (std::size_t key = 0; key < columns_.size(); ++key) out.pad_frames(columns_[key], open_.longest[key]);
     open_ = OpenFrames{columns_.size()};
     charge_.reset();
     if (!empty) return true;
+    if (!std::exchange(told_, true)) {
+      reader_.note("frames: batches without a frame are left out, the first one of " +
+                   std::to_string(out.elements().size()) +
+                   " sequences; a `filter` with `length(…) > 0` before it leaves out such sequences only");
+    }
     stream_.drop(out.elements());
     out.clear();
     return false;
@@ -132,6 +138,7 @@ class FramesBatcher final : public Batcher {
   Measured stream_;
   SequenceChoice choice_;
   OpenFrames open_;
+  bool told_ = false;             // that a batch was left out
   std::shared_ptr<void> charge_;  // of the room of the batch that is cut
 };
 

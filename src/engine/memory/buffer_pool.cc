@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/memory/buffer_pool.h"
 
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -22,6 +23,16 @@ std::byte* next_of(const std::byte* memory) {
 }
 
 void set_next(std::byte* memory, std::byte* next) { std::memcpy(memory, &next, sizeof(next)); }
+
+/// In builds for tests, every buffer comes with other bytes than the one before, so that what nobody has written
+/// differs from run to run.
+std::byte* poisoned(std::byte* memory, [[maybe_unused]] std::size_t size) {
+#ifdef FOREBAY_POISON
+  static std::atomic<std::uint32_t> buffers{0};
+  std::memset(memory, static_cast<int>(0x81 + 37 * buffers.fetch_add(1, std::memory_order_relaxed)), size);
+#endif
+  return memory;
+}
 
 }  // namespace
 
@@ -76,11 +87,11 @@ std::byte* BufferPool::take(std::size_t size, Lent lent) {
     much = used() > populated_from;
     if (std::byte* const memory = take_free(type.index, lent.list)) {
       free_bytes_ -= bytes;
-      return memory;
+      return poisoned(memory, type.size);
     }
   }
   evict();
-  if (std::byte* const memory = allocator_->allocate(type.size, much)) return memory;
+  if (std::byte* const memory = allocator_->allocate(type.size, much)) return poisoned(memory, type.size);
   used_[static_cast<std::size_t>(lent.use)] -= bytes;
   throw std::bad_alloc{};
 }
