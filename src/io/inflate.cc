@@ -51,6 +51,7 @@ struct Inflater::State {
   bool first = true;                      ///< No stream was begun.
   std::int64_t zeros = 0;                 ///< Number of zeros after the last stream.
   bool ended = false;
+  bool cut = false;
   bool resumed = false;           ///< At a restart point, and nothing was read.
   int stalled = 0;                ///< Steps in a row that used nothing and made nothing.
   std::int64_t produced = 0;      ///< Offset of the next byte of content.
@@ -64,7 +65,7 @@ struct Inflater::State {
 
   [[nodiscard]] Error fault(const RandomAccessFile& file, const StreamFault& fault) const;
   [[nodiscard]] Error corrupt(const RandomAccessFile& file, const StreamFault& fault);
-  [[nodiscard]] Error truncated(const RandomAccessFile& file) const;
+  [[nodiscard]] Error truncated(const RandomAccessFile& file);
   [[nodiscard]] Error too_much(const RandomAccessFile& file) const;
   Result<bool> skip_zeros(const RandomAccessFile& file);
   Result<bool> begin(const RandomAccessFile& file);
@@ -85,7 +86,8 @@ Error Inflater::State::corrupt(const RandomAccessFile& file, const StreamFault& 
   return fault(file, what);
 }
 
-Error Inflater::State::truncated(const RandomAccessFile& file) const {
+Error Inflater::State::truncated(const RandomAccessFile& file) {
+  cut = true;
   return fault(file, {fmt::format("truncated {} data: the file ends inside it", name_of(compression))});
 }
 
@@ -248,6 +250,7 @@ std::int64_t Inflater::produced() const { return state_->produced; }
 std::int64_t Inflater::sound() const { return state_->doubtful ? state_->stream_begin : state_->produced; }
 std::int64_t Inflater::verified() const { return state_->between ? state_->produced : state_->stream_begin; }
 bool Inflater::ended() const { return state_->ended; }
+bool Inflater::cut() const { return state_->cut; }
 std::int64_t Inflater::bytes() const {
   const auto finder = state_->finder ? state_->finder->bytes() : 0;
   return static_cast<std::int64_t>(sizeof(State)) + state_->decoder->bytes() + finder;

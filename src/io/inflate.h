@@ -72,6 +72,7 @@ class Inflater {
   [[nodiscard]] Result<std::size_t> read(const RandomAccessFile& file, std::span<std::byte> out);
 
   [[nodiscard]] bool ended() const;  ///< The end was reached, without a fault.
+  [[nodiscard]] bool cut() const;    ///< The fault is that the file ends inside a stream.
 
   /// Limits the content of the file. More than `max` bytes fail with Code::data, resource_exhausted.
   void limit(std::int64_t max);

@@ -231,8 +231,9 @@ Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
   open_files_.begin_batch(ordinal_);
   while (true) {
     FOREBAY_TRY(const Cut got, cut_batch(layout));
-    // A batch without rows asks for none, and so does not meet the end of the run.
-    const bool past_end = program_.epochs && passes_->epoch() >= *program_.epochs && rows_.elements().empty();
+    // A batch for which the program asks no rows does not meet the end of the run.
+    const bool asked = program_.batching.asks && rows_.elements().empty();
+    const bool past_end = asked && program_.epochs && passes_->epoch() >= *program_.epochs;
     if (got == Cut::batch && past_end) return false;
     if (got == Cut::batch) {
       FOREBAY_DO(take_rows(layout));

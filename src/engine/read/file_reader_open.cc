@@ -121,7 +121,8 @@ io::Inflater::Trailing FileReader::trailing() const {
 }
 
 /// Decompresses the whole file to compare its checksums, unless an earlier pass has done so, and begins anew. Streams
-/// before one that is corrupt are intact, and are delivered.
+/// before one that is corrupt are intact, and are delivered; so is, where corrupt records are skipped, what a file has
+/// that ends inside a stream.
 Result<void> FileReader::verify_compressed() {
   if (versions_ != nullptr && versions_->is_verified(number_)) return {};
   std::vector<std::byte> unused(std::size_t{512} << 10);
@@ -131,7 +132,7 @@ Result<void> FileReader::verify_compressed() {
     const auto got = inflater_->read(*file_, unused);
     if (!got.ok() && got.error().code() != Code::data) return got.error();
     if (!got.ok()) {
-      unverified_ = {inflater_->verified(), got.error()};
+      if (source_.verify_first || !inflater_->cut()) unverified_ = {inflater_->verified(), got.error()};
       break;
     }
     if (*got == 0 && !inflater_->ended() && !ready()) wait_a_little();
