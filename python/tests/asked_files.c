@@ -63,6 +63,25 @@ OPEN(open64)
 OPEN_AT(openat)
 OPEN_AT(openat64)
 
+// What the checked builds of glibc call where no file can be made.
+#define CHECKED_OPEN(name)                               \
+  int name(const char* path, int flags) {                \
+    REAL(int, #name, const char*, int);                  \
+    note("open", path);                                  \
+    return real(path, flags);                            \
+  }
+CHECKED_OPEN(__open_2)
+CHECKED_OPEN(__open64_2)
+
+#define CHECKED_OPEN_AT(name)                            \
+  int name(int folder, const char* path, int flags) {    \
+    REAL(int, #name, int, const char*, int);             \
+    note("open", path);                                  \
+    return real(folder, path, flags);                    \
+  }
+CHECKED_OPEN_AT(__openat_2)
+CHECKED_OPEN_AT(__openat64_2)
+
 #define STAT(name, type)                                 \
   int name(const char* restrict path, struct type* restrict out) { \
     REAL(int, #name, const char*, struct type*);         \

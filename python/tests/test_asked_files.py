@@ -161,7 +161,8 @@ def test_a_shard_of_files_opens_a_file_before_it_asks_for_it(library: pathlib.Pa
     for _ in range(2):  # the first run stores the indexes
         calls = run(library, tmp_path, asked, shard={"index": 1, "count": 2, "by": "file"})[1]
         # Every shard counts the records of all files: a file is opened to look for its index, to make and store the index, and
-        # to be read, if it is the shard's.
+        # to be read, if it is the shard's. The pattern is asked for as the name of a file.
+        assert calls.pop(("stat",)) == 1
         assert sum(calls.values()) == 20 and {each[0] for each in calls} == {"open"}
 
 

@@ -14,7 +14,7 @@ from conftest import DATA, ROOT
 
 import forebay as fb
 
-CSVS = sorted(path.name for path in (DATA / "csv").iterdir())
+CSVS = sorted(path.name for path in (DATA / "csv").glob("*.csv"))
 
 
 def with_pyarrow(path: pathlib.Path, types: "dict[str, Any]") -> pa.Table:

@@ -92,8 +92,7 @@ def test_faults_of_sorted_and_of_orders_before_it(parts):
         examples(parts).sorted("id > 3").batch(3).plan()
     with pytest.raises(fb.ConfigError, match="files are opened only once, by the first 'sorted'"):
         examples(parts).sorted("id").shuffle(global_=True).batch(3).plan()
-    with pytest.raises(fb.ConfigError, match="^/steps/1/take: 'take' stands between 'filter', which looks into records, "
-                                             "and 'shuffle', which opens the files; put it after 'shuffle' for records"):
+    with pytest.raises(fb.ConfigError, match="^/steps/1/take: 'take' counts rows: put it after 'shuffle', or say 'take_files'"):
         examples(parts).filter("id > 3").take(5).shuffle(global_=True).batch(3).plan()
 
 

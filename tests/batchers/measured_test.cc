@@ -147,8 +147,8 @@ TEST(PackedBatcher, GoesOnAfterEachInterruptionAndWithRowsOfAnEarlierPass) {
 }
 
 TEST(BucketBatcher, GoesOnAfterEachInterruption) {
-  EXPECT_EQ(batches_of(batchers::buckets(), R"({"key": "x", "boundaries": [3, 6], "sizes": [2]})", {1, 5, 3, 7, 6, 2}),
-            (Lists{{1, 3}, {5, 6}, {2}}));
+  const char* const options = R"({"key": "x", "boundaries": [3, 6], "sizes": [2], "longer": "drop"})";
+  EXPECT_EQ(batches_of(batchers::buckets(), options, {1, 5, 3, 7, 6, 2}), (Lists{{1, 3}, {5, 6}, {2}}));
 }
 
 TEST(BucketBatcher, BeginsWithTheRowsOfAnEarlierPass) {

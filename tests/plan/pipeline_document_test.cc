@@ -130,7 +130,7 @@ TEST(PipelineDocument, ABatchIsMandatory) {
 
 TEST(PipelineDocument, WhatStandsInTheWrongPlaceIsRefused) {
   EXPECT_EQ(
-      faults_in(document(R"({"take": {"count": 1}}, {"slice": {"tensor": "x", "slice": "[1]"}},
+      faults_in(document(R"({"take_files": {"count": 1}}, {"slice": {"tensor": "x", "slice": "[1]"}},
 {"interleave": {}}, {"batch": {"size": 2}},
 {"shuffle": {"buffer": 3}},
 {"batch": {"size": 3}},
