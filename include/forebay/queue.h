@@ -70,6 +70,7 @@ struct TakenElements {
 ///
 /// Calls of one direction are served in the order in which they came: one that waits blocks those after it. A call for
 /// many elements takes or gives them one by one as they come, so it may be for more than `capacity`.
+/// A call for many of a priority queue waits for all of them, if `capacity` has room for them, and gives them sorted.
 ///
 /// Any number of threads may call. Copies share the queue. In a child of `fork` all calls fail with Code::state.
 class Queue {

@@ -87,9 +87,15 @@ bool QueueCore::take_from_closed(QueueCall& call) {
   return false;
 }
 
+/// Whether a call waits until all that it wants are inside: the smallest of a priority queue are known then only.
+bool QueueCore::takes_at_once(const QueueCall& call) const {
+  return options_.kind == QueueKind::priority && (options_.capacity < 0 || call.wanted <= options_.capacity);
+}
+
 /// Takes elements until there are no more to be had. Returns whether anything changed.
 bool QueueCore::take(QueueCall& call) {
   if (closed_ && store_.size() < call.wanted && take_from_closed(call)) return true;
+  if (store_.size() < call.wanted && call.rows.empty() && takes_at_once(call)) return false;
   const std::int64_t floor = closed_ ? 0 : options_.min_after_dequeue;
   bool moved = false;
   for (; call.wanted > 0 && store_.size() > floor; --call.wanted, moved = true) {
@@ -97,6 +103,7 @@ bool QueueCore::take(QueueCall& call) {
     call.rows.back() = store_.pop();
   }
   if (call.wanted > 0) return moved;
+  if (options_.kind == QueueKind::priority) std::ranges::stable_sort(call.rows, {}, priority_of);
   dequeued_ += std::ssize(call.rows);
   return finish(call, QueueCall::State::done), true;
 }

@@ -76,6 +76,7 @@ class QueueCore {
   [[nodiscard]] bool put(QueueCall& call);
   [[nodiscard]] bool take(QueueCall& call);
   [[nodiscard]] bool take_from_closed(QueueCall& call);
+  [[nodiscard]] bool takes_at_once(const QueueCall& call) const;
   [[nodiscard]] bool full() const { return options_.capacity >= 0 && store_.size() >= options_.capacity; }
   void return_rows(QueueCall& call);
   void finish(QueueCall& call, QueueCall::State state);

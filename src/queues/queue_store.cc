@@ -25,7 +25,7 @@ void QueueStore::add(QueueElement element, bool first) {
     first ? elements_.push_front(std::move(held)) : elements_.push_back(std::move(held));
     return;
   }
-  const std::int64_t priority = element.front().as<std::int64_t>().front();
+  const std::int64_t priority = priority_of(element);
   elements_.push_back({.priority = priority, .number = number, .element = std::move(element)});
   std::ranges::push_heap(elements_, comes_later);
 }

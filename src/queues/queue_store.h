@@ -9,6 +9,11 @@
 
 namespace forebay::queues {
 
+/// The priority of an element of QueueKind::priority.
+[[nodiscard]] inline std::int64_t priority_of(const QueueElement& element) {
+  return element.front().as<std::int64_t>().front();
+}
+
 /// The elements of a queue, and which of them is next. Not thread-safe.
 class QueueStore {
  public:

@@ -85,7 +85,7 @@ Result<void> count_as_returnn(const std::vector<ChunkKey>& keys, std::size_t lea
     const ChunkKey& key = keys[i];
     const std::int64_t length = lengths[i];
     const bool alike = key.step == leader.step;
-    out.whole[i] = length <= 1 && (key.step == 0 || (alike && length != lengths[lead]));
+    out.whole[i] = length <= 1 && !(alike && length == lengths[lead]);
     if (!out.whole[i] && alike && length != lengths[lead])
       return bad_lengths(length_text(leader, lengths[lead]) + ", " + length_text(key, length) +
                          "; keys with the same chunk step have the same length");

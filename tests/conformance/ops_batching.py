@@ -58,13 +58,14 @@ def _windows(vector: Vector) -> list[dict[str, Any]]:
     args = vector["args"]
     if not args.get("recurrent", True):
         return []
-    given = {"args": {"chunking": args.get("chunking")}, "input": vector["input"]}
+    given = {"args": {name: args[name] for name in ("chunking", "min_chunk_size", "used_data_keys") if name in args},
+             "input": vector["input"]}
     steps = ops_windows.chunk_stage(given, ops_windows.used_keys(given), "returnn")[0] if "chunking" in args else []
     return [*steps, ops_windows.context_stage(args["context"])] if "context" in args else steps
 
 
-def _limits(args: dict[str, Any]) -> dict[str, Any]:
-    """The options of `frames`: here an option without a limit is left out."""
+def _limits(args: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+    """The options of `frames` over sequences with these keys: here an option without a limit is left out."""
     out = {name: args[name] for name in _LIMITS if args.get(name) is not None}
     if out.get("max_seqs") == -1:
         del out["max_seqs"]
@@ -75,9 +76,18 @@ def _limits(args: dict[str, Any]) -> dict[str, Any]:
         del out["max_seq_length"]
         if longest < 0:
             out["max_seq_length"] = {"classes": -longest}
+    for name in ("max_seq_length", "min_seq_length"):   # the original ignores limits of keys that no sequence has
+        if isinstance(out.get(name), dict):
+            out[name] = {key: limit for key, limit in out[name].items() if key in keys}
+        if not out.get(name) or isinstance(out[name], int) and out[name] < 0:
+            out.pop(name, None)
     if "weights" in args:
         out.update(weight="weight", mean_weight=sum(args["weights"]) / len(args["weights"]))
     return out
+
+
+def _keys(vector: Vector) -> set[str]:
+    return {key for lengths in sequences(vector) for key in lengths}
 
 
 def _seqs(batch: Any) -> list[int]:
@@ -94,7 +104,7 @@ def _failed(vector: Vector, out: pipeline.Run) -> list[str] | None:
 
 
 def frames(vector: Vector, folder: Path) -> list[str]:
-    limits = _limits(vector["args"])
+    limits = _limits(vector["args"], _keys(vector))
     if not {"batch_size", "packed_batch_size", "max_seqs"} & limits.keys():
         limits["max_seqs"] = 10**6 if vector["op"] == "batch_pipe" else 0   # the older one wants a limit
         if vector["op"] != "batch_pipe":
@@ -132,7 +142,7 @@ def _compare_parts(out: pipeline.Run, expected: list[Any], windows: bool) -> lis
 
 def dropped(vector: Vector, folder: Path) -> list[str]:
     """The original's generator is not ours: what is left must be in order, about as many, and the same in every run."""
-    limits = _limits({name: value for name, value in vector["args"].items() if name != "epoch"})
+    limits = _limits({name: value for name, value in vector["args"].items() if name != "epoch"}, _keys(vector))
     lists = []
     for _ in range(2):
         out = _run(vector, folder, [{"frames": limits}])
@@ -155,7 +165,7 @@ def _shape(batch: dict[str, Any], expected: Any) -> list[str]:
 
 
 def len_filter(vector: Vector, folder: Path) -> list[str]:
-    out = _run(vector, folder, [{"frames": {"max_seqs": 10**6, **_limits(vector["args"])}}])
+    out = _run(vector, folder, [{"frames": {"max_seqs": 10**6, **_limits(vector["args"], _keys(vector))}}])
     failed = _failed(vector, out)
     if failed is not None:
         return failed

@@ -165,8 +165,13 @@ def _frames(sequence: int, span: Span) -> list[float]:
 
 
 def chunk_data(vector: Vector, folder: Path) -> list[str]:
-    stages, keys = chunk_stage(vector, used_keys(vector), "returnn_pipe")
-    windows = _windows(vector, stages, keys)
+    try:
+        stages, keys = chunk_stage(vector, used_keys(vector), "returnn_pipe")
+        windows = _windows(vector, stages, keys)
+    except Refused as error:
+        return _failure(vector, error) if "error" in vector["expect"] else [str(error)]
+    if "error" in vector["expect"]:
+        return _failure(vector, None)
     want = vector["expect"]["ok"]["chunks"]
     if len(windows) != len(want):
         return [f"{len(windows)} chunks, expected {len(want)}"]

@@ -38,6 +38,21 @@ void until_waiting(const Queue& queue, std::int64_t enqueues, std::int64_t deque
     std::this_thread::yield();
 }
 
+TEST(QueueWait, ManyOfAPriorityQueueAreTheSmallestAlthoughTheyComeWhileTheCallWaits) {
+  for (const std::int64_t capacity : {-1, 5, 2}) {
+    Queue queue = number_queue(QueueKind::priority, capacity);
+    std::vector<std::int64_t> got;
+    std::thread waiting{[&] { got = numbers_of(queue.dequeue_many(4)); }};
+    until_waiting(queue, 0, 1);
+    std::thread giving{[&] {
+      for (const std::int64_t number : {3, 1, 2, 0}) EXPECT_TRUE(*queue.enqueue(element(number)));
+    }};
+    giving.join();
+    waiting.join();
+    EXPECT_EQ(got, (std::vector<std::int64_t>{0, 1, 2, 3})) << capacity;
+  }
+}
+
 class QueueKinds : public testing::TestWithParam<QueueKind> {};
 
 TEST_P(QueueKinds, ManyProducersAndConsumersMoveEveryElementOnce) {
