@@ -174,8 +174,8 @@ class OpenFiles:
 
 
 def unchanged(part: Part) -> None:
-    """Raises DataError where the file is not the one that was planned. Before and after a part is read: no run ends well with rows
-    of two versions."""
+    """Raises DataError where the file is not the one that was planned: before a part is read, behind each batch and at the end, so
+    that no rows of another version come."""
     if version_of(part.path) != part.version:
         raise DataError(f"{part.path}: the file has changed since the run was planned; leave files alone while they are read",
                         code="data", detail="data_loss")
@@ -281,7 +281,9 @@ class FilesPump(Pump):
     def _read(self, files: OpenFiles, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
         file = files[part]
         self._check(file.schema_arrow if self._parquet else file.schema, part.path, fields)
-        yield from (_parquet_batches if self._parquet else _ipc_batches)(file, part, fields, first)
+        for batch in (_parquet_batches if self._parquet else _ipc_batches)(file, part, fields, first):
+            unchanged(part)
+            yield batch
         unchanged(part)
 
     def _check(self, schema: Any, path: str, fields: "list[str]") -> None:
