@@ -9,6 +9,7 @@ find_package(GIF REQUIRED)
 find_package(webp REQUIRED MODULE)
 find_package(sndfile REQUIRED MODULE)
 find_package(soxr REQUIRED MODULE)
+find_package(mpg123 REQUIRED MODULE)
 find_package(kissfft CONFIG REQUIRED COMPONENTS SHARED float)
 find_package(fmt REQUIRED)
 find_package(FastFloat REQUIRED)  # headers only
@@ -79,7 +80,7 @@ function(forebay_layer folder)
     target_link_libraries(forebay_${name} ${kind} ${CMAKE_DL_LIBS})  # staging loads the CUDA runtime
   endif()
   if(name STREQUAL "steps")
-    target_link_libraries(forebay_${name} ${kind} JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux sndfile::sndfile soxr::soxr kissfft::kissfft)
+    target_link_libraries(forebay_${name} ${kind} JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux sndfile::sndfile mpg123::mpg123 soxr::soxr kissfft::kissfft)
   endif()
   if(name STREQUAL "io" OR name STREQUAL "columns" OR name STREQUAL "sources")
     target_link_libraries(forebay_${name} ${kind} isal::isal ZLIB::ZLIB zstd::libzstd BZip2::BZip2

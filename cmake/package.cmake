@@ -1,7 +1,7 @@
 # forebay::forebay: all layers as one static library. The doors link it, and see include/ only; `cmake --install` installs
 # it with the headers, the command and a package for find_package(forebay).
 set(FOREBAY_USES fmt::fmt Threads::Threads ZLIB::ZLIB JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux isal::isal zstd::libzstd
-  BZip2::BZip2 LibLZMA::LibLZMA sndfile::sndfile soxr::soxr kissfft::kissfft)
+  BZip2::BZip2 LibLZMA::LibLZMA sndfile::sndfile mpg123::mpg123 soxr::soxr kissfft::kissfft)
 
 # With FOREBAY_BUILT: the libraries that lie in a build folder.
 if(FOREBAY_BUILT)
@@ -40,7 +40,7 @@ function(forebay_install)
     install(DIRECTORY include/forebay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install(EXPORT forebayTargets NAMESPACE forebay:: DESTINATION ${folder})
     install(FILES ${CMAKE_BINARY_DIR}/forebayConfig.cmake ${CMAKE_BINARY_DIR}/forebayConfigVersion.cmake cmake/Findisal.cmake cmake/Findwebp.cmake cmake/Findzstd.cmake
-      cmake/Findsndfile.cmake cmake/Findsoxr.cmake
+      cmake/Findsndfile.cmake cmake/Findsoxr.cmake cmake/Findmpg123.cmake
       DESTINATION ${folder})
   endif()
 endfunction()

@@ -87,6 +87,12 @@ void split_name(TarMember& member) {
   member.extension = member.name.substr(dot + 1);
 }
 
+/// Whether the name is that of a companion in which macOS keeps attributes of another member (AppleDouble).
+bool is_companion(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  return name.substr(slash == std::string_view::npos ? 0 : slash + 1).starts_with("._");
+}
+
 /// Reads one header and the headers that belong to it.
 class TarHeader {
  public:
@@ -172,7 +178,8 @@ class TarHeader {
       return fault(fmt::format("a name of {} bytes; at most {} are allowed", out.name.size(), max_name_bytes));
     const bool folder = type == '5' || (type == '\0' && out.name.ends_with('/'));
     const bool empty = folder || (type >= '1' && type <= '6');  // links, devices and pipes have no bytes
-    out.file = type == '0' || type == '7' || (type == '\0' && !folder);
+    const bool regular = type == '0' || type == '7' || (type == '\0' && !folder);
+    out.file = regular && !is_companion(out.name);
     out.size = empty ? 0 : pax_size_.value_or(size);
     out.data = at_ + tar_block;
     out.next = out.data + padded(out.size);

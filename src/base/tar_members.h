@@ -14,7 +14,9 @@ namespace forebay {
 inline constexpr std::size_t tar_block = 512;  ///< Headers and the bytes of members begin at multiples of so many.
 
 struct TarMember {
-  bool file = false;       ///< A regular file. Others (folders, links, devices) have no bytes and are passed over.
+  /// A regular file. Others are passed over: folders, links and devices, which have no bytes, and the files `._name` in
+  /// which macOS keeps attributes of the member `name`.
+  bool file = false;
   std::string_view name;   ///< Points into the bytes, or into `scratch`.
   std::size_t data = 0;    ///< Where its bytes begin.
   std::uint64_t size = 0;  ///< Their number, below 2^62. They may go on after the bytes that are there.

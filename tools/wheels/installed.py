@@ -17,7 +17,7 @@ import tempfile
 import wave
 
 LIMIT_IMPORT = 0.4   # seconds above NumPy's; ten times what is meant, since other programs may run meanwhile
-BROUGHT_ALONG = ["libisal.so.2", "libfmt.so.9", "libjpeg.so.62", "libsndfile.so.1", "libFLAC.so.12", "libsoxr.so.0", "libwebp.so.7"]
+BROUGHT_ALONG = ["libisal.so.2", "libfmt.so.9", "libjpeg.so.62", "libsndfile.so.1", "libFLAC.so.12", "libsoxr.so.0", "libmpg123.so.0", "libwebp.so.7"]
 BIN = pathlib.Path(sys.executable).parent
 
 

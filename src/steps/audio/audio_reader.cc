@@ -17,31 +17,18 @@ namespace {
 
 constexpr std::size_t sample_bytes = sizeof(std::int16_t);
 
-bool starts(std::span<const std::byte> bytes, std::string_view with) {
-  return bytes.size() >= with.size() && std::memcmp(bytes.data(), with.data(), with.size()) == 0;
-}
-
-/// A frame of MPEG layer 3 begins with 11 bits that are set, then a version and the layer.
-bool looks_like_mp3(std::span<const std::byte> bytes) {
-  if (starts(bytes, "ID3")) return true;
-  if (bytes.size() < 4 || bytes[0] != std::byte{0xFF}) return false;
-  const auto second = std::to_integer<unsigned>(bytes[1]);
-  return (second & 0xE0) == 0xE0 && (second & 0x18) != 0x08 && (second & 0x06) == 0x02;
-}
-
-/// The format as its first bytes say; null: none that is read.
+/// The format as the first bytes behind tags of ID3 say; null: none that is read.
 const char* audio_format_of(std::span<const std::byte> bytes) {
   if (looks_like_wav(bytes)) return "WAV";
   if (starts(bytes, "fLaC")) return "FLAC";
   if (starts(bytes, "OggS")) return "Ogg Vorbis";
-  if (looks_like_mp3(bytes)) return "MP3";
+  if (looks_like_mpeg(bytes)) return "MP3";
   return nullptr;
 }
 
 int format_of_library(std::string_view name) {
   if (name == "WAV") return SF_FORMAT_WAV;
-  if (name == "FLAC") return SF_FORMAT_FLAC;
-  return name == "MP3" ? SF_FORMAT_MPEG : SF_FORMAT_OGG;
+  return name == "FLAC" ? SF_FORMAT_FLAC : SF_FORMAT_OGG;
 }
 
 }  // namespace
@@ -77,10 +64,17 @@ Error AudioReader::fault(const std::string& what) const {
 
 Result<AudioReader::Header> AudioReader::open(std::span<const std::byte> bytes) {
   close();
+  const std::size_t size = bytes.size();
+  bytes = behind_id3(bytes);
   format_ = audio_format_of(bytes);
   if (format_ == nullptr) {
     return Error{Code::data, Detail::data_loss,
-                 fmt::format("the {} bytes are no audio file that is read: WAV, FLAC, Ogg Vorbis, MP3", bytes.size())};
+                 fmt::format("the {} bytes are no audio file that is read: WAV, FLAC, Ogg Vorbis, MP3", size)};
+  }
+  if (std::string_view{format_} == "MP3") {
+    FOREBAY_TRY(const MpegReader::Header mpeg, mpeg_.open(bytes));
+    FOREBAY_DO(check_sound(mpeg.channels, mpeg.rate));
+    return header_ = {.rate = mpeg.rate, .channels = mpeg.channels, .frames = mpeg.frames};
   }
   bytes_ = {.header = {}, .rest = bytes};
   const int format = format_of_library(format_);
@@ -101,7 +95,7 @@ Result<AudioReader::Header> AudioReader::open(std::span<const std::byte> bytes) 
   if (const int found = info.format & SF_FORMAT_TYPEMASK; found != format && found != SF_FORMAT_WAVEX)
     return fault("its content is of another format");
   FOREBAY_DO(check_sound(info.channels, info.samplerate));
-  seeks_ = info.seekable != 0 && format != SF_FORMAT_MPEG;
+  seeks_ = info.seekable != 0;
   header_ = {.rate = info.samplerate, .channels = info.channels, .frames = {}};
   if (info.frames >= 0 && info.frames < SF_COUNT_MAX) header_.frames = info.frames;
   return header_;
@@ -109,11 +103,11 @@ Result<AudioReader::Header> AudioReader::open(std::span<const std::byte> bytes) 
 
 Result<void> AudioReader::seek(std::int64_t frame) {
   if (frame == 0) return {};
-  if (file_ == nullptr) {
+  if (file_ == nullptr && !mpeg_.is_open()) {
     integers_ = integers_.subspan(static_cast<std::size_t>(frame * header_.channels) * sample_bytes);
     return {};
   }
-  if (seeks_) {
+  if (seeks_ && !mpeg_.is_open()) {
     if (sf_seek(file_.get(), frame, SEEK_SET) == frame) return {};
     return fault(fmt::format("there is no frame {}", frame));
   }
@@ -144,6 +138,7 @@ std::int64_t AudioReader::read_integers(float* samples, std::int64_t frames) {
 }
 
 Result<std::int64_t> AudioReader::read(float* samples, std::int64_t frames) {
+  if (mpeg_.is_open()) return mpeg_.read(samples, frames);
   if (file_ == nullptr) return read_integers(samples, frames);
   const sf_count_t got = sf_readf_float(file_.get(), samples, frames);
   if (got < 0 || got > frames || sf_error(file_.get()) != SF_ERR_NO_ERROR) return fault(sf_strerror(file_.get()));
@@ -152,6 +147,7 @@ Result<std::int64_t> AudioReader::read(float* samples, std::int64_t frames) {
 
 void AudioReader::close() {
   file_.reset();
+  mpeg_.close();
   bytes_ = {};
   integers_ = {};
 }

@@ -12,10 +12,12 @@
 
 #include <sndfile.h>
 
+#include "steps/audio/mpeg_reader.h"
+
 namespace forebay::steps {
 
 /// Reads one audio file in memory after the other: WAV, FLAC, Ogg Vorbis and MP3; others are refused. WAV files of 16
-/// bits are read here, all others by libsndfile.
+/// bits are read here, MP3 by libmpg123, all others by libsndfile.
 ///
 ///     open ─► seek ─► read ─► read ─► …        `open` may follow at any time
 ///
@@ -65,8 +67,10 @@ class AudioReader {
   std::span<const std::byte> integers_;  // samples of 16 bits that are not read yet
   const char* format_ = "";
   Header header_;
+  MpegReader mpeg_;  // of MP3
   bool seeks_ = true;
-  std::unique_ptr<SNDFILE, Close> file_;  // null for `integers_`. Last: the library reads the bytes while it closes
+  std::unique_ptr<SNDFILE, Close>
+      file_;  // null for `integers_` and `mpeg_`. Last: the library reads the bytes while it closes
 };
 
 }  // namespace forebay::steps

@@ -17,6 +17,7 @@ constexpr std::uint64_t riff_header = 12;
 constexpr std::uint64_t min_format = 16;            // bytes of a `fmt ` chunk without extension
 constexpr std::uint64_t max_format = 4096;          // ADPCM has a table in it
 constexpr std::uint32_t unknown_size = 0xFFFFFFFF;  // in RF64: the size is in the chunk `ds64`
+constexpr std::uint32_t piped_size = 0x7FFFF000;    // SoX states this one, FFmpeg 0xFFFFFFFF
 constexpr std::uint64_t max_header = 0x7FFFFFFF;    // bytes of data that a RIFF header can state
 
 enum Tag : std::uint16_t {
@@ -127,6 +128,9 @@ class WavChunks {
     if (format_.empty()) return wav_fault("there is no chunk 'fmt ' before the chunk 'data'");
     const std::uint64_t left = bytes_.size() - begin;
     if (size == unknown_size && long_size_ && is_at(bytes_, 0, "RF64")) size = *long_size_;
+    // Programs that write to a pipe cannot go back to state the size.
+    const bool piped = is_at(bytes_, 0, "RIFF") && number_at<std::uint32_t>(bytes_, 4) >= piped_size;
+    if (piped && size >= piped_size && size > left) size = left - left % number_at<std::uint16_t>(format_, 12);
     if (size > left) return wav_fault(fmt::format("the chunk 'data' has {} bytes, {} are there", size, left));
     if (size == 0 && left > 1) return wav_fault(fmt::format("the chunk 'data' has 0 bytes, but {} follow", left));
     if (size > max_header) return wav_fault(fmt::format("{} bytes of samples; at most {} are read", size, max_header));
