@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <fmt/core.h>
+#include <forebay/printable.h>
 #include <forebay/verify.h>
 
 #include "arguments.h"
@@ -96,8 +97,8 @@ void print_report(const FileReport& report) {
                            place.what == CorruptPlace::What::record ? "of one record" : "that belong to no record"));
   }
   const auto more = report.corrupts() - static_cast<std::int64_t>(report.first.size());
-  if (more > 0) print_line(fmt::format("{}: and {} more", report.file, more));
-  std::string line = fmt::format("{}: {}", report.file, counters_text(report));
+  if (more > 0) print_line(fmt::format("{}: and {} more", visible(report.file), more));
+  std::string line = fmt::format("{}: {}", visible(report.file), counters_text(report));
   if (report.error) line += report.error->place().file == report.file ? "; not read to its end" : "; not written";
   if (report.repaired) line += fmt::format("; written to {}", *report.repaired);
   print_line(line);

@@ -69,7 +69,7 @@ class Error {
   /// The single faults, if this error stands for several faults of a document; else empty.
   [[nodiscard]] const std::vector<Error>& faults() const { return body_->faults; }
 
-  /// "file, record 3, byte 120, feature 'x': message"; with several faults one per line.
+  /// "file, record 3, byte 120, feature 'x': message", as `visible` shows it; with several faults one per line.
   [[nodiscard]] std::string text() const;
 
   /// A copy with more of the place filled in; what is already known stays.

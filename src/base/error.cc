@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <forebay/printable.h>
+
 namespace forebay {
 
 std::string_view to_string(Code code) {
@@ -76,7 +78,7 @@ std::string Error::text() const {
   }
   std::string out = place_text(place());
   if (!place().field.empty()) out += fmt::format("{}{}", out.empty() ? "" : ": ", fmt::join(place().field, "/"));
-  return out.empty() ? message() : out + ": " + message();
+  return visible(out.empty() ? message() : out + ": " + message());
 }
 
 Error Error::at(const Place& place) const {
