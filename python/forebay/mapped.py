@@ -218,7 +218,7 @@ class MappedBatch(Made, dict[str, Any]):
         return MappedBatch, (dict(self), None if self._source is None else facts_of(self._source))
 
     def __repr__(self) -> str:
-        return f"MappedBatch({super().__repr__()})"
+        return f"MappedBatch({', '.join(f'{name}: {_kind_of(value)}' for name, value in self.items())})"
 
 
 class TupleBatch(Made, tuple[Any, ...]):
@@ -255,7 +255,20 @@ class TupleBatch(Made, tuple[Any, ...]):
         return TupleBatch, (self.tensors, None if self._source is None else facts_of(self._source))
 
     def __repr__(self) -> str:
-        return f"TupleBatch({self.tensors!r})"
+        return f"TupleBatch({', '.join(map(_kind_of, self))})"
+
+
+def _kind_of(value: Any) -> str:
+    """What a value is, in a few words: dtype and shape of an array, as a Batch has them."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_kind_of(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, (list, tuple)) and len(value) < 8:
+        return "[" + ", ".join(map(_kind_of, value)) + "]"
+    if isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "dtype"):
+        return f"{value.dtype}[{','.join(map(str, value.shape))}]"
+    if isinstance(value, (bool, int, float)):
+        return repr(value)
+    return f"{type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else type(value).__name__
 
 
 def by_name(batch: Any) -> Mapping[str, Any]:

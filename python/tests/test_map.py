@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import traceback
 
+import numpy as np
 import pytest
 
 import forebay as fb
@@ -68,3 +69,14 @@ def test_an_interrupt_loses_no_batch(pipeline, interrupt):
 def test_what_is_no_function_is_refused(pipeline):
     with pytest.raises(TypeError):
         pipeline.map(3)
+
+
+def test_what_a_function_returned_is_shown_on_one_line() -> None:
+    rows = {"x": np.zeros((3, 200, 2), np.float32), "y": np.arange(3)}
+
+    def nested(batch: fb.Batch) -> "dict[str, object]":
+        return {"x": batch["x"], "text": "abc", "n": {"y": batch["y"]}}
+    shown = repr(next(fb.arrays(rows).batch(2).map(nested).load()))
+    assert shown == "MappedBatch(x: float32[2,200,2], text: str of 3, n: {y: int64[2]})"
+    shown = repr(next(fb.arrays(rows).batch(2).map(lambda batch: (batch["x"], batch["y"])).load()))
+    assert shown == "TupleBatch(float32[2,200,2], int64[2])"
