@@ -113,14 +113,12 @@ Result<bool> Inflater::State::skip_zeros(const RandomAccessFile& file) {
 
 /// Begins the next stream. False: the file has ended (`ended`), or the caller should pause.
 Result<bool> Inflater::State::begin(const RandomAccessFile& file) {
-  // gzip and xz allow zeros after a stream: tapes and archives are filled up with them.
-  const bool allowed = compression == Compression::gzip || compression == Compression::xz;
-  const bool may_pad = trailing == Trailing::zeros || allowed;
+  const bool may_pad = trailing == Trailing::zeros || compression == Compression::xz;
   if (may_pad && !first) {
     FOREBAY_TRY(const bool passed, skip_zeros(file));
     if (!passed) return false;
   }
-  const bool padded = zeros > 0 && !(allowed && (compression == Compression::gzip || zeros % xz_padding == 0));
+  const bool padded = zeros > 0 && !(compression == Compression::xz && zeros % xz_padding == 0);
   const bool bad_end = padded && trailing == Trailing::nothing;
   ended = input.available() == 0 && !bad_end;
   if (ended) return false;

@@ -115,9 +115,13 @@ Result<void> FileReader::open() {
   return {};
 }
 
+/// gzip files of text may be filled up with zeros, as tape writers do. Records with checksums say themselves whether
+/// zeros may follow them.
 io::Inflater::Trailing FileReader::trailing() const {
   const std::byte zero{0};
-  return source_.format->padding({&zero, 1}) == 1 ? io::Inflater::Trailing::zeros : io::Inflater::Trailing::nothing;
+  const bool text = compression_ == Compression::gzip && !source_.format->has_checksums();
+  const bool zeros = text || source_.format->padding({&zero, 1}) == 1;
+  return zeros ? io::Inflater::Trailing::zeros : io::Inflater::Trailing::nothing;
 }
 
 /// Decompresses the whole file to compare its checksums, unless an earlier pass has done so, and begins anew. Streams
