@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/printable.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 
 #include <fmt/format.h>
 
+#include "base/terminal.h"
+
 namespace forebay {
 
 namespace {
 
-/// The letter of two or three bytes at the beginning that a terminal acts on, or 0: control letters beyond ASCII, ends
-/// of lines, and letters without width that join words or turn their direction.
+/// The letter of two or three bytes at the beginning if a terminal acts on it, else 0. No longer letter does.
 std::uint32_t acting_letter(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0U; };
-  if (byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) < 0xA0) return byte(1);
-  if (byte(0) == 0xEF && byte(1) == 0xBB && byte(2) == 0xBF) return 0xFEFF;
-  if (byte(0) != 0xE2 || (byte(1) != 0x80 && byte(1) != 0x81) || byte(2) < 0x80 || byte(2) > 0xBF) return 0;
-  const std::uint32_t code = 0x2000 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-  const bool acts = (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) || code >= 0x2060;
-  return acts && code <= 0x206F ? code : 0;
+  const auto lead = static_cast<std::uint8_t>(text.front());
+  const std::size_t length = lead >= 0xC0 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3 : 0;
+  if (length == 0 || length > text.size()) return 0;
+  std::uint32_t code = lead & (0xFFU >> (length + 1));
+  for (const char next : text.substr(1, length - 1)) {
+    const auto byte = static_cast<std::uint8_t>(next);
+    if ((byte & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte & 0x3FU);
+  }
+  const bool shortest = code >= (length == 2 ? 0x80U : 0x800U);
+  return shortest && acts_on_terminal(code) ? code : 0;
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <forebay/messages.h>
 #include <forebay/printable.h>
 
+#include "base/terminal.h"
+
 namespace forebay {
 namespace config {
 
@@ -88,12 +90,6 @@ std::uint32_t code_point(std::string_view letter) {
   std::uint32_t code = lead & (0xffU >> (letter.size() + 1));
   for (const char byte : letter.substr(1)) code = code << 6 | (static_cast<std::uint8_t>(byte) & 0x3fU);
   return code;
-}
-
-/// Control letters beyond ASCII, ends of lines, and letters without width that join words or turn their direction.
-bool acts_on_terminal(std::uint32_t code) {
-  return (code >= 0x80 && code < 0xa0) || (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
 }
 
 /// The text on one line, cut; `cautious`: letters that act on a terminal are escapes, too.

@@ -33,29 +33,14 @@ int format_of_library(std::string_view name) {
 
 }  // namespace
 
-sf_count_t AudioReader::length(void* self) { return static_cast<Bytes*>(self)->size(); }
+sf_count_t AudioReader::length(void* self) { return static_cast<MemoryFile*>(self)->size(); }
 
 sf_count_t AudioReader::move(sf_count_t offset, int whence, void* self) {
-  Bytes& bytes = *static_cast<Bytes*>(self);
-  const std::int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? bytes.at : bytes.size();
-  std::int64_t to = 0;
-  if (__builtin_add_overflow(from, offset, &to)) return -1;
-  bytes.at = std::clamp<std::int64_t>(to, 0, bytes.size());
-  return bytes.at;
+  return static_cast<MemoryFile*>(self)->seek(offset, whence);
 }
 
 sf_count_t AudioReader::copy(void* to, sf_count_t count, void* self) {
-  Bytes& bytes = *static_cast<Bytes*>(self);
-  auto* out = static_cast<char*>(to);
-  const auto header = static_cast<std::int64_t>(bytes.header.size());
-  const std::int64_t wanted = std::clamp<std::int64_t>(count, 0, bytes.size() - bytes.at);
-  const std::int64_t ours = std::clamp<std::int64_t>(header - bytes.at, 0, wanted);
-  if (ours > 0) std::memcpy(out, bytes.header.data() + bytes.at, static_cast<std::size_t>(ours));
-  if (wanted > ours) {
-    std::memcpy(out + ours, bytes.rest.data() + (bytes.at + ours - header), static_cast<std::size_t>(wanted - ours));
-  }
-  bytes.at += wanted;
-  return wanted;
+  return static_cast<MemoryFile*>(self)->read(to, count);
 }
 
 Error AudioReader::fault(const std::string& what) const {
@@ -74,6 +59,7 @@ Result<AudioReader::Header> AudioReader::open(std::span<const std::byte> bytes) 
   if (std::string_view{format_} == "MP3") {
     FOREBAY_TRY(const MpegReader::Header mpeg, mpeg_.open(bytes));
     FOREBAY_DO(check_sound(mpeg.channels, mpeg.rate));
+    seeks_ = false;
     return header_ = {.rate = mpeg.rate, .channels = mpeg.channels, .frames = mpeg.frames};
   }
   bytes_ = {.header = {}, .rest = bytes};
@@ -107,7 +93,7 @@ Result<void> AudioReader::seek(std::int64_t frame) {
     integers_ = integers_.subspan(static_cast<std::size_t>(frame * header_.channels) * sample_bytes);
     return {};
   }
-  if (seeks_ && !mpeg_.is_open()) {
+  if (seeks_) {
     if (sf_seek(file_.get(), frame, SEEK_SET) == frame) return {};
     return fault(fmt::format("there is no frame {}", frame));
   }

@@ -12,6 +12,7 @@
 
 #include <sndfile.h>
 
+#include "steps/audio/memory_file.h"
 #include "steps/audio/mpeg_reader.h"
 
 namespace forebay::steps {
@@ -44,13 +45,6 @@ class AudioReader {
   void close();  ///< Gives the memory of the library back.
 
  private:
-  /// The bytes that the library reads: a header of ours, then those of the file.
-  struct Bytes {
-    std::string header;
-    std::span<const std::byte> rest;
-    std::int64_t at = 0;
-    [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(header.size() + rest.size()); }
-  };
   struct Close {
     void operator()(SNDFILE* file) const { sf_close(file); }
   };
@@ -58,19 +52,18 @@ class AudioReader {
   static sf_count_t move(sf_count_t offset, int whence, void* self);
   static sf_count_t copy(void* to, sf_count_t count, void* self);
   static sf_count_t write(const void*, sf_count_t, void*) { return 0; }
-  static sf_count_t tell(void* self) { return static_cast<Bytes*>(self)->at; }
+  static sf_count_t tell(void* self) { return static_cast<MemoryFile*>(self)->at; }
 
   [[nodiscard]] Error fault(const std::string& what) const;
   [[nodiscard]] std::int64_t read_integers(float* samples, std::int64_t frames);
 
-  Bytes bytes_;
+  MemoryFile bytes_;
   std::span<const std::byte> integers_;  // samples of 16 bits that are not read yet
   const char* format_ = "";
   Header header_;
   MpegReader mpeg_;  // of MP3
   bool seeks_ = true;
-  std::unique_ptr<SNDFILE, Close>
-      file_;  // null for `integers_` and `mpeg_`. Last: the library reads the bytes while it closes
+  std::unique_ptr<SNDFILE, Close> file_;  // null for the two before. Last: the library reads the bytes while it closes
 };
 
 }  // namespace forebay::steps

@@ -2,7 +2,6 @@
 #include "steps/audio/mpeg_reader.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -66,22 +65,11 @@ bool looks_like_mpeg(std::span<const std::byte> bytes) {
 }
 
 ssize_t MpegReader::copy(void* self, void* to, std::size_t count) {
-  Bytes& bytes = *static_cast<Bytes*>(self);
-  const auto from = bytes.all.subspan(static_cast<std::size_t>(bytes.at));
-  count = std::min(count, from.size());
-  if (count > 0) std::memcpy(to, from.data(), count);
-  bytes.at += static_cast<std::int64_t>(count);
-  return static_cast<ssize_t>(count);
+  return static_cast<MemoryFile*>(self)->read(to, static_cast<std::int64_t>(count));
 }
 
 off_t MpegReader::move(void* self, off_t offset, int whence) {
-  Bytes& bytes = *static_cast<Bytes*>(self);
-  const std::int64_t size = std::ssize(bytes.all);
-  const std::int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? bytes.at : size;
-  std::int64_t to = 0;
-  if (__builtin_add_overflow(from, std::int64_t{offset}, &to)) return -1;
-  bytes.at = std::clamp<std::int64_t>(to, 0, size);
-  return bytes.at;
+  return static_cast<MemoryFile*>(self)->seek(offset, whence);
 }
 
 Error MpegReader::fault(std::string_view what) const {
@@ -106,7 +94,7 @@ Result<void> MpegReader::make() {
 Result<MpegReader::Header> MpegReader::open(std::span<const std::byte> bytes) {
   close();
   FOREBAY_DO(make());
-  bytes_ = {.all = bytes, .at = 0};
+  bytes_ = {.header = {}, .rest = bytes};
   long rate = 0;
   int channels = 0;
   int encoding = 0;
@@ -146,7 +134,7 @@ Result<std::int64_t> MpegReader::read(float* samples, std::int64_t frames) {
 }
 
 void MpegReader::close() {
-  if (handle_ && bytes_.all.data() != nullptr) mpg123_close(handle_.get());
+  if (handle_ && bytes_.rest.data() != nullptr) mpg123_close(handle_.get());
   bytes_ = {};
   channels_ = 0;
 }

@@ -11,6 +11,8 @@
 
 #include <mpg123.h>
 
+#include "steps/audio/memory_file.h"
+
 namespace forebay::steps {
 
 /// Whether the bytes begin with these.
@@ -43,10 +45,6 @@ class MpegReader {
   [[nodiscard]] bool is_open() const { return channels_ > 0; }
 
  private:
-  struct Bytes {
-    std::span<const std::byte> all;
-    std::int64_t at = 0;
-  };
   struct Delete {
     void operator()(mpg123_handle* handle) const { mpg123_delete(handle); }
   };
@@ -55,7 +53,7 @@ class MpegReader {
   [[nodiscard]] Result<void> make();
   [[nodiscard]] Error fault(std::string_view what) const;
 
-  Bytes bytes_;
+  MemoryFile bytes_;
   std::int64_t channels_ = 0;  // 0: no file is open
   std::int64_t rate_ = 0;
   std::unique_ptr<mpg123_handle, Delete> handle_;  // last: it reads the bytes while it is deleted
