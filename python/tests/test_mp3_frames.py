@@ -67,7 +67,7 @@ def test_the_number_that_the_first_frame_tells_counts(version: int) -> None:
 
 def test_a_first_frame_of_another_rate_does_not_say_how_long_the_file_is() -> None:
     loud_then_quiet = frame(3, 3, 0, 9, 3) * 100 + frame(3, 3, 0, 5, 3) * 100
-    assert len(fb.decode_audio(loud_then_quiet)[0]) == len(fb.decode_audio(loud_then_quiet[::1])[0]) == 200 * 1152
+    assert len(fb.decode_audio(loud_then_quiet)[0]) == 200 * 1152
     quiet_then_loud = frame(3, 3, 0, 5, 3) * 100 + frame(3, 3, 0, 9, 3) * 100
     assert len(fb.decode_audio(quiet_then_loud)[0]) == 200 * 1152
     part = fb.decode_audio(quiet_then_loud, start=200_000, length=40_000)[0]

@@ -93,7 +93,7 @@ def resumed(pipe: Any, state: Any, **options: Any) -> Stream:
 def same(found: "tuple[list[str], str]", wanted: "tuple[list[str], str]", what: str) -> None:
     assert found[1] == wanted[1], f"{what}: ends with {found[1] or 'no error'!r}, not with {wanted[1] or 'no error'!r}"
     if found[0] != wanted[0]:
-        at = next((i for i, (a, b) in enumerate(zip(*[found[0], wanted[0]])) if a != b), min(len(found[0]), len(wanted[0])))
+        at = next((i for i, (a, b) in enumerate(zip(found[0], wanted[0])) if a != b), min(len(found[0]), len(wanted[0])))
         raise AssertionError(f"{what}: {len(found[0])} and {len(wanted[0])} batches, the first other one is {at}")
 
 
@@ -127,12 +127,14 @@ def check_restarts(pipe: Any, whole: Stream, rng: random.Random) -> None:
 
 
 def rows_of(batches: "list[Any]") -> "list[Any]":
-    """Of each row that is not empty its key and its `id`."""
+    """Of each row that is not empty its key, or the origins of its spans, and its `id`."""
     rows = []
     for batch in batches:
         keys = batch.record_keys
+        if batch.spans is not None:   # a row has a key for each of them
+            keys = [[span.origin for span in spans] for spans in batch.spans]
         ids = np.asarray(batch["id"]).reshape(-1).tolist() if "id" in batch else [None] * batch.rows
-        rows += [(key, i) for key, i in zip(keys, ids)]
+        rows += [(key, i) for key, i in zip(keys, ids) if key]
     return rows
 
 

@@ -10,7 +10,7 @@ from typing import Callable
 
 import data
 
-# What each source has beside `id`.
+# The columns of each source besides `id`.
 COLUMNS = {"example": "xftia", "compressed_example": "xftia", "sequence_example": "x", "json_lines": "xt", "csv": "t", "fixed_length": "",
            "tar": "t", "whole_file": "", "npy": "", "npz": "", "parquet": "xt", "arrow": "xt", "arrays": "xf", "python_sequence": "",
            "python_open": "x"}
@@ -179,9 +179,11 @@ class Draw:
             gaps = set(columns[0][0]) ^ set(columns[1][0])
             fill = ", fill={" + ", ".join(f'"{NAMES[c]}": {missing[c]}' for c in sorted(gaps)) + "}"
             self.unpaired("")
-        options = {"mix": self.one(', weights=[2, 1], until="all"', self.lose(f", until={self.number(3, 30)}, repeat=True")),
-                   "round_robin": self.one(', until="all"', self.lose("")), "concat": "", "join": ""}[kind]
-        self.lose("") if "until=" in options and "all" not in options else None
+        options = ""
+        if kind == "mix":
+            options = self.one(', weights=[2, 1], until="all"', lambda: self.lose(f", until={self.number(3, 30)}, repeat=True"))
+        elif kind == "round_robin":
+            options = self.one(', until="all"', lambda: self.lose(""))
         return f"fb.{kind}([{', '.join(branches)}]{options}{fill})"
 
     def branch(self) -> str:
