@@ -5,10 +5,11 @@
 
 namespace forebay {
 
-/// Control letters beyond ASCII, ends of lines, and letters without width that join words or turn their direction.
+/// Control letters beyond ASCII, ends of lines, and letters that turn the direction of the text after them. Letters without
+/// width that leave the rest of a line alone (joiners, a byte order mark) are shown as they are.
 [[nodiscard]] constexpr bool acts_on_terminal(std::uint32_t code) {
-  return (code >= 0x80 && code < 0xa0) || (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
+  return (code >= 0x80 && code < 0xa0) || code == 0x061c || code == 0x200e || code == 0x200f ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x206f);
 }
 
 }  // namespace forebay

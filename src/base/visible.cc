@@ -37,7 +37,7 @@ std::string visible(std::string_view text) {
     const auto byte = static_cast<std::uint8_t>(text.front());
     if (const std::uint32_t letter = acting_letter(text)) {
       fmt::format_to(std::back_inserter(out), "\\u{{{:04x}}}", letter);
-      text.remove_prefix(letter < 0xA0 ? 2 : 3);
+      text.remove_prefix(letter < 0x800 ? 2 : 3);
       continue;
     }
     if ((byte < 0x20 && byte != '\n') || byte == 0x7F) {
