@@ -14,6 +14,7 @@
 #include <forebay/complete_frac.h>
 #include <forebay/error.h>
 #include <forebay/json.h>
+#include <forebay/row_identity.h>
 #include <forebay/schema.h>
 
 namespace forebay {
@@ -118,6 +119,11 @@ class Batch {
   /// "path:offset" of the row's origin; see Format::key. Side by side: the keys of all branches, joined by "|".
   [[nodiscard]] std::string key(std::int64_t row) const;
   [[nodiscard]] std::string key(const Origin& origin) const;
+  /// What tells the row from all others of the run, also where batches have other sizes: of its first span, and side by
+  /// side of the first branch. Of an empty row: part -1. With RunOptions::row_identities, or a step that draws; else
+  /// the epoch is that of the batch, and a record that comes again in a pass has the same one. A row that is cut from a
+  /// record without a number of its window has its first frame as `window`.
+  [[nodiscard]] RowIdentity identity(std::int64_t row) const;
   /// Whether rows are made of spans: of windows, or of several records.
   [[nodiscard]] bool has_spans() const;
   /// The origins of a row: one for each of its spans, or, side by side, one in each branch; none of an empty row.

@@ -83,6 +83,8 @@ struct RunOptions {
   /// Spans that Loader::trace keeps, the last ones: a span is a piece of work of a thread, or a wait. They take 40
   /// bytes each beside the budget. At most 2^24; 0: there is no trace.
   std::int64_t trace = 0;
+  /// Keeps what Batch::identity needs, also where no step of the plan draws.
+  bool row_identities = false;
   /// Memory for the dense tensors of numbers of batches, from which a GPU copies by itself: cuda_pinned_memory
   /// (forebay/staging.h). Null: ordinary memory. It counts against `memory` as that does.
   std::shared_ptr<PinnedMemory> pin_memory = {};

@@ -71,7 +71,8 @@ def _set_up(region: Region, header_size: int, size: int) -> Call:
         function = pickle.loads(whole[header_size:])
     finally:
         processes.loading_function = False
-    return Call(function, setup["name"], setup["per"], setup["with_rng"], output_of(setup["output"]), setup["seed"])
+    return Call(function, setup["name"], setup["per"], setup["with_rng"], output_of(setup["output"]), setup["seed"],
+                "seeded")
 
 
 def _answer(call: Call, batch: Any, region: Region) -> tuple[int, int, int]:

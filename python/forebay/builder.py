@@ -263,7 +263,7 @@ def fixed_length(files: Paths, record_bytes: int = 0, *, preset: Literal["none",
 
 
 def whole_file(files: Paths, *, max_file_bytes: int = 1073741824, label_from: Literal["nothing", "folder"] = "nothing",
-               label: str = "label", record_key: str = "") -> Source:
+               label: str = "label", classes: Sequence[str] = [], record_key: str = "") -> Source:
     """Reads whole files: each is one record.
 
     files             Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
@@ -271,12 +271,15 @@ def whole_file(files: Paths, *, max_file_bytes: int = 1073741824, label_from: Li
     label_from        folder: a tensor has the number of each file's folder in the sorted names of all their
                       folders.
     label             Name of that tensor, int64.
+    classes           The folders' names by label, also of folders without files; empty: the sorted names of all
+                      folders.
     record_key        A tensor of this name has the key of each row's record, such as "path:offset"; empty:
                       none.
     """
     return Source({"whole_file": given({"files": paths_of(files, "files"), "max_file_bytes": max_file_bytes,
-                                       "label_from": label_from, "label": label, "record_key": record_key},
-                                       max_file_bytes=1073741824, label_from="nothing", label="label", record_key="")})
+                                       "label_from": label_from, "label": label, "classes": classes,
+                                       "record_key": record_key}, max_file_bytes=1073741824, label_from="nothing",
+                                       label="label", classes=[], record_key="")})
 
 
 def tar(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "bzip2", "xz", "auto"] = "auto",

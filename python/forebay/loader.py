@@ -339,7 +339,7 @@ def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[in
         first = (arranging(tree, [column[0] for column in planned.columns]), *first)
     run: Any = _core.start(planned, integer_of("threads", threads), memory_of(memory),
                            integer_of("prefetch", prefetch), shard,
-                           "" if index_dir is None else path_of(index_dir, "index_dir"), pinned)
+                           "" if index_dir is None else path_of(index_dir, "index_dir"), pinned, bool(maps))
     if pumps:
         from forebay._pump import PumpedRun
         run = PumpedRun(run, pumps)

@@ -27,7 +27,7 @@ def arrow(table: Any, columns: Names = None, *, nulls: Optional[Mapping[str, Any
     table         An object that knows its number of rows is read at once, and its rows are like those of fb.arrays: columns of
                   numbers are not copied, and must not change. A stream (pyarrow.RecordBatchReader) is read by a thread,
                   once: one epoch, no state, no global shuffle.
-    columns       columns that are read; left out: all. Structs become tensors `a.b`
+    columns       columns that are read; left out: all. Structs become tensors `a.b`, and "a.b" names one field
     nulls         by tensor, the value of its nulls; a null of another tensor is an error. A list that is null is empty
     present       tensors beside which a boolean one, fb.present(name), says which rows are no nulls
     dictionaries  whether columns with a dictionary give "codes" (loader.schema[name].categories has their values) or "values".
@@ -46,7 +46,7 @@ def parquet(files: Paths, columns: Names = None, *, nulls: Optional[Mapping[str,
     """A pipeline over the rows of Parquet files, which pyarrow reads (`pip install pyarrow`).
 
     files      paths and patterns (*, ?, [a-z]), in this order
-    columns    columns that are read, and nothing else of the files; left out: all
+    columns    columns that are read, and nothing else of the files; left out: all. "a.b" gives one field of a struct
     nulls, present   as of fb.arrow
     parts      what a shuffle before the batch's order of records, `interleave` and shards by file move: "row_groups" or "files"
     name       the name that the document uses for the files

@@ -201,6 +201,16 @@ nb::list PyBatch::record_keys() {
   return nb::borrow<nb::list>(record_keys_);
 }
 
+nb::object PyBatch::identities() const {
+  need("identities of rows");
+  std::vector<std::int64_t> values;
+  for (std::int64_t row = 0; row < batch_.rows(); ++row) {
+    const RowIdentity at = batch_.identity(row);
+    values.insert(values.end(), {at.epoch, at.part, at.record, at.occurrence, at.window, at.branch});
+  }
+  return copy_array(values).attr("reshape")(batch_.rows(), 6);
+}
+
 nb::object PyBatch::text() {
   if (sent_ && sent_->values_only)
     return to_str("Batch(" + from_str(nb::str(", ").attr("join")(layout_->places)) + ")");
@@ -298,6 +308,9 @@ void bind_batches(nb::module_& module) {
           "record_keys", &PyBatch::record_keys, nb::sig("def record_keys(self) -> list[str]"),
           "The key of each origin's record: \"path:offset\", or as its format says (lines: \"path:line\"). The "
           "same list every time.")
+      .def("_identities", &PyBatch::identities, nb::sig("def _identities(self) -> typing.Any"),
+           "What tells each row from all others of the run: epoch, part, record, occurrence, window and branch, int64 "
+           "[rows, 6].")
       .def("__repr__", &PyBatch::text, nb::sig("def __repr__(self) -> str"));
   bind_sent(module);
   module.def(

@@ -79,6 +79,7 @@ class PyBatch {
   [[nodiscard]] nb::list origins()
       const;  ///< Fails with StateError for a batch of another process; `record_keys`, too.
   [[nodiscard]] nb::list record_keys();
+  [[nodiscard]] nb::object identities() const;  ///< int64 [rows, 6]: the members of RowIdentity.
   [[nodiscard]] nb::object spans() const;
   [[nodiscard]] nb::object state(nb::handle name) const;
   void save_state(nb::handle name, nb::handle values) const;

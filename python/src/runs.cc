@@ -225,12 +225,13 @@ Plan plan_document(nb::handle document, const std::string& folder, const nb::dic
 }
 
 std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle memory, std::int64_t prefetch,
-                           nb::handle shard, const nb::str& folder, const PyPinned* pinned) {
+                           nb::handle shard, const nb::str& folder, const PyPinned* pinned, bool row_identities) {
   const std::string index_dir = from_str(folder);
   RunOptions options{.threads = threads,
                      .memory = memory_of(memory),
                      .prefetch = prefetch,
                      .index_dir = index_dir,
+                     .row_identities = row_identities,
                      .pin_memory = pinned == nullptr ? nullptr : pinned->memory};
   const Shard chosen = shard.is_none() ? plan.shard() : shard_of(shard);
   options.take(chosen);
@@ -385,9 +386,9 @@ void bind_runs(nb::module_& module) {
       nb::sig(
           "def plan_document(document: object, folder: str, bindings: dict[str, Rows | Table | Function]) -> Plan"));
   module.def("start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
-             nb::arg("shard").none(), nb::arg("index_dir"), nb::arg("pinned").none(),
+             nb::arg("shard").none(), nb::arg("index_dir"), nb::arg("pinned").none(), nb::arg("row_identities"),
              nb::sig("def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, "
-                     "index_dir: str, pinned: PinnedMemory | None) -> Run"));
+                     "index_dir: str, pinned: PinnedMemory | None, row_identities: bool) -> Run"));
 }
 
 }  // namespace forebay::python

@@ -111,3 +111,13 @@ def pid(batch: Any) -> dict[str, Any]:
     mapped = pathlib.Path("/proc/self/maps").read_text()
     return {"pid": os.getpid(), "main": sys.modules["__main__"].__spec__.name, "memfd": "memfd:forebay-map" in mapped,
             "shm": "/dev/shm" in mapped, "interrupt": signal.getsignal(signal.SIGINT) == signal.SIG_IGN, "folder": os.getcwd()}
+
+
+def library_draws(row: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """What a transform of a library does: it draws from generators that are not given to it."""
+    import random
+    return {"id": row["id"], "draws": [random.random(), np.random.rand(), rng.random()]}
+
+
+def one_draw(row: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    return {"id": row["id"], "draw": rng.random()}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -222,6 +223,7 @@ def test_ctrl_c_while_a_stream_keeps_the_consumer_waiting() -> None:
     program = """
 import os, signal, threading, time
 import pyarrow as pa
+import pyarrow.parquet
 import forebay as fb
 def batches():
     yield pa.record_batch({"x": [1]})
@@ -279,3 +281,43 @@ def expected_of(value: Any, filled: Any, kind: pa.DataType) -> Any:
         return [] if value is None else [expected_of(item, filled, kind.value_type) for item in value]
     value = filled if value is None else value
     return value.encode() if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (4,), (2, 1, 3)])
+def test_tensors_of_a_fixed_shape_keep_it(tmp_path: Any, shape: "tuple[int, ...]") -> None:
+    values = np.arange(5 * int(np.prod(shape)), dtype="f4").reshape(5, *shape)
+    table = pa.table({"t": pa.FixedShapeTensorArray.from_numpy_ndarray(values)})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as file:
+        file.write_table(table)
+    for pipe in (fb.arrow(table), fb.parquet(tmp_path / "t.parquet"), fb.arrow_file(tmp_path / "t.arrow")):
+        with pipe.batch(5).load() as loader:
+            assert loader.schema["t"].shape == shape
+            assert (next(loader)["t"] == values).all()
+
+
+def test_tensors_whose_axes_lie_in_another_order_are_refused() -> None:
+    kind = pa.fixed_shape_tensor(pa.int8(), [2, 3], permutation=[1, 0])
+    table = pa.table({"t": pa.ExtensionArray.from_storage(kind, pa.array([[1] * 6], pa.list_(pa.int8(), 6)))})
+    with pytest.raises(fb.ConfigError, match="column 't': the axes of its tensors lie in another order in memory"):
+        fb.arrow(table).batch(1).load()
+
+
+def test_bool8_is_bool() -> None:
+    storage = pa.array([0, 1, 5, -1, None], pa.int8())
+    table = pa.table({"b": pa.ExtensionArray.from_storage(pa.bool8(), storage)})
+    values = next(fb.arrow(table, nulls={"b": True}).batch(5).load())["b"]
+    assert values.dtype == bool and values.tolist() == [False, True, True, True, True]
+
+
+def test_one_field_of_a_struct_is_read_by_its_name(tmp_path: Any) -> None:
+    table = pa.table({"image": [{"bytes": b"a", "path": None, "size": {"w": 1, "h": 2}}] * 3, "label": [1, 2, 3]})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    for columns, names in ((["image.bytes", "label"], ["image.bytes", "label"]), (["image.size"], ["image.size.w", "image.size.h"]),
+                           (["image.size.h", "label"], ["image.size.h", "label"])):
+        for pipe in (fb.arrow(table, columns=columns), fb.parquet(tmp_path / "t.parquet", columns=columns)):
+            batch = next(pipe.batch(3).load())
+            assert sorted(batch) == sorted(names)
+    assert batch["image.size.h"].tolist() == [2, 2, 2]
+    with pytest.raises(fb.ConfigError, match="the table has no column 'image.byte'"):
+        fb.arrow(table, columns=["image.byte"]).batch(1).load()

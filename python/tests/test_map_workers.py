@@ -200,7 +200,7 @@ def test_stats_name_map_as_the_bottleneck_when_it_is(pipe: fb.Pipeline, workers:
     assert str(stats).splitlines()[-1] == stats.bottleneck and stats.batches == len(shares)
     with pipe.map(map_functions.same, workers=workers).load() as loader:
         for batch in loader:
-            time.sleep(0.003)
+            time.sleep(0.03)
         assert "consumer is the bottleneck" in loader.stats().bottleneck
 
 

@@ -183,7 +183,7 @@ def test_faults_of_the_small_files(files: Any, tmp_path: pathlib.Path) -> None:
     (tmp_path / "empty").write_text("\n\n")
     (tmp_path / "wrong").write_text('{"tag 1": "long"}')
     (tmp_path / "short").write_text('{"tag 1": 2}')
-    with pytest.raises(fb.IoError, match="/seq_order_seq_lens_file: cannot open './none': No such file"):
+    with pytest.raises(fb.IoError, match="/seq_order_seq_lens_file: cannot open 'none': No such file"):
         plan(seq_order_seq_lens_file="none").load()
     with pytest.raises(fb.ConfigError, match="wrong:1:11.*the length of 'tag 1' must be a number, found a string"):
         plan(seq_order_seq_lens_file=tmp_path / "wrong").load()

@@ -121,7 +121,7 @@ std::string current_folder() {
 }
 
 std::string resolve(const std::string& path, const std::string& folder) {
-  if (folder.empty() || path.starts_with('/') || file_system_of(path) != nullptr) return path;
+  if (folder.empty() || folder == "." || path.starts_with('/') || file_system_of(path) != nullptr) return path;
   return folder.ends_with('/') ? folder + path : folder + "/" + path;
 }
 
@@ -174,6 +174,9 @@ Result<std::vector<std::string>> expand_one(const std::string& pattern, const st
   if (exists(path)) return std::vector{path};  // the name of a file has wildcards in it
   FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
   std::erase_if(found, [](const std::string& name) { return AtomicFile::unfinished(name); });
+  for (std::string& name : found) {
+    if (folder == "." && name.starts_with("./")) name.erase(0, 2);  // as `resolve`
+  }
   if (!found.empty()) return found;
   return Error{Code::config, Detail::not_found, fmt::format("no file matches '{}'{}", path, shell_hint(path))};
 }

@@ -90,7 +90,7 @@ class PlanBuilder {
       return together(std::move(faults_));
     }
     take_late_steps(program);
-    program.identity = identity_of(program);
+    set_identity(program);
     program.stream = hash(program.source);
     sign_attributes(stages_, parts_.sections, registry_, program);
     parts_.program = std::make_shared<const Program>(std::move(program));
@@ -245,12 +245,12 @@ class PlanBuilder {
     return out;
   }
 
-  /// What tells the rows of a plan apart. Two occurrences of a record in a pass need a count only where a step draws.
-  static Program::Identity identity_of(const Program& program) {
-    if (!draws(program) && !std::ranges::any_of(program.branches, draws)) return Program::Identity::none;
+  /// What tells the rows of a plan apart; a run keeps it where a step draws.
+  static void set_identity(Program& program) {
     const bool again = program.batching.remainder == Remainder::repeat || repeats(program) ||
                        std::ranges::any_of(program.branches, repeats);
-    return again ? Program::Identity::occurrences : Program::Identity::epochs;
+    program.telling = again ? Program::Identity::occurrences : Program::Identity::epochs;
+    if (draws(program) || std::ranges::any_of(program.branches, draws)) program.identity = program.telling;
   }
 
   [[nodiscard]] std::optional<engine::Taking> taking() const {

@@ -8,7 +8,10 @@
 
 #include <fmt/core.h>
 
+#include <forebay/messages.h>
+#include <forebay/printable.h>
 #include "io/file_system.h"
+
 #include "sources/framing.h"
 #include "sources/labelled_files.h"
 #include "sources/source_files.h"
@@ -54,17 +57,35 @@ std::string_view folder_of(std::string_view path) {
   return folder.substr(folder.rfind('/') + 1);
 }
 
-/// The labels of the files: the numbers of their folders' names, which are sorted by their bytes.
-LabelledFiles labels_by_folder(const std::vector<std::string>& files, std::string tensor) {
-  LabelledFiles out{.tensor = std::move(tensor)};
+/// The labels of the files: the numbers of their folders' names, which are sorted by their bytes unless they are given.
+Result<LabelledFiles> labels_by_folder(const std::vector<std::string>& files, const WholeFile& options) {
+  LabelledFiles out{.tensor = options.label, .classes = options.classes};
   std::map<std::string_view, std::int32_t> numbers;
-  for (const std::string& path : files) numbers.emplace(folder_of(path), 0);
-  for (auto& [name, number] : numbers) {
-    number = static_cast<std::int32_t>(out.classes.size());
-    out.classes.emplace_back(name);
+  for (std::size_t i = 0; i < options.classes.size(); ++i) {
+    if (numbers.emplace(options.classes[i], static_cast<std::int32_t>(i)).second) continue;
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("{} is there twice; every class has one number", quote(options.classes[i]))}
+        .at(Field{"classes", std::to_string(i)});
+  }
+  if (options.classes.empty()) {
+    for (const std::string& path : files) numbers.emplace(folder_of(path), 0);
+    for (auto& [name, number] : numbers) {
+      number = static_cast<std::int32_t>(out.classes.size());
+      out.classes.emplace_back(name);
+    }
   }
   out.labels.reserve(files.size());
-  for (const std::string& path : files) out.labels.push_back(numbers.find(folder_of(path))->second);
+  for (const std::string& path : files) {
+    const auto found = numbers.find(folder_of(path));
+    if (found == numbers.end()) {
+      const std::string folder{folder_of(path)};
+      return Error{Code::config, Detail::invalid_argument,
+                   fmt::format("the folder {} of '{}' is no class{}; name it, or leave its files out", quote(folder),
+                               visible(path), among(folder, options.classes, "the classes are"))}
+          .at(Field{"classes"});
+    }
+    out.labels.push_back(found->second);
+  }
   return out;
 }
 
@@ -78,8 +99,14 @@ Result<Source> bind_whole_file(const WholeFile& options, const BindContext& cont
   const bool labels = options.label_from == LabelFrom::folder;
   if (labels && options.label.empty())
     return Error{Code::config, Detail::invalid_argument, "a name must not be empty"}.at(Field{"label"});
-  auto format = std::make_shared<WholeFileFormat>(options.max_file_bytes,
-                                                  labels ? labels_by_folder(files, options.label) : LabelledFiles{});
+  if (!labels && !options.classes.empty())
+    return Error{Code::config, Detail::invalid_argument, "classes are the names of folders; set label_from to folder"}
+        .at(Field{"classes"});
+  LabelledFiles of_files;
+  if (labels) {
+    FOREBAY_TRY(of_files, labels_by_folder(files, options));
+  }
+  auto format = std::make_shared<WholeFileFormat>(options.max_file_bytes, std::move(of_files));
   return Source{.files = std::move(files),
                 .compression = Compression::none,
                 .format = std::move(format),
@@ -99,6 +126,8 @@ SourceType whole_file() {
       .field("label_from", &WholeFile::label_from,
              "folder: a tensor has the number of each file's folder in the sorted names of all their folders.")
       .field("label", &WholeFile::label, "Name of that tensor, int64.")
+      .field("classes", &WholeFile::classes,
+             "The folders' names by label, also of folders without files; empty: the sorted names of all folders.")
       .field("record_key", &WholeFile::record_key, record_key_doc)
       .example(
           {.options = R"({"files": ["*.json"]})", .in = R"(["one\n", "", "two"])", .out = R"(["one\n", "", "two"])"});

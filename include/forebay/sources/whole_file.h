@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <forebay/plugin.h>
 
@@ -23,6 +25,8 @@ struct WholeFile {
   /// folder: a tensor has the number of each file's folder in the sorted names of all their folders.
   LabelFrom label_from = LabelFrom::nothing;
   NewTensorName label = "label";  ///< Name of that tensor, int64.
+  /// The names of the labels 0, 1, …, also of folders without files; empty: the sorted names of all folders.
+  std::vector<std::string> classes = {};
   NewTensorName record_key = {};  ///< A tensor of this name has the key of each record; empty: none.
 };
 

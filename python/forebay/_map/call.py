@@ -2,12 +2,11 @@
 """One `map` of a pipeline: how its function is called, and what it may return."""
 from __future__ import annotations
 
-import hashlib
-import os
 from typing import Any, Callable, Mapping, Optional
 
 import numpy as np
 
+from forebay._map.draws import LibraryStates, Watch, generator, seed_libraries
 from forebay._map.output import Output, stacked
 from forebay._structure import each_of
 from forebay.mapped import Made, MappedBatch, TupleBatch
@@ -26,28 +25,42 @@ class Fault(Exception):
 class Call:
     """Calls the function of one `map`. Immutable; used by any number of threads at a time.
 
-    seed    text that the draws of this `map` depend on: the plan's seed and the place of the `map` in the pipeline
+    seed         text that the draws of this `map` depend on: the plan's seed and the place of the `map` in the pipeline
+    libraries    the generators of `random`, `numpy.random` and torch: "seeded" for each call, as in a process of its own;
+                 "lent", the same, and the program has its states back afterwards; "shared" by threads, or "unused": they are
+                 left alone
     """
 
-    __slots__ = ("function", "name", "per", "with_rng", "output", "seed")
+    __slots__ = ("function", "name", "per", "with_rng", "output", "seed", "libraries", "_watch")
 
     def __init__(self, function: Callable[..., Any], name: str, per: str, with_rng: bool, output: Optional[Output],
-                 seed: str) -> None:
+                 seed: str, libraries: str) -> None:
         self.function = function
         self.name = name
         self.per = per
         self.with_rng = with_rng
         self.output = output
         self.seed = seed
+        self.libraries = libraries
+        self._watch = Watch(name) if libraries == "shared" else None
 
     def __call__(self, batch: Any) -> Any:
         """What the function makes of a batch. Raises Fault for an Exception; other exceptions go through."""
-        return self._rows(batch) if self.per == "row" else self._batch(batch)
+        call = self._rows if self.per == "row" else self._batch
+        if self.libraries == "lent":
+            with LibraryStates():
+                return call(batch)
+        before = None if self._watch is None else self._watch.begin()
+        result = call(batch)
+        if self._watch is not None:
+            self._watch.end(before)
+        return result
 
     def _batch(self, batch: Any) -> Any:
         try:
+            draws = self._draws(batch)
             if self.with_rng:
-                result = self.function(batch, rng=generator(f"{self.seed}/{batch.number}"))
+                result = self.function(batch, rng=generator(draws[0] if draws else self.seed))
             else:
                 result = self.function(batch)
             checked = self._checked(result)
@@ -60,13 +73,15 @@ class Call:
     def _rows(self, batch: Any) -> Any:
         rows: list[Any] = []
         try:
-            draws = self._draws(batch) if self.with_rng else None
+            draws = self._draws(batch)
             tensors = dict(batch) if isinstance(batch, Mapping) else batch.tensors
             # A batch without a valid row: the first row that fills it up shows the shapes.
             for row in range(batch.valid_rows or min(batch.rows, 0 if self.output is not None else 1)):
                 values = each_of(lambda value: row_of(value, row), tensors)
-                rows.append(self._checked(self.function(values) if draws is None else
-                                          self.function(values, generator(draws[row]))))
+                if row > 0 and self._seeds():
+                    seed_libraries(draws[row])
+                rows.append(self._checked(self.function(values, generator(draws[row])) if self.with_rng else
+                                          self.function(values)))
         except Exception as failure:
             raise Fault(no_stop(failure, self.name), row_text(self.name, batch, len(rows))) from failure
         try:
@@ -74,19 +89,19 @@ class Call:
         except Exception as failure:
             raise Fault(failure, batch_text(self.name, batch)) from failure
 
-    def _draws(self, batch: Any) -> list[str]:
-        """A text for each row that names it: the number of the batch, the file without its folders, and the record.
+    def _seeds(self) -> bool:
+        return self.libraries in ("seeded", "lent")
 
-        The folders are left out so that data may be copied elsewhere; the number of the batch tells epochs apart, also in a
-        batch with rows of two epochs. A record that is in a batch several times gets a count.
-        """
-        seen: dict[str, int] = {}
-        out = []
-        for file, record, _ in row_origins(batch) or [("", -1, 0)]:
-            text = f"{self.seed}/{batch.number}/{os.path.basename(file)}/{record}"
-            seen[text] = seen.get(text, -1) + 1
-            out.append(f"{text}/{seen[text]}")
-        return out
+    def _draws(self, batch: Any) -> list[str]:
+        """A text for each row that its draws depend on; for a whole batch that of the first one counts. Seeds the libraries for
+        that one, unless threads share them. Nothing where nothing draws from it."""
+        if not self._seeds() and not self.with_rng:
+            return []
+        rows = made_of(batch)._identities()
+        draws = [f"{self.seed}/{'/'.join(map(str, row))}" for row in (rows if self.per == "row" else rows[:1]).tolist()]
+        if self._seeds():
+            seed_libraries(draws[0] if draws else self.seed)
+        return draws
 
     def _checked(self, result: Any) -> Any:
         if not isinstance(result, (Mapping, tuple)):
@@ -105,12 +120,6 @@ def delivered(result: Any, source: Any) -> Any:
 def made_of(batch: Any) -> Any:
     """The loader's batch, whose facts the results of every `map` have."""
     return batch._made_of() if isinstance(batch, Made) else batch
-
-
-def generator(text: str) -> np.random.Generator:
-    """A generator of random numbers whose draws depend on the text only."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
-    return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
 
 
 def row_of(value: Any, row: int) -> Any:

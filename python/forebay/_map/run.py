@@ -13,7 +13,7 @@ from forebay._core import Batch
 from forebay._map.call import Call
 from forebay._map.pool import Caller, Pool, ThreadCaller
 from forebay._map.stages import InlineStage, Item, PooledStage, Position, Source, Stage
-from forebay._map.step import MapStep
+from forebay._map.step import MapStep, libraries_of
 from forebay.errors import StateError
 from forebay.mapped import MappedStats
 
@@ -30,7 +30,7 @@ class MapRun:
         stage: Stage = self._source
         seed = json.loads(run.plan.lowered).get("seed", 0)
         for place, step in enumerate(steps):
-            call = Call(step.function, step.name, step.per, step.with_rng, step.output, f"{seed}/{place}")
+            call = Call(step.function, step.name, step.per, step.with_rng, step.output, f"{seed}/{place}", libraries_of(step))
             if step.workers:
                 stage = PooledStage(stage, call, Pool(step.name, step.workers, _caller_of(step, call.seed)), step.workers)
                 self._pooled.append(stage)

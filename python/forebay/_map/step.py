@@ -54,6 +54,11 @@ def arranging(tree: Any, delivered: "list[str]") -> MapStep:
     return MapStep(function, name_of(function), "batch", 0, "threads", None, None, False, None, True)
 
 
+def libraries_of(step: MapStep) -> str:
+    """`Call.libraries` for calls in this process."""
+    return "unused" if step.arranges else "shared" if step.workers else "lent"
+
+
 def name_of(function: object) -> str:
     return str(getattr(function, "__name__", repr(function)))
 

@@ -17,6 +17,7 @@ from typing import Any, Iterator, Mapping, Optional
 import numpy as np
 
 from forebay._core import Batch
+from forebay._map.call import made_of
 from forebay._map.output import bytes_array, numpy_type
 from forebay._structure import is_part, named
 from forebay.mapped import TupleBatch, strings_raw
@@ -246,6 +247,9 @@ class SentBatch(Mapping[str, Any]):
         text = self._received.tensor(self._received.header["record_keys"]).tobytes().decode(*TEXT)
         return text.split("\0") if self.valid_rows else []
 
+    def _identities(self) -> Any:
+        return self._received.tensor(self._received.header["identities"])
+
     def raw(self, name: str) -> tuple[Any, Any]:
         value = self[name]
         if not _is_strings(value):
@@ -281,7 +285,7 @@ def send_batch(batch: Any, region: Region) -> tuple[int, int]:
     header = {"number": batch.number, "epoch": batch.epoch, "rows": batch.rows, "valid_rows": batch.valid_rows,
               "tensors": writer.tensors(batch) if isinstance(batch, Mapping) else [],
               "tuple": None if isinstance(batch, Mapping) else writer.tree(batch.tensors), "lengths": writer.tensors(batch.lengths), "inputs": list(batch.inputs),
-              "targets": list(batch.targets), "files": list(files), "origins": writer.tensor(places),
+              "targets": list(batch.targets), "identities": writer.tensor(made_of(batch)._identities()), "files": list(files), "origins": writer.tensor(places),
               "of_rows": of_rows, "side_by_side": side_by_side, "spans": spans is not None, "branch": batch.branch, "ends_epoch": batch.ends_epoch,
               "seq_idx": None if batch.seq_idx is None else batch.seq_idx.tolist(), "epoch_end": batch.epoch_end,
               "complete_frac": list(batch.complete_frac), "frames": batch.frames,

@@ -87,6 +87,7 @@ class NpyGrammar {
 
   Result<std::string> string() {
     skip_spaces();
+    if (at_ + 1 < text_.size() && text_[at_] == 'u') ++at_;  // Python 2 wrote u'descr'
     if (at_ == text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) return bad("a string");
     const char mark = text_[at_];
     const std::size_t end = text_.find(mark, at_ + 1);
@@ -153,13 +154,10 @@ Result<NpyType> type_of(const std::string& descr) {
       std::pair{std::string_view{"f4"}, DType::float32},   std::pair{std::string_view{"f8"}, DType::float64},
       std::pair{std::string_view{"c8"}, DType::complex64}, std::pair{std::string_view{"c16"}, DType::complex128}};
   const std::string_view text{descr};
-  const char order = text.empty() ? ' ' : text.front();
-  if (std::string_view{"<>|="}.find(order) != std::string_view::npos) {
-    for (const auto& [name, dtype] : types) {
-      if (text.substr(1) != name) continue;
-      const bool big = order == '>';
-      return NpyType{.dtype = dtype, .swapped = big && size_of(dtype) > 1};
-    }
+  const bool ordered = !text.empty() && std::string_view{"<>|="}.find(text.front()) != std::string_view::npos;
+  for (const auto& [name, dtype] : types) {  // without an order it is the machine's, as numpy reads it
+    if (text.substr(ordered ? 1 : 0) != name) continue;
+    return NpyType{.dtype = dtype, .swapped = text.front() == '>' && size_of(dtype) > 1};
   }
   const Detail invalid = Detail::invalid_argument;
   if (text.find('O') != std::string_view::npos) {

@@ -51,7 +51,9 @@ std::string_view words(CsvFault fault) {
   switch (fault) {
     case CsvFault::stray:
       return "a field that does not begin with a quote has a quote, a CR or an LF in it; put the field in quotes, and "
-             "write each quote in it twice";
+             "write each quote in it twice; if the lines of the file end with CR alone, convert them, for example with "
+             "tr "
+             "'\\r' '\\n'";
     case CsvFault::escape:
       return "a quote in a quoted field is not followed by another quote, a delimiter or the end of the record; write "
              "it twice";

@@ -122,6 +122,23 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
   return true;
 }
 
+bool OrderPlane::take_before_fault(BatchLayout& layout) {
+  if (windows_ || !program_.branches.empty() || open_ == nullptr || stage_ == Stage::fetch) return false;
+  if (open_ == &ahead_) std::swap(layout, ahead_);
+  const bool in_order = open_ == &layout || open_ == &ahead_;
+  rows_.attach(layout.handles);
+  const auto has_none = [](const Handle& record) { return record.block == Handle::nowhere; };
+  if (!in_order || rows_.placed() || layout.handles.empty() || std::ranges::any_of(layout.handles, has_none))
+    return false;
+  layout.number = number_;
+  if (number_ < start_.next || passes_->epoch() < from_ || number_ % shard_.batch_count != shard_.batch_index)
+    return false;
+  if (!take_rows(layout).ok()) return false;
+  layout.rows = std::ssize(layout.handles);
+  occurrences_.assign(layout, *passes_);
+  return hand_over(layout).ok();
+}
+
 Reader& OrderPlane::reader() { return windows_ ? static_cast<Reader&>(*windows_) : open_files_; }
 
 /// May be repeated when it is interrupted.

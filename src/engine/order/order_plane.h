@@ -57,6 +57,9 @@ class OrderPlane {
   /// call may be repeated with the same layout and continues. Fails with Code::data when a file cannot be read or no
   /// batch can ever be full, and with Code::state when the files have fewer records than `start` says.
   [[nodiscard]] Result<bool> next(BatchLayout& layout);
+  /// After `next` failed for good: makes a batch of the records that were placed before the fault, so that theirs are
+  /// found first. False: there are none, or they stand in no order in which a fault comes earlier.
+  [[nodiscard]] bool take_before_fault(BatchLayout& layout);
 
  private:
   enum class Stage : std::uint8_t { cut, look_ahead, fetch };  // where an interrupted `next` goes on

@@ -44,5 +44,14 @@ namespace engine {
   return PlanAccess::parts(plan).program;
 }
 
+/// The plan, whose runs keep what tells their rows apart, also where no step draws.
+[[nodiscard]] inline Plan telling_rows(const Plan& plan) {
+  auto parts = std::make_shared<PlanAccess::Parts>(PlanAccess::parts(plan));
+  auto program = std::make_shared<Program>(*parts->program);
+  program->identity = program->telling;
+  parts->program = std::move(program);
+  return PlanAccess::make(std::move(parts));
+}
+
 }  // namespace engine
 }  // namespace forebay

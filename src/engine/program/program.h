@@ -168,7 +168,8 @@ struct Program {
   /// How rows are told from each other, for steps that draw. `epochs` needs the pass of each row; `occurrences` also
   /// how often the record came in the pass, because an order or the batcher may repeat it.
   enum class Identity : std::uint8_t { none, epochs, occurrences };
-  Identity identity = Identity::none;
+  Identity identity = Identity::none;   ///< What the run keeps: none where no step draws.
+  Identity telling = Identity::epochs;  ///< What it takes to tell all rows apart.
   OnCorrupt on_corrupt;
   std::int64_t threads = 0;  ///< Defaults of the run, from the document.
   std::int64_t memory = 0;

@@ -41,6 +41,8 @@ class BatchLine {
   [[nodiscard]] bool next_is_large() const {
     return tickets_ > 0 && jobs_[open_]->large;
   }  ///< Whether the next ticket is of a large batch.
+  /// Bytes of the records of the next ticket; 0: there is none.
+  [[nodiscard]] std::int64_t next_bytes() const { return tickets_ > 0 ? jobs_[open_]->tickets[taken_]->bytes : 0; }
   /// The next ticket of the oldest batch that has one; null when there is none.
   [[nodiscard]] Ticket* take_ticket();
   void finish(Job& job);                                                ///< Called once, after the last ticket.

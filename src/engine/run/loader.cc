@@ -287,6 +287,7 @@ Loader::~Loader() = default;
 
 Result<Loader> Loader::start(Plan plan, RunOptions options) {
   FOREBAY_TRY(const RunOptions resolved, resolve(engine::program_of(plan), options));
+  if (resolved.row_identities) plan = engine::telling_rows(plan);
   std::unique_ptr<Running> running;
   if (auto thrown = engine::catch_all([&] { running = std::make_unique<Running>(std::move(plan), resolved); },
                                       engine::no_memory_for_run))

@@ -207,6 +207,7 @@ bool Scheduler::scan_next(Worker& worker, bool soon) {
 }
 
 bool Scheduler::run_next_ticket(Worker& worker) {
+  if (!leaves_room()) return false;
   Ticket* const ticket = line_.take_ticket();
   if (ticket == nullptr) return false;
   run_ticket(*ticket, worker);
@@ -263,11 +264,15 @@ void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> de
     const std::size_t tasks = job->cut;
     batch_bytes_ = std::max(batch_bytes_, job->expected_bytes);
     const std::int64_t rows = job->layout.rows;
-    if (line_.add(std::move(job))) {
+    const std::optional<Error> fault = job->fault;
+    if (!line_.add(std::move(job))) {
+      thrown = no_memory_for_order;
+    } else {
       stats_.ordered_rows += rows;
-      return wake_workers(tasks);
+      wake_workers(tasks);
+      if (!fault) return;
+      thrown = fault;
     }
-    thrown = no_memory_for_order;
   }
   if (thrown) {
     order_error_ = thrown;
@@ -311,7 +316,11 @@ Result<bool> Scheduler::decide(std::unique_ptr<Job>& job, const Wanted& wanted,
   auto more = order_.next(job->layout);
   job->epoch = job->layout.epoch;
   job->left_out = false;
-  if (more.ok() && *more) {
+  job->fault.reset();
+  if (!more.ok() && more.error().code() == Code::data && order_.take_before_fault(job->layout)) {
+    job->fault = more.error();
+    if (executor_.cut(*job).ok()) more = true;
+  } else if (more.ok() && *more) {
     if (auto cut = executor_.cut(*job); !cut.ok()) more = cut.error();
   }
   job->layout.account(*pool_);
@@ -326,7 +335,10 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   const bool last = job.remaining == 1;  // no other thread works on this batch
   if (job.epoch < from_epoch_) job.left_out = true;
   if (!job.left_out) {
+    running_bytes_ += ticket.bytes;
     const auto failed = run_rows(ticket, worker);
+    if (!leaves_room()) wake_workers(static_cast<std::size_t>(threads_));
+    running_bytes_ -= ticket.bytes;
     if (!failed && ticket.begins_row()) stats_.decoded_rows += ticket.rows;
     const std::pair place{failed ? failed->row : 0, ticket.first_span};
     if (failed && (!job.error || place < std::pair{job.error_row, job.error_span})) {
@@ -359,7 +371,7 @@ std::optional<RowError> Scheduler::run_rows(Ticket& ticket, Worker& worker) {
 /// Finishes a batch whose tickets are done. No other thread works on it.
 void Scheduler::finish(Job& job) const {
   const auto work = [&] {
-    job.error = executor_.finish(job);
+    job.error = job.fault ? job.fault : executor_.finish(job);
     if (job.error || !parts_.finished) return;
     if (auto handed_over = parts_.finished(job.content); !handed_over.ok()) job.error = handed_over.error();
   };

@@ -86,6 +86,11 @@ class Scheduler {
   // Does one piece of work. False: there is none. A decision that takes longer than the deadline stays half made.
   bool work_once(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
   bool run_next_ticket(Worker& worker) REQUIRES(mutex_);  // false: there is none
+  /// A ticket copies and decodes its records in memory of its own, about four times their size: large ones wait while
+  /// others would fill the budget.
+  [[nodiscard]] bool leaves_room() const REQUIRES(mutex_) {
+    return running_bytes_ == 0 || running_bytes_ + line_.next_bytes() <= pool_->limit() / 4;
+  }
   void run_ticket(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
   void finish(Job& job) const;
   [[nodiscard]] std::optional<RowError> run_rows(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
@@ -149,7 +154,8 @@ class Scheduler {
   bool starved_ GUARDED_BY(mutex_) = false;     // the order waits for rows or bytes of its source; `wake` ends that
   std::uint64_t wakes_ GUARDED_BY(mutex_) = 0;  // calls of `wake`
   std::size_t depth_ GUARDED_BY(mutex_);        // batches in the making or ready, at most
-  std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;  // bytes that making a batch takes: the largest so far
+  std::int64_t batch_bytes_ GUARDED_BY(mutex_) = 0;    // bytes that making a batch takes: the largest so far
+  std::int64_t running_bytes_ GUARDED_BY(mutex_) = 0;  // of the records of the tickets that run
   std::size_t sleeping_ GUARDED_BY(mutex_) = 0;
   bool baton_taken_ GUARDED_BY(mutex_) = false;
   bool order_ended_ GUARDED_BY(mutex_) = false;  // without an error: no more batches will be decided

@@ -110,9 +110,9 @@ void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
   job.remaining = job.cut;
 }
 
-/// What the rows of the fixed tensors take; an error when that, the records, and what others need for rows that no
-/// record fills, is more than the budget.
-Result<std::int64_t> Executor::bytes_of(const Job& job) const {
+/// What the rows of the fixed tensors take; an error when that, the records, of which there are `bytes`, and what
+/// others need for rows that no record fills, is more than the budget.
+Result<std::int64_t> Executor::bytes_of(const Job& job, std::int64_t bytes) const {
   const BatchLayout& layout = job.layout;
   const std::int64_t record_bytes = job.record_bytes;
   const std::int64_t empty_rows = layout.rows - layout.filled_rows();
@@ -135,8 +135,11 @@ Result<std::int64_t> Executor::bytes_of(const Job& job) const {
   }
   std::int64_t all = 0;
   huge = huge || __builtin_add_overflow(size, rest, &all);
-  if (!huge && all + record_bytes <= pool_->limit()) return size;
-  std::string needed = huge ? "more than 2^63" : std::to_string(size + record_bytes);
+  std::int64_t copied = 0;  // the largest record: one at a time is copied at least
+  if (job.copied != RecordCopy::none && job.record_bytes == 0 && bytes > pool_->limit() - std::min(all, pool_->limit()))
+    for (const Handle& handle : layout.handles) copied = std::max(copied, std::int64_t{handle.length});
+  if (!huge && all + record_bytes + copied <= pool_->limit()) return size;
+  std::string needed = huge ? "more than 2^63" : std::to_string(size + record_bytes + copied);
   std::string fixed;
   if (others && !huge) {  // what they will need is not known, but it comes out of the records
     fixed = fmt::format(" ({} of them for tensors of fixed size)", size);
@@ -166,7 +169,7 @@ Result<void> Executor::cut(Job& job) const {
   if (branches_) branches_->begin(job);
   job.row_bytes = row_bytes_;
   if (take_) take_->sizes().measure(row_bytes_, job);
-  FOREBAY_TRY(job.fixed_bytes, bytes_of(job));
+  FOREBAY_TRY(job.fixed_bytes, bytes_of(job, bytes));
   cut_tickets(job, take_ ? take_->sizes().bytes(job, bytes) : bytes);
   if (branches_) branches_->cut(job);
   if (job.cut > 1) lend_rows(job);

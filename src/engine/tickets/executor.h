@@ -95,6 +95,7 @@ class Executor {
   void copy_some(const Job& job, std::int64_t first_row, std::span<Record> records, Worker& worker) const;
   [[nodiscard]] std::optional<RowError> one_by_one(Ticket& ticket, Worker& worker, std::int64_t first,
                                                    std::int64_t end) const;
+  [[nodiscard]] std::optional<RowError> decode_groups(Ticket& ticket, Worker& worker) const;
   [[nodiscard]] std::optional<RowError> decode_group(Ticket& ticket, Worker& worker, std::int64_t first,
                                                      Fetching& fetching) const;
   [[nodiscard]] std::optional<RowError> apply_steps(Ticket& ticket, Worker& worker) const;
@@ -105,7 +106,7 @@ class Executor {
   void clear_empty_rows(const Job& job) const;
   void count_frames(Batch::Content& content) const;
   void cut_tickets(Job& job, std::int64_t bytes) const;
-  [[nodiscard]] Result<std::int64_t> bytes_of(const Job& job) const;
+  [[nodiscard]] Result<std::int64_t> bytes_of(const Job& job, std::int64_t bytes) const;
   RowError thrown(const Ticket& ticket, Worker& worker, const Error& error, std::int64_t row) const;
   void lend_rows(Job& job) const;
   void bind_columns(Ticket& ticket) const;

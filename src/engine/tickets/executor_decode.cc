@@ -83,6 +83,12 @@ std::optional<RowError> Executor::verify(const Ticket& ticket, Worker& worker, s
 }
 
 std::optional<RowError> Executor::decode(Ticket& ticket, Worker& worker) const {
+  auto failed = decode_groups(ticket, worker);
+  worker.copies.end();
+  return failed;
+}
+
+std::optional<RowError> Executor::decode_groups(Ticket& ticket, Worker& worker) const {
   Fetching fetching{ticket, trailer_};
   fetching.to(fetched_ahead);
   for (std::int64_t first = 0; first < ticket.rows;) {

@@ -126,6 +126,7 @@ struct Job {
   bool left_out = false;       ///< Its epoch is not wanted any more: some of its tickets did not run.
   std::size_t remaining = 0;   ///< Tickets that are not done.
   std::optional<Error> error;  ///< The error of the lowest row.
+  std::optional<Error> fault;  ///< Of the order: the rows are those before it, and the batch is not delivered.
   std::int64_t error_row = 0;
   std::int64_t error_span = 0;  ///< The first span of its ticket, where tickets share the row.
   bool done = false;

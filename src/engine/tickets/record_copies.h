@@ -15,7 +15,7 @@ namespace forebay::engine {
 /// `record_slack` bytes after the last one.
 ///
 /// Each worker owns one. Its buffer comes from the pool and counts against the budget. A buffer of up to 1 MiB stays
-/// for the next group.
+/// for the next group, a larger one until `end`.
 ///
 ///     mapping     … | header | payload | trailer | header | payload | trailer | …
 ///                             └───────┬───────┘            └───────┬───────┘
@@ -37,6 +37,12 @@ class RecordCopies {
   /// Replaces each record by its copy. Throws Closed when the run is stopped during the copy of a large record.
   void add(std::span<Record> records, const StopCheck& check) {
     next_ = capacity_ <= max_cached ? copy_records(records, trailer_, next_) : copy_large(records, check);
+  }
+  /// The copies are not used any more. A large buffer goes back to the pool.
+  void end() {
+    if (capacity_ <= max_cached) return;
+    buffer_.reset();
+    capacity_ = 0;
   }
 
  private:

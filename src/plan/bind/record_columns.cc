@@ -84,7 +84,11 @@ const sources::LabelledFiles* labels_of(const Source& source) {
 
 void add_record_columns(const Source& source, const Stages& stages, BoundColumns& columns, Faults& faults) {
   if (const auto* const labels = labels_of(source)) {
-    const ColumnSpec spec{.name = labels->tensor, .dtype = DType::int64, .shape = {}};
+    const ColumnSpec spec{.name = labels->tensor,
+                          .dtype = DType::int64,
+                          .shape = {},
+                          .logical = "category",
+                          .categories = std::make_shared<const std::vector<std::string>>(labels->classes)};
     if (const auto column = add_column(spec, "label", stages, columns, faults))
       add_step(std::make_shared<LabelOfFile>(*labels, *column), "label_from", *column, stages, columns);
   }

@@ -39,6 +39,8 @@ std::int64_t code_at(const View& view, const ValueType& type, std::int64_t i) {
 void copy_element(const View& view, const ValueType& type, std::int64_t from, std::byte* to) {
   if (type.layout == Layout::bits) {
     *to = bit_at(view.buffer(1), view.at() + from) ? std::byte{1} : std::byte{0};
+  } else if (type.layout == Layout::truths) {
+    *to = number_at<std::uint8_t>(view.buffer(1), view.at() + from) != 0 ? std::byte{1} : std::byte{0};
   } else if (type.layout == Layout::widened) {
     const std::int64_t wide = number_at<std::int32_t>(view.buffer(1), view.at() + from);
     std::memcpy(to, &wide, sizeof(wide));

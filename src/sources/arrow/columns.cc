@@ -9,6 +9,7 @@
 
 #include <forebay/messages.h>
 
+#include <forebay/json.h>
 #include "columns/scalar.h"
 
 namespace forebay::arrow {
@@ -25,6 +26,40 @@ Error unusable(const std::string& name, const std::string& what) {
   return Error{Code::config, Detail::invalid_argument, fmt::format("column {}: {}", quote(name), what)};
 }
 
+std::string_view extension_of(const ArrowSchema& type) {
+  return metadata_of(type.metadata, "ARROW:extension:name").value_or("");
+}
+
+/// The sizes of the rows of a list of one size: several of a tensor, whose shape its type says.
+Result<std::vector<std::int64_t>> sizes_of(const ArrowSchema& type, const std::string& name, std::int64_t size) {
+  if (extension_of(type) != "arrow.fixed_shape_tensor") return std::vector{size};
+  const std::string_view stated = metadata_of(type.metadata, "ARROW:extension:metadata").value_or("");
+  const Error wrong = unusable(name, fmt::format("its type says {} about the shape of a tensor of {} numbers; {}",
+                                                 quote(stated), size, way_out));
+  const auto json = parse_json(stated);
+  if (!json.ok() || !json->is(Json::Kind::object) || json->find("shape") == nullptr) return wrong;
+  if (!json->find("shape")->is(Json::Kind::array)) return wrong;
+  std::vector<std::int64_t> out;
+  std::int64_t product = 1;
+  for (const Json& one : json->find("shape")->items()) {
+    if (!one.is(Json::Kind::integer) || one.integer() < 0 || __builtin_mul_overflow(product, one.integer(), &product))
+      return wrong;
+    out.push_back(one.integer());
+  }
+  if (product != size) return wrong;
+  std::int64_t axis = 0;
+  const Json* const order = json->find("permutation");
+  if (order == nullptr || !order->is(Json::Kind::array)) return out;
+  for (const Json& one : order->items()) {
+    if (one.is(Json::Kind::integer) && one.integer() == axis++) continue;
+    return unusable(name,
+                    "the axes of its tensors lie in another order in memory than their type names them; write them "
+                    "in that order, or " +
+                        std::string{way_out});
+  }
+  return out;
+}
+
 /// Walks through the types of a schema and lists the tensors.
 class Walk {
  public:
@@ -35,11 +70,10 @@ class Walk {
     for (std::int64_t i = 0; i < schema.n_children; ++i) {
       const ArrowSchema* const child = schema.children[i];
       names.emplace_back(child == nullptr ? "" : text_of(child->name));
-      const bool wanted = options_.columns.empty() || std::ranges::count(options_.columns, names.back()) > 0;
-      if (wanted) visit(child, names.back(), {i}, 0);
+      visit(child, names.back(), {i}, 0);
     }
     for (const std::string& name : options_.columns) {
-      if (std::ranges::count(names, name) > 0) continue;
+      if (found_.contains(name)) continue;
       faults_.push_back(Error{Code::config, Detail::not_found,
                               fmt::format("the table has no column {}{}", quote(name), among(name, names, "it has"))}
                             .at(Field{"columns"}));
@@ -55,7 +89,19 @@ class Walk {
   }
 
  private:
+  /// A column that is named, and what is in it; and the structs around it.
+  [[nodiscard]] bool wanted(const std::string& name, bool is_struct) const {
+    const auto is_in = [](const std::string& inner, const std::string& outer) {
+      return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
+    };
+    return options_.columns.empty() || std::ranges::any_of(options_.columns, [&](const std::string& named) {
+             return is_in(name, named) || (is_struct && is_in(named, name));
+           });
+  }
+
   void visit(const ArrowSchema* type, const std::string& name, std::vector<std::int64_t> path, int depth) {
+    found_.insert(name);
+    if (!wanted(name, type != nullptr && text_of(type->format) == "+s")) return;
     if (type == nullptr || depth > max_depth) {
       faults_.push_back(unusable(name, type == nullptr ? "its type is missing" : "its structs are too deep"));
     } else if (text_of(type->format) != "+s" || type->dictionary != nullptr) {
@@ -105,6 +151,10 @@ class Walk {
       if (!size || out.fixed.size() >= max_fixed || (*size > 0 && out.fixed_count() > max_row / *size))
         return unusable(name, fmt::format("{} is no size of a list that can be delivered", quote(type->format)));
       out.fixed.push_back(*size);
+      FOREBAY_TRY(const auto sizes, sizes_of(*type, name, *size));
+      out.sizes.insert(out.sizes.end(), sizes.begin(), sizes.end());
+      if (out.sizes.size() > max_fixed)
+        return unusable(name, fmt::format("its rows have more than {} axes; {}", max_fixed, way_out));
       FOREBAY_DO(go_in());
     }
     FOREBAY_DO(set_values(*type, out));
@@ -122,6 +172,8 @@ class Walk {
                                             quote(text_of(coded ? type.dictionary->format : type.format)), way_out));
     }
     out.values = *found;
+    if (extension_of(type) == "arrow.bool8" && found->dtype == DType::int8)
+      out.values = {.dtype = DType::boolean, .layout = Layout::truths, .width = 1};
     if (!coded) return {};
     out.codes = value_type(text_of(type.format));
     if (!out.codes || !is_integer(out.codes->dtype) || out.codes->layout != Layout::numbers)
@@ -171,6 +223,7 @@ class Walk {
   const Arrow& options_;
   const bool in_memory_;
   std::vector<Column> columns_;
+  std::set<std::string> found_;  // columns, and fields of structs that were gone into
   std::vector<Error> faults_;
 };
 

@@ -21,6 +21,7 @@ struct Column {
   std::vector<std::int64_t> path;
   enum class List : std::uint8_t { none, small, large } list = List::none;  ///< With int32 or int64 offsets.
   std::vector<std::int64_t> fixed = {};
+  std::vector<std::int64_t> sizes = {};               ///< Of a row: `fixed`, but for lists that are tensors of a shape.
   ValueType values;                                   ///< Of a dictionary: of its values.
   std::optional<ValueType> codes = {};                ///< Of a dictionary: of its codes.
   bool as_codes = false;                              ///< The codes are delivered.

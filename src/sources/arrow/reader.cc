@@ -15,7 +15,7 @@ namespace {
 
 ColumnSpec spec_of(const arrow::Column& column) {
   ColumnSpec out{.name = column.name, .dtype = column.dtype()};
-  std::vector<std::int64_t> sizes = column.fixed;
+  std::vector<std::int64_t> sizes = column.sizes;
   if (column.list != arrow::Column::List::none) {
     sizes.insert(sizes.begin(), unknown_dim);
     out.delivery = Delivery::ragged;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/arrow/types.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 
 #include <fmt/core.h>
 
@@ -62,6 +64,28 @@ std::optional<ValueType> timestamp(std::string_view format) {
 }
 
 }  // namespace
+
+std::optional<std::string_view> metadata_of(const char* metadata, std::string_view key) {
+  if (metadata == nullptr) return std::nullopt;
+  const auto number = [&] {
+    std::int32_t out = 0;
+    std::memcpy(&out, metadata, sizeof(out));
+    metadata += sizeof(out);
+    return out;
+  };
+  const auto text = [&] {
+    const std::int32_t size = std::max(0, number());
+    const std::string_view out{metadata, static_cast<std::size_t>(size)};
+    metadata += size;
+    return out;
+  };
+  for (std::int32_t left = number(); left > 0; --left) {
+    const std::string_view found = text();
+    const std::string_view value = text();
+    if (found == key) return value;
+  }
+  return std::nullopt;
+}
 
 std::optional<std::int64_t> number_in(std::string_view text) {
   std::int64_t out = 0;

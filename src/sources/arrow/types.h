@@ -15,6 +15,7 @@ namespace forebay::arrow {
 enum class Layout : std::uint8_t {
   bits,         ///< One bit each.
   numbers,      ///< As tensors have them.
+  truths,       ///< One byte each, delivered as bool: 0 is false.
   widened,      ///< int32, delivered as int64: dates and times.
   text32,       ///< Strings: int32 offsets, bytes.
   text64,       ///< Strings: int64 offsets, bytes.
@@ -32,6 +33,10 @@ struct ValueType {
 
 /// Nothing: the format names no such type. The interface gives the format, so it may be any text.
 [[nodiscard]] std::optional<ValueType> value_type(std::string_view format);
+
+/// What a type of the interface says about itself beside its format (`metadata` of ArrowSchema), such as
+/// "ARROW:extension:name"; nothing: it does not say that.
+[[nodiscard]] std::optional<std::string_view> metadata_of(const char* metadata, std::string_view key);
 
 /// The number of a text of digits, as in "+w:3"; nothing for other texts, and above 2^31.
 [[nodiscard]] std::optional<std::int64_t> number_in(std::string_view text);

@@ -123,6 +123,11 @@ Result<std::vector<std::string>> CsvHeader::names_in(std::span<const std::byte> 
   std::string_view rest = text_of(record);
   if (rest.ends_with('\r')) rest.remove_suffix(1);
   if (rest.empty()) return lost("the header row is empty", offset);
+  if (rest.find('\r') != std::string_view::npos && rest.find('"') == std::string_view::npos)
+    return lost(
+        "a CR without an LF behind it: the lines of the file seem to end with CR alone; convert it, "
+        "for example with tr '\\r' '\\n'",
+        offset);
   std::vector<std::string> names;
   const bool one_more = rest.back() == rules_.delimiter;
   while (!rest.empty()) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -24,6 +25,14 @@ const char* audio_format_of(std::span<const std::byte> bytes) {
   if (starts(bytes, "OggS")) return "Ogg Vorbis";
   if (looks_like_mpeg(bytes)) return "MP3";
   return nullptr;
+}
+
+/// Bits of a sample as the first block of a FLAC file states them; nothing where it is cut short.
+std::optional<int> flac_bits(std::span<const std::byte> bytes) {
+  constexpr std::size_t at = 4 + 4 + 12;  // mark, header of the block, and in it sizes, rate and channels
+  if (bytes.size() < at + 2) return std::nullopt;
+  const auto pair = std::to_integer<int>(bytes[at]) << 8 | std::to_integer<int>(bytes[at + 1]);
+  return (pair >> 4 & 31) + 1;
 }
 
 int format_of_library(std::string_view name) {
@@ -52,6 +61,10 @@ Result<AudioReader::Header> AudioReader::open(std::span<const std::byte> bytes) 
   const std::size_t size = bytes.size();
   bytes = behind_id3(bytes);
   format_ = audio_format_of(bytes);
+  if (starts(bytes, "RIFX")) {
+    return Error{Code::data, Detail::invalid_argument,
+                 "WAV of big-endian numbers (RIFX) is not read; convert it, for example with `sox in.wav -L out.wav`"};
+  }
   if (format_ == nullptr) {
     return Error{Code::data, Detail::data_loss,
                  fmt::format("the {} bytes are no audio file that is read: WAV, FLAC, Ogg Vorbis, MP3", size)};
@@ -61,6 +74,13 @@ Result<AudioReader::Header> AudioReader::open(std::span<const std::byte> bytes) 
     FOREBAY_DO(check_sound(mpeg.channels, mpeg.rate));
     seeks_ = false;
     return header_ = {.rate = mpeg.rate, .channels = mpeg.channels, .frames = mpeg.frames};
+  }
+  if (const auto bits = std::string_view{format_} == "FLAC" ? flac_bits(bytes) : std::nullopt;
+      bits && *bits != 8 && *bits != 16 && *bits != 24) {
+    return Error{Code::data, Detail::invalid_argument,
+                 fmt::format("FLAC of {} bits a sample is not read; 8, 16 and 24 are: convert it, for example with "
+                             "`sox in.flac -b 24 out.flac`",
+                             *bits)};
   }
   bytes_ = {.header = {}, .rest = bytes};
   const int format = format_of_library(format_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -69,6 +70,13 @@ Result<void> check_format(std::span<const std::byte> format) {
   };
   switch (tag) {
     case pcm:
+      if (bits > 32 && bits <= 64) {
+        return Error{Code::data, Detail::invalid_argument,
+                     fmt::format("WAV of {} bits a sample is not read; up to 32 are: convert it, for example with "
+                                 "`sox in.wav -b 32 out.wav`",
+                                 bits)};
+      }
+      if (bits >= 1 && align == channels * ((bits + 7) / 8)) return {};
       return allow({8, 16, 24, 32});
     case floats:
       return allow({32, 64});
@@ -120,8 +128,16 @@ class WavChunks {
     if (!format_.empty()) return wav_fault("it has two chunks 'fmt '");
     if (content.size() < min_format || content.size() > max_format)
       return wav_fault(fmt::format("the chunk 'fmt ' has {} bytes", content.size()));
+    FOREBAY_DO(check_format(content));
     format_ = content;
-    return check_format(content);
+    // Samples of 12 bits lie in the upper bits of 16: they are read as samples of whole bytes.
+    const auto bits = number_at<std::uint16_t>(content, 14);
+    if (number_at<std::uint16_t>(content, 0) != pcm || bits % 8 == 0) return {};
+    whole_bytes_.assign(content.begin(), content.end());
+    const auto padded = static_cast<std::uint16_t>((bits + 7) / 8 * 8);
+    std::memcpy(whole_bytes_.data() + 14, &padded, sizeof(padded));
+    format_ = whole_bytes_;
+    return {};
   }
 
   Result<WavFile> data(std::uint64_t begin, std::uint64_t size) {
@@ -154,6 +170,7 @@ class WavChunks {
 
   const std::span<const std::byte> bytes_;
   std::span<const std::byte> format_, fact_;
+  std::vector<std::byte> whole_bytes_;  // `format_` of samples that do not fill their bytes
   std::optional<std::uint64_t> long_size_;
 };
 

@@ -126,10 +126,11 @@ Result<void> check_lookup(const Lookup& options) {
   return check_numbers(options, std::ssize(options.tokens));
 }
 
-/// Adds the lines of a file. A last line without a line feed counts.
+/// Adds the lines of a file. A last line without a line feed counts; a byte order mark before the first one does not.
 Result<void> read_vocabulary(std::string_view content, const std::string& path, Vocabulary& out) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
   std::int64_t line = 1;
-  for (std::size_t at = 0; at < content.size(); ++line) {
+  for (std::size_t at = content.starts_with(mark) ? mark.size() : 0; at < content.size(); ++line) {
     const std::size_t end = std::min(content.find('\n', at), content.size());
     std::string_view token = content.substr(at, end - at);
     if (token.ends_with('\r')) token.remove_suffix(1);

@@ -154,6 +154,17 @@ Origin Batch::origin(std::int64_t row) const {
   return all.empty() ? Origin{.file = "", .record = -1, .offset = -1} : all.front();
 }
 
+RowIdentity Batch::identity(std::int64_t row) const {
+  const engine::BatchLayout& layout = content_->layout;
+  const std::int64_t element = combined() ? row : layout.element_of(row);
+  if (element == engine::RowSpans::no_element) return {.part = -1, .record = row, .epoch = layout.epoch};
+  RowIdentity out = engine::LayoutRows{layout, content_->program->source, 0}.of(element);
+  if (!has_spans()) return out;
+  const Origin at = origin(row);
+  out.window = at.window >= 0 ? at.window : at.start;
+  return out;
+}
+
 std::string Batch::key(std::int64_t row) const {
   if (!side_by_side()) return key(origin(row));
   std::string out;
