@@ -135,9 +135,11 @@ Result<std::int64_t> Executor::bytes_of(const Job& job, std::int64_t bytes) cons
   }
   std::int64_t all = 0;
   huge = huge || __builtin_add_overflow(size, rest, &all);
-  std::int64_t copied = 0;  // the largest record: one at a time is copied at least
-  if (job.copied != RecordCopy::none && job.record_bytes == 0 && bytes > pool_->limit() - std::min(all, pool_->limit()))
-    for (const Handle& handle : layout.handles) copied = std::max(copied, std::int64_t{handle.length});
+  std::int64_t copied = 0;  // a record that is larger than the budget: it would be copied
+  if (job.copied != RecordCopy::none && bytes > pool_->limit()) {
+    for (const Handle& handle : layout.handles)
+      if (handle.length > pool_->limit()) copied = std::max(copied, std::int64_t{handle.length});
+  }
   if (!huge && all + record_bytes + copied <= pool_->limit()) return size;
   std::string needed = huge ? "more than 2^63" : std::to_string(size + record_bytes + copied);
   std::string fixed;
