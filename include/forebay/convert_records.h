@@ -28,7 +28,7 @@ struct EnumNames<ExistingOutput> {
 };
 
 /// The format that a name stands for, with or without the ending of a compression: "parquet", "arrow", "tar", "csv",
-/// "npy", "npz"; every other name is "tfrecord".
+/// "npy", "npz" or "tfrecord", which a name without an ending is, too. Empty: the ending is that of none of them.
 [[nodiscard]] std::string file_format(std::string_view path);
 /// The compression that a name ends in: .gz, .zz (zlib), .zst, .bz2 or .xz; else none.
 [[nodiscard]] Compression compression_by_name(std::string_view path);

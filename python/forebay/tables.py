@@ -69,9 +69,9 @@ def present(name: str) -> str:
     return f"present({name})"
 
 
-def bound(files: ArrowFiles, columns: Names, nulls: Optional[Mapping[str, Any]]) -> Pipeline:
+def bound(files: ArrowFiles, columns: Names, nulls: Optional[Mapping[str, Any]], present: Names = None) -> Pipeline:
     """A pipeline over files that are open to its runs in some way."""
-    return _pipeline(files, columns, nulls, None, "auto", "files")
+    return _pipeline(files, columns, nulls, present, "auto", "files")
 
 
 class ArrowFiles:

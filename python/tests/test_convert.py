@@ -112,7 +112,7 @@ def test_timestamps_and_nulls_of_tables_stay_or_are_named(tmp_path: pathlib.Path
     table = pa.table({"t": pa.array([1, 2, 3], pa.timestamp("us", "UTC")), "x": [1.5, None, 2.5], "n": pa.array([1, 2, 3], pa.int8())})
     pq.write_table(table, tmp_path / "in.parquet")
     with pytest.raises(fb.DataError, match="'x'.*null"):
-        fb.convert(tmp_path / "in.parquet", tmp_path / "out.arrow")
+        fb.convert(tmp_path / "in.parquet", tmp_path / "out.tfrecord", narrow=True)
     assert files_of(tmp_path).keys() == {"in.parquet"}
     fb.convert(tmp_path / "in.parquet", tmp_path / "out.arrow", nulls={"x": -1.0})
     with pa.OSFile(str(tmp_path / "out.arrow")) as source:
@@ -273,3 +273,61 @@ def test_keys_that_lead_out_of_an_archive_are_refused(tmp_path: pathlib.Path, ke
     assert not (tmp_path / "out.tar").exists()
     fb.write_records(tmp_path / "in.tfrecord", [fb.encode_example({"__key__": "a/b", "txt": "a"})])
     fb.convert(tmp_path / "in.tfrecord", tmp_path / "out.tar")
+
+
+def test_unknown_endings_are_refused_on_both_sides(tmp_path: pathlib.Path) -> None:
+    fb.write_records(tmp_path / "a.tfrecord", [fb.encode_example({"x": 1})])
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n')
+    for out in ("o.jsonl", "o.h5", "o.tsv", "o.json.gz"):
+        with pytest.raises(fb.ConfigError, match=rf"out: the ending of '.*/{out}' is that of no format that can be written; endings are "
+                                                 r"\.tfrecord, \.parquet, .*, or say to= \(--to\)"):
+            fb.convert(tmp_path / "a.tfrecord", tmp_path / out)
+        assert not (tmp_path / out).exists()
+    with pytest.raises(fb.ConfigError, match=r"inputs: '.*/t\.jsonl' has the ending of no format that convert reads, and is no TFRecord "
+                                             r"file; endings are .*, or say from_= \(--from\)"):
+        fb.convert(tmp_path / "t.jsonl", tmp_path / "o.tfrecord")
+    (tmp_path / "a.data").write_bytes((tmp_path / "a.tfrecord").read_bytes())
+    for inputs, out in (("a.data", "b.tfrecord"), ("a.tfrecord", "no-ending"), ("a.tfrecord", "c.tfrecord.gz")):
+        assert fb.convert(tmp_path / inputs, tmp_path / out)[0].rows == 1
+        assert fb.read_records(tmp_path / out) == fb.read_records(tmp_path / "a.tfrecord")
+    assert fb.convert(tmp_path / "a.tfrecord", tmp_path / "d", to="csv")[0].rows == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle": True, "seed": 3}, {"files": 3}])
+@pytest.mark.parametrize("source, target", [("parquet", "parquet"), ("parquet", "arrow"), ("arrow", "parquet"), ("arrow", "arrow")])
+def test_nulls_of_single_values_stay_nulls(tmp_path: pathlib.Path, source: str, target: str, options: "dict[str, Any]") -> None:
+    table = pa.table({"n": pa.array(range(7), pa.int64()), "i": pa.array([1, None, 3, None, 5, 6, None], pa.int32()),
+                      "s": ["a", None, "", "d", None, "f", "g"], "b": [None, True, False, None, True, None, False],
+                      "d": pa.array([None, 1.5, None, 2.5, 0.0, None, 3.0]), "l": [[n] for n in range(7)],
+                      "st": [{"x": 1, "y": None}, None, {"x": None, "y": "q"}] + [{"x": 2, "y": "r"}] * 4,
+                      "t": pa.array([None, *range(6)], pa.timestamp("us", "UTC")), "c": pa.array(["u", None] * 3 + ["v"]).dictionary_encode()})
+    path = tmp_path / f"in.{source}"
+    if source == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    done = fb.convert(path, tmp_path / f"out.{target}", **options)
+    parts = [pq.read_table(file.path) if target == "parquet" else pa.ipc.open_file(file.path).read_all() for file in done]
+    found = pa.concat_tables(parts).sort_by("n").to_pydict()
+    expected = table.drop_columns("st").to_pydict()
+    expected["st.x"] = [row and row["x"] for row in table["st"].to_pylist()]
+    expected["st.y"] = [row and row["y"] for row in table["st"].to_pylist()]
+    assert found == expected
+
+
+def test_nulls_that_the_output_cannot_hold_name_the_cure(tmp_path: pathlib.Path) -> None:
+    pq.write_table(pa.table({"i": pa.array([1, None], pa.int32())}), tmp_path / "a.parquet")
+    with pytest.raises(fb.DataError, match="column 'i' has a null; give its nulls a value with 'nulls'"):
+        fb.convert(tmp_path / "a.parquet", tmp_path / "a.tfrecord")
+    fb.convert(tmp_path / "a.parquet", tmp_path / "b.parquet", nulls={"i": 7})
+    assert pq.read_table(tmp_path / "b.parquet").to_pydict() == {"i": [1, 7]}
+
+
+def test_numbers_of_a_csv_with_empty_fields_become_strings_and_that_is_told(tmp_path: pathlib.Path,
+                                                                            capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("i,j,s\n1,1,\n,2,x\n3,3,\n")
+    fb.convert(tmp_path / "a.csv", tmp_path / "a.parquet")
+    assert pq.read_table(tmp_path / "a.parquet").to_pydict() == {"i": [b"1", b"", b"3"], "j": [1, 2, 3], "s": [b"", b"x", b""]}
+    assert capfd.readouterr().err == (f"forebay: {tmp_path}/a.csv: column 'i' has empty fields, so its int64 numbers are written as "
+                                      "strings; fill the fields, or leave it out with drop (--drop)\n")

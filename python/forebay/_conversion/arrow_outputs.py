@@ -16,6 +16,7 @@ from forebay._conversion.table_note import metadata_of
 from forebay.builder import Pipeline
 from forebay.loader import Batch
 from forebay.schema import TensorSpec
+from forebay.tables import present
 
 
 class _Sink:
@@ -85,6 +86,15 @@ class ArrowFiles(Output):
     batch_bytes = 16 * MIB
     parquet = True
 
+    def columns(self) -> "dict[str, TensorSpec]":
+        """The columns of the file: the tensors, but for those that say where others are no nulls."""
+        hidden = {present(name) for name in self.schema}
+        return {name: spec for name, spec in self.schema.items() if name not in hidden}
+
+    def optional(self) -> "list[str]":
+        """The tensors that have nulls."""
+        return [name for name in self.schema if present(name) in self.schema]
+
     def check(self) -> None:
         pyarrow_module("pyarrow.parquet" if self.parquet else "pyarrow.ipc")
         known = ("none", "snappy", "gzip", "zstd", "lz4", "brotli") if self.parquet else ("none", "zstd", "lz4")
@@ -95,14 +105,15 @@ class ArrowFiles(Output):
 
     def repeating(self) -> "list[str]":
         """The Parquet columns that may have a dictionary. Floats rarely repeat, and looking for that takes the most time."""
-        return [name + ".list.element" * len(spec.shape) for name, spec in self.schema.items() if "float" not in spec.dtype]
+        return [name + ".list.element" * len(spec.shape) for name, spec in self.columns().items() if "float" not in spec.dtype]
 
     def open(self, path: str, first: int) -> Writer:
         return _ArrowWriter(self, _core.OutputFile(path, "none"))
 
     def read(self, path: str) -> Pipeline:
         lists = frozenset(name for name, spec in self.schema.items() if spec.shape[:2] == (None, None))
-        return nested.open_tables([path], "parquet" if self.parquet else "ipc", None, lists, None)
+        return nested.open_tables([path], "parquet" if self.parquet else "ipc", None, lists, None,
+                                  self.optional())
 
 
 class Ipc(ArrowFiles):
@@ -129,7 +140,7 @@ class _ArrowWriter(Writer):
             self._writer = pyarrow_module("pyarrow.ipc").new_file(self._sink, schema, options=options)
 
     def write(self, batch: Batch) -> None:
-        schema = self._output.schema
+        schema = self._output.columns()
         columns = nested.joined_columns(batch.to_arrow(utf8=[name for name in schema if name in self._output.text]), schema)
         for place, (name, spec) in enumerate(schema.items()):
             meant = logical_type(spec)
@@ -146,7 +157,7 @@ class _ArrowWriter(Writer):
         pa = pyarrow_module("pyarrow")
         if self._writer is None:
             self._start(pa.schema([(name, logical_type(spec) or arrow_type(spec, name in self._output.text))
-                                   for name, spec in self._output.schema.items()]))
+                                   for name, spec in self._output.columns().items()]))
         self._writer.close()
         super().finish(check)
 

@@ -20,6 +20,7 @@ __all__ = ["ConvertedFile", "convert"]
 
 Format = Literal["tfrecord", "parquet", "arrow", "tar", "csv", "npy", "npz"]
 FORMATS = ("tfrecord", "parquet", "arrow", "tar", "csv", "npy", "npz")
+ENDINGS = ".tfrecord, .parquet, .arrow, .tar, .csv, .npy, .npz"
 MAX_BATCH = 1 << 17
 
 
@@ -52,7 +53,8 @@ def convert(inputs: Paths, out: Path, *, from_: Optional[Format] = None, to: Opt
     compression        of the output; left out: as its name says (Parquet: snappy)
     input_compression  of TFRecord, CSV and tar files
     narrow             round float64 to float32 where the output has no float64
-    nulls              by column of Parquet and Arrow files, the value of its nulls; other nulls are an error
+    nulls              by column of Parquet and Arrow files, the value of its nulls. Other nulls of single values stay nulls in
+                       Parquet and Arrow files, and are an error elsewhere
     types              of CSV columns: {"price": "float64"}; left out: what fits the first 1,000 rows
     shard              (index, count): make the files index, index + count, … only
     existing           files that are there are an error; or "resume": go on with the same conversion, whose complete files
@@ -68,6 +70,8 @@ def convert(inputs: Paths, out: Path, *, from_: Optional[Format] = None, to: Opt
     names, path = _core.expand_files(paths_of(inputs, "inputs")), path_of(out, "out")
     source = from_ or _format_of(names)
     target = to or _core.file_format(path)
+    if not target:
+        raise _refused(f"out: the ending of '{path}' is that of no format that can be written; endings are {ENDINGS}, or say to= (--to)")
     for name in (source, target):
         if name not in FORMATS:
             raise _refused(f"the format must be one of {', '.join(FORMATS)}, found '{name}'")
@@ -100,10 +104,21 @@ def _refused(message: str) -> Any:
 
 
 def _format_of(names: "list[str]") -> str:
-    found = {_core.file_format(name) for name in names}
+    found = {_core.file_format(name) or _format_by_content(name) for name in names}
     if len(found) > 1:
         raise _refused(f"inputs: all must have one format, found {', '.join(sorted(found))}")
     return found.pop() if found else "tfrecord"
+
+
+def _format_by_content(name: str) -> str:
+    """The format of a file whose ending is that of none: TFRecord, if its first record is intact."""
+    from forebay import builder
+    try:
+        list(builder.tfrecord(name).record().take(1).batch(1).load(threads=1))
+    except DataError:
+        raise _refused(f"inputs: '{name}' has the ending of no format that convert reads, and is no TFRecord file; endings are "
+                       f"{ENDINGS}, or say from_= (--from)") from None
+    return "tfrecord"
 
 
 def _bytes_of(size: Union[int, str, None]) -> int:
@@ -207,7 +222,7 @@ class _Run:
         if self._source == "tfrecord":
             return inputs.Examples(paths, wanted, compression, self._threads)
         if self._source in ("parquet", "arrow"):
-            return inputs.ArrowTables(paths, wanted, self._source, nulls)
+            return inputs.ArrowTables(paths, wanted, self._source, nulls, self._target in ("parquet", "arrow"))
         if self._source == "csv":
             return inputs.Csv(paths, wanted, compression, types)
         if self._source == "tar":

@@ -15,6 +15,7 @@ import numpy as np
 from forebay import _core
 from forebay import builder, tables
 from forebay._arguments import dtype_of
+from forebay._notices import inform
 from forebay._arrow_files import faults_of, pyarrow_module
 from forebay._conversion import nested
 from forebay._conversion.table_note import lists_of
@@ -159,12 +160,32 @@ def text_columns(schema: Any, parent: str = "") -> "frozenset[str]":
     return frozenset(out)
 
 
+def single_values(schema: Any, columns: Sequence[str], parent: str = "") -> "list[str]":
+    """The tensors of a schema of Arrow, or of a struct, that may be null and are no lists."""
+    types = pyarrow_module("pyarrow.types")
+    out: "list[str]" = []
+    for field in schema:
+        type, name = field.type, parent + field.name
+        if not parent and name not in columns:
+            continue
+        if types.is_struct(type):
+            out += single_values(type, columns, name + ".")
+        elif (field.nullable or parent) and not hasattr(type, "storage_type") and (
+                types.is_dictionary(type) or not hasattr(type, "value_type")):
+            out.append(name)
+    return out
+
+
 class ArrowTables(Input):
     """Parquet or Arrow IPC files, through pyarrow."""
 
-    def __init__(self, files: "list[str]", wanted: Wanted, format: str, nulls: Optional[Mapping[str, Any]]) -> None:
+    def __init__(self, files: "list[str]", wanted: Wanted, format: str, nulls: Optional[Mapping[str, Any]],
+                 keeps_nulls: bool) -> None:
+        """keeps_nulls: the output holds nulls, so that those of columns of single values are kept, unless `nulls` says what they
+        become."""
         super().__init__(files)
         self._parquet = format == "parquet"
+        self._optional: "list[str]" = []
         self._nulls = nulls
         self._columns: "Optional[list[str]]" = None
         self._lock = threading.Lock()
@@ -179,12 +200,15 @@ class ArrowTables(Input):
         if not self._columns:
             raise refused("the inputs have no column that is to be written")
         self._nested = nested.nested_columns(first).intersection(self._columns)
+        if keeps_nulls:
+            self._optional = [name for name in single_values(first, self._columns) if name not in (nulls or {})]
         self.schema = nested.joined_schema(schema_of(self.source(files)), self._nested)
         self.text = text_columns(first).intersection(self.schema)
         self.lists = lists_of(first.metadata) & frozenset(self._columns)
 
     def source(self, files: "list[str]") -> Pipeline:
-        return nested.open_tables(files, "parquet" if self._parquet else "ipc", self._columns, self._nested, self._nulls)
+        return nested.open_tables(files, "parquet" if self._parquet else "ipc", self._columns, self._nested, self._nulls,
+                                  self._optional)
 
     def _measure(self, path: str) -> Any:
         """Adds the rows and bytes of a file, and returns its schema."""
@@ -218,7 +242,7 @@ class ArrowTables(Input):
             if self._table is None:
                 self._table = pyarrow_module("pyarrow").concat_tables([
                     nested.flat_table(self._read(path), self._nested, self._nulls, path) for path in self.files])
-        return tables.arrow(self._table, nulls=self._nulls, dictionaries="values").shuffle(global_=True).seed(seed)
+        return tables.arrow(self._table, nulls=self._nulls, present=self._optional or None, dictionaries="values").shuffle(global_=True).seed(seed)
 
 
 class Csv(Input):
@@ -237,8 +261,13 @@ class Csv(Input):
             raise refused(f"{files[0]}: the header has no column that is to be written")
         self._columns: "dict[str, dict[str, Any]]" = strings
         first = next(iter(self.source(files[:1]).take(self.FIRST).batch(size=self.FIRST).load(threads=1)), None)
-        self._columns = {name: self._column(types.get(name) or guess([] if first is None else first[name].tolist()))
-                         for name in strings}
+        found = {name: [] if first is None else first[name].tolist() for name in strings}
+        self._columns = {name: self._column(types.get(name) or guess(found[name])) for name in strings}
+        for name, texts in found.items():
+            full = [text for text in texts if text]
+            if name not in types and 0 < len(full) < len(texts) and guess(full) != "string":
+                inform(f"{files[0]}: column '{name}' has empty fields, so its {guess(full)} numbers are written as strings; fill the "
+                       f"fields, or leave it out with drop (--drop)")
         self.schema = schema_of(self.source(files))
         self.counts = [rows_of(self.source([path])) for path in files]
         self.bytes = sum(report_size(path) for path in files)

@@ -10,7 +10,7 @@ from forebay import tables
 from forebay._arrow_files import FilesPump, OpenFiles, Part, Parts, list_of_parts, pyarrow_module
 from forebay.builder import Pipeline
 from forebay.errors import DataError
-from forebay.schema import Schema
+from forebay.schema import Schema, TensorSpec
 
 
 def lengths_name(name: str) -> str:
@@ -27,11 +27,12 @@ def nested_columns(schema: Any) -> "frozenset[str]":
 
 
 def open_tables(files: "list[str]", format: Literal["parquet", "ipc"], columns: "Optional[list[str]]", nested: "frozenset[str]",
-                nulls: Optional[Mapping[str, Any]]) -> Pipeline:
-    """A pipeline over the rows of files. columns: None: all."""
+                nulls: Optional[Mapping[str, Any]], present: Sequence[str] = ()) -> Pipeline:
+    """A pipeline over the rows of files. columns: None: all. present: tensors beside which one says where they are no nulls."""
     if not nested:
-        return (tables.parquet if format == "parquet" else tables.arrow_file)(files, columns, nulls=nulls)
-    return tables.bound(_FlatFiles(files, format, nested, nulls), columns if columns is None else flat_names(columns, nested), nulls)
+        return (tables.parquet if format == "parquet" else tables.arrow_file)(files, columns, nulls=nulls, present=present or None)
+    return tables.bound(_FlatFiles(files, format, nested, nulls), columns if columns is None else flat_names(columns, nested), nulls,
+                        present or None)
 
 
 def flat_names(names: Sequence[str], nested: "frozenset[str]") -> "list[str]":
@@ -59,7 +60,7 @@ def flat_table(table: Any, nested: "frozenset[str]", nulls: Optional[Mapping[str
     return pa.RecordBatch.from_arrays(columns, schema=_flat_schema(table.schema, nested))
 
 
-def joined_columns(columns: Any, schema: Schema) -> Any:
+def joined_columns(columns: Any, schema: "Mapping[str, TensorSpec]") -> Any:
     """A record batch of tensors, in which two are one column of lists of lists again."""
     pa = pyarrow_module("pyarrow")
     if len(schema) == columns.num_columns:

@@ -94,10 +94,16 @@ constexpr std::array<std::pair<std::string_view, Compression>, 5> compressed_end
 
 std::string file_format(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view shard = "-00000-of-00000";
+  if (name.size() > shard.size()) {  // train.parquet-00003-of-00008
+    const std::string_view end = name.substr(name.size() - shard.size());
+    const auto fits = [](char found, char wanted) { return wanted == '0' ? found >= '0' && found <= '9' : found == wanted; };
+    if (std::ranges::equal(end, shard, fits)) name.remove_suffix(shard.size());
+  }
   for (const auto& [end, compression] : compressed_ends) {
     if (name.ends_with(end)) name.remove_suffix(end.size());
   }
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> formats{{{".parquet", "parquet"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> formats{{{".parquet", "parquet"},
                                                                                   {".pq", "parquet"},
                                                                                   {".arrow", "arrow"},
                                                                                   {".feather", "arrow"},
@@ -105,11 +111,17 @@ std::string file_format(std::string_view path) {
                                                                                   {".tar", "tar"},
                                                                                   {".csv", "csv"},
                                                                                   {".npy", "npy"},
-                                                                                  {".npz", "npz"}}};
+                                                                                  {".npz", "npz"},
+                                                                                  {".tfrecord", "tfrecord"},
+                                                                                  {".tfrecords", "tfrecord"},
+                                                                                  {".tfrec", "tfrecord"},
+                                                                                  {".tfr", "tfrecord"},
+                                                                                  {".record", "tfrecord"},
+                                                                                  {".records", "tfrecord"}}};
   for (const auto& [end, format] : formats) {
     if (name.ends_with(end)) return std::string{format};
   }
-  return "tfrecord";
+  return name.substr(std::min<std::size_t>(1, name.size())).find('.') == std::string_view::npos ? "tfrecord" : "";
 }
 
 Compression compression_by_name(std::string_view path) {
