@@ -72,7 +72,8 @@ FORBIDDEN = {
 EXCEPTIONS = {("src/base/stop_misuse.cc", "ends the process")}
 HOSTS = {"github.com", "www.apache.org", "apache.org", "json-schema.org", "keepachangelog.com", "semver.org",
          "www.tensorflow.org", "protobuf.dev", "www.cityofchicago.org", "data.cityofchicago.org", "example.com",
-         "dmlc.github.io", "arxiv.org", "doi.org", "prometheus.io", "ui.perfetto.dev"}
+         "dmlc.github.io", "arxiv.org", "doi.org", "prometheus.io", "ui.perfetto.dev",
+         "www.w3.org"}
 TEXT = {".h", ".cc", ".py", ".pyi", ".md", ".txt", ".json", ".cmake", ".sh", ".toml", ".cff", ".def", ".yml"}
 LIMIT_SOURCE, LIMIT_PUBLIC, LIMIT_CMAKE = 400, 200, 100
 

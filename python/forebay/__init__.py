@@ -24,7 +24,7 @@ from forebay.features import *  # noqa: F403
 from forebay.features import __all__ as _feature_names
 from forebay.loader import Batch, Epoch, Epochs, Loader, Plan, Schema, Stats, TensorSpec, load
 from forebay.mapped import MappedBatch, TupleBatch
-from forebay.records import (IndexReport, SequenceExample, decode_example, decode_sequence_example, encode_example,
+from forebay.records import (IndexReport, RecordWriter, SequenceExample, decode_example, decode_sequence_example, encode_example,
                              encode_sequence_example, index_files, read_records, write_records)
 from forebay.rows import Feed, Producer, arrays, feed, python
 from forebay.switch import Switch, switch
@@ -33,7 +33,7 @@ from forebay.values import Fraction, Ragged, Sparse, complete_frac
 __all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "ConvertedFile", "Coordinator", "CorruptPlace",
            "DataError", "EndOfData", "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "IndexReport", "Inspection",
            "IoError", "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
-           "ReaderCounters", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
+           "ReaderCounters", "RecordWriter", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
            "StateSaver", "Stats", "Switch", "TensorSpec", "TupleBatch", "__version__", "arrays", "arrow", "arrow_file",
            "atomic_file", "complete_frac", "concat", "convert", "decode", "decode_audio", "decode_csv", "decode_example",
            "decode_image", "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example",

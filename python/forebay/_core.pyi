@@ -234,6 +234,8 @@ class ExampleFile:
     def write(self, batch: Batch) -> None:
         """Writes the rows of a batch as Examples."""
 
+    def write_record(self, record: bytes) -> None: ...
+
     def write_sequences(self, batch: Batch, lists: list[str]) -> None:
         """Writes the rows of a batch as SequenceExamples."""
 

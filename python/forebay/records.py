@@ -2,18 +2,19 @@
 """Whole TFRecord files and single tf.train messages: for tests, tools and small jobs."""
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional
 
 import numpy as np
 
 from forebay import _core
-from forebay._arguments import bytes_of, compression_of, records_of, wrong_type
+from forebay._arguments import bytes_of, compression_of, flag_of, records_of, wrong_type
 from forebay._paths import Path, Paths, path_of, paths_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["read_records", "write_records", "index_files", "IndexReport", "SequenceExample", "encode_example",
+__all__ = ["read_records", "write_records", "RecordWriter", "index_files", "IndexReport", "SequenceExample", "encode_example",
            "decode_example", "encode_sequence_example", "decode_sequence_example"]
 
 
@@ -33,6 +34,56 @@ def write_records(path: Path, records: Iterable[Buffer], compression: Optional[s
     Ctrl-C leaves the existing file.
     """
     _core.write_records(path_of(path), records_of(records), compression_of(compression))
+
+
+class RecordWriter:
+    """Writes a TFRecord file record by record, in memory that does not depend on their number.
+
+        with fb.RecordWriter("out.tfrecord") as out:
+            for row in rows:
+                out.write(fb.encode_example(row))
+
+    path         an existing file is replaced when this one is complete, at the end of the block or by `close`. An exception in the
+                 block leaves it as it was
+    compression  None, "gzip", "zlib", "zstd", "bzip2" or "xz"
+    append       begin with the records of the file that is there, if one is, which may be compressed in any way; its checksums are
+                 verified
+
+    Raises IoError when the file cannot be written, with `append` as `read_records` does. One thread at a time may use it.
+    """
+
+    def __init__(self, path: Path, compression: Optional[str] = None, *, append: bool = False) -> None:
+        self._path = path_of(path)
+        self._file: Optional[_core.ExampleFile] = _core.ExampleFile(self._path, compression_of(compression))
+        self.records = 0  #: How many were written, those of an appended file included.
+        if flag_of("append", append) and os.path.exists(self._path):
+            from forebay import builder
+            pipe = builder.tfrecord(self._path, max_decompressed_bytes=1 << 60).record().batch(256, remainder="keep")
+            with pipe.load(threads=1) as loader:
+                for batch in loader:
+                    for record in batch["record"].tolist():
+                        self.write(record)
+
+    def write(self, record: Buffer) -> None:
+        """Appends a record: a bytes-like object."""
+        if self._file is None:
+            raise ValueError(f"{self._path}: the file is closed; no record can be written any more")
+        self._file.write_record(bytes_of("record", record))
+        self.records += 1
+
+    def close(self) -> None:
+        """Completes the file. Does nothing when it is closed."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.finish(None)
+
+    def __enter__(self) -> "RecordWriter":
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is None:
+            self.close()
+        self._file = None
 
 
 class IndexReport(NamedTuple):

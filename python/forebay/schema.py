@@ -12,7 +12,8 @@ Transform = Callable[..., Any]
 class TensorSpec(NamedTuple):
     """One tensor of a batch: dtype, shape of a row (None: rows differ) and delivery.
 
-    logical      what the numbers mean: "timestamp[us, UTC]", "date[days]", "duration[ns]", "category"; "": themselves
+    logical      what the numbers mean: "timestamp[us, UTC]", "date[days]", "duration[ns]", "category", "samples[16000 Hz]"; "":
+                 themselves
     categories   of a "category": its values, by code
     """
 

@@ -159,6 +159,13 @@ void bind_conversions(nb::module_& module) {
           },
           nb::arg("batch"), "Writes the rows of a batch as Examples.")
       .def(
+          "write_record",
+          [](RecordWriter& self, const nb::bytes& bytes) {
+            const std::string_view record = view_of(bytes);
+            finish_unlocked([&] { return self.write(std::as_bytes(std::span{record})); });
+          },
+          nb::arg("record"))
+      .def(
           "write_sequences",
           [](RecordWriter& self, const PyBatch& batch, const nb::list& lists) {
             const Batch& made = batch.made_by_run("rows");

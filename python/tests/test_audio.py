@@ -175,3 +175,47 @@ def test_windows_of_decoded_audio(tmp_path: pathlib.Path) -> None:
     expected = [samples[first:first + 400] for samples in whole for first in range(0, len(samples), 200)]
     assert [len(window) for window in found] == [len(window) for window in expected]
     assert all(np.array_equal(*pair) for pair in zip(found, expected))
+
+
+@pytest.fixture
+def tone(tmp_path: pathlib.Path) -> pathlib.Path:
+    """One second of 1,000 Hz at 16 kHz."""
+    file = tmp_path / "tone.flac"
+    soundfile.write(file, 0.5 * np.sin(2 * np.pi * 1000 * np.arange(16000) / 16000).astype("float32"), 16000)
+    return file
+
+
+def peak(pipe: fb.Pipeline) -> int:
+    return int(next(pipe.batch(1).load())["x"][0].mean(axis=0).argmax())
+
+
+@pytest.mark.parametrize("step", ["log_mel", "mfcc"])
+def test_spectrograms_take_the_rate_of_decode_audio_or_insist_on_one(tone: pathlib.Path, step: str) -> None:
+    files = fb.whole_file(str(tone)).record("x")
+    for between in (lambda pipe: pipe, lambda pipe: pipe.slice("x", "[:8000]"), lambda pipe: pipe.rename("x", to="y").rename("y", to="x")):
+        kept, made = between(files.decode_audio("x", mono=True)), between(files.decode_audio("x", mono=True, sample_rate=16000))
+        with pytest.raises(fb.ConfigError, match="sample_rate: 'x' keeps the sample rate of each file, and the frequencies depend on "
+                                                 "it; say `sample_rate` in decode_audio"):
+            getattr(kept, step)("x").batch(1).load()
+        with pytest.raises(fb.ConfigError, match="sample_rate: decode_audio makes 16000 samples a second of 'x', found 22050; leave "
+                                                 "it out here"):
+            getattr(made, step)("x", sample_rate=22050).batch(1).load()
+        if step == "log_mel":
+            expected = peak(getattr(kept, step)("x", sample_rate=16000))
+            assert expected == peak(getattr(made, step)("x")) == peak(getattr(made, step)("x", sample_rate=16000))
+
+
+def test_the_rate_of_samples_is_in_the_schema(tone: pathlib.Path) -> None:
+    pipe = fb.whole_file(str(tone)).record("x")
+    assert pipe.decode_audio("x").batch(1, pad=True).load().schema["x"].logical == "samples"
+    made = pipe.decode_audio("x", sample_rate=8000)
+    assert made.batch(1, pad=True).load().schema["x"].logical == "samples[8000 Hz]"
+    mel = pipe.decode_audio("x", mono=True, sample_rate=8000).log_mel("x").batch(1, pad=True).load()
+    assert mel.schema["x"].logical == ""
+
+
+def test_a_limit_of_frequency_is_one_of_the_rate_that_the_samples_have(tone: pathlib.Path) -> None:
+    pipe = fb.whole_file(str(tone)).record("x")
+    assert peak(pipe.decode_audio("x", mono=True, sample_rate=44100).log_mel("x", fmax=20000)) >= 0
+    with pytest.raises(fb.ConfigError, match="fmax: must be above fmin, 0, and at most half the sample rate, 4000; found 5000"):
+        pipe.decode_audio("x", mono=True, sample_rate=8000).log_mel("x", fmax=5000).batch(1).load()

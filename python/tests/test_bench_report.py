@@ -73,3 +73,8 @@ def test_a_package_that_cannot_be_installed_stops_no_other(bench: Any, tmp_path:
     assert [arguments[-1] for arguments in asked if arguments[0] == "install"] == ["a", "bad", "bad", "b"]
     assert ("install", "--prefer-binary", "a", "bad") in asked
     assert (tmp_path / "env/constraints.txt").read_text() == "a==1\n"
+
+
+def test_the_picture_of_the_readme_shows_the_table_of_results() -> None:
+    done = subprocess.run([sys.executable, BENCH / "speed_picture.py", "--check"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

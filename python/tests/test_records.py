@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -149,3 +151,41 @@ def test_arbitrary_bytes_decode_as_a_sequence_or_are_a_data_error(message):
         fb.decode_sequence_example(message)
     except fb.DataError as error:
         assert error.code == "data"
+
+
+@pytest.mark.parametrize("compression", [None, "gzip", "zstd"])
+def test_a_writer_makes_the_file_of_write_records(tmp_path: pathlib.Path, compression: "str | None") -> None:
+    records = [b"", b"one", bytes(70_000), b"two"] * 3
+    fb.write_records(tmp_path / "a", records, compression)
+    with fb.RecordWriter(tmp_path / "b", compression) as out:
+        for record in records:
+            out.write(record)
+        out.write(memoryview(b"more"))
+        assert out.records == 13 and not (tmp_path / "b").exists()
+    assert fb.read_records(tmp_path / "b") == [*records, b"more"]
+    with fb.RecordWriter(tmp_path / "a", compression, append=True) as out:
+        assert out.records == 12
+        out.write(b"more")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_writer_replaces_a_file_only_when_its_own_is_complete(tmp_path: pathlib.Path) -> None:
+    fb.write_records(tmp_path / "a", [b"old"])
+    with pytest.raises(KeyError):
+        with fb.RecordWriter(tmp_path / "a") as out:
+            out.write(b"new")
+            raise KeyError
+    assert fb.read_records(tmp_path / "a") == [b"old"] and [path.name for path in tmp_path.iterdir()] == ["a"]
+    out = fb.RecordWriter(tmp_path / "a")
+    out.write(b"new")
+    out.close(), out.close()
+    assert fb.read_records(tmp_path / "a") == [b"new"]
+    with pytest.raises(ValueError, match="the file is closed; no record can be written any more"):
+        out.write(b"late")
+    with pytest.raises(TypeError, match="record: must be bytes, or another bytes-like object"):
+        fb.RecordWriter(tmp_path / "b").write("text")  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="No such file"):
+        fb.RecordWriter(tmp_path / "none" / "a")
+    (tmp_path / "a").write_bytes(b"no records at all")
+    with pytest.raises(fb.DataError):
+        fb.RecordWriter(tmp_path / "a", append=True)

@@ -112,7 +112,7 @@ def index(names: Names) -> None:
     write_train()
 
 
-@page("README")
+@page("README", "guide/in-short")
 def readme(names: Names) -> None:
     os.symlink(ROOT / "examples", "examples")
     os.mkdir("data")

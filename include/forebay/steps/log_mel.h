@@ -47,9 +47,11 @@ struct EnumNames<MelLog> {
 ///
 /// The defaults are those of librosa.feature.melspectrogram and power_to_db. docs/audio.md has the definitions.
 struct LogMel {
-  TensorName tensor;                               ///< float32 [samples].
-  std::optional<NewTensorName> out = {};           ///< Name of the spectrogram. Empty: it replaces `tensor`.
-  std::int64_t sample_rate = 22050;                ///< Of the samples, in Hz.
+  TensorName tensor;                      ///< float32 [samples].
+  std::optional<NewTensorName> out = {};  ///< Name of the spectrogram. Empty: it replaces `tensor`.
+  /// Of the samples, in Hz. Empty: the one that decode_audio made them with, else 22,050; an error where decode_audio
+  /// keeps the rate of each file.
+  std::optional<std::int64_t> sample_rate = {};
   std::int64_t n_fft = 2048;                       ///< Samples of a frame; even, without large prime factors.
   std::int64_t hop_length = 512;                   ///< Samples from frame to frame.
   std::optional<std::int64_t> win_length = {};     ///< Samples of the window, in the middle of a frame; empty: n_fft.
@@ -65,6 +67,9 @@ struct LogMel {
   MelLog log = MelLog::db;  ///< db: 10 · log10.
   double floor = 1e-10;     ///< Smaller values become it before the logarithm.
   double top_db = 80;       ///< Of db: values are at most so far below a row's largest one; 0: any.
+
+  static constexpr std::int64_t usual_rate = 22050;
+  [[nodiscard]] double rate() const { return static_cast<double>(sample_rate.value_or(usual_rate)); }
 };
 
 }  // namespace forebay

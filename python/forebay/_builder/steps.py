@@ -199,17 +199,18 @@ class Steps(PipelineBase):
                                           "max_samples": max_samples}, mono=False, quality="high", start=0.0,
                                           unit="samples", pad=False, dtype="float32", max_samples=268435456)
 
-    def log_mel(self: P, tensor: str, *, out: Optional[str] = None, sample_rate: int = 22050, n_fft: int = 2048,
-                hop_length: int = 512, win_length: Optional[int] = None, window: Literal["hann", "hamming"] = "hann",
-                center: bool = True, pad_mode: Literal["constant", "reflect", "edge"] = "constant", power: float = 2.0,
-                n_mels: int = 128, fmin: float = 0.0, fmax: Optional[float] = None,
-                scale: Literal["slaney", "htk"] = "slaney", norm: Literal["slaney", "none"] = "slaney",
-                log: Literal["db", "ln", "log10", "none"] = "db", floor: float = 1e-10, top_db: float = 80.0) -> P:
+    def log_mel(self: P, tensor: str, *, out: Optional[str] = None, sample_rate: Optional[int] = None,
+                n_fft: int = 2048, hop_length: int = 512, win_length: Optional[int] = None,
+                window: Literal["hann", "hamming"] = "hann", center: bool = True,
+                pad_mode: Literal["constant", "reflect", "edge"] = "constant", power: float = 2.0, n_mels: int = 128,
+                fmin: float = 0.0, fmax: Optional[float] = None, scale: Literal["slaney", "htk"] = "slaney",
+                norm: Literal["slaney", "none"] = "slaney", log: Literal["db", "ln", "log10", "none"] = "db",
+                floor: float = 1e-10, top_db: float = 80.0) -> P:
         """Makes mel spectrograms of samples.
 
         tensor         float32 samples of one axis.
         out            Name of the result; null: it replaces the tensor.
-        sample_rate    Samples a second.
+        sample_rate    Samples a second; null: as decode_audio made them, else 22050.
         n_fft          Samples of a frame; even.
         hop_length     Samples from frame to frame.
         win_length     Samples of the window; null: n_fft.
@@ -230,11 +231,11 @@ class Steps(PipelineBase):
                                      "hop_length": hop_length, "win_length": win_length, "window": window,
                                      "center": center, "pad_mode": pad_mode, "power": power, "n_mels": n_mels,
                                      "fmin": fmin, "fmax": fmax, "scale": scale, "norm": norm, "log": log,
-                                     "floor": floor, "top_db": top_db}, sample_rate=22050, n_fft=2048, hop_length=512,
-                                     window="hann", center=True, pad_mode="constant", power=2.0, n_mels=128, fmin=0.0,
-                                     scale="slaney", norm="slaney", log="db", floor=1e-10, top_db=80.0)
+                                     "floor": floor, "top_db": top_db}, n_fft=2048, hop_length=512, window="hann",
+                                     center=True, pad_mode="constant", power=2.0, n_mels=128, fmin=0.0, scale="slaney",
+                                     norm="slaney", log="db", floor=1e-10, top_db=80.0)
 
-    def mfcc(self: P, tensor: str, *, out: Optional[str] = None, sample_rate: int = 22050, n_fft: int = 2048,
+    def mfcc(self: P, tensor: str, *, out: Optional[str] = None, sample_rate: Optional[int] = None, n_fft: int = 2048,
              hop_length: int = 512, win_length: Optional[int] = None, window: Literal["hann", "hamming"] = "hann",
              center: bool = True, pad_mode: Literal["constant", "reflect", "edge"] = "constant", power: float = 2.0,
              n_mels: int = 128, fmin: float = 0.0, fmax: Optional[float] = None,
@@ -245,7 +246,7 @@ class Steps(PipelineBase):
 
         tensor         float32 samples of one axis.
         out            Name of the result; null: it replaces the tensor.
-        sample_rate    Samples a second.
+        sample_rate    Samples a second; null: as decode_audio made them, else 22050.
         n_fft          Samples of a frame; even.
         hop_length     Samples from frame to frame.
         win_length     Samples of the window; null: n_fft.
@@ -268,10 +269,10 @@ class Steps(PipelineBase):
                                   "hop_length": hop_length, "win_length": win_length, "window": window,
                                   "center": center, "pad_mode": pad_mode, "power": power, "n_mels": n_mels,
                                   "fmin": fmin, "fmax": fmax, "scale": scale, "norm": norm, "log": log, "floor": floor,
-                                  "top_db": top_db, "n_mfcc": n_mfcc, "lifter": lifter}, sample_rate=22050, n_fft=2048,
-                                  hop_length=512, window="hann", center=True, pad_mode="constant", power=2.0,
-                                  n_mels=128, fmin=0.0, scale="slaney", norm="slaney", log="db", floor=1e-10,
-                                  top_db=80.0, n_mfcc=20, lifter=0.0)
+                                  "top_db": top_db, "n_mfcc": n_mfcc, "lifter": lifter}, n_fft=2048, hop_length=512,
+                                  window="hann", center=True, pad_mode="constant", power=2.0, n_mels=128, fmin=0.0,
+                                  scale="slaney", norm="slaney", log="db", floor=1e-10, top_db=80.0, n_mfcc=20,
+                                  lifter=0.0)
 
     def check_utf8(self: P, tensor: str, *, out: Optional[str] = None,
                    invalid: Literal["error", "replace"] = "error") -> P:

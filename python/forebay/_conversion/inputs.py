@@ -18,6 +18,7 @@ from forebay._arguments import dtype_of
 from forebay._notices import inform
 from forebay._arrow_files import faults_of, pyarrow_module
 from forebay._conversion import nested
+from forebay._conversion.arrow_columns import single_values, text_columns
 from forebay._conversion.table_note import lists_of
 from forebay.errors import ConfigError, DataError
 from forebay.builder import Pipeline
@@ -143,37 +144,6 @@ def _list(dtype: str, same: bool, size: int) -> "dict[str, Any]":
         return {"kind": "var_len", "dtype": dtype}
     return {"kind": "fixed_len_sequence", "dtype": dtype, "shape": [] if size == 1 else [size], "as": "ragged",
             "allow_missing": True}
-
-
-def text_columns(schema: Any, parent: str = "") -> "frozenset[str]":
-    """The tensors of a schema of Arrow, or of a struct, whose strings are text."""
-    types = pyarrow_module("pyarrow.types")
-    out: "set[str]" = set()
-    for field in schema:
-        type, name = field.type, parent + field.name
-        while hasattr(type, "value_type"):  # lists, dictionaries
-            type = type.value_type
-        if types.is_struct(type):
-            out |= text_columns(type, name + ".")
-        elif str(type) in ("string", "large_string", "string_view"):
-            out.add(name)
-    return frozenset(out)
-
-
-def single_values(schema: Any, columns: Sequence[str], parent: str = "") -> "list[str]":
-    """The tensors of a schema of Arrow, or of a struct, that may be null and are no lists."""
-    types = pyarrow_module("pyarrow.types")
-    out: "list[str]" = []
-    for field in schema:
-        type, name = field.type, parent + field.name
-        if not parent and name not in columns:
-            continue
-        if types.is_struct(type):
-            out += single_values(type, columns, name + ".")
-        elif (field.nullable or parent) and not hasattr(type, "storage_type") and (
-                types.is_dictionary(type) or not hasattr(type, "value_type")):
-            out.append(name)
-    return out
 
 
 class ArrowTables(Input):

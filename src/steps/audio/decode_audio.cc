@@ -10,6 +10,7 @@
 
 #include "steps/audio/clip_decoder.h"
 #include "steps/audio/limits.h"
+#include "steps/audio/rates.h"
 #include "steps/output.h"
 #include "steps/rules.h"
 
@@ -96,7 +97,10 @@ Result<Bound<Step>> bind_audio(const DecodeAudio& options, const Schema& in) {
   if (options.out) FOREBAY_DO(check_new_name(*options.out, in).at(Field{"out"}));
   Schema out = in;
   const std::string name = options.out.value_or(options.tensor);
-  const ColumnId to = out.put({.name = name, .dtype = options.dtype, .shape = shape_of_clip(options)});
+  const ColumnId to = out.put({.name = name,
+                               .dtype = options.dtype,
+                               .shape = shape_of_clip(options),
+                               .logical = samples_of(options.sample_rate.value_or(0))});
   std::optional<ColumnId> rate;
   if (options.rate_out) {
     FOREBAY_DO(check_new_name(*options.rate_out, out).at(Field{"rate_out"}));

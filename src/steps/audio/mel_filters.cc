@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/core.h>
 
@@ -49,7 +50,7 @@ Result<void> check_fft(std::int64_t n_fft) {
 }  // namespace
 
 MelFilters::MelFilters(const LogMel& options) {
-  const double nyquist = static_cast<double>(options.sample_rate) / 2;
+  const double nyquist = options.rate() / 2;
   const double low = to_mel(options.fmin, options.scale);
   const double high = to_mel(options.fmax.value_or(nyquist), options.scale);
   const auto corner = [&](std::int64_t i) {
@@ -61,8 +62,7 @@ MelFilters::MelFilters(const LogMel& options) {
     const double area = options.norm == MelNorm::slaney ? 2 / (right - left) : 1;
     Filter filter{.weight = weights.size()};
     for (std::size_t bin = 0; bin < bins; ++bin) {
-      const double hz =
-          static_cast<double>(bin) * static_cast<double>(options.sample_rate) / static_cast<double>(options.n_fft);
+      const double hz = static_cast<double>(bin) * options.rate() / static_cast<double>(options.n_fft);
       const double height = std::min((hz - left) / (middle - left), (right - hz) / (right - middle));
       if (!(height > 0)) continue;
       if (filter.count == 0) filter.first = bin;
@@ -78,7 +78,8 @@ Result<void> check_mel_options(const LogMel& options) {
   const std::int64_t window = options.win_length.value_or(options.n_fft);
   if (window < 1 || window > options.n_fft)
     return refusal(fmt::format("must be from 1 to n_fft, {}; found {}", options.n_fft, window)).at(Field{"win_length"});
-  const double nyquist = static_cast<double>(options.sample_rate) / 2;
+  // Without a rate, its samples say it later.
+  const double nyquist = options.sample_rate ? options.rate() / 2 : std::numeric_limits<double>::infinity();
   const double fmax = options.fmax.value_or(nyquist);
   if (!(options.fmin >= 0 && options.fmin < nyquist))
     return refusal(fmt::format("must be from 0 to below {}; found {}", nyquist, options.fmin)).at(Field{"fmin"});

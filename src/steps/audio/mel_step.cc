@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "steps/audio/rates.h"
 #include "steps/audio/spectrum.h"
 #include "steps/output.h"
 #include "steps/text/strings.h"
@@ -62,6 +63,25 @@ class MelMaking final : public Step {
   const ColumnId from_, to_;
 };
 
+/// The rate of the samples, as far as decode_audio says it.
+Result<std::optional<std::int64_t>> rate_of(const LogMel& options, const ColumnSpec& samples) {
+  const auto stated = rate_in(samples);
+  if (!stated) return options.sample_rate;
+  if (*stated == 0 && !options.sample_rate) {
+    return refusal(fmt::format("'{0}' keeps the sample rate of each file, and the frequencies depend on it; say "
+                               "`sample_rate` in decode_audio, which resamples files of another one, or here if all "
+                               "files have it",
+                               options.tensor))
+        .at(Field{"sample_rate"});
+  }
+  if (*stated != 0 && options.sample_rate.value_or(*stated) != *stated) {
+    return refusal(fmt::format("decode_audio makes {} samples a second of '{}', found {}; leave it out here", *stated,
+                               options.tensor, *options.sample_rate))
+        .at(Field{"sample_rate"});
+  }
+  return *stated != 0 ? stated : options.sample_rate;
+}
+
 }  // namespace
 
 Result<Bound<Step>> bind_mel(const LogMel& options, std::int64_t n_mfcc, double lifter, const Schema& in) {
@@ -74,8 +94,13 @@ Result<Bound<Step>> bind_mel(const LogMel& options, std::int64_t n_mfcc, double 
         .at(Field{"tensor"});
   }
   if (options.out) FOREBAY_DO(check_new_name(*options.out, in).at(Field{"out"}));
-  MelPlan plan{options, n_mfcc, lifter};
+  LogMel with_rate = options;
+  FOREBAY_TRY(const std::optional<std::int64_t> rate, rate_of(options, in[from]));
+  with_rate.sample_rate = rate.value_or(LogMel::usual_rate);
+  FOREBAY_DO(check_mel_options(with_rate));
+  MelPlan plan{with_rate, n_mfcc, lifter};
   ColumnSpec made = in[from];
+  made.logical.clear();
   made.name = options.out ? std::string{*options.out} : std::string{options.tensor};
   const std::int64_t samples = made.shape[0];
   made.shape = Shape{samples == unknown_dim ? unknown_dim : plan.frames(samples), plan.values()};

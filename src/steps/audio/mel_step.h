@@ -28,7 +28,8 @@ void add_mel_fields(Describer<StepType, Options>& type) {
   constexpr std::int64_t max_mels = 4096;
   type.required("tensor", of<Options>(&LogMel::tensor), "float32 samples of one axis.")
       .field("out", of<Options>(&LogMel::out), "Name of the result; null: it replaces the tensor.")
-      .field("sample_rate", of<Options>(&LogMel::sample_rate), "Samples a second.", {.min = 1, .max = 3'000'000})
+      .field("sample_rate", of<Options>(&LogMel::sample_rate),
+             "Samples a second; null: as decode_audio made them, else 22050.", {.min = 1, .max = 3'000'000})
       .field("n_fft", of<Options>(&LogMel::n_fft), "Samples of a frame; even.", {.min = 2, .max = max_n_fft})
       .field("hop_length", of<Options>(&LogMel::hop_length), "Samples from frame to frame.",
              {.min = 1, .max = max_n_fft})
