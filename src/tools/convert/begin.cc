@@ -97,27 +97,29 @@ std::string file_format(std::string_view path) {
   constexpr std::string_view shard = "-00000-of-00000";
   if (name.size() > shard.size()) {  // train.parquet-00003-of-00008
     const std::string_view end = name.substr(name.size() - shard.size());
-    const auto fits = [](char found, char wanted) { return wanted == '0' ? found >= '0' && found <= '9' : found == wanted; };
+    const auto fits = [](char found, char wanted) {
+      return wanted == '0' ? found >= '0' && found <= '9' : found == wanted;
+    };
     if (std::ranges::equal(end, shard, fits)) name.remove_suffix(shard.size());
   }
   for (const auto& [end, compression] : compressed_ends) {
     if (name.ends_with(end)) name.remove_suffix(end.size());
   }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 15> formats{{{".parquet", "parquet"},
-                                                                                  {".pq", "parquet"},
-                                                                                  {".arrow", "arrow"},
-                                                                                  {".feather", "arrow"},
-                                                                                  {".ipc", "arrow"},
-                                                                                  {".tar", "tar"},
-                                                                                  {".csv", "csv"},
-                                                                                  {".npy", "npy"},
-                                                                                  {".npz", "npz"},
-                                                                                  {".tfrecord", "tfrecord"},
-                                                                                  {".tfrecords", "tfrecord"},
-                                                                                  {".tfrec", "tfrecord"},
-                                                                                  {".tfr", "tfrecord"},
-                                                                                  {".record", "tfrecord"},
-                                                                                  {".records", "tfrecord"}}};
+                                                                                   {".pq", "parquet"},
+                                                                                   {".arrow", "arrow"},
+                                                                                   {".feather", "arrow"},
+                                                                                   {".ipc", "arrow"},
+                                                                                   {".tar", "tar"},
+                                                                                   {".csv", "csv"},
+                                                                                   {".npy", "npy"},
+                                                                                   {".npz", "npz"},
+                                                                                   {".tfrecord", "tfrecord"},
+                                                                                   {".tfrecords", "tfrecord"},
+                                                                                   {".tfrec", "tfrecord"},
+                                                                                   {".tfr", "tfrecord"},
+                                                                                   {".record", "tfrecord"},
+                                                                                   {".records", "tfrecord"}}};
   for (const auto& [end, format] : formats) {
     if (name.ends_with(end)) return std::string{format};
   }
