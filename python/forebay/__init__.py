@@ -96,9 +96,25 @@ else:
             except ImportError as missing:
                 raise AttributeError(f"module 'forebay' has no attribute {name!r}: {missing}") from missing
         else:
-            raise AttributeError(f"module 'forebay' has no attribute {name!r}")
+            if name.startswith("_"):
+                raise AttributeError(f"module 'forebay' has no attribute {name!r}")
+            from forebay._habits import MODULE, unknown
+            unknown("module 'forebay'", name, MODULE, __all__)
         globals()[name] = found
         return found
+
+    def _tell_of_habits():
+        import forebay.builder as builder
+        from forebay import _core, _habits, combine, loader, records, rows, tables
+        for module in (builder, combine, loader, records, rows, tables):
+            _habits.tell_functions(module, module.__all__, globals())
+        for kind in (builder.Pipeline, builder.Source):
+            _habits.tell_methods(kind)
+        _habits.tell_attributes(_core.Batch, "a Batch", _habits.BATCH)
+        _habits.tell_attributes(Loader, "a Loader", _habits.LOADER)
+
+    _tell_of_habits()
+    del _tell_of_habits
 
     # `help` and `inspect` get every name that `dir` gives, so those of packages that are not installed are left out.
     def __dir__():

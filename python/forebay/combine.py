@@ -34,6 +34,7 @@ def mix(branches: Sequence[Pipeline], weights: Optional[Sequence[float]] = None,
     fill       {tensor: value} for branches that lack the tensor
     repeat     for all branches, or one for each: the branch begins its next epoch by itself, in the middle of a pass
     """
+    _check_list("mix", branches)
     return _combined("mix", branches, repeat, weights=None if weights is None else list(weights), until=until, fill=fill)
 
 
@@ -67,7 +68,13 @@ def zip(branches: Sequence[Pipeline], until: Optional[Literal["first"]] = None, 
     return _combined("zip", branches, repeat, until=until)
 
 
+def _check_list(kind: str, branches: Any) -> None:
+    if isinstance(branches, Pipeline):
+        raise TypeError(f"{kind}: branches must be a list of pipelines, fb.{kind}([a, b]), found a Pipeline")
+
+
 def _combined(kind: str, branches: Sequence[Pipeline], repeat: Repeat, **options: Any) -> Pipeline:
+    _check_list(kind, branches)
     pipes = list(branches)
     if not isinstance(repeat, (bool, Sequence)) or isinstance(repeat, (str, bytes)):
         raise wrong_type("repeat", "True or False, for all branches or as a list with one for each", repeat)

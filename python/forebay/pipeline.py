@@ -34,7 +34,10 @@ class StageSource:
             decoders = ", ".join(f".{each}(…)" for each in vars(type(self)) if not each.startswith("_"))
             raise AttributeError(f"{kind!r} object has no attribute {name!r}: the records are not decoded yet; call one of "
                                  f"{decoders} before .{name}")
-        raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+        if name.startswith("_"):
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+        from forebay._habits import PIPELINE, unknown
+        unknown("a Source", name, PIPELINE, dir(type(self)))
 
     def __repr__(self) -> str:
         (kind, options), = self._source.items()
@@ -99,10 +102,11 @@ class PipelineBase:
         can come after it, but another `map`.
 
         fn        per="batch": `fn(batch)` returns a mapping from names to values, or the batch with its values changed.
-                  If it has a parameter `rng`, it gets a numpy Generator that depends on the seed and on the batch's number.
+                  If it has a parameter `rng`, it gets a numpy Generator that depends on the seed and on the batch's first row.
                   per="row": `fn(row, rng)`, or `fn(row)`, gets a dict of one row's values and returns one; the results
-                  are stacked. `rng` depends on the seed, the number of the batch and the record. Rows that only fill up a
-                  last batch are not given to `fn`; they become 0, False or b"".
+                  are stacked. `rng` depends on the seed, the epoch and the record. Rows that only fill up a last batch are
+                  not given to `fn`; they become 0, False or b"". `random`, `numpy.random` and torch are seeded in the same
+                  way, but not with "threads", which share them with the program.
         per       "batch" or "row".
         workers   0: `fn` runs on the thread that asks for the batch. N: N workers make batches ahead, in any time, and N + 2
                   batches are out at most. The results, their order and restarts are the same for any number.
@@ -154,6 +158,17 @@ class PipelineBase:
              pin_memory: bool = False) -> Loader:
         """Starts a loader; see forebay.load. Paths are relative to the working directory."""
         return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps, index_dir, pin_memory)
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(f"'Pipeline' object has no attribute {name!r}")
+            from forebay._habits import PIPELINE, unknown
+            unknown("a Pipeline", name, PIPELINE, dir(type(self)))
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError("a Pipeline is what to do, and has no rows by number; `take(n)` and `skip(n)` choose rows, and "
+                        "`pipeline.load().peek()[name]` shows the tensors of the first batch")
 
     def __iter__(self) -> NoReturn:
         raise TypeError("a Pipeline is what to do, and gives no batches; `.load()` starts it: `for batch in pipeline.load():`, "

@@ -41,6 +41,8 @@ def arrays(columns: Any, name: str = "arrays") -> Pipeline:
     A document names such arrays as {"source": {"arrays": {"bind": NAME}}} and takes them from
     `forebay.load(document, bind={NAME: columns})`. Raises ConfigError with every fault.
     """
+    if not isinstance(name, str):
+        raise wrong_type("name", 'a name; several arrays go into one dict, fb.arrays({"x": x, "y": y})', name)
     return Pipeline({"source": {"arrays": {"bind": name}}, "steps": []}, (), {name: columns})
 
 
