@@ -328,6 +328,21 @@ def _plan(doc: Document, bound: "dict[str, Bound]") -> Plan:
     return _core.plan_path(path_of(doc, "doc"), bound)
 
 
+_told_of_ranks = False
+
+
+def _tell_of_ranks() -> None:
+    """Says once that a run takes everything although torchrun has started several processes."""
+    global _told_of_ranks
+    ranks = os.environ.get("WORLD_SIZE", "")
+    if _told_of_ranks or "RANK" not in os.environ or not ranks.isdigit() or int(ranks) < 2:
+        return
+    from forebay._notices import inform
+    _told_of_ranks = True
+    inform(f"torchrun runs {ranks} processes, and this run has no shard: each process reads everything; `load(shard=\"auto\")` takes the "
+           "part of this one")
+
+
 def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[int], memory: Union[int, str, None],
           prefetch: Optional[int], shard: Optional[Shard], maps: tuple["MapStep", ...] = (),
           index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False) -> Loader:
@@ -340,6 +355,8 @@ def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[in
     run: Any = _core.start(planned, integer_of("threads", threads), memory_of(memory),
                            integer_of("prefetch", prefetch), shard,
                            "" if index_dir is None else path_of(index_dir, "index_dir"), pinned, bool(maps))
+    if shard is None and run.shard[1] == 1:
+        _tell_of_ranks()
     if pumps:
         from forebay._pump import PumpedRun
         run = PumpedRun(run, pumps)

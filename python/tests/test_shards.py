@@ -207,6 +207,18 @@ def test_auto_takes_the_rank_of_the_launcher_and_says_so(document, environment, 
     assert done.stderr == f"forebay: rank {index} of {count} ({source}): shard {index} of {count}, first keys {keys}\n"
 
 
+@pytest.mark.parametrize("shard, environment, told", [
+    ("None", {"RANK": "1", "WORLD_SIZE": "4"}, "forebay: torchrun runs 4 processes, and this run has no shard: each process reads everything; "
+                                               "`load(shard=\"auto\")` takes the part of this one\n"),
+    ("(0, 1)", {"RANK": "1", "WORLD_SIZE": "4"}, ""), ("(1, 4)", {"RANK": "1", "WORLD_SIZE": "4"}, ""),
+    ("None", {"RANK": "0", "WORLD_SIZE": "1"}, ""), ("None", {"WORLD_SIZE": "4"}, ""), ("None", {}, ""),
+])
+def test_a_run_without_a_shard_under_torchrun_says_so_once(document, shard, environment, told):
+    program = f"import sys, forebay as fb\nfor _ in range(2): next(fb.load(sys.argv[1], shard={shard}))"
+    done = asked(document, environment, (sys.executable, "-c", program))
+    assert (done.returncode, done.stderr) == (0, told)
+
+
 @pytest.mark.parametrize("setting, told", [
     ("logging.getLogger('forebay').setLevel('ERROR')", ""),
     ("logging.disable(); logging.getLogger('forebay').setLevel('INFO')", ""),
