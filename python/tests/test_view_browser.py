@@ -180,3 +180,43 @@ def test_verify_is_started_by_keys_and_shows_file_record_and_byte(browser: Chrom
         assert ("region", "Corrupt places") in by_tab(browser)
         columns = [name for role, name in read_out(browser) if role == "columnheader"]
     assert columns == ["file", "what", "record", "byte", "bytes", "reason"]
+
+
+def shown_page(browser: Chromium) -> str:
+    return str(browser.value("[...document.querySelectorAll('[role=tabpanel]')].filter((each) => !each.hidden).map((each) => each.id).join()"))
+
+
+def test_back_and_another_address_lead_to_the_page_of_that_name(browser: Chromium, url: str) -> None:
+    opened(browser, url, "data")
+    for name in ("plan", "health"):
+        browser.value(f"document.querySelector('#tab-{name}').click()")
+    for name in ("plan", "data"):
+        browser.value("history.back()")
+        browser.wait_for(f"location.hash === '#/{name}'")
+        browser.wait_for(f"!document.querySelector('#{name}').hidden")
+        assert shown_page(browser) == name
+    browser.value("location.hash = '#/health'")
+    browser.wait_for("!document.querySelector('#health').hidden")
+    assert shown_page(browser) == "health"
+
+
+def test_ten_rows_are_in_sight_classes_have_names_and_nothing_is_judged_without_a_run(browser: Chromium, tmp_path: pathlib.Path) -> None:
+    for number in range(24):
+        path = tmp_path / ("cat", "dog")[number % 2] / f"{number}.png"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(exhibition.picture(number))
+    pipe = (fb.whole_file(str(tmp_path / "*" / "*.png"), label_from="folder").record("image").decode_image("image", resize=[48, 48])
+            .batch(24))
+    with pipe.load(threads=1) as loader, loader.view() as page:
+        browser.open("about:blank")
+        browser.open(page.url + "#/data")
+        browser.wait_for("document.querySelectorAll('#rows tbody tr').length === 24")
+        browser.wait_for("[...document.querySelectorAll('#rows img')].filter((each) => each.complete && each.naturalWidth).length >= 10")
+        assert browser.value("(() => { const box = document.querySelector('.scroll').getBoundingClientRect();"
+                             "return [...document.querySelectorAll('#rows tbody tr')].filter((row) => "
+                             "row.getBoundingClientRect().bottom <= box.bottom).length >= 10 })()")
+        assert {"cat", "dog"} == set(browser.value("[...document.querySelectorAll('#rows tbody tr')].map((row) => "
+                                                   "row.children[2].firstChild.firstChild.textContent)"))
+        browser.value("document.querySelector('#tab-plan').click()")
+        browser.wait_for("document.querySelector('#verdict').textContent !== ''")
+        assert browser.value("document.querySelector('#verdict').textContent") == "No batch of this run was taken yet."

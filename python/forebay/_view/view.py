@@ -19,6 +19,7 @@ from forebay.audio import decode_audio
 from forebay.errors import StateError
 from forebay.images import decode_image
 from forebay.loader import Loader, Plan
+from forebay.schema import TensorSpec
 
 __all__ = ["View"]
 
@@ -44,7 +45,9 @@ class View:
     def __init__(self, plan: Plan, loader: Optional[Loader] = None,
                  vocabulary: Optional[Mapping[str, Sequence[str]]] = None) -> None:
         self._plan, self._loader = plan, loader
-        self._words = {name: list(words) for name, words in (vocabulary or {}).items()}
+        classes = {column[0]: [name.decode("utf-8", "backslashreplace") for name in TensorSpec(*column[1:]).categories]
+                   for column in plan.columns}
+        self._words = {name: list(words) for name, words in {**classes, **(vocabulary or {})}.items() if words}
         once = '"feed"' in plan.lowered or '"arrow"' in plan.lowered or isinstance(getattr(loader, "_run", None), PumpedRun)
         self._rows = Rows(lambda: _second(plan, once, loader is None))
         questions: dict[str, Callable[[Mapping[str, str]], Any]] = {

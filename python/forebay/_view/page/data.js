@@ -5,8 +5,9 @@ let shown = null, asked = 0;
 function media(cell, batch, row, name) {
   const place = new URLSearchParams({ batch, index: row.index, name });
   const label = `${name} of row ${row.row}`;
-  const out = element("div");
-  if (cell.kind === "image" || cell.kind === "heat") {
+  const drawn = cell.kind === "image" || cell.kind === "heat";
+  const out = element("div", undefined, drawn ? "drawn" : "");
+  if (drawn) {
     const image = element("img");
     image.alt = cell.kind === "heat" ? `Heat map of ${label}, ${cell.shape.join(" × ")}` : `Image ${label}`;
     image.loading = "lazy";
@@ -29,7 +30,8 @@ function media(cell, batch, row, name) {
 }
 
 function textCell(cell, batch, row, name) {
-  const out = element("div"), text = element("span", cell.words || cell.text);
+  const out = element("div"), text = element("span", cell.words || cell.text, "few");
+  out.title = cell.words ? `${cell.words}: ${cell.text}` : cell.text;
   out.append(text);
   if (cell.more) {
     const more = element("button", "show more");
@@ -37,6 +39,7 @@ function textCell(cell, batch, row, name) {
     more.addEventListener("click", async () => {
       const longer = await ask("text?" + new URLSearchParams({ batch, index: row.index, name }));
       text.textContent = longer.text;
+      text.className = "";
       more.replaceWith(element("span", longer.more ? ` … (${short(longer.size)} bytes)` : "", "unit"));
     });
     out.append(" … ", more);

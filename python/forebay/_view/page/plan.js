@@ -128,7 +128,7 @@ async function showStats() {
   const now = await ask("stats");
   if (!now) return;
   const old = earlier(now);
-  byId("verdict").textContent = now.bottleneck;
+  byId("verdict").textContent = now.batches ? now.bottleneck : "No batch of this run was taken yet.";
   showFigures(now, old);
   const worked = now.scan_seconds + now.order_seconds + now.decode_seconds + now.idle_seconds;
   const idle = worked ? now.idle_seconds / worked : 0;

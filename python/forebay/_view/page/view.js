@@ -13,7 +13,8 @@ async function refresh() {
   }
 }
 
-function open(tab, focus) {
+function open(tab, focus, listed = true) {
+  const before = page;
   page = tab.getAttribute("aria-controls");
   for (const each of tabs) {
     const chosen = each === tab;
@@ -22,7 +23,8 @@ function open(tab, focus) {
     byId(each.getAttribute("aria-controls")).hidden = !chosen;
   }
   if (focus) tab.focus();
-  history.replaceState(null, "", "#/" + page);  // a jump to a fragment would take the focus away
+  // A jump to a fragment would take the focus away. Another page is an entry of the history, so that Back leads to the one before.
+  if (listed) history[page === before ? "replaceState" : "pushState"](null, "", "#/" + page);
   pages[page]().catch((problem) => { byId("status").textContent = problem.message; });
 }
 
@@ -39,5 +41,6 @@ byId("jump").addEventListener("submit", (event) => { event.preventDefault(); sho
 byId("on").addEventListener("click", () => shown && showRows(shown.rows[shown.rows.length - 1].row + 1));
 byId("back").addEventListener("click", () => shown && showRows(shown.rows[0].row - 32));
 setInterval(() => { if (!document.hidden) refresh(); }, 1000);
-const first = location.hash.slice(2);
-showRows(0).then(() => open(byId("tab-" + (first in pages ? first : "data"))));
+const asked_for = () => byId("tab-" + (location.hash.slice(2) in pages ? location.hash.slice(2) : "data"));
+window.addEventListener("popstate", () => open(asked_for(), false, false));  // Back, and another address
+showRows(0).then(() => { page = asked_for().getAttribute("aria-controls"); open(asked_for()); });
