@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/core.h>
 
@@ -47,6 +46,17 @@ Result<void> check_fft(std::int64_t n_fft) {
       .at(Field{"n_fft"});
 }
 
+Result<void> check_frequencies(const LogMel& options) {
+  const double nyquist = options.rate() / 2;
+  const double fmax = options.fmax.value_or(nyquist);
+  if (!(options.fmin >= 0 && options.fmin < nyquist))
+    return refusal(fmt::format("must be from 0 to below {}; found {}", nyquist, options.fmin)).at(Field{"fmin"});
+  if (fmax > options.fmin && fmax <= nyquist) return {};
+  return refusal(fmt::format("must be above fmin, {}, and at most half the sample rate, {}; found {}", options.fmin,
+                             nyquist, fmax))
+      .at(Field{"fmax"});
+}
+
 }  // namespace
 
 MelFilters::MelFilters(const LogMel& options) {
@@ -78,16 +88,7 @@ Result<void> check_mel_options(const LogMel& options) {
   const std::int64_t window = options.win_length.value_or(options.n_fft);
   if (window < 1 || window > options.n_fft)
     return refusal(fmt::format("must be from 1 to n_fft, {}; found {}", options.n_fft, window)).at(Field{"win_length"});
-  // Without a rate, its samples say it later.
-  const double nyquist = options.sample_rate ? options.rate() / 2 : std::numeric_limits<double>::infinity();
-  const double fmax = options.fmax.value_or(nyquist);
-  if (!(options.fmin >= 0 && options.fmin < nyquist))
-    return refusal(fmt::format("must be from 0 to below {}; found {}", nyquist, options.fmin)).at(Field{"fmin"});
-  if (!(fmax > options.fmin && fmax <= nyquist)) {
-    return refusal(fmt::format("must be above fmin, {}, and at most half the sample rate, {}; found {}", options.fmin,
-                               nyquist, fmax))
-        .at(Field{"fmax"});
-  }
+  if (options.sample_rate) FOREBAY_DO(check_frequencies(options));  // else the samples say it, and it is checked then
   if (options.power != 1 && options.power != 2)
     return refusal(fmt::format("must be 1 or 2; found {}", options.power)).at(Field{"power"});
   if (!(options.floor >= 1e-37 && options.floor <= 1e30))
