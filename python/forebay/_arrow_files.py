@@ -20,6 +20,8 @@ MIN_ROWS, MAX_ROWS = 256, 1 << 17
 OLDEST = (14, 0, 1)
 #: Bytes of a column that are read at once. A whole column of a row group would be in memory otherwise, compressed.
 READ_AHEAD = 1 << 20
+#: Bytes of a row group, as it is stored, whose columns are read whole.
+WHOLE_GROUP = 8 << 20
 #: Threads that read footers when a plan is made: they wait for the file system more than they compute.
 FOOTER_THREADS = 8
 #: Files that stay open; several row groups of a file are read one after the other.
@@ -182,8 +184,32 @@ def unchanged(part: Part) -> None:
 
 
 def _open_parquet(path: str) -> Any:
-    return pyarrow_module("pyarrow.parquet").ParquetFile(path, pre_buffer=False, buffer_size=READ_AHEAD,
-                                                         page_checksum_verification=True)
+    """A stream of READ_AHEAD bytes takes as much memory as the header of a page claims that it needs, so it is for files only whose
+    row groups are too large to be read whole, column by column; what a column has is bounded by its file."""
+    parquet = pyarrow_module("pyarrow.parquet")
+    footer = parquet.read_metadata(path)
+    whole = _largest_group(path, footer) <= WHOLE_GROUP
+    return parquet.ParquetFile(path, metadata=footer, pre_buffer=False, buffer_size=0 if whole else READ_AHEAD,
+                               page_checksum_verification=True)
+
+
+def _largest_group(path: str, footer: Any) -> int:
+    """Bytes of the largest row group, as it is stored. Raises DataError for a column that the file has no room for."""
+    size = os.stat(path).st_size
+    largest = 0
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        stored = 0
+        for place in range(group.num_columns):
+            column = group.column(place)
+            begin = min(column.data_page_offset, column.dictionary_page_offset or column.data_page_offset)
+            if begin < 0 or column.total_compressed_size < 0 or begin + column.total_compressed_size > size:
+                raise DataError(f"{path}: row group {number}: column '{column.path_in_schema}' is said to have "
+                                f"{column.total_compressed_size} bytes from byte {begin} on, and the file has {size}", code="data",
+                                detail="data_loss")
+            stored += column.total_compressed_size
+        largest = max(largest, stored)
+    return largest
 
 
 def _open_ipc(path: str) -> Any:

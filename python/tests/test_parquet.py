@@ -327,3 +327,53 @@ for batch in fb.parquet({str(tmp_path / "a.parquet")!r}).batch(50).load(threads=
     for process in running:
         _, errors = process.communicate(timeout=120)
         assert (process.returncode, errors) == (7, "")
+
+
+def varint(number: int) -> bytes:
+    """As Thrift writes an i32 that is not negative."""
+    number, out = 2 * number, b""
+    while number >= 128:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+@pytest.mark.parametrize("claimed", [(None, 1 << 30), (1 << 30, 1 << 30), ((1 << 31) - 1, (1 << 31) - 1)])
+def test_a_page_that_claims_gigabytes_takes_no_memory(tmp_path: Any, claimed: "tuple[int | None, int]") -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": np.arange(500)}), path, compression="none", use_dictionary=False, write_statistics=False)
+    data, at = path.read_bytes(), pq.read_metadata(path).row_group(0).column(0).data_page_offset
+    sizes = data[at + 3:at + 5]
+    assert data[at:at + 8] == b"\x15\x00\x15" + sizes + b"\x15" + sizes  # before and after compression
+    before = sizes if claimed[0] is None else varint(claimed[0])
+    path.write_bytes(data[:at + 2] + b"\x15" + before + b"\x15" + varint(claimed[1]) + data[at + 8:])
+    program = ("import resource, sys, pyarrow.parquet, forebay as fb\n"
+               "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+               "try:\n    list(fb.parquet(sys.argv[1]).batch(100).load(threads=1))\n"
+               "except fb.DataError as problem:\n    print('row group 0 cannot be read' in str(problem), end=' ')\n"
+               "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)")
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    told, mebibytes = done.stdout.split()
+    assert told == "True" and int(mebibytes) < 200
+
+
+@pytest.mark.parametrize("by", [1, 100, 1 << 40])
+def test_a_column_that_claims_more_than_its_file_has_is_refused(tmp_path: Any, by: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from forebay import _arrow_files
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": np.arange(500)}), path)
+    footer = pq.read_metadata(path)
+
+    class Column:
+        path_in_schema, dictionary_page_offset = "x", None
+        data_page_offset, total_compressed_size = 4, os.stat(path).st_size - 4 + by
+
+    class Group:
+        num_columns = 1
+        column = staticmethod(lambda _: Column)
+
+    class Footer:
+        num_row_groups = 1
+        row_group = staticmethod(lambda _: Group)
+    assert _arrow_files._largest_group(str(path), footer) < os.stat(path).st_size
+    with pytest.raises(fb.DataError, match=r"row group 0: column 'x' is said to have \d+ bytes from byte 4 on, and the file has \d+"):
+        _arrow_files._largest_group(str(path), Footer)
