@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import pathlib
+import subprocess
+import sys
 
+import pytest
 from command import forebay
 from test_inspect import PYTHON_ON_PATH, rows_of, run_text
 
@@ -35,3 +38,14 @@ def test_tables_of_parquet_and_arrow_are_inspected_with_their_nulls(tmp_path: pa
                         {"n": 6, "s": b"a", "l": [2, 3], "m": [b"y", b""], "f": [3.0, 0.0], **there[2]}]
     head = forebay("head", tmp_path / "a.parquet", "--json", env=PYTHON_ON_PATH)
     assert [row["values"]["l"] for row in json.loads(head.stdout)] == [[1], [], [2, 3]]
+
+
+@pytest.mark.parametrize("verb", ["head", "schema"])
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: pathlib.Path, verb: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    table = pa.table({f"column_with_a_long_name_{number}": ["x" * 300] * 200 for number in range(40)})
+    pq.write_table(table, tmp_path / "a.parquet")
+    done = subprocess.run(["bash", "-c", f'"$0" -m forebay {verb} "$1" {"--rows 200" if verb == "head" else ""} | head -n 1; echo "${{PIPESTATUS[0]}}"',
+                           sys.executable, str(tmp_path / "a.parquet")], capture_output=True, text=True)
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("0", "")

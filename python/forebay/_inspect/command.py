@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import sys
 from typing import Any, Optional, Sequence
 
@@ -28,6 +29,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
             _schema(asked, inspect(asked.FILE, records=None if asked.all else asked.records))
         else:
             _head(asked, inspect(asked.FILE, records=asked.rows))
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough: `forebay head a.parquet | head -n 3`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (Error, OSError) as problem:
         print(f"forebay: error: {problem}", file=sys.stderr)
         return exit_code(problem)
