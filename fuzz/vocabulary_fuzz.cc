@@ -17,6 +17,8 @@ namespace {
 
 std::vector<std::string_view> lines_of(std::string_view content) {
   std::vector<std::string_view> out;
+  constexpr std::string_view mark = "\xef\xbb\xbf";  // of the encoding, and of no token
+  if (content.starts_with(mark)) content.remove_prefix(mark.size());
   while (!content.empty()) {
     const std::size_t feed = std::min(content.find('\n'), content.size());
     out.push_back(content.substr(0, feed));
