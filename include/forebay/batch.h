@@ -119,10 +119,10 @@ class Batch {
   /// "path:offset" of the row's origin; see Format::key. Side by side: the keys of all branches, joined by "|".
   [[nodiscard]] std::string key(std::int64_t row) const;
   [[nodiscard]] std::string key(const Origin& origin) const;
-  /// What tells the row from all others of the run, also where batches have other sizes: of its first span, and side by
-  /// side of the first branch. Of an empty row: part -1. With RunOptions::row_identities, or a step that draws; else
-  /// the epoch is that of the batch, and a record that comes again in a pass has the same one. A row that is cut from a
-  /// record without a number of its window has its first frame as `window`.
+  /// The identity of a row, which no other row of the run has. It does not depend on how rows are cut into batches. A
+  /// row of spans has that of its first span, a row of `zip` that of the first branch, and an empty row part -1.
+  /// It is exact with RunOptions::row_identities or a step that draws. Without them the epoch is the batch's, and
+  /// repetitions of a record in one pass are not counted. Where windows have no number, `window` is the first frame.
   [[nodiscard]] RowIdentity identity(std::int64_t row) const;
   /// Whether rows are made of spans: of windows, or of several records.
   [[nodiscard]] bool has_spans() const;

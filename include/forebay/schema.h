@@ -71,9 +71,9 @@ struct ColumnSpec {
   bool row_splits_int32 = false;  ///< Ragged: deliver the row splits as int32, not int64.
   std::string pad = {};           ///< Padded: the bytes of one padding element; empty is 0, false or "".
   Partitioning partitioning = Partitioning::row_splits;  ///< For a part of a ragged column.
-  /// What the numbers mean: "timestamp[us, UTC]", "date[days]", "duration[ns]", "category", "samples[16000 Hz]" of
-  /// audio, "samples" where each row has a rate of its own; empty: themselves. A step
-  /// that changes the tensor makes a column without it.
+  /// The meaning of the numbers: "timestamp[us, UTC]", "date[days]", "duration[ns]", "category", "samples[16000 Hz]",
+  /// or "samples" of audio whose rows differ in rate. Empty: plain numbers. A step that changes the tensor clears it,
+  /// unless the meaning stays.
   std::string logical = {};
   std::shared_ptr<const std::vector<std::string>> categories = {};  ///< Of a "category": the values by code.
 };

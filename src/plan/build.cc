@@ -245,7 +245,7 @@ class PlanBuilder {
     return out;
   }
 
-  /// What tells the rows of a plan apart; a run keeps it where a step draws.
+  /// Sets how rows are told apart. A run keeps track of it only where a step draws.
   static void set_identity(Program& program) {
     const bool again = program.batching.remainder == Remainder::repeat || repeats(program) ||
                        std::ranges::any_of(program.branches, repeats);

@@ -49,8 +49,8 @@ struct EnumNames<MelLog> {
 struct LogMel {
   TensorName tensor;                      ///< float32 [samples].
   std::optional<NewTensorName> out = {};  ///< Name of the spectrogram. Empty: it replaces `tensor`.
-  /// Of the samples, in Hz. Empty: the one that decode_audio made them with, else 22,050; an error where decode_audio
-  /// keeps the rate of each file.
+  /// Sample rate in Hz. Empty: the rate that decode_audio delivers, or 22,050 for samples of other sources. It must be
+  /// given where decode_audio keeps the rate of each file.
   std::optional<std::int64_t> sample_rate = {};
   std::int64_t n_fft = 2048;                       ///< Samples of a frame; even, without large prime factors.
   std::int64_t hop_length = 512;                   ///< Samples from frame to frame.

@@ -110,8 +110,9 @@ void Executor::cut_tickets(Job& job, std::int64_t bytes) const {
   job.remaining = job.cut;
 }
 
-/// What the rows of the fixed tensors take; an error when that, the records, of which there are `bytes`, and what
-/// others need for rows that no record fills, is more than the budget.
+/// Bytes of the tensors of fixed size. Fails when the batch cannot fit into the budget: these tensors, the private
+/// records, one record that is larger than the budget, and the other tensors' rows that no record fills. `bytes`: of
+/// all records.
 Result<std::int64_t> Executor::bytes_of(const Job& job, std::int64_t bytes) const {
   const BatchLayout& layout = job.layout;
   const std::int64_t record_bytes = job.record_bytes;

@@ -34,8 +34,7 @@ struct ValueType {
 /// Nothing: the format names no such type. The interface gives the format, so it may be any text.
 [[nodiscard]] std::optional<ValueType> value_type(std::string_view format);
 
-/// What a type of the interface says about itself beside its format (`metadata` of ArrowSchema), such as
-/// "ARROW:extension:name"; nothing: it does not say that.
+/// The value of a key in ArrowSchema::metadata, such as "ARROW:extension:name"; nothing: the key is not there.
 [[nodiscard]] std::optional<std::string_view> metadata_of(const char* metadata, std::string_view key);
 
 /// The number of a text of digits, as in "+w:3"; nothing for other texts, and above 2^31.
