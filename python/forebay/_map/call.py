@@ -50,11 +50,10 @@ class Call:
         if self.libraries == "lent":
             with LibraryStates():
                 return call(batch)
-        before = None if self._watch is None else self._watch.begin()
-        result = call(batch)
         if self._watch is not None:
-            self._watch.end(before)
-        return result
+            with self._watch.call():
+                return call(batch)
+        return call(batch)
 
     def _batch(self, batch: Any) -> Any:
         try:

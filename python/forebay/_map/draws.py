@@ -6,10 +6,12 @@ occurrence in the pass, window and branch. Sizes and numbers of batches do not e
 """
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import random
 import sys
-from typing import Any, Optional
+import threading
+from typing import Any, Iterator, Optional
 
 import numpy as np
 import numpy.random  # here: numpy imports it when it is used first, and Ctrl-C in an import leaves half a module
@@ -75,28 +77,30 @@ class LibraryStates:
 
 
 class Watch:
-    """Looks whether a function that runs on threads draws from generators that all threads share."""
+    """Looks whether a function that runs on threads draws from generators that all threads share. One call is looked at at a time."""
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._looking = threading.Lock()
         self._calls = 0
         self._moved: Optional[set[str]] = None
 
-    def begin(self) -> Optional[LibraryStates]:
-        """Before a call; None: enough was seen."""
-        if self._calls >= WATCHED_CALLS:
-            return None
-        self._calls += 1
-        return LibraryStates()
-
-    def end(self, before: Optional[LibraryStates]) -> None:
-        """After the call. Tells once, when the states moved in every call that was looked at."""
-        if before is None:
+    @contextlib.contextmanager
+    def call(self) -> Iterator[None]:
+        """Around a call. Tells once, when the states moved in every call that was looked at."""
+        if self._calls >= WATCHED_CALLS or not self._looking.acquire(blocking=False):
+            yield
             return
-        moved = before.moved()
-        self._moved = moved if self._moved is None else self._moved & moved
-        if self._calls == WATCHED_CALLS and self._moved:
+        try:
+            before = LibraryStates()
+            yield
+            moved = before.moved()
+            self._moved = moved if self._moved is None else self._moved & moved
+            self._calls += 1
+        finally:
+            last = self._calls == WATCHED_CALLS
+            self._looking.release()
+        if last and self._moved:
             from forebay._notices import warn
             warn(f"map: {' and '.join(sorted(self._moved))} gave random numbers in every call of {self._name}; threads share that "
                  "generator, so two runs of one seed differ. Draw from `rng`, or say inside=\"processes\", where it is seeded")
-            self._moved = set()
