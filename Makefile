@@ -146,7 +146,7 @@ test-wheels: build
 	@FOREBAY_SCRIPT=build/wheels/empty-3.11/bin/forebay $(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests/test_console_script.py
 
 # The adaptors and trainings with the real packages. These take gigabytes, so they have an environment of their own, and only `make test-all` runs it.
-FRAMEWORK_TESTS := adaptors dlpack jax_batches prefetch tf_dataset torch_dataset training_examples training_frameworks
+FRAMEWORK_TESTS := adaptors dlpack jax_batches prefetch stateful_data_loader tf_dataset torch_dataset training_examples training_frameworks
 
 build/frameworks/installed: python/requirements-dev.txt python/requirements-frameworks.txt
 	@mkdir -p build

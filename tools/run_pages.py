@@ -14,8 +14,9 @@ files and names that a page takes for granted. By language:
            `<!-- numbers vary -->` any numbers agree, after `<!-- numbers and the last line vary -->` any last line does, too;
 * cpp, cmake   are built by tools/check_package.py.
 
-A block after the comment `<!-- not run: REASON -->` is left out. One after `<!-- with torch -->` runs in a process that has torch, after
-the other programs of its page; it is left out where torch is not installed. Prints what failed, and fails if anything did.
+A block after the comment `<!-- not run: REASON -->` is left out. One after `<!-- file NAME -->` is that file, for the blocks behind it. One
+after `<!-- with torch -->` runs in a process that has torch, after the other programs of its page; it is left out where torch is not
+installed. Prints what failed, and fails if anything did.
 """
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/pages"))
 
-BLOCK = re.compile(r"(?:^<!-- (?:not run: (?P<reason>.*?)|(?P<torch>with torch)) -->\n+)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$"
+BLOCK = re.compile(r"(?:^<!-- (?:not run: (?P<reason>.*?)|(?P<torch>with torch)|file (?P<file>\S+)) -->\n+)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$"
                    r"(?:\n+(?:^<!-- (?P<varies>numbers vary|numbers and the last line vary) -->\n+)?^```output\n(?P<output>.*?)^```$)?",
                    re.M | re.S)
 NUMBER = re.compile(r"-?\d[\d.]*")
@@ -61,7 +62,7 @@ def run_python(text: str, where: str, line: int, names: dict[str, Any]) -> str:
 
 def run_shell(text: str, build: pathlib.Path) -> str:
     path = os.pathsep.join([str(build), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(["bash", "-euc", text], capture_output=True, text=True, timeout=60, env={**os.environ, "PATH": path})
+    done = subprocess.run(["bash", "-euc", text], capture_output=True, text=True, timeout=300, env={**os.environ, "PATH": path})
     if done.returncode != 0:
         raise Fault(f"exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -90,7 +91,9 @@ def agrees(printed: str, shown: str, varies: str | None = None) -> bool:
 def check_block(block: re.Match[str], where: str, line: int, build: pathlib.Path, names: dict[str, Any]) -> None:
     language, text = block["language"], block["text"]
     printed = ""
-    if language == "python":
+    if block["file"]:
+        pathlib.Path(block["file"]).write_text(text)
+    elif language == "python":
         printed = run_python(text, where, line, names)
     elif language == "sh":
         printed = run_shell(text, build)
@@ -134,7 +137,7 @@ def check_torch(page: pathlib.Path, build: pathlib.Path, count: collections.Coun
         count["without torch"] += blocks
         return []
     done = subprocess.run([sys.executable, __file__, str(build), "--torch", str(debian), str(page)], capture_output=True, text=True,
-                          timeout=120)
+                          timeout=900)
     count["with torch"] += blocks
     return [] if done.returncode == 0 else [done.stdout + done.stderr]
 
@@ -142,7 +145,10 @@ def check_torch(page: pathlib.Path, build: pathlib.Path, count: collections.Coun
 def main() -> int:
     if sys.argv[2:3] == ["--torch"]:
         sys.path.append(sys.argv[3])
-        return run([pathlib.Path(sys.argv[4])], pathlib.Path(sys.argv[1]).resolve(), torch=True)
+        with tempfile.TemporaryDirectory(prefix="forebay-torch-") as folder:   # the programs of commands find it, too
+            pathlib.Path(folder, "sitecustomize.py").write_text(f"import sys\nsys.path.append({sys.argv[3]!r})\n")
+            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+            return run([pathlib.Path(sys.argv[4])], pathlib.Path(sys.argv[1]).resolve(), torch=True)
     chosen = [pathlib.Path(name).resolve() for name in sys.argv[2:]] or pages()
     return run(chosen, pathlib.Path(sys.argv[1]).resolve())
 

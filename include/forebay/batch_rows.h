@@ -101,9 +101,22 @@ class BatchRows {
     parts_.clear();
     longest_.clear();
     numbers_.clear();
+    passes_.clear();
     first_pass_.reset();
     placed_ = false;
   }
+  /// The pass of the elements that are placed from here on, for batchers that hold elements of earlier calls. Else it
+  /// is the pass that an element was pulled in.
+  void of_pass(std::int64_t pass) {
+    const std::size_t next = placed_ ? parts_.size() : used_;
+    if (passes_.empty() || passes_.back().pass != pass) passes_.push_back({next, pass});
+  }
+  /// Where the elements of a pass begin: number of the element, or of the part.
+  struct PassBegin {
+    std::size_t first = 0;
+    std::int64_t pass = 0;
+  };
+  [[nodiscard]] std::span<const PassBegin> passes() const { return passes_; }
   /// The pass of the handles that the stream gave last.
   [[nodiscard]] std::int64_t pass() const { return pass_ != nullptr ? *pass_ : 0; }
   /// Sets the epoch of the batch, for batchers that hold elements of earlier calls. Else it is the pass of the first
@@ -132,6 +145,7 @@ class BatchRows {
   std::vector<Part> parts_;
   std::vector<Longest> longest_;
   std::vector<std::int64_t> numbers_;
+  std::vector<PassBegin> passes_;
   std::int64_t sequences_ = 0;
   std::optional<std::int64_t> first_pass_;
 };

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,13 +28,18 @@ class OutputFile {
  public:
   using Check = std::function<Result<void>(const std::string& path)>;
 
-  /// Compression::automatic is none.
-  [[nodiscard]] static Result<OutputFile> create(const std::string& path, Compression compression = Compression::none);
+  /// Compression::automatic is none. `level`: of the compression, small is fast; empty: its default. Fails with
+  /// Code::config for a level that the compression does not have.
+  [[nodiscard]] static Result<OutputFile> create(const std::string& path, Compression compression = Compression::none,
+                                                 std::optional<std::int64_t> level = {});
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;
   ~OutputFile();
 
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
+  /// Gives the file its path with what was written so far, synced to disk, and goes on: a later failure, or no
+  /// `finish`, leaves that. Fails with Code::config for zlib, whose files are one stream.
+  [[nodiscard]] Result<void> flush();
   /// Renames the file to its path. A `check` may read the complete file at the path that it is given, and refuse it.
   [[nodiscard]] Result<void> finish(const Check& check = {});
 

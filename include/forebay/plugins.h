@@ -59,6 +59,7 @@
 #include <forebay/steps/decode.h>
 #include <forebay/steps/decode_audio.h>
 #include <forebay/steps/decode_image.h>
+#include <forebay/steps/join_table.h>
 #include <forebay/steps/log_mel.h>
 #include <forebay/steps/lookup.h>
 #include <forebay/steps/mfcc.h>

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,14 +51,18 @@ struct EachRecordOptions {
 /// disk) is an error with Code::io and the path.
 class RecordWriter {
  public:
-  /// Fails with Code::config for Compression::automatic, which has no meaning for writing.
-  [[nodiscard]] static Result<RecordWriter> create(const std::string& path,
-                                                   Compression compression = Compression::none);
+  /// `level`: of the compression, small is fast; empty: its default. Fails with Code::config for a level that the
+  /// compression does not have, and for Compression::automatic, which has no meaning for writing.
+  [[nodiscard]] static Result<RecordWriter> create(const std::string& path, Compression compression = Compression::none,
+                                                   std::optional<std::int64_t> level = {});
   RecordWriter(RecordWriter&&) noexcept;
   RecordWriter& operator=(RecordWriter&&) noexcept;
   ~RecordWriter();
 
   [[nodiscard]] Result<void> write(std::span<const std::byte> record);
+  /// Syncs the records so far to disk and gives the file its path: readers see them, and they stay when no `finish`
+  /// follows. Fails with Code::config for zlib, whose files are one stream.
+  [[nodiscard]] Result<void> flush();
   /// Syncs the file to disk and renames it to its path. No record may be written afterwards, or after a failure.
   [[nodiscard]] Result<void> finish();
   /// The same, if `check` finds no fault in the complete file, which it may read at the path that it is given.

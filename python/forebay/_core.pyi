@@ -229,7 +229,9 @@ class OutputFile:
 class ExampleFile:
     """A TFRecord file of Examples, or of records as they are."""
 
-    def __init__(self, path: str, compression: str) -> None: ...
+    def __init__(self, path: str, compression: str, level: int | None = None) -> None: ...
+
+    def flush(self) -> None: ...
 
     def write(self, batch: Batch) -> None:
         """Writes the rows of a batch as Examples."""

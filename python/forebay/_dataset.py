@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, NamedTuple, Optional
 
 from forebay import _core
 from forebay._arguments import wrong_type
@@ -11,6 +11,21 @@ from forebay._progress import batches_before
 from forebay._turns import place_of
 from forebay.loader import Loader, start
 from forebay.pipeline import PipelineBase
+
+
+class Begun(NamedTuple):
+    """A loop over one epoch, or what is left of it.
+
+    loader   gives its batches
+    epoch    of the loader; None: this loop gets none of the batches
+    number   of the epoch; None: there is none
+    share    which of the batches, dealt among workers, the loader gives; None: all of them
+    """
+
+    loader: Loader
+    epoch: Any
+    number: Optional[int]
+    share: Optional[int]
 
 
 class Epochs:
@@ -47,11 +62,9 @@ class Epochs:
         with self.loader() as loader:
             return loader.steps_per_epoch
 
-    def begin(self, epoch: Optional[int], state: Optional[Mapping[str, Any]], worker: int,
-              workers: int) -> "tuple[Loader, Any]":
-        """A loader, and its epoch of that number, or the one in which the state stands; None where there is none.
-
-        Worker w of W gets batches w, w + W, … of what is left of the epoch."""
+    def begin(self, epoch: Optional[int], state: Optional[Mapping[str, Any]], worker: int, workers: int) -> Begun:
+        """The epoch of that number, or the one in which the state stands. Worker w of W gets batches w, w + W, … of what is left
+        of it."""
         loader = self.loader()
         try:
             if state is None and epoch:
@@ -61,7 +74,7 @@ class Epochs:
                 loader.load_state_dict(state)
             found = _epoch(loader, epoch)
             if found is None or workers == 1:
-                return loader, found
+                return Begun(loader, found, None if found is None else found.number, None)
             at = loader.state_dict()
             first = batches_before(json.dumps(at))
             following = loader.peek() if found.number > stood else None  # batches of earlier epochs may lie between
@@ -70,11 +83,19 @@ class Epochs:
             loader.close()
             raise
         loader.close()
-        loader = self.loader((first + worker) % workers, workers)
-        loader.load_state_dict(at)
-        mine = _epoch(loader, found.number)
+        return self.go_on(found.number, at, (first + worker) % workers, workers)
+
+    def go_on(self, number: int, state: Mapping[str, Any], index: int, workers: int) -> Begun:
+        """What is left of that epoch for the share `index` of the batches. `state` is of any share."""
+        loader = self.loader(index, workers)
+        try:
+            loader.load_state_dict(state)
+            mine = _epoch(loader, number)
+        except BaseException:
+            loader.close()
+            raise
         # Of a rest that has fewer batches than there are workers, some get none. They have no part in the epoch after it.
-        return loader, mine if mine is not None and mine.number == found.number else None
+        return Begun(loader, mine if mine is not None and mine.number == number else None, number, index)
 
     def _jump(self, loader: Loader, epoch: int) -> Optional[dict[str, Any]]:
         """The state at the beginning of an epoch, where all epochs have as many batches; None: only going there tells."""

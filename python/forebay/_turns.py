@@ -85,6 +85,13 @@ class Turns:
         with _Locked(self._path) as shared:
             shared.values["epoch"] = max(shared.values["epoch"] or 0, epoch + 1)
 
+    def taken_up(self, epoch: int, in_workers: bool = True) -> None:
+        """A loop, or each worker of one, goes on in the middle of that epoch by a state of its own. The next loop goes through the one
+        after it."""
+        with _Locked(self._path) as shared:
+            turn: dict[str, Any] = {"key": [] if in_workers else None, "workers": [], "epoch": epoch, "state": None}
+            shared.values.update(epoch=epoch + 1, state=None, placed=False, turns=[*shared.values["turns"], turn][-_REMEMBERED:])
+
     def in_workers(self) -> bool:
         """Whether the last loop over the data set is one of workers."""
         with _Locked(self._path) as shared:

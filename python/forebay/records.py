@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional
 import numpy as np
 
 from forebay import _core
-from forebay._arguments import bytes_of, compression_of, flag_of, records_of, wrong_type
+from forebay._arguments import bytes_of, compression_of, flag_of, integer_of, records_of, wrong_type
 from forebay._paths import Path, Paths, path_of, paths_of
 
 if TYPE_CHECKING:
@@ -43,18 +43,21 @@ class RecordWriter:
             for row in rows:
                 out.write(fb.encode_example(row))
 
-    path         an existing file is replaced when this one is complete, at the end of the block or by `close`. An exception in the
-                 block leaves it as it was
+    path         an existing file is replaced when this one is complete, at the end of the block or by `close`, or by the first
+                 `flush`. An exception in the block leaves what was there
     compression  None, "gzip", "zlib", "zstd", "bzip2" or "xz"
+    level        of the compression: 0 to 9, of zstd 1 to 22, of bzip2 1 to 9; small is fast. None: its usual one
     append       begin with the records of the file that is there, if one is, which may be compressed in any way; its checksums are
                  verified
 
     Raises IoError when the file cannot be written, with `append` as `read_records` does. One thread at a time may use it.
     """
 
-    def __init__(self, path: Path, compression: Optional[str] = None, *, append: bool = False) -> None:
+    def __init__(self, path: Path, compression: Optional[str] = None, *, append: bool = False,
+                 level: Optional[int] = None) -> None:
         self._path = path_of(path)
-        self._file: Optional[_core.ExampleFile] = _core.ExampleFile(self._path, compression_of(compression))
+        self._file: Optional[_core.ExampleFile] = _core.ExampleFile(
+            self._path, compression_of(compression), None if level is None else integer_of("level", level))
         self.records = 0  #: How many were written, those of an appended file included.
         if flag_of("append", append) and os.path.exists(self._path):
             from forebay import builder
@@ -66,10 +69,19 @@ class RecordWriter:
 
     def write(self, record: Buffer) -> None:
         """Appends a record: a bytes-like object."""
+        self._open().write_record(bytes_of("record", record))
+        self.records += 1
+
+    def flush(self) -> None:
+        """Syncs the records so far to disk and gives the file its path: readers see them, and what follows in the block no
+        longer takes them back. With a compression the next record begins another frame or member, so that many calls make
+        the file larger. Raises ConfigError for zlib, whose files are one stream."""
+        self._open().flush()
+
+    def _open(self) -> "_core.ExampleFile":
         if self._file is None:
             raise ValueError(f"{self._path}: the file is closed; no record can be written any more")
-        self._file.write_record(bytes_of("record", record))
-        self.records += 1
+        return self._file
 
     def close(self) -> None:
         """Completes the file. Does nothing when it is closed."""

@@ -204,7 +204,8 @@ def python(rows: Any = None, columns: Any = None, *, capacity: int = 1024,
     first_epoch   of a data set: what init_seq_order gets for epoch 0
     open       instead of `rows`: a function open(epoch, start) that returns the rows of an epoch (from 0) as an iterable,
                from row `start` on. It must give the same rows for the same epoch: then any number of epochs and exact
-               restarts work, and a restart does not ask for the rows before the last batch
+               restarts work, and a restart does not ask for the rows before the last batch, unless an order goes through
+               them several times (repeat)
     """
     from forebay._epoch_rows import EpochRows, OpenedRows, first_epoch_of, has_epochs
     from forebay._pump import Items, Rows

@@ -44,10 +44,10 @@ def dataset(pipe: Any, shard: Any = None, threads: Optional[int] = None, memory:
 
     def generate() -> Iterator[Any]:
         nonlocal number
-        loader, found = epochs.begin(number, None, 0, 1)
+        begun = epochs.begin(number, None, 0, 1)
         number += 1
-        with loader:
-            for batch in found or ():
+        with begun.loader:
+            for batch in begun.epoch or ():
                 yield {name: _value(value) for name, value in batch.items()}
 
     data = tensorflow.data.Dataset.from_generator(generate, output_signature=signature)

@@ -8,6 +8,7 @@
 #include <forebay/convert_records.h>
 #include <forebay/files.h>
 #include <forebay/output_file.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include "batches.h"
@@ -147,10 +148,13 @@ void bind_conversions(nb::module_& module) {
   nb::class_<RecordWriter>(module, "ExampleFile", "A TFRecord file of Examples, or of records as they are.")
       .def(
           "__init__",
-          [](RecordWriter* self, const nb::str& path, const std::string& compression) {
-            new (self) RecordWriter{value_of(RecordWriter::create(from_str(path), compression_of(compression)))};
+          [](RecordWriter* self, const nb::str& path, const std::string& compression,
+             std::optional<std::int64_t> level) {
+            new (self) RecordWriter{value_of(RecordWriter::create(from_str(path), compression_of(compression), level))};
           },
-          nb::arg("path"), nb::arg("compression"))
+          nb::arg("path"), nb::arg("compression"), nb::arg("level") = nb::none(),
+          nb::sig("def __init__(self, path: str, compression: str, level: int | None = None) -> None"))
+      .def("flush", [](RecordWriter& self) { finish_unlocked([&] { return self.flush(); }); })
       .def(
           "write",
           [](RecordWriter& self, const PyBatch& batch) {

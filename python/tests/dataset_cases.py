@@ -142,24 +142,73 @@ def workers_do_not_say_where_the_training_is(folder: pathlib.Path) -> None:
 
 
 class AsksInWorkers(torch.utils.data.IterableDataset):
-    """Asks each worker for its state, as torchdata's StatefulDataLoader does."""
+    """Asks each worker for its state, and gives it one, as torchdata's StatefulDataLoader does: at the beginning of the loop and
+    behind each batch. Gives (worker, batch, state)."""
 
-    def __init__(self, data: Any, name: str) -> None:
-        self.data, self.name = data, name
+    def __init__(self, data: Any, states: "dict[int, Any]") -> None:
+        self.data, self.states = data, states
 
     def __iter__(self) -> Any:
-        for batch in self.data:
-            self.data.state_dict() if self.name == "state_dict" else self.data.load_state_dict({})
-            yield batch
+        worker = torch.utils.data.get_worker_info().id
+        if worker in self.states:
+            self.data.load_state_dict(self.states[worker])
+        loop = iter(self.data)
+        yield worker, None, self.data.state_dict()
+        for batch in loop:
+            yield worker, batch, self.data.state_dict()
+        yield worker, None, self.data.state_dict()
 
 
-def a_worker_that_is_asked_for_its_state_refuses(folder: pathlib.Path) -> None:
-    for name in ("state_dict", "load_state_dict"):
+def workers_go_on_by_their_own_states(folder: pathlib.Path) -> None:
+    for pipeline in (pipe(folder), pipe(folder).epoch_boundary("straddle")):
+        expected = epochs_of(pipeline, 3)
+        for workers in (1, 2, 3):
+            found = list(batches_of(AsksInWorkers(fb.torch.dataset(pipeline), {}), workers))
+            numbered = {batch.number: batch["id"].tolist() for _, batch, _ in found if batch is not None}
+            assert [numbered[number] for number in sorted(numbered)] == expected[0]
+            for done in (0, 1, 2, 11, len(expected[0]) - 1, len(expected[0])):
+                states: "dict[int, Any]" = {}
+                for worker, batch, state in found:
+                    if worker not in states or (batch.number < done if batch is not None else done == len(expected[0])):
+                        states[worker] = state
+                again = fb.torch.dataset(pipeline)
+                rest = {batch.number: batch["id"].tolist() for _, batch, _ in batches_of(AsksInWorkers(again, states), workers)
+                        if batch is not None}
+                assert [rest[number] for number in sorted(rest)] == expected[0][done:], (workers, done)
+                try:
+                    again.state_dict()
+                    raise AssertionError("the state of the next epoch, where workers are in the middle of one")
+                except fb.StateError as error:
+                    assert "StatefulDataLoader, whose own state_dict() knows" in str(error), error
+                assert ids(batches_of(again, workers)) == expected[1], (workers, done)
+
+
+def a_state_of_a_worker_is_not_that_of_another(folder: pathlib.Path) -> None:
+    data = fb.torch.dataset(pipe(folder))
+    states = {worker: state for worker, _, state in batches_of(AsksInWorkers(data, {}), 2)}
+    for workers, given, words in ((3, states, "the state is of worker 0 of 2, and this is worker 0 of 3; go on with num_workers=2"),
+                                  (2, {0: states[1]}, "the state is of worker 1 of 2, and this is worker 0 of 2"),
+                                  (2, {0: {}}, "the state has no")):
         try:
-            list(batches_of(AsksInWorkers(fb.torch.dataset(pipe(folder)), name), 2))
-            raise AssertionError(name)
-        except Exception as error:
-            assert f"{name}: a worker of a DataLoader does not know where the training is" in str(error), error
+            list(batches_of(AsksInWorkers(fb.torch.dataset(pipe(folder)), given), workers))
+            raise AssertionError(words)
+        except fb.StateError as error:
+            assert words in str(error) or words == "the state has no", error
+    try:
+        data.load_state_dict(states[1])
+        raise AssertionError("a state of one worker is not that of the loop")
+    except fb.StateError as error:
+        assert "this is the state of worker 1 of 2 of a DataLoader, not that of the loop" in str(error), error
+
+
+def workers_take_a_state_of_the_whole_loop(folder: pathlib.Path) -> None:
+    expected = epochs_of(pipe(folder), 2)
+    data = fb.torch.dataset(pipe(folder))
+    state = [data.state_dict(after=batch) for batch, _ in zip(batches_of(data, 2), range(7))][-1]
+    again = fb.torch.dataset(pipe(folder))
+    rest = {batch.number: batch["id"].tolist() for _, batch, _ in batches_of(AsksInWorkers(again, {0: state, 1: state, 2: state}), 3)
+            if batch is not None}
+    assert [rest[number] for number in sorted(rest)] == expected[0][7:] and ids(batches_of(again, 2)) == expected[1]
 
 
 def a_state_without_a_batch_is_the_place_of_this_process(folder: pathlib.Path) -> None:
@@ -168,6 +217,15 @@ def a_state_without_a_batch_is_the_place_of_this_process(folder: pathlib.Path) -
     again = fb.torch.dataset(pipe(folder))
     again.load_state_dict(data.state_dict())
     assert ids(again) == expected
+    for position in ({}, {"epoch": 1}):
+        if position:
+            data.set_epoch(1)
+            again.load_state_dict(data.state_dict())
+            assert ids(again) == epochs(pipe(folder), 2)[1]
+        loop = iter(data)
+        again.load_state_dict(data.state_dict())   # of a loop that has begun and taken nothing
+        assert ids(again) == (epochs(pipe(folder), 2)[1] if position else expected)
+    data.set_epoch(0)
     loop = iter(data)
     next(loop), next(loop)
     again.load_state_dict(data.state_dict())

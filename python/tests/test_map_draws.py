@@ -58,6 +58,64 @@ def test_shards_draw_what_the_whole_run_draws() -> None:
         number: rows for (_, number), rows in whole.items()}
 
 
+WINDOWS = [".chunk(3, keys=['x'])", ".chunk(2, keys=['x'], step=1)", ".stack(['x'], window=2)", ".continuous(3, 4, keys=['x'], stride=3, tail='keep')",
+           ".unroll(3, keys=['x'])", ".chunk(3, keys=['x']).random_sample(40, buffer=4)", ".chunk(3, keys=['x']).shuffle(5).repeat(2)"]
+
+
+def windows(stages: str) -> fb.Pipeline:
+    lengths = [n % 7 + 1 for n in range(23)]
+    splits = np.cumsum([0, *lengths])
+    rows = fb.arrays({"id": np.arange(23), "x": fb.Ragged(np.arange(splits[-1]), splits)})
+    return eval(f"rows{stages}", {"rows": rows}).epochs(2).seed(3)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("stages", WINDOWS)
+def test_each_window_draws_for_itself_in_any_batch_and_after_a_restart(stages: str) -> None:
+    def draws(batches: Any) -> "list[list[tuple[float, ...]]]":
+        return [[tuple(row) for row in batch["draws"].tolist()[:batch.valid_rows]] for batch in batches]
+
+    def pipe(size: int) -> Any:
+        return windows(stages).batch(size, pad=True).map(library_draws_of_a_window, per="row")
+    whole = draws(pipe(4).load(threads=1))
+    flat = [row for batch in whole for row in batch]
+    assert len(set(flat)) == len(flat) > 40
+    assert [row for batch in draws(pipe(7).load(threads=4)) for row in batch] == flat
+    with pipe(4).load(threads=2) as loader:
+        for done in range(len(whole)):
+            state = loader.state_dict()
+            if done % 4 == 0:
+                with pipe(4).load(threads=1) as again:
+                    again.load_state_dict(state)
+                    assert draws(again) == whole[done:], done
+            next(loader)
+
+
+def library_draws_of_a_window(row: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"draws": [random.random(), np.random.rand(), rng.random()]}
+
+
+@pytest.mark.parametrize("batcher", [".token_budget(12, keys=['x'])", ".packed(8, 3, keys=['x'])", ".buckets('x', [3], [4, 2], longer='bucket')",
+                                     ".unroll(2, keys=['x']).stateful(4)", ".frames(['x'], batch_size=9)"])
+@pytest.mark.parametrize("orders", ["", ".repeat(2)"])
+def test_rows_of_batchers_of_sequences_draw_the_same_in_shards_and_after_a_restart(batcher: str, orders: str) -> None:
+    def draws(batches: Any) -> "list[list[list[float]]]":
+        return [batch["draws"].tolist()[:batch.valid_rows] if "draws" in batch else [] for batch in batches]   # no row, no tensor
+    pipe = windows(orders + batcher).map(library_draws_of_a_window, per="row")
+    whole = draws(pipe.load(threads=1))
+    assert draws(pipe.load(threads=4)) == whole and len(whole) > 5
+    with pipe.load(threads=2) as loader:
+        for done in range(len(whole)):
+            state = loader.state_dict()
+            if done % 4 == 0:
+                with pipe.load(threads=1) as again:
+                    again.load_state_dict(state)
+                    assert draws(again) == whole[done:], done
+            next(loader)
+    for index in range(2):
+        shard = {"index": index, "count": 2, "by": "row"}
+        assert draws(pipe.load(threads=1, shard=shard)) == draws(pipe.load(threads=4, shard=shard))
+
+
 def test_the_program_has_its_own_generators_back() -> None:
     random.seed(1), np.random.seed(1)
     expected = [random.random(), random.random(), np.random.rand(), np.random.rand()]

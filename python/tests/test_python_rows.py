@@ -184,6 +184,23 @@ def test_a_function_that_opens_epochs_restarts_exactly_at_every_batch(threads: i
             next(loader)
 
 
+@pytest.mark.parametrize("orders", [".repeat(6)", ".repeat(3).repeat(2)", ".skip(2).repeat(3)", ".take(7).repeat(2)",
+                                    ".shuffle(4).repeat(3)", ".repeat(2).skip(13)", ".random_sample(25, buffer=3)"])
+@pytest.mark.parametrize("boundary", ["straddle", "hard"])
+def test_rounds_over_a_function_that_opens_epochs_restart_exactly(orders: str, boundary: str) -> None:
+    pipe = eval(f"fb.python(open=opened([])){orders}.batch(size=4).epochs(2).epoch_boundary(boundary)",
+                {"fb": fb, "opened": opened, "boundary": boundary})
+    with pipe.load(threads=2) as loader:
+        states, whole = [loader.state_dict()], []
+        for batch in loader:
+            whole.append(batch["n"].tolist())
+            states.append(loader.state_dict())
+    for done, state in enumerate(states):
+        with pipe.load(threads=1) as again:
+            again.load_state_dict(state)
+            assert [batch["n"].tolist() for batch in again] == whole[done:]
+
+
 def test_a_restart_opens_the_epoch_at_its_row() -> None:
     asked: "list[tuple[int, int]]" = []
     pipe = fb.python(open=opened(asked), columns={"n": fb.fixed("int64")}).batch(size=2).epochs(3)

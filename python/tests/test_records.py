@@ -189,3 +189,57 @@ def test_a_writer_replaces_a_file_only_when_its_own_is_complete(tmp_path: pathli
     (tmp_path / "a").write_bytes(b"no records at all")
     with pytest.raises(fb.DataError):
         fb.RecordWriter(tmp_path / "a", append=True)
+
+
+@pytest.mark.parametrize("compression", [None, "gzip", "zstd", "bzip2", "xz"])
+def test_what_a_writer_flushed_is_there_and_stays(tmp_path: pathlib.Path, compression: "str | None") -> None:
+    path = tmp_path / "a"
+    fb.write_records(path, [b"old"])
+    with pytest.raises(KeyError):
+        with fb.RecordWriter(path, compression) as out:
+            out.write(b"one"), out.write(bytes(3_000_000))
+            assert fb.read_records(path) == [b"old"]
+            out.flush(), out.flush()
+            assert fb.read_records(path) == [b"one", bytes(3_000_000)]
+            out.write(b"two"), out.flush()
+            assert fb.read_records(path)[2:] == [b"two"]
+            out.write(bytes(range(256)) * 9_000)
+            raise KeyError
+    assert fb.read_records(path) == [b"one", bytes(3_000_000), b"two"] and list(tmp_path.iterdir()) == [path]
+    with fb.RecordWriter(path, compression, append=True) as out:
+        out.write(b"three")
+        out.flush()
+    assert fb.read_records(path) == [b"one", bytes(3_000_000), b"two", b"three"] and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_flush_without_records_and_one_of_zlib(tmp_path: pathlib.Path) -> None:
+    for compression in (None, "gzip", "zstd"):
+        with fb.RecordWriter(tmp_path / "a", compression) as out:
+            out.flush()
+            assert fb.read_records(tmp_path / "a") == []
+            out.write(b"one")
+        assert fb.read_records(tmp_path / "a") == [b"one"]
+    with pytest.raises(fb.ConfigError, match="a zlib file is one stream, which ends with the file; take gzip or zstd"):
+        fb.RecordWriter(tmp_path / "b", "zlib").flush()
+
+
+def test_levels_of_compression(tmp_path: pathlib.Path) -> None:
+    rng = np.random.default_rng(1)
+    records = [bytes(rng.integers(97, 105, 5_000, np.uint8)) * 2 for _ in range(40)]
+    for compression, fast, small in [("gzip", 1, 9), ("zlib", 0, 6), ("zstd", 1, 19), ("bzip2", 1, 9), ("xz", 0, 6)]:
+        sizes = []
+        for level in (fast, small):
+            with fb.RecordWriter(tmp_path / "a", compression, level=level) as out:
+                for record in records:
+                    out.write(record)
+            sizes.append((tmp_path / "a").stat().st_size)
+            assert fb.read_records(tmp_path / "a") == records
+        assert sizes[1] <= sizes[0], compression
+    for compression, level, allowed in [("gzip", 10, "0 to 9"), ("zstd", 0, "1 to 22"), ("bzip2", 0, "1 to 9"), ("xz", 1 << 40, "0 to 9")]:
+        with pytest.raises(fb.ConfigError, match=f"level: of {compression} it is {allowed}, found {level}"):
+            fb.RecordWriter(tmp_path / "b", compression, level=level)
+    with pytest.raises(fb.ConfigError, match="level: without a compression there is none"):
+        fb.RecordWriter(tmp_path / "b", level=3)
+    with pytest.raises(TypeError, match="level: must be"):
+        fb.RecordWriter(tmp_path / "b", "gzip", level="fast")  # type: ignore[arg-type]
+    assert not (tmp_path / "b").exists()

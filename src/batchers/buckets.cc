@@ -27,9 +27,10 @@ namespace {
 /// A bucket: the elements that wait for their batch, in the order of the stream.
 struct Bucket {
   std::vector<Handle> held;
-  std::vector<std::int64_t> numbers;  // of their sequences, if they are counted
-  std::int64_t earlier = 0;           // rows of passes before the restart: their batch was delivered then
-  std::int64_t oldest = 0;            // pass of held.front()
+  std::vector<std::int64_t> numbers;              // of their sequences, if they are counted
+  std::int64_t earlier = 0;                       // rows of passes before the restart: their batch was delivered then
+  std::int64_t oldest = 0;                        // pass of held.front()
+  std::vector<BatchRows::PassBegin> passes = {};  // of the held elements
   std::int64_t longest = 0;
   [[nodiscard]] std::int64_t rows() const { return earlier + std::ssize(held); }
 };
@@ -125,6 +126,8 @@ class BucketBatcher final : public Batcher {
       charged_ = room;
     }
     if (bucket.held.empty()) bucket.oldest = stream_.pass();
+    if (bucket.passes.empty() || bucket.passes.back().pass != stream_.pass())
+      bucket.passes.push_back({bucket.held.size(), stream_.pass()});
     bucket.longest = std::max(bucket.longest, stream_.length(0));
     if (options_.seq_idx || options_.epoch_end) bucket.numbers.push_back(stream_.sequence());
     bucket.held.push_back(stream_.take());
@@ -133,7 +136,10 @@ class BucketBatcher final : public Batcher {
   }
 
   void give(Bucket& bucket, BatchRows& out) {
-    for (const Handle& element : bucket.held) out.row(element);
+    for (std::size_t i = 0, next = 0; i < bucket.held.size(); ++i) {
+      if (next < bucket.passes.size() && bucket.passes[next].first == i) out.of_pass(bucket.passes[next++].pass);
+      out.row(bucket.held[i]);
+    }
     for (const std::int64_t number : bucket.numbers) out.number(number);
     out.set_epoch(stream_.pass());
     out.pad_frames(column_, bucket.longest);
@@ -144,6 +150,7 @@ class BucketBatcher final : public Batcher {
     held_ -= std::ssize(bucket.held);
     bucket.held.clear();
     bucket.numbers.clear();
+    bucket.passes.clear();
     bucket.earlier = bucket.longest = 0;
     if (gauge_ != nullptr) gauge_->held = held_;
   }

@@ -65,6 +65,7 @@ void FrameRowBatcher::place(BatchRows& out) {
   if (!out.epoch()) out.set_epoch(pass_);
   const std::int64_t length = std::min(left_, limits_.frames - frames_);
   const bool placed = out.rows() > 0;  // else the row began before the restart: its batch was delivered then
+  if (placed) out.of_pass(pass_);
   if (placed) out.span(element_, start_, length, frames_);
   start_ += length;
   left_ -= length;

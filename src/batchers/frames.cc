@@ -108,6 +108,7 @@ class FramesBatcher final : public Batcher {
     ++open_.rows;
     choice_.count(stream_);
     if (numbers_) out.number(stream_.sequence());
+    out.of_pass(stream_.pass());
     out.row(stream_.take());
     return {};
   }

@@ -38,6 +38,7 @@ struct PackedRow {
   std::vector<Segment> segments;  // without those of passes before the restart: their batch was delivered then
   std::int64_t end = 0;           // of the last segment
   std::int64_t sequence = -1;     // of the first segment
+  std::int64_t pass = 0;          // of the first segment
 };
 
 /// Packs sequences into the rows of one batch after the other. The engine owns the batcher; one thread at a time calls
@@ -125,6 +126,7 @@ class PackedBatcher final : public Batcher {
     if (!out.epoch()) out.set_epoch(pass_);
     const std::int64_t at = next_frame(row);
     if (row.end == 0) row.sequence = sequence_;
+    if (row.segments.empty()) row.pass = pass_;
     row.segments.push_back({.element = element_, .start = start_, .length = length, .at = at});
     row.end = at + length;
     start_ += length;
@@ -146,6 +148,7 @@ class PackedBatcher final : public Batcher {
   void give(BatchRows& out) {
     for (const PackedRow& row : open_) {
       out.begin_row();
+      out.of_pass(row.pass);
       for (const Segment& part : row.segments) out.span(part.element, part.start, part.length, part.at);
       if (options_.seq_idx || options_.epoch_end) out.number(row.sequence);
     }

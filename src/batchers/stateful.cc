@@ -99,6 +99,7 @@ class LaneBatcher final : public Batcher {
       FOREBAY_TRY(const bool more, fill(lane, in, out));
       if (!more) return out.empty_row(), Result<void>{};
     }
+    out.of_pass(lane.pass);
     out.row(lane.segments[lane.next++]);
     lane.placed = true;
     --held_;

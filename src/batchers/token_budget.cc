@@ -100,6 +100,7 @@ class BudgetBatcher final : public Batcher {
     for (std::size_t key = 0; key < columns_.size(); ++key)
       longest_[key] = std::max(longest_[key], stream_.length(key));
     if (options_.seq_idx || options_.epoch_end) out.number(stream_.sequence());
+    out.of_pass(stream_.pass());
     out.row(stream_.take());
   }
 

@@ -73,9 +73,13 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_{std::move(other.path_)},
       temporary_{std::exchange(other.temporary_, {})},
       descriptor_{std::exchange(other.descriptor_, -1)},
+      written_{other.written_},
+      published_{other.published_},
       pending_{std::move(other.pending_)} {}
 
 AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0 && published_ && *published_ < written_ && ::ftruncate(descriptor_, *published_) != 0)
+    pending_.clear();  // the bytes of an unfinished record stay; readers tell of them
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
@@ -101,6 +105,7 @@ Result<void> AtomicFile::flush() {
     const ssize_t done = ::write(descriptor_, left.data(), left.size());
     if (done >= 0) {
       left = left.subspan(static_cast<std::size_t>(done));
+      written_ += done;
     } else if (errno != EINTR) {
       return system_error("write", path_, errno);
     }
@@ -109,10 +114,11 @@ Result<void> AtomicFile::flush() {
   return {};
 }
 
-Result<void> AtomicFile::commit() {
+Result<void> AtomicFile::publish() {
   FOREBAY_DO(flush());
   if (::fsync(descriptor_) != 0) return system_error("write", path_, errno);
-  if (::close(std::exchange(descriptor_, -1)) != 0) return system_error("write", path_, errno);
+  published_ = written_;
+  if (temporary_.empty()) return {};
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error("write", path_, errno);
   temporary_.clear();
   // The folder holds the new name, so it is synced, too. If that fails, the file is still right.
@@ -121,6 +127,12 @@ Result<void> AtomicFile::commit() {
     ::fsync(folder);
     ::close(folder);
   }
+  return {};
+}
+
+Result<void> AtomicFile::commit() {
+  FOREBAY_DO(publish());
+  if (::close(std::exchange(descriptor_, -1)) != 0) return system_error("write", path_, errno);
   return {};
 }
 

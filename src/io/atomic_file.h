@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +18,9 @@ namespace forebay::io {
 /// A file that appears whole or not at all.
 ///
 ///     create ─► temporary file in the same folder ─► write … ─► commit: fsync, rename to `path`
-///                  └─ destroyed without a commit: removed; an old file at `path` stays as it is
+///                  │                                     └─► publish: the same, and more may be written
+///                  └─ destroyed without a commit: removed; an old file at `path` stays as it is. After `publish`, the
+///                     file is cut to what was published.
 ///
 /// Its owner calls it from one thread at a time. Fails with Code::io.
 class AtomicFile {
@@ -39,8 +43,11 @@ class AtomicFile {
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
   /// Writes the bytes that are still in memory to the temporary file, which may then be read.
   [[nodiscard]] Result<void> flush();
-  [[nodiscard]] const std::string& temporary() const { return temporary_; }  ///< Its path, before `commit`.
-  /// Writes everything to the disk and renames the file to `path`. Nothing may be written afterwards.
+  /// Its present path, before `commit`.
+  [[nodiscard]] const std::string& temporary() const { return temporary_.empty() ? path_ : temporary_; }
+  /// Writes everything to the disk and renames the file to `path`, unless it has that name already.
+  [[nodiscard]] Result<void> publish();
+  /// The same; nothing may be written afterwards.
   [[nodiscard]] Result<void> commit();
 
  private:
@@ -48,6 +55,8 @@ class AtomicFile {
   std::string path_;       ///< Path after the commit, links followed.
   std::string temporary_;  ///< Empty when there is nothing to clean up.
   int descriptor_ = -1;
+  std::int64_t written_ = 0;
+  std::optional<std::int64_t> published_;  ///< Bytes at `path_` that stay.
   std::vector<std::byte> pending_;
 };
 

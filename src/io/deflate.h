@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,8 +17,9 @@ namespace forebay::io {
 /// thread at a time.
 class Deflater {
  public:
-  /// Fails with Code::internal for `none` and `automatic`.
-  [[nodiscard]] static Result<Deflater> make(Compression compression);
+  /// `level`: that of the library, small is fast; empty: its default. Fails with Code::config for a level that the
+  /// compression does not have, with Code::internal for `none` and `automatic`.
+  [[nodiscard]] static Result<Deflater> make(Compression compression, std::optional<std::int64_t> level = {});
 
   Deflater(Deflater&&) noexcept;
   Deflater& operator=(Deflater&&) noexcept;
@@ -24,7 +27,7 @@ class Deflater {
 
   /// Takes `bytes` and appends the compressed bytes that are ready to `out`.
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes, std::vector<std::byte>& out);
-  /// Appends the rest and the trailer; nothing may be written afterwards.
+  /// Appends the rest and the trailer of a stream; what is written afterwards begins another stream, of gzip a member.
   [[nodiscard]] Result<void> finish(std::vector<std::byte>& out);
 
  private:

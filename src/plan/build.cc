@@ -247,8 +247,8 @@ class PlanBuilder {
 
   /// Sets how rows are told apart. A run keeps track of it only where a step draws.
   static void set_identity(Program& program) {
-    const bool again = program.batching.remainder == Remainder::repeat || repeats(program) ||
-                       std::ranges::any_of(program.branches, repeats);
+    const bool again = program.batching.remainder == Remainder::repeat || engine::repeats(program) ||
+                       std::ranges::any_of(program.branches, engine::repeats);
     program.telling = again ? Program::Identity::occurrences : Program::Identity::epochs;
     if (draws(program) || std::ranges::any_of(program.branches, draws)) program.identity = program.telling;
   }

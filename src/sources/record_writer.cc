@@ -25,7 +25,16 @@ void append(const void* bytes, std::size_t size, std::vector<std::byte>& out) {
 struct OutputFile::State {
   io::AtomicFile file;
   std::optional<io::Deflater> deflater;
+  Compression compression;
   std::vector<std::byte> compressed = {};
+
+  /// Ends the compressed stream.
+  Result<void> end_stream() {
+    if (!deflater) return {};
+    compressed.clear();
+    FOREBAY_DO(deflater->finish(compressed));
+    return file.write(compressed);
+  }
 };
 
 OutputFile::OutputFile(std::unique_ptr<State> state) : state_{std::move(state)} {}
@@ -33,33 +42,40 @@ OutputFile::OutputFile(OutputFile&&) noexcept = default;
 OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
 OutputFile::~OutputFile() = default;
 
-Result<OutputFile> OutputFile::create(const std::string& path, Compression compression) {
+Result<OutputFile> OutputFile::create(const std::string& path, Compression compression,
+                                      std::optional<std::int64_t> level) {
   std::optional<io::Deflater> deflater;
   if (compression != Compression::none && compression != Compression::automatic) {
-    FOREBAY_TRY(deflater, io::Deflater::make(compression));
+    FOREBAY_TRY(deflater, io::Deflater::make(compression, level));
+  } else if (level) {
+    return Error{Code::config, Detail::invalid_argument, "level: without a compression there is none; leave it out"};
   }
   FOREBAY_TRY(io::AtomicFile file, io::AtomicFile::create(path));
-  return OutputFile{std::make_unique<State>(State{std::move(file), std::move(deflater)})};
+  return OutputFile{std::make_unique<State>(State{std::move(file), std::move(deflater), compression})};
 }
 
 Result<void> OutputFile::write(std::span<const std::byte> bytes) {
-  auto& [file, deflater, compressed] = *state_;
-  if (!deflater) return file.write(bytes);
-  compressed.clear();
-  FOREBAY_DO(deflater->write(bytes, compressed));
-  return file.write(compressed);
+  State& to = *state_;
+  if (!to.deflater) return to.file.write(bytes);
+  to.compressed.clear();
+  FOREBAY_DO(to.deflater->write(bytes, to.compressed));
+  return to.file.write(to.compressed);
+}
+
+Result<void> OutputFile::flush() {
+  if (state_->compression == Compression::zlib) {
+    return Error{Code::config, Detail::invalid_argument,
+                 "flush: a zlib file is one stream, which ends with the file; take gzip or zstd"};
+  }
+  FOREBAY_DO(state_->end_stream());
+  return state_->file.publish();
 }
 
 Result<void> OutputFile::finish(const Check& check) {
-  auto& [file, deflater, compressed] = *state_;
-  if (deflater) {
-    compressed.clear();
-    FOREBAY_DO(deflater->finish(compressed));
-    FOREBAY_DO(file.write(compressed));
-  }
-  FOREBAY_DO(file.flush());
-  if (check) FOREBAY_DO(check(file.temporary()));
-  return file.commit();
+  FOREBAY_DO(state_->end_stream());
+  FOREBAY_DO(state_->file.flush());
+  if (check) FOREBAY_DO(check(state_->file.temporary()));
+  return state_->file.commit();
 }
 
 struct RecordWriter::State {
@@ -72,12 +88,13 @@ RecordWriter::RecordWriter(RecordWriter&&) noexcept = default;
 RecordWriter& RecordWriter::operator=(RecordWriter&&) noexcept = default;
 RecordWriter::~RecordWriter() = default;
 
-Result<RecordWriter> RecordWriter::create(const std::string& path, Compression compression) {
+Result<RecordWriter> RecordWriter::create(const std::string& path, Compression compression,
+                                          std::optional<std::int64_t> level) {
   if (compression == Compression::automatic) {
     return Error{Code::config, Detail::invalid_argument,
                  "compression: must be none, gzip, zlib, zstd, bzip2 or xz when writing"};
   }
-  FOREBAY_TRY(OutputFile file, OutputFile::create(path, compression));
+  FOREBAY_TRY(OutputFile file, OutputFile::create(path, compression, level));
   return RecordWriter{std::make_unique<State>(State{std::move(file)})};
 }
 
@@ -93,6 +110,8 @@ Result<void> RecordWriter::write(std::span<const std::byte> record) {
   append(&footer, sizeof(footer), framed);
   return file.write(framed);
 }
+
+Result<void> RecordWriter::flush() { return state_->file.flush(); }
 
 Result<void> RecordWriter::finish() { return state_->file.finish(); }
 

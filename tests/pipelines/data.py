@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import pathlib
+import random
 import struct
 import tarfile
 import wave
@@ -97,6 +98,8 @@ def write(folder: pathlib.Path) -> None:
                 member = tarfile.TarInfo(f"{row:05}.{ending}")
                 member.size = len(content)
                 tar.addfile(member, io.BytesIO(content))
+        texts = sorted({text(row) for rows in ROWS.values() for row in rows})
+        (folder / "table.csv").write_text("key,long,other\n" + "".join(f'"{key}",{i},"x, {i}"\n' for i, key in enumerate(texts) if i % 5))
         whole = folder / f"whole-{name}"
         whole.mkdir(exist_ok=True)
         for row in rows:
@@ -155,8 +158,8 @@ def tar(name: str) -> fb.Pipeline:
         "id", {"raw": {"name": "id", "dtype": "int64", "shape": [], "endian": "little"}})
 
 
-def whole_file(name: str) -> fb.Pipeline:
-    return fb.whole_file(f"whole-{name}/*.bin").raw("int64", name="id", shape=[], endian="little")
+def whole_file(name: str, **options: Any) -> fb.Pipeline:
+    return fb.whole_file(f"whole-{name}/*.bin", **options).raw("int64", name="id", shape=[], endian="little")
 
 
 def npy(name: str) -> fb.Pipeline:
@@ -216,6 +219,11 @@ def per_row(row: Any) -> Any:
 
 def per_batch(batch: Any, rng: np.random.Generator) -> Any:
     return {"id": batch["id"], "noise": rng.random(batch.rows)} if "id" in batch else {"noise": rng.random(batch.rows)}
+
+
+def draws(row: Any) -> Any:
+    """Draws from the generators that libraries share."""
+    return {"id": row["id"], "a": random.random(), "b": np.random.rand(2)} if "id" in row else {"a": random.random()}
 
 
 def deadly(batch: Any) -> Any:

@@ -63,6 +63,8 @@ class Draw:
         options = ""
         if name in KEYED and self.chance(.25):
             options = ', record_key="key"'
+        if name == "whole_file" and self.chance(.5):
+            options = ', label_from="folder", classes=["whole-b", "none", "whole-a"]'
         if name == "json_lines" and self.chance(.5):
             options = ', "jsonl.gz"'
         if not rows and name == "example" and self.chance(.2):
@@ -84,14 +86,18 @@ class Draw:
         if "t" in self.columns:
             choices += [lambda: '.split_text("t", out="w")', lambda: '.check_utf8("t")', lambda: '.byte_ids("t", out="b")',
                         lambda: '.lookup("t", out="n", tokens=["", "a", "b bb"])',
-                        lambda: '.split_text("t", out="w").ngrams("w", out="g")']
+                        lambda: '.split_text("t", out="w").ngrams("w", out="g")',
+                        lambda: '.join_table("t", file="table.csv", key="key", columns={"long": {"dtype": "int32", "default": -1}, '
+                                '"other": {"dtype": "string", "default": ""}}, missing="default")']
         if "i" in self.columns:
             choices += [lambda: self.one('.decode_image("im", out="pixels")', '.decode_image("im", out="pixels", resize=[3, 5])',
                                          '.decode_image("im", out="pixels").color_jitter("pixels", brightness=0.5, max=255)')]
         if "a" in self.columns:
             choices += [lambda: self.one('.decode_audio("au", out="wave", mono=True)',
                                          '.decode_audio("au", out="wave", mono=True)'
-                                         '.log_mel("wave", sample_rate=8000, n_fft=16, hop_length=8, n_mels=4)')]
+                                         '.log_mel("wave", sample_rate=8000, n_fft=16, hop_length=8, n_mels=4)',
+                                         '.decode_audio("au", out="wave", mono=True, sample_rate=4000)'
+                                         '.log_mel("wave", n_fft=16, hop_length=8, n_mels=4)')]
         return self.rng.choice(choices)()
 
     def unpaired(self, code: str) -> str:
@@ -244,7 +250,7 @@ class Draw:
         if self.chance(.85):
             return ""
         self.lose("", paired=True, shards=True)
-        return self.one(".map(data.per_batch)", '.map(data.per_row, per="row")', '.map(data.per_batch, workers=2, inside="threads")',
+        return self.one('.map(data.draws, per="row")', '.map(data.draws, per="row", workers=2, inside="processes")', ".map(data.per_batch)", '.map(data.per_row, per="row")', '.map(data.per_batch, workers=2, inside="threads")',
                         '.map(data.per_batch, workers=2, inside="processes")', '.map(data.deadly, workers=2, inside="processes")')
 
     def case(self) -> Case:

@@ -29,6 +29,11 @@ struct CsvColumn {
   std::optional<TimeUnit> timestamp = {};
 };
 
+template <>
+struct FieldsOf<CsvColumn> {
+  static const Fields<CsvColumn>& get();
+};
+
 /// Decodes records of comma-separated values: one scalar tensor for each column. After the source `csv` the options
 /// below `columns` come from the source and may not be given again; after other sources they say what a record is.
 ///

@@ -317,6 +317,26 @@ class Steps(PipelineBase):
                                     "first_id": first_id, "dtype": dtype_of("dtype", dtype, _DTYPES)}, tokens=[],
                                     unknown="error", unknown_id=-1, buckets=1, first_id=0, dtype="int64")
 
+    def join_table(self: P, tensor: str, key: str, columns: Mapping[str, Mapping[str, Any]], *,
+                   file: Optional[Path] = None, text: Optional[str] = None,
+                   match: Literal["exact", "path", "stem"] = "exact", missing: Literal["error", "default"] = "error",
+                   field_delim: str = ",") -> P:
+        """Adds columns of a table, a CSV file with a header row: those of the line with the row's key.
+
+        tensor         The keys, one string a row; of files: record_key of the source.
+        file           The table: CSV with a header row, at most 64 MiB.
+        text           The text of the table, instead of a file.
+        key            The column of keys in the table.
+        columns        The new tensors by their names in the header, each with dtype, default and timestamp.
+        match          exact; path: the string, or what follows one of its slashes, is the key; stem: its name
+                       without folders and ending is.
+        missing        What a row gets whose key is not in the table: error or default.
+        field_delim    One character between fields.
+        """
+        return self._then("join_table", {"tensor": tensor, "file": path_or_none(file, "file"), "text": text, "key": key,
+                                        "columns": columns, "match": match, "missing": missing,
+                                        "field_delim": field_delim}, match="exact", missing="error", field_delim=",")
+
     def byte_ids(self: P, tensor: str, *, out: Optional[str] = None, offset: int = 0, start: Optional[int] = None,
                  end: Optional[int] = None, max_bytes: Optional[int] = None, dtype: DType = "int64") -> P:
         """Turns strings into the numbers of their bytes.

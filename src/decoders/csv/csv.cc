@@ -14,19 +14,15 @@
 
 namespace forebay {
 
-template <>
-struct FieldsOf<CsvColumn> {
-  static const Fields<CsvColumn>& get() {
-    static const Fields<CsvColumn> fields =
-        Fields<CsvColumn>{}
-            .required("dtype", &CsvColumn::dtype, "Any integer type, float32, float64, bool or string.")
-            .field("default", &CsvColumn::default_value, "Value of an empty field; without it that is an error.")
-            .field(
-                "timestamp", &CsvColumn::timestamp,
-                "The text is a date, with or without a time, and the int64 counts these units since 1970-01-01 UTC.");
-    return fields;
-  }
-};
+const Fields<CsvColumn>& FieldsOf<CsvColumn>::get() {
+  static const Fields<CsvColumn> fields =
+      Fields<CsvColumn>{}
+          .required("dtype", &CsvColumn::dtype, "Any integer type, float32, float64, bool or string.")
+          .field("default", &CsvColumn::default_value, "Value of an empty field; without it that is an error.")
+          .field("timestamp", &CsvColumn::timestamp,
+                 "The text is a date, with or without a time, and the int64 counts these units since 1970-01-01 UTC.");
+  return fields;
+}
 
 namespace decoders {
 namespace {

@@ -24,9 +24,9 @@ Result<void> check_block(const Schema& schema, const RowBlock* block) {
 
 }  // namespace
 
-RowStreams::RowStreams(const RowSource& source, std::shared_ptr<BufferPool> pool, BlockTable& table,
+RowStreams::RowStreams(const RowSource& source, bool seeks, std::shared_ptr<BufferPool> pool, BlockTable& table,
                        std::function<void()> wake)
-    : source_{source}, pool_{std::move(pool)}, table_{table}, wake_{std::move(wake)} {}
+    : source_{source}, seeks_{seeks}, pool_{std::move(pool)}, table_{table}, wake_{std::move(wake)} {}
 
 Reader::Stream RowStreams::open(std::uint32_t part, bool catching_up) {
   const Reader::Stream stream = open_.add({.part = part});
@@ -42,7 +42,7 @@ std::int64_t RowStreams::skip_unread(Reader::Stream stream, std::int64_t n) {
   const RowPart& part = source_.parts[at.part];
   if (!part.open || at.ended || at.begun || at.error) return 0;
   at.ended = part.count && *part.count - at.rows <= n;
-  if (!at.ended && !part.seeks) return 0;
+  if (!at.ended && !(seeks_ && part.seeks)) return 0;
   const std::int64_t count = at.ended ? *part.count - at.rows : n;
   at.reader.reset();  // it may be open ahead
   at.rows += count;

@@ -24,14 +24,17 @@ namespace forebay::engine {
 /// A member of OpenFiles, used by the order plane only.
 class RowStreams {
  public:
-  /// `source` and `table` must outlive this object. Readers call `wake` from any thread.
-  RowStreams(const RowSource& source, std::shared_ptr<BufferPool> pool, BlockTable& table, std::function<void()> wake);
+  /// `source` and `table` must outlive this object. Readers call `wake` from any thread. `seeks`: rows that are passed
+  /// over lie in the part that is read. Not so when an order goes through the parts again: only reading shows where
+  /// they end.
+  RowStreams(const RowSource& source, bool seeks, std::shared_ptr<BufferPool> pool, BlockTable& table,
+             std::function<void()> wake);
 
   void begin_pass(std::int64_t epoch) { epoch_ = epoch; }  ///< Parts that are opened from now on belong to it.
   /// `catching_up`: a restart repeats the order, so the part may be passed over as a whole, and is not opened yet.
   [[nodiscard]] Reader::Stream open(std::uint32_t part, bool catching_up);
   /// Passes over up to `n` rows of a part that was not read yet, without reading them: all, when their number is known,
-  /// or some, when the part seeks. Returns how many; 0: the rows must be read.
+  /// or some, when it may seek. Returns how many; 0: the rows must be read.
   [[nodiscard]] std::int64_t skip_unread(Reader::Stream stream, std::int64_t n);
   /// The next handles of a stream. `nothing_yet`: the reader has no rows now, and wakes the run when it has. Fails with
   /// the reader's error, at the part.
@@ -67,6 +70,7 @@ class RowStreams {
   void leave_block(Open& at, std::int64_t batch);
 
   const RowSource& source_;
+  const bool seeks_;
   std::shared_ptr<BufferPool> pool_;
   BlockTable& table_;
   const std::function<void()> wake_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/order/occurrences.h"
 
+#include <algorithm>
+
+#include "base/draw.h"
 #include "engine/order/branches/open_branches.h"
 
 namespace forebay::engine {
@@ -14,18 +17,19 @@ constexpr int record_bits = 40;
 
 /// The part and the record in it, which are the same however the record is reached, and the count if there is one.
 RowIdentity Occurrences::identify(std::size_t branch, const Handle& handle, std::int64_t epoch) {
-  const Source& source = program_.branches.empty() ? program_.source : program_.branches[branch].source;
-  const Block& block = parts_.branch(branch).table()[handle.block];
-  const auto at = source.locate(block.file, block.first_record + handle.ordinal, 0);
-  RowIdentity out{.part = static_cast<std::int64_t>(at.file),
-                  .record = at.record,
-                  .epoch = epoch,
-                  .branch = static_cast<std::int64_t>(branch)};
-  if (program_.identity != Program::Identity::occurrences) return out;
-  const std::uint64_t name =
-      (static_cast<std::uint64_t>(at.file) << record_bits) ^ static_cast<std::uint64_t>(at.record);
-  out.occurrence = seen_[branch][name]++;
+  RowIdentity out = windows_ != nullptr ? windows_->identity(handle) : parts_.branch(branch).identity(handle);
+  out.epoch = epoch;
+  out.branch = static_cast<std::int64_t>(branch);
+  if (program_.identity == Program::Identity::occurrences) count(out);
   return out;
+}
+
+void Occurrences::count(RowIdentity& row) {
+  std::uint64_t name = (static_cast<std::uint64_t>(row.part) << record_bits) ^ static_cast<std::uint64_t>(row.record);
+  if (row.window > 0) name = mix(name) ^ static_cast<std::uint64_t>(row.window);
+  auto& seen = seen_[row.epoch];
+  seen.resize(std::max<std::size_t>(1, program_.branches.size()));
+  row.occurrence = seen[static_cast<std::size_t>(row.branch)][name]++;
 }
 
 /// Adds the identities of a row of a combination: one, or one of each branch side by side.
@@ -38,34 +42,64 @@ void Occurrences::add(BatchLayout& layout, std::size_t row, std::int64_t epoch) 
   layout.identities.resize(before + branches.elements_a_row());  // of a batch that is dropped, none was added
 }
 
-void Occurrences::assign(BatchLayout& layout, const Passes& passes) {
+/// Adds the identity of a row that is a window, or holds several elements: that of its first one.
+void Occurrences::add_row(BatchLayout& layout, std::int64_t row, std::int64_t epoch) {
+  const std::int64_t element = layout.element_of(row);
+  const bool none =
+      element == RowSpans::no_element || layout.handles[static_cast<std::size_t>(element)].block == BlockTable::nowhere;
+  layout.identities.push_back(none ? RowIdentity{.part = -1, .record = row, .epoch = layout.epoch}
+                                   : identify(0, layout.handles[static_cast<std::size_t>(element)], epoch));
+}
+
+void Occurrences::assign(BatchLayout& layout, const Passes& passes, const BatchRows& placed) {
   if (program_.identity == Program::Identity::none) return;
+  const std::vector<std::int64_t> epochs = epochs_of(layout, passes, placed);
   const bool combined = !program_.branches.empty();
+  const bool by_row = windows_ != nullptr || !program_.batching.packs.empty();
   const bool counts = program_.identity == Program::Identity::occurrences;
-  if (!combined) layout.occurrences.resize(layout.handles.size());
-  const auto& begins = passes.batch_passes();
-  std::size_t next = 0;
-  std::int64_t epoch = layout.epoch;
-  for (std::size_t row = 0; row < layout.handles.size(); ++row) {
-    for (; next < begins.size() && begins[next].row <= static_cast<std::int64_t>(row); ++next)
-      epoch = begins[next].epoch;
-    if (epoch != epoch_) {
-      for (auto& seen : seen_) seen.clear();
-    }
-    epoch_ = epoch;
+  layout.identities.clear();
+  if (!combined && !by_row) layout.occurrences.resize(epochs.size());
+  for (std::size_t row = 0; row < epochs.size(); ++row) {
     if (combined) {
-      add(layout, row, epoch);
-      continue;
+      add(layout, row, epochs[row]);
+    } else if (by_row) {
+      add_row(layout, static_cast<std::int64_t>(row), epochs[row]);
+    } else {
+      const bool counted = counts && layout.handles[row].block != BlockTable::nowhere;  // else it is dropped
+      layout.occurrences[row] = {.epoch = epochs[row],
+                                 .number = counted ? identify(0, layout.handles[row], epochs[row]).occurrence : 0};
     }
-    const bool counted = counts && layout.handles[row].block != BlockTable::nowhere;  // else it is dropped
-    layout.occurrences[row] = {.epoch = epoch,
-                               .number = counted ? identify(0, layout.handles[row], epoch).occurrence : 0};
   }
+  // Batchers may hold elements of earlier passes.
+  if (!epochs.empty())
+    seen_.erase(seen_.begin(), seen_.lower_bound(std::min(passes.oldest(), std::ranges::max(epochs))));
+}
+
+/// The pass of each row that has an element.
+std::vector<std::int64_t> Occurrences::epochs_of(const BatchLayout& layout, const Passes& passes,
+                                                 const BatchRows& placed) {
+  const bool of_parts = placed.placed();
+  std::vector<std::int64_t> out(of_parts ? static_cast<std::size_t>(layout.rows) : layout.handles.size(), layout.epoch);
+  std::vector<BatchRows::PassBegin> begins{placed.passes().begin(), placed.passes().end()};
+  if (begins.empty()) {
+    for (const Passes::PassBegin& begin : passes.batch_passes())
+      begins.push_back({static_cast<std::size_t>(begin.row), begin.epoch});
+  }
+  std::size_t next = 0;
+  const std::size_t elements = of_parts ? placed.parts().size() : out.size();
+  for (std::size_t i = elements; i-- > 0;) {  // backwards: of the parts of a row, the first one counts
+    while (next < begins.size() && begins[begins.size() - 1 - next].first > i) ++next;
+    if (next == begins.size()) break;
+    out[of_parts ? static_cast<std::size_t>(placed.parts()[i].row) : i] = begins[begins.size() - 1 - next].pass;
+  }
+  return out;
 }
 
 std::int64_t Occurrences::bytes() const {
   std::int64_t out = 0;
-  for (const auto& seen : seen_) out += static_cast<std::int64_t>(seen.size()) * bytes_a_record;
+  for (const auto& [epoch, branches] : seen_) {
+    for (const auto& seen : branches) out += static_cast<std::int64_t>(seen.size()) * bytes_a_record;
+  }
   return out;
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/order/open_parts.h"
 #include "engine/order/passes.h"
+#include "engine/order/windows/window_reader.h"
 #include "engine/program/program.h"
 
 namespace forebay::engine {
@@ -20,24 +22,29 @@ namespace forebay::engine {
 /// branch, in the passes of the combination.
 class Occurrences {
  public:
-  /// `program` and `parts` must outlive this object.
-  Occurrences(const Program& program, OpenParts& parts)
-      : program_{program}, parts_{parts}, seen_(program.branches.empty() ? 1 : program.branches.size()) {}
+  /// `program`, `parts` and `windows` must outlive this object. `windows`: null without a window stage.
+  Occurrences(const Program& program, OpenParts& parts, const WindowReader* windows)
+      : program_{program}, parts_{parts}, windows_{windows} {}
 
-  /// Fills `layout.occurrences`, or `identities` of a combination. `passes` has pulled the handles of the layout in
-  /// their order.
-  void assign(BatchLayout& layout, const Passes& passes);
+  /// Fills `layout.occurrences`; `identities` of a combination, and by row where rows are windows or hold several
+  /// elements. `passes` has pulled the handles of the layout, and `placed` are the rows as the batcher placed them.
+  void assign(BatchLayout& layout, const Passes& passes, const BatchRows& placed);
   /// Bytes of the count.
   [[nodiscard]] std::int64_t bytes() const;
 
  private:
   [[nodiscard]] RowIdentity identify(std::size_t branch, const Handle& handle, std::int64_t epoch);
+  void count(RowIdentity& row);
   void add(BatchLayout& layout, std::size_t row, std::int64_t epoch);
+  void add_row(BatchLayout& layout, std::int64_t row, std::int64_t epoch);
+  [[nodiscard]] static std::vector<std::int64_t> epochs_of(const BatchLayout& layout, const Passes& passes,
+                                                           const BatchRows& placed);
 
   const Program& program_;
   OpenParts& parts_;
-  std::int64_t epoch_ = -1;
-  std::vector<std::unordered_map<std::uint64_t, std::uint32_t>> seen_;  // by branch and record of pass `epoch_`
+  const WindowReader* const windows_;
+  /// By pass, branch and record. Passes of which the batcher holds nothing any more are forgotten.
+  std::map<std::int64_t, std::vector<std::unordered_map<std::uint64_t, std::uint32_t>>> seen_;
 };
 
 }  // namespace forebay::engine

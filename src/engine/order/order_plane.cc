@@ -28,7 +28,7 @@ OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position star
       start_{start},
       shard_{shard},
       windows_{program.windows ? std::make_unique<WindowReader>(program, streams.branch(0)) : nullptr},
-      occurrences_{program, streams},
+      occurrences_{program, streams, windows_.get()},
       batcher_{program.batching.make(batcher_context())},
       number_{start.batch},
       ordinal_{start.batch},
@@ -135,7 +135,7 @@ bool OrderPlane::take_before_fault(BatchLayout& layout) {
     return false;
   if (!take_rows(layout).ok()) return false;
   layout.rows = std::ssize(layout.handles);
-  occurrences_.assign(layout, *passes_);
+  occurrences_.assign(layout, *passes_, rows_);
   return hand_over(layout).ok();
 }
 
@@ -254,7 +254,7 @@ Result<bool> OrderPlane::cut_rows(BatchLayout& layout) {
     if (got == Cut::batch && past_end) return false;
     if (got == Cut::batch) {
       FOREBAY_DO(take_rows(layout));
-      occurrences_.assign(layout, *passes_);
+      occurrences_.assign(layout, *passes_, rows_);
       passes_without_batch_ = 0;
       ++cut_in_pass_;
       return true;
@@ -293,6 +293,10 @@ Result<Cut> OrderPlane::cut_batch(BatchLayout& layout) {
 
 /// Records of the last batch of a run, when more passes would have filled it; else 0.
 std::int64_t OrderPlane::cut_short(const BatchLayout& layout) const {
+  if (program_.batching.lanes == 0 && program_.batching.carries) {  // how far it has pulled ahead depends on the time
+    const std::int64_t rows = layout.filled_rows();
+    return rows < program_.batching.max_rows.value_or(rows + 1) ? rows : 0;
+  }
   if (program_.batching.lanes == 0) return passes_->pulled();
   const auto empty = std::ranges::count(layout.handles, Handle::nowhere, &Handle::block);
   return empty > 0 ? std::ssize(layout.handles) - empty : 0;

@@ -67,6 +67,7 @@ std::vector<Handle> keep_rows(BatchLayout& layout, std::int64_t first, std::int6
   };
   keep(taken.whole);
   keep(taken.windows);
+  keep(layout.identities);
   for (auto& axis : taken.spans) {
     std::erase_if(axis, [&](const columns::PlacedSpan& span) { return span.row < first || span.row >= end; });
     for (columns::PlacedSpan& span : axis) span.row -= first;

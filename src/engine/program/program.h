@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -193,6 +194,13 @@ struct Program {
   if (!own_stream(shard)) return program.stream;
   const std::uint64_t kind = shard.by == ShardBy::element ? 0x656c656d656e74 : 0;  // "element"
   return mix((program.stream ^ kind) + static_cast<std::uint64_t>(shard.count));
+}
+
+/// Whether an order goes through the rows of a pass more than once.
+[[nodiscard]] inline bool repeats(const Program& program) {
+  const auto repeat = [](const Ordering& order) { return order.repeats; };
+  return program.repeat || program.interleave.repeats || std::ranges::any_of(program.file_orders, repeat) ||
+         std::ranges::any_of(program.record_orders, repeat);
 }
 
 /// The number of the first file of branch `branch` in the list of all files.

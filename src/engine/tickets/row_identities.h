@@ -27,8 +27,8 @@ class LayoutRows final : public RowIdentities {
 
   [[nodiscard]] RowIdentity of(std::int64_t row) const override {
     const std::int64_t at = first_ + row;
-    const auto records = static_cast<std::int64_t>(layout_.handles.size());
-    if (at >= records) return {.part = -1, .record = at - records, .epoch = layout_.epoch};
+    const auto known = layout_.identities.empty() ? std::ssize(layout_.handles) : std::ssize(layout_.identities);
+    if (at >= known) return {.part = -1, .record = at - known, .epoch = layout_.epoch};
     if (!layout_.identities.empty()) return layout_.identities[static_cast<std::size_t>(at)];
     const auto place = source_.locate(layout_.block_of(at).file, layout_.record_of(at), 0);
     RowIdentity out{.part = static_cast<std::int64_t>(place.file), .record = place.record, .epoch = layout_.epoch};

@@ -27,8 +27,10 @@ Result<void> encode_steps(std::vector<std::byte>& out, Step step) {
 
 class ZstdEncoder final : public StreamEncoder {
  public:
-  ZstdEncoder() : context_{::ZSTD_createCCtx()} {
-    if (context_ != nullptr) ::ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
+  explicit ZstdEncoder(std::optional<int> level) : context_{::ZSTD_createCCtx()} {
+    if (context_ == nullptr) return;
+    ::ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
+    if (level) ::ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, *level);
   }
   ZstdEncoder(const ZstdEncoder&) = delete;
   ZstdEncoder& operator=(const ZstdEncoder&) = delete;
@@ -53,13 +55,13 @@ class ZstdEncoder final : public StreamEncoder {
 
 class Bzip2Encoder final : public StreamEncoder {
  public:
-  Bzip2Encoder() = default;
+  explicit Bzip2Encoder(std::optional<int> level) : level_{level.value_or(9)} {}
   Bzip2Encoder(const Bzip2Encoder&) = delete;
   Bzip2Encoder& operator=(const Bzip2Encoder&) = delete;
   ~Bzip2Encoder() override { close(); }
 
   Result<void> write(std::span<const std::byte> bytes, End end, std::vector<std::byte>& out) override {
-    if (!open_ && ::BZ2_bzCompressInit(&stream_, 9, 0, 0) != BZ_OK) return no_encoder_memory();
+    if (!open_ && ::BZ2_bzCompressInit(&stream_, level_, 0, 0) != BZ_OK) return no_encoder_memory();
     open_ = true;
     stream_.next_in = reinterpret_cast<char*>(const_cast<std::byte*>(bytes.data()));
     stream_.avail_in = static_cast<unsigned>(bytes.size());
@@ -84,20 +86,21 @@ class Bzip2Encoder final : public StreamEncoder {
     stream_ = {};
   }
 
+  const int level_;
   bz_stream stream_{};
   bool open_ = false;
 };
 
 class XzEncoder final : public StreamEncoder {
  public:
-  XzEncoder() = default;
+  explicit XzEncoder(std::optional<int> level)
+      : level_{level ? static_cast<std::uint32_t>(*level) : LZMA_PRESET_DEFAULT} {}
   XzEncoder(const XzEncoder&) = delete;
   XzEncoder& operator=(const XzEncoder&) = delete;
   ~XzEncoder() override { ::lzma_end(&stream_); }
 
   Result<void> write(std::span<const std::byte> bytes, End end, std::vector<std::byte>& out) override {
-    if (!open_ && ::lzma_easy_encoder(&stream_, LZMA_PRESET_DEFAULT, LZMA_CHECK_CRC64) != LZMA_OK)
-      return no_encoder_memory();
+    if (!open_ && ::lzma_easy_encoder(&stream_, level_, LZMA_CHECK_CRC64) != LZMA_OK) return no_encoder_memory();
     open_ = true;
     stream_.next_in = reinterpret_cast<const std::uint8_t*>(bytes.data());
     stream_.avail_in = bytes.size();
@@ -117,16 +120,17 @@ class XzEncoder final : public StreamEncoder {
   }
 
  private:
+  const std::uint32_t level_;
   lzma_stream stream_ = LZMA_STREAM_INIT;
   bool open_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<StreamEncoder> stream_encoder(Compression compression) {
-  if (compression == Compression::zstd) return std::make_unique<ZstdEncoder>();
-  if (compression == Compression::bzip2) return std::make_unique<Bzip2Encoder>();
-  if (compression == Compression::xz) return std::make_unique<XzEncoder>();
+std::unique_ptr<StreamEncoder> stream_encoder(Compression compression, std::optional<int> level) {
+  if (compression == Compression::zstd) return std::make_unique<ZstdEncoder>(level);
+  if (compression == Compression::bzip2) return std::make_unique<Bzip2Encoder>(level);
+  if (compression == Compression::xz) return std::make_unique<XzEncoder>(level);
   return nullptr;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,7 +22,7 @@ class StreamEncoder {
   [[nodiscard]] virtual Result<void> write(std::span<const std::byte> bytes, End end, std::vector<std::byte>& out) = 0;
 };
 
-/// Null for compressions whose files are one stream: gzip and zlib.
-[[nodiscard]] std::unique_ptr<StreamEncoder> stream_encoder(Compression compression);
+/// Null for compressions whose files are one stream: gzip and zlib. `level`: that of the library; empty: its default.
+[[nodiscard]] std::unique_ptr<StreamEncoder> stream_encoder(Compression compression, std::optional<int> level);
 
 }  // namespace forebay::io

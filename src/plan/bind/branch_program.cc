@@ -68,10 +68,4 @@ bool reads_once(const engine::Program& program) {
   return program.source.rows && !program.source.rows->resident();
 }
 
-bool repeats(const engine::Program& program) {
-  const auto repeat = [](const Ordering& order) { return order.repeats; };
-  return program.repeat || program.interleave.repeats || std::ranges::any_of(program.file_orders, repeat) ||
-         std::ranges::any_of(program.record_orders, repeat);
-}
-
 }  // namespace forebay::plan

@@ -39,7 +39,5 @@ void project_branch(const Stages& stages, const std::vector<engine::MergedColumn
 [[nodiscard]] bool draws(const engine::Program& program);
 /// Whether rows come one after the other from the program.
 [[nodiscard]] bool reads_once(const engine::Program& program);
-/// Whether a record may come several times in a pass.
-[[nodiscard]] bool repeats(const engine::Program& program);
 
 }  // namespace forebay::plan

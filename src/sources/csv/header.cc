@@ -34,24 +34,6 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Takes the field at the beginning of a record off it, with the delimiter after it.
-std::string take_field(std::string_view& rest, const CsvRules& rules) {
-  std::string out;
-  std::size_t at = 0;
-  if (rules.quotes && rest.starts_with('"')) {
-    for (at = 1; at < rest.size(); ++at) {
-      if (rest[at] == '"' && !rest.substr(at + 1).starts_with('"')) break;
-      if (rest[at] == '"') ++at;
-      out += rest[at];
-    }
-    at = std::min(at + 1, rest.size());
-  }
-  const std::size_t end = std::min(rest.find(rules.delimiter, at), rest.size());
-  out += rest.substr(at, end - at);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return out;
-}
-
 /// A file whose bytes are read when they are asked for, and waited for: an Inflater pauses where bytes are not ready.
 class AwaitedFile final : public io::RandomAccessFile {
  public:
@@ -129,12 +111,8 @@ Result<std::vector<std::string>> CsvHeader::names_in(std::span<const std::byte> 
         "for example with tr '\\r' '\\n'",
         offset);
   std::vector<std::string> names;
-  const bool one_more = rest.back() == rules_.delimiter;
-  while (!rest.empty()) {
-    names.push_back(take_field(rest, rules_));
-    if (names.size() > max_names) return lost(fmt::format("the header row has more than {} fields", max_names), offset);
-  }
-  if (one_more) names.emplace_back();
+  split_fields(rest, rules_, max_names, names);
+  if (names.size() > max_names) return lost(fmt::format("the header row has more than {} fields", max_names), offset);
   return names;
 }
 

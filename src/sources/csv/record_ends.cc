@@ -118,29 +118,6 @@ FOREBAY_ENDS FoundEnds ends_avx2(std::span<const std::byte> bytes, const CsvRule
 
 }  // namespace
 
-RecordEnd end_of_record(std::span<const std::byte> bytes, const CsvRules& rules) {
-  const char* const all = text(bytes);
-  const std::size_t size = bytes.size();
-  bool field_begins = true;
-  for (std::size_t at = 0; at < size; ++at) {
-    const char each = all[at];
-    if (each == '\n') return {.at = at};
-    if (rules.quotes && field_begins && each == '"') {
-      const std::size_t quote = at;
-      do {
-        const void* const next = at + 1 < size ? std::memchr(all + at + 1, '"', size - at - 1) : nullptr;
-        if (next == nullptr) return {.at = size, .quote = quote};
-        at = static_cast<std::size_t>(static_cast<const char*>(next) - all) + 1;
-      } while (at < size && all[at] == '"');
-      --at;  // the quote that closes
-      field_begins = false;
-    } else {
-      field_begins = each == rules.delimiter || (field_begins && each == '\r');
-    }
-  }
-  return {.at = size};
-}
-
 FoundEnds find_record_ends(std::span<const std::byte> bytes, const CsvRules& rules, std::span<std::uint32_t> out) {
   static const FindRecordEnds best = record_end_twins().back();
   return best(bytes, rules, out);

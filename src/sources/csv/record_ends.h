@@ -3,26 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
+#include "base/csv_record.h"
+
 namespace forebay::sources {
-
-/// What separates fields, and whether they may be in quotes.
-struct CsvRules {
-  char delimiter = ',';
-  bool quotes = true;
-};
-
-/// The end of one record by the exact rules. A quote begins a quoted field only at the beginning of a field, before
-/// which CRs are left out; it ends with a quote that no second one follows. Any other quote is text. A line feed that
-/// is not in a quoted field ends the record.
-struct RecordEnd {
-  std::size_t at = 0;                     ///< The line feed, or the end of the bytes.
-  std::optional<std::size_t> quote = {};  ///< The bytes end inside the quoted field that begins here.
-};
-/// `bytes` begin with a record.
-[[nodiscard]] RecordEnd end_of_record(std::span<const std::byte> bytes, const CsvRules& rules);
 
 struct FoundEnds {
   std::size_t count = 0;

@@ -10,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "sources/csv/record_ends.h"
-
 namespace forebay::tools {
 
 namespace {
@@ -24,7 +22,7 @@ std::vector<std::string_view> first_records(std::string_view head, const CsvForm
   if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
   std::vector<std::string_view> out;
   while (!head.empty() && out.size() < rows_of_form) {
-    const auto end = sources::end_of_record(std::as_bytes(std::span{head}), {form.delimiter, form.quotes});
+    const auto end = end_of_record(std::as_bytes(std::span{head}), form.rules);
     std::string_view record = head.substr(0, end.at);
     if (end.at >= head.size() && !out.empty()) break;
     head.remove_prefix(std::min(end.at + 1, head.size()));
@@ -39,11 +37,11 @@ char find_delimiter(std::string_view head, CsvForm form) {
   char best = ',';
   std::size_t most = 1;
   for (const char delimiter : {',', '\t', ';', '|'}) {
-    form.delimiter = delimiter;
+    form.rules.delimiter = delimiter;
     std::vector<std::string> fields;
     std::set<std::size_t> sizes;
     for (const std::string_view record : first_records(head, form)) {
-      split_fields(record, form, fields);
+      split_fields(record, form.rules, max_columns, fields);
       sizes.insert(fields.size());
     }
     if (sizes.size() != 1 || *sizes.begin() <= most) continue;
@@ -68,7 +66,7 @@ bool looks_like_header(const std::vector<std::string>& first, const std::vector<
   if (different.size() != first.size() || different.contains("")) return false;
   std::vector<std::string> fields;
   for (const std::string_view record : std::span{records}.subspan(1)) {
-    split_fields(record, form, fields);
+    split_fields(record, form.rules, max_columns, fields);
     if (std::any_of(fields.begin(), fields.end(), is_number)) return true;
   }
   return std::all_of(first.begin(), first.end(), [](const std::string& name) {
@@ -89,7 +87,7 @@ void name_columns(const std::vector<std::string>& first, CsvForm& form) {
 
 Result<void> look_at_fields(const CsvForm& form, std::vector<std::string>& fields, std::string_view record,
                             RecordLook& look) {
-  split_fields(record, form, fields);
+  split_fields(record, form.rules, max_columns, fields);
   if (fields.size() != form.names.size())
     return Error{Code::data, Detail::invalid_argument,
                  fmt::format("the record has {} fields, the first one of the data has {}; field_delim, "
@@ -125,47 +123,21 @@ Json default_of(std::string_view dtype) {
 
 }  // namespace
 
-void split_fields(std::string_view record, const CsvForm& form, std::vector<std::string>& fields) {
-  if (record.ends_with('\n')) record.remove_suffix(1);
-  if (record.ends_with('\r')) record.remove_suffix(1);
-  fields.clear();
-  for (bool more = true; more && fields.size() <= max_columns;) {
-    std::string field;
-    while (record.starts_with('\r') || record.starts_with('\n')) record.remove_prefix(1);
-    if (form.quotes && record.starts_with('"')) {
-      record.remove_prefix(1);
-      while (!record.empty()) {
-        const std::size_t quote = std::min(record.find('"'), record.size());
-        field += record.substr(0, quote);
-        record.remove_prefix(std::min(quote + 1, record.size()));
-        if (!record.starts_with('"')) break;
-        field += '"';
-        record.remove_prefix(1);
-      }
-    }
-    const std::size_t end = record.find(form.delimiter);
-    more = end != std::string_view::npos;
-    field += record.substr(0, end);
-    record.remove_prefix(more ? end + 1 : record.size());
-    fields.push_back(std::move(field));
-  }
-}
-
 Result<CsvForm> csv_form(std::string_view head, const std::string& path, const Json& options) {
   CsvForm form;
   const Json* const quotes = options.find("use_quote_delim");
-  if (quotes != nullptr) form.quotes = quotes->boolean();
+  if (quotes != nullptr) form.rules.quotes = quotes->boolean();
   const Json* const lines = options.find("skip_header_lines");
   for (std::int64_t i = 0; lines != nullptr && i < lines->integer(); ++i)
     head.remove_prefix(std::min(head.find('\n'), head.size() - 1) + 1);
   const Json* const delimiter = options.find("field_delim");
-  form.delimiter =
+  form.rules.delimiter =
       delimiter != nullptr && !delimiter->string().empty() ? delimiter->string()[0] : find_delimiter(head, form);
   const std::vector<std::string_view> records = first_records(head, form);
   if (records.empty())
     return Error{Code::data, Detail::invalid_argument, "the file has no records", Place{.file = path}};
   std::vector<std::string> first;
-  split_fields(records.front(), form, first);
+  split_fields(records.front(), form.rules, max_columns, first);
   if (first.size() > max_columns)
     return Error{Code::data, Detail::invalid_argument,
                  fmt::format("the first record has more than {} fields", max_columns), Place{.file = path}};
@@ -184,7 +156,7 @@ void set_csv_options(const CsvForm& form, Json& options) {
   const auto give = [&options](const char* name, Json value) {
     if (options.find(name) == nullptr) options.set(name, std::move(value));
   };
-  if (form.delimiter != ',') give("field_delim", std::string(1, form.delimiter));
+  if (form.rules.delimiter != ',') give("field_delim", std::string(1, form.rules.delimiter));
   if (form.header && !form.own_names) give("header", true);
   if (form.header && form.own_names) {
     give("skip_header_lines", 1);

@@ -8,6 +8,7 @@
 #include <forebay/error.h>
 #include <forebay/json.h>
 
+#include "base/csv_record.h"
 #include "tools/inspect/inspected.h"
 #include "tools/inspect/record_look.h"
 
@@ -15,15 +16,11 @@ namespace forebay::tools {
 
 /// How the fields of CSV files are divided and what they are called.
 struct CsvForm {
-  char delimiter = ',';
-  bool quotes = true;
+  CsvRules rules;
   bool header = false;
   std::vector<std::string> names;  ///< Of all fields, each once.
   bool own_names = false;          ///< Those of the header cannot be names of tensors, so the document gives others.
 };
-
-/// Divides a record into fields, quotes taken off.
-void split_fields(std::string_view record, const CsvForm& form, std::vector<std::string>& fields);
 
 /// Finds delimiter, header and names in the beginning of a file. Options that are given stay as they are. Fails with
 /// Code::data when it has no record.

@@ -26,7 +26,7 @@ void OpenFiles::begin_rows(const RowSource& source, std::function<void()> wake) 
     rows_.emplace(source, pool_, table_);
     if (program_.early.selecting > 0) selected_rows_.emplace(program_, pool_, *rows_, *row_attributes_);
   } else {
-    row_streams_.emplace(source, pool_, table_, std::move(wake));
+    row_streams_.emplace(source, !repeats(program_), pool_, table_, std::move(wake));
   }
 }
 

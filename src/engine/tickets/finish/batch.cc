@@ -156,6 +156,11 @@ Origin Batch::origin(std::int64_t row) const {
 
 RowIdentity Batch::identity(std::int64_t row) const {
   const engine::BatchLayout& layout = content_->layout;
+  if (has_spans() && !layout.identities.empty()) {
+    const auto at = static_cast<std::size_t>(row);
+    return at < layout.identities.size() ? layout.identities[at]
+                                         : RowIdentity{.part = -1, .record = row, .epoch = layout.epoch};
+  }
   const std::int64_t element = combined() ? row : layout.element_of(row);
   if (element == engine::RowSpans::no_element) return {.part = -1, .record = row, .epoch = layout.epoch};
   RowIdentity out = engine::LayoutRows{layout, content_->program->source, 0}.of(element);
