@@ -62,6 +62,15 @@ def a_loader_and_a_pipeline_say_what_a_data_loader_takes(folder: pathlib.Path) -
             assert "takes forebay.torch.dataset(pipeline), with batch_size=None" in str(problem), problem
 
 
+def a_data_loader_that_makes_batches_of_batches_is_refused(folder: pathlib.Path) -> None:
+    for options in ({}, {"batch_size": 8}, {"batch_size": 2, "num_workers": 1, "multiprocessing_context": "fork"}):
+        try:
+            next(iter(DataLoader(fb.torch.dataset(pipe(folder)), **options)))  # type: ignore[arg-type]
+            raise AssertionError(options)
+        except TypeError as problem:
+            assert "give it batch_size=None, and say the size in the pipeline" in str(problem), problem
+
+
 def workers_give_the_stream_of_none(folder: pathlib.Path) -> None:
     expected = epochs(pipe(folder), 3)
     for options in ({}, {"multiprocessing_context": "spawn"}, {"persistent_workers": True}):

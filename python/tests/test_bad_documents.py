@@ -71,3 +71,14 @@ def test_a_folder_in_the_place_of_the_manifest_is_named(folder: pathlib.Path) ->
         fb.load(listed(folder, "a.tfrecords", "folder"))
     with pytest.raises(fb.IoError, match="manifest"):
         fb.load(loader_document("dir", {"data_dir": str(folder)}))
+
+
+def test_a_document_may_name_its_schema_for_editors(folder: pathlib.Path) -> None:
+    document = fb.tfrecord(folder / "a.tfrecords").example({"x": fb.fixed("int64")}).batch(1).to_dict()
+    named = {"$schema": "forebay.schema.json", **document}
+    assert [batch["x"].tolist() for batch in fb.load(named)] == [[1]]
+    with fb.load(named) as loader, fb.load(document) as other:
+        assert loader.plan.hash == other.plan.hash
+        loader.load_state_dict(other.state_dict())
+    with pytest.raises(fb.ConfigError, match=r"unexpected option '\$schema'"):
+        fb.load({**document, "$schema": 3})

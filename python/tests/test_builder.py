@@ -59,7 +59,7 @@ def test_members_of_the_document_have_methods(pipeline):
 def test_every_member_of_a_pipeline_document_has_a_method(pipeline):
     (schema,) = [one for one in fb.json_schema()["anyOf"] if "steps" in one.get("properties", {})]
     # `decode` of a pipeline is the step; the methods of a source name the decoder of its records.
-    assert [name for name in schema["properties"] if not hasattr(fb.Pipeline, name)] == ["source", "steps"]
+    assert [name for name in schema["properties"] if not hasattr(fb.Pipeline, name)] == ["source", "steps", "$schema"]
     document = pipeline.threads(2).memory("1GiB").prefetch(3).shard((0, 2)).to_dict()
     assert {name: document[name] for name in ("threads", "memory", "prefetch", "shard")} == {
         "threads": 2, "memory": "1GiB", "prefetch": 3, "shard": (0, 2)}

@@ -9,6 +9,7 @@ from test_dlpack import run_cases
 
 def test_a_data_set_of_torch(tmp_path: pathlib.Path) -> None:
     run_cases("dataset_cases", ["every_iter_is_the_next_epoch", "workers_give_the_stream_of_none", "workers_stand_beside_row_shards",
+                                "a_data_loader_that_makes_batches_of_batches_is_refused",
                                 "a_state_after_any_batch_goes_on_with_other_workers",
                                 "a_state_after_every_batch_goes_on_with_any_workers", "workers_do_not_say_where_the_training_is",
                                 "workers_go_on_by_their_own_states", "a_state_of_a_worker_is_not_that_of_another",

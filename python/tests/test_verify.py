@@ -6,8 +6,10 @@ import json
 import os
 import resource
 import signal
+import tarfile
 import time
 
+import numpy as np
 import pytest
 from command import forebay, start
 
@@ -218,3 +220,16 @@ def test_python_gives_the_same_reports(file):
         fb.verify(file.parent / "*.none")
     with pytest.raises(fb.ConfigError, match="threads: must be an integer from 0 to 1024, found -1"):
         fb.verify(file, threads=-1)
+
+
+def test_healthy_files_of_another_kind_get_no_verdict(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(300))
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,2\n" * 100)
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        tar.add(tmp_path / "a.csv", "one.csv")
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
+    for ending, what in (("npy", "'npy'"), ("csv", "'csv'"), ("tar", "'tar'"), ("png", "a picture or a clip")):
+        done = forebay("verify", tmp_path / f"a.{ending}")
+        assert done.returncode == 2 and done.stdout == ""
+        assert f"a.{ending}: the file is {what}, and without a document TFRecord files are verified; name a document that reads it: " \
+               "`forebay verify --document FILE`. `forebay schema` proposes one" in done.stderr

@@ -296,7 +296,7 @@ def member(name: str, schema: dict[str, Any]) -> str:
 
 def members(document: dict[str, Any]) -> str:
     """A method for every member of a pipeline document that PipelineBase has none for."""
-    by_hand = {"source", "decode", "steps", "epochs", "seed", "epoch_boundary", "deterministic", "inputs", "targets"}
+    by_hand = {"$schema", "source", "decode", "steps", "epochs", "seed", "epoch_boundary", "deterministic", "inputs", "targets"}
     return "".join("\n" + member(name, schema) for name, schema in document["properties"].items() if name not in by_hand)
 
 

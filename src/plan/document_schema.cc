@@ -85,6 +85,7 @@ Json full_pipeline_schema(const Registry& registry) {
   refine(branch, "steps", list_schema(one_of(std::move(branch_steps))));
   for (const CombineType& type : registry.combinations()) sources.push_back(combination_schema(type, branch));
   Json out = pipeline_schema();
+  refine(out, "$schema", type_schema("string"));
   refine(out, "source", one_of(std::move(sources)));
   refine(out, "decode", one_of(std::move(decoders)));
   refine(out, "steps", list_schema(one_of(std::move(steps))));

@@ -2,6 +2,7 @@
 #include <forebay/verify.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include <fmt/core.h>
@@ -17,6 +18,7 @@
 #include "io/file.h"
 #include "io/paths.h"
 #include "sources/framing.h"
+#include "tools/file_kind.h"
 #include "tools/needs_files.h"
 #include "tools/verify_files.h"
 
@@ -181,9 +183,32 @@ Result<Source> source_of(const std::vector<std::string>& paths, const VerifyOpti
 
 namespace forebay {
 
+namespace {
+
+/// Fails when the files are healthy ones of another kind: a verdict would call them corrupt.
+Result<void> refuse_other_kinds(const std::vector<FileReport>& reports) {
+  const auto speaks_for = [](const FileReport& report) { return report.intact() || report.records > 0; };
+  if (reports.empty() || std::ranges::any_of(reports, speaks_for)) return {};
+  const std::string& file = reports.front().file;
+  const auto kind = tools::kind_of_file(file);
+  constexpr std::array<std::string_view, 7> others{"tar", "npy", "npz", "parquet", "arrow_file", "whole_file", "csv"};
+  if (!kind.ok() || std::ranges::find(others, kind->source) == others.end()) return {};
+  const std::string what = kind->source == tools::FileKind::media ? "a picture or a clip" : "'" + kind->source + "'";
+  return Error{
+      Code::config, Detail::invalid_argument,
+      fmt::format("the file is {}, and without a document TFRecord files are verified; name a document that reads it: "
+                  "`forebay verify --document FILE`. `forebay schema` proposes one",
+                  what),
+      Place{.file = file}};
+}
+
+}  // namespace
+
 Result<std::vector<FileReport>> verify(const std::vector<std::string>& paths, const VerifyOptions& options) {
   FOREBAY_TRY(Source source, engine::source_of(paths, options));
-  return engine::look_through(std::move(source), options, {});
+  FOREBAY_TRY(std::vector<FileReport> reports, engine::look_through(std::move(source), options, {}));
+  FOREBAY_DO(refuse_other_kinds(reports));
+  return reports;
 }
 
 Result<std::vector<FileReport>> verify(const Plan& plan, const VerifyOptions& options) {

@@ -120,7 +120,11 @@ std::int64_t read_memory(const Json* json, Faults& faults) {
 ReadPipeline read_pipeline(const Json& json, Faults& faults) {
   const std::size_t before = faults.size();
   ReadPipeline out;
-  if (auto document = JsonCodec<PipelineDocument>::read(json, faults)) out.document = *std::move(document);
+  Json own = json;
+  std::erase_if(own.members(), [](const Json::Member& member) {  // for editors
+    return member.first == "$schema" && member.second.is(Json::Kind::string);
+  });
+  if (auto document = JsonCodec<PipelineDocument>::read(own, faults)) out.document = *std::move(document);
   static_cast<void>(read_memory(json.find("memory"), faults));
   if (const Json* shard = json.find("shard")) static_cast<void>(read_shard(*shard, faults));
   out.complete = faults.size() == before;
