@@ -49,7 +49,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="forebay convert", description="Writes data sets anew: other formats, files, order, "
                                      "compression.")
-    parser.add_argument("paths", nargs="+", metavar="IN… OUT", help="files and patterns, and the output: its name says the format")
+    parser.add_argument("paths", nargs="+", metavar="IN… OUT", help="files, patterns and folders, and the output: its name says the format")
     parser.add_argument("--from", dest="from_", choices=FORMATS, help="format of the inputs, if their names do not say it")
     parser.add_argument("--to", choices=FORMATS, help="format of the output, if its name does not say it")
     parser.add_argument("--input-compression", default="auto")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, NamedTuple, Optional, Sequence, Union, cast
 
 from forebay import _core
 from forebay._arguments import integer_of, memory_of, names_of, wrong_type
 from forebay._paths import Path, Paths, path_of, paths_of
-from forebay.errors import Cancelled, DataError, IoError
+from forebay.errors import Cancelled, ConfigError, DataError, IoError
 
 if TYPE_CHECKING:
     from forebay._conversion.inputs import Input
+    from forebay.pipeline import PipelineBase
     from forebay._conversion.outputs import Output
 
 __all__ = ["ConvertedFile", "convert"]
@@ -32,7 +33,7 @@ class ConvertedFile(NamedTuple):
     made: bool  #: By this call; False: it was complete.
 
 
-def convert(inputs: Paths, out: Path, *, from_: Optional[Format] = None, to: Optional[Format] = None,
+def convert(inputs: "Union[Paths, PipelineBase]", out: Path, *, from_: Optional[Format] = None, to: Optional[Format] = None,
             files: Optional[int] = None, file_size: Union[int, str, None] = None, shuffle: bool = False, seed: int = 0,
             select: Union[str, Sequence[str], None] = None, drop: Union[str, Sequence[str], None] = None,
             lists: Union[str, Sequence[str], None] = None, compression: Optional[str] = None, input_compression: str = "auto",
@@ -41,7 +42,9 @@ def convert(inputs: Paths, out: Path, *, from_: Optional[Format] = None, to: Opt
             threads: int = 0, progress: Optional[Callable[[int, int], object]] = None) -> "list[ConvertedFile]":
     """Writes the rows of files to other files: of another format, other sizes, in another order, compressed otherwise.
 
-    inputs             paths and patterns of one format; their order is the order of the rows
+    inputs             paths and patterns of one format; their order is the order of the rows. Or a folder of such files, or of
+                       pictures or clips, which become rows of `content` and, in several folders, `label`. Or a pipeline before
+                       its batch: what its steps make is computed once and stored
     out                path of the output: "out/train.parquet". Of several files, "out/train-00002-of-00008.parquet"
     from_, to          "tfrecord", "parquet", "arrow", "tar", "csv", "npy" or "npz"; left out: as the names say
     files              number of output files; their numbers of rows differ by 1 at most. Left out: 1
@@ -67,19 +70,19 @@ def convert(inputs: Paths, out: Path, *, from_: Optional[Format] = None, to: Opt
     the shard. Raises ConfigError, DataError for inputs that are corrupt, StateError for a "resume" of another conversion,
     IoError.
     """
-    names, path = _core.expand_files(paths_of(inputs, "inputs")), path_of(out, "out")
-    source = from_ or _format_of(names)
+    path = path_of(out, "out")
+    rows, names, source = _inputs_of(inputs, from_)
     target = to or _core.file_format(path)
     if not target:
         raise _refused(f"out: the ending of '{path}' is that of no format that can be written; endings are {ENDINGS}, or say to= (--to)")
-    for name in (source, target):
+    for name in (*(() if rows is not None else (source,)), target):
         if name not in FORMATS:
             raise _refused(f"the format must be one of {', '.join(FORMATS)}, found '{name}'")
     if existing not in ("refuse", "resume", "replace"):
         raise _refused(f"existing: must be refuse, resume or replace, found '{existing}'")
     if files is not None and file_size is not None:
         raise _refused("files and file_size exclude each other")
-    run = _Run(names, path, source, target, 1 if files is None else integer_of("files", files), _bytes_of(file_size), shuffle, seed,
+    run = _Run(names, rows, path, source, target, 1 if files is None else integer_of("files", files), _bytes_of(file_size), shuffle, seed,
                _shard_of(shard), existing, integer_of("threads", threads), index, progress)
     for name, given, has in (("types", types, ("csv",)), ("nulls", nulls, ("parquet", "arrow"))):
         if given and source not in has:
@@ -101,6 +104,36 @@ def _shard_of(shard: Any) -> "tuple[int, int]":
 def _refused(message: str) -> Any:
     from forebay._conversion.inputs import refused
     return refused(message)
+
+
+def _inputs_of(inputs: Any, from_: Optional[str]) -> "tuple[Optional[PipelineBase], list[str], str]":
+    """A pipeline or None, the files, and their format, or that of the pipeline."""
+    from forebay._conversion import pipelines
+    from forebay.pipeline import PipelineBase
+    if isinstance(inputs, PipelineBase):
+        if from_ is not None:
+            raise _refused("from_: is for files; the inputs are a pipeline")
+        return inputs, pipelines.files_of(inputs.to_dict()), "pipeline"
+    paths = paths_of(inputs, "inputs")
+    if from_ is None and pipelines.folders_in(paths):
+        kind, found = _core.find_source(paths, "")
+        if kind in FORMATS:
+            return None, found, kind
+        if kind == "arrow_file":
+            return None, found, "arrow"
+        proposed = pipelines.proposed(paths)
+        if proposed is None:
+            raise _refused(f"inputs: the files of the folder are '{kind}', which needs options; give a pipeline that reads them, "
+                           "convert(pipeline, out); `forebay schema` proposes one")
+        return proposed, found, "pipeline"
+    names = _core.expand_files(paths)
+    try:
+        return None, names, from_ or _format_of(names)
+    except ConfigError:
+        proposed = pipelines.proposed(names)
+        if proposed is None:
+            raise
+        return proposed, names, "pipeline"
 
 
 def _format_of(names: "list[str]") -> str:
@@ -163,10 +196,11 @@ class _Names:
 class _Run:
     """One call."""
 
-    def __init__(self, inputs: "list[str]", out: str, source: str, target: str, files: int, file_bytes: int, shuffle: bool,
+    def __init__(self, inputs: "list[str]", rows: "Optional[PipelineBase]", out: str, source: str, target: str, files: int, file_bytes: int, shuffle: bool,
                  seed: int, shard: "tuple[int, int]", existing: str, threads: int, index: bool,
                  progress: Optional[Callable[[int, int], object]]) -> None:
         self._inputs, self._out, self._source, self._target = inputs, out, source, target
+        self._rows = rows  # None: those of the files
         self._files, self._file_bytes = files, file_bytes
         self._seed = seed if shuffle else None
         self._shard, self._existing, self._threads, self._index = shard, existing, threads, index
@@ -196,9 +230,13 @@ class _Run:
             compression = "snappy" if self._target == "parquet" else _core.compression_by_name(self._out)
         if not frames <= source.schema.keys():
             raise _refused(f"lists: '{min(frames - source.schema.keys())}' is not written")
+        if self._target in ("parquet", "arrow"):
+            source.find_text(self._threads)
         output = _output_class(self._target, frames)(source.schema, compression, source.text, narrow, frames)
         rows = source.rows
         files = self._files if self._file_bytes == 0 else max(1, -(-source.bytes // self._file_bytes))
+        if self._rows is not None:
+            note = {**note, "pipeline": f"{cast(Any, self._rows).batch(size=1).plan().hash:016x}"}
         note = {**note, "records": rows, "from": self._source, "to": self._target, "compression": output.compression,
                 "files": files, "lists": sorted(frames) or None,
                 **({} if self._seed is None else {"seed": self._seed}), **_versions(self._target)}
@@ -219,6 +257,9 @@ class _Run:
     def _open(self, paths: "list[str]", wanted: "_Names", compression: str, nulls: Optional[Mapping[str, Any]],
               types: Mapping[str, str]) -> "Input":
         from forebay._conversion import inputs
+        if self._rows is not None:
+            from forebay._conversion.pipelines import PipelineRows
+            return PipelineRows(self._rows, wanted)
         if self._source == "tfrecord":
             return inputs.Examples(paths, wanted, compression, self._threads)
         if self._source in ("parquet", "arrow"):
