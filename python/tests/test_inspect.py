@@ -217,7 +217,15 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def test_every_source_is_found_by_its_content_and_name_and_gives_its_rows(sources: pathlib.Path, name: str) -> None:
     found = fb.inspect(sources / name)
     assert both(found) == SOURCES[name]
-    assert (found.records, set(found.features)) == (len(SOURCES[name]), set(SOURCES[name][0]) - {"__key__", "label"})
+    assert (found.records, set(found.features)) == (len(SOURCES[name]), set(SOURCES[name][0]) - {"__key__"})
+
+
+def test_folders_with_pictures_are_classes(sources: pathlib.Path) -> None:
+    found = fb.inspect(sources / "images")
+    assert (found.features["label"]["dtype"], found.features["label"]["integers"]["max"]) == ("int64", 1)
+    text = forebay("schema", sources / "images").stdout
+    assert "label is the number of the folder: 0 cat, 1 dog; classes=[…] keeps the numbers where a folder lacks" in text
+    assert len([line for line in text.splitlines() if line.startswith("label ")]) == 1
 
 
 def test_records_of_one_length_need_their_length(sources: pathlib.Path) -> None:

@@ -12,6 +12,7 @@
 #include <forebay/plugin.h>
 
 #include "engine/memory/machine.h"
+#include "sources/labelled_files.h"
 #include "tools/file_kind.h"
 #include "tools/guess_source.h"
 #include "tools/inspect/csv_look.h"
@@ -120,6 +121,29 @@ void propose(const std::string& kind, const tools::CsvForm& form, const tools::R
   }
 }
 
+/// The labels of files by their folders, and a note of what each number means.
+void add_labels(const Source& source, Inspected& out) {
+  const auto* const found = dynamic_cast<const sources::LabelledFiles*>(source.format.get());
+  if (found == nullptr || found->tensor.empty()) return;
+  tools::InspectedFeature label{.name = found->tensor, .dtype = "int64"};
+  for (const std::int32_t number : found->labels) {
+    const std::int64_t value = number;
+    label.stats.integers.add({&value, 1});  // of all files, also of those that were not looked at
+  }
+  label.stats.records = out.records;
+  if (out.records > 0) label.stats.lengths = {.count = out.records, .sum = out.records, .min = 1, .max = 1};
+  label.stats.kinds[static_cast<std::size_t>(tools::ValueKind::integers)] = label.stats.records;
+  out.features.push_back(std::move(label));
+  constexpr std::size_t shown = 20;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(shown, found->classes.size()); ++i)
+    names.push_back(fmt::format("{} {}", i, found->classes[i]));
+  const std::size_t more = found->classes.size() - names.size();
+  out.notes.push_back(
+      fmt::format("{} is the number of the folder: {}{}; classes=[…] keeps the numbers where a folder lacks",
+                  found->tensor, fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
 Result<Inspected> inspect_records(GuessedSource guessed, const InspectOptions& options) {
   tools::CsvForm form;
   if (guessed.kind == "csv") {
@@ -127,7 +151,7 @@ Result<Inspected> inspect_records(GuessedSource guessed, const InspectOptions& o
   }
   FOREBAY_TRY(Source source, bound_source(guessed));
   source.files = guessed.files;
-  const tools::RecordPass pass = pass_over(std::move(source), options);
+  const tools::RecordPass pass = pass_over(source, options);
   FOREBAY_TRY(const tools::RecordLook look, tools::look_at_records(pass, look_for(guessed.kind, form)));
   Inspected out{.files = std::ssize(guessed.files),
                 .files_read = look.files,
@@ -136,6 +160,7 @@ Result<Inspected> inspect_records(GuessedSource guessed, const InspectOptions& o
                 .sample = look.more || look.files < std::ssize(guessed.files),
                 .proposal = {.kind = guessed.kind, .source = guessed.options}};
   propose(guessed.kind, form, look, out);
+  add_labels(source, out);
   return out;
 }
 
