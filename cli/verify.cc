@@ -107,10 +107,16 @@ void print_report(const FileReport& report) {
 
 void print_reports(const std::vector<FileReport>& reports) {
   for (const FileReport& report : reports) print_report(report);
-  const auto corrupt =
-      std::count_if(reports.begin(), reports.end(), [](const FileReport& report) { return !report.intact(); });
-  print_line(
-      fmt::format("{} files, {} of them not intact: {}", reports.size(), corrupt, counters_text(total_of(reports))));
+  const auto written = [](const FileReport& report) {
+    return !report.error || report.error->place().file == report.file;
+  };
+  const auto corrupt = std::count_if(reports.begin(), reports.end(), [&](const FileReport& report) {
+    return report.corrupts() > 0 || (report.error && written(report));
+  });
+  const auto unwritten = std::ranges::count(reports, false, written);
+  print_line(fmt::format("{} files, {} of them not intact{}: {}", reports.size(), corrupt,
+                         unwritten > 0 ? fmt::format(", {} not written", unwritten) : "",
+                         counters_text(total_of(reports))));
 }
 
 int code_of(const std::vector<FileReport>& reports, bool repaired) {

@@ -193,8 +193,8 @@ def csv(files: Paths, *, compression: Literal["none", "gzip", "zlib", "zstd", "b
     """Reads the records of files of comma-separated values.
 
     files                     Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.
-    compression               How whole files are compressed; auto knows gzip and zstd by their first bytes,
-                              zlib must be named.
+    compression               How whole files are compressed; auto looks at their first bytes; zlib must be
+                              named.
     field_delim               One character between fields.
     use_quote_delim           A field may be in quotes, and delimiters and line ends in it are text. False: a
                               quote is text.

@@ -200,6 +200,7 @@ def test_a_full_disk_leaves_the_old_file_or_none(tmp_path, there):
 
     done = forebay("verify", data, "--repair", out, "--force", preexec_fn=limit)
     assert done.returncode == 4 and str(out) in done.stderr
+    assert done.stdout.splitlines()[-1] == "1 files, 0 of them not intact, 1 not written: 2000 intact records"
     assert sorted(os.listdir(tmp_path)) == (["data", "out"] if there else ["data"])
     assert not there or out.read_bytes() == b"old"
 

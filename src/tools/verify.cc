@@ -109,15 +109,16 @@ Result<void> VerifyRun::copy(const Block& block, const FileReader& scanner, std:
 Result<void> VerifyRun::look_through(std::uint32_t number, FileReport& report, const std::stop_token& stop) {
   FileReader scanner{source_, number, pool_, kept_, Corruption::find};
   std::optional<RecordWriter> writer;
+  Result<void> copied;  // after a failure the file is verified all the same
   FOREBAY_DO(each_block(scanner, [&](const Block& block) -> Result<void> {
     report.compression = scanner.compression();
     count(block, report);
-    Result<void> copied;
-    if (!copies_.targets.empty() && !block.error) copied = copy(block, scanner, number, writer);
+    if (copied.ok() && !copies_.targets.empty() && !block.error) copied = copy(block, scanner, number, writer);
     publish(block);
-    if (copied.ok() && stop.stop_requested() && !block.last) return Error{Code::cancelled, "interrupted"};
-    return copied;
+    if (stop.stop_requested() && !block.last) return Error{Code::cancelled, "interrupted"};
+    return {};
   }));
+  FOREBAY_DO(copied);
   if (writer) report.repaired = copies_.targets[number];
   return {};
 }

@@ -217,7 +217,7 @@ SourceType csv() {
   return describe<SourceType, Csv>("csv", "Reads the records of files of comma-separated values.", bind_csv)
       .required("files", &Csv::files, "Paths and patterns (*, ?, [a-z]; path@N names N shards), in this order.")
       .field("compression", &Csv::compression,
-             "How whole files are compressed; auto knows gzip and zstd by their first bytes, zlib must be named.")
+             "How whole files are compressed; auto looks at their first bytes; zlib must be named.")
       .field("field_delim", &Csv::field_delim, "One character between fields.")
       .field("use_quote_delim", &Csv::use_quote_delim,
              "A field may be in quotes, and delimiters and line ends in it are text. False: a quote is text.")

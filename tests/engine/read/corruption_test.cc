@@ -63,7 +63,7 @@ TEST(FindCorruption, AnIntactFileIsRecordsFromEndToEnd) {
   EXPECT_EQ(find_in("").pieces, Pieces{});
 }
 
-TEST(FindCorruption, AFlippedBitOfAPlainFileCorruptionsItsFrameAndNoOther) {
+TEST(FindCorruption, AFlippedBitOfAPlainFileCorruptsItsFrameAndNoOther) {
   const std::string bytes = framed(intact);
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     const Found found = find_in(flipped(bytes, bit));
