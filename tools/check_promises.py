@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FEATURES = [str(n) for n in range(1, 217)] + [f"P{n}" for n in range(1, 10)]
 BAD_INPUTS = [str(n) for n in range(1, 68)]
 FAULTS = [str(n) for n in range(1, 16)]
-TOPICS = {"docs/memory.md": ("M", 37), "docs/restart.md": ("R", 20), "docs/corruption.md": ("C", 18), "docs/map.md": ("W", 18),
+TOPICS = {"docs/memory.md": ("M", 37), "docs/restart.md": ("R", 23), "docs/corruption.md": ("C", 18), "docs/map.md": ("W", 18),
           "docs/shards.md": ("S", 29)}
 LIMIT_TESTS = 6  # of a row in docs/promises.md: more belong on a page of their own
 
