@@ -19,10 +19,10 @@
 #include <forebay/step.h>
 #include <forebay/window.h>
 
-/// The contracts of the kinds of plug-in: sources (format.h), decoders (here), steps (step.h), orders and batchers
-/// (order.h), windows (window.h), combinations (combine.h). The planner calls `bind` once for a stage, on one thread.
-/// Formats, decoders and steps are const while they run, because any number of workers call them at once. Orders and
-/// batchers run on one thread at a time and keep state.
+/// The contracts of the kinds of plug-in: sources (format.h), decoders (here), steps (step.h), orders (order.h),
+/// batchers (batcher.h), windows (window.h), combinations (combine.h). The planner calls `bind` once for a stage, on
+/// one thread. Formats, decoders and steps are const while they run, because any number of workers call them at once.
+/// Orders and batchers run on one thread at a time and keep state.
 ///
 /// A fault that `bind` returns names the option that it is about, with `.at(Field{"slice"})`. The description turns
 /// that into the option's place in the document.

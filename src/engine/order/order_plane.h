@@ -38,8 +38,6 @@ class OrderPlane {
   OrderPlane(const Program& program, OpenParts& streams, Position start = {}, Shard shard = {});
   ~OrderPlane();
 
-  /// Decides the next batch and fills `layout`. Returns false at the end of the run.
-  ///
   /// Batches of epochs before this one are left out from now on. Never goes back to an earlier epoch.
   void skip_to(std::int64_t epoch);
   /// Charges the rows that were cut ahead to the memory budget.
@@ -53,6 +51,8 @@ class OrderPlane {
   /// How many rows wait in the batcher; nameless where none ever does.
   [[nodiscard]] const Gauge& batcher_gauge() const { return batcher_gauge_; }
 
+  /// Decides the next batch and fills `layout`. Returns false at the end of the run.
+  ///
   /// The first call takes an empty layout. After an error, also Code::cancelled after the deadline of OpenFiles, the
   /// call may be repeated with the same layout and continues. Fails with Code::data when a file cannot be read or no
   /// batch can ever be full, and with Code::state when the files have fewer records than `start` says.
