@@ -171,11 +171,11 @@ class AsksInWorkers(torch.utils.data.IterableDataset):
 def workers_go_on_by_their_own_states(folder: pathlib.Path) -> None:
     for pipeline in (pipe(folder), pipe(folder).epoch_boundary("straddle")):
         expected = epochs_of(pipeline, 3)
-        for workers in (1, 2, 3):
+        for workers in (1, 3):
             found = list(batches_of(AsksInWorkers(fb.torch.dataset(pipeline), {}), workers))
             numbered = {batch.number: batch["id"].tolist() for _, batch, _ in found if batch is not None}
             assert [numbered[number] for number in sorted(numbered)] == expected[0]
-            for done in (0, 1, 2, 11, len(expected[0]) - 1, len(expected[0])):
+            for done in (0, 2, 11, len(expected[0])):
                 states: "dict[int, Any]" = {}
                 for worker, batch, state in found:
                     if worker not in states or (batch.number < done if batch is not None else done == len(expected[0])):

@@ -37,7 +37,7 @@ for case in {cases!r}:
     except Exception:
         traceback.print_exc()
 """
-    done = subprocess.run([sys.executable, "-c", code, *torch_folder()], cwd=TESTS, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code, *torch_folder()], cwd=TESTS, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout.splitlines()) == (0, cases), done.stderr
 
 
