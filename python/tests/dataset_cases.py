@@ -107,7 +107,7 @@ def a_state_after_any_batch_goes_on_with_other_workers(folder: pathlib.Path) -> 
     assert ids(kept) == expected[1]
 
 
-def a_state_after_every_batch_goes_on_with_any_workers(folder: pathlib.Path) -> None:
+def a_state_near_the_end_of_an_epoch_goes_on_with_any_workers(folder: pathlib.Path) -> None:
     """Also near the end of an epoch, where the rest has fewer batches than there are workers; and the whole epoch after it."""
     for pipeline in (pipe(folder), pipe(folder).epoch_boundary("straddle")):
         expected = epochs_of(pipeline, 3)
@@ -116,7 +116,7 @@ def a_state_after_every_batch_goes_on_with_any_workers(folder: pathlib.Path) -> 
         assert len(states) == len(expected[0])
         near = len(states) - 5
         for done, state in enumerate(states, 1):
-            for workers in (0, 1, 2, 3, 4) if done > near else (0, 3):
+            for workers in (0, 1, 2, 3, 4) if done > near else (0, 3) if done % 5 == 0 else ():   # test_stateful_data_loader.py has all
                 again = fb.torch.dataset(pipeline)
                 again.load_state_dict(state)
                 batches = batches_of(again, workers)

@@ -11,7 +11,7 @@ def test_a_data_set_of_torch(tmp_path: pathlib.Path) -> None:
     run_cases("dataset_cases", ["every_iter_is_the_next_epoch", "workers_give_the_stream_of_none", "workers_stand_beside_row_shards",
                                 "a_data_loader_that_makes_batches_of_batches_is_refused",
                                 "a_state_after_any_batch_goes_on_with_other_workers",
-                                "a_state_after_every_batch_goes_on_with_any_workers", "workers_do_not_say_where_the_training_is",
+                                "a_state_near_the_end_of_an_epoch_goes_on_with_any_workers", "workers_do_not_say_where_the_training_is",
                                 "workers_go_on_by_their_own_states", "a_state_of_a_worker_is_not_that_of_another",
                                 "workers_take_a_state_of_the_whole_loop",
                                 "a_state_without_a_batch_is_the_place_of_this_process",
