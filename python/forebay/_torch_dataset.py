@@ -51,6 +51,10 @@ class Dataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         self._place: Optional[WorkerPlace] = None     # at the beginning of its loop, or at the end
         self._resumed: Optional[WorkerPlace] = None   # where its next loop begins
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For workers, which have loops of their own."""
+        return {**self.__dict__, "_running": None}
+
     def __iter__(self) -> Iterator[Any]:
         worker = torch.utils.data.get_worker_info()
         self._loops += 1
@@ -146,7 +150,8 @@ class Dataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         self._turns.set_state(state)
 
     def _state_in_worker(self) -> dict[str, Any]:
-        place = self._resumed or (self._place_now() if self._running is not None else self._place)
+        begun = self._running is not None and self._place is not None   # else the loop is one of the process that was forked
+        place = self._resumed or (self._place_now() if begun else self._place)
         if place is None:
             raise StateError("state_dict: this worker has not begun to go through the data set", code="state",
                              detail="failed_precondition")

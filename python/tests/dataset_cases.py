@@ -77,6 +77,10 @@ def workers_give_the_stream_of_none(folder: pathlib.Path) -> None:
         batches = batches_of(fb.torch.dataset(pipe(folder)), 2, **options)
         assert len(batches) == len(expected[0])
         assert [ids(batches), ids(batches), ids(batches)] == expected, options
+    data = fb.torch.dataset(pipe(folder))
+    loop = iter(data)   # is alive while the workers are made
+    assert next(loop)["id"].tolist() == expected[0][0] and ids(batches_of(data, 1, multiprocessing_context="spawn")) == expected[1]
+    assert ids(loop) == expected[0][1:]
 
 
 def workers_stand_beside_row_shards(folder: pathlib.Path) -> None:
