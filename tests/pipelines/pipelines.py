@@ -250,7 +250,8 @@ class Draw:
         if self.chance(.85):
             return ""
         self.lose("", paired=True, shards=True)
-        return self.one('.map(data.draws, per="row")', '.map(data.draws, per="row", workers=2, inside="processes")', ".map(data.per_batch)", '.map(data.per_row, per="row")', '.map(data.per_batch, workers=2, inside="threads")',
+        return self.one('.map(data.draws, per="row")', '.map(data.draws, per="row", workers=2, inside="processes")',
+                        ".map(data.per_batch)", '.map(data.per_row, per="row")', '.map(data.per_batch, workers=2, inside="threads")',
                         '.map(data.per_batch, workers=2, inside="processes")', '.map(data.deadly, workers=2, inside="processes")')
 
     def case(self) -> Case:

@@ -196,8 +196,8 @@ class _Names:
 class _Run:
     """One call."""
 
-    def __init__(self, inputs: "list[str]", rows: "Optional[PipelineBase]", out: str, source: str, target: str, files: int, file_bytes: int, shuffle: bool,
-                 seed: int, shard: "tuple[int, int]", existing: str, threads: int, index: bool,
+    def __init__(self, inputs: "list[str]", rows: "Optional[PipelineBase]", out: str, source: str, target: str, files: int,
+                 file_bytes: int, shuffle: bool, seed: int, shard: "tuple[int, int]", existing: str, threads: int, index: bool,
                  progress: Optional[Callable[[int, int], object]]) -> None:
         self._inputs, self._out, self._source, self._target = inputs, out, source, target
         self._rows = rows  # None: those of the files
@@ -230,8 +230,9 @@ class _Run:
             compression = "snappy" if self._target == "parquet" else _core.compression_by_name(self._out)
         if not frames <= source.schema.keys():
             raise _refused(f"lists: '{min(frames - source.schema.keys())}' is not written")
-        if self._target in ("parquet", "arrow"):
-            source.find_text(self._threads)
+        if self._target in ("parquet", "arrow") and self._source not in ("tfrecord", "parquet", "arrow"):
+            from forebay._conversion.arrow_columns import utf8_tensors
+            source.text = utf8_tensors(source, self._threads)
         output = _output_class(self._target, frames)(source.schema, compression, source.text, narrow, frames)
         rows = source.rows
         files = self._files if self._file_bytes == 0 else max(1, -(-source.bytes // self._file_bytes))
@@ -259,7 +260,7 @@ class _Run:
         from forebay._conversion import inputs
         if self._rows is not None:
             from forebay._conversion.pipelines import PipelineRows
-            return PipelineRows(self._rows, wanted)
+            return PipelineRows(self._rows, paths, wanted)
         if self._source == "tfrecord":
             return inputs.Examples(paths, wanted, compression, self._threads)
         if self._source in ("parquet", "arrow"):

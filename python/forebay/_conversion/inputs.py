@@ -44,7 +44,7 @@ class Input:
     counts    the rows of each
     bytes     of content, about
     schema    the tensors of a row, those that are wanted
-    text      the string tensors of which all strings are UTF-8
+    text      the string tensors of which all strings are UTF-8, where that is known without reading them
     lists     the tensors that are lists of frames, of SequenceExamples or of tables made of them
     """
 
@@ -81,18 +81,6 @@ class Input:
 
     def shuffled(self, seed: int) -> Pipeline:
         return self.source(self.files).shuffle(global_=True).seed(seed)
-
-    def find_text(self, threads: int) -> None:
-        """Adds to `text` the string tensors of which all strings are UTF-8, by reading them. Tables and Examples know it."""
-        for name in [name for name, spec in self.schema.items() if spec.dtype == "string" and name not in self.text]:
-            pipe = self.source(self.files).check_utf8(name).select([name]).batch(size=256, pad=None in self.schema[name].shape)
-            try:
-                with pipe.load(threads=threads) as loader:
-                    for _ in loader:
-                        pass
-            except (ConfigError, DataError):  # of corrupt data: the pass that writes them tells it, too
-                continue
-            self.text |= {name}
 
 
 def schema_of(pipe: Pipeline) -> Schema:
@@ -132,9 +120,6 @@ class Examples(Input):
             raise refused("the inputs have no feature that is to be written")
         lists_in_lists = frozenset(name for name, feature in self._lists.items() if feature["kind"] == "var_len")
         self.schema = nested.joined_schema(schema_of(self.source(files)), lists_in_lists)
-
-    def find_text(self, threads: int) -> None:
-        """It is known."""
 
     def source(self, files: "list[str]") -> Pipeline:
         records = builder.tfrecord(files, compression=self._compression,  # type: ignore[arg-type]
@@ -190,9 +175,6 @@ class ArrowTables(Input):
         self.schema = nested.joined_schema(schema_of(self.source(files)), self._nested)
         self.text = text_columns(first).intersection(self.schema)
         self.lists = lists_of(first.metadata) & frozenset(self._columns)
-
-    def find_text(self, threads: int) -> None:
-        """It is known."""
 
     def source(self, files: "list[str]") -> Pipeline:
         return nested.open_tables(files, "parquet" if self._parquet else "ipc", self._columns, self._nested, self._nulls,

@@ -21,12 +21,11 @@ SAMPLE = 256
 class PipelineRows(Input):
     """The rows that the steps of a pipeline make, before any batch. Its epochs do not count."""
 
-    def __init__(self, pipe: PipelineBase, wanted: Wanted) -> None:
-        document = pipe.to_dict()
-        super().__init__(files_of(document))
+    def __init__(self, pipe: PipelineBase, files: "list[str]", wanted: Wanted) -> None:
+        super().__init__(files)
         if pipe._maps:
             raise refused("inputs: this pipeline ends with map, whose results are batches of the program; leave it out, and batch before it")
-        if any(name in vars(Batchers) for step in document["steps"] for name in step):
+        if any(name in vars(Batchers) for step in pipe.to_dict()["steps"] for name in step):
             raise refused("inputs: this pipeline makes batches, and convert writes rows; leave its batch out")
         rows = cast(Pipeline, pipe).epochs(1)
         names = list(schema_of(rows))
