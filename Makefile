@@ -7,6 +7,7 @@
 #                                                                         minutes of each fuzz target, all
 #                                                                         recordings, examples that train in full, and
 #                                                                         trainings by frameworks (make test-frameworks)
+# With FOREBAY_LONG_TESTS=1, which is how test-all runs them, the phases of `make test` take every case, and not a sample of thousands.
 SHELL := /bin/bash
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
@@ -21,6 +22,9 @@ CLANG_FORMAT ?= clang-format-14
 # ccache finds what another clone has compiled: paths count from the clone's own folder.
 CCACHE = $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER="cmake;-E;env;CCACHE_BASEDIR=$(CURDIR);CCACHE_NOHASHDIR=1;ccache")
 CONFIGURE = cmake --preset $(1) $(2) $(CCACHE) > build/$(1).log || { cat build/$(1).log; exit 1; }
+LONG := $(if $(filter 1,$(FOREBAY_LONG_TESTS)),ON,OFF)
+# Configures again where the build folder has the other choice of tests.
+CHOOSE = grep -qs '^FOREBAY_LONG_TESTS:BOOL=$(LONG)$$' build/$(1)/CMakeCache.txt || cmake -DFOREBAY_LONG_TESTS=$(LONG) build/$(1) > build/$(1).log || { cat build/$(1).log; exit 1; }
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
 PHASES := format layout words promises release python examples install wheels conformance instructions asan pipelines tsan fuzz
 
@@ -34,6 +38,7 @@ build: setup-build
 
 # The C++ tests and examples, too, which take longer than all the rest.
 build-all: build
+	@$(call CHOOSE,release)
 	@ninja -C build/release -j$(JOBS)
 
 run: build
@@ -42,7 +47,8 @@ run: build
 test: setup
 	@MAKE="$(MAKE)" tools/run_phases.sh $(PHASES)
 
-test-all: test
+test-all: setup
+	@FOREBAY_LONG_TESTS=1 MAKE="$(MAKE)" tools/run_phases.sh $(PHASES)
 	@$(VENV)/bin/python tests/torn_rows.py --runs 20000
 	@$(VENV)/bin/python tests/killed_workers.py --kills 1000
 	@$(VENV)/bin/python tests/long_memory.py
@@ -53,7 +59,6 @@ test-all: test
 	@$(VENV)/bin/python tools/wheels/check.py 3.9 3.10 3.13
 	@$(VENV)/bin/python tools/wheels/check.py --old-processor 3.11
 	@$(VENV)/bin/python tools/wheels/check_sdist.py build/release --whole
-	@FOREBAY_LONG_TESTS=1 $(VENV)/bin/python -m pytest -q $$(grep -l FOREBAY_LONG_TESTS python/tests/test_*.py)
 	@$(MAKE) --no-print-directory test-frameworks
 
 conformance: build
@@ -92,6 +97,7 @@ setup-build: $(VENV)/installed
 
 setup: setup-build
 	@tools/install_packages.sh
+	@tools/install_packages.sh --upgrade-libraries
 
 $(VENV)/installed: python/requirements-dev.txt
 	@tools/install_packages.sh build
@@ -168,6 +174,7 @@ build/asan/build.ninja build/tsan/build.ninja: build/%/build.ninja:
 	@$(call CONFIGURE,$*,$(if $(filter asan,$*),-DFOREBAY_PYTHON=ON -DPython_EXECUTABLE=$(VENV)/bin/python,-DFOREBAY_PYTHON=OFF))
 
 test-asan test-tsan: test-%: build/%/build.ninja
+	@$(call CHOOSE,$*)
 	@ninja -C build/$* -j$(JOBS)
 	@UBSAN_OPTIONS=print_stacktrace=1 ctest --test-dir build/$* -j$(JOBS) --output-on-failure --no-tests=error \
 	  > build/ctest-$*.log || { cat build/ctest-$*.log; exit 1; }

@@ -160,7 +160,7 @@ class Corrupt : public ::testing::TestWithParam<const char*> {
     const Plan planned = plan(policy);
     const std::string good = golden_.bytes();
     const std::vector<Fault> faults = faults_of(golden_, good.size());
-    const std::size_t stride = tests::sanitized ? 47 : 1;
+    const auto stride = tests::how_much<std::size_t>(1, 5, 97);
     for (std::size_t i = 0; i < faults.size(); i += stride) {
       SCOPED_TRACE(::testing::PrintToString(faults[i]));
       std::filesystem::remove(folder_.file("b"));  // writing over it would wait for the disk

@@ -13,7 +13,7 @@
 #include "engine/program/plan_access.h"
 #include "engine/run/scheduler.h"
 #include "tests/engine/order/stream_files.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/how_much.h"
 
 namespace forebay {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "tests/pipeline/restarts.h"
 #include "tests/support/answering.h"
+#include "tests/support/how_much.h"
 
 namespace forebay {
 namespace {
@@ -118,7 +119,7 @@ TEST_P(FunctionRestart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
     EXPECT_EQ(rest(*one), all);
     auto eight = load(json, {.threads = 8}, ".", answers.bindings());
     EXPECT_EQ(rest(*eight), all);
-    for (std::size_t i = 0; i < states.size(); i += 1 + i % 5) {
+    for (std::size_t i = 0; i < states.size(); i += 1 + i % tests::how_much<std::size_t>(5, 17, 41)) {
       const Answering others{asking.answer};
       auto again = load(json, {.threads = static_cast<std::int64_t>(1 + i % 3)}, ".", others.bindings());
       ASSERT_TRUE(again.ok() && again->restore(states[i]).ok());

@@ -194,7 +194,7 @@ TEST_F(OwnSkips, GoOnAlikeInChainsOfRestartsWithOtherShardsWithAndWithoutTheInde
     std::vector<Loader> one;
     one.push_back(*load(json, without_index({.threads = 2})));
     const std::vector<std::string> expected = rows_of_all(one, 1'000);
-    for (int chain = 0; chain < 6; ++chain) {
+    for (int chain = 0; chain < tests::how_much(6, 2, 1); ++chain) {
       std::optional<Json> state;
       std::vector<std::string> got;
       for (bool more = true; more;) {

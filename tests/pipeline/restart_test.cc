@@ -33,7 +33,7 @@ TEST_P(Restart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
   const auto [unbroken, states] = testing::whole_run(*pipeline);
   ASSERT_GT(unbroken.size(), 10U);
   EXPECT_EQ(kept(*pipeline), states.back()) << "the end is a place, too";
-  const std::size_t stride = tests::sanitized ? 5 : 1;
+  const auto stride = tests::how_much<std::size_t>(1, 5, 25);  // with no divisor of the numbers below
   for (std::size_t at = 0; at < states.size(); at += stride) {
     SCOPED_TRACE(at);
     auto again = resumed(json, states[at], {.threads = static_cast<std::int64_t>(1 + at % 3)});
@@ -232,7 +232,7 @@ TEST(RestartChains, OfEightWithOtherThreadsAndShardsEqualTheUnbrokenRun) {
   }
   std::mt19937 random{20261121};
   std::shuffle(mixtures.begin(), mixtures.end(), random);
-  const std::size_t chains = tests::sanitized ? 12 : 200;  // each takes twenty times as long there
+  const auto chains = tests::how_much<std::size_t>(200, 60, 12);
   for (std::size_t chain = 0; chain < chains; ++chain) {
     SCOPED_TRACE(chain);
     expect_equal_to_unbroken(mixtures[chain % mixtures.size()], random);

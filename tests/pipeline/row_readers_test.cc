@@ -11,7 +11,7 @@
 
 #include "tests/engine/order/stream_files.h"
 #include "tests/support/resident.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/how_much.h"
 
 namespace forebay {
 namespace {

@@ -54,7 +54,7 @@ TEST(Stop, FromAnyStateLeavesNoThreadAndNoFile) {
 }
 
 TEST(Stop, TenThousandAbandonedPipelinesLeaveNothingBehind) {
-  const int cycles = tests::sanitized ? 300 : 10'000;
+  const int cycles = tests::how_much(10'000, 3'000, 300);
   const Folder folder;
   testing::write_examples(folder.file("a"), 0, 60);
   testing::write_examples(folder.file("b"), 60, 60, Compression::gzip);
@@ -145,7 +145,7 @@ TEST(Stop, SeveralClosesAtOnceAllReturnAndSoDoesARestart) {
   testing::write_examples(folder.file("a"), 0, 100);
   const auto plan = Plan::make(document(folder.file("a"), R"({"batch": {"size": 16}})", R"(, "epochs": null)"));
   ASSERT_TRUE(plan.ok());
-  for (int round = 0; round < (tests::sanitized ? 30 : 300); ++round) {
+  for (int round = 0; round < tests::how_much(300, 100, 30); ++round) {
     auto pipeline = Loader::start(*plan, {.threads = 2});
     ASSERT_TRUE(pipeline.ok() && pipeline->next().ok());
     const auto state = pipeline->state();
@@ -249,7 +249,7 @@ TEST(Fork, AChildIsToldThatItHasNoStateAndDropsItsBatches) {
     return !state.ok() && state.error().code() == Code::state &&
            state.error().text().find("before fork()") != std::string::npos;
   };
-  for (int i = 0; i < (tests::sanitized ? 20 : 200); ++i) {
+  for (int i = 0; i < tests::how_much(200, 50, 10); ++i) {
     ASSERT_TRUE(forked([&] {
       const bool told = is_told(pipeline->state()) && is_told(pipeline->state(held.front()));
       held.clear();

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "tests/queues/saver_examples.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/how_much.h"
 
 namespace forebay {
 namespace {

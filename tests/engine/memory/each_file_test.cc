@@ -21,7 +21,7 @@
 #include "sources/framing.h"
 #include "tests/io/files.h"
 #include "tests/sources/frames.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/how_much.h"
 
 namespace forebay::engine {
 namespace {

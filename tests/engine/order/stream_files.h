@@ -11,7 +11,7 @@
 
 #include <forebay/forebay.h>
 
-#include "tests/support/sanitized.h"
+#include "tests/support/how_much.h"
 
 /// Real files and whole runs for the tests of this folder.
 namespace forebay::testing {

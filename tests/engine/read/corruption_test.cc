@@ -7,7 +7,7 @@
 
 #include "tests/engine/read/corrupt_files.h"
 #include "tests/io/compressed.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/how_much.h"
 
 namespace forebay::engine {
 namespace {

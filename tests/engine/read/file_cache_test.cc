@@ -9,7 +9,7 @@
 
 #include "tests/io/files.h"
 #include "tests/support/resident.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/how_much.h"
 
 namespace forebay::engine {
 namespace {

@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/sanitized.h"
+#include "tests/support/how_much.h"
 
 namespace forebay::engine {
 namespace {

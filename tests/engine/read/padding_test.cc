@@ -11,7 +11,7 @@
 #include "tests/engine/read/corrupt_files.h"
 #include "tests/io/compressed.h"
 #include "tests/support/resident.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/how_much.h"
 
 namespace forebay::engine {
 namespace {
