@@ -10,8 +10,8 @@
 #include <forebay/forebay.h>
 
 #include "tests/engine/order/stream_files.h"
-#include "tests/support/resident.h"
 #include "tests/support/how_much.h"
+#include "tests/support/resident.h"
 
 namespace forebay {
 namespace {

@@ -15,7 +15,8 @@ inline constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feat
 inline constexpr bool sanitized = false;
 #endif
 
-/// A number of cases, or a distance between them, of a test that has thousands of cases alike: `all` with FOREBAY_LONG_TESTS=1
+/// A number of cases, or a distance between them, of a test that has thousands of cases alike: `all` with
+/// FOREBAY_LONG_TESTS=1
 /// (`make test-all`), `sample` in `make test`, `small` in a build with a sanitizer.
 template <class Number>
 Number how_much(Number all, Number sample, Number small) {

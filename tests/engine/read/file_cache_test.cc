@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/io/files.h"
-#include "tests/support/resident.h"
 #include "tests/support/how_much.h"
+#include "tests/support/resident.h"
 
 namespace forebay::engine {
 namespace {

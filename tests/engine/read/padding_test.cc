@@ -10,8 +10,8 @@
 #include "tests/engine/index/index_fixture.h"
 #include "tests/engine/read/corrupt_files.h"
 #include "tests/io/compressed.h"
-#include "tests/support/resident.h"
 #include "tests/support/how_much.h"
+#include "tests/support/resident.h"
 
 namespace forebay::engine {
 namespace {
