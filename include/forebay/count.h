@@ -14,7 +14,8 @@
 namespace forebay {
 
 struct CountOptions {
-  bool first_epoch = false;  ///< The batches of epoch 0 only.
+  std::optional<std::int64_t>
+      epochs;  ///< Only the batches of the first epochs, which are those whose first row is of them.
   /// Where indexes cannot tell, goes through the records: decodes what filters and batches depend on, or all of a run.
   bool decode = false;
   Shard shard = {};

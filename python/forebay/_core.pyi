@@ -745,10 +745,13 @@ class Run:
         Batches of the whole run of all shards; None: not known before reading.
         """
 
-    def count(self, per_epoch: bool) -> int | None:
+    def count(self, epochs: int | None) -> int | None:
         """
-        Batches of the whole run of this shard, or of its first epoch, counted if necessary; None: an endless run, or counting needs decoding.
+        Batches of the whole run of this shard, or of its first epochs, counted if necessary; None: an endless run, or counting needs decoding.
         """
+
+    def own(self, batches: int) -> int:
+        """How many of the first batches of all shards are those of this one."""
 
     @property
     def stats(self) -> Stats: ...

@@ -282,8 +282,9 @@ class PumpedEpochs:
 class Items:
     """A sequence of rows. The engine orders the numbers of its items; `map` looks the items up."""
 
-    def __init__(self, items: Sequence[Any], workers: int, inside: Literal["threads", "processes"]) -> None:
+    def __init__(self, items: Sequence[Any], workers: int, inside: Literal["threads", "processes"], stated: Any = None) -> None:
         self._items = items
+        self._stated = stated
         self._workers = workers
         self._inside = inside
 
@@ -292,7 +293,7 @@ class Items:
 
     def step(self) -> "MapStep":
         from forebay._map.step import step_of
-        return step_of(Lookup(self._items), "row", self._workers, self._inside, None)
+        return step_of(Lookup(self._items), "row", self._workers, self._inside, self._stated)
 
 
 class Lookup:

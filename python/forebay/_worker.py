@@ -71,8 +71,17 @@ def _set_up(region: Region, header_size: int, size: int) -> Call:
         function = pickle.loads(whole[header_size:])
     finally:
         processes.loading_function = False
-    return Call(function, setup["name"], setup["per"], setup["with_rng"], output_of(setup["output"]), setup["seed"],
+    return Call(function, setup["name"], setup["per"], setup["with_rng"], output_of(_tuples(setup["output"])), setup["seed"],
                 "seeded")
+
+
+def _tuples(stated: Any) -> Any:
+    """`output` as it was before JSON made lists of its tuples: a feature has lists, too, and is a dict that names its dtype."""
+    if isinstance(stated, list):
+        return tuple(map(_tuples, stated))
+    if isinstance(stated, dict) and isinstance(stated.get("dtype", {}), (dict, list)):
+        return {name: _tuples(value) for name, value in stated.items()}
+    return stated
 
 
 def _answer(call: Call, batch: Any, region: Region) -> tuple[int, int, int]:

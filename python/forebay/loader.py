@@ -116,24 +116,24 @@ class Loader:
         Known from the indexes of the files; missing ones are made, once, several files at a time, and stored. Raises
         TypeError for an endless run, whose `steps_per_epoch` is known, and when counting needs decoding: `plan.count()`
         does that. (`list` and progress bars ask for the length unasked.)"""
-        return self._count(False)
+        return self._count(None)
 
     @property
     def steps_per_epoch(self) -> int:
         """The number of batches of the first epoch of this shard, also of an endless run; else like `len`."""
-        return self._count(True)
+        return self._count(1)
 
-    def _count(self, per_epoch: bool) -> int:
+    def _count(self, epochs: Optional[int]) -> int:
         what = "the number of batches"
         try:
-            batches: Optional[int] = self._run.count(per_epoch)
+            batches: Optional[int] = self._run.count(epochs)
         except Error as problem:  # `list` must still give the batches before the fault
             raise TypeError(f"{what} is not known, because the files cannot be counted: {problem}") from problem
         if batches is not None:
             return batches
-        if self.plan.epochs is None and not per_epoch:
+        if self.plan.epochs is None and epochs is None:
             raise TypeError("a run for ever has no number of batches; loader.steps_per_epoch is that of an epoch")
-        asked = "plan.count(per_epoch=True)" if per_epoch else "plan.count()"
+        asked = "plan.count(per_epoch=True)" if epochs else "plan.count()"
         raise TypeError(f"{what} is not known without decoding the records; loader.{asked} counts them, which may take as "
                         "long as a run")
 
@@ -153,9 +153,7 @@ class Loader:
         if maps:
             stated = maps[-1].output
             if stated is not None:
-                schema = Schema((name, TensorSpec(column.dtype, (None,) if column.shape is None else column.shape,
-                                                  "ragged" if column.shape is None else "equal"))
-                                for name, column in stated.items())
+                schema = Schema((name, TensorSpec(column.dtype, column.row_shape, column.delivery)) for name, column in stated.items())
             schema.mapped = tuple(step.function for step in maps)
             schema.known = stated is not None
         return schema

@@ -115,7 +115,8 @@ class PipelineBase:
                   else by the package cloudpickle. A process that is killed is replaced and makes its batch again; the
                   third death over one batch is an error.
         output    {name: fb.fixed(dtype, shape) or fb.var_len(dtype)}: what `fn` returns, checked and shown by
-                  `loader.schema`. Required for rows of different lengths.
+                  `loader.schema`. Required for rows of different lengths: a Ragged with `fb.var_len(dtype)`, padded with
+                  `fb.fixed_len_sequence(dtype, shape of a step)`; `as_` chooses the other way.
 
         A result is a MappedBatch: a dict that also has the number, origins and lengths of the batch. An exception of `fn`
         reaches the consumer after all batches before it, with its traceback and a note that names the batch, and again at

@@ -181,7 +181,7 @@ def feed(rows: Feed, name: str = "feed") -> Pipeline:
 
 def python(rows: Any = None, columns: Any = None, *, capacity: int = 1024,
            workers: int = 0, inside: Literal["threads", "processes"] = "threads", name: str = "python",
-           first_epoch: int = 1, open: Optional[Callable[[int, int], Iterable[Any]]] = None) -> Pipeline:
+           first_epoch: int = 1, open: Optional[Callable[[int, int], Iterable[Any]]] = None, output: Any = None) -> Pipeline:
     """A pipeline over Python objects: each row is a dict of values by column, or a tuple of values. Their values may be dicts
     and tuples again. Batches have the structure of the rows (docs/rows.md).
 
@@ -206,25 +206,32 @@ def python(rows: Any = None, columns: Any = None, *, capacity: int = 1024,
                from row `start` on. It must give the same rows for the same epoch: then any number of epochs and exact
                restarts work, and a restart does not ask for the rows before the last batch, unless an order goes through
                them several times (repeat)
+    output     of a sequence: what the items are, as `output` of `map` states it. Items of different lengths need it: they are a
+               Ragged with `fb.var_len(dtype)`, and padded with `fb.fixed_len_sequence(dtype, shape of a step)`
     """
     from forebay._epoch_rows import EpochRows, OpenedRows, first_epoch_of, has_epochs
     from forebay._pump import Items, Rows
     if (rows is None) == (open is None):
         raise ConfigError("give either rows or open", code="config", detail="invalid_argument")
+    is_sequence = (hasattr(rows, "__len__") and hasattr(rows, "__getitem__") and not isinstance(rows, (Mapping, Iterator))
+                   and not has_epochs(rows))
+    if output is not None and not is_sequence:
+        raise ConfigError("output: only a sequence has it; `columns` states the columns of an iterable, of a data set and of `open`",
+                          code="config", detail="invalid_argument")
     if open is not None:
         if not callable(open):
             raise wrong_type("open", "a function open(epoch, start)", open)
         opened = OpenedRows(open, columns, capacity, exact=True)
         return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: opened})
+    if is_sequence:
+        if columns is not None:
+            raise ConfigError("columns: the items of a sequence say their columns themselves, and `output` states them: "
+                              "output={name: fb.var_len(dtype)}", code="config", detail="invalid_argument")
+        items = Items(cast("Sequence[Mapping[str, Any]]", rows), workers, inside, output)
+        return Pipeline({"source": {"arrays": {"bind": name}}, "steps": []}, (), {name: items})
     if has_epochs(rows):
         epochs = EpochRows(rows, columns, capacity, first_epoch_of(first_epoch))
         return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: epochs})
-    if hasattr(rows, "__len__") and hasattr(rows, "__getitem__") and not isinstance(rows, (Mapping, Iterator)):
-        if columns is not None:
-            raise ConfigError("columns: the items of a sequence say their columns themselves; leave it out", code="config",
-                              detail="invalid_argument")
-        items = Items(cast("Sequence[Mapping[str, Any]]", rows), workers, inside)
-        return Pipeline({"source": {"arrays": {"bind": name}}, "steps": []}, (), {name: items})
     if isinstance(rows, Mapping) or not hasattr(rows, "__iter__"):
         raise wrong_type("rows", "an iterable or a sequence of dicts (fb.arrays takes a dict of arrays)", rows)
     once = isinstance(rows, Iterator)

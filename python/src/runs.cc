@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 
-#include <forebay/count.h>
 #include <forebay/loader.h>
 #include <forebay/plugins.h>
 #include <forebay/stall_notice.h>
@@ -15,6 +14,7 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include "batches.h"
+#include "counts.h"
 #include "documents.h"
 #include "interpreter.h"
 #include "rows.h"
@@ -242,29 +242,6 @@ std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle me
   return std::make_unique<Run>(value_of(std::move(pipeline)), chosen, index_dir);
 }
 
-std::optional<std::int64_t> count(const Plan& plan, CountOptions options) {
-  auto batches = [&] {
-    Unlocked counting;
-    Timeout since;
-    options.go_on = [&] { return !since.over() || counting.no_signal(); };
-    return count_batches(plan, options);
-  }();
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();
-  return value_of(std::move(batches));
-}
-
-std::int64_t count_all(const Plan& plan, bool per_epoch, std::int64_t threads) {
-  const auto batches =
-      count(plan, {.first_epoch = per_epoch, .decode = true, .shard = plan.shard(), .threads = threads});
-  if (!batches) throw nb::type_error("a run for ever has no number of batches; count(per_epoch=True) counts an epoch");
-  return *batches;
-}
-
-/// Batches of a run, or of its first epoch, without decoding.
-std::optional<std::int64_t> count_of(const Run& run, bool per_epoch) {
-  return count(run.pipeline().plan(), {.first_epoch = per_epoch, .shard = run.shard(), .index_dir = run.index_dir()});
-}
-
 nb::object dims_of(const Shape& shape) {
   nb::list out;
   for (const std::int64_t dim : shape.dims()) out.append(dim == unknown_dim ? nb::none() : nb::object{nb::int_(dim)});
@@ -303,7 +280,7 @@ void bind_plan(nb::module_& module) {
           "Number of batches of the whole run, from the indexes of its files, which are made if they are missing. None "
           "of an endless run, and where counting needs decoding: `count` does that.")
       .def_prop_ro(
-          "steps_per_epoch", [](const Plan& plan) { return count(plan, {.first_epoch = true, .shard = plan.shard()}); },
+          "steps_per_epoch", [](const Plan& plan) { return count(plan, {.epochs = 1, .shard = plan.shard()}); },
           "The same of the first epoch, also of an endless run.")
       .def("count", &count_all, nb::arg("per_epoch") = false, nb::arg("threads") = 0,
            "Number of batches of the whole run, or of the first epoch. Decodes what it must, on several threads; what "
@@ -370,10 +347,17 @@ void bind_runs(nb::module_& module) {
       .def_prop_ro(
           "known", [](const Run& run) { return run.pipeline().plan().batches(); },
           "Batches of the whole run of all shards; None: not known before reading.")
-      .def("count", &count_of, nb::arg("per_epoch"),
-           "Batches of the whole run of this shard, or of its first epoch, counted if necessary; None: an endless run, "
-           "or "
-           "counting needs decoding.")
+      .def(
+          "count",
+          [](const Run& run, std::optional<std::int64_t> epochs) {
+            return count(run.pipeline().plan(), {.epochs = epochs, .shard = run.shard(), .index_dir = run.index_dir()});
+          },
+          nb::arg("epochs").none(),
+          "Batches of the whole run of this shard, or of its first epochs, counted if necessary; None: an endless run, "
+          "or counting needs decoding.")
+      .def(
+          "own", [](const Run& run, std::int64_t batches) { return own_of(run.shard(), batches); }, nb::arg("batches"),
+          "How many of the first batches of all shards are those of this one.")
       .def_prop_ro("stats",
                    [](const Run& run) {
                      return RunStats{run.pipeline().stats(), run.ended()};

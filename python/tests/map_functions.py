@@ -121,3 +121,10 @@ def library_draws(row: Mapping[str, Any], rng: np.random.Generator) -> dict[str,
 
 def one_draw(row: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     return {"id": row["id"], "draw": rng.random()}
+
+
+def steps(row: Any) -> dict[str, Any]:
+    """Tensors of 0 to 3 steps."""
+    count = int(row["id"]) % 4
+    made = np.full((count, 2), row["id"], np.float32)
+    return {"ragged": made, "padded": made if count else [], "free": made, "words": [b"w\0"] * count, "ids": [3] * count}

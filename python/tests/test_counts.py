@@ -71,6 +71,44 @@ def test_a_shard_has_its_own_number(parts: list[str], shard: Any) -> None:
     assert (len(loader), loader.steps_per_epoch) == delivered(loader)
 
 
+SHARDS: "dict[str, Any]" = {"all": None, "row": (1, 3), "batch": {"index": 1, "count": 4, "by": "batch"},
+                            "row and batch": [(0, 3), {"index": 1, "count": 2, "by": "batch"}]}
+
+
+@pytest.mark.parametrize("shard", SHARDS)
+@pytest.mark.parametrize("case", ["batches", "batches_that_straddle", "part_of_a_pass", "functions"])
+def test_an_epoch_has_a_length_also_when_only_its_rest_is_left(parts: list[str], case: str, shard: str) -> None:
+    loader = COUNTED[case](examples(parts)).load(shard=SHARDS[shard])
+    states = []
+    for epoch in loader.epochs():
+        length = len(epoch)
+        states.append((loader.state_dict(), epoch.number, length))
+        for given, _ in enumerate(epoch, 1):
+            states.append((loader.state_dict(), epoch.number, length - given))
+            assert len(epoch) == length      # a progress bar asks once, at any time
+        assert given == length
+    for state, number, left in states[::3]:
+        loader.load_state_dict(state)
+        if left:
+            rest = next(loader.epochs())
+            assert (rest.number, len(rest), len(list(rest))) == (number, left, left)
+
+
+def test_the_length_of_an_epoch_after_one_that_was_left(parts: list[str]) -> None:
+    loader = examples(parts).batch(12).epochs(None).load()
+    epochs = loader.epochs()
+    next(next(epochs))
+    second = next(epochs)
+    assert (len(second), len(list(second))) == (25, 25) and bool(second)
+
+
+def test_an_epoch_whose_batches_are_counted_by_decoding_has_no_length(parts: list[str]) -> None:
+    epoch = next(DECODED["frames"](examples(parts)).load().epochs())
+    with pytest.raises(TypeError, match="without decoding the records"):
+        len(epoch)
+    assert bool(epoch)
+
+
 def test_the_length_is_the_same_after_a_restart(pipe: fb.Pipeline) -> None:
     loader, again = pipe.load(), pipe.load()
     for _ in range(5):

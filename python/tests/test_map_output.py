@@ -37,6 +37,44 @@ def test_output_states_the_schema_and_types(small: fb.Pipeline, workers: int, in
     loader.close()
 
 
+STEPS = {"ragged": fb.fixed_len_sequence("float32", [2], as_="ragged"), "padded": fb.fixed_len_sequence("float32", [2]),
+         "free": fb.fixed("float32", [-1, 2]), "words": fb.var_len("string", as_="padded"), "ids": fb.var_len("int64", as_="padded")}
+
+
+@pytest.mark.parametrize("per", ["row", "batch"])
+@pytest.mark.parametrize("workers, inside", KINDS)
+def test_rows_of_any_number_of_steps_are_ragged_or_padded(small: fb.Pipeline, workers: int, inside: Any, per: Any) -> None:
+    """A batch of results that a second function for whole batches returns as it is, is checked alike."""
+    mapped = small.map(map_functions.steps, per="row", workers=workers, inside=inside, output=STEPS)
+    loader = (mapped if per == "row" else mapped.map(map_functions.same, output=STEPS)).load()
+    assert str(loader.schema) == ("ragged  float32[?,2] ragged\npadded  float32[?,2] padded\nfree    float32[?,2] ragged\n"
+                                  "words   string[?] padded\nids     int64[?] padded")
+    for batch, plain in zip(loader, small.load()):
+        rows = [map_functions.steps({"id": number}) for number in plain["id"][:plain.valid_rows]]
+        counts = [len(row["ids"]) for row in rows] + [0] * (25 - plain.valid_rows)
+        longest = max(counts)
+        assert batch["ragged"].lengths.tolist() == batch["free"].lengths.tolist() == counts
+        assert batch["padded"].shape == (25, longest, 2) and batch["words"].shape == batch["ids"].shape == (25, longest)
+        for place, count in enumerate(counts):
+            number = float(plain["id"][place]) if count else 0
+            assert batch["ragged"][place].tolist() == batch["free"][place].tolist() == [[number] * 2] * count
+            assert batch["padded"][place].tolist() == [[number] * 2] * count + [[0, 0]] * (longest - count)
+            assert batch["words"][place].tolist() == [b"w\0"] * count + [b""] * (longest - count)
+            assert batch["ids"][place].tolist() == [3] * count + [0] * (longest - count)
+    loader.close()
+
+
+def test_steps_of_another_shape_are_named(small: fb.Pipeline) -> None:
+    for feature, said in ((STEPS["ragged"], "a Ragged of 25 rows of float32 of shape [any length, 2]"),
+                          (STEPS["padded"], "an array of float32 of shape [25, any length, 2]")):
+        with small.map(lambda batch: {"a": np.zeros((25, 4, 3), np.float32)}, output={"a": feature}).load() as loader:
+            with pytest.raises(ValueError, match=re.escape(f"must return {said} as 'a'; it returned an array")):
+                next(loader)
+        with small.map(lambda row: {"a": np.zeros((4, 3), np.float32)}, per="row", output={"a": feature}).load() as loader:
+            with pytest.raises(ValueError, match=re.escape("must return float32 of shape [any length, 2] as 'a'; for row 0")):
+                next(loader)
+
+
 @pytest.mark.parametrize("result, said", [
     (lambda batch: {"y": batch["id"]}, "must return 'x'; 'x' is missing"),
     (lambda batch: {"x": batch["id"], "y": 1}, "must return 'x'; 'y' is not among them"),
@@ -52,7 +90,12 @@ def test_a_wrong_output_names_the_tensor_and_what_was_expected(pipe: fb.Pipeline
 
 
 @pytest.mark.parametrize("result, said", [
-    (lambda row: {"a": np.zeros(int(row["id"]) % 3)}, "output={'a': fb.var_len(…)} makes rows of different lengths a Ragged"),
+    (lambda row: {"a": np.zeros(int(row["id"]) % 3)}, "rows of different lengths are a Ragged with {'a': fb.var_len(\"float64\")}, "
+                                                        "and padded with {'a': fb.fixed_len_sequence(\"float64\", [])}, in output= of map"),
+    (lambda row: {"a": np.zeros((int(row["id"]) % 3, 2), np.int8)}, "Ragged with {'a': fb.fixed_len_sequence(\"int8\", [2], as_=\"ragged\")}, "
+                                                                    "and padded with {'a': fb.fixed_len_sequence(\"int8\", [2])}"),
+    (lambda row: {"a": np.zeros((2, int(row["id"]) % 3))}, "'a' is an array of float64 of shape [2, 1] in row 0 and an array of float64 of "
+                                                           "shape [2, 0] in row 1\nin map"),
     (lambda row: {"a": 1 if row["id"] % 2 else 0.5}, "must return the same type and shape for every row; 'a' is"),
     (lambda row: {"a": 1} if row["id"] % 2 else {"b": 1}, "must return the same names for every row"),
     (lambda row: [1], "a function given to map returns a mapping of tensors, or a tuple of them; <lambda> returned list")])
@@ -86,11 +129,13 @@ def test_map_is_the_last_stage(pipe: fb.Pipeline) -> None:
 @pytest.mark.parametrize("options, said", [
     ({"per": "rows"}, "per: must be 'batch' or 'row', found 'rows'"), ({"inside": 3}, "inside: must be"),
     ({"workers": -1}, "workers: must be an integer from 0 to 1024, found -1"), ({"workers": 1.5}, "workers: must be an integer"),
-    ({"output": 3}, "output: must be a dict"), ({"output": {"a": "int64"}}, "output['a']: must be fb.fixed(dtype, shape) or"),
+    ({"output": 3}, "output: must be a dict"), ({"output": {"a": "int64"}}, "output['a']: must be fb.fixed(dtype, shape), "),
     ({"output": {"a": fb.fixed("int6")}}, "output['a']: unknown dtype 'int6'"),
-    ({"output": {"a": fb.fixed("int64", [-1])}}, "output['a']: the sizes of shape must be integers from 0, found [-1]"),
-    ({"output": {"a": fb.fixed("int64", key="b")}}, "output['a']: must be fb.fixed(dtype, shape) or fb.var_len(dtype), found "
-                                                    "the option key"),
+    ({"output": {"a": fb.fixed("int64", [3, -1])}}, "output['a']: the sizes of shape must be integers from 0, and rows may differ in the "
+                                                    "first one only, found [3, -1]"),
+    ({"output": {"a": fb.fixed("int64", key="b")}}, "output['a']: must be fb.fixed(dtype, shape), fb.var_len(dtype) or "
+                                                    "fb.fixed_len_sequence(dtype, shape), found the option key"),
+    ({"output": {"a": fb.var_len("int64", as_="sparse")}}, "output['a']: as_ must be 'ragged' or 'padded', found 'sparse'"),
     ({"output": {"a": fb.raw("int64", endian="big")}}, "output['a']: must be")])
 def test_wrong_options_are_named(pipe: fb.Pipeline, options: Any, said: str) -> None:
     with pytest.raises((fb.ConfigError, TypeError), match="^" + re.escape(said)):

@@ -132,6 +132,39 @@ def test_a_sequence_is_shuffled_sharded_and_restarted_like_files(workers: int, i
         assert numbers(loader) == np.array(whole).reshape(10, 20)[:, 10:].reshape(-1).tolist()
 
 
+class Clips:
+    """A sequence of tuples, as data sets of torch are: features of any number of frames, and a label."""
+
+    def __len__(self) -> int:
+        return 7
+
+    def __getitem__(self, i: int) -> Any:
+        return np.full((i % 3, 2), i, np.float32), i
+
+
+@pytest.mark.parametrize("workers, inside", [(0, "threads"), (2, "threads"), (2, "processes")])
+def test_items_of_different_lengths_are_padded_or_ragged(workers: int, inside: Any) -> None:
+    padded = fb.python(Clips(), output=(fb.fixed_len_sequence("float32", [2]), fb.fixed("int64")), workers=workers, inside=inside).batch(size=3)
+    with padded.load() as loader:
+        got = [(x.tolist(), y.tolist()) for x, y in loader]
+    assert got == [([[[0, 0], [0, 0]], [[1, 1], [0, 0]], [[2, 2], [2, 2]]], [0, 1, 2]),
+                   ([[[0, 0], [0, 0]], [[4, 4], [0, 0]], [[5, 5], [5, 5]]], [3, 4, 5]), ([[]], [6])]
+    ragged = fb.python(Clips(), output=(fb.fixed("float32", [-1, 2]), fb.fixed("int64")), workers=workers, inside=inside).batch(size=3)
+    with ragged.load() as loader:
+        assert [x.to_list() for x, _ in loader] == [[[], [[1, 1]], [[2, 2], [2, 2]]], [[], [[4, 4]], [[5, 5], [5, 5]]], [[]]]
+    with pytest.raises(ValueError, match=r"rows of different lengths are a Ragged with \{'0': fb.fixed_len_sequence\(\"float32\", \[2\], "
+                                         r"as_=\"ragged\"\)\}, and padded with .* or of fb.python"):
+        next(fb.python(Clips()).batch(size=3).load())
+
+
+def test_output_is_for_sequences_and_columns_for_all_others() -> None:
+    with pytest.raises(fb.ConfigError, match=r"^columns: the items of a sequence say .* `output` states them"):
+        fb.python(Clips(), {"x": fb.var_len("int64")})
+    for others in ({"rows": iter([{"n": 1}])}, {"open": lambda epoch, start: iter([{"n": 1}])}):
+        with pytest.raises(fb.ConfigError, match="^output: only a sequence has it; `columns` states"):
+            fb.python(**others, output={"n": fb.fixed("int64")})
+
+
 def test_a_map_may_follow_a_sequence() -> None:
     pipe = fb.python(Squares()).take(4).batch(size=3).map(lambda batch: {"sum": batch["square"].sum(axis=1)})
     assert [batch["sum"].tolist() for batch in pipe.load()] == [[0, 0, 2], [6]]

@@ -53,7 +53,7 @@ Result<std::optional<std::int64_t>> count_by_running(const Plan& plan, const Cou
     FOREBAY_TRY(const auto batch, loader.next_within(between_questions, timed_out));
     if (!options.go_on()) return Error{Code::cancelled, "interrupted"};
     if (timed_out) continue;
-    if (!batch || (options.first_epoch && batch->epoch() > 0)) return std::optional{batches};
+    if (!batch || (options.epochs && batch->epoch() >= *options.epochs)) return std::optional{batches};
     ++batches;
   }
 }
@@ -64,10 +64,10 @@ Result<std::optional<std::int64_t>> count_batches(const Plan& plan, const CountO
   using Count = std::optional<std::int64_t>;
   const Program& program = engine::program_of(plan);
   if (PlanAccess::parts(plan).batches == 0) return Count{0};
-  if (!program.epochs && !options.first_epoch) return Count{};
+  if (!program.epochs && !options.epochs) return Count{};
   FOREBAY_DO(engine::check_threads(options.threads));
   if (engine::counted_by_index(program, options.shard)) {
-    engine::BatchCount what{.first_epoch = options.first_epoch,
+    engine::BatchCount what{.epochs = options.epochs,
                             .max_files = SIZE_MAX,
                             .stores = std::make_shared<engine::IndexStores>(options.index_dir)};
     if (const Count known = batches_by_index(program, options.shard, what)) return known;

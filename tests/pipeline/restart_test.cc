@@ -269,6 +269,30 @@ TEST(Shards, OfAVeryShortBatchMayBeEmptyButAreThere) {
   EXPECT_EQ(run_leg(json, std::nullopt, 6, {}, 100).batches, whole.batches);
 }
 
+TEST(Shards, SayOnceThatTheyHaveNoRowOfABatch) {
+  const Folder folder;
+  write_examples(folder.file("a"), 0, 13);
+  const Json json =
+      document(folder.file("a"), R"({"batch": {"size": 12}})", R"(, "epochs": 3, "epoch_boundary": "hard")");
+  for (std::int64_t shard = 0; shard < 6; ++shard) {
+    auto loader = load(json, {.shard_index = shard, .shard_count = 6});
+    ASSERT_TRUE(loader.ok()) << loader.error().text();
+    std::vector<std::string> lines;
+    while (*loader->next()) {
+      if (std::string line = loader->take_notice(); !line.empty()) lines.push_back(std::move(line));
+    }
+    EXPECT_EQ(
+        lines,
+        shard == 5
+            ? std::vector<std::string>{}
+            : std::vector<
+                  std::string>{"batch 1 has fewer rows than there are row shards (6), so this shard has none of them; "
+                               "`remainder`: \"drop\" or \"pad\" gives every shard rows in every batch, and shards by "
+                               "batch have whole batches"})
+        << shard;
+  }
+}
+
 TEST(Shards, ThatDoNotDivideABatchAreRefusedWithThoseThatDo) {
   const Folder folder;
   write_examples(folder.file("a"), 0, 13);

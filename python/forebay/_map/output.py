@@ -13,17 +13,33 @@ from forebay.values import Ragged, bfloat16_type
 
 
 class Column(NamedTuple):
-    """One tensor that `output` states: its element type by name, and the shape of a row; None: rows of any length."""
+    """One tensor that `output` states.
+
+    dtype      element type by name
+    shape      of a row, or of one step of a row that has any number of them
+    delivery   "equal": rows of one shape; "ragged", "padded": rows of any number of steps
+    """
 
     dtype: str
-    shape: Optional[tuple[int, ...]]
+    shape: tuple[int, ...]
+    delivery: str
+
+    @property
+    def row_shape(self) -> tuple[Optional[int], ...]:
+        return self.shape if self.delivery == "equal" else (None, *self.shape)
+
+    def sizes(self, *first: object) -> str:
+        return f"[{', '.join(['any length' if size is None else str(size) for size in (*first, *self.row_shape)])}]"
 
     def text(self, rows: object) -> str:
-        if self.shape is None:
-            return f"a Ragged of {rows} rows of {self.dtype}"
-        sizes = ", ".join(map(str, (rows, *self.shape)))
+        if self.delivery == "ragged":
+            return f"a Ragged of {rows} rows of {self.dtype}{f' of shape {self.sizes()}' if self.shape else ''}"
         what = "an object array of bytes" if self.dtype == "string" else f"an array of {self.dtype}"
-        return f"{what} of shape [{sizes}]"
+        return f"{what} of shape {self.sizes(rows)}"
+
+    def is_shape(self, found: tuple[int, ...]) -> bool:
+        """Whether a row may have that shape."""
+        return len(found) == len(self.row_shape) and all(size is None or size == one for size, one in zip(self.row_shape, found))
 
 
 class Output(dict[str, Column]):
@@ -53,10 +69,11 @@ class Output(dict[str, Column]):
 
     @staticmethod
     def _fits(column: Column, value: Any, rows: int) -> bool:
-        if column.shape is None:
-            return (isinstance(value, Ragged) and len(value.nested_row_splits) == 1 and value.values.ndim == 1
+        if column.delivery == "ragged":
+            return (isinstance(value, Ragged) and len(value.nested_row_splits) == 1 and column.is_shape(value.values.shape)
                     and len(value) == rows and _is_of(column.dtype, value.values))
-        return isinstance(value, np.ndarray) and value.shape == (rows, *column.shape) and _is_of(column.dtype, value)
+        return (isinstance(value, np.ndarray) and value.shape[:1] == (rows,) and column.is_shape(value.shape[1:])
+                and _is_of(column.dtype, value))
 
 
 def output_of(output: Any) -> Optional[Output]:
@@ -71,20 +88,35 @@ def output_of(output: Any) -> Optional[Output]:
     columns = Output()
     columns.tree = tree_of(output, "output", is_feature_part)
     for name, feature in flat(columns.tree, output, "output").items():
-        if not isinstance(feature, Mapping) or "dtype" not in feature:
-            raise wrong_type(f"output[{name!r}]", "fb.fixed(dtype, shape) or fb.var_len(dtype)", feature)
-        kind = feature.get("kind", "fixed_len")
-        extra = sorted(set(feature) - {"dtype", "shape", "kind"})
-        if extra or kind not in ("fixed_len", "var_len"):
-            raise _wrong(f"output[{name!r}]: must be fb.fixed(dtype, shape) or fb.var_len(dtype), found "
-                         f"{f'the option {extra[0]}' if extra else f'the kind {kind}'}")
-        shape = None if kind == "var_len" else tuple(feature.get("shape", ()))
-        if not all(isinstance(size, int) and size >= 0 for size in shape or ()):
-            raise _wrong(f"output[{name!r}]: the sizes of shape must be integers from 0, found {list(shape or ())}")
-        if numpy_type(feature["dtype"]) is None:
-            raise _wrong(f"output[{name!r}]: unknown dtype {feature['dtype']!r}")
-        columns[name] = Column(feature["dtype"], shape)
+        columns[name] = _stated(f"output[{name!r}]", feature)
     return columns
+
+
+def _stated(name: str, feature: Any) -> Column:
+    allowed = "fb.fixed(dtype, shape), fb.var_len(dtype) or fb.fixed_len_sequence(dtype, shape)"
+    if not isinstance(feature, Mapping) or "dtype" not in feature:
+        raise wrong_type(name, allowed, feature)
+    kind = feature.get("kind", "fixed_len")
+    extra = sorted(set(feature) - {"dtype", "shape", "kind", "as"})
+    if extra or kind not in _DELIVERIES:
+        raise _wrong(f"{name}: must be {allowed}, found {f'the option {extra[0]}' if extra else f'the kind {kind}'}")
+    shape = tuple(feature.get("shape", ()))
+    deliveries = _DELIVERIES[kind]
+    if kind == "fixed_len" and shape and shape[0] in (None, -1):   # any number of steps
+        shape, deliveries = shape[1:], _DELIVERIES["var_len"]
+    delivery = feature.get("as", deliveries[0])
+    if delivery not in deliveries:
+        raise _wrong(f"{name}: as_ must be {' or '.join(map(repr, deliveries))}, found {delivery!r}")
+    if not all(isinstance(size, int) and size >= 0 for size in shape):
+        raise _wrong(f"{name}: the sizes of shape must be integers from 0, and rows may differ in the first one only, found "
+                     f"{list(feature['shape'])}")
+    if numpy_type(feature["dtype"]) is None:
+        raise _wrong(f"{name}: unknown dtype {feature['dtype']!r}")
+    return Column(feature["dtype"], shape, delivery)
+
+
+#: How tensors of a kind of feature may be delivered, the way of most first.
+_DELIVERIES = {"fixed_len": ("equal",), "var_len": ("ragged", "padded"), "fixed_len_sequence": ("padded", "ragged")}
 
 
 def _wrong(message: str) -> ConfigError:
@@ -148,18 +180,31 @@ def _column(function: str, name: str, values: list[Any], valid: int, total: int,
         for place, array in enumerate(arrays):
             if (array.dtype, array.shape) != (kind, shape):
                 raise ValueError(f"{function} must return the same type and shape for every row; {name!r} is "
-                                 f"{found_text(arrays[0])} in row 0 and {found_text(array)} in row {place}; "
-                                 f"output={{{name!r}: fb.var_len(…)}} makes rows of different lengths a Ragged")
+                                 f"{found_text(arrays[0])} in row 0 and {found_text(array)} in row {place}"
+                                 f"{_way_out(name, arrays[0], array)}")
         return _stacked(arrays[:valid], total, kind, shape)
     for place, array in enumerate(arrays):
-        right = array.ndim == 1 if column.shape is None else array.shape == column.shape
-        if not right or not _is_of(column.dtype, array):
-            wanted = "[any length]" if column.shape is None else str(list(column.shape))
-            raise ValueError(f"output: {function} must return {column.dtype} of shape {wanted} as {name!r}; for row "
+        if not column.is_shape(array.shape) or not _is_of(column.dtype, array):
+            raise ValueError(f"output: {function} must return {column.dtype} of shape {column.sizes()} as {name!r}; for row "
                              f"{place} it returned {found_text(array)}")
-    if column.shape is None:
-        return _ragged(arrays, total, numpy_type(column.dtype))
-    return _stacked(arrays[:valid], total, numpy_type(column.dtype), column.shape)
+    kind = numpy_type(column.dtype)
+    if column.delivery == "ragged":
+        return _ragged(arrays, total, kind, column.shape)
+    if column.delivery == "padded":
+        return _padded(arrays[:valid], total, kind, column.shape)
+    return _stacked(arrays[:valid], total, kind, column.shape)
+
+
+def _way_out(name: str, array: Any, other: Any) -> str:
+    """The features for rows that differ in their first size, and only there."""
+    if array.dtype != other.dtype or array.ndim != other.ndim or array.shape[1:] != other.shape[1:]:
+        return ""
+    kind = "string" if array.dtype == object else str(array.dtype)
+    shape = list(array.shape[1:])
+    ragged = f'fb.fixed_len_sequence("{kind}", {shape}, as_="ragged")' if shape else f'fb.var_len("{kind}")'
+    padded = f'fb.fixed_len_sequence("{kind}", {shape})'
+    return (f"; rows of different lengths are a Ragged with {{{name!r}: {ragged}}}, and padded with {{{name!r}: {padded}}}, in output= "
+            "of map or of fb.python")
 
 
 def _stacked(arrays: list[Any], total: int, kind: Any, shape: tuple[int, ...]) -> Any:
@@ -170,9 +215,16 @@ def _stacked(arrays: list[Any], total: int, kind: Any, shape: tuple[int, ...]) -
     return out
 
 
-def _ragged(arrays: list[Any], total: int, kind: Any) -> Ragged:
+def _padded(arrays: list[Any], total: int, kind: Any, shape: tuple[int, ...]) -> Any:
+    out = np.full((total, max(map(len, arrays), default=0), *shape), b"" if kind == object else np.zeros((), kind), kind)
+    for place, array in enumerate(arrays):
+        out[place, :len(array)] = array
+    return out
+
+
+def _ragged(arrays: list[Any], total: int, kind: Any, shape: tuple[int, ...]) -> Ragged:
     lengths = [len(array) for array in arrays] + [0] * (total - len(arrays))
-    values = np.concatenate(arrays) if arrays else np.empty(0, kind)
+    values = np.concatenate(arrays) if arrays else np.empty((0, *shape), kind)
     return Ragged(values, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
@@ -182,6 +234,8 @@ def _array(value: Any, column: Optional[Column]) -> Any:
         return value
     if isinstance(value, (bytes, str)) or (isinstance(value, (list, tuple)) and any(isinstance(v, bytes) for v in value)):
         return bytes_array(value)
+    if isinstance(value, (list, tuple)) and not value and column is not None and column.delivery != "equal":
+        return np.empty((0, *column.shape), numpy_type(column.dtype))
     array = np.asarray(value)
     wanted = None if column is None else numpy_type(column.dtype)
     if wanted is None or wanted == object or not isinstance(value, (bool, int, float, complex, list, tuple)):

@@ -2,7 +2,7 @@
 """One `map` of a pipeline as its caller described it, and checked."""
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, Mapping, NamedTuple, Optional
 
 from forebay._arguments import integer_of, out_of_range
 from forebay._map.output import Output, output_of
@@ -44,7 +44,7 @@ def step_of(function: Any, per: str, workers: Any, inside: str, output: Any) -> 
     if count and inside == "processes":
         from forebay._map.processes import sent_function
         sent = sent_function(function, name_of(function))
-    return MapStep(function, name_of(function), per, count, inside, None if output is None else dict(output), columns,
+    return MapStep(function, name_of(function), per, count, inside, dict(output) if isinstance(output, Mapping) else output, columns,
                    takes_rng(function, per), sent)
 
 

@@ -77,6 +77,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
       depth_{static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : first_depth)},
       next_number_{start.next},
       from_epoch_{start.from},
+      row_shards_{options.shard_count},
       row_skips_{program_->on_corrupt, start},
       complete_frac_{share_of_run(start, *program_)},
       activity_{static_cast<std::size_t>(options.threads) + 1},

@@ -94,6 +94,7 @@ class Scheduler {
   void run_ticket(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
   void finish(Job& job) const;
   [[nodiscard]] std::optional<RowError> run_rows(Ticket& ticket, Worker& worker) REQUIRES(mutex_);
+  void note_empty_batch(const BatchLayout& layout) REQUIRES(mutex_);
   void note_empty_run() REQUIRES(mutex_);
   [[nodiscard]] bool front_ready() REQUIRES(mutex_);  // drops ready batches that are not wanted any more
   void decide_order(Worker& worker, std::optional<Clock::time_point> deadline) REQUIRES(mutex_);
@@ -174,6 +175,8 @@ class Scheduler {
   std::vector<Buffer> buffers_ GUARDED_BY(mutex_);
   std::string notice_ GUARDED_BY(mutex_);  // for `take_notice`
   bool empty_run_noted_ GUARDED_BY(mutex_) = false;
+  const std::int64_t row_shards_;
+  bool empty_batch_noted_ GUARDED_BY(mutex_) = false;
   Stats stats_ GUARDED_BY(mutex_);
   RowSkips row_skips_ GUARDED_BY(mutex_);
   double complete_frac_ GUARDED_BY(mutex_);

@@ -112,6 +112,17 @@ void Scheduler::note_empty_run() {
       records);
 }
 
+/// A batch of which this shard gets no row says so: a loss over it is not a number.
+void Scheduler::note_empty_batch(const BatchLayout& layout) {
+  if (layout.rows > 0 || row_shards_ <= 1 || empty_batch_noted_) return;
+  empty_batch_noted_ = true;
+  notice_ = fmt::format(
+      "batch {} has fewer rows than there are row shards ({}), so this shard has none of them; `remainder`: \"drop\" "
+      "or \"pad\" "
+      "gives every shard rows in every batch, and shards by batch have whole batches",
+      layout.number, row_shards_);
+}
+
 std::string Scheduler::take_notice() {
   if (std::string line = open_files_.take_notice(); !line.empty()) return line;
   if (std::string line = executor_.take_note(); !line.empty()) return line;
@@ -157,6 +168,7 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
   stats_.branches.resize(content->layout.branches.size());
   for (std::size_t i = 0; i < stats_.branches.size(); ++i)
     stats_.branches[i].rows += std::ssize(content->layout.branches[i].handles);
+  note_empty_batch(content->layout);
   complete_frac_ = content->layout.complete_frac;
   next_number_ = content->layout.number + 1;
   if (asked_prefetch_ == 0) {

@@ -121,8 +121,8 @@ Result<std::int64_t> Executor::bytes_of(const Job& job, std::int64_t bytes) cons
   std::int64_t rest = 0;  // of the others at least: a number says how long a row is
   bool huge = false;
   const auto add = [&](std::int64_t& sum, std::size_t row_bytes, std::int64_t rows) {
-    std::int64_t bytes = 0;
-    huge = huge || __builtin_mul_overflow(row_bytes, rows, &bytes) || __builtin_add_overflow(sum, bytes, &sum) ||
+    std::int64_t more = 0;
+    huge = huge || __builtin_mul_overflow(row_bytes, rows, &more) || __builtin_add_overflow(sum, more, &sum) ||
            __builtin_add_overflow(sum, line, &sum);
   };
   bool others = false;

@@ -22,8 +22,6 @@
 namespace forebay::sources {
 namespace {
 
-const char* text(std::span<const std::byte> bytes) { return reinterpret_cast<const char*>(bytes.data()); }
-
 FoundEnds ends_portable(std::span<const std::byte> bytes, const CsvRules& rules, std::span<std::uint32_t> out) {
   FoundEnds found;
   for (std::size_t at = 0; found.count < out.size() && at < bytes.size();) {

@@ -60,15 +60,20 @@ std::optional<std::int64_t> batches_of_run(const Program& program, std::int64_t 
   return batches;
 }
 
-/// The batches of epoch 0: where batches straddle epochs, those whose first row is of it.
-std::optional<std::int64_t> batches_of_first(const Program& program, std::int64_t pass) {
-  if (program.hard_epochs || program.epochs == 1) {
-    const auto batches = program.batching.batches(pass);
-    return batches ? count_after(program.batch_orders, *batches) : batches;
+/// The batches of the first epochs: where batches straddle epochs, those whose first row is of them.
+std::optional<std::int64_t> batches_of_first(const Program& program, std::int64_t pass, std::int64_t epochs) {
+  if (program.epochs && epochs >= *program.epochs) return batches_of_run(program, pass);
+  std::int64_t all = 0;
+  if (program.hard_epochs) {
+    auto batches = program.batching.batches(pass);
+    if (batches) batches = count_after(program.batch_orders, *batches);
+    if (!batches || __builtin_mul_overflow(*batches, epochs, &all)) return std::nullopt;
+    return all;
   }
   const auto rows = program.batching.max_rows;
-  if (!rows || *rows < 1 || !program.batch_orders.empty()) return std::nullopt;
-  return batches_for(pass, *rows);
+  if (!rows || *rows < 1 || !program.batch_orders.empty() || __builtin_mul_overflow(pass, epochs, &all))
+    return std::nullopt;
+  return batches_for(all, *rows);
 }
 
 bool by_element(const Shard& shard) { return shard.by == ShardBy::element && shard.count > 1; }
@@ -96,7 +101,7 @@ std::optional<std::int64_t> batches_by_index(const Program& program, const Shard
   const auto opened = count_of_interleave(program, *records);
   const auto pass = opened ? count_after_filters(program.record_orders, *opened) : std::nullopt;
   if (!pass) return std::nullopt;
-  const auto batches = what.first_epoch ? batches_of_first(program, *pass) : batches_of_run(program, *pass);
+  const auto batches = what.epochs ? batches_of_first(program, *pass, *what.epochs) : batches_of_run(program, *pass);
   if (!batches) return std::nullopt;
   return *batches / shard.batch_count + (shard.batch_index < *batches % shard.batch_count ? 1 : 0);
 }

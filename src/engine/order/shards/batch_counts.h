@@ -14,7 +14,8 @@ namespace forebay::engine {
 
 /// What is counted, and where.
 struct BatchCount {
-  bool first_epoch = false;      ///< The batches of epoch 0 only; else those of the run, or of one epoch if endless.
+  std::optional<std::int64_t>
+      epochs;                    ///< Only those of the first epochs; else those of the run, or of one epoch if endless.
   std::size_t max_files = 1000;  ///< Of more files nothing is read: before a run that would delay its first batch.
   std::shared_ptr<IndexStores> stores = std::make_shared<IndexStores>();
 };
