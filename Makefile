@@ -26,7 +26,7 @@ LONG := $(if $(filter 1,$(FOREBAY_LONG_TESTS)),ON,OFF)
 # Configures again where the build folder has the other choice of tests.
 CHOOSE = grep -qs '^FOREBAY_LONG_TESTS:BOOL=$(LONG)$$' build/$(1)/CMakeCache.txt || cmake -DFOREBAY_LONG_TESTS=$(LONG) build/$(1) > build/$(1).log || { cat build/$(1).log; exit 1; }
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
-PHASES := format layout words promises release python examples install wheels conformance instructions asan pipelines tsan fuzz
+PHASES := format layout words promises release python compositions examples install wheels conformance instructions asan pipelines tsan fuzz
 
 .PHONY: setup setup-build build build-all wheel wheels sdist docs run test test-all conformance bench format clean fuzz $(PHASES:%=test-%) test-frameworks
 
@@ -131,6 +131,10 @@ test-release: build-all
 
 test-python: build
 	@$(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests
+
+# Everything behind and beside everything: small pipelines, whose classes are stored.
+test-compositions: build
+	@$(VENV)/bin/python tests/compositions/run.py --jobs $(JOBS)
 
 test-examples: build-all $(VENV)/docs-installed
 	@$(VENV)/bin/python tools/run_examples.py build/release
