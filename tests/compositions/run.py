@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts everything behind and beside everything: small pipelines, each planned, run with 1 and 4 threads, saved and resumed, and shared out.
 
-    tests/compositions/run.py [--jobs 2] [--only TEXT] [--show CLASS] [--update]
+    tests/compositions/run.py [--jobs 2] [--only TEXT] [--show CLASS] [--update] [--spoiled]
 
 A cell works; or it is refused, and `meaning.py` says why its words have no meaning; or it is refused although they have one, which is a
 limitation; or it is wrong, or its process ends. Exit 1 if a cell is wrong or crashes, or if its class is not the one of classes.txt.
-A cell may leave `limitation` only by working. --update writes classes.txt.
+A cell may leave `limitation` only by working. --update writes classes.txt. --spoiled checks the models: values are taken out, and it tells
+of how many working cells that is noticed; the others know only of which rows theirs must be.
 """
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ CLASSES = ["works", "meaningless", "limitation", "wrong", "crash"]
 LONGEST = 60.0   # seconds of a cell
 
 
-def work(folder: pathlib.Path) -> None:
+def work(folder: pathlib.Path, spoiled: bool) -> None:
     """In a process of its own: a line in for the number of each cell, a line out for what it did."""
     import claims
     import doors
@@ -42,7 +43,7 @@ def work(folder: pathlib.Path) -> None:
     for line in sys.stdin:
         cell = every[int(line)]
         try:
-            outcome = (doors if cell.door else claims).check(cell, folder)
+            outcome = doors.check(cell, folder) if cell.door else claims.check(cell, folder, spoiled)
         except Exception as error:  # noqa: BLE001: whatever it is, it belongs to the cell
             at = traceback.extract_tb(error.__traceback__)[-1]
             outcome = claims.wrong(f"{type(error).__name__}: {error} ({pathlib.Path(at.filename).name}:{at.lineno})")
@@ -57,7 +58,7 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
-        self._process = subprocess.Popen([sys.executable, __file__, "--child", str(self._folder)], text=True, stdin=subprocess.PIPE,
+        self._process = subprocess.Popen([sys.executable, __file__, "--child", str(self._folder), *["--spoiled"] * ARGUMENTS.spoiled], text=True, stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def check(self, number: int) -> "tuple[str, str, bool, bool]":
@@ -146,7 +147,7 @@ def stored() -> "dict[tuple[str, str], str]":
 
 def main() -> int:
     if ARGUMENTS.child:
-        work(ARGUMENTS.child)
+        work(ARGUMENTS.child, ARGUMENTS.spoiled)
         return 0
     every = cells()
     chosen = [number for number, cell in enumerate(every) if ARGUMENTS.only in f"{cell.area}: {cell.name}"]
@@ -155,6 +156,12 @@ def main() -> int:
         data.write(pathlib.Path(name))
         checked.run(chosen, pathlib.Path(name))
     checked.report()
+    if ARGUMENTS.spoiled:
+        working = [number for number in chosen if (every[number].area, every[number].name) not in stored() and not every[number].shard
+                   and not every[number].elastic and not every[number].door]
+        noticed = sum(checked.class_of(number) == "wrong" for number in working)
+        print(f"{noticed} of {len(working)} spoiled cells are noticed")
+        return 0
     for name in ("wrong", "crash", *ARGUMENTS.show):
         checked.show(name)
     before = stored()
@@ -182,6 +189,7 @@ if __name__ == "__main__":
     parser.add_argument("--only", default="", help="a part of area and name, as `combine: mix[`")
     parser.add_argument("--show", action="append", default=[], choices=CLASSES, help="print the cells of a class, with their messages")
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--spoiled", action="store_true")
     parser.add_argument("--child", type=pathlib.Path, help=argparse.SUPPRESS)
     ARGUMENTS = parser.parse_args()
     sys.exit(main())
