@@ -33,7 +33,9 @@ from contestant import EXAMPLES, FIELDS
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "bench/results/instructions.json"
 RECORDS = {"W1": 32768, "W2": 8192, "W2-3of40": 8192, "W3a": 4096, "W3b": 4096, "W3c": 4096, "W5": 96, "W7": 8192,
-           "W7-quoted": 8192, "W8": 4096, "W14": 1024}
+           "W7-quoted": 8192, "W8": 4096, "W14": 1024, "mix": 32768, "concat": 32768}
+#: Of two sources with the records of W1, a half each.
+COMBINATIONS = {"mix": {"until": "all"}, "concat": {}}
 WANTED = EXAMPLES | {"W2-3of40": {name: EXAMPLES["W2"][name] for name in ("I1", "C1", "label")}}
 SEQUENCES = {"W5": {"context": {"labels": {"kind": "var_len", "dtype": "int64"}},
                     "lists": {"mel": {"kind": "fixed_len_sequence", "dtype": "float32", "shape": [80]}}}}
@@ -71,10 +73,16 @@ def stages(folder: Path, workload: str, records: int) -> tuple[dict[str, Any], d
 
 
 def document(folder: Path, workload: str, records: int) -> Path:
-    source, decode = stages(folder, workload, records)
     path = folder / f"{workload}-{records}.json"
+    if workload in COMBINATIONS:
+        source, decode = stages(folder, "W1", records // 2)
+        branches = [{"source": source, "decode": decode}] * 2
+        read: dict[str, Any] = {"source": {workload: {"branches": branches, **COMBINATIONS[workload]}}}
+    else:
+        source, decode = stages(folder, workload, records)
+        read = {"source": source, "decode": decode}
     path.write_text(json.dumps({
-        "source": source, "decode": decode,
+        **read,
         "steps": [{"batch": BATCHES.get(workload, {"size": 256, "remainder": "keep"})}], "epochs": 1, "seed": 1}))
     return path
 
