@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Literal, NamedTuple, Optional, Sequence
 
 from forebay import _core
+from forebay._parquet_pages import check_pages
 from forebay._paths import Paths, paths_of
 from forebay._pump import Pump
 from forebay.errors import Cancelled, ConfigError, DataError, IoError
@@ -185,12 +186,16 @@ def unchanged(part: Part) -> None:
 
 def _open_parquet(path: str) -> Any:
     """A stream of READ_AHEAD bytes takes as much memory as the header of a page claims that it needs, so it is for files only whose
-    row groups are too large to be read whole, column by column; what a column has is bounded by its file."""
+    row groups are too large to be read whole, column by column, and their pages are looked at before (`_streams`)."""
     parquet = pyarrow_module("pyarrow.parquet")
     footer = parquet.read_metadata(path)
-    whole = _largest_group(path, footer) <= WHOLE_GROUP
-    return parquet.ParquetFile(path, metadata=footer, pre_buffer=False, buffer_size=0 if whole else READ_AHEAD,
+    return parquet.ParquetFile(path, metadata=footer, pre_buffer=False, buffer_size=READ_AHEAD if _streams(path, footer) else 0,
                                page_checksum_verification=True)
+
+
+def _streams(path: str, footer: Any) -> bool:
+    """Whether columns are read in pieces."""
+    return _largest_group(path, footer) > WHOLE_GROUP
 
 
 def _largest_group(path: str, footer: Any) -> int:
@@ -218,12 +223,16 @@ def _open_ipc(path: str) -> Any:
 
 def _parquet_batches(file: Any, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
     groups = range(file.metadata.num_row_groups) if part.groups is None else part.groups
+    streams = _streams(part.path, file.metadata)
     for group in groups:
         footer = file.metadata.row_group(group)
         if first >= footer.num_rows:
             first -= footer.num_rows
             continue
         rows = _rows_of_slice(footer.total_byte_size, footer.num_rows)
+        if streams:
+            columns = map(footer.column, range(footer.num_columns))
+            check_pages(part.path, group, [column for column in columns if column.path_in_schema.partition(".")[0] in fields])
         try:
             for batch in file.iter_batches(rows, row_groups=[group], columns=fields):
                 yield from _after(batch, first)
