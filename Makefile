@@ -146,11 +146,12 @@ test-install: build
 	@$(VENV)/bin/python tools/check_package.py build/release
 	@$(PYTHON) tools/check_hardening.py build/release/forebay build/release/python/forebay/_core*.so
 
-# 3.11 and the stable ABI; `make test-all` takes every version.
+# 3.11, and with FOREBAY_LONG_TESTS=1 the stable ABI, too; `make test-all` takes every version.
+WHEELS := 3.11 $(if $(filter ON,$(LONG)),3.12)
 test-wheels: build
 	@$(VENV)/bin/python tools/wheels/make.py build/release --stale | xargs --no-run-if-empty tools/install_packages.sh --upgrade
-	@$(VENV)/bin/python tools/wheels/make.py build/release 3.11 3.12
-	@$(VENV)/bin/python tools/wheels/check.py 3.11 3.12
+	@$(VENV)/bin/python tools/wheels/make.py build/release $(WHEELS)
+	@$(VENV)/bin/python tools/wheels/check.py $(WHEELS)
 	@$(PYTHON) tools/check_hardening.py dist/*.whl
 	@$(VENV)/bin/python tools/wheels/check_sdist.py build/release
 	@FOREBAY_SCRIPT=build/wheels/empty-3.11/bin/forebay $(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests/test_console_script.py
