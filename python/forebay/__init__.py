@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from forebay import _interpreter as _interpreter  # first: it refuses where the rest cannot work
 from forebay import _pytrees as _pytrees
 from forebay._core import version as __version__
 from forebay.tables import ArrowFiles, arrow, arrow_file, parquet, present
