@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -98,6 +100,45 @@ class KindsByEnding {
   std::map<std::string, FileKind> kinds_;
 };
 
+/// `ending_of`, with the capital letters that the path has.
+std::string written_ending_of(const std::string& path) {
+  const std::string ending = ending_of(path);
+  const auto same = [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); };
+  const std::string_view tail = std::string_view{path}.substr(path.size() - std::min(ending.size(), path.size()));
+  return std::ranges::equal(ending, tail, same) ? std::string{tail} : ending;
+}
+
+/// Patterns in a folder that name these files and no others, one for each ending; none where there are none.
+Names patterns_of(const std::string& folder, const Names& files) {
+  constexpr std::size_t max_endings = 8;
+  std::set<std::string> endings;
+  bool deep = false;
+  for (const std::string& path : files) {
+    endings.insert(written_ending_of(path));
+    deep = deep || io::parent(path) != folder;
+  }
+  if (endings.size() > max_endings) return {};
+  const std::string stem = as_pattern(folder) + (deep ? "/**/*" : "/*");
+  Names out, found;
+  for (const std::string& each : endings) {
+    const std::string ending = as_pattern(each);
+    out.push_back(stem + ending);
+    if (auto matching = io::expand({out.back()}, ""); matching.ok())
+      std::ranges::move(*matching, std::back_inserter(found));
+    if (endings.size() > 1) continue;
+    for (const std::string& tail : {ending.empty() ? ending : ending + "*", std::string{"-*"}}) {
+      if (found == files) break;
+      out = {stem + tail};
+      const auto matching = io::expand(out, "");
+      found = matching.ok() ? *matching : Names{};
+    }
+  }
+  Names wanted = files;
+  std::ranges::sort(wanted);
+  std::ranges::sort(found);
+  return found == wanted ? out : Names{};
+}
+
 /// What stands for the chosen files of one argument in a document: a pattern where one names just these.
 void add_patterns(const Asked& asked, const Names& files, Names& out) {
   if (!asked.folder && files == asked.files) {
@@ -105,19 +146,9 @@ void add_patterns(const Asked& asked, const Names& files, Names& out) {
     return;
   }
   if (asked.folder && files.size() > 1) {
-    std::set<std::string> endings;
-    bool deep = false;
-    for (const std::string& path : files) {
-      endings.insert(ending_of(path));
-      deep = deep || io::parent(path) != asked.text;
-    }
-    if (endings.size() == 1) {
-      const std::string ending = as_pattern(*endings.begin());
-      for (const std::string& tail : {ending, ending.empty() ? ending : ending + "*", std::string{"-*"}}) {
-        const std::string pattern = as_pattern(asked.text) + (deep ? "/**/*" : "/*") + tail;
-        const auto found = io::expand({pattern}, "");
-        if (found.ok() && *found == files) return out.push_back(pattern);
-      }
+    if (Names patterns = patterns_of(asked.text, files); !patterns.empty()) {
+      std::ranges::move(patterns, std::back_inserter(out));
+      return;
     }
   }
   for (const std::string& path : files) out.push_back(as_pattern(path));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -121,6 +123,24 @@ void propose(const std::string& kind, const tools::CsvForm& form, const tools::R
   }
 }
 
+/// Names the step that decodes strings which are all images, or all clips of sound.
+void note_contents(tools::InspectedFeature& feature) {
+  const tools::StringStats& strings = feature.stats.strings;
+  const std::int64_t values = strings.bytes.count;
+  if (feature.dtype != "string" || feature.shape != "[]" || !feature.note.empty() || values == 0) return;
+  const auto all_of = [&](const std::set<std::string_view>& formats) {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < strings.formats.size(); ++i)
+      count += formats.contains(tools::content_formats[i]) ? strings.formats[i] : 0;
+    return count == values;
+  };
+  if (all_of({"jpeg", "png", "gif", "webp", "bmp"}))
+    feature.note =
+        fmt::format(R"(.decode_image("{}", resize=[224, 224]) makes arrays of one size of it)", feature.name);
+  if (all_of({"wav", "flac", "ogg", "mp3"}))
+    feature.note = fmt::format(R"(.decode_audio("{}", mono=True) makes samples of it)", feature.name);
+}
+
 /// The labels of files by their folders, and a note of what each number means.
 void add_labels(const Source& source, Inspected& out) {
   const auto* const found = dynamic_cast<const sources::LabelledFiles*>(source.format.get());
@@ -140,7 +160,7 @@ void add_labels(const Source& source, Inspected& out) {
     names.push_back(fmt::format("{} {}", i, found->classes[i]));
   const std::size_t more = found->classes.size() - names.size();
   out.notes.push_back(
-      fmt::format("{} is the number of the folder: {}{}; classes=[…] keeps the numbers where a folder lacks",
+      fmt::format("{} is the number of the folder: {}{}; classes=[…] keeps the numbers where a folder is missing",
                   found->tensor, fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
@@ -198,6 +218,7 @@ Result<Inspected> inspect_files(const std::vector<std::string>& paths, const Ins
                  Place{.file = guessed.files.front()}};
   FOREBAY_TRY(Inspected found,
               has_rows(guessed.kind) ? inspect_rows(guessed, options) : inspect_records(guessed, options));
+  std::ranges::for_each(found.features, note_contents);
   found.notes.insert(found.notes.begin(), guessed.notes.begin(), guessed.notes.end());
   if (found.sample)
     found.notes.emplace_back(
