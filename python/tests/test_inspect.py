@@ -228,25 +228,6 @@ def test_folders_with_pictures_are_classes(sources: pathlib.Path) -> None:
     assert len([line for line in text.splitlines() if line.startswith("label ")]) == 1
 
 
-def test_a_folder_of_several_endings_is_a_pattern_for_each(tmp_path: pathlib.Path, sources: pathlib.Path) -> None:
-    picture = next((sources / "images").rglob("*.*")).read_bytes()
-    for name in ("cat/1.jpg", "cat/2.jpg", "dog/1.JPEG", "dog/deep/2.png"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(picture)
-    found = fb.inspect(tmp_path)
-    assert found.document is not None
-    assert found.document["source"]["whole_file"]["files"] == [f"{tmp_path}/**/*{ending}" for ending in (".JPEG", ".jpg", ".png")]
-    assert found.records == 4
-
-
-def test_pictures_and_clips_come_with_the_step_that_decodes_them(sources: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    assert 'note: content: .decode_image("content", resize=[224, 224]) makes arrays of one size of it' in str(fb.inspect(sources / "images"))
-    sound = pathlib.Path(__file__).resolve().parents[2] / "examples/digits"
-    assert 'note: content: .decode_audio("content", mono=True) makes samples of it' in str(fb.inspect(sound))
-    fb.write_records(tmp_path / "a", [fb.encode_example({"image": [b"\xff\xd8\xff\xe0"]}), fb.encode_example({"image": [b"none"]})])
-    assert "decode_image" not in str(fb.inspect(tmp_path / "a"))
-
-
 def test_records_of_one_length_need_their_length(sources: pathlib.Path) -> None:
     with pytest.raises(fb.ConfigError, match="g.bin: the file is in no format that is known.*fixed_length with record_bytes"):
         fb.inspect(sources / "g.bin")
