@@ -1,7 +1,7 @@
 # Every target does the set-up that it needs; a second call repeats nothing.
 #   make run      build, then run the example job        make test         everything that CI checks
 #   make build    command line and Python package        make conformance  vectors of the original systems
-#   make bench    compare with other pipelines           make fuzz         each target for SECONDS=6
+#   make bench    compare with other pipelines           make fuzz         each target for SECONDS=3
 #   make wheels   wheels for other machines, into dist/  make test-all    make test, and the long tests: many runs
 #   make docs     the site, into build/site                               over torn files and killed workers, two
 #                                                                         minutes of each fuzz target, all
@@ -11,7 +11,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
-SECONDS := 6
+SECONDS := 3
 RIVALS ?=
 SCALE ?=
 ROUNDS ?=
@@ -153,7 +153,7 @@ test-wheels: build
 	@$(VENV)/bin/python tools/wheels/make.py build/release $(WHEELS)
 	@$(VENV)/bin/python tools/wheels/check.py $(WHEELS)
 	@$(PYTHON) tools/check_hardening.py dist/*.whl
-	@$(VENV)/bin/python tools/wheels/check_sdist.py build/release
+	@$(VENV)/bin/python tools/wheels/check_sdist.py build/release $(if $(filter OFF,$(LONG)),--files)
 	@FOREBAY_SCRIPT=build/wheels/empty-3.11/bin/forebay $(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests/test_console_script.py
 
 # The adaptors and trainings with the real packages. These take gigabytes, so they have an environment of their own, and only `make test-all` runs it.

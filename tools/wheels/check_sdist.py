@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the sdist, compares it with the repository, and builds a wheel of it in an empty folder.
 
+    tools/wheels/check_sdist.py build/release --files     compares, and builds nothing
     tools/wheels/check_sdist.py build/release             the Python module only, with the libraries of the build folder
     tools/wheels/check_sdist.py build/release --whole     everything; takes as long as a first `make build`
 """
@@ -56,6 +57,9 @@ def main(libraries: str, *asked: str) -> int:
         run(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", folder, ROOT)
         [archive] = folder.glob("forebay-*.tar.gz")
         source = check_files(archive, folder / "source")
+        if "--files" in asked:
+            print(f"sdist: {archive.stat().st_size / 1e6:.1f} MB, the files of the repository")
+            return 0
         settings = [f"build-dir={source / 'build/release'}", "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O3 -g1 -DNDEBUG"]
         if subprocess.run(["which", "ccache"], capture_output=True).returncode == 0:
             settings.append("cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache")
