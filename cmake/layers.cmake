@@ -71,7 +71,7 @@ function(forebay_layer folder)
   if(FOREBAY_SANITIZE AND name STREQUAL "engine_memory")
     target_compile_definitions(forebay_${name} PRIVATE FOREBAY_POISON)
   endif()
-  if(FOREBAY_SANITIZE AND name MATCHES "^(config|expression|queues|steps|orders|windows|batchers|combine|launch|engine_(index|order|run))$")
+  if(FOREBAY_SANITIZE AND name MATCHES "^(expression|queues|batchers|combine|launch|engine_(index|order|run))$")
     target_compile_options(forebay_${name} PRIVATE -O0)  # they decide more than they compute: half the time to compile
   endif()
   target_include_directories(forebay_${name} ${kind} ${CMAKE_SOURCE_DIR}/src)
