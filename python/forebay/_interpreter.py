@@ -3,17 +3,20 @@
 and an import in another one would take them from the first."""
 from __future__ import annotations
 
-import importlib
+from typing import Any
+
+interpreters: Any = None
+try:
+    import _interpreters as interpreters  # type: ignore[import-not-found, no-redef, unused-ignore]
+except ImportError:
+    try:   # before Python 3.13
+        import _xxsubinterpreters as interpreters  # type: ignore[import-not-found, no-redef, unused-ignore]
+    except ImportError:
+        pass
 
 
 def _is_main() -> bool:
-    for name in ("_interpreters", "_xxsubinterpreters"):   # of Python 3.13 and later, and of earlier ones
-        try:
-            interpreters = importlib.import_module(name)
-        except ImportError:
-            continue
-        return bool(interpreters.get_current() == interpreters.get_main())
-    return True
+    return interpreters is None or bool(interpreters.get_current() == interpreters.get_main())
 
 
 if not _is_main():
