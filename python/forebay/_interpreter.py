@@ -21,4 +21,4 @@ def _is_main() -> bool:
 
 if not _is_main():
     raise ImportError("forebay works in the main interpreter of a process only, and this is a sub-interpreter; import it in the main one, "
-                      "or use processes (multiprocessing, subprocess)")
+                      "or in a process of its own (multiprocessing)")
