@@ -26,4 +26,4 @@ def _tell(line: str, level: str) -> None:
             logger.log(getattr(logging, level), "%s", line)
             return
     if sys.stderr is not None:
-        print(f"forebay: {line}", file=sys.stderr)
+        sys.stderr.write(f"forebay: {line}\n")   # at once: other processes write there, too
